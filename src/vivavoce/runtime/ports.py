@@ -1,0 +1,297 @@
+"""What the runtime needs of others, as small protocols.
+
+`store` and `tools` fill them and import nothing else of ours but `wire` and
+`errors`. The fakes in `vivavoce.testing` fill them too, and one contract
+suite runs over both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal, Protocol
+
+from vivavoce.wire.records import (
+    Change,
+    Conversation,
+    Entry,
+    LogEvent,
+    SessionSummary,
+    Snapshot,
+    Status,
+    ToolCall,
+    ToolStats,
+    VoiceSession,
+)
+
+# --- Time -----------------------------------------------------------------------
+
+
+class Clock(Protocol):
+    """The wall and the stopwatch; `ManualClock` moves by hand."""
+
+    def now(self) -> datetime: ...
+    def monotonic(self) -> float: ...
+    async def sleep(self, seconds: float) -> None: ...
+
+
+# --- Store ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class LogBounds:
+    """`oldest` is the first position still kept, `latest` the last given (0: none yet)."""
+
+    oldest: int
+    latest: int
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """How long things are kept, in seconds; None is for ever (seed 000 §7.2)."""
+
+    snapshots: float | None = 24 * 3600
+    log: float | None = 7 * 24 * 3600
+    conversations: float | None = None
+
+
+class Store(Protocol):
+    """Durable memory. `commit` returns when it is on disk, never before."""
+
+    async def open(self) -> None: ...
+    async def close(self) -> None: ...
+
+    async def commit(self, changes: Sequence[Change]) -> list[LogEvent]:
+        """All or nothing; the announced events come back with their positions, in order.
+
+        Raises `Conflict` for a `PutSession(new=True)` whose id is taken.
+        """
+        ...
+
+    async def conversation(self, conversation_id: str, *, user_id: str) -> Conversation | None: ...
+
+    async def session(self, session_id: str, *, user_id: str | None) -> VoiceSession | None:
+        """`user_id=None` is for the server itself (recovery), never for a door."""
+        ...
+
+    async def summary(self, session_id: str, *, user_id: str) -> SessionSummary | None: ...
+
+    async def sessions(
+        self, *, user_id: str, status: Status | None = None, limit: int = 20
+    ) -> list[SessionSummary]:
+        """Newest first."""
+        ...
+
+    async def active_sessions(self) -> list[VoiceSession]:
+        """Of every user; what a restart has to pick up or close."""
+        ...
+
+    async def session_totals(self) -> tuple[int, float]:
+        """How many there ever were, and their mean duration in milliseconds once ended."""
+        ...
+
+    async def entries(self, conversation_id: str, *, user_id: str) -> list[Entry]:
+        """The whole transcript, in the order of the conversation."""
+        ...
+
+    async def tool_call(self, call_id: str, *, user_id: str) -> ToolCall | None: ...
+
+    async def open_calls(self, session_id: str) -> list[ToolCall]:
+        """Started, outcome not known."""
+        ...
+
+    async def tool_stats(self, tool: str) -> ToolStats: ...
+
+    async def snapshot(self, session_id: str, *, user_id: str) -> Snapshot | None: ...
+
+    async def events(
+        self,
+        *,
+        after: int,
+        limit: int,
+        user_id: str | None = None,
+        session_id: str | None = None,
+        upto: int | None = None,
+    ) -> list[LogEvent]:
+        """The log after a position, in order. A reader that goes on from the last
+        position it saw misses nothing, however many writers there are."""
+        ...
+
+    async def log_bounds(self) -> LogBounds: ...
+
+    async def sweep(self, retention: Retention, now: datetime) -> int:
+        """Delete what is older than it should be; how many rows went."""
+        ...
+
+    def foreign_commits(self) -> AsyncIterator[None]:
+        """Wakes when another process has appended to the log; never, where there is none."""
+        ...
+
+
+# --- Provider -------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Voice:
+    id: str
+    name: str
+    description: str
+    recommended: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What differs between providers and models, as data."""
+
+    context_tokens: int
+    session_seconds: float
+    voices: tuple[Voice, ...]
+    client_secrets: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call at the provider: the answer for the browser, the id for the sideband."""
+
+    call_id: str
+    sdp_answer: str
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """How a sideband ended. A clean close is a hang-up; a 1012 is a restart."""
+
+    code: int
+    reason: str = ""
+
+    @property
+    def hung_up(self) -> bool:
+        return self.code in (1000, 1001)
+
+
+class Sideband(Protocol):
+    """The companion WebSocket of a call."""
+
+    async def send(self, payload: Mapping[str, Any]) -> None:
+        """Raises `ProviderError` when the line is down; the caller keeps the payload."""
+        ...
+
+    async def receive(self) -> bytes | Closed:
+        """The next frame, or how it ended."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+class Provider(Protocol):
+    """Whoever speaks the Realtime protocol."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def capabilities(self) -> Capabilities: ...
+
+    async def client_secret(self, session: Mapping[str, Any]) -> str | None:
+        """A secret of the provider's own, for the server only; None where there are none.
+
+        Minting it proves key, model and configuration before anyone waits for a call.
+        """
+        ...
+
+    async def create_call(
+        self, offer: str, session: Mapping[str, Any], *, secret: str | None = None
+    ) -> Call: ...
+
+    async def attach(self, call_id: str) -> Sideband:
+        """One try. Raises `ProviderRefused` when the call is gone."""
+        ...
+
+    async def hang_up(self, call_id: str) -> None:
+        """Ends the call; one that is gone already is no error."""
+        ...
+
+    async def check(self) -> bool:
+        """Can it be reached with what is configured? For `/ready`; cheap and cached."""
+        ...
+
+    @property
+    def last_error(self) -> str | None: ...
+
+    async def close(self) -> None: ...
+
+
+# --- Tools ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ToolExample:
+    description: str
+    arguments: Mapping[str, Any]
+    expected_output: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolDefinition:
+    """A tool as the model sees it, and what the server knows besides."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+    category: str = "general"
+    timeout: float = 60.0
+    examples: tuple[ToolExample, ...] = ()
+
+    def function(self) -> dict[str, Any]:
+        """The shape of OpenAI's function calling (seed 003 §4.1)."""
+        return {
+            "type": "function",
+            "name": self.name,
+            "description": self.description,
+            "parameters": dict(self.parameters),
+        }
+
+
+Report = Callable[[str, int | None], Awaitable[None]]
+"""Progress: a message, and a percentage where one is known."""
+
+
+async def no_report(message: str, percentage: int | None = None) -> None:
+    """For those who do not listen."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolContext:
+    """Who calls, from where, and how to tell of progress."""
+
+    user_id: str
+    session_id: str | None = None
+    conversation_id: str | None = None
+    call_id: str = ""
+    origin: Literal["model", "http", "webhook"] = "model"
+    report: Report = field(default=no_report)
+
+
+class Toolbox(Protocol):
+    """The tools there are. Built-ins, plug-ins, MCP and intents all come through here."""
+
+    def definitions(self, names: Sequence[str] | None = None) -> list[ToolDefinition]:
+        """All, or the named ones in the registry's order; an unknown one: `ToolNotFound`."""
+        ...
+
+    def definition(self, name: str) -> ToolDefinition:
+        """Raises `ToolNotFound`."""
+        ...
+
+    def check(self, name: str, arguments: object) -> dict[str, Any]:
+        """The arguments, valid against the tool's JSON Schema, or `InvalidArguments`
+        with `tool` and, where that is what is wrong, `missing_params` in its details."""
+        ...
+
+    def describe(self, name: str, arguments: Mapping[str, Any]) -> str:
+        """What a person reads while it runs: "Reading file src/main.py"."""
+        ...
+
+    async def run(self, name: str, arguments: Mapping[str, Any], context: ToolContext) -> str:
+        """The output as text. Raises `ToolFailed` or whatever the tool raised."""
+        ...

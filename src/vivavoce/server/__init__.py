@@ -1,0 +1,1 @@
+"""The doors: HTTP and SSE, authentication, limits. `app.py` puts everything together."""

@@ -1,0 +1,1 @@
+"""The heart, without I/O: events in, effects out."""

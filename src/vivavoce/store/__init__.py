@@ -1,0 +1,1 @@
+"""Durable memory in SQL: SQLite by default, PostgreSQL by URL."""

@@ -1,0 +1,1 @@
+"""The fakes we ship: `ScriptedProvider`, `MemoryStore`, `ManualClock` (docs/testing.md)."""

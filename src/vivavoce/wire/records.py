@@ -1,0 +1,238 @@
+"""What is kept: conversations, voice sessions, entries, tool calls, the event log.
+
+Records are values. The store writes them as a list of `Change`s in one
+transaction and gives them back; nobody else knows how they lie on disk.
+"""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any, Literal
+
+Json = dict[str, Any]
+DEFAULT_USER = "local"
+
+
+class Status(StrEnum):
+    """Of a voice session, as clients see it."""
+
+    ACTIVE = "active"
+    COMPLETED = "completed"
+    CANCELLED = "cancelled"
+    ERROR = "error"
+
+
+class Kind(StrEnum):
+    """Of an entry (seed 003 §2.4)."""
+
+    USER = "user"
+    ASSISTANT = "assistant"
+    TOOL_CALL = "tool_call"
+    TOOL_RESULT = "tool_result"
+    SYSTEM = "system"
+
+
+Modality = Literal["voice", "text"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversation:
+    """The durable thing: it may span many voice sessions, days and providers."""
+
+    id: str
+    user_id: str
+    created_at: datetime
+    updated_at: datetime
+    context_type: str = "voice"
+    title: str | None = None
+    summary: str | None = None
+    ended_at: datetime | None = None
+    metadata: Json = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VoiceSession:
+    """One live connection of a conversation to a provider (or a tracked one without)."""
+
+    id: str
+    conversation_id: str
+    user_id: str
+    agent: str
+    created_at: datetime
+    updated_at: datetime
+    status: Status = Status.ACTIVE
+    model: str = ""
+    voice: str = ""
+    call_id: str | None = None
+    ended_at: datetime | None = None
+    end_reason: str | None = None
+    input_tokens: int = 0
+    output_tokens: int = 0
+    metadata: Json = field(default_factory=dict)
+
+    def duration_ms(self, now: datetime) -> int:
+        return max(0, round(((self.ended_at or now) - self.created_at).total_seconds() * 1000))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionSummary:
+    """A voice session as a list shows it, with what its conversation knows."""
+
+    session: VoiceSession
+    turn_count: int
+    title: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One thing said, called or returned.
+
+    `text` is what was said or *heard*; what the assistant generated beyond
+    that is in `data["generated"]`. `ordinal` is the place in the conversation:
+    milliseconds since the epoch at which the item joined it, nudged so that a
+    predecessor always comes first, however late its transcript arrives.
+    """
+
+    id: str
+    conversation_id: str
+    user_id: str
+    kind: Kind
+    text: str
+    created_at: datetime
+    ordinal: float
+    session_id: str | None = None
+    modality: Modality = "voice"
+    data: Json = field(default_factory=dict)
+
+
+class CallStatus(StrEnum):
+    STARTED = "started"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    UNKNOWN = "unknown"  # started, and the process died before the outcome was known
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """A call of a tool, recorded before it runs and again when its outcome is known."""
+
+    id: str
+    user_id: str
+    tool: str
+    started_at: datetime
+    arguments: Json = field(default_factory=dict)
+    conversation_id: str | None = None
+    session_id: str | None = None
+    origin: Literal["model", "http", "webhook"] = "model"
+    status: CallStatus = CallStatus.STARTED
+    output: str = ""
+    error: str | None = None
+    truncated: bool = False
+    progress: str | None = None
+    finished_at: datetime | None = None
+    duration_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolStats:
+    total_calls: int = 0
+    avg_duration_ms: float = 0.0
+    success_rate: float = 0.0
+    last_called: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogEvent:
+    """One event of the log. `position` is 0 until it is stored, and for ephemeral ones."""
+
+    type: str
+    data: bytes
+    user_id: str
+    at: datetime
+    conversation_id: str | None = None
+    session_id: str | None = None
+    position: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """What brings a session back after a timeout or a loss (seed 000 §7.3)."""
+
+    session_id: str
+    user_id: str
+    saved_at: datetime
+    data: Json
+
+
+# --- Changes: the only way to write -------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PutConversation:
+    conversation: Conversation
+
+
+@dataclass(frozen=True, slots=True)
+class PutSession:
+    """`new` refuses an id that is taken, so that two processes never share one."""
+
+    session: VoiceSession
+    new: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PutEntry:
+    """`replace=False` keeps what is there: a client's copy never overwrites ours."""
+
+    entry: Entry
+    replace: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class PutToolCall:
+    call: ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class PutSnapshot:
+    snapshot: Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Announce:
+    """Append to the event log; the position is given at the commit."""
+
+    event: LogEvent
+
+
+Change = PutConversation | PutSession | PutEntry | PutToolCall | PutSnapshot | Announce
+
+
+# --- Small helpers that everyone who makes records needs ------------------------
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+def iso(at: datetime) -> str:
+    """ISO 8601 in UTC with milliseconds and a Z, as all our wires write time."""
+    return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def new_id() -> str:
+    return str(uuid.uuid4())
+
+
+def entry_id(scope: str, name: str) -> str:
+    """The id of what `name` calls within `scope`: the same words, the same entry.
+
+    An item of the provider, a call id or a client's own id all become one
+    UUID this way, so writing twice is writing once. A name that is a UUID
+    already still goes through the scope: ids of another conversation must
+    not collide with ours.
+    """
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, f"vivavoce:{scope}:{name}"))

@@ -1,0 +1,261 @@
+"""The events of `GET /events` (seed 003 §5 and the house), each with every field.
+
+An event is durable unless it says otherwise: it has a position in the log
+and is replayed. Ephemeral ones are superseded by what follows and have none.
+Fields that are None are left out of the JSON.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import ClassVar
+
+import orjson
+
+from vivavoce.wire.records import LogEvent, iso
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VoiceEvent:
+    """The base: whose session it happened in, and when."""
+
+    type: ClassVar[str]
+    durable: ClassVar[bool] = True
+
+    session_id: str | None = None
+    timestamp: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionStarted(VoiceEvent):
+    type = "session.started"
+    voice: str
+    tools_count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionUpdated(VoiceEvent):
+    type = "session.updated"
+    changes: list[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionEnded(VoiceEvent):
+    """`reason`: completed, timeout, error, user_ended."""
+
+    type = "session.ended"
+    reason: str
+    duration_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionWarning(VoiceEvent):
+    """The session ends soon; `reason` is "idle" or "cap"."""
+
+    type = "session.warning"
+    reason: str
+    warning: str
+    seconds_remaining: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionExpired(VoiceEvent):
+    type = "session.expired"
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionStatus(VoiceEvent):
+    """The state in one word, on every change of it."""
+
+    type = "session.status"
+    durable = False
+    state: str
+    voice_session_active: bool
+    amplifier_connected: bool
+    pending_tasks: int
+    session_age_ms: int
+    estimated_tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextUpdated(VoiceEvent):
+    """What the model was told: after a start, a resume or a restore."""
+
+    type = "context.updated"
+    reason: str
+    items: int
+    estimated_tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpeechStarted(VoiceEvent):
+    type = "speech.started"
+    item_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpeechStopped(VoiceEvent):
+    type = "speech.stopped"
+    duration_ms: int
+    item_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TranscriptionDelta(VoiceEvent):
+    type = "transcription.delta"
+    durable = False
+    item_id: str
+    delta: str
+    role: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TranscriptionCompleted(VoiceEvent):
+    """`transcript` is what was said or heard; an interrupted answer comes once more, cut."""
+
+    type = "transcription.completed"
+    item_id: str
+    transcript: str
+    role: str
+    entry_id: str | None = None
+    previous_item_id: str | None = None
+    interrupted: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssistantSpeaking(VoiceEvent):
+    type = "assistant.speaking"
+    item_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssistantDone(VoiceEvent):
+    type = "assistant.done"
+    item_id: str
+    duration_ms: int
+    interrupted: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolStarted(VoiceEvent):
+    type = "tool.started"
+    call_id: str
+    tool_name: str
+    description: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolProgress(VoiceEvent):
+    """Kept at most once a second a call, so that a poller sees how far it got."""
+
+    type = "tool.progress"
+    call_id: str
+    tool_name: str
+    message: str
+    percentage: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCompleted(VoiceEvent):
+    type = "tool.completed"
+    call_id: str
+    tool_name: str
+    success: bool
+    duration_ms: int
+    output_preview: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolError(VoiceEvent):
+    type = "tool.error"
+    call_id: str
+    tool_name: str
+    error: str
+    recoverable: bool
+    suggestion: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectionStatus(VoiceEvent):
+    type = "connection.status"
+    webrtc_state: str
+    data_channel_state: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RateLimitWarning(VoiceEvent):
+    type = "rate_limit.warning"
+    limit_type: str
+    current: int
+    limit: int
+    reset_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorOccurred(VoiceEvent):
+    type = "error"
+    code: str
+    message: str
+    recoverable: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notification(VoiceEvent):
+    """`level`: info, warning or error; `action` is a label and what it does."""
+
+    type = "notification"
+    level: str
+    message: str
+    action: dict[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heartbeat(VoiceEvent):
+    type = "heartbeat"
+    durable = False
+    session_active: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamReset(VoiceEvent):
+    """The position asked for is gone: read the state anew, then go on from `latest`."""
+
+    type = "stream.reset"
+    durable = False
+    reason: str
+    requested: int
+    oldest: int
+    latest: int
+
+
+CATALOGUE: dict[str, type[VoiceEvent]] = {
+    cls.type: cls for cls in VoiceEvent.__subclasses__()
+}
+
+_RENAMED = {"limit_type": "type"}  # `type` is the event's own name in Python
+
+
+def payload(event: VoiceEvent) -> dict[str, object]:
+    """The `data:` object, without what is None."""
+    out: dict[str, object] = {}
+    for item in fields(event):
+        value = getattr(event, item.name)
+        if value is not None:
+            out[_RENAMED.get(item.name, item.name)] = (
+                iso(value) if isinstance(value, datetime) else value
+            )
+    return out
+
+
+def to_log(event: VoiceEvent, *, user_id: str, conversation_id: str | None) -> LogEvent:
+    """The event as the log keeps it: encoded here, once, for every reader."""
+    return LogEvent(
+        type=event.type,
+        data=orjson.dumps(payload(event)),
+        user_id=user_id,
+        conversation_id=conversation_id,
+        session_id=event.session_id,
+        at=event.timestamp,
+    )
