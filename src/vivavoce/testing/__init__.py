@@ -1,1 +1,34 @@
-"""The fakes we ship: `ScriptedProvider`, `MemoryStore`, `ManualClock` (docs/testing.md)."""
+"""The fakes we ship: `ScriptedProvider`, `MemoryStore`, `ManualClock` (docs/testing.md).
+
+Loaded when they are asked for: the pytest plugin beside them needs none.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from vivavoce.testing.clock import ManualClock
+    from vivavoce.testing.memory import MemoryStore
+    from vivavoce.testing.provider import ScriptedProvider
+    from vivavoce.testing.script import Script
+    from vivavoce.testing.scripted_call import ScriptedCall
+    from vivavoce.testing.scripted_response import ToolUse
+
+__all__ = ["ManualClock", "MemoryStore", "Script", "ScriptedCall", "ScriptedProvider", "ToolUse"]
+
+_HOMES = {
+    "ManualClock": "clock",
+    "MemoryStore": "memory",
+    "Script": "script",
+    "ScriptedCall": "scripted_call",
+    "ScriptedProvider": "provider",
+    "ToolUse": "scripted_response",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

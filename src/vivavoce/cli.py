@@ -1,0 +1,222 @@
+"""The `vivavoce` command: serve, look after the database, check an agent folder.
+
+Imports of weight happen inside the commands, so that `--help` is quick. What
+goes wrong on purpose is one clear line on stderr and exit code 2.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from vivavoce import __version__
+from vivavoce.errors import ToolNotFound, VivavoceError
+
+if TYPE_CHECKING:
+    from vivavoce.config import Settings
+
+PROG = "vivavoce"
+
+_EPILOG = """\
+examples:
+  vivavoce serve                                the workbench on http://127.0.0.1:8080
+  vivavoce serve --port 9000 --agent ./my-agent another port, an agent of your own
+  vivavoce agent check ./my-agent               is everything in the folder right?
+  vivavoce db sweep                             delete what is older than it should be
+
+environment (all of it in docs/settings.md; a .env file works too):
+  OPENAI_API_KEY          the provider's key (or VIVAVOCE_API_KEY)
+  VIVAVOCE_PROVIDER_URL   base URL of any server that speaks the Realtime protocol
+  VIVAVOCE_MODEL          its model
+  VIVAVOCE_DATA_DIR       folder for everything that is written
+  VIVAVOCE_DATABASE_URL   sqlite:////path/to.db or postgresql://…
+  VIVAVOCE_AUTH           off (this machine only) or token, with VIVAVOCE_AUTH_TOKEN
+"""
+
+
+class Complaint(Exception):
+    """Something the user can mend, in words that are ready to print."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The entry point of the command; returns its exit code."""
+    args = _parser().parse_args(argv)
+    run: Callable[[argparse.Namespace], int] = args.run
+    try:
+        return run(args)
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        sys.stderr.close()  # or Python complains about the pipe once more at exit
+        return 1
+    except Complaint as exc:
+        return _complain(str(exc))
+    except VivavoceError as exc:
+        return _complain(exc.message)
+    except OSError as exc:
+        where = f"{exc.filename}: " if exc.filename else ""
+        return _complain(f"{where}{exc.strerror or exc}")
+
+
+def _complain(message: str) -> int:
+    for line in message.splitlines() or ["something went wrong"]:
+        print(f"{PROG}: {line}", file=sys.stderr)
+    return 2
+
+
+# --- The parser -------------------------------------------------------------------
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=PROG,
+        description="A self-hosted realtime voice-agent server.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"{PROG} {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+
+    serve = commands.add_parser("serve", help="serve an agent until Ctrl-C")
+    serve.set_defaults(run=_serve)
+    serve.add_argument("--host", help="address to listen on (127.0.0.1)")
+    serve.add_argument("--port", help="port to listen on (8080); 0 takes a free one")
+    serve.add_argument("--agent", help="name of an agent, or path of its folder (workbench)")
+    serve.add_argument("--data-dir", help="folder for everything that is written")
+    serve.add_argument("--log-level", help="debug, info, warning or error")
+
+    database = commands.add_parser("db", help="look after the database")
+    actions = database.add_subparsers(title="actions", metavar="ACTION", required=True)
+    for name, run, words in (
+        ("upgrade", _db_upgrade, "bring it to this version's schema, or create it"),
+        ("current", _db_current, "show which schema it has"),
+        ("sweep", _db_sweep, "delete what is older than the retention settings allow"),
+    ):
+        action = actions.add_parser(name, help=words, description=words.capitalize() + ".")
+        action.add_argument("--data-dir", help="folder for everything that is written")
+        action.set_defaults(run=run)
+
+    agent = commands.add_parser("agent", help="work with agent folders")
+    checks = agent.add_subparsers(title="actions", metavar="ACTION", required=True)
+    check = checks.add_parser("check", help="is everything in the folder right?")
+    check.add_argument("folder", metavar="DIR", help="the folder with agent.yaml and prompt.md")
+    check.set_defaults(run=_agent_check)
+    return parser
+
+
+# --- The commands -----------------------------------------------------------------
+
+
+def _settings(args: argparse.Namespace) -> Settings:
+    from vivavoce.config import SettingsError, load_settings, unknown_variables
+
+    names = ("host", "port", "agent", "data_dir", "log_level")
+    try:
+        settings = load_settings(**{name: getattr(args, name, None) for name in names})
+    except SettingsError as exc:
+        raise Complaint(str(exc)) from None
+    for line in unknown_variables():
+        print(f"{PROG}: warning: {line}", file=sys.stderr)
+    return settings
+
+
+def _serve(args: argparse.Namespace) -> int:
+    from vivavoce.runtime.agents import AgentError, load_agent
+
+    settings = _settings(args)
+    try:
+        load_agent(settings.agent, settings.agents_dir)
+    except AgentError as exc:
+        raise Complaint(str(exc)) from None
+
+    from vivavoce.server.listen import serve
+    from vivavoce.server.auth import UnsafeBind, check_bind
+
+    try:
+        check_bind(settings.host, settings.auth)
+    except UnsafeBind as exc:
+        raise Complaint(str(exc)) from None
+    return serve(settings)
+
+
+def _db_upgrade(args: argparse.Namespace) -> int:
+    from vivavoce.store import open_store
+    from vivavoce.store.migrate import HEAD
+
+    store = open_store(_settings(args).database_url)
+
+    async def upgrade() -> None:
+        await store.open()
+        await store.close()
+
+    asyncio.run(upgrade())
+    print(f"schema {HEAD}, up to date")
+    return 0
+
+
+def _db_current(args: argparse.Namespace) -> int:
+    from sqlalchemy.exc import DBAPIError
+
+    from vivavoce.store.database import parse
+    from vivavoce.store.migrate import HEAD, current
+
+    database = parse(_settings(args).database_url)
+    if not database.postgres and not Path(str(database.url.database)).exists():
+        print(f"no database yet; `{PROG} db upgrade` or the first `serve` makes one")
+        return 0
+    engine = database.readers(1)
+    try:
+        with engine.connect() as connection:
+            found = current(connection)
+    except DBAPIError:
+        raise Complaint("the database cannot be opened") from None
+    finally:
+        engine.dispose()
+    state = "up to date" if found == HEAD else f"this version has {HEAD}"
+    print(f"schema {found or 'none'}, {state}")
+    return 0
+
+
+def _db_sweep(args: argparse.Namespace) -> int:
+    from vivavoce.store import open_store
+    from vivavoce.wire.records import utc_now
+
+    settings = _settings(args)
+    store = open_store(settings.database_url)
+
+    async def sweep() -> int:
+        await store.open()
+        try:
+            return await store.sweep(settings.retention, utc_now())
+        finally:
+            await store.close()
+
+    print(f"{asyncio.run(sweep())} rows deleted")
+    return 0
+
+
+def _agent_check(args: argparse.Namespace) -> int:
+    from vivavoce.runtime.agents import AgentError, load_agent
+    from vivavoce.runtime.clock import SystemClock
+    from vivavoce.tools import Registry, builtins
+
+    folder = Path(args.folder)
+    try:
+        agent = load_agent(folder.absolute())
+    except AgentError as exc:
+        raise Complaint(str(exc)) from None
+    registry = Registry(builtins(SystemClock()))
+    registry.load_plugins()
+    try:
+        tools = registry.definitions(agent.tools)
+    except ToolNotFound as exc:
+        known = ", ".join(tool.name for tool in registry.definitions())
+        raise Complaint(
+            f"{folder / 'agent.yaml'}: tools: {exc.message}; there are: {known}"
+        ) from None
+    print(f"{agent.name}: fine ({len(tools)} tools, a prompt of {len(agent.prompt)} characters)")
+    return 0

@@ -1,0 +1,332 @@
+"""One frozen `Settings`, and the only reader of the environment.
+
+Each field is one variable, `VIVAVOCE_` and its name; an empty value is the
+same as none. `docs/settings.md` is made from the descriptions here.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+from zoneinfo import ZoneInfo
+
+from pydantic import (
+    AliasChoices,
+    Field,
+    SecretStr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic_settings.exceptions import SettingsError as SourceError
+
+from vivavoce.runtime.ports import Retention
+
+PREFIX = "VIVAVOCE_"
+
+
+class SettingsError(Exception):
+    """What is wrong with the settings, a line each: `VIVAVOCE_PORT: …`. Never a secret."""
+
+    def __init__(self, problems: list[str]) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = problems
+
+
+def _data_dir() -> Path:
+    try:
+        return Path.home() / ".vivavoce"
+    except RuntimeError:  # a container's user without a home
+        return Path(".vivavoce").absolute()
+
+
+def _system_zone() -> str:
+    """The machine's time zone by name, where it tells; UTC otherwise."""
+    linked = os.path.realpath("/etc/localtime").partition("zoneinfo/")[2]
+    for name in (os.environ.get("TZ", "").lstrip(":"), linked):
+        if name and _is_zone(name):
+            return name
+    return "UTC"
+
+
+def _is_zone(name: str) -> bool:
+    try:
+        ZoneInfo(name)
+    except (ValueError, OSError, KeyError):  # unknown, a folder, a path out of them
+        return False
+    return True
+
+
+Words = Annotated[tuple[str, ...], NoDecode]
+"""Comma-separated."""
+
+
+class Settings(BaseSettings):
+    """Everything an operator can set. Values are final once the server starts."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX,
+        env_file=".env",
+        env_ignore_empty=True,
+        extra="ignore",
+        frozen=True,
+        populate_by_name=True,
+        hide_input_in_errors=True,
+    )
+
+    # --- Where
+    host: str = Field(
+        default="127.0.0.1",
+        description="Address to listen on. Anything but loopback needs authentication.",
+    )
+    port: int = Field(default=8080, ge=0, le=65535, description="Port; 0 takes a free one.")
+    data_dir: Path = Field(
+        default_factory=_data_dir,
+        json_schema_extra={"shown": "~/.vivavoce"},
+        description="Folder for everything that is written.",
+    )
+    database_url: str = Field(
+        default_factory=lambda given: f"sqlite:///{given['data_dir'] / 'vivavoce.db'}",
+        repr=False,  # it may hold a password
+        json_schema_extra={"shown": "vivavoce.db in the data folder"},
+        description="Where conversations are kept: `sqlite:////path/to.db` or `postgresql://…`.",
+    )
+    workspace: Path = Field(
+        default_factory=Path.cwd,
+        json_schema_extra={"shown": "where it was started"},
+        description="The working directory the agent is told of.",
+    )
+    time_zone: str = Field(
+        default_factory=_system_zone,
+        json_schema_extra={"shown": "the machine's"},
+        description="IANA time zone of the user, such as `Europe/Berlin`.",
+    )
+
+    # --- The agent
+    agent: str = Field(
+        default="workbench", description="Agent to serve: a name, or the path of its folder."
+    )
+    agents_dir: Path | None = Field(
+        default=None, description="A folder of your own agents, looked in first."
+    )
+
+    # --- The provider
+    provider_url: str = Field(
+        default="https://api.openai.com/v1",
+        description="Base URL of a server that speaks the Realtime protocol.",
+    )
+    api_key: SecretStr | None = Field(
+        default=None,
+        validation_alias=AliasChoices("VIVAVOCE_API_KEY", "OPENAI_API_KEY"),
+        description="Key for the provider; `OPENAI_API_KEY` works too.",
+    )
+    model: str = Field(
+        default="gpt-realtime-2.1", min_length=1, description="The provider's Realtime model."
+    )
+    voice: str = Field(
+        default="marin", min_length=1, description="Voice, in place of the one the agent names."
+    )
+    transcription_model: str = Field(
+        default="gpt-4o-mini-transcribe",
+        min_length=1,
+        description="Who writes down what the user said, in place of the agent's choice.",
+    )
+    sideband_tries: int = Field(
+        default=5, ge=1, le=100, description="Tries to get a lost sideband back."
+    )
+    sideband_delay: float = Field(
+        default=3.0, ge=0, le=60, description="Seconds between those tries."
+    )
+    peer_text: Literal["deny", "allow"] = Field(
+        default="deny",
+        description="Whether text that the browser itself puts on the call is accepted.",
+    )
+    ice_servers: tuple[dict[str, Any], ...] = Field(
+        default=(),
+        repr=False,  # it may hold credentials
+        description='ICE servers for `GET /ice-config`, as JSON: `[{"urls": ["stun:…"]}]`.',
+    )
+
+    # --- Who may
+    auth: Literal["off", "token"] = Field(
+        default="off",
+        description="`off` trusts this machine; `token` asks for `VIVAVOCE_AUTH_TOKEN`.",
+    )
+    auth_token: SecretStr | None = Field(
+        default=None, description="The bearer token, at least 16 characters."
+    )
+    allowed_hosts: Words = Field(
+        default=(), description="Host names it answers to besides loopback, comma-separated."
+    )
+    allowed_origins: Words = Field(
+        default=(), description="Web origins that may call it besides its own, comma-separated."
+    )
+
+    # --- How much
+    max_body_bytes: int = Field(
+        default=1024 * 1024, ge=1024, description="Largest request body, in bytes."
+    )
+    max_sessions: int = Field(default=100, ge=1, description="Live voice sessions at once.")
+    sessions_per_10_minutes: int = Field(
+        default=20,
+        ge=0,
+        description="New sessions a user may start, in place of the agent's limit; 0 is no limit.",
+    )
+    executions_per_minute: int = Field(
+        default=60,
+        ge=0,
+        description="Tool calls a user may make, in place of the agent's limit; 0 is no limit.",
+    )
+    tool_timeout: float = Field(
+        default=60.0, gt=0, le=3600, description="Seconds `/execute` gives a tool by default."
+    )
+    event_queue: int = Field(
+        default=256, ge=16, le=100_000, description="Events kept for a slow reader of `/events`."
+    )
+    max_streams: int = Field(default=1000, ge=1, description="Open `/events` streams at once.")
+    session_inbox: int = Field(
+        default=1024, ge=64, le=100_000, description="Events waiting for one session's loop."
+    )
+
+    # --- How long
+    heartbeat_seconds: float = Field(
+        default=30.0, gt=0, le=600, description="Between heartbeats on `/events`."
+    )
+    retention_snapshots_hours: float = Field(
+        default=24.0, ge=0, description="How long recovery snapshots are kept; 0 is for ever."
+    )
+    retention_log_days: float = Field(
+        default=7.0, ge=0, description="How long the event log is kept; 0 is for ever."
+    )
+    retention_conversations_days: float = Field(
+        default=0.0, ge=0, description="How long conversations are kept; 0 is for ever."
+    )
+    shutdown_seconds: float = Field(
+        default=5.0, gt=0, le=300, description="Time for an orderly end after Ctrl-C."
+    )
+
+    # --- Logs
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        default="info", description="`debug`, `info`, `warning` or `error`."
+    )
+    log_format: Literal["console", "json"] = Field(
+        default="console", description="`console` for people, `json` for machines."
+    )
+    log_private: bool = Field(
+        default=False, description="Whether logs may contain what people said and tools got."
+    )
+
+    @field_validator("allowed_hosts", "allowed_origins", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        if isinstance(value, str):
+            return tuple(part.strip() for part in value.split(",") if part.strip())
+        return value
+
+    @field_validator("provider_url")
+    @classmethod
+    def _http(cls, value: str) -> str:
+        if not value.startswith(("http://", "https://")):
+            raise ValueError("should begin with http:// or https://")
+        return value.rstrip("/")
+
+    @field_validator("time_zone")
+    @classmethod
+    def _known_zone(cls, value: str) -> str:
+        if not _is_zone(value):
+            raise ValueError("should be an IANA time zone such as Europe/Berlin")
+        return value
+
+    @field_validator("data_dir", "agents_dir", "workspace")
+    @classmethod
+    def _absolute(cls, value: Path | None) -> Path | None:
+        return None if value is None else value.expanduser().absolute()
+
+    @field_validator("log_level", "log_format", "auth", "peer_text", mode="before")
+    @classmethod
+    def _lower(cls, value: object) -> object:
+        return value.lower() if isinstance(value, str) else value
+
+    @field_validator("auth_token")
+    @classmethod
+    def _long_enough(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is not None and len(value.get_secret_value()) < 16:
+            raise ValueError("should have at least 16 characters")
+        return value
+
+    @model_validator(mode="after")
+    def _token_given(self) -> Settings:
+        if self.auth == "token" and self.auth_token is None:
+            raise ValueError("VIVAVOCE_AUTH_TOKEN: is needed with VIVAVOCE_AUTH=token")
+        return self
+
+    @property
+    def retention(self) -> Retention:
+        """The three retention settings as the store takes them."""
+        return Retention(
+            snapshots=self.retention_snapshots_hours * 3600 or None,
+            log=self.retention_log_days * 86_400 or None,
+            conversations=self.retention_conversations_days * 86_400 or None,
+        )
+
+    def agent_overrides(self) -> dict[str, Any]:
+        """What was set explicitly and stands in an agent's file too: the operator wins."""
+        names = (
+            "voice",
+            "transcription_model",
+            "sessions_per_10_minutes",
+            "executions_per_minute",
+        )
+        return {name: getattr(self, name) for name in names if name in self.model_fields_set}
+
+
+def variable(name: str) -> str:
+    """The environment variable of a field."""
+    return PREFIX + name.upper()
+
+
+def load_settings(**given: Any) -> Settings:
+    """From the command line, the environment and `.env`, in that order.
+
+    `given` values of None count as not given. Raises `SettingsError`.
+    """
+    try:
+        return Settings(**{name: value for name, value in given.items() if value is not None})
+    except ValidationError as exc:
+        problems = [_problem(error) for error in exc.errors(include_url=False)]
+        raise SettingsError([line for line in problems if line]) from None
+    except SourceError as exc:
+        # 'error parsing value for field "ice_servers" from source "EnvSettingsSource"'
+        name = next((n for n in Settings.model_fields if f'"{n}"' in str(exc)), "settings")
+        raise SettingsError([f"{variable(name)}: should be JSON"]) from None
+
+
+def unknown_variables(environ: Mapping[str, str] = os.environ) -> list[str]:
+    """A line for each `VIVAVOCE_…` that is no setting, most likely misspelt."""
+    known = [variable(name) for name in Settings.model_fields]
+    lines = []
+    for name in sorted(environ):
+        if name.startswith(PREFIX) and name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            lines.append(f"{name} is no setting" + (f"; did you mean {near[0]}?" if near else ""))
+    return lines
+
+
+def _problem(error: Any) -> str | None:
+    if error["type"] == "default_factory_not_called":  # follows from another problem
+        return None
+    message: str = error["msg"].removeprefix("Value error, ").removeprefix("Input ")
+    message = message.replace("a valid tuple", "a list").split(", unable to ")[0]
+    if not error["loc"]:
+        return message
+    name = str(error["loc"][0]).lower().removeprefix(PREFIX.lower())
+    field = Settings.model_fields.get(name)
+    where = variable(name) if field is not None else str(error["loc"][0])
+    secret = field is not None and "Secret" in str(field.annotation)
+    value = error.get("input")
+    shown = "" if secret or not isinstance(value, str | int | float) else f", and is {value!r}"
+    return f"{where}: {message[:1].lower()}{message[1:]}{shown}"

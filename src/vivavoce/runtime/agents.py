@@ -1,0 +1,128 @@
+"""The agent folder: what makes one voice agent different from another, with no code.
+
+`agent.yaml` says how it sounds, what it may use and how long it stays;
+`prompt.md` is sent to the model as written. Errors name the file, the line
+and what would be right. Whether the named tools exist is for others to check.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from vivavoce.runtime.agent_file import AgentFile, read_agent_file
+from vivavoce.runtime.yaml_lines import FileProblems, read_text
+
+__all__ = ["Agent", "AgentError", "find_agent", "list_agents", "load_agent"]
+
+AgentError = FileProblems
+MAX_PROMPT = 64_000  # characters; a session's instructions have to leave room for the talk
+
+_SERVER_VAD = {
+    "type": "server_vad",
+    "threshold": 0.5,
+    "prefix_padding_ms": 300,
+    "silence_duration_ms": 500,
+}
+
+_CHECKOUT = Path(__file__).resolve().parents[3] / "agents"
+_PACKAGED = Path(__file__).resolve().parents[1] / "_agents"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agent:
+    """One agent, ready to be used. Seconds throughout; None is "no limit of its own"."""
+
+    name: str
+    prompt: str
+    folder: Path
+    description: str = ""
+    voice: str = "marin"
+    tools: tuple[str, ...] | None = None
+    """The tools it may use, by name; None is all there are."""
+    greeting: str | None = None
+    turn_detection: Mapping[str, Any] | None = field(default_factory=lambda: dict(_SERVER_VAD))
+    """As the provider takes it; None is manual."""
+    transcription_model: str = "gpt-4o-mini-transcribe"
+    transcription_language: str | None = None
+    idle_seconds: float | None = 900.0
+    idle_warning_seconds: float = 30.0
+    cap_seconds: float | None = None
+    """None: as long as the provider allows."""
+    restore_turns: int = 10
+    max_output_tokens: int | Literal["inf"] = "inf"
+    sessions_per_10_minutes: int = 20
+    executions_per_minute: int = 60
+
+
+def agent_roots(agents_dir: Path | None = None) -> list[Path]:
+    """Where agents are looked for, first come first served."""
+    return [root for root in (agents_dir, _CHECKOUT, _PACKAGED) if root is not None]
+
+
+def list_agents(agents_dir: Path | None = None) -> list[str]:
+    found = {
+        file.parent.name: None
+        for root in agent_roots(agents_dir)
+        for file in sorted(root.glob("*/agent.yaml"))
+    }
+    return list(found)
+
+
+def find_agent(name_or_path: str | Path, agents_dir: Path | None = None) -> Path:
+    """The folder of an agent: a path as it is, a name in the usual places."""
+    given = Path(name_or_path)
+    if given.name != str(name_or_path) or str(name_or_path) in (".", ".."):
+        return given
+    for root in agent_roots(agents_dir):
+        if (root / given / "agent.yaml").is_file():
+            return root / given
+    known = ", ".join(list_agents(agents_dir)) or "none"
+    raise AgentError([f"there is no agent '{given}'; there are: {known}"])
+
+
+def load_agent(
+    name_or_path: str | Path,
+    agents_dir: Path | None = None,
+    overrides: Mapping[str, Any] | None = None,
+) -> Agent:
+    """The agent, with what the operator set explicitly in place of what its file says.
+
+    `overrides` are fields of `Agent` by name. Raises `AgentError`.
+    """
+    folder = find_agent(name_or_path, agents_dir)
+    fields = _fields(read_agent_file(folder / "agent.yaml")) | dict(overrides or {})
+    return Agent(folder=folder, prompt=_prompt(folder / "prompt.md"), **fields)
+
+
+def _prompt(path: Path) -> str:
+    text = read_text(path)
+    if not text.strip():
+        raise AgentError([f"{path}:1: the prompt is empty"])
+    if len(text) > MAX_PROMPT:
+        raise AgentError([f"{path}: {len(text)} characters; at most {MAX_PROMPT} are sent"])
+    return text
+
+
+def _fields(said: AgentFile) -> dict[str, Any]:
+    times = said.timeouts
+    detection = said.turn_detection
+    return {
+        "name": said.name,
+        "description": said.description,
+        "voice": said.voice,
+        "tools": None if said.tools == "*" else tuple(said.tools),
+        "greeting": said.greeting,
+        "turn_detection": None if detection == "manual" else detection.model_dump(),
+        "transcription_model": said.transcription.model,
+        "transcription_language": said.transcription.language,
+        "idle_seconds": None if times.idle_minutes is None else times.idle_minutes * 60,
+        "idle_warning_seconds": times.warning_seconds,
+        "cap_seconds": None if times.cap_minutes == "provider" else times.cap_minutes * 60,
+        "restore_turns": said.restore.turns,
+        "max_output_tokens": said.max_output_tokens,
+        "sessions_per_10_minutes": said.limits.sessions_per_10_minutes,
+        "executions_per_minute": said.limits.executions_per_minute,
+    }

@@ -1,0 +1,156 @@
+"""The kept side of sessions: lists, transcripts, tracked records, clients' copies, updates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from vivavoce.errors import NotFound, SessionNotFound
+from vivavoce.runtime.bookkeeping import title_from
+from vivavoce.runtime.ids import SessionIds
+from vivavoce.runtime.journal import Journal
+from vivavoce.runtime.ports import Clock, Store
+from vivavoce.session.sync import Copy, unseen
+from vivavoce.wire.clean import clean_json, clean_line, clean_text
+from vivavoce.wire.records import (
+    Announce,
+    Conversation,
+    Entry,
+    LogEvent,
+    PutConversation,
+    PutEntry,
+    PutSession,
+    SessionSummary,
+    Status,
+    ToolCall,
+    VoiceSession,
+    new_id,
+)
+from vivavoce.wire.voice_events import SessionEnded, to_log
+
+__all__ = ["Copy", "Library", "Updates"]
+
+
+@dataclass(frozen=True, slots=True)
+class Updates:
+    """What happened to a session after a position."""
+
+    events: list[LogEvent]
+    latest: int
+    has_more: bool
+
+
+class Library:
+    """Reads, and the writes that need no live session."""
+
+    def __init__(self, store: Store, journal: Journal, clock: Clock, agent: str) -> None:
+        self._store, self._journal, self._clock, self._agent = store, journal, clock, agent
+        self._ids = SessionIds(clock.now)
+
+    async def sessions(
+        self, user_id: str, *, status: Status | None, limit: int
+    ) -> list[SessionSummary]:
+        return await self._store.sessions(user_id=user_id, status=status, limit=limit)
+
+    async def summary(self, session_id: str, user_id: str) -> SessionSummary:
+        found = await self._store.summary(session_id, user_id=user_id)
+        if found is None:
+            raise SessionNotFound(f"Session '{session_id[:64]}' not found.")
+        return found
+
+    async def transcript(self, summary: SessionSummary) -> list[Entry]:
+        session = summary.session
+        return await self._store.entries(session.conversation_id, user_id=session.user_id)
+
+    async def track(
+        self, user_id: str, *, title: str | None, metadata: Mapping[str, Any]
+    ) -> SessionSummary:
+        """A record for a client that talks to a provider by itself."""
+        now = self._clock.now()
+        conversation = Conversation(
+            id=new_id(),
+            user_id=user_id,
+            created_at=now,
+            updated_at=now,
+            title=clean_line(title) if title else None,
+            metadata=clean_json(dict(metadata)),
+        )
+        session = VoiceSession(
+            id=self._ids(),
+            conversation_id=conversation.id,
+            user_id=user_id,
+            agent=self._agent,
+            created_at=now,
+            updated_at=now,
+            metadata={"tracked": True},
+        )
+        await self._journal.commit([PutConversation(conversation), PutSession(session, new=True)])
+        return SessionSummary(session=session, turn_count=0, title=conversation.title)
+
+    async def sync(self, session_id: str, user_id: str, copies: Sequence[Copy]) -> int:
+        """How many of the client's entries are stored now; all of them, new or not."""
+        summary = await self.summary(session_id, user_id)
+        session, now = summary.session, self._clock.now()
+        stored = await self.transcript(summary)
+        added = unseen(
+            copies,
+            stored,
+            conversation_id=session.conversation_id,
+            user_id=user_id,
+            session_id=session_id,
+            now=now,
+        )
+        if added:
+            changes = [PutEntry(entry, replace=False) for entry in added]
+            await self._journal.commit([*await self._named(session, added), *changes])
+        return len(copies)
+
+    async def _named(self, session: VoiceSession, added: Sequence[Entry]) -> list[PutConversation]:
+        conversation = await self._store.conversation(
+            session.conversation_id, user_id=session.user_id
+        )
+        if conversation is None:
+            return []
+        title = conversation.title or next(filter(None, map(title_from, added)), None)
+        return [PutConversation(replace(conversation, title=title, updated_at=self._clock.now()))]
+
+    async def finish(self, session_id: str, user_id: str, *, status: Status, reason: str) -> None:
+        """End a record that has no live session; one that has ended stays as it is."""
+        session = (await self.summary(session_id, user_id)).session
+        if session.status is not Status.ACTIVE:
+            return
+        now = self._clock.now()
+        ended = replace(session, status=status, end_reason=reason, ended_at=now, updated_at=now)
+        event = SessionEnded(
+            session_id=session_id,
+            timestamp=now,
+            reason=reason,
+            duration_ms=ended.duration_ms(now),
+        )
+        log_event = to_log(event, user_id=user_id, conversation_id=session.conversation_id)
+        await self._journal.commit([PutSession(ended), Announce(log_event)])
+
+    async def summarize(self, session_id: str, user_id: str, text: str) -> None:
+        """A summary that somebody wrote: the next resume begins with it."""
+        session = (await self.summary(session_id, user_id)).session
+        conversation = await self._store.conversation(session.conversation_id, user_id=user_id)
+        if conversation is not None:
+            summary = clean_text(text, 4000)
+            await self._journal.commit([PutConversation(replace(conversation, summary=summary))])
+
+    async def updates(self, session_id: str, user_id: str, *, after: int, limit: int) -> Updates:
+        """For clients that poll: durable events after a position, oldest first."""
+        await self.summary(session_id, user_id)
+        events = await self._store.events(
+            after=after, limit=limit + 1, user_id=user_id, session_id=session_id
+        )
+        page = events[:limit]
+        latest = page[-1].position if page else after
+        return Updates(page, latest, len(events) > limit)
+
+    async def task(self, task_id: str, user_id: str) -> ToolCall:
+        call = await self._store.tool_call(task_id, user_id=user_id)
+        if call is None:
+            raise NotFound(f"Task '{task_id[:64]}' not found.")
+        return call

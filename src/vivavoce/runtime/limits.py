@@ -1,0 +1,94 @@
+"""How often something may be done: a sliding window a key, in bounded memory.
+
+Pure but for the clock. Who the key stands for (a user, a session, an address)
+is the caller's business.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict, deque
+from dataclasses import dataclass
+
+from vivavoce.errors import RateLimited
+from vivavoce.runtime.ports import Clock
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """How much of a window is used, and when all of it is free again."""
+
+    current: int
+    limit: int
+    reset_seconds: float
+
+
+class Window:
+    """At most `limit` times in any `seconds`; a limit of 0 allows everything.
+
+    Exact: the time of each use is kept while it counts. Keys whose uses have
+    all lapsed go first when there are too many, then those unused longest.
+    """
+
+    def __init__(
+        self,
+        limit: int,
+        seconds: float,
+        *,
+        clock: Clock,
+        what: str = "requests",
+        max_keys: int = 10_000,
+    ) -> None:
+        self.limit = limit
+        self.seconds = seconds
+        self._clock = clock
+        self._what = what
+        self._max_keys = max_keys
+        self._uses: OrderedDict[str, deque[float]] = OrderedDict()
+
+    def check(self, key: str) -> None:
+        """Counts a use, or raises `RateLimited`. What is refused does not count."""
+        if self.limit <= 0:
+            return
+        now = self._clock.monotonic()
+        uses = self._current(key, now)
+        if len(uses) >= self.limit:
+            wait = max(1, math.ceil((uses[0] + self.seconds - now) * 1000))
+            raise RateLimited(
+                f"Too many {self._what}: at most {self.limit} in {self.seconds:g} seconds",
+                retry_after_ms=wait,
+                limit=self.limit,
+            )
+        uses.append(now)
+        self._uses[key] = uses
+        self._uses.move_to_end(key)
+        if len(self._uses) > self._max_keys:
+            self._make_room(now)
+
+    def usage(self, key: str) -> Usage:
+        """For a warning before the limit is reached."""
+        now = self._clock.monotonic()
+        uses = self._current(key, now)
+        left = uses[-1] + self.seconds - now if uses else 0.0
+        return Usage(current=len(uses), limit=self.limit, reset_seconds=left)
+
+    def __len__(self) -> int:
+        return len(self._uses)
+
+    def _current(self, key: str, now: float) -> deque[float]:
+        uses = self._uses.get(key)
+        if uses is None:
+            return deque()
+        while uses and uses[0] <= now - self.seconds:
+            uses.popleft()
+        if not uses:
+            del self._uses[key]
+        return uses
+
+    def _make_room(self, now: float) -> None:
+        # Ordered by last use, so the lapsed ones are all in front.
+        while self._uses:
+            key, uses = next(iter(self._uses.items()))
+            if uses[-1] > now - self.seconds and len(self._uses) <= self._max_keys:
+                return
+            del self._uses[key]

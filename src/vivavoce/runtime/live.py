@@ -1,0 +1,297 @@
+"""One live session: a task group, an inbox, and two loops.
+
+The deciding loop takes events from the inbox, asks the machine, sends what is
+urgent at once and hands the rest on. The doing loop commits what is durable,
+then does what had to wait for it. So stopping speech never waits for the
+store, and nothing is told or run before it is stored.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from vivavoce.errors import ProviderError, VivavoceError
+from vivavoce.runtime.bookkeeping import Books
+from vivavoce.runtime.outcomes import ToolOutcome, ToolRequest
+from vivavoce.runtime.ports import Clock, Closed, Provider, Sideband
+from vivavoce.session import effects as fx
+from vivavoce.session.events import (
+    AttachFailed,
+    BadFrame,
+    End,
+    LineLost,
+    LineUp,
+    SessionEvent,
+    TimerFired,
+    ToolFinished,
+)
+from vivavoce.session.machine import Machine
+from vivavoce.session.state import Phase
+from vivavoce.wire.realtime import Malformed, decode
+from vivavoce.wire.records import Change, LogEvent, Status
+from vivavoce.wire.voice_events import VoiceEvent
+
+log = logging.getLogger(__name__)
+
+INBOX = 1024
+OUTBOX = 256
+_COMMIT_RETRIES = (0.2, 1.0, 3.0)
+_HANG_UP_SECONDS = 3.0
+_UNSTORED = '{"success": false, "error": "The call could not be recorded.", "recoverable": true}'
+
+
+class Journal(Protocol):
+    async def commit(self, changes: Sequence[Change]) -> list[LogEvent]: ...
+    def publish_ephemeral(
+        self, event: VoiceEvent, *, user_id: str, conversation_id: str | None = None
+    ) -> None: ...
+
+
+class Desk(Protocol):
+    async def run(self, request: ToolRequest) -> ToolOutcome: ...
+
+
+@dataclass(slots=True)
+class _Step:
+    """What one event leaves to do: the durable part, then the rest in order."""
+
+    changes: list[Change] = field(default_factory=list)
+    after: list[fx.Effect] = field(default_factory=list)
+
+
+class LiveSession:
+    """A voice session at work. `post` events to it; `run` until it is over."""
+
+    def __init__(
+        self,
+        machine: Machine,
+        books: Books,
+        *,
+        provider: Provider,
+        journal: Journal,
+        desk: Desk,
+        clock: Clock,
+    ) -> None:
+        self.machine = machine
+        self.books = books
+        self._provider, self._journal, self._desk, self._clock = provider, journal, desk, clock
+        self._inbox: asyncio.Queue[SessionEvent] = asyncio.Queue(INBOX)
+        self._outbox: asyncio.Queue[_Step] = asyncio.Queue(OUTBOX)
+        self._timers: dict[str, asyncio.Task[None]] = {}
+        self._line: asyncio.Task[None] | None = None
+        self._sideband: Sideband | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._over = asyncio.Event()
+
+    @property
+    def id(self) -> str:
+        return self.books.session.id
+
+    @property
+    def phase(self) -> Phase:
+        return self.machine.phase
+
+    async def post(self, event: SessionEvent) -> None:
+        """Waits while the inbox is full: a flood slows down whoever causes it."""
+        if not self._over.is_set():
+            await self._inbox.put(event)
+
+    def cancel(self) -> None:
+        """For one that does not end when asked."""
+        if self._task is not None:
+            self._task.cancel()
+
+    async def over(self) -> None:
+        """Until everything is stored and let go."""
+        await self._over.wait()
+
+    async def run(self) -> None:
+        """The whole life. Whatever fails in here ends this session and no other."""
+        self._task = asyncio.current_task()
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._decide(group), name=f"{self.id} decide")
+                await self._do(group)
+                raise _Finished  # cancels what still runs: tools, timers, the line
+        except* _Finished:
+            pass
+        except* Exception as faults:
+            log.exception("A session failed", extra={"session_id": self.id}, exc_info=faults)
+            await self._abandon()
+        finally:
+            await self._close_line()
+            self._over.set()
+            while not self._inbox.empty():  # lets go of those who wait to post
+                self._inbox.get_nowait()
+
+    # --- Deciding ---------------------------------------------------------------------
+
+    async def _decide(self, group: asyncio.TaskGroup) -> None:
+        while self.machine.phase is not Phase.TERMINATED:
+            event = await self._inbox.get()
+            step = _Step()
+            for effect in self.machine.receive(event, self._clock.now()):
+                match effect:
+                    case fx.Send(urgent=True):
+                        await self._send(effect)
+                    case fx.StartTimer() | fx.StopTimer():
+                        self._set_timer(effect, group)
+                    case _:
+                        step.after.append(effect)
+            step.changes = self.books.write(step.after, self._clock.now(), self.machine.state)
+            if step.after:
+                await self._outbox.put(step)
+
+    def _set_timer(self, effect: fx.StartTimer | fx.StopTimer, group: asyncio.TaskGroup) -> None:
+        old = self._timers.pop(effect.name, None)
+        if old is not None:
+            old.cancel()
+        if isinstance(effect, fx.StartTimer):
+            self._timers[effect.name] = group.create_task(self._timer(effect))
+
+    async def _timer(self, effect: fx.StartTimer) -> None:
+        await self._clock.sleep(effect.seconds)
+        await self.post(TimerFired(effect.name))
+
+    # --- Doing ------------------------------------------------------------------------
+
+    async def _do(self, group: asyncio.TaskGroup) -> None:
+        """Until the session is closed. Steps that wait together share one commit."""
+        while True:
+            steps = [await self._outbox.get()]
+            while not self._outbox.empty():
+                steps.append(self._outbox.get_nowait())
+            changes = [change for step in steps for change in step.changes]
+            if changes:
+                await self._commit(changes)
+            after = [effect for step in steps for effect in step.after]
+            for effect in after:
+                await self._perform(effect, group)
+            if any(isinstance(effect, fx.Close) for effect in after):
+                return
+
+    async def _commit(self, changes: list[Change]) -> None:
+        for delay in _COMMIT_RETRIES:
+            try:
+                await self._journal.commit(changes)
+            except (VivavoceError, OSError) as fault:
+                log.warning(
+                    "Storing failed, trying again",
+                    extra={"session_id": self.id, "error": type(fault).__name__},
+                )
+                await self._clock.sleep(delay)
+            else:
+                return
+        await self._journal.commit(changes)
+
+    async def _perform(self, effect: fx.Effect, group: asyncio.TaskGroup) -> None:
+        match effect:
+            case fx.Send():
+                await self._send(effect)
+            case fx.Tell(event=event) if not event.durable:
+                who = self.books.session
+                self._journal.publish_ephemeral(
+                    event, user_id=who.user_id, conversation_id=who.conversation_id
+                )
+            case fx.RunTool():
+                group.create_task(self._run_tool(effect), name=f"{self.id} {effect.name}")
+            case fx.Attach():
+                await self._close_line()
+                self._line = group.create_task(self._attach(effect), name=f"{self.id} line")
+            case fx.HangUp() if self.machine.phase is Phase.TERMINATED:
+                await self._hang_up(effect.call_id)
+            case fx.HangUp():  # the old call; the new one does not wait for it
+                group.create_task(self._hang_up(effect.call_id), name=f"{self.id} hang up")
+            case _:
+                pass  # durable: the commit was all
+
+    async def _send(self, effect: fx.Send) -> None:
+        if self._sideband is None:
+            return
+        try:
+            await self._sideband.send(effect.command.payload())
+        except ProviderError:
+            # The reader notices the same loss; the machine sends again what matters.
+            log.info("The line went down while sending", extra={"session_id": self.id})
+
+    async def _run_tool(self, effect: fx.RunTool) -> None:
+        who = self.books.session
+        request = ToolRequest(
+            name=effect.name,
+            arguments=effect.arguments,
+            call_id=effect.call_id,
+            user_id=who.user_id,
+            session_id=who.id,
+            conversation_id=who.conversation_id,
+            ordinal=effect.ordinal,
+            allowed=self.books.allowed_tools(self.machine.state.setup.session),
+        )
+        try:
+            outcome = (await self._desk.run(request)).for_model
+        except VivavoceError:
+            log.exception("A call could not be recorded", extra={"session_id": self.id})
+            outcome = _UNSTORED
+        await self.post(ToolFinished(effect.call_id, outcome))
+
+    # --- The line ---------------------------------------------------------------------
+
+    async def _attach(self, effect: fx.Attach) -> None:
+        if effect.delay:
+            await self._clock.sleep(effect.delay)
+        try:
+            sideband = await self._provider.attach(effect.call_id)
+        except ProviderError as fault:
+            await self.post(AttachFailed(fault.message))
+            return
+        self._sideband = sideband
+        await self.post(LineUp())
+        while True:
+            frame = await sideband.receive()
+            if isinstance(frame, Closed):
+                self._sideband = None
+                await sideband.close()
+                await self.post(LineLost(frame.code, frame.hung_up))
+                return
+            try:
+                await self._inbox.put(decode(frame))
+            except Malformed:
+                await self.post(BadFrame())
+
+    async def _close_line(self) -> None:
+        sideband, self._sideband = self._sideband, None
+        if self._line is not None and not self._line.done():
+            self._line.cancel()
+        self._line = None
+        if sideband is not None:
+            await sideband.close()
+
+    async def _hang_up(self, call_id: str) -> None:
+        try:
+            async with asyncio.timeout(_HANG_UP_SECONDS):
+                await self._provider.hang_up(call_id)
+        except (ProviderError, TimeoutError) as fault:
+            # The provider ends a call without a peer by itself.
+            log.info(
+                "Hanging up failed", extra={"session_id": self.id, "error": type(fault).__name__}
+            )
+
+    async def _abandon(self) -> None:
+        """After a fault of our own: the user must not sit in a call that nobody hears."""
+        effects = self.machine.receive(End("error", Status.ERROR), self._clock.now())
+        changes = self.books.write(effects, self._clock.now(), self.machine.state)
+        if self.machine.state.call_id:
+            await self._hang_up(self.machine.state.call_id)
+        if not changes:
+            return
+        try:
+            await self._journal.commit(changes)
+        except Exception:
+            log.exception("The end of a session is not stored", extra={"session_id": self.id})
+
+
+class _Finished(Exception):
+    """Ends the task group of a session that is over."""

@@ -1,0 +1,147 @@
+"""From an agent and the settings to a session: configuration, policy, instructions. No I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+from vivavoce.errors import InvalidRequest
+from vivavoce.runtime.agents import Agent
+from vivavoce.runtime.ports import Capabilities, ToolDefinition
+from vivavoce.session.context import Situation, instructions
+from vivavoce.session.policy import Policy, Setup
+
+GREET_RESTORED = (
+    "Welcome the user back in one short sentence, say in a few words what you were working on "
+    "together, and ask whether to continue."
+)
+GREET_RECONNECTED = (
+    "The connection was lost for a moment and is back. Say so in one short sentence, with a word "
+    "of apology, and pick up where you left off."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Defaults:
+    """What the operator decides for every session."""
+
+    model: str = "gpt-realtime"
+    time_zone: str = "UTC"
+    workspace: str = ""
+    instance: str = "local"
+    """Names this process among several on one database, the same after a restart."""
+    attach_tries: int = 5
+    attach_delay: float = 3.0
+    peer_text: Literal["deny", "allow"] = "deny"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wishes:
+    """What the user asks for a session; None is as the agent says."""
+
+    voice: str | None = None
+    instructions: str | None = None
+    tools_filter: tuple[str, ...] | None = None
+    turn_detection: Mapping[str, Any] | Literal["agent"] | None = "agent"
+    """None is manual."""
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "instructions": self.instructions,
+            "tools_filter": None if self.tools_filter is None else list(self.tools_filter),
+            "turn_detection": self.turn_detection,
+        }
+
+    @classmethod
+    def from_json(cls, told: Mapping[str, Any], *, voice: str | None) -> Wishes:
+        tools = told.get("tools_filter")
+        return cls(
+            voice=voice,
+            instructions=told.get("instructions"),
+            tools_filter=None if tools is None else tuple(tools),
+            turn_detection=told.get("turn_detection", "agent"),
+        )
+
+
+class Profile:
+    """Makes the sessions of one agent."""
+
+    def __init__(self, agent: Agent, defaults: Defaults, capabilities: Capabilities) -> None:
+        self.agent = agent
+        self.defaults = defaults
+        self.capabilities = capabilities
+
+    def check_voice(self, voice: str) -> str:
+        known = [option.id for option in self.capabilities.voices]
+        if known and voice not in known:
+            raise InvalidRequest(f"There is no voice '{voice[:64]}'.", field="voice", voices=known)
+        return voice
+
+    def tool_names(self, wanted: Sequence[str] | None) -> list[str] | None:
+        """What the agent has, narrowed to what is wanted; never more than the agent has."""
+        if wanted is None:
+            return None if self.agent.tools is None else list(self.agent.tools)
+        if self.agent.tools is None:
+            return list(wanted)
+        foreign = sorted(set(wanted) - set(self.agent.tools))
+        if foreign:
+            raise InvalidRequest(
+                f"The agent '{self.agent.name}' does not have: {', '.join(foreign)[:200]}",
+                field="tools_filter",
+            )
+        return list(wanted)
+
+    def words(self, now: datetime, prompt: str | None = None) -> str:
+        """The instructions of a session that starts now."""
+        situation = Situation(
+            now=now,
+            time_zone=self.defaults.time_zone,
+            working_directory=self.defaults.workspace or None,
+        )
+        return instructions(prompt or self.agent.prompt, situation)
+
+    def setup(self, wishes: Wishes, tools: Sequence[ToolDefinition], now: datetime) -> Setup:
+        agent = self.agent
+        chosen = wishes.turn_detection
+        turns = agent.turn_detection if chosen == "agent" else chosen
+        transcription: dict[str, Any] = {"model": agent.transcription_model}
+        if agent.transcription_language:
+            transcription["language"] = agent.transcription_language
+        return Setup(
+            session={
+                "model": self.defaults.model,
+                "instructions": self.words(now, wishes.instructions),
+                "output_modalities": ["audio"],
+                "audio": {
+                    "input": {
+                        "transcription": transcription,
+                        "turn_detection": detection(turns),
+                    },
+                    "output": {"voice": self.check_voice(wishes.voice or agent.voice)},
+                },
+                "tools": [tool.function() for tool in tools],
+                "tool_choice": "auto",
+                "max_output_tokens": agent.max_output_tokens,
+            }
+        )
+
+    def policy(self) -> Policy:
+        agent, defaults = self.agent, self.defaults
+        caps = [c for c in (agent.cap_seconds, self.capabilities.session_seconds) if c]
+        return Policy(
+            idle=agent.idle_seconds,
+            idle_warning=agent.idle_warning_seconds,
+            cap=min(caps) if caps else None,
+            attach_tries=defaults.attach_tries,
+            attach_delay=defaults.attach_delay,
+            peer_text=defaults.peer_text,
+        )
+
+
+def detection(chosen: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Turn detection as the provider takes it: the user may always interrupt."""
+    if chosen is None:
+        return None
+    return {"create_response": True, "interrupt_response": True, **chosen}

@@ -1,0 +1,101 @@
+"""The live sessions of this process, each with its task under one parent."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from vivavoce.errors import Unavailable
+from vivavoce.runtime.live import LiveSession
+from vivavoce.session.events import End
+from vivavoce.wire.records import Status
+
+log = logging.getLogger(__name__)
+
+
+class Registry:
+    """Who is live. `running` is the parent of every session's task."""
+
+    def __init__(self, *, max_sessions: int = 100, shutdown_seconds: float = 5.0) -> None:
+        self._max = max_sessions
+        self._patience = shutdown_seconds
+        self._live: dict[str, LiveSession] = {}
+        self._group: asyncio.TaskGroup | None = None
+        self.total = 0
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """While the server is up; on the way out every session is ended, in order."""
+        async with asyncio.TaskGroup() as group:
+            self._group = group
+            try:
+                yield
+            finally:
+                await self.stop()
+
+    async def stop(self) -> None:
+        """No new ones, and an end to those there are; again does no harm."""
+        self._group = None
+        await self._end_all()
+
+    def __len__(self) -> int:
+        return len(self._live)
+
+    def get(self, session_id: str) -> LiveSession | None:
+        return self._live.get(session_id)
+
+    def active(self, user_id: str, session_id: str | None) -> bool:
+        """Is the named session of this user live, or any?"""
+        if session_id is not None:
+            live = self._live.get(session_id)
+            return live is not None and live.books.session.user_id == user_id
+        return any(live.books.session.user_id == user_id for live in self._live.values())
+
+    def of_conversation(self, conversation_id: str) -> list[LiveSession]:
+        return [
+            live
+            for live in self._live.values()
+            if live.books.session.conversation_id == conversation_id
+        ]
+
+    def check_room(self) -> None:
+        """A clear refusal before anything is promised."""
+        if self._group is None:
+            raise Unavailable("The server is shutting down.", retry_after_ms=5000)
+        if len(self._live) >= self._max:
+            raise Unavailable(
+                f"All {self._max} sessions are taken. Please try again in a moment.",
+                retry_after_ms=15_000,
+            )
+
+    def start(self, live: LiveSession) -> None:
+        if self._group is None:
+            raise Unavailable("The server is shutting down.", retry_after_ms=5000)
+        self._live[live.id] = live
+        self.total += 1
+        self._group.create_task(self._watch(live), name=live.id)
+
+    async def _watch(self, live: LiveSession) -> None:
+        try:
+            await live.run()
+        finally:
+            self._live.pop(live.id, None)
+
+    async def end(self, live: LiveSession, reason: str, status: Status) -> None:
+        """End one, and wait until that is stored."""
+        await live.post(End(reason, status))
+        await live.over()
+
+    async def _end_all(self) -> None:
+        """Ask all at once; who does not end in time is cancelled with the group."""
+        lives = list(self._live.values())
+        try:
+            async with asyncio.timeout(self._patience), asyncio.TaskGroup() as group:
+                for live in lives:
+                    group.create_task(self.end(live, "completed", Status.COMPLETED))
+        except TimeoutError:
+            log.warning("Sessions did not end in time", extra={"count": len(self._live)})
+            for live in lives:
+                live.cancel()

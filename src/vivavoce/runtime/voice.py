@@ -1,0 +1,336 @@
+"""Voice sessions as the doors know them: create, connect, change, resume, end, recover.
+
+Every door onto sessions is thin because this is here. Knows nothing of HTTP.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from vivavoce.errors import Conflict, InvalidSdp, SessionNotFound
+from vivavoce.runtime.bookkeeping import Books
+from vivavoce.runtime.ids import SessionIds
+from vivavoce.runtime.journal import Journal
+from vivavoce.runtime.live import Desk, LiveSession
+from vivavoce.runtime.ports import Clock, Provider, Store, Toolbox, ToolDefinition
+from vivavoce.runtime.profile import (
+    GREET_RECONNECTED,
+    GREET_RESTORED,
+    Profile,
+    Wishes,
+    detection,
+)
+from vivavoce.runtime.registry import Registry
+from vivavoce.session.context import History, history, history_budget
+from vivavoce.session.events import CallPlaced, Created, Reconfigure
+from vivavoce.session.machine import Machine
+from vivavoce.session.policy import Identity, Setup
+from vivavoce.wire.records import (
+    Conversation,
+    PutConversation,
+    PutSession,
+    Status,
+    VoiceSession,
+    new_id,
+)
+
+log = logging.getLogger(__name__)
+
+MAX_SDP = 64 * 1024
+SECRET_SECONDS = 55.0  # the provider's own lapses after 60
+_ID_TRIES = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opened:
+    """A session that waits for its caller."""
+
+    session: VoiceSession
+    tools: list[ToolDefinition]
+    history: History = field(default_factory=History)
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """What the next `/sdp` of a session needs to know."""
+
+    reason: str = "start"
+    greeting: str | None = None
+    secret: str | None = None
+    secret_until: float = 0.0
+
+
+class Voice:
+    """The sessions of this server."""
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        journal: Journal,
+        provider: Provider,
+        tools: Toolbox,
+        desk: Desk,
+        registry: Registry,
+        profile: Profile,
+        clock: Clock,
+    ) -> None:
+        self._store, self._journal, self._provider = store, journal, provider
+        self._tools, self._desk, self._registry = tools, desk, registry
+        self._profile, self._clock = profile, clock
+        self._ids = SessionIds(clock.now)
+        self._waiting: dict[str, _Waiting] = {}
+
+    # --- Opening ----------------------------------------------------------------------
+
+    async def create(self, user_id: str, wishes: Wishes) -> Opened:
+        """A new conversation with its first session."""
+        now = self._clock.now()
+        conversation = Conversation(id=new_id(), user_id=user_id, created_at=now, updated_at=now)
+        return await self._open(conversation, wishes, _Waiting())
+
+    async def resume(self, session_id: str, user_id: str, *, voice: str | None) -> Opened:
+        """A new session of an old conversation; one that is still live is taken over."""
+        old, conversation = await self._find(session_id, user_id)
+        for live in self._registry.of_conversation(conversation.id):
+            await self._registry.end(live, "completed", Status.COMPLETED)
+        wishes = remembered(old)
+        wishes = replace(wishes, voice=voice or wishes.voice)
+        return await self._open(conversation, wishes, _Waiting("resume"))
+
+    async def restore(self, session_id: str, user_id: str) -> Opened:
+        """As after a timeout: resumed, and welcomed back (seed 001 §6.2)."""
+        opened = await self.resume(session_id, user_id, voice=None)
+        waiting = self._waiting[opened.session.id]
+        waiting.reason = "restore"
+        if opened.history.items:
+            waiting.greeting = GREET_RESTORED
+        return opened
+
+    async def reconnect(self, session_id: str, user_id: str) -> Opened:
+        """After the browser lost its call: the same session with a new call, while it is
+        live; a new session of its conversation otherwise (seed 001 §5.3)."""
+        live = self._live_of(session_id, user_id)
+        if live is None:
+            return await self.restore(session_id, user_id)
+        waiting = _Waiting("reconnect", GREET_RECONNECTED)
+        await self._mint(waiting, live.machine.state.setup)
+        self._waiting[session_id] = waiting
+        return Opened(session=live.books.session, tools=self._offered(live))
+
+    async def _open(self, conversation: Conversation, wishes: Wishes, waiting: _Waiting) -> Opened:
+        self._registry.check_room()
+        profile, now = self._profile, self._clock.now()
+        tools = self._tools.definitions(profile.tool_names(wishes.tools_filter))
+        setup = profile.setup(wishes, tools, now)
+        await self._mint(waiting, setup)
+        past = await self._history(conversation, setup)
+        session = VoiceSession(
+            id="",
+            conversation_id=conversation.id,
+            user_id=conversation.user_id,
+            agent=profile.agent.name,
+            created_at=now,
+            updated_at=now,
+            model=profile.defaults.model,
+            voice=setup.voice,
+            metadata={"instance": profile.defaults.instance, "wishes": wishes.to_json()},
+        )
+        live = await self._begin(session, conversation, setup)
+        self._waiting[live.id] = waiting
+        self._registry.start(live)
+        await live.post(Created())
+        return Opened(session=live.books.session, tools=tools, history=past)
+
+    async def _begin(
+        self, session: VoiceSession, conversation: Conversation, setup: Setup
+    ) -> LiveSession:
+        """Stored before it is promised; four digits may be taken, so try others."""
+        for attempt in range(_ID_TRIES):
+            session = replace(session, id=self._ids())
+            try:
+                await self._journal.commit(
+                    [PutConversation(conversation), PutSession(session, new=True)]
+                )
+                break
+            except Conflict:
+                if attempt == _ID_TRIES - 1:
+                    raise
+        return self.assemble(session, conversation, setup)
+
+    def assemble(
+        self, session: VoiceSession, conversation: Conversation, setup: Setup
+    ) -> LiveSession:
+        """The parts of a live session, put together."""
+        who = Identity(
+            session_id=session.id,
+            conversation_id=conversation.id,
+            user_id=session.user_id,
+        )
+        machine = Machine(who, self._profile.policy(), setup, started_at=session.created_at)
+        books = Books(session, conversation, workspace=self._profile.defaults.workspace)
+        return LiveSession(
+            machine,
+            books,
+            provider=self._provider,
+            journal=self._journal,
+            desk=self._desk,
+            clock=self._clock,
+        )
+
+    async def _mint(self, waiting: _Waiting, setup: Setup) -> None:
+        """The provider's secret stays here: it proves the configuration and makes the call."""
+        waiting.secret = await self._provider.client_secret(setup.session)
+        waiting.secret_until = self._clock.monotonic() + SECRET_SECONDS
+
+    async def _history(self, conversation: Conversation, setup: Setup) -> History:
+        entries = await self._store.entries(conversation.id, user_id=conversation.user_id)
+        budget = history_budget(
+            self._profile.capabilities.context_tokens,
+            str(setup.session.get("instructions") or ""),
+            list(setup.session.get("tools") or ()),
+        )
+        return history(
+            entries,
+            budget=budget,
+            summary=conversation.summary,
+            turns=self._profile.agent.restore_turns,
+        )
+
+    # --- Connecting -------------------------------------------------------------------
+
+    async def connect(self, session_id: str, user_id: str, offer: str) -> str:
+        """The provider's answer to the browser's offer; the sideband follows by itself."""
+        check_offer(offer)
+        live = self._live_of(session_id, user_id)
+        if live is None:
+            raise SessionNotFound(f"Session '{session_id}' is over or was never there.")
+        waiting = self._waiting.pop(session_id, None) or _Waiting("reconnect")
+        setup = live.machine.state.setup
+        fresh = waiting.secret if self._clock.monotonic() < waiting.secret_until else None
+        call = await self._provider.create_call(offer, setup.session, secret=fresh)
+        past = await self._history(live.books.conversation, setup)
+        live.books.session = replace(live.books.session, call_id=call.call_id)
+        # Stored before the browser knows of it: after a crash we find the call again.
+        await self._journal.commit(live.books.touched(self._clock.now()))
+        await live.post(
+            CallPlaced(
+                call.call_id,
+                instructions=self._profile.words(
+                    self._clock.now(), remembered(live.books.session).instructions
+                ),
+                history=past.items,
+                history_tokens=past.tokens,
+                greeting=waiting.greeting if past.items else None,
+                reason=waiting.reason,
+            )
+        )
+        return call.sdp_answer
+
+    # --- Changing and ending ----------------------------------------------------------
+
+    async def reconfigure(
+        self, session_id: str, user_id: str, wanted: Mapping[str, Any]
+    ) -> tuple[list[str], Setup]:
+        """What was changed, and the configuration in force; it reaches the live call."""
+        live = self._live_of(session_id, user_id)
+        if live is None:
+            await self._find(session_id, user_id)
+            raise Conflict("The session is over; its configuration cannot change any more.")
+        changes = self._changes(live, wanted)
+        if wanted:
+            live.books.session = _remember(live.books.session, wanted)
+            await live.post(Reconfigure(changes, tuple(wanted)))
+        return list(wanted), live.machine.state.setup.merged(changes)
+
+    def _changes(self, live: LiveSession, wanted: Mapping[str, Any]) -> dict[str, Any]:
+        changes: dict[str, Any] = {}
+        audio: dict[str, Any] = {}
+        if "voice" in wanted:
+            if live.machine.state.voice_locked and wanted["voice"] != live.books.session.voice:
+                raise Conflict("The voice cannot change once the assistant has spoken.")
+            audio["output"] = {"voice": self._profile.check_voice(wanted["voice"])}
+        if "turn_detection" in wanted:
+            audio["input"] = {"turn_detection": detection(wanted["turn_detection"])}
+        if audio:
+            changes["audio"] = audio
+        if "instructions" in wanted:
+            changes["instructions"] = self._profile.words(self._clock.now(), wanted["instructions"])
+        if "tools_enabled" in wanted:
+            names = self._profile.tool_names(wanted["tools_enabled"])
+            changes["tools"] = [tool.function() for tool in self._tools.definitions(names)]
+        return changes
+
+    async def end(self, session_id: str, user_id: str, *, status: Status, reason: str) -> bool:
+        """Was it live? Waits until the end is stored."""
+        live = self._live_of(session_id, user_id)
+        if live is None:
+            return False
+        await self._registry.end(live, reason, status)
+        self._waiting.pop(session_id, None)
+        return True
+
+    # --- Looking up -------------------------------------------------------------------
+
+    def live(self, session_id: str, user_id: str) -> LiveSession | None:
+        return self._live_of(session_id, user_id)
+
+    def _live_of(self, session_id: str, user_id: str) -> LiveSession | None:
+        live = self._registry.get(session_id)
+        if live is None or live.books.session.user_id != user_id:
+            return None
+        return live
+
+    def _offered(self, live: LiveSession) -> list[ToolDefinition]:
+        names = Books.allowed_tools(live.machine.state.setup.session)
+        return [tool for tool in self._tools.definitions() if tool.name in names]
+
+    async def _find(self, session_id: str, user_id: str) -> tuple[VoiceSession, Conversation]:
+        session = await self._store.session(session_id, user_id=user_id)
+        conversation = (
+            await self._store.conversation(session.conversation_id, user_id=user_id)
+            if session
+            else None
+        )
+        if session is None or conversation is None:
+            raise SessionNotFound(f"Session '{session_id[:64]}' not found.")
+        return session, conversation
+
+
+def remembered(session: VoiceSession) -> Wishes:
+    """What was asked for this session: it holds for the next call and after a restart."""
+    return Wishes.from_json(session.metadata.get("wishes") or {}, voice=session.voice or None)
+
+
+def _remember(session: VoiceSession, wanted: Mapping[str, Any]) -> VoiceSession:
+    wishes = remembered(session)
+    wishes = replace(
+        wishes,
+        voice=wanted.get("voice", wishes.voice),
+        instructions=wanted.get("instructions", wishes.instructions),
+        tools_filter=(
+            tuple(wanted["tools_enabled"]) if "tools_enabled" in wanted else wishes.tools_filter
+        ),
+        turn_detection=wanted.get("turn_detection", wishes.turn_detection),
+    )
+    return replace(
+        session,
+        voice=wishes.voice or session.voice,
+        metadata={**session.metadata, "wishes": wishes.to_json()},
+    )
+
+
+def check_offer(offer: str) -> None:
+    """Enough to know that it is an offer with sound; the provider judges the rest."""
+    lines = offer.replace("\r\n", "\n").split("\n")
+    if len(offer) > MAX_SDP:
+        raise InvalidSdp(f"The SDP offer is longer than {MAX_SDP} characters.")
+    if lines[0].strip() != "v=0":
+        raise InvalidSdp("An SDP offer begins with 'v=0'.")
+    if not any(line.startswith("m=audio ") for line in lines):
+        raise InvalidSdp("The SDP offer has no audio ('m=audio').")
+    if not any(line.startswith("a=ice-ufrag:") for line in lines):
+        raise InvalidSdp("The SDP offer has no ICE credentials ('a=ice-ufrag').")

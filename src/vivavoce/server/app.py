@@ -1,0 +1,276 @@
+"""Everything put together: the only module, with `cli.py`, that sees all the rooms.
+
+    Settings ─► Services (store, journal, provider, tools, desk, registry, voice)
+             ─► FastAPI app (doors) ─► Gate (host, origin, size, who) ─► uvicorn
+
+On the way out: sessions end, streams close, then the listener.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi_offline import FastAPIOffline
+from starlette.types import ASGIApp
+
+from vivavoce import __version__
+from vivavoce.config import Settings
+from vivavoce.errors import ProviderError
+from vivavoce.runtime.agents import load_agent
+from vivavoce.runtime.clock import SystemClock
+from vivavoce.runtime.desk import ToolDesk
+from vivavoce.runtime.journal import Journal
+from vivavoce.runtime.library import Library
+from vivavoce.runtime.limits import Window
+from vivavoce.runtime.openai_provider import OpenAIProvider
+from vivavoce.runtime.ports import Clock, Provider, Store
+from vivavoce.runtime.profile import Defaults, Profile
+from vivavoce.runtime.recovery import Recovery
+from vivavoce.runtime.registry import Registry
+from vivavoce.runtime.voice import Voice
+from vivavoce.server import (
+    door_config,
+    door_events,
+    door_health,
+    door_sessions,
+    door_tools,
+    door_webrtc,
+    problems,
+)
+from vivavoce.server.auth import Authenticator
+from vivavoce.server.gate import Gate
+from vivavoce.server.metrics import Metrics
+from vivavoce.server.services import Services
+from vivavoce.server.tickets import StreamTokens, Tickets
+from vivavoce.store import open_store
+from vivavoce.tools.builtin import builtins
+from vivavoce.tools.registry import Registry as ToolRegistry
+
+log = logging.getLogger(__name__)
+
+SWEEP_SECONDS = 3600.0
+_DOORS = (door_sessions, door_webrtc, door_tools, door_events, door_health, door_config)
+_ABOUT = """Talk to your tools: voice sessions, tools and events of a Vivavoce server.
+
+1. `POST /session`: a key and the tools.
+2. Create an `RTCPeerConnection` and an offer.
+3. `POST /sdp` with the key: the answer. The conversation can begin.
+4. `GET /events`: every step, live and resumable.
+"""
+
+
+def assemble(
+    settings: Settings,
+    *,
+    store: Store | None = None,
+    provider: Provider | None = None,
+    clock: Clock | None = None,
+) -> Services:
+    """The parts of a server. Tests put fakes in the place of the real ones."""
+    clock = clock or SystemClock()
+    agent = load_agent(settings.agent, settings.agents_dir, settings.agent_overrides())
+    store = store or open_store(settings.database_url)
+    provider = provider or OpenAIProvider(
+        base_url=settings.provider_url,
+        api_key=settings.api_key.get_secret_value() if settings.api_key else None,
+        model=settings.model,
+        clock=clock,
+    )
+    registry = Registry(
+        max_sessions=settings.max_sessions, shutdown_seconds=settings.shutdown_seconds
+    )
+    journal = Journal(
+        store,
+        clock,
+        session_active=registry.active,
+        queue=settings.event_queue,
+        heartbeat=settings.heartbeat_seconds,
+        max_streams=settings.max_streams,
+    )
+    metrics = Metrics(
+        sessions_total=lambda: registry.total,
+        sessions_active=lambda: len(registry),
+        streams=lambda: journal.streams,
+        log_position=lambda: max(0, journal.position),
+    )
+    tools = ToolRegistry(builtins(clock, settings.time_zone))
+    tools.load_plugins()
+    calls = "tool executions"
+    desk = ToolDesk(
+        tools=tools,
+        calls=store,
+        journal=journal,
+        clock=clock,
+        per_user=Window(2 * agent.executions_per_minute, 60, clock=clock, what=calls),
+        per_session=Window(agent.executions_per_minute, 60, clock=clock, what=calls),
+        settled=metrics.tool_settled,
+    )
+    defaults = Defaults(
+        model=settings.model,
+        time_zone=settings.time_zone,
+        workspace=str(settings.workspace),
+        instance=f"{socket.gethostname()}:{settings.port}",
+        attach_tries=settings.sideband_tries,
+        attach_delay=settings.sideband_delay,
+        peer_text=settings.peer_text,
+    )
+    profile = Profile(agent, defaults, provider.capabilities)
+    profile.check_voice(agent.voice)
+    tools.definitions(profile.tool_names(None))  # an agent that names an unknown tool fails here
+    voice = Voice(
+        store=store,
+        journal=journal,
+        provider=provider,
+        tools=tools,
+        desk=desk,
+        registry=registry,
+        profile=profile,
+        clock=clock,
+    )
+    return Services(
+        settings=settings,
+        store=store,
+        journal=journal,
+        provider=provider,
+        tools=tools,
+        desk=desk,
+        registry=registry,
+        profile=profile,
+        voice=voice,
+        library=Library(store, journal, clock, agent.name),
+        tickets=Tickets(clock),
+        streams=StreamTokens(clock),
+        clock=clock,
+        metrics=metrics,
+        new_sessions=Window(agent.sessions_per_10_minutes, 600, clock=clock, what="new sessions"),
+        started_at=clock.now(),
+    )
+
+
+@asynccontextmanager
+async def running(here: Services) -> AsyncIterator[None]:
+    """The server's life. Every task of it hangs below this group."""
+    await here.store.open()
+    await here.journal.open()
+    async with AsyncExitStack() as stack:
+        stack.push_async_callback(here.store.close)
+        stack.push_async_callback(here.provider.close)
+        group = await stack.enter_async_context(asyncio.TaskGroup())
+        group.create_task(here.journal.run(), name="journal")
+        chores = [
+            group.create_task(_sweep(here), name="retention"),
+            group.create_task(_warm(here), name="warm up"),
+        ]
+        here.background.group = group
+        async with here.registry.running():
+            group.create_task(_recover(here), name="recovery")
+            try:
+                yield
+            finally:
+                await stop(here)
+                for chore in chores:
+                    chore.cancel()
+
+
+async def stop(here: Services) -> None:
+    """Sessions first, so that watchers see them end; then the streams."""
+    here.background.group = None
+    await here.registry.stop()
+    here.journal.close()
+
+
+async def _sweep(here: Services) -> None:
+    while True:
+        try:
+            gone = await here.store.sweep(here.settings.retention, here.clock.now())
+        except Exception:  # the boundary of this task: it tries again in an hour
+            log.exception("Retention failed")
+        else:
+            if gone:
+                log.info("Old records deleted", extra={"fields": {"rows": gone}})
+        await here.clock.sleep(SWEEP_SECONDS)
+
+
+async def _warm(here: Services) -> None:
+    """The provider's SDK takes a second to import; not while somebody waits."""
+    if isinstance(here.provider, OpenAIProvider):
+        try:
+            await here.provider.warm()
+        except ProviderError as fault:
+            log.warning("%s", fault.message)  # `/ready` says so too
+
+
+async def _recover(here: Services) -> None:
+    recovery = Recovery(
+        store=here.store,
+        journal=here.journal,
+        registry=here.registry,
+        voice=here.voice,
+        tools=here.tools,
+        desk=here.desk,
+        profile=here.profile,
+        clock=here.clock,
+    )
+    try:
+        await recovery.run()
+    except Exception:  # the boundary of this task: what cannot be picked up stays as it is
+        log.exception("Recovery after a restart failed")
+
+
+def build_app(here: Services) -> ASGIApp:
+    """The doors, with the gate in front."""
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        async with running(here):
+            yield
+
+    app = FastAPIOffline(
+        title="Vivavoce Voice API",
+        version=__version__,
+        description=_ABOUT,
+        license_info={"name": "MIT", "identifier": "MIT"},
+        servers=[{"url": "/", "description": "This server"}],
+        lifespan=lifespan,
+    )
+    app.state.services = here
+    for door in _DOORS:
+        app.include_router(door.router)
+    problems.install(app)
+    _describe_keys(app)
+    settings = here.settings
+    auth = Authenticator(
+        settings.auth,
+        token=settings.auth_token.get_secret_value() if settings.auth_token else None,
+        streams=here.streams,
+    )
+    return Gate(
+        app,
+        auth=auth,
+        allowed_hosts=settings.allowed_hosts,
+        allowed_origins=settings.allowed_origins,
+        max_body=settings.max_body_bytes,
+    )
+
+
+def _describe_keys(app: FastAPI) -> None:
+    generate = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        schema = generate()
+        schema.setdefault("components", {})["securitySchemes"] = {
+            "ephemeralToken": {
+                "type": "http",
+                "scheme": "bearer",
+                "description": "The key from POST /session",
+            },
+        }
+        return schema
+
+    app.openapi = openapi  # type: ignore[method-assign] # FastAPI's own way to adapt it

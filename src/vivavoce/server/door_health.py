@@ -1,0 +1,124 @@
+"""`/health`, `/status`, `/ready`, `/metrics` (seed 003 §6)."""
+
+from __future__ import annotations
+
+import asyncio
+
+import psutil
+from fastapi import APIRouter
+from fastapi.responses import JSONResponse, Response
+
+from vivavoce import __version__
+from vivavoce.errors import VivavoceError
+from vivavoce.server import schemas_status as s
+from vivavoce.server.problems import errors
+from vivavoce.server.services import Here, Services, User
+
+router = APIRouter(tags=["Health"])
+
+_process = psutil.Process()
+
+
+@router.get("/health", operation_id="healthCheck", responses=errors())
+async def health(here: Here) -> s.HealthResponse:
+    """For load balancers: quick, open, and silent about anyone."""
+    return s.HealthResponse(
+        status="degraded" if here.provider.last_error else "healthy",
+        version=__version__,
+        amplifier=s.HealthAmplifier(enabled=True, tools_count=_tools_count(here)),
+        model=here.profile.defaults.model,
+        uptime_seconds=_uptime(here),
+        active_sessions=len(here.registry),
+    )
+
+
+@router.get("/status", operation_id="getStatus", responses=errors())
+async def status(here: Here, user: User) -> s.StatusResponse:
+    """Everything a dashboard wants to know."""
+    total, mean = await here.store.session_totals()
+    tools = here.tools.definitions(here.profile.tool_names(None))
+    return s.StatusResponse(
+        server=s.ServerStatus(
+            status="degraded" if here.provider.last_error else "healthy",
+            version=__version__,
+            uptime_seconds=_uptime(here),
+            started_at=here.started_at,
+        ),
+        amplifier=s.AmplifierStatus(
+            enabled=True,
+            bundle=here.profile.agent.name,
+            cwd=here.profile.defaults.workspace,
+            tools_count=len(tools),
+            tools=[tool.name for tool in tools],
+        ),
+        sessions=s.SessionsStatus(active=len(here.registry), total=total, avg_duration_ms=mean),
+        openai=s.ProviderStatus(
+            model=here.profile.defaults.model,
+            voice=here.profile.agent.voice,
+            connected=await here.provider.check(),
+            last_error=here.provider.last_error,
+        ),
+        resources=s.ResourceStatus(
+            memory_mb=round(_process.memory_info().rss / 2**20, 1),
+            cpu_percent=_process.cpu_percent(interval=None),
+        ),
+        events=s.EventsStatus(streams=here.journal.streams, last_event_id=here.journal.position),
+    )
+
+
+@router.get(
+    "/ready",
+    operation_id="readinessCheck",
+    response_model=s.ReadyResponse,
+    responses=errors() | {503: {"model": s.ReadyResponse, "description": "Not ready"}},
+)
+async def ready(here: Here) -> Response:
+    """Can a session be started now? If not, what is missing."""
+    openai, database = await asyncio.gather(here.provider.check(), _database(here))
+    checks = s.ReadyChecks(amplifier=_tools_count(here) > 0, openai=openai, database=database)
+    missing = []
+    if not checks.amplifier:
+        missing.append("The agent has no tools.")
+    if not openai:
+        missing.append(
+            "The provider cannot be reached: set OPENAI_API_KEY, or VIVAVOCE_PROVIDER_URL for "
+            "another server that speaks the Realtime protocol."
+        )
+    if not database:
+        missing.append("The database does not answer.")
+    body = s.ReadyResponse(ready=not missing, checks=checks, message=" ".join(missing) or None)
+    return JSONResponse(body.model_dump(exclude_none=True), 503 if missing else 200)
+
+
+@router.get(
+    "/metrics",
+    operation_id="getMetrics",
+    response_class=Response,
+    responses=errors()
+    | {
+        200: {
+            "description": "Prometheus",
+            "content": {"text/plain": {"schema": {"type": "string"}}},
+        }
+    },
+)
+async def metrics(here: Here, user: User) -> Response:
+    """For Prometheus."""
+    return Response(here.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+async def _database(here: Services) -> bool:
+    try:
+        async with asyncio.timeout(5):
+            await here.store.log_bounds()
+    except (VivavoceError, OSError, TimeoutError):
+        return False
+    return True
+
+
+def _tools_count(here: Services) -> int:
+    return len(here.tools.definitions(here.profile.tool_names(None)))
+
+
+def _uptime(here: Services) -> int:
+    return max(0, int((here.clock.now() - here.started_at).total_seconds()))

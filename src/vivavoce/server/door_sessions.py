@@ -1,0 +1,226 @@
+"""`/session` and `/sessions`: the life of voice sessions (seed 003 §2, seeds 000 and 001)."""
+
+from __future__ import annotations
+
+from datetime import UTC
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query
+
+from vivavoce.runtime.library import Copy
+from vivavoce.runtime.profile import Wishes
+from vivavoce.server import schemas as s
+from vivavoce.server import views
+from vivavoce.server.problems import errors
+from vivavoce.server.services import Here, Services, TheSession, User
+from vivavoce.wire.records import Kind, SessionSummary, Status
+
+router = APIRouter(tags=["Session"])
+
+SessionPath = Annotated[str, Path(max_length=64, description="Voice session ID")]
+
+
+@router.post("/session", operation_id="createSession", responses=errors(404, 429, 502, 503))
+async def create_session(
+    here: Here, user: User, body: s.CreateSessionRequest | None = None
+) -> s.SessionResponse:
+    """Create a voice session: a key for `POST /sdp`, and the tools the model has."""
+    here.new_sessions.check(user)
+    body = body or s.CreateSessionRequest()
+    tools = None if body.tools_filter is None else tuple(body.tools_filter)
+    wishes = Wishes(voice=body.voice, instructions=body.instructions, tools_filter=tools)
+    return views.opened(here, await here.voice.create(user, wishes))
+
+
+@router.get("/session", operation_id="getSessionState", responses=errors(404))
+async def session_state(here: Here, user: User, session_id: TheSession) -> s.SessionStateResponse:
+    """Where a session stands, for clients that poll every 5 to 30 seconds."""
+    session = (await here.library.summary(session_id, user)).session
+    live = here.voice.live(session_id, user)
+    state = live.machine.state if live else None
+    return s.SessionStateResponse(
+        session_id=session.id,
+        conversation_id=session.conversation_id,
+        status=session.status.value,
+        state=str(state.phase) if state else "terminated",
+        voice_session_active=bool(state and state.line_up),
+        amplifier_connected=True,
+        pending_tasks=len(state.open_calls) + len(state.tasks) if state else 0,
+        session_age_ms=session.duration_ms(here.clock.now()),
+        estimated_tokens=state.context_tokens if state else 0,
+        last_event_id=here.journal.position,
+        stream_token=views.stream_token(here, session),
+    )
+
+
+@router.get(
+    "/session/reconnect",
+    operation_id="reconnectSession",
+    responses=errors(404, 429, 502, 503),
+)
+async def reconnect(here: Here, user: User, session_id: TheSession) -> s.ReconnectResponse:
+    """After a lost call: a new key for the same session (seed 001 §5.3)."""
+    opened = views.opened(here, await here.voice.reconnect(session_id, user))
+    return s.ReconnectResponse(
+        ephemeral_key=opened.client_secret.value,
+        expires_at=opened.client_secret.expires_at,
+        session_id=opened.session_id,
+        stream_token=opened.stream_token,
+    )
+
+
+@router.post(
+    "/session/restore", operation_id="restoreSession", responses=errors(404, 429, 502, 503)
+)
+async def restore(here: Here, user: User, body: s.RestoreRequest) -> s.RestoreResponse:
+    """After a timeout: a new session that remembers the old one (seed 001 §6.2)."""
+    snapshot = await here.store.snapshot(body.prev_session_id, user_id=user)
+    restored = await here.voice.restore(body.prev_session_id, user)
+    opened = views.opened(here, restored)
+    return s.RestoreResponse(
+        new_session_id=opened.session_id,
+        ephemeral_key=opened.client_secret.value,
+        expires_at=opened.client_secret.expires_at,
+        context_summary=restored.history.summary or _spoken(restored.history.items),
+        pending_tasks=list(snapshot.data.get("pending_tasks") or ()) if snapshot else [],
+        stream_token=opened.stream_token,
+    )
+
+
+def _spoken(items: tuple[object, ...]) -> str:
+    return f"The last {len(items)} items of the conversation, word for word." if items else ""
+
+
+@router.get("/session/pending_updates", operation_id="pendingUpdates", responses=errors(404))
+async def pending_updates(
+    here: Here,
+    user: User,
+    session_id: TheSession,
+    since: Annotated[int, Query(ge=0, le=2**62, description="The last event id you have")] = 0,
+    limit: Annotated[int, Query(ge=1, le=500)] = 100,
+) -> s.PendingUpdatesResponse:
+    """What happened while you were away (seed 001 §6.3); also the way to live on polling."""
+    session = (await here.library.summary(session_id, user)).session
+    updates = await here.library.updates(session_id, user, after=since, limit=limit)
+    return views.pending(session, updates)
+
+
+@router.get("/sessions", operation_id="listSessions", responses=errors())
+async def list_sessions(
+    here: Here,
+    user: User,
+    status: Annotated[s.SessionStatus | None, Query()] = None,
+    limit: Annotated[int, Query(ge=1, le=200)] = 20,
+) -> s.SessionListResponse:
+    """All tracked voice sessions, newest first."""
+    wanted = Status(status) if status else None
+    found = await here.library.sessions(user, status=wanted, limit=limit)
+    now = here.clock.now()
+    infos = [views.session_info(summary, now) for summary in found]
+    return s.SessionListResponse(sessions=infos, count=len(infos))
+
+
+@router.post(
+    "/sessions", operation_id="createTrackedSession", status_code=201, responses=errors(429)
+)
+async def track_session(
+    here: Here, user: User, body: s.CreateTrackedSessionRequest | None = None
+) -> s.CreateTrackedSessionResponse:
+    """A record for transcripts, before (or without) a WebRTC connection of ours."""
+    here.new_sessions.check(f"{user} tracked")
+    body = body or s.CreateTrackedSessionRequest()
+    summary = await here.library.track(user, title=body.title, metadata=body.metadata or {})
+    info = views.session_info(summary, here.clock.now())
+    return s.CreateTrackedSessionResponse(session_id=info.id, session=info)
+
+
+@router.get("/sessions/{session_id}", operation_id="getSession", responses=errors(404))
+async def session_details(
+    here: Here, user: User, session_id: SessionPath
+) -> s.SessionDetailResponse:
+    """A session and the whole transcript of its conversation."""
+    summary = await here.library.summary(session_id, user)
+    return s.SessionDetailResponse(
+        session=views.session_info(summary, here.clock.now()),
+        transcript=views.transcript(await here.library.transcript(summary)),
+    )
+
+
+@router.post(
+    "/sessions/{session_id}/transcript", operation_id="syncTranscript", responses=errors(404)
+)
+async def sync_transcript(
+    here: Here, user: User, session_id: SessionPath, body: s.SyncTranscriptRequest
+) -> s.SyncTranscriptResponse:
+    """Store a client's copy of the transcript; the same entries again change nothing."""
+    copies = [_copy(entry) for entry in body.entries]
+    synced = await here.library.sync(session_id, user, copies)
+    return s.SyncTranscriptResponse(synced=synced, session_id=session_id)
+
+
+def _copy(entry: s.TranscriptEntryIn) -> Copy:
+    at = entry.timestamp
+    return Copy(
+        kind=Kind(entry.entry_type),
+        text=entry.text or "",
+        id=entry.id,
+        at=at if at is None or at.tzinfo else at.replace(tzinfo=UTC),
+        tool_name=entry.tool_name,
+        tool_call_id=entry.tool_call_id,
+        tool_arguments=entry.tool_arguments,
+        tool_result=entry.tool_result,
+        audio_duration_ms=entry.audio_duration_ms,
+    )
+
+
+@router.post(
+    "/sessions/{session_id}/resume",
+    operation_id="resumeSession",
+    responses=errors(404, 429, 502, 503),
+)
+async def resume_session(
+    here: Here, user: User, session_id: SessionPath, body: s.ResumeSessionRequest | None = None
+) -> s.ResumeSessionResponse:
+    """Go on with a conversation in a new voice session; the server tells the model the past."""
+    voice = body.voice if body else None
+    resumed = await here.voice.resume(session_id, user, voice=voice)
+    summary = await here.library.summary(session_id, user)
+    return s.ResumeSessionResponse(
+        session_id=session_id,
+        session=views.session_info(summary, here.clock.now()),
+        context_to_inject=[
+            {k: v for k, v in item.items() if k != "id"} for item in resumed.history.items
+        ],
+        seeded=True,
+        transcript=views.transcript(await here.library.transcript(summary)),
+        realtime=views.opened(here, resumed),
+    )
+
+
+@router.post("/sessions/{session_id}/end", operation_id="endSession", responses=errors(404))
+async def end_session(
+    here: Here, user: User, session_id: SessionPath, body: s.EndSessionRequest | None = None
+) -> s.EndSessionResponse:
+    """End a session; what was said is kept. Ending twice is ending once."""
+    body = body or s.EndSessionRequest()
+    summary = await _end(here, user, session_id, body)
+    now = here.clock.now()
+    return s.EndSessionResponse(
+        session=views.session_info(summary, now),
+        duration_ms=summary.session.duration_ms(now),
+        turn_count=summary.turn_count,
+    )
+
+
+async def _end(
+    here: Services, user: str, session_id: str, body: s.EndSessionRequest
+) -> SessionSummary:
+    await here.library.summary(session_id, user)
+    status = Status(body.status)
+    reason = "error" if status is Status.ERROR else "user_ended"
+    if not await here.voice.end(session_id, user, status=status, reason=reason):
+        await here.library.finish(session_id, user, status=status, reason=reason)
+    here.tickets.revoke(session_id)
+    if body.summary:
+        await here.library.summarize(session_id, user, body.summary)
+    return await here.library.summary(session_id, user)

@@ -1,0 +1,148 @@
+"""`/tools`, `/execute`, `/webhook`, `/tasks`: what the voice can do (seed 003 §4).
+
+A call from here passes the same desk, with the same checks, as one from the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Annotated
+
+from fastapi import APIRouter, Path
+
+from vivavoce.errors import ToolFailed
+from vivavoce.runtime.desk import ToolRequest
+from vivavoce.runtime.ids import new_call_id
+from vivavoce.runtime.outcomes import parse_arguments
+from vivavoce.server import schemas as s
+from vivavoce.server import views
+from vivavoce.server.problems import errors
+from vivavoce.server.services import Here, MaybeSession, Services, TheSession, User
+
+router = APIRouter(tags=["Tools"])
+
+ToolPath = Annotated[str, Path(max_length=64)]
+
+
+@router.get("/tools", operation_id="listTools", responses=errors(503))
+async def list_tools(here: Here, user: User) -> s.ToolListResponse:
+    """All tools of the agent, in the shape of OpenAI's function calling."""
+    found = here.tools.definitions(here.profile.tool_names(None))
+    categories: dict[str, list[str]] = {}
+    for tool in found:
+        categories.setdefault(tool.category, []).append(tool.name)
+    return s.ToolListResponse(
+        tools=[s.ToolDefinition.model_validate(tool.function()) for tool in found],
+        count=len(found),
+        categories=[s.ToolCategory(name=name, tools=t) for name, t in categories.items()],
+    )
+
+
+@router.get("/tools/{tool_name}", operation_id="getTool", responses=errors(404))
+async def tool_details(here: Here, user: User, tool_name: ToolPath) -> s.ToolDetailResponse:
+    """One tool, with how often it was called and how that went."""
+    tool = here.tools.definition(tool_name)
+    stats = await here.store.tool_stats(tool_name)
+    return s.ToolDetailResponse(
+        tool=s.ToolDefinition.model_validate(tool.function()),
+        execution_stats=s.ExecutionStats(
+            total_calls=stats.total_calls,
+            avg_duration_ms=stats.avg_duration_ms,
+            success_rate=stats.success_rate,
+            last_called=stats.last_called,
+        ),
+        examples=[
+            s.ToolExample(
+                description=example.description,
+                arguments=dict(example.arguments),
+                expected_output=example.expected_output,
+            )
+            for example in tool.examples
+        ],
+    )
+
+
+@router.post(
+    "/execute/{tool_name}", operation_id="executeTool", responses=errors(404, 408, 409, 429)
+)
+async def execute_tool(
+    here: Here,
+    user: User,
+    tool_name: ToolPath,
+    session_id: MaybeSession,
+    body: s.ExecuteToolRequest,
+) -> s.ExecuteToolResponse:
+    """Run a tool and wait for it. A tool that fails is an answer, with `success: false`."""
+    call_id = body.call_id or new_call_id()
+    timeout = body.timeout_ms / 1000 if body.timeout_ms else here.settings.tool_timeout
+    outcome = await here.desk.run(
+        ToolRequest(
+            name=tool_name,
+            arguments=body.arguments,
+            call_id=call_id,
+            user_id=user,
+            session_id=session_id,
+            conversation_id=await _conversation(here, user, session_id),
+            origin="http",
+            timeout=timeout,
+            allowed=_allowed(here, user, session_id),
+        )
+    )
+    if outcome.fault is not None and not isinstance(outcome.fault, ToolFailed):
+        raise outcome.fault
+    return s.ExecuteToolResponse(
+        success=outcome.success,
+        output=outcome.output,
+        error=outcome.error,
+        duration_ms=outcome.duration_ms,
+        truncated=outcome.truncated,
+        call_id=call_id,
+    )
+
+
+@router.post("/webhook/tool-call", operation_id="toolCallWebhook", responses=errors(404, 429, 503))
+async def webhook(
+    here: Here, user: User, session_id: TheSession, body: s.ToolCallWebhook
+) -> s.WebhookResponse:
+    """A function call that a client relays. It runs in the background, once: if the
+    sideband has seen it too, that is the same call."""
+    conversation_id = await _conversation(here, user, session_id)
+    here.tools.definition(body.name)
+    parse_arguments(body.name, body.arguments)
+    here.background.start(
+        here.desk.run(
+            ToolRequest(
+                name=body.name,
+                arguments=body.arguments,
+                call_id=body.call_id,
+                user_id=user,
+                session_id=session_id,
+                conversation_id=conversation_id,
+                origin="webhook",
+                allowed=_allowed(here, user, session_id),
+            )
+        )
+    )
+    return s.WebhookResponse(call_id=body.call_id, task_id=body.call_id)
+
+
+@router.get("/tasks/{task_id}", operation_id="getTask", responses=errors(404))
+async def task(
+    here: Here, user: User, task_id: Annotated[str, Path(max_length=128)]
+) -> s.TaskResponse:
+    """How a call is going, with its whole output once it is done."""
+    return views.task(await here.library.task(task_id, user))
+
+
+async def _conversation(here: Services, user: str, session_id: str | None) -> str | None:
+    if session_id is None:
+        return None
+    return (await here.library.summary(session_id, user)).session.conversation_id
+
+
+def _allowed(here: Services, user: str, session_id: str | None) -> Collection[str] | None:
+    """What the session's model was offered; without a live session, what the agent has."""
+    live = here.voice.live(session_id, user) if session_id else None
+    if live is not None:
+        return live.books.allowed_tools(live.machine.state.setup.session)
+    return here.profile.tool_names(None)

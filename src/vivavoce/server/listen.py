@@ -1,0 +1,94 @@
+"""The listener: uvicorn, and an orderly end with clients connected."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+import sys
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from vivavoce import __version__, logs
+from vivavoce.config import Settings
+from vivavoce.server.app import assemble, build_app, stop
+from vivavoce.server.services import Services
+
+log = logging.getLogger(__name__)
+
+
+class Listener(uvicorn.Server):
+    """An open event stream keeps uvicorn from stopping: sessions and streams end before it."""
+
+    def __init__(self, config: uvicorn.Config, here: Services) -> None:
+        super().__init__(config)
+        self._here = here
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        await stop(self._here)
+        await super().shutdown(sockets)
+
+
+def serve(settings: Settings) -> int:
+    """Until Ctrl-C. The exit code."""
+    _configure_logs(settings)
+    here = assemble(settings)
+    bound = bind(settings)
+    config = listener_config(build_app(here), settings)
+    _greet(settings, bound)
+    with asyncio.Runner(loop_factory=_loop()) as runner:
+        listener = Listener(config, here)
+        runner.run(listener.serve(sockets=[bound]))
+    return 0 if listener.started else 1
+
+
+def _configure_logs(settings: Settings) -> None:
+    secrets = [s.get_secret_value() for s in (settings.api_key, settings.auth_token) if s]
+    logs.configure(
+        level=settings.log_level,
+        layout="json" if settings.log_format == "json" else "console",
+        private=settings.log_private,
+        secrets=secrets,
+    )
+
+
+def bind(settings: Settings) -> socket.socket:
+    """Here rather than in uvicorn, so that a taken port is one clear line."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    try:
+        return socket.create_server((settings.host, settings.port), family=family, backlog=2048)
+    except OSError as fault:
+        fault.filename = f"{settings.host}:{settings.port}"
+        raise
+
+
+def listener_config(app: ASGIApp, settings: Settings) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        ws="websockets-sansio",
+        ws_max_size=settings.max_body_bytes,
+        log_config=None,
+        access_log=settings.log_level == "debug",
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=max(1, round(settings.shutdown_seconds)),
+    )
+
+
+def _loop() -> type[asyncio.AbstractEventLoop] | None:
+    try:
+        import uvloop
+    except ImportError:  # Windows has none
+        return None
+    loop: type[asyncio.AbstractEventLoop] = uvloop.Loop
+    return loop
+
+
+def _greet(settings: Settings, bound: socket.socket) -> None:
+    host, port = bound.getsockname()[:2]
+    shown = f"[{host}]" if ":" in host else host
+    lines = [
+        f"Vivavoce {__version__}, agent '{settings.agent}': http://{shown}:{port}  (Ctrl-C ends)"
+    ]
+    print("\n".join(lines), file=sys.stderr, flush=True)

@@ -1,0 +1,100 @@
+"""What the doors stand in front of, and the small dependencies they share."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Annotated, Any, cast
+
+from fastapi import Depends, Header, Query
+from starlette.requests import HTTPConnection
+
+from vivavoce.config import Settings
+from vivavoce.errors import InvalidRequest, Unavailable
+from vivavoce.runtime.desk import ToolDesk
+from vivavoce.runtime.journal import Journal
+from vivavoce.runtime.library import Library
+from vivavoce.runtime.limits import Window
+from vivavoce.runtime.ports import Clock, Provider, Store, Toolbox
+from vivavoce.runtime.profile import Profile
+from vivavoce.runtime.registry import Registry
+from vivavoce.runtime.voice import Voice
+from vivavoce.server.auth import current_user
+from vivavoce.server.metrics import Metrics
+from vivavoce.server.tickets import StreamTokens, Tickets
+
+MAX_BACKGROUND = 200
+
+
+@dataclass(slots=True)
+class Background:
+    """Work that outlives its request, under one parent and bounded."""
+
+    group: asyncio.TaskGroup | None = None
+    running: int = 0
+
+    def start(self, work: Coroutine[Any, Any, object]) -> None:
+        if self.group is None or self.running >= MAX_BACKGROUND:
+            work.close()
+            raise Unavailable("Too much is under way. Please try again in a moment.")
+        self.running += 1
+        self.group.create_task(self._run(work))
+
+    async def _run(self, work: Coroutine[Any, Any, object]) -> None:
+        try:
+            await work
+        finally:
+            self.running -= 1
+
+
+@dataclass(slots=True, kw_only=True)
+class Services:
+    """Everything, put together by `app.py`."""
+
+    settings: Settings
+    store: Store
+    journal: Journal
+    provider: Provider
+    tools: Toolbox
+    desk: ToolDesk
+    registry: Registry
+    profile: Profile
+    voice: Voice
+    library: Library
+    tickets: Tickets
+    streams: StreamTokens
+    clock: Clock
+    metrics: Metrics
+    new_sessions: Window
+    started_at: datetime
+    background: Background = field(default_factory=Background)
+
+
+def _services(conn: HTTPConnection) -> Services:
+    return cast("Services", conn.app.state.services)
+
+
+Here = Annotated[Services, Depends(_services)]
+User = Annotated[str, Depends(current_user)]
+
+
+def _session_ref(
+    x_session_id: Annotated[str | None, Header(max_length=64)] = None,
+    session_id: Annotated[str | None, Query(max_length=64)] = None,
+) -> str | None:
+    """The session, from the header or, where none can be sent, from the query."""
+    return x_session_id or session_id
+
+
+def _session_needed(session: Annotated[str | None, Depends(_session_ref)]) -> str:
+    if not session:
+        raise InvalidRequest(
+            "Name the session: header 'X-Session-ID' or query 'session_id'.", field="X-Session-ID"
+        )
+    return session
+
+
+MaybeSession = Annotated[str | None, Depends(_session_ref)]
+TheSession = Annotated[str, Depends(_session_needed)]

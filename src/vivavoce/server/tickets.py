@@ -1,0 +1,142 @@
+"""The keys we hand to browsers: for one SDP exchange, and for an event stream.
+
+Neither is ever the provider's. An ephemeral key (`ek_…`) opens `/sdp` once,
+for one session, within a minute; only its hash is kept. A stream token
+(`st_…`) is signed, says whose events it opens and until when, and is kept
+nowhere: EventSource cannot send headers, so it travels in the URL and must be
+worth little.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+import secrets
+from collections import OrderedDict
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+import orjson
+
+from vivavoce.errors import TokenExpired, Unauthorized
+from vivavoce.runtime.ports import Clock
+
+MAX_TICKET_SECONDS = 60.0  # seed 003: "Ephemeral tokens expire in 60 seconds"
+STREAM_SECONDS = 600.0
+_REMEMBER_SECONDS = 600.0  # so that a late client hears "expired" and not "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """What a key opens."""
+
+    session_id: str
+    user_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Issued:
+    """A key on its way to the client; the only place where its value is."""
+
+    value: str
+    expires_at: datetime
+    grant: Grant
+
+
+class Tickets:
+    """Ephemeral keys: single use, bound to their session, bounded in number."""
+
+    def __init__(
+        self, clock: Clock, *, seconds: float = MAX_TICKET_SECONDS, limit: int = 10_000
+    ) -> None:
+        self._clock = clock
+        self._seconds = min(seconds, MAX_TICKET_SECONDS)
+        self._limit = limit
+        self._open: OrderedDict[bytes, tuple[Grant, float]] = OrderedDict()
+
+    def issue(self, *, session_id: str, user_id: str) -> Issued:
+        self._sweep()
+        value = "ek_" + secrets.token_urlsafe(32)
+        grant = Grant(session_id, user_id)
+        self._open[_digest(value)] = (grant, self._clock.monotonic() + self._seconds)
+        return Issued(value, self._clock.now() + timedelta(seconds=self._seconds), grant)
+
+    def redeem(self, value: str | None) -> Grant:
+        """Opens once. Raises `TokenExpired` when it lapsed, else `Unauthorized`."""
+        found = self._open.pop(_digest(value), None) if value else None
+        if found is None:
+            raise Unauthorized("The ephemeral key is not valid, or was used already")
+        grant, deadline = found
+        if self._clock.monotonic() >= deadline:
+            raise TokenExpired("The ephemeral key has expired; create a new session")
+        return grant
+
+    def revoke(self, session_id: str) -> None:
+        """A session that has ended opens no more."""
+        for key in [k for k, (grant, _) in self._open.items() if grant.session_id == session_id]:
+            del self._open[key]
+
+    def _sweep(self) -> None:
+        # Issued in order and all for the same time, so the oldest are in front.
+        forgotten = self._clock.monotonic() - _REMEMBER_SECONDS
+        while self._open:
+            key, (_, deadline) = next(iter(self._open.items()))
+            if deadline > forgotten and len(self._open) < self._limit:
+                return
+            del self._open[key]
+
+
+class StreamTokens:
+    """Signed tokens for `/events?token=`; they end with the process."""
+
+    def __init__(self, clock: Clock, *, seconds: float = STREAM_SECONDS) -> None:
+        self._clock = clock
+        self._seconds = seconds
+        self._key = secrets.token_bytes(32)
+
+    def issue(self, *, session_id: str, user_id: str) -> Issued:
+        expires_at = self._clock.now() + timedelta(seconds=self._seconds)
+        body = orjson.dumps([session_id, user_id, expires_at.timestamp()])
+        value = f"st_{_b64(body)}.{_b64(self._sign(body))}"
+        return Issued(value, expires_at, Grant(session_id, user_id))
+
+    def verify(self, value: str) -> Grant:
+        """Raises `TokenExpired` when it lapsed, `Unauthorized` when it is not ours."""
+        body, signature = _parts(value)
+        if not hmac.compare_digest(signature, self._sign(body)):
+            raise Unauthorized("The stream token is not valid")
+        session_id, user_id, expires = orjson.loads(body)
+        if self._clock.now() >= datetime.fromtimestamp(expires, UTC):
+            raise TokenExpired("The stream token has expired; ask for the session again")
+        return Grant(session_id, user_id)
+
+    def renew(self, value: str) -> Issued:
+        """A fresh one for the same stream, for whoever holds a valid one."""
+        grant = self.verify(value)
+        return self.issue(session_id=grant.session_id, user_id=grant.user_id)
+
+    def _sign(self, body: bytes) -> bytes:
+        return hmac.digest(self._key, body, "sha256")
+
+
+def _digest(value: str) -> bytes:
+    return hashlib.sha256(value.encode()).digest()
+
+
+def _b64(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+def _parts(value: str) -> tuple[bytes, bytes]:
+    body, _, signature = value.removeprefix("st_").partition(".")
+    try:
+        return _unb64(body), _unb64(signature)
+    except (binascii.Error, ValueError):
+        raise Unauthorized("The stream token is not valid") from None
+
+
+def _unb64(text: str) -> bytes:
+    # Strict: characters outside the alphabet would be skipped, and one token have many forms.
+    return base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)

@@ -1,0 +1,101 @@
+"""From records to what clients see. No decisions, only shapes."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import orjson
+
+from vivavoce.runtime.library import Updates
+from vivavoce.runtime.voice import Opened
+from vivavoce.server import schemas as s
+from vivavoce.server.services import Services
+from vivavoce.server.tickets import Issued
+from vivavoce.wire.records import Entry, SessionSummary, ToolCall, VoiceSession
+
+
+def session_info(summary: SessionSummary, now: datetime) -> s.SessionInfo:
+    session = summary.session
+    return s.SessionInfo(
+        id=session.id,
+        status=session.status.value,
+        created_at=session.created_at,
+        updated_at=session.updated_at,
+        duration_ms=session.duration_ms(now),
+        turn_count=summary.turn_count,
+        title=summary.title,
+        conversation_id=session.conversation_id,
+    )
+
+
+def transcript(entries: list[Entry]) -> list[s.TranscriptEntry]:
+    return [_entry(entry) for entry in entries]
+
+
+def _entry(entry: Entry) -> s.TranscriptEntry:
+    data = entry.data
+    return s.TranscriptEntry(
+        id=data.get("client_id") or entry.id,
+        entry_type=entry.kind.value,
+        timestamp=entry.created_at,
+        text=entry.text,
+        tool_name=data.get("tool_name"),
+        tool_call_id=data.get("tool_call_id"),
+        tool_arguments=data.get("tool_arguments"),
+        tool_result=data.get("tool_result"),
+        audio_duration_ms=data.get("audio_duration_ms"),
+        item_id=data.get("item_id"),
+        interrupted=data.get("interrupted"),
+        generated_text=data.get("generated"),
+    )
+
+
+def secret(issued: Issued) -> s.ClientSecret:
+    return s.ClientSecret(value=issued.value, expires_at=int(issued.expires_at.timestamp()))
+
+
+def stream_token(here: Services, session: VoiceSession) -> s.ClientSecret:
+    return secret(here.streams.issue(session_id=session.id, user_id=session.user_id))
+
+
+def opened(here: Services, opened: Opened) -> s.SessionResponse:
+    """The answer that lets a browser connect: our key, never the provider's."""
+    session = opened.session
+    ticket = here.tickets.issue(session_id=session.id, user_id=session.user_id)
+    return s.SessionResponse(
+        client_secret=secret(ticket),
+        session_id=session.id,
+        model=session.model,
+        voice=session.voice,
+        tools=[s.ToolDefinition.model_validate(tool.function()) for tool in opened.tools],
+        conversation_id=session.conversation_id,
+        stream_token=stream_token(here, session),
+    )
+
+
+def pending(session: VoiceSession, updates: Updates) -> s.PendingUpdatesResponse:
+    return s.PendingUpdatesResponse(
+        session_id=session.id,
+        status=session.status.value,
+        queued_updates=[
+            s.QueuedUpdate(id=event.position, event=event.type, data=orjson.loads(event.data))
+            for event in updates.events
+        ],
+        last_event_id=updates.latest,
+        has_more=updates.has_more,
+    )
+
+
+def task(call: ToolCall) -> s.TaskResponse:
+    return s.TaskResponse(
+        task_id=call.id,
+        tool_name=call.tool,
+        status=call.status.value,
+        progress=call.progress,
+        output=call.output or None,
+        error=call.error,
+        started_at=call.started_at,
+        finished_at=call.finished_at,
+        duration_ms=call.duration_ms,
+        session_id=call.session_id,
+    )

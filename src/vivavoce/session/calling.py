@@ -1,0 +1,81 @@
+"""Tool calls and tasks: each call is run once and answered once; then the session settles."""
+
+from __future__ import annotations
+
+from vivavoce.session.effects import RunTool, StartTimer
+from vivavoce.session.events import TaskFinished, TaskStarted, ToolFinished
+from vivavoce.session.state import Draft, Phase, Signal
+from vivavoce.wire.commands import CreateResponse, message_item, output_item
+from vivavoce.wire.realtime import CallRequested
+
+_AWAY = (Phase.DISCONNECTED, Phase.INITIALIZING, Phase.RECONNECTING, Phase.TERMINATED)
+
+
+def requested(event: CallRequested, draft: Draft) -> None:
+    """The model wants a tool. The same call may be reported twice (arguments, then the
+    whole response): it runs once."""
+    state = draft.state
+    if event.call_id in state.ran:
+        return
+    name = event.name or state.names.get(event.item_id, "")
+    state.ran.add(event.call_id)
+    state.open_calls.add(event.call_id)
+    ordinal = state.order.place(event.item_id, None, draft.now_ms)
+    draft.do(RunTool(event.call_id, name, event.arguments, ordinal))
+    draft.active()
+    draft.signal(Signal.TOOL_CALLED)
+
+
+def finished(event: ToolFinished, draft: Draft) -> None:
+    """One output for one call, whatever happens; late copies are dropped."""
+    state = draft.state
+    if event.call_id in state.tasks:
+        # Its call is gone with the old line: the result is told instead of returned.
+        words = f"A tool that was still running has finished. Its result: {event.output}"
+        task_finished(TaskFinished(event.call_id, words), draft)
+        return
+    if event.call_id not in state.open_calls:
+        return
+    state.open_calls.discard(event.call_id)
+    item_id = state.item_id(f"output:{event.call_id}")
+    draft.add_item(output_item(item_id, event.call_id, event.output))
+    state.responses.wish(item_id)
+    draft.active()
+
+
+def task_started(event: TaskStarted, draft: Draft) -> None:
+    draft.state.tasks.add(event.task_id)
+
+
+def task_finished(event: TaskFinished, draft: Draft) -> None:
+    """The result is told in the next gap, as a message of the system's."""
+    state = draft.state
+    if event.task_id not in state.tasks:
+        return
+    state.tasks.discard(event.task_id)
+    item_id = state.item_id(f"task:{event.task_id}")
+    draft.add_item(message_item(item_id, "system", event.words))
+    state.responses.wish(item_id)
+    draft.active()
+
+
+def settle(draft: Draft) -> None:
+    """After every event: ask for the response that is due, or come to rest."""
+    state = draft.state
+    if state.phase in _AWAY:
+        return
+    # While tools run, their outputs wait for each other; while the user speaks, all wait.
+    if not state.open_calls and state.phase is not Phase.LISTENING:
+        event_id = state.next_id("evt") if state.responses.wished else ""
+        wish = state.responses.ask(event_id) if event_id else None
+        if wish is not None:
+            draft.send(CreateResponse(event_id, wish.instructions))
+            draft.do(StartTimer("turn", state.policy.turn_patience))
+    if state.responses.busy or state.speech.sounding is not None:
+        return
+    if state.open_calls:
+        draft.signal(Signal.CALLS_OPEN)
+    elif state.tasks:
+        draft.signal(Signal.TASKS_OPEN)
+    else:
+        draft.signal(Signal.SETTLED)

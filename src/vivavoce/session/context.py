@@ -1,0 +1,209 @@
+"""What the model is told: at the start, after a resume, after a restore. Pure, within a budget.
+
+`prompt.md` is sent as written; what the server knows follows under one heading
+of its own. History is the last turns word for word, with their tool calls and
+results; what lies before them is a summary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from hashlib import sha256
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import orjson
+
+from vivavoce.wire.commands import call_item, message_item, output_item
+from vivavoce.wire.records import Entry, Kind
+
+TURNS_WORD_FOR_WORD = 10
+HISTORY_SHARE = 0.5  # of what instructions and tools leave: the rest is for the talk to come
+_RESULT_CHARS = 4_000
+_SHORT_RESULT_CHARS = 400
+_ITEM_OVERHEAD = 8  # tokens of framing an item
+
+
+def estimate_tokens(text: str) -> int:
+    """About four characters a token; a little too many is on the safe side."""
+    return (len(text) + 3) // 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Situation:
+    """What the server knows and the model should (seed 000 §5.3)."""
+
+    now: datetime
+    time_zone: str = "UTC"
+    working_directory: str | None = None
+    active_files: tuple[str, ...] = ()
+    running_tasks: tuple[str, ...] = ()
+    verbosity: str = "normal"
+
+
+def instructions(prompt: str, situation: Situation) -> str:
+    """The prompt as written, then the current context under its own heading."""
+    here = situation.now.astimezone(ZoneInfo(situation.time_zone))
+    clock = f"{here:%I:%M %p}".lstrip("0")
+    lines = [f"Date and time: {here:%A}, {here:%B} {here.day}, {here.year}, {clock}"]
+    lines[0] += f" ({situation.time_zone})"
+    if situation.working_directory:
+        lines.append(f"Working directory: {situation.working_directory}")
+    if situation.active_files:
+        lines.append(f"Recently discussed files: {', '.join(situation.active_files[:5])}")
+    if situation.running_tasks:
+        lines.append(f"Running tasks: {'; '.join(situation.running_tasks[:3])}")
+    if situation.verbosity != "normal":
+        lines.append(f"The user likes answers to be {situation.verbosity}.")
+    return f"{prompt.rstrip()}\n\n## Current Context\n" + "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """Items for the new call, oldest first, and what they weigh."""
+
+    items: tuple[Mapping[str, Any], ...] = ()
+    summary: str | None = None
+    turns: int = 0
+    tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    entries: list[Entry] = field(default_factory=list)
+
+
+def _turns(entries: Sequence[Entry]) -> list[_Turn]:
+    """A turn begins with the user's words; what comes before the first has a turn of its own."""
+    turns: list[_Turn] = []
+    for entry in entries:
+        if entry.kind is Kind.USER or not turns:
+            turns.append(_Turn())
+        turns[-1].entries.append(entry)
+    return turns
+
+
+def history(
+    entries: Sequence[Entry],
+    *,
+    budget: int,
+    summary: str | None = None,
+    turns: int = TURNS_WORD_FOR_WORD,
+) -> History:
+    """The most that fits: whole recent turns; then with short results; then fewer turns."""
+    every = _turns([entry for entry in entries if _worth_telling(entry)])
+    recent = every[-turns:]
+    for limit in (_RESULT_CHARS, _SHORT_RESULT_CHARS):
+        built = _build(every, recent, summary, limit)
+        if built.tokens <= budget:
+            return built
+    while len(recent) > 1:
+        recent = recent[1:]
+        built = _build(every, recent, summary, _SHORT_RESULT_CHARS)
+        if built.tokens <= budget:
+            return built
+    return _last_resort(every, summary, budget)
+
+
+def _worth_telling(entry: Entry) -> bool:
+    return bool(entry.text.strip()) or entry.kind in (Kind.TOOL_CALL, Kind.TOOL_RESULT)
+
+
+def _build(every: list[_Turn], recent: list[_Turn], summary: str | None, limit: int) -> History:
+    older = every[: len(every) - len(recent)]
+    told = _summary_text(summary, older)
+    items: list[Mapping[str, Any]] = []
+    if told:
+        items.append(message_item(_item_id("summary", told), "system", told))
+    for turn in recent:
+        items += _turn_items(turn, limit)
+    return History(
+        items=tuple(items),
+        summary=told,
+        turns=len(recent),
+        tokens=sum(_weigh(item) for item in items),
+    )
+
+
+def _last_resort(every: list[_Turn], summary: str | None, budget: int) -> History:
+    """Not even one turn fits: the summary, cut to what does."""
+    told = _summary_text(summary, every)
+    room = max(0, (budget - _ITEM_OVERHEAD) * 4 - 3)
+    if not told or room < 40:
+        return History(summary=told)
+    text = told[:room]
+    item = message_item(_item_id("summary", text), "system", text)
+    return History(items=(item,), summary=told, turns=0, tokens=_weigh(item))
+
+
+def _turn_items(turn: _Turn, limit: int) -> list[Mapping[str, Any]]:
+    """A call without its result, or a result without its call, is refused by providers:
+    pairs only."""
+    calls = {_call_id(e) for e in turn.entries if e.kind is Kind.TOOL_CALL}
+    results = {_call_id(e) for e in turn.entries if e.kind is Kind.TOOL_RESULT}
+    paired = calls & results
+    items: list[Mapping[str, Any]] = []
+    for entry in turn.entries:
+        seed = _item_id("entry", entry.id)
+        match entry.kind:
+            case Kind.TOOL_CALL if _call_id(entry) in paired:
+                arguments = orjson.dumps(entry.data.get("tool_arguments") or {}).decode()
+                name = str(entry.data.get("tool_name") or "tool")
+                items.append(call_item(seed, _call_id(entry), name, arguments))
+            case Kind.TOOL_RESULT if _call_id(entry) in paired:
+                items.append(output_item(seed, _call_id(entry), _shorten(entry.text, limit)))
+            case Kind.USER | Kind.ASSISTANT | Kind.SYSTEM:
+                items.append(message_item(seed, str(entry.kind), entry.text))
+            case _:
+                pass
+    return items
+
+
+def _call_id(entry: Entry) -> str:
+    return str(entry.data.get("tool_call_id") or entry.id)[:32]
+
+
+def _item_id(kind: str, seed: str) -> str:
+    return f"vvh_{sha256(f'{kind}:{seed}'.encode()).hexdigest()[:26]}"
+
+
+def _shorten(text: str, limit: int) -> str:
+    return text if len(text) <= limit else f"{text[:limit]}\n...[truncated]"
+
+
+def _weigh(item: Mapping[str, Any]) -> int:
+    words = "".join(part.get("text", "") for part in item.get("content", ()))
+    words += f"{item.get('name', '')}{item.get('arguments', '')}{item.get('output', '')}"
+    return _ITEM_OVERHEAD + estimate_tokens(words)
+
+
+def _summary_text(summary: str | None, older: list[_Turn]) -> str | None:
+    words = [text for text in (summary, _digest(older)) if text]
+    return f"Previous conversation summary: {' '.join(words)}" if words else None
+
+
+def _digest(older: list[_Turn]) -> str | None:
+    """Without a model: how it began, what was used, where it stood (seed 001 §7.2)."""
+    entries = [entry for turn in older for entry in turn.entries]
+    asked = [_short(e.text) for e in entries if e.kind is Kind.USER]
+    said = [_short(e.text) for e in entries if e.kind is Kind.ASSISTANT]
+    tools = sorted({str(e.data["tool_name"]) for e in entries if e.data.get("tool_name")})
+    parts = [f"{len(asked)} earlier turns." if asked else ""]
+    parts += [f"It began with the user saying: “{asked[0]}”" if asked else ""]
+    parts += [f"Then, among others: {'; '.join(asked[1:][-5:])}." if len(asked) > 1 else ""]
+    parts += [f"Tools used: {', '.join(tools)}." if tools else ""]
+    parts += [f"The assistant last said: “{said[-1]}”" if said else ""]
+    return " ".join(part for part in parts if part) or None
+
+
+def _short(text: str, limit: int = 120) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+def history_budget(context_tokens: int, prompt: str, tools: Sequence[Mapping[str, Any]]) -> int:
+    """What history may weigh, once instructions and tools have taken their part."""
+    fixed = estimate_tokens(prompt) + sum(estimate_tokens(orjson.dumps(t).decode()) for t in tools)
+    return max(0, int((context_tokens - fixed) * HISTORY_SHARE))

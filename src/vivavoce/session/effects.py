@@ -1,0 +1,91 @@
+"""What a session wants done: orders for the runtime, in this rhythm:
+urgent sends first (they stop speech), then everything durable in one commit,
+then the rest in order. So nothing is told before it is stored, and stopping
+speech never waits for the store.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from vivavoce.wire.commands import Command
+from vivavoce.wire.realtime import Usage
+from vivavoce.wire.records import Entry, Status
+from vivavoce.wire.voice_events import VoiceEvent
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """A frame for the provider. If the line is down it is lost, and the machine
+    sends again what matters once the line is up."""
+
+    command: Command
+    urgent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """Store an entry (again, if it changed)."""
+
+    entry: Entry
+
+
+@dataclass(frozen=True, slots=True)
+class Tell:
+    """An event for those who watch: into the log first, if it is durable."""
+
+    event: VoiceEvent
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Tokens spent."""
+
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True)
+class RunTool:
+    """Exactly once a call. `arguments` are as the model wrote them."""
+
+    call_id: str
+    name: str
+    arguments: str
+    ordinal: float
+
+
+@dataclass(frozen=True, slots=True)
+class StartTimer:
+    """Replaces a running one of the same name."""
+
+    name: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class StopTimer:
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Attach:
+    """Try once to attach the sideband, after `delay` seconds."""
+
+    call_id: str
+    delay: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class HangUp:
+    call_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Close:
+    """The session is over: store that, and let go of everything."""
+
+    status: Status
+    reason: str
+
+
+Effect = Send | Record | Tell | Account | RunTool | StartTimer | StopTimer | Attach | HangUp | Close

@@ -1,0 +1,135 @@
+"""What happens to a session: facts from the provider, from our own side, and wishes of the user.
+
+Facts from the provider are those of `wire.realtime`. The rest is here:
+results, timers and lost lines come back into the same inbox as everything else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from vivavoce.wire.realtime import ProviderEvent
+from vivavoce.wire.records import Status
+
+
+@dataclass(frozen=True, slots=True)
+class Created:
+    """The session exists; nobody is connected yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallPlaced:
+    """There is a new call at the provider. `history` is told to the model first;
+    `greeting` is what it should then say by itself, if anything."""
+
+    call_id: str
+    instructions: str | None = None
+    history: tuple[Mapping[str, Any], ...] = ()
+    history_tokens: int = 0
+    greeting: str | None = None
+    reason: str = "start"
+
+
+@dataclass(frozen=True, slots=True)
+class CallSurvived:
+    """After a restart of ours: the call may still be up, so attach to it as after a loss.
+    `orphans` are calls that had started and whose outcome nobody knows."""
+
+    call_id: str
+    orphans: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LineUp:
+    """The sideband is attached."""
+
+
+@dataclass(frozen=True, slots=True)
+class LineLost:
+    """The sideband ended. A clean close means that the browser hung up."""
+
+    code: int
+    hung_up: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AttachFailed:
+    """One try to attach came to nothing."""
+
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BadFrame:
+    """The provider sent something that is not the protocol."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFinished:
+    """`output` is what the model gets to read."""
+
+    call_id: str
+    output: str
+
+
+@dataclass(frozen=True, slots=True)
+class TaskStarted:
+    """A call's work goes on beyond its turn."""
+
+    task_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class TaskFinished:
+    """`words` tell the model what came of it."""
+
+    task_id: str
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class TimerFired:
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Interrupt:
+    """Stop speaking now: a click, a key, a command."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reconfigure:
+    """Merge into the configuration; `fields` are the names the user knows."""
+
+    changes: Mapping[str, Any]
+    fields: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """`reason`: completed, timeout, error, user_ended."""
+
+    reason: str = "user_ended"
+    status: Status = Status.COMPLETED
+
+
+OwnEvent = (
+    Created
+    | CallPlaced
+    | CallSurvived
+    | LineUp
+    | LineLost
+    | AttachFailed
+    | BadFrame
+    | ToolFinished
+    | TaskStarted
+    | TaskFinished
+    | TimerFired
+    | Interrupt
+    | Reconfigure
+    | End
+)
+
+SessionEvent = ProviderEvent | OwnEvent

@@ -1,0 +1,173 @@
+"""The user: speech, its place in the conversation, its words."""
+
+from __future__ import annotations
+
+from vivavoce.session import line, saying
+from vivavoce.session.effects import StartTimer
+from vivavoce.session.state import Draft, Signal, UserItem
+from vivavoce.wire.commands import CancelResponse, DeleteItem
+from vivavoce.wire.realtime import (
+    InputCommitted,
+    Item,
+    ItemAdded,
+    UserSpeechStarted,
+    UserSpeechStopped,
+    UserTranscript,
+    UserTranscriptDelta,
+    UserTranscriptFailed,
+)
+from vivavoce.wire.records import Kind, Status
+from vivavoce.wire.voice_events import (
+    ErrorOccurred,
+    SpeechStarted,
+    SpeechStopped,
+    TranscriptionCompleted,
+    TranscriptionDelta,
+)
+
+
+def speech_started(event: UserSpeechStarted, draft: Draft) -> None:
+    """Speaking over the assistant is barge-in. Where the provider does not cut the
+    answer by itself, we do, before anything else."""
+    if draft.state.policy.barge_in == "ours":
+        saying.interrupt(draft)
+    draft.state.speech_began_ms = event.audio_start_ms
+    draft.tell(SpeechStarted, item_id=event.item_id)
+    draft.active()
+    draft.signal(Signal.SPEECH_STARTED)
+
+
+def speech_stopped(event: UserSpeechStopped, draft: Draft) -> None:
+    duration = max(0, event.audio_end_ms - draft.state.speech_began_ms)
+    draft.tell(SpeechStopped, item_id=event.item_id, duration_ms=duration)
+    draft.active()
+    _turn_over(draft)
+
+
+def committed(event: InputCommitted, draft: Draft) -> None:
+    """The user's audio is part of the conversation: it has its place before its words."""
+    _user_item(event.item_id, event.previous_item_id, draft)
+    _turn_over(draft)
+
+
+def _turn_over(draft: Draft) -> None:
+    state = draft.state
+    if state.setup.answers_by_itself and state.responses.active is None:
+        state.responses.turn_pending = True
+        draft.do(StartTimer("turn", state.policy.turn_patience))
+    draft.signal(Signal.SPEECH_STOPPED)
+
+
+def _user_item(item_id: str, previous: str | None, draft: Draft) -> UserItem:
+    state = draft.state
+    state.guard.expect(item_id)
+    if item_id not in state.heard:
+        ordinal = state.order.place(item_id, previous, draft.now_ms)
+        state.heard[item_id] = UserItem(item_id, ordinal, previous)
+    return state.heard[item_id]
+
+
+def item_added(event: ItemAdded, draft: Draft) -> None:
+    """An item joined the conversation: ours, the microphone's, the model's — or a stranger's."""
+    state, item = draft.state, event.item
+    state.responses.confirm(item.id)
+    if state.unconfirmed.pop(item.id, None) is not None:
+        state.order.place(item.id, event.previous_item_id, draft.now_ms)
+        return
+    if item.role == "user" and item.audio:
+        _user_item(item.id, event.previous_item_id, draft)
+        return
+    if state.guard.knows(item.id):
+        state.order.place(item.id, event.previous_item_id, draft.now_ms)
+        return
+    if item.role == "user" and item.type == "message" and state.policy.peer_text == "allow":
+        _typed(item, event.previous_item_id, draft)
+        return
+    _revert(item, draft)
+
+
+def _typed(item: Item, previous: str | None, draft: Draft) -> None:
+    heard = _user_item(item.id, previous, draft)
+    if not heard.settled:
+        heard.settled = True
+        _said(heard, item.text, draft, modality="text")
+
+
+def _revert(item: Item, draft: Draft) -> None:
+    """Somebody else on the call put words into it. Take them out, stop what they caused."""
+    state = draft.state
+    state.guard.strike()
+    draft.send(DeleteItem(item.id, state.next_id("evt")), urgent=True)
+    if state.responses.active:
+        draft.send(CancelResponse(state.next_id("evt")), urgent=True)
+    draft.tell(
+        ErrorOccurred,
+        code="forbidden",
+        message="An item that did not come from this server was removed from the call.",
+        recoverable=not state.guard.exhausted,
+    )
+    if state.guard.exhausted:
+        line.end(draft, "error", Status.ERROR)
+
+
+def delta(event: UserTranscriptDelta, draft: Draft) -> None:
+    draft.tell(TranscriptionDelta, item_id=event.item_id, delta=event.delta, role="user")
+
+
+def transcript(event: UserTranscript, draft: Draft) -> None:
+    item = _user_item(event.item_id, None, draft)
+    if item.settled:
+        return
+    item.settled = True
+    _said(item, event.transcript.strip(), draft)
+    draft.active()
+
+
+def transcript_failed(event: UserTranscriptFailed, draft: Draft) -> None:
+    """It counts as settled: nobody waits for words that never come."""
+    item = _user_item(event.item_id, None, draft)
+    if item.settled:
+        return
+    item.settled = True
+    _said(item, "", draft, transcription_failed=True)
+    draft.tell(
+        ErrorOccurred,
+        code="transcription_failed",
+        message="What was just said could not be transcribed.",
+        recoverable=True,
+    )
+
+
+def _said(
+    item: UserItem,
+    text: str,
+    draft: Draft,
+    *,
+    modality: str = "voice",
+    transcription_failed: bool | None = None,
+) -> None:
+    extra = {"transcription_failed": True} if transcription_failed else {}
+    key = draft.record(
+        Kind.USER,
+        item.item_id,
+        text,
+        ordinal=item.ordinal,
+        modality="text" if modality == "text" else "voice",
+        **extra,
+    )
+    draft.tell(
+        TranscriptionCompleted,
+        item_id=item.item_id,
+        transcript=text,
+        role="user",
+        entry_id=key,
+        previous_item_id=item.previous,
+    )
+
+
+def flush(draft: Draft) -> None:
+    """At the end of a call: what was said and never transcribed is kept as said."""
+    for item in draft.state.heard.values():
+        if not item.settled:
+            item.settled = True
+            _said(item, "", draft, transcription_failed=True)

@@ -1,0 +1,191 @@
+"""The session machine: events in, effects out, no I/O.
+
+The table is the law: a phase and a signal that are not in it leave the phase
+as it is. "Idle" of seed 001 is READY. Interrupted while speaking goes to
+LISTENING; only a lost line goes to RECONNECTING. `docs/architecture.md` draws
+the diagram from this table.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from vivavoce.session import calling, hearing, line, saying, timing
+from vivavoce.session.effects import Effect
+from vivavoce.session.events import (
+    AttachFailed,
+    BadFrame,
+    CallPlaced,
+    CallSurvived,
+    Created,
+    End,
+    Interrupt,
+    LineLost,
+    LineUp,
+    Reconfigure,
+    SessionEvent,
+    TaskFinished,
+    TaskStarted,
+    TimerFired,
+    ToolFinished,
+)
+from vivavoce.session.policy import Identity, Policy, Setup
+from vivavoce.session.state import Draft, Phase, Signal, State
+from vivavoce.wire import realtime as rt
+
+P, S = Phase, Signal
+
+# From every phase of a live call.
+_ALWAYS = {
+    S.CALL_PLACED: P.INITIALIZING,
+    S.LINE_LOST: P.RECONNECTING,
+    S.ENDED: P.TERMINATED,
+}
+# Where the user or the model may begin something.
+_OPEN = {
+    S.SPEECH_STARTED: P.LISTENING,
+    S.RESPONDING: P.PROCESSING,
+    S.SOUND_STARTED: P.SPEAKING,
+    S.TOOL_CALLED: P.EXECUTING_TOOL,
+}
+# Where everything that was begun may come to its end.
+_SETTLING = {
+    S.SETTLED: P.READY,
+    S.CALLS_OPEN: P.EXECUTING_TOOL,
+    S.TASKS_OPEN: P.WAITING_TASK,
+}
+
+TABLE: dict[Phase, dict[Signal, Phase]] = {
+    P.DISCONNECTED: {S.CALL_PLACED: P.INITIALIZING, S.ENDED: P.TERMINATED},
+    P.INITIALIZING: {S.CONFIGURED: P.READY, S.SPEECH_STARTED: P.LISTENING, **_ALWAYS},
+    P.READY: {**_OPEN, **_SETTLING, **_ALWAYS},
+    P.LISTENING: {S.SPEECH_STOPPED: P.PROCESSING, S.RESPONDING: P.PROCESSING, **_ALWAYS},
+    P.PROCESSING: {**_OPEN, **_SETTLING, **_ALWAYS},
+    P.SPEAKING: {S.SPEECH_STARTED: P.LISTENING, **_SETTLING, **_ALWAYS},
+    P.EXECUTING_TOOL: {**_OPEN, **_SETTLING, **_ALWAYS},
+    P.WAITING_TASK: {**_OPEN, **_SETTLING, **_ALWAYS},
+    P.RECONNECTING: {
+        S.LINE_BACK: P.READY,
+        S.CALL_PLACED: P.INITIALIZING,
+        S.ENDED: P.TERMINATED,
+    },
+    P.TERMINATED: {},
+}
+
+
+def advance(phase: Phase, signal: Signal) -> Phase:
+    return TABLE[phase].get(signal, phase)
+
+
+def diagram() -> str:
+    """The table as a Mermaid state diagram."""
+    lines = ["stateDiagram-v2", "    [*] --> disconnected"]
+    for phase, moves in TABLE.items():
+        by_target: dict[Phase, list[str]] = {}
+        for signal, target in moves.items():
+            if target is not phase:
+                by_target.setdefault(target, []).append(signal.value)
+        lines += [
+            f"    {phase.value} --> {target.value}: {' / '.join(names)}"
+            for target, names in by_target.items()
+        ]
+    return "\n".join([*lines, "    terminated --> [*]"])
+
+
+class Machine:
+    """One voice session. `receive` is all there is."""
+
+    def __init__(
+        self, identity: Identity, policy: Policy, setup: Setup, *, started_at: datetime
+    ) -> None:
+        self.state = State(identity, policy, setup, advance, started_at)
+
+    @property
+    def phase(self) -> Phase:
+        return self.state.phase
+
+    def receive(self, event: SessionEvent, now: datetime) -> list[Effect]:
+        """What to do about it. After the end, nothing."""
+        if self.state.phase is Phase.TERMINATED:
+            return []
+        draft = Draft(self.state, now)
+        self._route(event, draft)
+        calling.settle(draft)
+        return draft.effects
+
+    def _route(self, event: SessionEvent, draft: Draft) -> None:
+        match event:
+            case Created():
+                timing.created(draft)
+            # The line
+            case CallPlaced():
+                line.call_placed(event, draft)
+            case CallSurvived():
+                line.call_survived(event, draft)
+            case LineUp():
+                line.up(draft)
+            case LineLost():
+                line.lost(event, draft)
+            case AttachFailed():
+                line.attach_failed(event, draft)
+            case rt.Configured():
+                line.configured(event, draft)
+            case Reconfigure():
+                line.reconfigure(event, draft)
+            case rt.Fault():
+                line.fault(event, draft)
+            case rt.RateLimits():
+                line.rate_limits(event, draft)
+            case BadFrame():
+                line.bad_frame(draft)
+            case End():
+                line.end(draft, event.reason, event.status)
+            # The user
+            case rt.UserSpeechStarted():
+                hearing.speech_started(event, draft)
+            case rt.UserSpeechStopped():
+                hearing.speech_stopped(event, draft)
+            case rt.InputCommitted():
+                hearing.committed(event, draft)
+            case rt.ItemAdded():
+                hearing.item_added(event, draft)
+            case rt.UserTranscriptDelta():
+                hearing.delta(event, draft)
+            case rt.UserTranscript():
+                hearing.transcript(event, draft)
+            case rt.UserTranscriptFailed():
+                hearing.transcript_failed(event, draft)
+            # The assistant
+            case rt.ResponseCreated():
+                saying.response_created(event, draft)
+            case rt.OutputItemAdded():
+                saying.output_item(event, draft)
+            case rt.AssistantDelta():
+                saying.delta(event, draft)
+            case rt.AssistantTranscript():
+                saying.transcript(event, draft)
+            case rt.AudioReceived():
+                saying.audio(event, draft)
+            case rt.PlaybackStarted():
+                saying.playback_started(event, draft)
+            case rt.PlaybackStopped():
+                saying.playback_stopped(event, draft)
+            case rt.ItemTruncated():
+                saying.truncated(event, draft)
+            case rt.ResponseDone():
+                saying.response_done(event, draft)
+            case Interrupt():
+                saying.interrupt(draft)
+            # Work and time
+            case rt.CallRequested():
+                calling.requested(event, draft)
+            case ToolFinished():
+                calling.finished(event, draft)
+            case TaskStarted():
+                calling.task_started(event, draft)
+            case TaskFinished():
+                calling.task_finished(event, draft)
+            case TimerFired():
+                timing.fired(event, draft)
+            case rt.ItemDeleted() | rt.Unhandled():
+                pass

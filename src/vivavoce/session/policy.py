@@ -1,0 +1,76 @@
+"""What a session is allowed and how long it may wait: data, given at its start."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """Whose session it is."""
+
+    session_id: str
+    conversation_id: str
+    user_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """Times in seconds; None is no limit. `idle_question` is spoken with the warning."""
+
+    idle: float | None = 15 * 60
+    idle_warning: float = 30
+    idle_question: str | None = None
+    cap: float | None = 60 * 60
+    cap_warning: float = 60
+    connect: float = 120
+    attach_tries: int = 5
+    attach_delay: float = 3.0
+    turn_patience: float = 10.0
+    peer_text: Literal["deny", "allow"] = "deny"
+    # Who cuts the answer when the user speaks over it: most providers do it themselves.
+    barge_in: Literal["provider", "ours"] = "provider"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setup:
+    """The GA session configuration, ready for `session.update`."""
+
+    session: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def voice(self) -> str:
+        return str(_dig(self.session, "audio", "output", "voice") or "")
+
+    @property
+    def tools_count(self) -> int:
+        return len(self.session.get("tools") or ())
+
+    @property
+    def answers_by_itself(self) -> bool:
+        """Does the provider create a response when the user's turn ends?"""
+        detection = _dig(self.session, "audio", "input", "turn_detection")
+        return isinstance(detection, Mapping) and detection.get("create_response") is not False
+
+    def merged(self, changes: Mapping[str, Any]) -> Setup:
+        return Setup(session=_merge(self.session, changes))
+
+
+def _dig(tree: Any, *path: str) -> Any:
+    for name in path:
+        tree = tree.get(name) if isinstance(tree, Mapping) else None
+    return tree
+
+
+def _merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    out = dict(base)
+    for name, value in changes.items():
+        old = out.get(name)
+        # Turn detection is one choice, not a set of independent fields.
+        if isinstance(old, Mapping) and isinstance(value, Mapping) and name != "turn_detection":
+            out[name] = _merge(old, value)
+        else:
+            out[name] = value
+    return out

@@ -1,0 +1,236 @@
+"""The assistant: responses, what they say, what of it is heard, and how it is cut off."""
+
+from __future__ import annotations
+
+from vivavoce.session import calling
+from vivavoce.session.effects import Account, StopTimer
+from vivavoce.session.speech import Utterance
+from vivavoce.session.state import Draft, Signal
+from vivavoce.wire.commands import CancelResponse, ClearOutput, Truncate
+from vivavoce.wire.realtime import (
+    AssistantDelta,
+    AssistantTranscript,
+    AudioReceived,
+    CallRequested,
+    Item,
+    ItemTruncated,
+    OutputItemAdded,
+    PlaybackStarted,
+    PlaybackStopped,
+    ResponseCreated,
+    ResponseDone,
+    Usage,
+)
+from vivavoce.wire.records import Kind
+from vivavoce.wire.voice_events import (
+    AssistantDone,
+    AssistantSpeaking,
+    ErrorOccurred,
+    TranscriptionCompleted,
+    TranscriptionDelta,
+)
+
+
+def response_created(event: ResponseCreated, draft: Draft) -> None:
+    draft.state.responses.created(event.response_id)
+    draft.do(StopTimer("turn"))
+    draft.signal(Signal.RESPONDING)
+
+
+def output_item(event: OutputItemAdded, draft: Draft) -> None:
+    """The model begins a message or a call; `item.added` follows, and is not a stranger's."""
+    state, item = draft.state, event.item
+    state.guard.expect(item.id)
+    if item.type == "function_call":
+        state.names[item.id] = item.name or ""
+    elif item.type == "message":
+        _utterance(item.id, event.response_id, draft)
+
+
+def _utterance(item_id: str, response_id: str, draft: Draft) -> Utterance:
+    state = draft.state
+    ordinal = state.order.place(item_id, None, draft.now_ms)
+    return state.speech.begin(item_id, response_id, ordinal)
+
+
+def delta(event: AssistantDelta, draft: Draft) -> None:
+    item = _utterance(event.item_id, event.response_id, draft)
+    if not item.complete:
+        item.generated += event.delta
+        draft.tell(TranscriptionDelta, item_id=item.item_id, delta=event.delta, role="assistant")
+
+
+def transcript(event: AssistantTranscript, draft: Draft) -> None:
+    item = _utterance(event.item_id, event.response_id, draft)
+    if item.complete:
+        return
+    item.generated, item.spoken = event.text or item.generated, event.spoken
+    _complete(item, draft)
+
+
+def _complete(item: Utterance, draft: Draft) -> None:
+    item.complete = True
+    _write_down(item, draft)
+
+
+def _write_down(item: Utterance, draft: Draft) -> None:
+    """The entry holds what was heard; what was generated beyond it is kept apart."""
+    heard = draft.state.speech.heard(item)
+    extra: dict[str, object] = {"response_id": item.response_id}
+    if item.interrupted:
+        extra |= {
+            "generated": item.generated,
+            "interrupted": True,
+            "audio_end_ms": round(item.cut_ms or 0),
+        }
+    key = draft.record(
+        Kind.ASSISTANT,
+        item.item_id,
+        heard,
+        ordinal=item.ordinal,
+        modality="voice" if item.spoken else "text",
+        **extra,
+    )
+    draft.tell(
+        TranscriptionCompleted,
+        item_id=item.item_id,
+        transcript=heard,
+        role="assistant",
+        entry_id=key,
+        interrupted=item.interrupted or None,
+    )
+
+
+def audio(event: AudioReceived, draft: Draft) -> None:
+    """On a WebSocket the sound passes by us; the first of it is the start of speaking."""
+    item = draft.state.speech.get(event.item_id)
+    if item is None:
+        return
+    item.audio_ms += event.ms
+    _begin_sound(item, draft)
+
+
+def playback_started(event: PlaybackStarted, draft: Draft) -> None:
+    for item in draft.state.speech.of_response(event.response_id)[-1:]:
+        _begin_sound(item, draft)
+
+
+def _begin_sound(item: Utterance, draft: Draft) -> None:
+    if draft.state.speech.start(item, draft.now_ms):
+        draft.tell(AssistantSpeaking, item_id=item.item_id)
+        draft.signal(Signal.SOUND_STARTED)
+
+
+def playback_stopped(event: PlaybackStopped, draft: Draft) -> None:
+    speech = draft.state.speech
+    sounding = speech.get(speech.sounding) if speech.sounding else None
+    # A report without a response id is about whatever sounds.
+    items = speech.of_response(event.response_id) or ([sounding] if sounding else [])
+    for item in items:
+        if item.playing_since is not None and item.played_ms is None:
+            _end_sound(item, draft, cut=event.cleared)
+
+
+def _end_sound(item: Utterance, draft: Draft, *, cut: bool) -> None:
+    known = item.cut_ms
+    duration = draft.state.speech.stop(item, draft.now_ms, cut=cut)
+    draft.tell(
+        AssistantDone,
+        item_id=item.item_id,
+        duration_ms=round(duration),
+        interrupted=item.interrupted or None,
+    )
+    if item.complete and item.cut_ms != known:
+        _write_down(item, draft)
+    draft.active()
+
+
+def truncated(event: ItemTruncated, draft: Draft) -> None:
+    """The provider says where the answer was cut: that is what was heard."""
+    item = draft.state.speech.get(event.item_id)
+    if item is None or item.cut_ms == event.audio_end_ms:
+        return
+    item.cut_ms = float(max(0, event.audio_end_ms))
+    if item.playing_since is not None and item.played_ms is None:
+        _end_sound(item, draft, cut=True)
+    if item.complete:
+        _write_down(item, draft)
+
+
+def response_done(event: ResponseDone, draft: Draft) -> None:
+    state = draft.state
+    ours = state.responses.done(event.response_id)
+    for item in event.items:
+        _backfill(event, item, draft)
+    for utterance in state.speech.of_response(event.response_id):
+        unheard = utterance.spoken and utterance.cut_ms is None and utterance.played_ms is None
+        if event.status == "cancelled" and unheard:
+            utterance.cut_ms = utterance.elapsed(draft.now_ms)
+        if not utterance.complete:
+            _complete(utterance, draft)
+        if utterance.audio_ms and utterance.played_ms is None:
+            # No playback reports on this line: the end of the response is the end of the sound.
+            _end_sound(utterance, draft, cut=event.status == "cancelled")
+    _account(event, draft)
+    if event.status == "failed":
+        draft.tell(
+            ErrorOccurred,
+            code=event.error or "response_failed",
+            message="The answer could not be generated.",
+            recoverable=True,
+        )
+    if ours:
+        draft.active()
+
+
+def _backfill(event: ResponseDone, item: Item, draft: Draft) -> None:
+    """`response.done` repeats everything: what was missed on the way is picked up here."""
+    if item.type == "function_call" and item.call_id and item.status != "incomplete":
+        if event.status == "completed":
+            call = CallRequested(
+                event.response_id, item.id, item.call_id, item.name or "", item.arguments or "{}"
+            )
+            calling.requested(call, draft)
+    elif item.type == "message" and item.role == "assistant":
+        utterance = _utterance(item.id, event.response_id, draft)
+        if not utterance.complete and len(item.text) >= len(utterance.generated):
+            utterance.generated = item.text
+
+
+def _account(event: ResponseDone, draft: Draft) -> None:
+    spent, state = event.usage, draft.state
+    if spent == Usage():
+        return
+    total = state.usage
+    state.usage = Usage(
+        total.input + spent.input, total.output + spent.output, total.cached + spent.cached
+    )
+    state.context_tokens = spent.input + spent.output
+    draft.do(Account(spent))
+
+
+def interrupt(draft: Draft) -> None:
+    """Stop speaking: cancel what is generated, clear what is not played, cut the item.
+
+    The cut is clamped to what was both played and received, and left out at
+    zero: past the audio, or at 0 ms, it bricks the session.
+    """
+    state = draft.state
+    if state.responses.active:
+        draft.send(CancelResponse(state.next_id("evt")), urgent=True)
+    sounding = state.speech.get(state.speech.sounding) if state.speech.sounding else None
+    if sounding is None:
+        return
+    draft.send(ClearOutput(state.next_id("evt")), urgent=True)
+    played = int(sounding.elapsed(draft.now_ms))
+    if played > 0:
+        draft.send(Truncate(sounding.item_id, played, state.next_id("evt")), urgent=True)
+    _end_sound(sounding, draft, cut=True)
+
+
+def flush(draft: Draft) -> None:
+    """At the end of a call: what was being said is kept, as far as it got."""
+    for item in draft.state.speech.unfinished():
+        if item.spoken:
+            item.cut_ms = item.elapsed(draft.now_ms)
+        _complete(item, draft)

@@ -1,0 +1,103 @@
+"""What the assistant says: generated text, its sound, and how much of it was heard.
+
+Knows nothing of entries or events; it keeps the figures and answers for them.
+On WebRTC the sound goes past us and only its start and end are reported; on a
+WebSocket we see its length instead.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from vivavoce.session.heard import DEFAULT_CHARS_PER_SECOND, heard_text
+
+
+@dataclass(slots=True)
+class Utterance:
+    """One item of the assistant's."""
+
+    item_id: str
+    response_id: str
+    ordinal: float
+    generated: str = ""
+    spoken: bool = True  # False for answers in text: they are read, not heard
+    complete: bool = False  # all text is there, and the entry was recorded
+    audio_ms: float = 0.0  # sound that passed by us
+    playing_since: float | None = None
+    played_ms: float | None = None  # final, once it stopped
+    cut_ms: float | None = None  # where it was cut
+
+    @property
+    def interrupted(self) -> bool:
+        return self.cut_ms is not None
+
+    def elapsed(self, now_ms: float) -> float:
+        """How much was played until now, never more than there was."""
+        if self.played_ms is not None:
+            return self.played_ms
+        if self.playing_since is None:
+            return 0.0
+        elapsed = max(0.0, now_ms - self.playing_since)
+        return min(elapsed, self.audio_ms) if self.audio_ms else elapsed
+
+
+class Speech:
+    """All utterances of a call, and the one that is sounding."""
+
+    def __init__(self) -> None:
+        self._items: dict[str, Utterance] = {}
+        self.sounding: str | None = None
+        self._rate = DEFAULT_CHARS_PER_SECOND
+
+    def get(self, item_id: str) -> Utterance | None:
+        return self._items.get(item_id)
+
+    def begin(self, item_id: str, response_id: str, ordinal: float) -> Utterance:
+        if item_id not in self._items:
+            self._items[item_id] = Utterance(item_id, response_id, ordinal)
+        return self._items[item_id]
+
+    def of_response(self, response_id: str) -> list[Utterance]:
+        return [item for item in self._items.values() if item.response_id == response_id]
+
+    def everything(self) -> list[Utterance]:
+        return list(self._items.values())
+
+    def unfinished(self) -> list[Utterance]:
+        return [item for item in self._items.values() if not item.complete]
+
+    @property
+    def has_sounded(self) -> bool:
+        return any(item.playing_since is not None for item in self._items.values())
+
+    def start(self, item: Utterance, now_ms: float) -> bool:
+        """The sound begins; False if it had begun already."""
+        if item.playing_since is not None:
+            return False
+        item.playing_since = now_ms
+        self.sounding = item.item_id
+        return True
+
+    def stop(self, item: Utterance, now_ms: float, *, cut: bool) -> float:
+        """The sound ended, whole or cut; how long it was heard."""
+        elapsed = item.elapsed(now_ms)
+        item.played_ms = elapsed
+        if self.sounding == item.item_id:
+            self.sounding = None
+        if cut and item.cut_ms is None:
+            item.cut_ms = elapsed
+        if not cut and item.complete and elapsed >= 1000:
+            # Played whole: now we know how fast this voice speaks.
+            self._rate = max(5.0, min(40.0, len(item.generated) / (elapsed / 1000)))
+        return elapsed
+
+    def heard(self, item: Utterance) -> str:
+        """The words that reached the user."""
+        if not item.interrupted or not item.spoken:
+            return item.generated
+        return heard_text(
+            item.generated,
+            item.cut_ms or 0.0,
+            total_ms=item.audio_ms if item.complete else None,
+            chars_per_second=self._rate,
+        )

@@ -1,0 +1,70 @@
+"""Time: silence, the provider's cap, and answers that never come."""
+
+from __future__ import annotations
+
+from vivavoce.session import line
+from vivavoce.session.effects import StartTimer, StopTimer
+from vivavoce.session.events import TimerFired
+from vivavoce.session.state import Draft, Phase
+from vivavoce.wire.records import Status
+from vivavoce.wire.voice_events import SessionExpired, SessionWarning
+
+
+def start(draft: Draft) -> None:
+    """With every call: the idle clock, and the cap of the provider's session."""
+    policy = draft.state.policy
+    draft.active()
+    if policy.idle is not None:
+        draft.do(StartTimer("idle", max(0.0, policy.idle - policy.idle_warning)))
+    draft.do(StopTimer("cap_end"))
+    if policy.cap is not None:
+        draft.do(StartTimer("cap", max(0.0, policy.cap - policy.cap_warning)))
+
+
+def created(draft: Draft) -> None:
+    """A session that nobody connects to does not stay."""
+    draft.do(StartTimer("connect", draft.state.policy.connect))
+
+
+def fired(event: TimerFired, draft: Draft) -> None:
+    match event.name:
+        case "connect" if draft.state.phase is Phase.DISCONNECTED:
+            expire(draft, "never connected")
+        case "idle" if draft.state.policy.idle is not None:
+            _idle(draft, draft.state.policy.idle)
+        case "cap":
+            _warn(draft, "cap", draft.state.policy.cap_warning)
+            draft.do(StartTimer("cap_end", draft.state.policy.cap_warning))
+        case "cap_end":
+            expire(draft, "cap")
+        case "turn":
+            draft.state.responses.forget_turn()
+
+
+def _idle(draft: Draft, limit: float) -> None:
+    """One timer: it fires, looks how long it was really quiet, and waits for the rest."""
+    state, policy = draft.state, draft.state.policy
+    if state.open_calls or state.tasks or state.speech.sounding or state.responses.active:
+        draft.active()
+    quiet = (draft.now - (state.last_activity or draft.now)).total_seconds()
+    if quiet >= limit:
+        expire(draft, "idle")
+    elif quiet >= limit - policy.idle_warning:
+        if not state.warned:
+            state.warned = True
+            _warn(draft, "idle", limit - quiet)
+            if policy.idle_question:
+                state.responses.wish(instructions=policy.idle_question)
+        draft.do(StartTimer("idle", max(0.05, limit - quiet)))
+    else:
+        draft.do(StartTimer("idle", max(0.05, limit - policy.idle_warning - quiet)))
+
+
+def _warn(draft: Draft, reason: str, seconds: float) -> None:
+    left = max(0, round(seconds))
+    draft.tell(SessionWarning, reason=reason, warning=f"{left}s remaining", seconds_remaining=left)
+
+
+def expire(draft: Draft, reason: str) -> None:
+    draft.tell(SessionExpired, reason=reason)
+    line.end(draft, "timeout", Status.COMPLETED)

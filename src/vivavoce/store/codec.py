@@ -1,0 +1,223 @@
+"""Records to rows and back. Nobody else knows how a record lies in its table.
+
+`plan` turns changes into the writes of one transaction; it runs where the
+caller is, so that what cannot be stored fails there and alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from datetime import datetime
+from operator import attrgetter
+from typing import Any, Generic, TypeVar, assert_never
+
+from sqlalchemy import Row
+
+from vivavoce.errors import InvalidRequest
+from vivavoce.runtime.ports import LogBounds
+from vivavoce.store.clean import canonical_uuid
+from vivavoce.store.queries import KIND_KEY, Write
+from vivavoce.wire.records import (
+    Announce,
+    CallStatus,
+    Change,
+    Conversation,
+    Entry,
+    Kind,
+    LogEvent,
+    PutConversation,
+    PutEntry,
+    PutSession,
+    PutSnapshot,
+    PutToolCall,
+    SessionSummary,
+    Snapshot,
+    Status,
+    ToolCall,
+    ToolStats,
+    VoiceSession,
+)
+
+Fields = dict[str, Any]
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The writes of one submission, in their order, and what it announces."""
+
+    writes: tuple[tuple[Write, Fields], ...]
+    events: tuple[LogEvent, ...]
+
+
+def plan(changes: Sequence[Change]) -> Plan:
+    writes: list[tuple[Write, Fields]] = []
+    announced: list[LogEvent] = []
+    for change in changes:
+        match change:
+            case PutConversation(conversation):
+                writes.append((Write.CONVERSATION, conversation_row(conversation)))
+            case PutSession(session, new):
+                kind = Write.NEW_SESSION if new else Write.SESSION
+                writes.append((kind, session_row(session)))
+            case PutEntry(entry, replace):
+                kind = Write.ENTRY if replace else Write.ENTRY_IF_ABSENT
+                writes.append((kind, entry_row(entry)))
+            case PutToolCall(call):
+                writes.append((Write.TOOL_CALL, call_row(call)))
+            case PutSnapshot(snapshot):
+                writes.append((Write.SNAPSHOT, snapshot_row(snapshot)))
+            case Announce(event):
+                announced.append(event)
+            case _:
+                assert_never(change)
+    return Plan(tuple(writes), tuple(announced))
+
+
+# --- Columns --------------------------------------------------------------------
+
+
+class _Columns(Generic[R]):
+    """Which field of a record is in which column: the same name unless it says otherwise."""
+
+    def __init__(self, kind: type[R], /, **renamed: str) -> None:
+        self._make = kind
+        self._fields = [field.name for field in fields(kind)]  # type: ignore[arg-type]
+        self._columns = [renamed.get(name, name) for name in self._fields]
+        self._values = attrgetter(*self._fields)
+
+    def row(self, record: R) -> Fields:
+        return dict(zip(self._columns, self._values(record), strict=True))
+
+    def record(self, row: Row[Any], **changed: Any) -> R:
+        found = row._mapping
+        pairs = zip(self._fields, self._columns, strict=True)
+        return self._make(**{name: found[column] for name, column in pairs} | changed)
+
+
+_CONVERSATIONS = _Columns(Conversation)
+_SESSIONS = _Columns(VoiceSession)
+_ENTRIES = _Columns(
+    Entry,
+    kind="role",
+    text="content",
+    modality="input_modality",
+    data="metadata",
+    session_id="voice_session_id",
+)
+_CALLS = _Columns(ToolCall, session_id="voice_session_id")
+_SNAPSHOTS = _Columns(Snapshot)
+_EVENTS = _Columns(LogEvent, session_id="voice_session_id", at="created_at")
+
+
+# --- Records to rows ------------------------------------------------------------
+
+
+def _uuid(text: str) -> str:
+    uuid = canonical_uuid(text)
+    if uuid is None:
+        raise InvalidRequest("Conversations and entries are named by UUIDs.")
+    return uuid
+
+
+def _milliseconds(start: datetime, end: datetime | None) -> int | None:
+    return None if end is None else max(0, round((end - start).total_seconds() * 1000))
+
+
+def conversation_row(record: Conversation) -> Fields:
+    row = _CONVERSATIONS.row(record)
+    row["id"] = _uuid(record.id)
+    took = _milliseconds(record.created_at, record.ended_at)
+    row["duration_seconds"] = None if took is None else took // 1000
+    return row
+
+
+def session_row(record: VoiceSession) -> Fields:
+    row = _SESSIONS.row(record)
+    row["conversation_id"] = _uuid(record.conversation_id)
+    row["status"] = record.status.value  # drivers have ideas of their own about enums
+    row["duration_ms"] = _milliseconds(record.created_at, record.ended_at)
+    return row
+
+
+def entry_row(record: Entry) -> Fields:
+    """Tool calls and results are `function` messages (seed 004 §8) that know what they were."""
+    row = _ENTRIES.row(record)
+    row["id"], row["conversation_id"] = _uuid(record.id), _uuid(record.conversation_id)
+    row["role"] = record.kind.value
+    if record.kind in (Kind.TOOL_CALL, Kind.TOOL_RESULT):
+        row["role"] = "function"
+        row["metadata"] = {**record.data, KIND_KEY: record.kind.value}
+    return row
+
+
+def call_row(record: ToolCall) -> Fields:
+    row = _CALLS.row(record)
+    row["status"] = record.status.value
+    if record.conversation_id is not None:
+        row["conversation_id"] = _uuid(record.conversation_id)
+    return row
+
+
+def snapshot_row(record: Snapshot) -> Fields:
+    return _SNAPSHOTS.row(record)
+
+
+def event_row(record: LogEvent) -> Fields:
+    row = _EVENTS.row(record)
+    row["data"] = record.data.decode(errors="replace")
+    return row
+
+
+# --- Rows to records ------------------------------------------------------------
+
+
+def to_conversation(row: Row[Any]) -> Conversation:
+    return _CONVERSATIONS.record(row)
+
+
+def to_session(row: Row[Any]) -> VoiceSession:
+    return _SESSIONS.record(row, status=Status(row.status))
+
+
+def to_summary(row: Row[Any]) -> SessionSummary:
+    return SessionSummary(session=to_session(row), turn_count=row.turns, title=row.title)
+
+
+def to_entry(row: Row[Any]) -> Entry:
+    kind: str = row.role
+    if kind == "function":
+        kind = row._mapping["metadata"].pop(KIND_KEY, Kind.TOOL_RESULT)
+    return _ENTRIES.record(row, kind=Kind(kind))
+
+
+def to_call(row: Row[Any]) -> ToolCall:
+    return _CALLS.record(row, status=CallStatus(row.status))
+
+
+def to_snapshot(row: Row[Any]) -> Snapshot:
+    return _SNAPSHOTS.record(row)
+
+
+def to_event(row: Row[Any]) -> LogEvent:
+    return _EVENTS.record(row, data=row.data.encode())
+
+
+def to_stats(row: Row[Any]) -> ToolStats:
+    """A call whose outcome is not known, or not yet, counts as neither success nor failure."""
+    settled = row.completed + row.failed
+    return ToolStats(
+        total_calls=row.total,
+        avg_duration_ms=float(row.mean or 0),
+        success_rate=row.completed / settled if settled else 0.0,
+        last_called=row.last_called,
+    )
+
+
+def to_totals(row: Row[Any]) -> tuple[int, float]:
+    return row.sessions, float(row.mean or 0)
+
+
+def to_bounds(row: Row[Any]) -> LogBounds:
+    return LogBounds(row.latest + 1 if row.oldest is None else row.oldest, row.latest)

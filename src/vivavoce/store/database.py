@@ -1,0 +1,143 @@
+"""Where the database is and how each kind of connection to it behaves.
+
+Owns the URL, the engines and their settings. Knows no tables.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError
+from sqlalchemy.pool import NullPool, QueuePool
+
+from vivavoce.errors import Unavailable
+from vivavoce.store.columns import to_json
+
+BUSY_MS = 10_000
+CONNECT_SECONDS = 10
+# A process that is stopped in the middle of a commit must not hold the others for ever.
+IDLE_IN_TRANSACTION = "30s"
+
+
+@dataclass(frozen=True, slots=True)
+class Database:
+    """A place to store things; `parse` makes one from a URL."""
+
+    url: URL
+
+    @property
+    def postgres(self) -> bool:
+        return self.url.get_backend_name() == "postgresql"
+
+    @property
+    def dialect(self) -> str:
+        return self.url.get_backend_name()
+
+    def make_room(self) -> None:
+        """The directory and the file of SQLite, for the owner's eyes only."""
+        if self.postgres:
+            return
+        path = Path(str(self.url.database))
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # SQLite gives its -wal and -shm files the mode of the database file.
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+
+    def writer(self) -> Engine:
+        """One connection, one transaction at a time."""
+        engine = self._engine(poolclass=QueuePool, pool_size=1, max_overflow=0)
+        if self.postgres:
+            event.listen(engine, "connect", _durable_postgres)
+        else:
+            _own_transactions(engine, foreign_keys=True)
+        return engine
+
+    def readers(self, count: int) -> Engine:
+        """Each read is one statement, so it is its own snapshot and needs no BEGIN."""
+        engine = self._engine(
+            poolclass=QueuePool, pool_size=count, max_overflow=0, isolation_level="AUTOCOMMIT"
+        )
+        if not self.postgres:
+            event.listen(engine, "connect", _read_only_sqlite)
+        return engine
+
+    def migrator(self) -> Engine:
+        engine = self._engine(poolclass=NullPool)
+        if not self.postgres:
+            # Rebuilding a table must not cascade into the rows that point at it.
+            _own_transactions(engine, foreign_keys=False)
+        return engine
+
+    def listener(self) -> Engine:
+        return self._engine(poolclass=NullPool, isolation_level="AUTOCOMMIT")
+
+    def _engine(self, **options: Any) -> Engine:
+        if self.postgres:
+            options["connect_args"] = {"connect_timeout": CONNECT_SECONDS}
+        return create_engine(
+            self.url,
+            json_serializer=to_json,
+            json_deserializer=json.loads,
+            hide_parameters=True,  # what people said does not belong in an error
+            **options,
+        )
+
+
+def parse(url: str) -> Database:
+    """A `Database` for sqlite:////path or postgresql://…, or a clear refusal."""
+    try:
+        parsed = make_url(url)
+    except ArgumentError:
+        # Without the value: a malformed URL may hold a password.
+        raise Unavailable("The database URL cannot be read.") from None
+    match parsed.drivername:
+        case "sqlite" | "sqlite+pysqlite":
+            if parsed.database in (None, "", ":memory:"):
+                raise Unavailable("SQLite needs a file: sqlite:////path/to/vivavoce.db.")
+            return Database(parsed)
+        case "postgres" | "postgresql" | "postgresql+psycopg":
+            if importlib.util.find_spec("psycopg") is None:
+                raise Unavailable("PostgreSQL needs its driver: install vivavoce[postgres].")
+            return Database(parsed.set(drivername="postgresql+psycopg"))
+        case other:
+            raise Unavailable(f"No store for {other}: use sqlite:////path or postgresql://…")
+
+
+def _own_transactions(engine: Engine, *, foreign_keys: bool) -> None:
+    """Take the write lock at BEGIN: a lock that is upgraded later fails instead of waiting."""
+
+    @event.listens_for(engine, "connect")
+    def _connect(connection: Any, record: Any) -> None:
+        connection.isolation_level = None
+        connection.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute(f"PRAGMA foreign_keys = {'ON' if foreign_keys else 'OFF'}")
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Connection) -> None:
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+
+def _read_only_sqlite(connection: Any, record: Any) -> None:
+    connection.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
+    connection.execute("PRAGMA query_only = ON")
+
+
+def _durable_postgres(connection: Any, record: Any) -> None:
+    """A server may be set to lose what it acknowledged; never weaken a stronger setting."""
+    connection.autocommit = True
+    connection.execute(
+        "SELECT set_config('synchronous_commit', 'on', false)"
+        " WHERE current_setting('synchronous_commit') = 'off'"
+    )
+    connection.execute(
+        "SELECT set_config('idle_in_transaction_session_timeout', %s, false)",
+        (IDLE_IN_TRANSACTION,),
+    )
+    connection.autocommit = False

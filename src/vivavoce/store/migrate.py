@@ -1,0 +1,82 @@
+"""Brings a database to the schema of this version, and refuses one from the future.
+
+A new database is made from `schema.py` directly and an up-to-date one is left
+alone, so Alembic (0.4 s to import) is loaded only when there is work for it.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection, inspect, select, text
+
+from vivavoce.errors import Unavailable
+from vivavoce.store.database import Database
+from vivavoce.store.schema import log_head, metadata, versions
+
+# Every revision in `migrations/versions`, oldest first; a test compares the two.
+REVISIONS = ("0001", "0002")
+HEAD = REVISIONS[-1]
+
+# Any number will do, as long as every version of us takes the same one.
+_LOCK = text("SELECT pg_advisory_xact_lock(7620384710)")
+
+
+def prepare(database: Database) -> None:
+    """Create, upgrade or leave alone. Safe when several processes start at once."""
+    database.make_room()
+    engine = database.migrator()
+    try:
+        with engine.connect() as connection:
+            if database.postgres:  # on SQLite BEGIN is the lock
+                if current(connection) == HEAD:
+                    return
+                connection.execute(_LOCK)
+            found = current(connection)
+            if found is None:
+                _create(connection)
+            elif found not in REVISIONS:
+                raise Unavailable(
+                    f"The database is newer than this Vivavoce: it has schema {found}, and this "
+                    f"version knows up to {HEAD}. Update Vivavoce, or use another database."
+                )
+            elif found != HEAD:
+                move(connection, HEAD)
+            connection.commit()
+    finally:
+        engine.dispose()
+
+
+def current(connection: Connection) -> str | None:
+    """The revision of the database; None for one that has never been ours."""
+    if not inspect(connection).has_table(versions.name):
+        return None
+    return connection.execute(select(versions.c.version_num)).scalar_one_or_none()
+
+
+def move(connection: Connection, revision: str) -> None:
+    """Up or down to a revision (or "base"), within the caller's transaction."""
+    from alembic import command
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", "vivavoce.store:migrations")
+    config.attributes["connection"] = connection
+    back = revision == "base" or revision < (current(connection) or "")
+    (command.downgrade if back else command.upgrade)(config, revision)
+    if connection.dialect.name == "sqlite":
+        # Foreign keys are off while tables are rebuilt; nothing may be left pointing nowhere.
+        broken = connection.exec_driver_sql("PRAGMA foreign_key_check").first()
+        if broken is not None:
+            raise Unavailable("The migration would break references; nothing was changed.")
+
+
+def _create(connection: Connection) -> None:
+    taken = metadata.tables.keys() & set(inspect(connection).get_table_names())
+    if taken:
+        raise Unavailable(
+            f"The database has tables of its own named {', '.join(sorted(taken))}. "
+            "Give Vivavoce an empty database, or a schema of its own."
+        )
+    metadata.create_all(connection, checkfirst=False)
+    versions.create(connection, checkfirst=True)
+    connection.execute(log_head.insert().values(id=1, position=0))
+    connection.execute(versions.insert().values(version_num=HEAD))

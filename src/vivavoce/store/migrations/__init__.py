@@ -1,0 +1,1 @@
+"""Ordered migrations, run by Alembic inside one transaction (`vivavoce.store.migrate`)."""

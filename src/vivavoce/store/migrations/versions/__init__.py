@@ -1,0 +1,1 @@
+"""One file a revision. A new one goes into `migrate.REVISIONS` too."""

@@ -1,0 +1,58 @@
+"""Reads in a few threads of their own, decoded there too: the loop only waits.
+
+Knows neither tables nor records.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from sqlalchemy import Engine, Row, Select
+from sqlalchemy.exc import SQLAlchemyError
+
+from vivavoce.store.transaction import explain, lost
+
+T = TypeVar("T")
+Decode = Callable[[Row[Any]], T]
+
+
+class Reader:
+    """One thread a connection. What waits is bounded by who waits: each caller for its own."""
+
+    def __init__(self, engine: Engine, threads: int) -> None:
+        self._engine = engine
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="store-reader")
+
+    async def all(self, decode: Decode[T], query: Select[Any], **params: object) -> list[T]:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._threads, self._fetch, decode, query, params)
+
+    async def one(self, decode: Decode[T], query: Select[Any], **params: object) -> T | None:
+        found = await self.all(decode, query, **params)
+        return found[0] if found else None
+
+    async def row(self, decode: Decode[T], query: Select[Any], **params: object) -> T:
+        """For queries that always have exactly one row."""
+        (found,) = await self.all(decode, query, **params)
+        return found
+
+    async def close(self) -> None:
+        await asyncio.to_thread(self._threads.shutdown)
+
+    def _fetch(self, decode: Decode[T], query: Select[Any], params: dict[str, object]) -> list[T]:
+        try:
+            return self._once(decode, query, params)
+        except SQLAlchemyError as error:
+            if not lost(error):
+                raise explain(error) from error
+        try:  # the server was restarted; the pool is fresh now, and a read may be repeated
+            return self._once(decode, query, params)
+        except SQLAlchemyError as error:
+            raise explain(error) from error
+
+    def _once(self, decode: Decode[T], query: Select[Any], params: dict[str, object]) -> list[T]:
+        with self._engine.connect() as connection:
+            return [decode(row) for row in connection.execute(query, params)]

@@ -1,0 +1,97 @@
+"""What happens inside one transaction of the writer. Knows no threads and no futures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
+from sqlalchemy import Connection
+from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
+
+from vivavoce.errors import Conflict, InternalError, Unavailable, VivavoceError
+from vivavoce.store import queries
+from vivavoce.store.codec import Fields, Plan, event_row
+from vivavoce.store.queries import RANK, Write
+from vivavoce.wire.records import LogEvent
+
+
+class Performer:
+    """Writes the plans of a batch; `sender` names us to those who listen."""
+
+    def __init__(self, dialect: str, sender: str) -> None:
+        self._writes = queries.writes_for(dialect)
+        self._notify = dialect == "postgresql"
+        self._sender = sender
+
+    def perform(self, connection: Connection, plans: Sequence[Plan]) -> list[list[LogEvent]]:
+        """All plans in one transaction; the announced events of each, with positions."""
+        count = sum(len(plan.events) for plan in plans)
+        # First of all, even with nothing to announce: writers that queue up at
+        # one row in the same order cannot deadlock on the others.
+        head = connection.execute(queries.ADVANCE_LOG, {"count": count}).scalar_one()
+        self._write(connection, plans)
+        placed = _place(plans, head - count)
+        rows = [event_row(event) for events in placed for event in events]
+        if rows:
+            connection.execute(queries.APPEND_EVENTS, rows)
+            if self._notify:
+                message = {"channel": queries.CHANNEL, "sender": self._sender}
+                connection.execute(queries.NOTIFY, message)
+        return placed
+
+    def _write(self, connection: Connection, plans: Sequence[Plan]) -> None:
+        """Runs of the same write go as one executemany; the order within a table stays."""
+        writes = [write for plan in plans for write in plan.writes]
+        writes.sort(key=lambda write: RANK[write[0]])
+        for kind, run in groupby(writes, key=itemgetter(0)):
+            rows = [row for _, row in run]
+            if kind is Write.NEW_SESSION:
+                for row in rows:
+                    self._new_session(connection, row)
+            else:
+                connection.execute(self._writes[kind], rows)
+
+    def _new_session(self, connection: Connection, row: Fields) -> None:
+        if connection.execute(self._writes[Write.NEW_SESSION], row).first() is None:
+            raise Conflict("This session id is taken.", session_id=row["id"])
+        names: dict[str, Any] = {"of": row["conversation_id"], "session_id": row["id"]}
+        connection.execute(queries.NAME_VOICE_SESSION, names)
+
+
+def _place(plans: Sequence[Plan], before: int) -> list[list[LogEvent]]:
+    """The events of each plan with the positions after `before`."""
+    placed: list[list[LogEvent]] = []
+    for plan in plans:
+        placed.append(
+            [replace(event, position=before + i) for i, event in enumerate(plan.events, 1)]
+        )
+        before += len(plan.events)
+    return placed
+
+
+def lost(error: BaseException) -> bool:
+    """Is there no way to the database now? Then it says nothing about what was written."""
+    if not isinstance(error, DBAPIError):
+        return False
+    # A server that answered gives a state; a refused or broken connection has none,
+    # and neither has SQLite's locked file or full disk.
+    silent = isinstance(error, OperationalError) and not getattr(error.orig, "sqlstate", None)
+    return error.connection_invalidated or silent
+
+
+def explain(error: BaseException) -> VivavoceError:
+    """What a submitter is told; the inside stays in `__cause__`."""
+    if isinstance(error, VivavoceError):
+        return error
+    told: VivavoceError
+    if lost(error):
+        told = Unavailable("The store cannot be reached.")
+    elif isinstance(error, IntegrityError):
+        told = InternalError("The store refused a record that belongs to nothing it knows.")
+    else:
+        told = InternalError("The store could not do this.")
+    told.__cause__ = error
+    return told

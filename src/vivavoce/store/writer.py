@@ -1,0 +1,170 @@
+"""The one thread that writes: group commit.
+
+While a transaction is on its way to the disk, submissions gather; the next
+transaction takes all of them. One that fails is redone alone, so that it
+fails alone. Knows nothing of what a plan contains.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import queue
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, cast
+
+from sqlalchemy import Connection, Engine
+
+from vivavoce.errors import Unavailable
+from vivavoce.store.codec import Plan
+from vivavoce.store.transaction import Performer, explain, lost
+from vivavoce.wire.records import LogEvent
+
+log = logging.getLogger(__name__)
+
+WAITING = 2048  # submissions; more wait in their own coroutine
+BATCH = 512  # submissions a transaction
+
+Job = Callable[[Connection], int]
+"""Work for a transaction of its own, such as a sweep."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Submission:
+    work: Plan | Job
+    future: asyncio.Future[Any]
+
+
+Outcome = tuple[Submission, object]
+
+
+class CommitUnknown(Exception):
+    """The connection went away while the commit was on its way."""
+
+
+class Writer:
+    """Started on the loop that it answers to; `close` drains what waits."""
+
+    def __init__(self, engine: Engine, performer: Performer) -> None:
+        self._engine = engine
+        self._performer = performer
+        self._loop = asyncio.get_running_loop()
+        self._queue: queue.SimpleQueue[Submission | None] = queue.SimpleQueue()
+        self._room = asyncio.Semaphore(WAITING)
+        self._closed = False
+        self._thread = threading.Thread(target=self._run, name="store-writer", daemon=True)
+        self._thread.start()
+
+    async def commit(self, plan: Plan) -> list[LogEvent]:
+        return cast("list[LogEvent]", await self._submit(plan))
+
+    async def run(self, job: Job) -> int:
+        return cast("int", await self._submit(job))
+
+    async def close(self) -> None:
+        """Refuse what is new, let everyone who waits through, then end the thread."""
+        if not self._closed:
+            self._closed = True
+            for _ in range(WAITING):  # fair: the last place is free when all are done
+                await self._room.acquire()
+            self._queue.put(None)
+        await self._loop.run_in_executor(None, self._thread.join)
+
+    async def _submit(self, work: Plan | Job) -> Any:
+        if self._closed:
+            raise Unavailable("The store is closed.")
+        await self._room.acquire()
+        future = self._loop.create_future()
+        self._queue.put(Submission(work, future))
+        # A caller that gives up does not take its submission back.
+        return await future
+
+    # --- In the thread ------------------------------------------------------------
+
+    def _run(self) -> None:
+        while (first := self._queue.get()) is not None:
+            batch, last = self._gather(first)
+            plans = [s for s in batch if isinstance(s.work, Plan)]
+            jobs = [s for s in batch if not isinstance(s.work, Plan)]
+            outcomes = self._commit(plans) if plans else []
+            for job in jobs:
+                outcomes += self._commit([job])
+            with suppress(RuntimeError):  # the loop is gone, and with it who waited
+                self._loop.call_soon_threadsafe(self._resolve, outcomes)
+            if last:
+                return
+
+    def _gather(self, first: Submission) -> tuple[list[Submission], bool]:
+        batch = [first]
+        with suppress(queue.Empty):
+            while len(batch) < BATCH:
+                more = self._queue.get_nowait()
+                if more is None:
+                    return batch, True
+                batch.append(more)
+        return batch, False
+
+    def _commit(self, batch: list[Submission]) -> list[Outcome]:
+        try:
+            return list(zip(batch, self._transact(batch), strict=True))
+        except Exception as error:
+            if len(batch) == 1 or isinstance(error, CommitUnknown):
+                return self._failed(batch, error)
+            log.warning("a batch failed; redoing it one by one", extra={"size": len(batch)})
+        return self._one_by_one(batch)
+
+    def _one_by_one(self, batch: list[Submission]) -> list[Outcome]:
+        outcomes: list[Outcome] = []
+        for at, submission in enumerate(batch):
+            try:
+                outcomes.append((submission, self._transact([submission])[0]))
+            except Exception as error:
+                if lost(error):  # each of the others would wait for a connection in vain
+                    return outcomes + self._failed(batch[at:], error)
+                outcomes += self._failed([submission], error)
+        return outcomes
+
+    def _failed(self, batch: list[Submission], error: Exception) -> list[Outcome]:
+        log.warning("a write failed", extra={"error": type(error).__name__, "size": len(batch)})
+        if isinstance(error, CommitUnknown):
+            told = Unavailable("The store went away; it is not known whether this was written.")
+            told.__cause__ = error
+            return [(submission, told) for submission in batch]
+        return [(submission, explain(error)) for submission in batch]
+
+    def _transact(self, batch: list[Submission]) -> list[object]:
+        with self._engine.connect() as connection:
+            transaction = connection.begin()
+            try:
+                match batch[0].work:
+                    case Plan():
+                        plans = [s.work for s in batch if isinstance(s.work, Plan)]
+                        results: list[object] = [*self._performer.perform(connection, plans)]
+                    case job:
+                        results = [job(connection)]
+            except BaseException:
+                transaction.rollback()
+                raise
+            try:
+                transaction.commit()
+            except Exception as error:
+                # Redoing it could announce everything twice.
+                if connection.invalidated:
+                    raise CommitUnknown from error
+                raise
+            return results
+
+    # --- On the loop --------------------------------------------------------------
+
+    def _resolve(self, outcomes: list[Outcome]) -> None:
+        for submission, outcome in outcomes:
+            self._room.release()
+            if submission.future.done():
+                continue
+            if isinstance(outcome, Exception):
+                submission.future.set_exception(outcome)
+            else:
+                submission.future.set_result(outcome)

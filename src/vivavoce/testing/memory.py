@@ -1,0 +1,235 @@
+"""`MemoryStore`: the store's fake. It forgets when it is gone and otherwise keeps the contract.
+
+The same suite (`tests/contract/test_store.py`) runs over this, SQLite and
+PostgreSQL: what the databases refuse, this refuses.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, MutableMapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import TypeVar
+
+from vivavoce.errors import Unavailable
+from vivavoce.runtime.ports import LogBounds, Retention
+from vivavoce.store.clean import canonical_uuid, clean_text
+from vivavoce.testing.memory_tables import Tables, apply, clean, order
+from vivavoce.wire.records import (
+    Announce,
+    CallStatus,
+    Change,
+    Conversation,
+    Entry,
+    Kind,
+    LogEvent,
+    SessionSummary,
+    Snapshot,
+    Status,
+    ToolCall,
+    ToolStats,
+    VoiceSession,
+)
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class MemoryStore:
+    """Opening and closing keep what is there, as reopening a database does."""
+
+    def __init__(self) -> None:
+        self._tables = Tables()
+        self._log: list[LogEvent] = []
+        self._latest = 0
+        self._open = False
+
+    async def open(self) -> None:
+        self._open = True
+
+    async def close(self) -> None:
+        self._open = False
+
+    async def commit(self, changes: Sequence[Change]) -> list[LogEvent]:
+        self._check()
+        cleaned = [clean(change) for change in changes]
+        await asyncio.sleep(0)  # a real store never answers within the same step of the loop
+        draft = self._tables.draft()
+        for change in sorted(cleaned, key=order):
+            apply(draft, change)
+        self._tables.keep(draft)
+        announced = [change.event for change in cleaned if isinstance(change, Announce)]
+        placed = [replace(e, position=self._latest + i) for i, e in enumerate(announced, 1)]
+        self._latest += len(placed)
+        self._log += placed
+        return placed
+
+    async def conversation(self, conversation_id: str, *, user_id: str) -> Conversation | None:
+        self._check()
+        found = self._tables.conversations.get(canonical_uuid(conversation_id) or "")
+        return found if found is not None and found.user_id == user_id else None
+
+    async def session(self, session_id: str, *, user_id: str | None) -> VoiceSession | None:
+        self._check()
+        found = self._tables.sessions.get(clean_text(session_id))
+        return found if found is not None and user_id in (None, found.user_id) else None
+
+    async def summary(self, session_id: str, *, user_id: str) -> SessionSummary | None:
+        found = await self.session(session_id, user_id=user_id)
+        return None if found is None else self._summary(found)
+
+    async def sessions(
+        self, *, user_id: str, status: Status | None = None, limit: int = 20
+    ) -> list[SessionSummary]:
+        self._check()
+        found = [
+            session
+            for session in self._tables.sessions.values()
+            if session.user_id == user_id and status in (None, session.status)
+        ]
+        found.sort(key=lambda session: (session.created_at, session.id), reverse=True)
+        return [self._summary(session) for session in found[: max(0, limit)]]
+
+    async def active_sessions(self) -> list[VoiceSession]:
+        self._check()
+        found = [s for s in self._tables.sessions.values() if s.status is Status.ACTIVE]
+        return sorted(found, key=lambda session: (session.created_at, session.id))
+
+    async def session_totals(self) -> tuple[int, float]:
+        self._check()
+        sessions = self._tables.sessions.values()
+        ended = [s.duration_ms(s.ended_at) for s in sessions if s.ended_at is not None]
+        return len(sessions), _mean(ended)
+
+    async def entries(self, conversation_id: str, *, user_id: str) -> list[Entry]:
+        self._check()
+        scope = (canonical_uuid(conversation_id), user_id)
+        found = [
+            entry
+            for entry in self._tables.entries.values()
+            if (entry.conversation_id, entry.user_id) == scope
+        ]
+        return sorted(found, key=lambda entry: (entry.ordinal, entry.created_at, entry.id))
+
+    async def tool_call(self, call_id: str, *, user_id: str) -> ToolCall | None:
+        self._check()
+        return self._tables.calls.get((clean_text(user_id), clean_text(call_id)))
+
+    async def open_calls(self, session_id: str) -> list[ToolCall]:
+        self._check()
+        found = [
+            call
+            for call in self._tables.calls.values()
+            if call.session_id == session_id and call.status is CallStatus.STARTED
+        ]
+        return sorted(found, key=lambda call: (call.started_at, call.id))
+
+    async def tool_stats(self, tool: str) -> ToolStats:
+        self._check()
+        calls = [call for call in self._tables.calls.values() if call.tool == tool]
+        completed = sum(call.status is CallStatus.COMPLETED for call in calls)
+        settled = completed + sum(call.status is CallStatus.FAILED for call in calls)
+        return ToolStats(
+            total_calls=len(calls),
+            avg_duration_ms=_mean([c.duration_ms for c in calls if c.duration_ms is not None]),
+            success_rate=completed / settled if settled else 0.0,
+            last_called=max((call.started_at for call in calls), default=None),
+        )
+
+    async def snapshot(self, session_id: str, *, user_id: str) -> Snapshot | None:
+        self._check()
+        found = self._tables.snapshots.get(session_id)
+        return found if found is not None and found.user_id == user_id else None
+
+    async def events(
+        self,
+        *,
+        after: int,
+        limit: int,
+        user_id: str | None = None,
+        session_id: str | None = None,
+        upto: int | None = None,
+    ) -> list[LogEvent]:
+        self._check()
+        first = self._log[0].position if self._log else 0
+        found = [
+            event
+            for event in self._log[max(0, after + 1 - first) :]  # the log has no holes
+            if user_id in (None, event.user_id)
+            and session_id in (None, event.session_id)
+            and (upto is None or event.position <= upto)
+        ]
+        return found[: max(0, limit)]
+
+    async def log_bounds(self) -> LogBounds:
+        self._check()
+        oldest = self._log[0].position if self._log else self._latest + 1
+        return LogBounds(oldest, self._latest)
+
+    async def sweep(self, retention: Retention, now: datetime) -> int:
+        self._check()
+        gone = 0
+        if retention.snapshots is not None:
+            cutoff = now - timedelta(seconds=retention.snapshots)
+            gone += _drop(self._tables.snapshots, lambda each: each.saved_at < cutoff)
+        if retention.log is not None:
+            cutoff = now - timedelta(seconds=retention.log)
+            old = next((i for i, e in enumerate(self._log) if e.at >= cutoff), len(self._log))
+            del self._log[:old]
+            gone += old
+        if retention.conversations is not None:
+            gone += self._drop_conversations(now - timedelta(seconds=retention.conversations))
+        return gone
+
+    async def foreign_commits(self) -> AsyncIterator[None]:
+        """There is no other process: waits for ever."""
+        never = asyncio.Event()
+        while True:
+            await never.wait()
+            yield
+
+    def _check(self) -> None:
+        if not self._open:
+            raise Unavailable("The store is closed.")
+
+    def _summary(self, session: VoiceSession) -> SessionSummary:
+        turns = sum(
+            entry.conversation_id == session.conversation_id and entry.kind is Kind.USER
+            for entry in self._tables.entries.values()
+        )
+        title = self._tables.conversations[session.conversation_id].title
+        return SessionSummary(session=session, turn_count=turns, title=title)
+
+    def _drop_conversations(self, cutoff: datetime) -> int:
+        tables = self._tables
+        live = {s.conversation_id for s in tables.sessions.values() if s.updated_at >= cutoff}
+        live |= {e.conversation_id for e in tables.entries.values() if e.created_at >= cutoff}
+        old = {
+            each.id
+            for each in tables.conversations.values()
+            if each.updated_at < cutoff and each.id not in live
+        }
+        sessions = {s.id for s in tables.sessions.values() if s.conversation_id in old}
+        return (
+            _drop(tables.snapshots, lambda each: each.session_id in sessions)
+            + _drop(tables.calls, lambda each: each.conversation_id in old)
+            + _drop(
+                tables.calls,
+                lambda each: each.conversation_id is None and each.started_at < cutoff,
+            )
+            + _drop(tables.entries, lambda each: each.conversation_id in old)
+            + _drop(tables.sessions, lambda each: each.conversation_id in old)
+            + _drop(tables.conversations, lambda each: each.id in old)
+        )
+
+
+def _drop(table: MutableMapping[K, V], old: Callable[[V], bool]) -> int:
+    doomed = [key for key, value in table.items() if old(value)]
+    for key in doomed:
+        del table[key]
+    return len(doomed)
+
+
+def _mean(numbers: Sequence[int]) -> float:
+    return sum(numbers) / len(numbers) if numbers else 0.0

@@ -1,0 +1,104 @@
+"""The tools there are: built-ins, plug-ins, and whatever else registers itself.
+
+Fills the runtime's `Toolbox`. It knows names, schemas and handlers; limits,
+records and time-outs are the desk's, and come before a handler is called.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from vivavoce.errors import ToolNotFound
+from vivavoce.logs import fields
+from vivavoce.runtime.ports import ToolContext, ToolDefinition
+from vivavoce.tools.checks import Checker
+from vivavoce.tools.functions import Describe, Handler, Tool
+
+log = logging.getLogger(__name__)
+
+ENTRY_POINTS = "vivavoce.tools"
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # what function calling allows
+
+
+class Registry:
+    """Tools in the order they came; a name is taken once."""
+
+    def __init__(self, tools: Iterable[Tool] = ()) -> None:
+        self._tools: dict[str, tuple[Tool, Checker]] = {}
+        self.problems: list[str] = []
+        for tool in tools:
+            self.add(tool)
+
+    def add(self, tool: Tool) -> None:
+        """Raises `ValueError` for a name that is wrong or taken, or a schema that is none."""
+        name = tool.definition.name
+        if not _NAME.fullmatch(name):
+            raise ValueError(f"tool '{name}': a name is 1 to 64 letters, digits, '_' or '-'")
+        if name in self._tools:
+            raise ValueError(f"tool '{name}': there is one of that name already")
+        self._tools[name] = (tool, Checker(name, tool.definition.parameters))
+
+    def register(
+        self, definition: ToolDefinition, handler: Handler, describe: Describe | None = None
+    ) -> None:
+        """For tools that are made otherwise than from a function."""
+        self.add(Tool(definition, handler, describe))
+
+    def remove(self, name: str) -> None:
+        """For those whose source went away; an unknown one is gone already."""
+        self._tools.pop(name, None)
+
+    def load_plugins(self, found: Iterable[EntryPoint] | None = None) -> None:
+        """Tools of installed packages: each entry point is a `Tool`, or several.
+
+        One that is broken does not keep the others, or the server, from
+        starting; it is told in the log and in `problems`.
+        """
+        for point in entry_points(group=ENTRY_POINTS) if found is None else found:
+            try:
+                made = point.load()
+                for tool in [made] if isinstance(made, Tool) else list(made):
+                    if not isinstance(tool, Tool):
+                        raise TypeError(f"{type(tool).__name__} is no Tool")
+                    self.add(tool)
+            except Exception as exc:  # another's code: anything may come
+                problem = f"plug-in '{point.name}' ({point.value}): {exc}"
+                self.problems.append(problem)
+                log.exception("Tool plug-in failed", extra=fields(plugin=point.name))
+
+    # --- Toolbox --------------------------------------------------------------------
+
+    def definitions(self, names: Sequence[str] | None = None) -> list[ToolDefinition]:
+        if names is None:
+            return [tool.definition for tool, _ in self._tools.values()]
+        for name in names:
+            self._find(name)
+        return [tool.definition for name, (tool, _) in self._tools.items() if name in names]
+
+    def definition(self, name: str) -> ToolDefinition:
+        return self._find(name)[0].definition
+
+    def check(self, name: str, arguments: object) -> dict[str, Any]:
+        return self._find(name)[1].check(arguments)
+
+    def describe(self, name: str, arguments: Mapping[str, Any]) -> str:
+        tool, _ = self._find(name)
+        if tool.describe is not None:
+            try:
+                return tool.describe(arguments)
+            except Exception:  # a nicety: it must not cost the call
+                log.warning("Describing a call failed", extra=fields(tool=name), exc_info=True)
+        return f"Running {name}"
+
+    async def run(self, name: str, arguments: Mapping[str, Any], context: ToolContext) -> str:
+        return await self._find(name)[0].handler(arguments, context)
+
+    def _find(self, name: str) -> tuple[Tool, Checker]:
+        try:
+            return self._tools[name]
+        except KeyError:
+            raise ToolNotFound(f"There is no tool '{name[:64]}'", tool=name[:64]) from None

@@ -1,0 +1,3 @@
+"""Every test file may use these."""
+
+pytest_plugins = ["vivavoce.testing.plugin"]

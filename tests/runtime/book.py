@@ -1,0 +1,80 @@
+"""The desk's two neighbours in one small fake: what was committed, in order, and read back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import orjson
+
+from vivavoce.errors import RateLimited, Unavailable
+from vivavoce.wire.records import (
+    Announce,
+    CallStatus,
+    Change,
+    Entry,
+    LogEvent,
+    PutEntry,
+    PutToolCall,
+    ToolCall,
+)
+
+
+class Book:
+    """Fills the desk's `Calls` and `Journal`. `broken` makes every commit fail."""
+
+    def __init__(self) -> None:
+        self.commits: list[list[Change]] = []
+        self.calls: dict[tuple[str, str], ToolCall] = {}
+        self.entries: dict[str, Entry] = {}
+        self.broken = False
+
+    async def commit(self, changes: Sequence[Change]) -> list[LogEvent]:
+        if self.broken:
+            raise Unavailable("The store cannot be reached.")
+        self.commits.append(list(changes))
+        for change in changes:
+            match change:
+                case PutToolCall(call):
+                    self.calls[call.user_id, call.id] = call
+                case PutEntry(entry):
+                    self.entries[entry.id] = entry
+                case _:
+                    pass
+        return [change.event for change in changes if isinstance(change, Announce)]
+
+    async def tool_call(self, call_id: str, *, user_id: str) -> ToolCall | None:
+        return self.calls.get((user_id, call_id))
+
+    async def open_calls(self, session_id: str) -> list[ToolCall]:
+        return [
+            call
+            for call in self.calls.values()
+            if call.session_id == session_id and call.status is CallStatus.STARTED
+        ]
+
+    @property
+    def events(self) -> list[tuple[str, Mapping[str, Any]]]:
+        return [
+            (change.event.type, orjson.loads(change.event.data))
+            for changes in self.commits
+            for change in changes
+            if isinstance(change, Announce)
+        ]
+
+    @property
+    def types(self) -> list[str]:
+        return [kind for kind, _ in self.events]
+
+
+class Few:
+    """A limiter that allows so many, and remembers who asked."""
+
+    def __init__(self, limit: int = 1000) -> None:
+        self.limit = limit
+        self.keys: list[str] = []
+
+    def check(self, key: str) -> None:
+        if len(self.keys) >= self.limit:
+            raise RateLimited("Too many tool calls", retry_after_ms=1000)
+        self.keys.append(key)

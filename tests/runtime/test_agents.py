@@ -1,0 +1,181 @@
+"""An agent folder is read whole, and every mistake in it is told with its line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from vivavoce.runtime.agents import Agent, AgentError, find_agent, list_agents, load_agent
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def folder(tmp_path: Path, yaml: str = "name: mine\n", prompt: str = "Be kind.\n") -> Path:
+    made = tmp_path / "mine"
+    made.mkdir(exist_ok=True)
+    (made / "agent.yaml").write_text(yaml, encoding="utf-8")
+    (made / "prompt.md").write_text(prompt, encoding="utf-8")
+    return made
+
+
+def complaints(path: Path) -> list[str]:
+    """Without the folder in front."""
+    with pytest.raises(AgentError) as caught:
+        load_agent(path)
+    return [problem.replace(f"{path}/", "") for problem in caught.value.problems]
+
+
+def test_the_workbench_is_what_the_seeds_ask_for() -> None:
+    agent = load_agent("workbench")
+    assert agent.folder == ROOT / "agents" / "workbench"
+    assert agent.turn_detection == {
+        "type": "server_vad",
+        "threshold": 0.5,
+        "prefix_padding_ms": 300,
+        "silence_duration_ms": 500,
+    }
+    assert (agent.idle_seconds, agent.idle_warning_seconds) == (900, 30)
+    assert agent.cap_seconds is None
+    assert agent.restore_turns == 10
+    assert agent.tools is None
+
+
+def test_the_prompt_is_sent_as_written() -> None:
+    file = ROOT / "agents" / "workbench" / "prompt.md"
+    assert load_agent("workbench").prompt == file.read_text(encoding="utf-8")
+
+
+def test_the_workbench_prompt_holds_the_decisions_and_the_manners() -> None:
+    prompt = load_agent("workbench").prompt
+    for words in (
+        "**Answer directly**",
+        "**Use a quick tool**",
+        "**Make a small edit yourself**",
+        "**Delegate**",
+        "one question at a time",
+        "Never read code",
+        "Say first, then do",
+        "Claim nothing before a tool has said so",
+        "I didn't catch that",
+        "You can also type it",
+        "never argue",
+        "current date and time",
+    ):
+        assert words in prompt
+
+
+def test_what_a_file_leaves_out_is_what_an_agent_is_by_default(tmp_path: Path) -> None:
+    made = folder(tmp_path)
+    assert load_agent(made) == Agent(name="mine", prompt="Be kind.\n", folder=made)
+
+
+def test_everything_can_be_said(tmp_path: Path) -> None:
+    yaml = """
+name: mine
+voice: ash
+tools: [current_time, wait]
+greeting: Say hello.
+turn_detection: {type: semantic_vad, eagerness: high}
+transcription: {model: other, language: de}
+timeouts: {idle_minutes: null, warning_seconds: 5, cap_minutes: 30}
+limits: {sessions_per_10_minutes: 5, executions_per_minute: 0}
+restore: {turns: 3}
+max_output_tokens: 300
+"""
+    agent = load_agent(folder(tmp_path, yaml))
+    assert agent.tools == ("current_time", "wait")
+    assert agent.turn_detection == {"type": "semantic_vad", "eagerness": "high"}
+    assert (agent.transcription_model, agent.transcription_language) == ("other", "de")
+    assert (agent.idle_seconds, agent.idle_warning_seconds, agent.cap_seconds) == (None, 5, 1800)
+    assert (agent.sessions_per_10_minutes, agent.executions_per_minute) == (5, 0)
+    assert (agent.restore_turns, agent.max_output_tokens) == (3, 300)
+    assert (agent.voice, agent.greeting) == ("ash", "Say hello.")
+
+
+def test_turns_may_be_taken_by_hand(tmp_path: Path) -> None:
+    agent = load_agent(folder(tmp_path, "name: mine\nturn_detection: manual\n"))
+    assert agent.turn_detection is None
+
+
+def test_what_the_operator_set_wins_over_the_file(tmp_path: Path) -> None:
+    made = folder(tmp_path, "name: mine\nvoice: ash\n")
+    assert load_agent(made, overrides={"voice": "cedar"}).voice == "cedar"
+
+
+@pytest.mark.parametrize(
+    ("yaml", "complaint"),
+    [
+        ("voice: x\n", "agent.yaml:1: name: is missing"),
+        (
+            "name: a\n\nvoise: x\n",
+            "agent.yaml:3: voise: there is no such key; did you mean 'voice'?",
+        ),
+        (
+            "name: Bad Name\n",
+            "agent.yaml:1: name: should match ^[a-z][a-z0-9_-]{0,63}$, and is 'Bad Name'",
+        ),
+        ("name: a\ntools: 5\n", "agent.yaml:2: tools: should be '*' or be a list, and is 5"),
+        (
+            "name: a\ntools:\n  - wait\n  - 1\n",
+            "agent.yaml:4: tools.1: should be a valid string, and is 1",
+        ),
+        (
+            "name: a\nturn_detection:\n  type: server_vad\n  # loud\n  threshold: 5\n",
+            "agent.yaml:5: turn_detection.threshold: should be less than or equal to 1, and is 5",
+        ),
+        (
+            "name: a\nturn_detection:\n  type: vad\n",
+            "agent.yaml:2: turn_detection: should have as its type 'server_vad' or "
+            "'semantic_vad' or be 'manual', and is {'type': 'vad'}",
+        ),
+        (
+            "name: a\ntimeouts:\n  cap_minutes: long\n",
+            "agent.yaml:3: timeouts.cap_minutes: should be 'provider' or be a valid number, "
+            "unable to parse string as a number, and is 'long'",
+        ),
+        ("name: a\nlimits: []\n", "agent.yaml:2: limits: should be keys and values, and is []"),
+        ("name: a\nname: b\n", "agent.yaml:2: 'name' is written twice"),
+        ("name: a\ntools: [x\n", "agent.yaml:3: expected ',' or ']', but got '<stream end>'"),
+        ("", "agent.yaml:1: there should be keys and values here"),
+        ("- a\n", "agent.yaml:1: there should be keys and values here"),
+    ],
+)
+def test_a_mistake_is_told_with_its_line_and_what_would_be_right(
+    tmp_path: Path, yaml: str, complaint: str
+) -> None:
+    assert complaints(folder(tmp_path, yaml)) == [complaint]
+
+
+def test_all_mistakes_are_told_at_once_in_the_order_of_the_file(tmp_path: Path) -> None:
+    yaml = "name: a\nrestore:\n  turns: -1\nvoice: ''\nlimits:\n  executions_per_minute: x\n"
+    assert [line.split(":")[1] for line in complaints(folder(tmp_path, yaml))] == ["3", "4", "6"]
+
+
+def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
+    made = folder(tmp_path)
+    (made / "prompt.md").write_bytes(b"fine\nnot \xff")
+    assert complaints(made) == ["prompt.md:2: this is not UTF-8 text"]
+    (made / "prompt.md").write_text(" \n")
+    assert complaints(made) == ["prompt.md:1: the prompt is empty"]
+    (made / "prompt.md").write_text("x" * 70_000)
+    assert complaints(made) == ["prompt.md: 70000 characters; at most 64000 are sent"]
+    (made / "prompt.md").unlink()
+    assert complaints(made) == ["prompt.md: No such file or directory"]
+    (made / "agent.yaml").write_text("x" * 2_000_000)
+    assert complaints(made) == ["agent.yaml: larger than 1024 KB"]
+
+
+def test_an_agent_is_found_by_name_in_ones_own_folder_first(tmp_path: Path) -> None:
+    mine = tmp_path / "workbench"
+    mine.mkdir()
+    (mine / "agent.yaml").write_text("name: workbench\n")
+    assert find_agent("workbench", tmp_path) == mine
+    assert find_agent("workbench") == ROOT / "agents" / "workbench"
+    assert list_agents(tmp_path)[0] == "workbench"
+
+
+def test_an_unknown_agent_is_told_with_those_there_are(tmp_path: Path) -> None:
+    with pytest.raises(AgentError, match=r"there is no agent 'nope'; there are: .*workbench"):
+        load_agent("nope", tmp_path)
+    assert complaints(tmp_path / "gone") == ["agent.yaml: No such file or directory"]

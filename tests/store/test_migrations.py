@@ -1,0 +1,183 @@
+"""From every version to this one, on both databases, with the rows intact."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, Table, inspect, select, text, update
+
+from tests.contract.records import START, conversation, entry, event, session, snapshot, uid
+from tests.store.stores import opened
+from vivavoce.errors import Unavailable
+from vivavoce.store import codec, migrate
+from vivavoce.store.database import parse
+from vivavoce.store.schema import (
+    conversations,
+    events,
+    log_head,
+    messages,
+    metadata,
+    versions,
+    voice_sessions,
+)
+from vivavoce.wire.records import Announce, Kind, PutEntry, PutSnapshot
+
+
+@contextmanager
+def connected(url: str) -> Iterator[Connection]:
+    engine = parse(url).migrator()
+    try:
+        with engine.begin() as connection:
+            yield connection
+    finally:
+        engine.dispose()
+
+
+def old_database(url: str) -> None:
+    """As the first version left it, with something of everything."""
+    call = entry(
+        "f", kind=Kind.TOOL_CALL, data={"call_id": "x"}, created_at=START.replace(second=40)
+    )
+    with connected(url) as connection:
+        migrate.move(connection, "0001")
+
+        def put(table: Table, row: dict[str, Any]) -> None:
+            connection.execute(table.insert().values(**row))
+
+        put(conversations, codec.conversation_row(conversation(title="Plans")))
+        put(voice_sessions, codec.session_row(session()))
+        for each in (call, entry("e")):
+            row = codec.entry_row(each)
+            del row["ordinal"]
+            put(messages, row)
+        put(events, codec.event_row(event()) | {"position": 7})
+        connection.execute(update(log_head).values(position=7))
+
+
+async def test_a_database_of_the_previous_version_is_upgraded_with_its_rows(url: str) -> None:
+    old_database(url)
+    async with opened(url) as store:
+        assert await store.conversation(uid("c"), user_id="ann") == conversation(title="Plans")
+        assert await store.session("vs_1", user_id="ann") == session()
+        entries = await store.entries(uid("c"), user_id="ann")
+        assert [(each.text, each.kind, each.data) for each in entries] == [
+            ("e", Kind.USER, {}),
+            ("f", Kind.TOOL_CALL, {"call_id": "x"}),
+        ]
+        for each in entries:
+            # SQLite's own arithmetic knows milliseconds, PostgreSQL's microseconds.
+            assert each.ordinal == pytest.approx(each.created_at.timestamp() * 1000, abs=1)
+        (placed,) = await store.commit(
+            [PutSnapshot(snapshot()), PutEntry(entry("g")), Announce(event())]
+        )
+        assert placed.position == 8
+        assert await store.snapshot("vs_1", user_id="ann") == snapshot()
+
+
+def test_the_migrations_lead_to_the_schema(url: str) -> None:
+    with connected(url) as connection:
+        migrate.move(connection, migrate.HEAD)
+        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+        by_migration = constraints(connection)
+        migrate.move(connection, "base")
+        versions.drop(connection)
+        assert not metadata.tables.keys() & set(inspect(connection).get_table_names())
+    migrate.prepare(parse(url))
+    with connected(url) as connection:
+        assert constraints(connection) == by_migration
+
+
+def constraints(connection: Connection) -> dict[str, list[Any]]:
+    """What Alembic does not compare."""
+    found = inspect(connection)
+    return {
+        table: [
+            sorted((c["name"] or "", c["sqltext"]) for c in found.get_check_constraints(table)),
+            sorted(str(c) for c in found.get_unique_constraints(table)),
+            sorted(str(c) for c in found.get_foreign_keys(table)),
+            sorted((c["name"], str(c["default"])) for c in found.get_columns(table)),
+        ]
+        for table in metadata.tables
+    }
+
+
+async def test_going_back_keeps_what_the_older_version_knows(url: str) -> None:
+    old_database(url)
+    with connected(url) as connection:
+        migrate.move(connection, "0002")
+    with connected(url) as connection:
+        migrate.move(connection, "0001")
+        assert migrate.current(connection) == "0001"
+        columns = {column["name"] for column in inspect(connection).get_columns("messages")}
+        assert "ordinal" not in columns
+        assert not inspect(connection).has_table("snapshots")
+        assert len(connection.execute(select(messages.c.id)).all()) == 2
+    async with opened(url) as store:
+        assert len(await store.entries(uid("c"), user_id="ann")) == 2
+
+
+def test_the_code_knows_every_migration() -> None:
+    config = Config()
+    config.set_main_option("script_location", "vivavoce.store:migrations")
+    scripts = ScriptDirectory.from_config(config)
+    newest_first = [script.revision for script in scripts.walk_revisions()]
+    assert tuple(reversed(newest_first)) == migrate.REVISIONS
+
+
+async def test_a_database_from_the_future_is_refused_and_left_alone(url: str) -> None:
+    async with opened(url):
+        pass
+    with connected(url) as connection:
+        connection.execute(update(versions).values(version_num="0099"))
+    with pytest.raises(Unavailable, match=r"newer than this Vivavoce.*0099"):
+        async with opened(url):
+            pass
+    with connected(url) as connection:
+        assert migrate.current(connection) == "0099"
+
+
+async def test_a_database_with_tables_of_others_is_refused(url: str) -> None:
+    with connected(url) as connection:
+        connection.execute(text("CREATE TABLE messages (id INTEGER)"))
+    with pytest.raises(Unavailable, match="tables of its own named messages"):
+        async with opened(url):
+            pass
+
+
+@pytest.mark.parametrize("old", [False, True])
+def test_processes_that_open_one_database_at_once_do_not_race(url: str, old: bool) -> None:
+    if old:
+        old_database(url)
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(lambda _: migrate.prepare(parse(url)), range(4)))
+    with connected(url) as connection:
+        assert migrate.current(connection) == migrate.HEAD
+        assert len(connection.execute(select(log_head)).all()) == 1
+
+
+def test_opening_loads_alembic_only_for_a_migration(tmp_path: Path) -> None:
+    script = f"""
+import asyncio, sys
+from vivavoce.store import open_store
+
+async def main():
+    for _ in range(2):  # a fresh one, then one that is up to date
+        store = open_store("sqlite:///{tmp_path}/new.db")
+        await store.open()
+        await store.close()
+
+asyncio.run(main())
+sys.exit("alembic" in sys.modules)
+"""
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0

@@ -1,0 +1,83 @@
+"""Whatever people, models and tools say comes back as it was, or mended the same way."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import uuid
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.contract.records import conversation, entry, uid
+from tests.store.stores import opened
+from vivavoce.store.clean import clean_json, clean_text
+from vivavoce.wire.records import Entry, Kind, PutConversation, PutEntry
+
+# Any text at all, halves of surrogate pairs and NUL included.
+ANY_TEXT = st.text(st.characters(codec=None))
+# JSONB keeps numbers as decimals: beyond this a float comes back as the nearest integer.
+NUMBERS = st.floats(-(2**53), 2**53) | st.sampled_from([math.nan, math.inf])
+ANY_JSON: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers() | NUMBERS | ANY_TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(ANY_TEXT, inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(ANY_TEXT)
+def test_clean_text_is_storable_and_cleaning_twice_changes_nothing(text: str) -> None:
+    cleaned = clean_text(text)
+    assert "\0" not in cleaned
+    cleaned.encode()
+    assert clean_text(cleaned) == cleaned
+
+
+@given(st.text(st.characters(codec="utf-8", exclude_characters="\0")))
+def test_text_without_faults_is_left_alone(text: str) -> None:
+    assert clean_text(text) == text
+
+
+@given(ANY_JSON)
+def test_clean_json_is_json(value: Any) -> None:
+    cleaned = clean_json(value)
+    assert json.loads(json.dumps(cleaned, allow_nan=False)) == cleaned
+
+
+def test_what_is_not_json_is_refused() -> None:
+    with pytest.raises(TypeError):
+        clean_json({"when": object()})
+
+
+@settings(
+    max_examples=10,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(
+    said=st.lists(
+        st.tuples(st.sampled_from(Kind), ANY_TEXT, st.dictionaries(ANY_TEXT, ANY_JSON, max_size=3)),
+        min_size=1,
+        max_size=8,
+    )
+)
+def test_entries_come_back(url: str, said: list[tuple[Kind, str, dict[str, Any]]]) -> None:
+    thread = str(uuid.uuid4())  # each example in a conversation of its own
+    written = [
+        entry(f"{thread}{n}", of=thread, kind=kind, text=text, data=data, ordinal=n)
+        for n, (kind, text, data) in enumerate(said)
+    ]
+
+    async def there_and_back() -> list[Entry]:
+        async with opened(url) as store:
+            await store.commit([PutConversation(conversation(thread))])
+            await store.commit([PutEntry(each) for each in written])
+            return await store.entries(uid(thread), user_id="ann")
+
+    assert asyncio.run(there_and_back()) == [
+        replace(each, text=clean_text(each.text), data=clean_json(each.data)) for each in written
+    ]

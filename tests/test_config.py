@@ -1,0 +1,169 @@
+"""Settings come from one place, are checked at once, and keep their secrets."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from tests import docs_settings
+from vivavoce.config import Settings, SettingsError, load_settings, unknown_variables, variable
+
+
+@pytest.fixture(autouse=True)
+def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in list(os.environ):
+        if name.startswith("VIVAVOCE_") or name == "OPENAI_API_KEY":
+            monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)
+
+
+def problems(monkeypatch: pytest.MonkeyPatch, **environ: str) -> list[str]:
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(SettingsError) as caught:
+        load_settings()
+    return caught.value.problems
+
+
+def test_with_nothing_set_it_serves_the_workbench_to_this_machine_only() -> None:
+    settings = load_settings()
+    assert (settings.host, settings.port, settings.agent) == ("127.0.0.1", 8080, "workbench")
+    assert settings.auth == "off"
+    assert settings.api_key is None
+    assert settings.database_url == f"sqlite:///{settings.data_dir}/vivavoce.db"
+    assert settings.workspace == Path.cwd()
+
+
+def test_the_database_lies_in_the_data_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VIVAVOCE_DATA_DIR", "data")
+    assert load_settings().database_url == f"sqlite:///{Path.cwd()}/data/vivavoce.db"
+    monkeypatch.setenv("VIVAVOCE_DATABASE_URL", "postgresql://x/y")
+    assert load_settings().database_url == "postgresql://x/y"
+
+
+def test_the_command_line_wins_over_the_environment_and_that_over_the_file(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    Path(".env").write_text("VIVAVOCE_PORT=1\nVIVAVOCE_MODEL=m\nOPENAI_API_KEY=k\nOTHER=x\n")
+    assert (load_settings().port, load_settings().model) == (1, "m")
+    key = load_settings().api_key
+    assert key is not None
+    assert key.get_secret_value() == "k"
+    monkeypatch.setenv("VIVAVOCE_PORT", "2")
+    assert load_settings().port == 2
+    assert load_settings(port="3", host=None).port == 3
+
+
+def test_an_empty_value_is_the_same_as_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in Settings.model_fields:
+        monkeypatch.setenv(variable(name), "")
+    assert load_settings().port == 8080
+
+
+def test_our_own_name_for_the_key_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "theirs")
+    monkeypatch.setenv("VIVAVOCE_API_KEY", "ours")
+    key = load_settings().api_key
+    assert key is not None
+    assert key.get_secret_value() == "ours"
+
+
+def test_nobody_elses_variables_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("API_KEY", "PORT", "MODEL", "api_key"):
+        monkeypatch.setenv(name, "9")
+    settings = load_settings()
+    assert (settings.api_key, settings.port) == (None, 8080)
+
+
+def test_secrets_are_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret-value")
+    monkeypatch.setenv("VIVAVOCE_AUTH_TOKEN", "sk-very-secret-value")
+    monkeypatch.setenv("VIVAVOCE_DATABASE_URL", "postgresql://u:sk-very-secret-value@h/d")
+    monkeypatch.setenv("VIVAVOCE_ICE_SERVERS", '[{"credential": "sk-very-secret-value"}]')
+    settings = load_settings()
+    assert "very-secret" not in repr(settings) + str(settings)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "problem"),
+    [
+        ("VIVAVOCE_PORT", "abc", "should be a valid integer, and is 'abc'"),
+        ("VIVAVOCE_PORT", "70000", "should be less than or equal to 65535, and is '70000'"),
+        ("VIVAVOCE_AUTH", "maybe", "should be 'off' or 'token', and is 'maybe'"),
+        ("VIVAVOCE_AUTH_TOKEN", "hunter2", "should have at least 16 characters"),
+        ("VIVAVOCE_PROVIDER_URL", "api", "should begin with http:// or https://, and is 'api'"),
+        ("VIVAVOCE_ICE_SERVERS", "{", "should be JSON"),
+        ("VIVAVOCE_ICE_SERVERS", "{}", "should be a list"),
+        ("VIVAVOCE_TIME_ZONE", "Mars", "should be an IANA time zone such as Europe/Berlin"),
+        ("VIVAVOCE_LOG_PRIVATE", "perhaps", "should be a valid boolean, and is 'perhaps'"),
+    ],
+)
+def test_a_wrong_value_is_told_with_its_variable(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, problem: str
+) -> None:
+    (line,) = problems(monkeypatch, **{name: value})
+    assert line.startswith(f"{name}: {problem}")
+
+
+def test_all_wrong_values_are_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = problems(monkeypatch, VIVAVOCE_PORT="x", VIVAVOCE_TOOL_TIMEOUT="-1")
+    assert [line.split(":")[0] for line in told] == ["VIVAVOCE_PORT", "VIVAVOCE_TOOL_TIMEOUT"]
+
+
+def test_token_mode_needs_a_token(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert problems(monkeypatch, VIVAVOCE_AUTH="token") == [
+        "VIVAVOCE_AUTH_TOKEN: is needed with VIVAVOCE_AUTH=token"
+    ]
+
+
+def test_settings_cannot_be_changed() -> None:
+    with pytest.raises(ValidationError, match="frozen"):
+        load_settings().port = 1
+
+
+def test_lists_are_comma_separated_and_urls_lose_their_last_slash(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("VIVAVOCE_ALLOWED_HOSTS", "voice.example, b.example,")
+    monkeypatch.setenv("VIVAVOCE_PROVIDER_URL", "http://127.0.0.1:9/v1/")
+    monkeypatch.setenv("VIVAVOCE_LOG_LEVEL", "DEBUG")
+    settings = load_settings()
+    assert settings.allowed_hosts == ("voice.example", "b.example")
+    assert settings.provider_url == "http://127.0.0.1:9/v1"
+    assert settings.log_level == "debug"
+
+
+def test_only_what_was_set_explicitly_overrides_an_agent(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert load_settings().agent_overrides() == {}
+    monkeypatch.setenv("VIVAVOCE_VOICE", "marin")
+    assert load_settings(executions_per_minute=5).agent_overrides() == {
+        "voice": "marin",
+        "executions_per_minute": 5,
+    }
+
+
+def test_retention_of_zero_is_for_ever() -> None:
+    retention = load_settings(retention_log_days=0).retention
+    assert (retention.snapshots, retention.log, retention.conversations) == (86_400, None, None)
+
+
+def test_a_misspelt_variable_is_noticed() -> None:
+    assert unknown_variables({"VIVAVOCE_PROT": "1", "VIVAVOCE_PORT": "2", "HOME": "/"}) == [
+        "VIVAVOCE_PROT is no setting; did you mean VIVAVOCE_PORT?"
+    ]
+
+
+def test_the_machines_time_zone_is_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    assert load_settings().time_zone == "Asia/Tokyo"
+
+
+def test_every_setting_has_its_line_in_the_docs() -> None:
+    assert docs_settings.current() == docs_settings.expected(), (
+        "docs/settings.md is out of date: run `python -m tests.docs_settings --write`"
+    )
+    for name, field in Settings.model_fields.items():
+        assert field.description, name
