@@ -201,9 +201,7 @@ SPOKEN: dict[str, Translation] = {
     "ENOENT": Translation(
         "I couldn't find that file. Would you like me to search for it?", True, "Use glob to search"
     ),
-    "EACCES": Translation(
-        "I don't have permission to access that. Is it a protected file?", False
-    ),
+    "EACCES": Translation("I don't have permission to access that. Is it a protected file?", False),
     "ETIMEDOUT": Translation(
         "That operation is taking too long. Should I keep trying?", True, "Retry or abort"
     ),

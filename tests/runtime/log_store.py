@@ -1,53 +1,47 @@
-"""A log in memory whose commits and reads a test can hold up, fail or do behind our back."""
+"""A store in memory whose commits and reads a test can hold up, fail or do behind our back."""
 
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import replace
-from typing import cast
+from datetime import timedelta
 
-from vivavoce.runtime.ports import LogBounds, Store
+from vivavoce.runtime.ports import Retention
 from vivavoce.testing.clock import EPOCH
+from vivavoce.testing.memory import MemoryStore
 from vivavoce.wire.records import Announce, Change, LogEvent
 from vivavoce.wire.voice_events import Notification, to_log
 
+_seconds = itertools.count()
 
-class LogStore:
-    """The part of `Store` that the journal uses."""
 
+class LogStore(MemoryStore):
     def __init__(self) -> None:
-        self.log: list[LogEvent] = []
+        super().__init__()
         self.given = 0
         self.reads: list[tuple[int, int | None]] = []
         self.gates: list[asyncio.Event] = []  # each commit in turn waits for one, once durable
         self.failing_reads = 0
         self._foreign = asyncio.Event()
 
-    @property
-    def port(self) -> Store:
-        return cast("Store", self)
-
     async def commit(self, changes: Sequence[Change]) -> list[LogEvent]:
-        stored = self.append(*(c.event for c in changes if isinstance(c, Announce)))
+        stored = await super().commit(changes)
+        self.given += len(stored)
         if self.gates:
             await self.gates.pop(0).wait()
         return stored
 
-    def append(self, *events: LogEvent) -> list[LogEvent]:
-        stored = []
-        for event in events:
-            self.given += 1
-            stored.append(replace(event, position=self.given))
-        self.log += stored
-        return stored
+    async def foreign(self, *events: LogEvent, wake: bool = False) -> None:
+        """Another process commits; without `wake`, nobody has been told yet."""
+        self.given += len(await super().commit([Announce(event) for event in events]))
+        if wake:
+            self._foreign.set()
 
-    def append_from_another_process(self, *events: LogEvent) -> None:
-        self.append(*events)
-        self._foreign.set()
-
-    def sweep_before(self, position: int) -> None:
-        self.log = [event for event in self.log if event.position >= position]
+    async def sweep_before(self, position: int) -> None:
+        kept = await super().events(after=position - 1, limit=1)
+        oldest = kept[0].at if kept else EPOCH + timedelta(days=999)
+        await self.sweep(Retention(log=0), oldest)
 
     async def events(
         self,
@@ -63,18 +57,9 @@ class LogStore:
         if self.failing_reads:
             self.failing_reads -= 1
             raise OSError("the disk is away")
-        return [
-            event
-            for event in self.log
-            if event.position > after
-            and (upto is None or event.position <= upto)
-            and user_id in (None, event.user_id)
-            and session_id in (None, event.session_id)
-        ][:limit]
-
-    async def log_bounds(self) -> LogBounds:
-        await asyncio.sleep(0)
-        return LogBounds(self.log[0].position if self.log else self.given + 1, self.given)
+        return await super().events(
+            after=after, limit=limit, user_id=user_id, session_id=session_id, upto=upto
+        )
 
     async def foreign_commits(self) -> AsyncIterator[None]:
         while True:
@@ -84,8 +69,9 @@ class LogStore:
 
 
 def note(text: str, *, session: str | None = "vs_1", user: str = "ada") -> LogEvent:
-    """A small durable event."""
-    event = Notification(session_id=session, timestamp=EPOCH, level="info", message=text)
+    """A small durable event, a second after the one before."""
+    at = EPOCH + timedelta(seconds=next(_seconds))
+    event = Notification(session_id=session, timestamp=at, level="info", message=text)
     return to_log(event, user_id=user, conversation_id=None)
 
 

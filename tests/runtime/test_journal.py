@@ -23,7 +23,8 @@ ADA = Filter("ada")
 
 async def opened(store: LogStore | None = None, **options: int) -> tuple[LogStore, Journal]:
     store = store or LogStore()
-    journal = Journal(store.port, ManualClock(), **options)  # type: ignore[arg-type]
+    await store.open()
+    journal = Journal(store, ManualClock(), **options)  # type: ignore[arg-type]
     await journal.open()
     return store, journal
 
@@ -125,7 +126,7 @@ async def test_many_writers_at_once_leave_no_gap_and_no_duplicate() -> None:
         for _ in range(chance.randrange(5)):
             await asyncio.sleep(0)
         if number % 7 == 0:
-            store.append_from_another_process(note(f"foreign {number}"))
+            await store.foreign(note(f"foreign {number}"), wake=True)
         await journal.commit(say(*[f"{number}"] * chance.randrange(1, 4)))
 
     async def read() -> list[bytes]:
@@ -148,7 +149,7 @@ async def test_many_writers_at_once_leave_no_gap_and_no_duplicate() -> None:
 async def test_what_another_process_wrote_is_published_in_its_place() -> None:
     store, journal = await opened()
     stream = journal.subscribe(ADA)
-    store.append(note("theirs"))
+    await store.foreign(note("theirs"))
     await journal.commit(say("ours"))
     assert heard(await taken(stream, 2)) == ["theirs", "ours"]
 
@@ -157,17 +158,18 @@ async def test_the_tail_wakes_when_another_process_commits() -> None:
     store, journal = await opened()
     stream = journal.subscribe(ADA)
     async with running(journal):
-        store.append_from_another_process(note("theirs"))
+        await store.foreign(note("theirs"), wake=True)
         assert heard(await taken(stream, 1)) == ["theirs"]
 
 
 async def test_a_failing_read_delays_the_announcement_but_not_the_commit() -> None:
     store = LogStore()
+    await store.open()
     clock = ManualClock(auto=True)
-    journal = Journal(store.port, clock, heartbeat=1e9)
+    journal = Journal(store, clock, heartbeat=1e9)
     await journal.open()
     stream = journal.subscribe(ADA)
-    store.append(note("theirs"))
+    await store.foreign(note("theirs"))
     store.failing_reads = 2
     assert [e.position for e in await journal.commit(say("ours"))] == [2]
     async with running(journal):
@@ -182,14 +184,15 @@ async def test_a_commit_that_is_cancelled_after_it_was_durable_is_still_announce
     async with running(journal):
         async with asyncio.TaskGroup() as group:
             writer = group.create_task(journal.commit(say("one")))
-            await asyncio.sleep(0)
+            while not store.given:
+                await asyncio.sleep(0)
             writer.cancel()
         assert heard(await taken(stream, 1)) == ["one"]
 
 
 async def test_without_readers_the_log_is_not_read_back() -> None:
     store, journal = await opened()
-    store.append(note("theirs"))
+    await store.foreign(note("theirs"))
     await journal.commit(say("ours"))
     assert store.reads == []
     assert journal.position == 2
@@ -197,7 +200,8 @@ async def test_without_readers_the_log_is_not_read_back() -> None:
 
 async def test_what_was_in_the_log_before_is_not_news() -> None:
     store = LogStore()
-    store.append(note("old"))
+    await store.open()
+    await store.foreign(note("old"))
     _, journal = await opened(store)
     stream = journal.subscribe(ADA)
     await journal.commit(say("new"))
@@ -249,8 +253,10 @@ def test_there_is_an_end_to_how_many_patterns_one_may_ask_for() -> None:
 async def test_a_replay_is_filtered_like_the_live_stream() -> None:
     store, journal = await opened(page=2)
     for number in range(5):
-        store.append(note(f"other {number}", session="vs_2"), note(f"eve {number}", user="eve"))
-    store.append(note("mine"))
+        await store.foreign(
+            note(f"other {number}", session="vs_2"), note(f"eve {number}", user="eve")
+        )
+    await store.foreign(note("mine"))
     stream = journal.subscribe(Filter("ada", "vs_1", ("notification",)), after=0)
     assert heard(await stream.take()) == ["mine"]
     none = journal.subscribe(Filter("ada", None, ("tool.*",)), after=0, follow=False)
@@ -288,10 +294,9 @@ async def test_ephemeral_events_reach_who_listens_and_have_no_id() -> None:
 
 
 async def test_one_ticker_beats_for_every_stream_whatever_it_subscribed_to() -> None:
-    clock = ManualClock()
-    journal = Journal(
-        LogStore().port, clock, session_active=lambda user, session: session == "vs_1"
-    )
+    clock, store = ManualClock(), LogStore()
+    await store.open()
+    journal = Journal(store, clock, session_active=lambda user, session: session == "vs_1")
     await journal.open()
     streams = [
         journal.subscribe(Filter("ada", "vs_1", ("tool.*",))),
@@ -357,7 +362,7 @@ async def test_a_resume_replays_then_goes_live_without_gap_or_duplicate() -> Non
     stream = journal.subscribe(ADA, after=4)
     seen = ids(await stream.take())
     await journal.commit(say("11"))  # in the middle of the replay
-    store.append(note("12"))  # by another process, not yet noticed
+    await store.foreign(note("12"))  # by another process, not yet noticed
     while len(seen) < 7:
         seen += ids(await stream.take())
     await journal.commit(say("13"))
@@ -378,7 +383,7 @@ async def test_resuming_at_the_end_replays_nothing() -> None:
 
 async def test_a_position_that_another_process_gave_is_not_unknown() -> None:
     store, journal = await opened()
-    store.append(note("one"), note("two"))
+    await store.foreign(note("one"), note("two"))
     stream = journal.subscribe(ADA, after=1)
     assert heard(await stream.take()) == ["two"]
 
@@ -389,7 +394,7 @@ async def test_a_position_that_another_process_gave_is_not_unknown() -> None:
 async def test_a_position_that_is_gone_brings_an_explicit_reset(after: int, reason: str) -> None:
     store, journal = await opened()
     await journal.commit(say("1", "2", "3", "4"))
-    store.sweep_before(3)
+    await store.sweep_before(3)
     stream = journal.subscribe(Filter("ada", "vs_1", ("tool.*", "notification")), after=after)
     ((kind, data, ident),) = parsed(await stream.take())
     assert (kind, ident) == ("stream.reset", 4)
@@ -408,14 +413,14 @@ async def test_a_position_that_is_gone_brings_an_explicit_reset(after: int, reas
 async def test_the_last_position_before_the_oldest_still_resumes() -> None:
     store, journal = await opened()
     await journal.commit(say("1", "2", "3", "4"))
-    store.sweep_before(3)
+    await store.sweep_before(3)
     assert ids(await journal.subscribe(ADA, after=2).take()) == [3, 4]
 
 
 async def test_a_log_swept_bare_resumes_only_at_its_end() -> None:
     store, journal = await opened()
     await journal.commit(say("1", "2"))
-    store.sweep_before(3)
+    await store.sweep_before(3)
     assert parsed(await journal.subscribe(ADA, after=1).take())[0][0] == "stream.reset"
     stream = journal.subscribe(ADA, after=2)
     async with asyncio.TaskGroup() as group:
@@ -431,14 +436,14 @@ async def test_a_sweep_in_the_middle_of_a_replay_is_told() -> None:
         await journal.commit(say(f"{number}"))
     stream = journal.subscribe(ADA, after=0)
     assert ids(await stream.take()) == [1, 2]
-    store.sweep_before(6)
+    await store.sweep_before(6)
     assert parsed(await stream.take())[0][0] == "stream.reset"
 
 
 async def test_without_follow_the_stream_ends_where_the_log_ends() -> None:
     store, journal = await opened(page=2)
     await journal.commit(say("1", "2", "3", "4", "5"))
-    store.sweep_before(2)
+    await store.sweep_before(2)
     everything = journal.subscribe(ADA, follow=False)
     seen: list[int] = []
     while frames := await everything.take():

@@ -59,7 +59,8 @@ class House:
 @asynccontextmanager
 async def a_house(*, graceful: int = 5, **options: int) -> AsyncIterator[House]:
     store, clock = LogStore(), ManualClock()
-    journal = Journal(store.port, clock, **options)  # type: ignore[arg-type]
+    await store.open()
+    journal = Journal(store, clock, **options)  # type: ignore[arg-type]
     await journal.open()
     async with asyncio.TaskGroup() as group:
         group.create_task(journal.run())
@@ -120,7 +121,7 @@ async def test_a_position_that_never_was_is_a_reset_and_never_silence(given: str
 async def test_a_position_that_was_swept_is_a_reset() -> None:
     async with a_house() as house:
         await house.journal.commit(say("1", "2", "3"))
-        house.store.sweep_before(3)
+        await house.store.sweep_before(3)
         async with house.listening("Last-Event-ID: 1") as answer:
             assert await answer.events(1) == [("stream.reset", 3)]
 
@@ -205,5 +206,5 @@ async def test_shutting_down_does_not_wait_for_a_client_that_does_not_read() -> 
 
 async def test_others_processes_events_reach_the_wire() -> None:
     async with a_house() as house, house.listening() as answer:
-        house.store.append_from_another_process(note("theirs"))
+        await house.store.foreign(note("theirs"), wake=True)
         assert await answer.events(1) == [("notification", 1)]

@@ -111,6 +111,7 @@ class Profile:
             transcription["language"] = agent.transcription_language
         return Setup(
             session={
+                "type": "realtime",
                 "model": self.defaults.model,
                 "instructions": self.words(now, wishes.instructions),
                 "output_modalities": ["audio"],

@@ -332,5 +332,3 @@ def check_offer(offer: str) -> None:
         raise InvalidSdp("An SDP offer begins with 'v=0'.")
     if not any(line.startswith("m=audio ") for line in lines):
         raise InvalidSdp("The SDP offer has no audio ('m=audio').")
-    if not any(line.startswith("a=ice-ufrag:") for line in lines):
-        raise InvalidSdp("The SDP offer has no ICE credentials ('a=ice-ufrag').")

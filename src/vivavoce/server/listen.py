@@ -57,10 +57,13 @@ def bind(settings: Settings) -> socket.socket:
     """Here rather than in uvicorn, so that a taken port is one clear line."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     try:
-        return socket.create_server((settings.host, settings.port), family=family, backlog=2048)
+        bound = socket.create_server((settings.host, settings.port), family=family, backlog=2048)
     except OSError as fault:
         fault.filename = f"{settings.host}:{settings.port}"
         raise
+    # asyncio sets it only on sockets it made itself; without it an answer waits 40 ms.
+    bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return bound
 
 
 def listener_config(app: ASGIApp, settings: Settings) -> uvicorn.Config:

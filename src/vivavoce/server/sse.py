@@ -14,6 +14,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from vivavoce.runtime.streams import Subscription
+from vivavoce.server.gate import DIRECT_SEND
 
 _GRACE_SECONDS = 1.0
 _GARBAGE = -1  # never a position: the reader gets an explicit reset
@@ -58,7 +59,8 @@ class EventStream(Response):
             }
         )
         await send({"type": "http.response.body", "body": body, "more_body": True})
-        send = scope.get("vivavoce.stream_send", send)
+        # What lies between here and the server looks only at how an answer starts.
+        send = scope.get(DIRECT_SEND, send)
         while frames := await self.subscription.take():
             body = frames[0] if len(frames) == 1 else b"".join(frames)
             await send({"type": "http.response.body", "body": body, "more_body": True})

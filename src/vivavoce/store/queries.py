@@ -18,6 +18,7 @@ from sqlalchemy import (
     bindparam,
     func,
     insert,
+    literal_column,
     select,
     text,
     update,
@@ -204,7 +205,7 @@ def writes_for(dialect: str) -> dict[Write, Executable]:
         new = statement.excluded
         kept = [table.c[name] == new[name] for name in same]
         if table is messages:  # a call does not become a result
-            kept.append(_kind(messages.c).is_not_distinct_from(_kind(new)))
+            kept.append(_kind(messages.c, dialect).is_not_distinct_from(_kind(new, dialect)))
         result: Executable = statement.on_conflict_do_update(
             index_elements=key, set_={name: new[name] for name in mutable}, where=and_(*kept)
         )
@@ -227,5 +228,8 @@ def writes_for(dialect: str) -> dict[Write, Executable]:
     }
 
 
-def _kind(columns: Any) -> Any:
-    return columns.metadata[KIND_KEY].as_string()
+def _kind(columns: Any, dialect: str) -> Any:
+    """Written out, not bound: a parameter a row would be the dearest part of the write."""
+    if dialect == "postgresql":
+        return columns.metadata.op("->>")(literal_column(f"'{KIND_KEY}'"))
+    return func.json_extract(columns.metadata, literal_column(f"'$.{KIND_KEY}'"))

@@ -20,8 +20,11 @@ class UpdateSession:
     event_id: str
 
     def payload(self) -> Payload:
-        session = {"type": "realtime", **self.session}
-        return {"type": "session.update", "event_id": self.event_id, "session": session}
+        return {
+            "type": "session.update",
+            "event_id": self.event_id,
+            "session": {"type": "realtime", **self.session},
+        }
 
 
 @dataclass(frozen=True, slots=True)

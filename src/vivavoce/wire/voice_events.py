@@ -230,9 +230,7 @@ class StreamReset(VoiceEvent):
     latest: int
 
 
-CATALOGUE: dict[str, type[VoiceEvent]] = {
-    cls.type: cls for cls in VoiceEvent.__subclasses__()
-}
+CATALOGUE: dict[str, type[VoiceEvent]] = {cls.type: cls for cls in VoiceEvent.__subclasses__()}
 
 _RENAMED = {"limit_type": "type"}  # `type` is the event's own name in Python
 
