@@ -35,10 +35,10 @@ from vivavoce.wire.records import (
 
 Report = Callable[[str, float, float, str], None]
 
-COMMITTERS = 64
+COMMITTERS = (64, 256)
 OURS = 10_000  # rows a round
 PEER = 600
-ROUNDS = 3
+ROUNDS = 5
 
 
 def run(report: Report) -> None:
@@ -55,17 +55,18 @@ def _measure(report: Report, name: str, url: str) -> None:
     conversation = Conversation(
         id=new_id(), user_id="bench", created_at=utc_now(), updated_at=utc_now()
     )
-    ours: list[float] = []
-    peer: list[float] = []
-    for _ in range(ROUNDS):
-        ours.append(asyncio.run(_group_commit(url, conversation)))
-        peer.append(_commit_per_row(database, conversation))
-    report(
-        f"durable entries, {name}, {COMMITTERS} committers (peer: a commit per row)",
-        median(ours),
-        median(peer),
-        "entries/s",
-    )
+    for committers in COMMITTERS:
+        ours: list[float] = []
+        peer: list[float] = []
+        for _ in range(ROUNDS):
+            ours.append(asyncio.run(_group_commit(url, conversation, committers)))
+            peer.append(_commit_per_row(database, conversation))
+        report(
+            f"durable entries, {name}, {committers} at once (peer: a commit per row)",
+            median(ours),
+            median(peer),
+            "entries/s",
+        )
 
 
 def _entry(conversation: Conversation, n: int) -> Entry:
@@ -80,7 +81,7 @@ def _entry(conversation: Conversation, n: int) -> Entry:
     )
 
 
-async def _group_commit(url: str, conversation: Conversation) -> float:
+async def _group_commit(url: str, conversation: Conversation, committers: int) -> float:
     store = open_store(url)
     await store.open()
     await store.commit([PutConversation(conversation)])
@@ -93,7 +94,7 @@ async def _group_commit(url: str, conversation: Conversation) -> float:
 
     started = time.perf_counter()
     async with asyncio.TaskGroup() as group:
-        for _ in range(COMMITTERS):
+        for _ in range(committers):
             group.create_task(committer())
     taken = time.perf_counter() - started
     await store.close()

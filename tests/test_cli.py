@@ -35,9 +35,9 @@ def served(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
         seen.append(settings)
         return 0
 
-    app = ModuleType("vivavoce.server.app")
-    app.serve = serve  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "vivavoce.server.app", app)
+    listen = ModuleType("vivavoce.server.listen")
+    listen.serve = serve  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "vivavoce.server.listen", listen)
     return seen
 
 
@@ -122,7 +122,7 @@ def test_ctrl_c_is_no_error_of_ours(
     def serve(settings: Settings) -> int:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(sys.modules["vivavoce.server.app"], "serve", serve)
+    monkeypatch.setattr(sys.modules["vivavoce.server.listen"], "serve", serve)
     assert main(["serve"]) == 130
 
 

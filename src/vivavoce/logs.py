@@ -40,7 +40,25 @@ PRIVATE = frozenset(
         "query",
     }
 )
-_NOISY = ("openai", "httpx", "httpcore", "websockets", "sqlalchemy", "alembic", "asyncio")
+_NOISY = (
+    "openai",
+    "httpx",
+    "httpx2",
+    "httpcore",
+    "httpcore2",
+    "websockets",
+    "sqlalchemy",
+    "alembic",
+    "asyncio",
+)
+# What every record has, and what uvicorn adds for terminals: all the rest is somebody's field.
+_NOT_FIELDS = frozenset(vars(logging.makeLogRecord({}))) | {
+    "asctime",
+    "color_message",
+    "fields",
+    "message",
+    "taskName",
+}
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 # None of these may run past a quote or a backslash: a JSON line has to stay one.
 _LOOKS_SECRET: tuple[tuple[re.Pattern[str], str], ...] = (
@@ -96,7 +114,7 @@ class LineFormatter(logging.Formatter):
         self._scrub = scrub
 
     def format(self, record: logging.LogRecord) -> str:
-        shown = self._shown(getattr(record, "fields", None) or {})
+        shown = self._shown(_fields_of(record))
         trace = self._trace(record)
         line = self._json if self._layout == "json" else self._console
         return self._scrub(line(record, shown, trace))
@@ -135,6 +153,12 @@ class LineFormatter(logging.Formatter):
         if trace:
             entry["traceback"] = trace
         return orjson.dumps(entry, default=str, option=orjson.OPT_NON_STR_KEYS).decode()
+
+
+def _fields_of(record: logging.LogRecord) -> dict[str, Any]:
+    """Given as `fields(…)`, or plainly in `extra` by rooms that do not know this module."""
+    plain = {key: value for key, value in vars(record).items() if key not in _NOT_FIELDS}
+    return {**plain, **(getattr(record, "fields", None) or {})}
 
 
 class OurHandler(logging.StreamHandler[TextIO]):

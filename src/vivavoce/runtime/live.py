@@ -75,11 +75,12 @@ class LiveSession:
         journal: Journal,
         desk: Desk,
         clock: Clock,
+        inbox: int = INBOX,
     ) -> None:
         self.machine = machine
         self.books = books
         self._provider, self._journal, self._desk, self._clock = provider, journal, desk, clock
-        self._inbox: asyncio.Queue[SessionEvent] = asyncio.Queue(INBOX)
+        self._inbox: asyncio.Queue[SessionEvent] = asyncio.Queue(inbox)
         self._outbox: asyncio.Queue[_Step] = asyncio.Queue(OUTBOX)
         self._timers: dict[str, asyncio.Task[None]] = {}
         self._line: asyncio.Task[None] | None = None

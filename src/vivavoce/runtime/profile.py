@@ -35,6 +35,8 @@ class Defaults:
     attach_tries: int = 5
     attach_delay: float = 3.0
     peer_text: Literal["deny", "allow"] = "deny"
+    inbox: int = 1024
+    """Events that may wait for one session's loop."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

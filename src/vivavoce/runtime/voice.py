@@ -90,7 +90,9 @@ class Voice:
         """A new conversation with its first session."""
         now = self._clock.now()
         conversation = Conversation(id=new_id(), user_id=user_id, created_at=now, updated_at=now)
-        return await self._open(conversation, wishes, _Waiting())
+        return await self._open(
+            conversation, wishes, _Waiting(greeting=self._profile.agent.greeting)
+        )
 
     async def resume(self, session_id: str, user_id: str, *, voice: str | None) -> Opened:
         """A new session of an old conversation; one that is still live is taken over."""
@@ -179,6 +181,7 @@ class Voice:
             journal=self._journal,
             desk=self._desk,
             clock=self._clock,
+            inbox=self._profile.defaults.inbox,
         )
 
     async def _mint(self, waiting: _Waiting, setup: Setup) -> None:
@@ -224,7 +227,7 @@ class Voice:
                 ),
                 history=past.items,
                 history_tokens=past.tokens,
-                greeting=waiting.greeting if past.items else None,
+                greeting=waiting.greeting if past.items or waiting.reason == "start" else None,
                 reason=waiting.reason,
             )
         )

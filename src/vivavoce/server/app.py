@@ -119,6 +119,7 @@ def assemble(
         attach_tries=settings.sideband_tries,
         attach_delay=settings.sideband_delay,
         peer_text=settings.peer_text,
+        inbox=settings.session_inbox,
     )
     profile = Profile(agent, defaults, provider.capabilities)
     profile.check_voice(agent.voice)

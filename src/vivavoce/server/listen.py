@@ -6,6 +6,8 @@ import asyncio
 import logging
 import socket
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -24,6 +26,13 @@ class Listener(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, here: Services) -> None:
         super().__init__(config)
         self._here = here
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """uvicorn raises a caught signal again at the end; an orderly end is no failure."""
+        with super().capture_signals():
+            yield
+            self._captured_signals.clear()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         await stop(self._here)

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any
 
 from sqlalchemy import (
-    Executable,
+    Insert,
     Select,
     Table,
     and_,
@@ -193,20 +193,18 @@ _OUTCOME = ("status", "output", "error", "truncated", "progress", "finished_at",
 _USAGE = ("end_reason", "input_tokens", "output_tokens", "metadata")
 
 
-def writes_for(dialect: str) -> dict[Write, Executable]:
+def writes_for(dialect: str) -> dict[Write, Insert]:
     """The writes in the words of one database."""
     make: Any = postgresql.insert if dialect == "postgresql" else sqlite.insert
 
-    def upsert(
-        table: Table, key: list[str], mutable: Iterable[str], same: Iterable[str]
-    ) -> Executable:
+    def upsert(table: Table, key: list[str], mutable: Iterable[str], same: Iterable[str]) -> Insert:
         """Update only what may change, and only in the row of the same owner."""
         statement = make(table)
         new = statement.excluded
         kept = [table.c[name] == new[name] for name in same]
         if table is messages:  # a call does not become a result
             kept.append(_kind(messages.c, dialect).is_not_distinct_from(_kind(new, dialect)))
-        result: Executable = statement.on_conflict_do_update(
+        result: Insert = statement.on_conflict_do_update(
             index_elements=key, set_={name: new[name] for name in mutable}, where=and_(*kept)
         )
         return result

@@ -14,6 +14,7 @@ from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
 from vivavoce.errors import Conflict, InternalError, Unavailable, VivavoceError
 from vivavoce.store import queries
 from vivavoce.store.codec import Fields, Plan, event_row
+from vivavoce.store.prepared import Prepared
 from vivavoce.store.queries import RANK, Write
 from vivavoce.wire.records import LogEvent
 
@@ -23,6 +24,7 @@ class Performer:
 
     def __init__(self, dialect: str, sender: str) -> None:
         self._writes = queries.writes_for(dialect)
+        self._prepared: dict[Write | None, Prepared] = {}
         self._notify = dialect == "postgresql"
         self._sender = sender
 
@@ -36,7 +38,7 @@ class Performer:
         placed = _place(plans, head - count)
         rows = [event_row(event) for events in placed for event in events]
         if rows:
-            connection.execute(queries.APPEND_EVENTS, rows)
+            self._insert(connection, None, rows)
             if self._notify:
                 message = {"channel": queries.CHANNEL, "sender": self._sender}
                 connection.execute(queries.NOTIFY, message)
@@ -52,7 +54,14 @@ class Performer:
                 for row in rows:
                     self._new_session(connection, row)
             else:
-                connection.execute(self._writes[kind], rows)
+                self._insert(connection, kind, rows)
+
+    def _insert(self, connection: Connection, kind: Write | None, rows: list[Fields]) -> None:
+        """Rows of one kind all have the same columns; None is the log."""
+        if kind not in self._prepared:
+            statement = queries.APPEND_EVENTS if kind is None else self._writes[kind]
+            self._prepared[kind] = Prepared(statement, list(rows[0]), connection.dialect)
+        self._prepared[kind].run(connection, rows)
 
     def _new_session(self, connection: Connection, row: Fields) -> None:
         if connection.execute(self._writes[Write.NEW_SESSION], row).first() is None:

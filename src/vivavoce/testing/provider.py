@@ -42,7 +42,8 @@ class ScriptedProvider:
 
     `key=None` lets everybody in; `models` are the ones it knows (None: all);
     `client_secrets=False` makes it a server that has none. `answer` turns an
-    offer into an answer: give it a real peer to have real media.
+    offer into an answer: give it a real peer to have real media. `port=0` takes
+    a free one.
     """
 
     def __init__(
@@ -55,11 +56,13 @@ class ScriptedProvider:
         answer: Callable[[str], Awaitable[str]] | None = None,
         faults: Sequence[ProviderFault] = (),
         clock: Clock | None = None,
+        port: int = 0,
     ) -> None:
         self.key = key
         self.calls: dict[str, ScriptedCall] = {}
         self.requests: deque[Exchange] = deque(maxlen=10_000)
         self._script = script
+        self._port = port
         self._clock = clock or SystemClock()
         self._answer = answer or _canned
         self._faults = Faults(faults)
@@ -97,10 +100,10 @@ class ScriptedProvider:
     # --- Life -----------------------------------------------------------------------------
 
     async def __aenter__(self) -> Self:
-        listener = socket.create_server(("127.0.0.1", 0))
+        listener = socket.create_server(("127.0.0.1", self._port))
         # asyncio does this only for sockets it made itself; without it each answer takes 40 ms.
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._port: int = listener.getsockname()[1]
+        self._port = listener.getsockname()[1]
         config = uvicorn.Config(
             application(self._front, self),
             ws="websockets-sansio",

@@ -1,0 +1,77 @@
+"""`vivavoce serve` as a process of its own, to be killed and started again."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+from pathlib import Path
+from typing import IO
+
+import httpx
+
+from vivavoce.testing.provider import ScriptedProvider
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port: int = probe.getsockname()[1]
+        return port
+
+
+class Server:
+    """One server, through all its lives: the same port, the same data."""
+
+    def __init__(self, provider: ScriptedProvider, folder: Path, **settings: str) -> None:
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self._folder = folder
+        own = {name: value for name, value in os.environ.items() if "VIVAVOCE" not in name}
+        own.pop("OPENAI_API_KEY", None)
+        self._environment = own | {
+            "VIVAVOCE_DATA_DIR": str(folder),
+            "VIVAVOCE_PROVIDER_URL": provider.base_url,
+            "VIVAVOCE_API_KEY": provider.key or "",
+            "VIVAVOCE_SIDEBAND_DELAY": "0.05",
+            "VIVAVOCE_SESSIONS_PER_10_MINUTES": "0",
+            **settings,
+        }
+        self._process: asyncio.subprocess.Process | None = None
+
+    async def start(self) -> None:
+        with (self._folder / "server.log").open("ab") as log:
+            self._process = await self._spawn(log)
+        async with httpx.AsyncClient(base_url=self.url) as http, asyncio.timeout(30):
+            while self._process.returncode is None:
+                try:
+                    if (await http.get("/health")).status_code == 200:
+                        return
+                except httpx.TransportError:
+                    await asyncio.sleep(0.02)
+        raise AssertionError(f"it did not start: {self.log()}")
+
+    async def _spawn(self, log: IO[bytes]) -> asyncio.subprocess.Process:
+        return await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "vivavoce",
+            "serve",
+            "--port",
+            str(self.port),
+            cwd=self._folder,
+            env=self._environment,
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=log,
+        )
+
+    async def stop(self, how: signal.Signals) -> int:
+        """Its exit code; never a process of anyone else's."""
+        assert self._process is not None
+        self._process.send_signal(how)
+        async with asyncio.timeout(15):
+            return await self._process.wait()
+
+    def log(self) -> str:
+        return (self._folder / "server.log").read_text()

@@ -1,0 +1,141 @@
+"""A provider that misbehaves: what the user meets, and that nothing is lost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.journeys.stage import stage
+from tests.offers import OFFER
+from vivavoce.testing.script import BadJson, Close, Drop, Garbage, HttpError, RefuseAttach
+from vivavoce.testing.scripted_call import ScriptedCall
+
+QUICK: dict[str, Any] = {"sideband_delay": 0.05}
+
+
+def outputs(call: ScriptedCall, call_id: str) -> list[str]:
+    return [
+        frame["item"]["output"]
+        for frame in call.received
+        if frame["type"] == "conversation.item.create" and frame["item"].get("call_id") == call_id
+    ]
+
+
+@pytest.mark.parametrize(
+    "fault", [Drop(), Close(1012), Close(1011)], ids=lambda f: type(f).__name__
+)
+async def test_a_lost_sideband_comes_back_and_the_conversation_goes_on(
+    fault: Drop | Close, tmp_path: Path
+) -> None:
+    async with stage(tmp_path, **QUICK) as st:
+        session, call, watcher = await st.talk()
+        await call.user_says("One.")
+        await watcher.wait_for("transcription.completed")
+        await call.inject(fault)
+        await watcher.until(
+            lambda: (
+                watcher.all("connection.status")[-1]["webrtc_state"] == "connected"
+                and len(watcher.all("connection.status")) >= 4
+            )
+        )
+        await call.attached()
+        await call.assistant_says("Two.")
+        await watcher.wait_for("assistant.done")
+        detail = await st.get(f"/sessions/{session['session_id']}")
+        assert [entry["text"] for entry in detail["transcript"]] == ["One.", "Two."]
+        assert detail["session"]["status"] == "active"
+
+
+async def test_a_result_that_comes_while_the_line_is_down_is_sent_once_it_is_back(
+    tmp_path: Path,
+) -> None:
+    async with stage(tmp_path, **QUICK) as st:
+        _, call, watcher = await st.talk()
+        await call.calls_tool("wait", {"seconds": 1}, call_id="call_1")
+        await watcher.wait_for("tool.started")
+        st.provider.inject(RefuseAttach(2))
+        await call.inject(Drop())
+        await call.expect(
+            "conversation.item.create", where=lambda f: f["item"].get("call_id") == "call_1"
+        )
+        await call.expect("response.create")
+        assert len(outputs(call, "call_1")) == 1
+
+
+async def test_a_sideband_that_does_not_come_back_ends_the_session(tmp_path: Path) -> None:
+    async with stage(tmp_path, **QUICK) as st:
+        session, call, watcher = await st.talk()
+        st.provider.inject(RefuseAttach(5))
+        await call.inject(Drop())
+        assert (await watcher.wait_for("session.ended"))["reason"] == "error"
+        assert watcher.all("error")[-1]["code"] == "openai_error"
+        detail = await st.get(f"/sessions/{session['session_id']}")
+        assert detail["session"]["status"] == "error"
+
+
+async def test_an_early_attach_that_finds_no_call_yet_is_tried_again(tmp_path: Path) -> None:
+    async with stage(tmp_path, **QUICK) as st:
+        st.provider.inject(RefuseAttach(3))
+        _, call, watcher = await st.talk()
+        await call.user_says("There you are.")
+        assert (await watcher.wait_for("transcription.completed"))["role"] == "user"
+
+
+async def test_a_clean_close_is_a_hang_up(tmp_path: Path) -> None:
+    async with stage(tmp_path) as st:
+        session, call, watcher = await st.talk()
+        await call.browser_hangs_up()
+        assert (await watcher.wait_for("session.ended"))["reason"] == "user_ended"
+        detail = await st.get(f"/sessions/{session['session_id']}")
+        assert detail["session"]["status"] == "completed"
+
+
+@pytest.mark.parametrize("fault", [BadJson(), Garbage()], ids=lambda f: type(f).__name__)
+async def test_a_frame_that_is_not_the_protocol_is_told_and_survived(
+    fault: BadJson | Garbage, tmp_path: Path
+) -> None:
+    async with stage(tmp_path) as st:
+        _, call, watcher = await st.talk()
+        await call.inject(fault)
+        assert (await watcher.wait_for("error"))["recoverable"] is True
+        await call.user_says("Still there?")
+        await watcher.wait_for("transcription.completed")
+
+
+async def test_a_provider_that_is_down_is_a_502_in_words(tmp_path: Path) -> None:
+    async with stage(tmp_path) as st:
+        st.provider.inject(HttpError(401, times=1))
+        response = await st.http.post("/session")
+        assert response.status_code == 502
+        error = response.json()["error"]
+        assert error["code"] == "openai_error"
+        assert (st.provider.key or "") not in response.text
+        assert error["request_id"] == response.headers["x-request-id"]
+
+
+async def test_the_browser_gets_a_new_call_for_the_same_session(tmp_path: Path) -> None:
+    async with stage(tmp_path) as st:
+        session, call, watcher = await st.talk()
+        await call.user_says("Remember the blue bicycle.")
+        await watcher.wait_for("transcription.completed")
+        again = await st.get("/session/reconnect", headers={"x-session-id": session["session_id"]})
+        assert again["session_id"] == session["session_id"]
+        second = await st.connect(again["ephemeral_key"])
+        seeded = await second.expect("conversation.item.create")
+        assert seeded["item"]["content"][0]["text"] == "Remember the blue bicycle."
+        greeting = await second.expect("response.create")
+        assert "back" in greeting["response"]["instructions"]
+        await call.ended()
+
+
+async def test_a_used_key_opens_nothing(tmp_path: Path) -> None:
+    async with stage(tmp_path) as st:
+        session, _, _ = await st.talk()
+        headers = {
+            "content-type": "application/sdp",
+            "authorization": f"Bearer {session['client_secret']['value']}",
+        }
+        response = await st.http.post("/sdp", content=OFFER, headers=headers)
+        assert response.status_code == 401
