@@ -115,9 +115,10 @@ class LineFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         shown = self._shown(_fields_of(record))
-        trace = self._trace(record)
+        # Before it is encoded, and after: a repr inside JSON is escaped twice.
+        message, trace = self._scrub(record.getMessage()), self._scrub(self._trace(record))
         line = self._json if self._layout == "json" else self._console
-        return self._scrub(line(record, shown, trace))
+        return self._scrub(line(record, message, shown, trace))
 
     def _shown(self, values: Mapping[str, Any]) -> dict[str, Any]:
         return {
@@ -134,21 +135,24 @@ class LineFormatter(logging.Formatter):
             parts.append(record.stack_info)
         return "\n".join(parts)
 
-    def _console(self, record: logging.LogRecord, shown: Mapping[str, Any], trace: str) -> str:
+    def _console(
+        self, record: logging.LogRecord, message: str, shown: Mapping[str, Any], trace: str
+    ) -> str:
         at = datetime.fromtimestamp(record.created, UTC).strftime("%H:%M:%S.%f")[:-3]
         pairs = "".join(f" {key}={_plain(value)}" for key, value in shown.items())
-        message = _one_line(record.getMessage())
-        line = f"{at} {record.levelname:<7} {record.name}: {message}{pairs}"
+        line = f"{at} {record.levelname:<7} {record.name}: {_one_line(message)}{pairs}"
         return f"{line}\n{trace}" if trace else line
 
-    def _json(self, record: logging.LogRecord, shown: Mapping[str, Any], trace: str) -> str:
+    def _json(
+        self, record: logging.LogRecord, message: str, shown: Mapping[str, Any], trace: str
+    ) -> str:
         at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         entry: dict[str, Any] = {
             **shown,
             "time": at.replace("+00:00", "Z"),
             "level": record.levelname.lower(),
             "logger": record.name,
-            "message": record.getMessage(),
+            "message": message,
         }
         if trace:
             entry["traceback"] = trace

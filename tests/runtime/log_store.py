@@ -34,7 +34,8 @@ class LogStore(MemoryStore):
 
     async def foreign(self, *events: LogEvent, wake: bool = False) -> None:
         """Another process commits; without `wake`, nobody has been told yet."""
-        self.given += len(await super().commit([Announce(event) for event in events]))
+        stored = await super().commit([Announce(event) for event in events])
+        self.given += len(stored)
         if wake:
             self._foreign.set()
 

@@ -9,6 +9,7 @@ that does not stop.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from hashlib import sha256
 from typing import Any
 
 import orjson
@@ -19,7 +20,8 @@ _LOCKED_AUDIO = (("input", "turn_detection"), ("input", "transcription"), ("outp
 
 
 def _canonical(value: Any) -> bytes:
-    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    """A digest: a session keeps this for its whole life, and instructions are long."""
+    return sha256(orjson.dumps(value, option=orjson.OPT_SORT_KEYS)).digest()
 
 
 def fingerprint(session: Mapping[str, Any]) -> dict[str, bytes]:

@@ -33,7 +33,12 @@ class Words(TypeDecorator[str]):
     cache_ok = True
 
     def bind_processor(self, dialect: Dialect) -> Bind[str]:
-        return lambda value: None if value is None else clean_text(value)
+        def process(value: str | None) -> str | None:
+            if value is None or (value.isascii() and "\0" not in value):
+                return value  # nearly always
+            return clean_text(value)
+
+        return process
 
 
 class Id(TypeDecorator[str]):

@@ -20,6 +20,8 @@ from vivavoce.errors import Unavailable
 from vivavoce.store.columns import to_json
 
 BUSY_MS = 10_000
+CHECKPOINT_PAGES = 4000  # 16 MB of write-ahead log
+CACHE_KIB = 32 * 1024
 CONNECT_SECONDS = 10
 # A process that is stopped in the middle of a commit must not hold the others for ever.
 IDLE_IN_TRANSACTION = "30s"
@@ -117,8 +119,9 @@ def _own_transactions(engine: Engine, *, foreign_keys: bool) -> None:
         connection.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("PRAGMA wal_autocheckpoint = 16000")
-        connection.execute("PRAGMA cache_size = -32768")
+        # Entries are named at random: checkpoint seldom, and keep their index in memory.
+        connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
+        connection.execute(f"PRAGMA cache_size = {-CACHE_KIB}")
         connection.execute(f"PRAGMA foreign_keys = {'ON' if foreign_keys else 'OFF'}")
 
     @event.listens_for(engine, "begin")

@@ -81,6 +81,11 @@ def _place(plans: Sequence[Plan], before: int) -> list[list[LogEvent]]:
     return placed
 
 
+def broken(error: BaseException) -> bool:
+    """Did the connection die under us? The next one is new."""
+    return isinstance(error, DBAPIError) and error.connection_invalidated
+
+
 def lost(error: BaseException) -> bool:
     """Is there no way to the database now? Then it says nothing about what was written."""
     if not isinstance(error, DBAPIError):
@@ -88,7 +93,7 @@ def lost(error: BaseException) -> bool:
     # A server that answered gives a state; a refused or broken connection has none,
     # and neither has SQLite's locked file or full disk.
     silent = isinstance(error, OperationalError) and not getattr(error.orig, "sqlstate", None)
-    return error.connection_invalidated or silent
+    return broken(error) or silent
 
 
 def explain(error: BaseException) -> VivavoceError:

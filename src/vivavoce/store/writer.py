@@ -20,7 +20,7 @@ from sqlalchemy import Connection, Engine
 
 from vivavoce.errors import Unavailable
 from vivavoce.store.codec import Plan
-from vivavoce.store.transaction import Performer, explain, lost
+from vivavoce.store.transaction import Performer, broken, explain, lost
 from vivavoce.wire.records import LogEvent
 
 log = logging.getLogger(__name__)
@@ -111,7 +111,9 @@ class Writer:
         try:
             return list(zip(batch, self._transact(batch), strict=True))
         except Exception as error:
-            if len(batch) == 1 or isinstance(error, CommitUnknown):
+            # One alone is worth another try only where its connection had died before.
+            hopeless = len(batch) == 1 and not broken(error)
+            if hopeless or isinstance(error, CommitUnknown):
                 return self._failed(batch, error)
             log.warning("a batch failed; redoing it one by one", extra={"size": len(batch)})
         return self._one_by_one(batch)

@@ -1,0 +1,13 @@
+"""Benchmarks: our way and the peer's way in the same run, as ratios (`make bench`).
+
+These machines are noisy, so the ratio is what counts; nothing here is a test.
+"""
+
+from __future__ import annotations
+
+
+def report(name: str, ours: float, peer: float, unit: str) -> None:
+    """One line: both figures, and how many times better ours is."""
+    more_is_better = unit.endswith("a second")
+    ratio = ours / peer if more_is_better else peer / ours
+    print(f"{name:<58} {ours:>12,.1f}  peer {peer:>12,.1f} {unit:<12} {ratio:6.2f}×", flush=True)

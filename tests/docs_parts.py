@@ -1,0 +1,98 @@
+"""The generated parts of the documents: states, events, decisions, settings.
+
+`python -m tests.docs_parts --write` brings them up to date (`make docs`); a
+test fails when they are not.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, fields
+from pathlib import Path
+
+from tests import docs_settings
+from vivavoce.session.machine import diagram
+from vivavoce.wire import voice_events
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+
+
+@dataclass(frozen=True)
+class Part:
+    """What stands between two markers of a file."""
+
+    file: Path
+    name: str
+    make: Callable[[], str]
+
+    def current(self) -> str:
+        return self.file.read_text(encoding="utf-8")
+
+    def expected(self) -> str:
+        begin, end = f"<!-- {self.name}: begin (generated) -->", f"<!-- {self.name}: end -->"
+        text = self.current()
+        assert text.count(begin) == text.count(end) == 1, f"{self.file.name} lacks {begin}"
+        before, _, rest = text.partition(begin)
+        _, _, after = rest.partition(end)
+        return f"{before}{begin}\n{self.make()}\n{end}{after}"
+
+
+def states() -> str:
+    return f"```mermaid\n{diagram()}\n```"
+
+
+def events() -> str:
+    rows = ["| event | kept | fields | |", "|---|---|---|---|"]
+    for name, event in voice_events.CATALOGUE.items():
+        kept = "durable" if event.durable else "ephemeral"
+        rows.append(f"| `{name}` | {kept} | {_fields(event)} | {_words(event)} |")
+    return "\n".join(rows)
+
+
+def _fields(event: type[voice_events.VoiceEvent]) -> str:
+    common = {field.name for field in fields(voice_events.VoiceEvent)}
+    shown = []
+    for field in fields(event):
+        if field.name not in common:
+            name = f"`{voice_events._RENAMED.get(field.name, field.name)}`"
+            shown.append(name if field.default is MISSING else f"*{name}*")
+    return ", ".join(shown)
+
+
+def _words(event: type[voice_events.VoiceEvent]) -> str:
+    words = " ".join((event.__doc__ or "").split())
+    return "" if words.startswith(f"{event.__name__}(") else words  # a dataclass's own
+
+
+def decisions() -> str:
+    pages = sorted((DOCS / "adr").glob("[0-9]*.md"))
+    return "\n".join(f"- [{_title(page)}](adr/{page.name})" for page in pages)
+
+
+def _title(page: Path) -> str:
+    first, _, _ = page.read_text(encoding="utf-8").partition("\n")
+    return first.removeprefix("# ")
+
+
+PARTS = (
+    Part(DOCS / "architecture.md", "states", states),
+    Part(DOCS / "events.md", "events", events),
+    Part(DOCS / "index.md", "decisions", decisions),
+    Part(docs_settings.FILE, "settings", docs_settings.table),
+)
+
+
+def main() -> None:
+    stale = [part for part in PARTS if part.expected() != part.current()]
+    for part in stale:
+        if "--write" in sys.argv[1:]:
+            part.file.write_text(part.expected(), encoding="utf-8")
+        print(f"{part.file.relative_to(ROOT)}: {part.name}")
+    if stale and "--write" not in sys.argv[1:]:
+        sys.exit("out of date: run make docs")
+
+
+if __name__ == "__main__":
+    main()
