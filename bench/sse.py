@@ -27,6 +27,7 @@ import uvloop
 from fastapi import FastAPI, Request, Response
 from starlette.types import ASGIApp
 
+from bench import report as report_line
 from vivavoce.wire.records import Announce, utc_now
 from vivavoce.wire.voice_events import Notification, payload, to_log
 
@@ -234,6 +235,7 @@ async def serve(side: str) -> None:
     config = uvicorn.Config(app, log_level="error", access_log=False, http="httptools")
     server = uvicorn.Server(config)
     listener = socket.create_server(("127.0.0.1", 0), backlog=CLIENTS)
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # as the real listener does
     async with asyncio.TaskGroup() as group:
         group.create_task(server.serve(sockets=[listener]))
         print(listener.getsockname()[1], flush=True)
@@ -246,10 +248,6 @@ async def serve(side: str) -> None:
         server.should_exit = True
 
 
-def _print(name: str, ours: float, peer: float, unit: str) -> None:
-    print(f"{name}: {ours:,.1f} {unit}, sse-starlette {peer:,.1f} ({ours / peer:.2f}x)")
-
-
 if __name__ == "__main__":
     match sys.argv[1:]:
         case ["serve", side]:
@@ -258,4 +256,4 @@ if __name__ == "__main__":
         case ["listen", port]:
             listen(int(port))
         case _:
-            run(_print)
+            run(report_line)

@@ -46,6 +46,12 @@ def test_a_line_is_a_message_and_fields() -> None:
     )
 
 
+def test_fields_given_plainly_are_fields_too() -> None:
+    with logging_to() as out:
+        log.info("Heard", extra={"item_id": "i", "text": "my words"})
+    assert out.getvalue().endswith(": Heard item_id=i\n")
+
+
 def test_json_lines_are_json() -> None:
     with logging_to(layout="json") as out:
         log.warning('A "quoted"\nmessage', extra=fields(session_id="vs_1", count=2, odd=object))

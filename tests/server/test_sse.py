@@ -6,6 +6,8 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import fields
+from pathlib import Path
 
 import pytest
 from fastapi import FastAPI, Request
@@ -19,6 +21,7 @@ from vivavoce.server.gate import Gate
 from vivavoce.server.problems import install
 from vivavoce.server.sse import EventStream, last_event_id
 from vivavoce.testing.clock import ManualClock
+from vivavoce.wire.voice_events import CATALOGUE
 
 
 def an_app(journal: Journal) -> FastAPI:
@@ -208,3 +211,15 @@ async def test_others_processes_events_reach_the_wire() -> None:
     async with a_house() as house, house.listening() as answer:
         await house.store.foreign(note("theirs"), wake=True)
         assert await answer.events(1) == [("notification", 1)]
+
+
+def test_every_event_and_every_field_is_in_the_document() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "events.md").read_text(encoding="utf-8")
+    rows = {row.split("|")[1].strip(): row for row in text.splitlines() if row.startswith("| `")}
+    for name, event in CATALOGUE.items():
+        row = rows[f"`{name}`"]
+        assert f"| {'durable' if event.durable else 'ephemeral'} |" in row
+        for field in fields(event):
+            shown = "type" if field.name == "limit_type" else field.name
+            common = field.name in ("session_id", "timestamp")
+            assert f"`{shown}`" in (text if common else row), (name, field.name)

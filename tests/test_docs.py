@@ -1,0 +1,222 @@
+"""What the documents say is there, and is so."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.docs_parts import PARTS, Part
+from tests.docs_text import (
+    PAGES,
+    README,
+    ROOT,
+    anchors,
+    example,
+    inline_code,
+    links,
+    name_of,
+    prose,
+    read,
+    section,
+    shell,
+)
+from vivavoce import __version__
+from vivavoce.cli import PROG, _parser
+from vivavoce.config import PREFIX, Settings, variable
+from vivavoce.server.app import assemble, build_app
+from vivavoce.testing import MemoryStore
+
+every_page = pytest.mark.parametrize("page", PAGES, ids=name_of)
+SRC = ROOT / "src" / "vivavoce"
+# Written for people who read the source beside it; elsewhere a path may be the reader's own.
+ABOUT_THE_SOURCE = [
+    page
+    for page in PAGES
+    if page.name in ("README.md", "CONTRIBUTING.md", "architecture.md") or page.parent.name == "adr"
+]
+FOREIGN = {
+    "an internal document": re.compile(r"(?i)\bseed 0|\.\./shared"),
+    "a path of one machine": re.compile(r"(?<![\w.])/(work|home|root|Users)(?![\w-])"),
+    "a registry": re.compile(r"(?i)\b(pypi\.|npmjs|artifactory|nexus|registry\.\w+\.)|/simple\b"),
+}
+
+
+# --- The form -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("part", PARTS, ids=lambda part: part.name)
+def test_generated_parts_are_up_to_date(part: Part) -> None:
+    assert part.expected() == part.current(), "run make docs"
+
+
+def test_the_readme_is_short_enough_to_read() -> None:
+    assert len(read(README).splitlines()) <= 150
+
+
+@every_page
+def test_nothing_in_it_is_of_this_workplace(page: Path) -> None:
+    for what, pattern in FOREIGN.items():
+        found = pattern.search(read(page))
+        assert not found, f"{what}: {found[0]!r}" if found else what
+
+
+def test_decisions_are_numbered_and_fit_a_page() -> None:
+    pages = sorted((ROOT / "docs" / "adr").iterdir())
+    for number, page in enumerate(pages, 1):
+        text = read(page)
+        assert page.name.startswith(f"{number:04}-")
+        assert text.startswith(f"# {number}. ")
+        assert "**Status**: " in text
+        assert len(text) <= 4000
+
+
+def test_this_version_has_its_place_in_the_changelog() -> None:
+    newest = re.findall(r"^## \[(.+?)\] - (unreleased|\d{4}-\d\d-\d\d)$", read(PAGES[2]), re.M)[0]
+    assert newest[0] == __version__
+
+
+# --- What it points at --------------------------------------------------------------
+
+
+@every_page
+def test_its_links_lead_somewhere(page: Path) -> None:
+    for target, anchor in links(page):
+        assert target.exists(), target
+        assert not anchor or anchor in anchors(target), f"{target}#{anchor}"
+
+
+def test_every_document_can_be_found_from_the_index() -> None:
+    docs = ROOT / "docs"
+    linked = {target.resolve() for target, _ in links(docs / "index.md")}
+    assert {page for page in PAGES if page.is_relative_to(docs)} - linked == {docs / "index.md"}
+
+
+def test_the_map_names_every_room_and_nothing_else() -> None:
+    rows = section(README, "The map")
+    named = re.findall(r"\]\(([^)]+)\)|`([\w./]+/[\w./]+)`", rows)
+    paths = [ROOT / (link or code) for link, code in named]
+    assert [path for path in paths if not path.exists()] == []
+    rooms = {folder.parent for folder in SRC.glob("*/__init__.py")}
+    assert rooms <= set(paths)
+
+
+@pytest.mark.parametrize("page", ABOUT_THE_SOURCE, ids=name_of)
+def test_the_files_it_names_exist(page: Path) -> None:
+    for code in inline_code(page):
+        if re.fullmatch(r"[\w-]+(/[\w.-]+)*(\.py|\.md|\.toml|\.sdp|/)", code):
+            places = [ROOT / code, SRC / code, page.parent / code, *SRC.rglob(Path(code).name)]
+            if "/" in code:
+                del places[3:]
+            named_as_past = page.name.startswith("0010-") and code == "testing.py"
+            assert named_as_past or any(place.exists() for place in places), code
+
+
+@every_page
+def test_the_variables_it_names_are_settings(page: Path) -> None:
+    known = [variable(name) for name in Settings.model_fields]
+    for name, more in re.findall(rf"\b({PREFIX}[A-Z0-9_]*)(…)?", read(page)):
+        if more or name == PREFIX:
+            assert any(each.startswith(name) for each in known), name
+        else:
+            assert name in known
+
+
+def test_every_setting_is_used_by_something() -> None:
+    source = "\n".join(read(file) for file in SRC.rglob("*.py"))
+    for name in Settings.model_fields:
+        assert re.search(rf"(settings\.|self\.|[\"']){name}\b", source), name
+
+
+# --- What it tells to type ----------------------------------------------------------
+
+
+@every_page
+def test_the_commands_it_names_exist(page: Path) -> None:
+    for line in inline_code(page) + shell(page):
+        for words in re.findall(rf"(?:^|[\s/]){PROG}((?: [\w./-]+)+)", line):
+            _walk(_parser(), words.split())
+
+
+def _walk(parser: argparse.ArgumentParser, words: list[str]) -> None:
+    for at, word in enumerate(words):
+        if word.startswith("-"):
+            assert word in parser._option_string_actions, word
+            continue
+        nested = [a for a in parser._actions if isinstance(a, argparse._SubParsersAction)]
+        if nested:
+            assert word in nested[0].choices, word
+            _walk(nested[0].choices[word], words[at + 1 :])
+            return
+
+
+@every_page
+def test_the_options_it_names_are_in_the_help(page: Path) -> None:
+    options = [code for code in inline_code(page) if re.fullmatch(r"--[a-z-]+", code)]
+    helped = _every_help(_parser())
+    assert [option for option in options if f"{option} " not in helped] == []
+
+
+def _every_help(parser: argparse.ArgumentParser) -> str:
+    text = parser.format_help()
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            text += "".join(_every_help(each) for each in action.choices.values())
+    return text
+
+
+@every_page
+def test_the_make_targets_it_names_exist(page: Path) -> None:
+    targets = re.findall(r"^([a-z-]+):", read(ROOT / "Makefile"), re.MULTILINE)
+    for line in inline_code(page) + shell(page):
+        for target in re.findall(r"(?:^|\s)make ([a-z-]+)", line):
+            assert target in targets
+
+
+def test_the_two_commands_of_the_readme_are_run_and_test() -> None:
+    assert "make run" in section(README, "Run")
+    assert "make test" in section(README, "Test")
+    assert "make run" in example("server")
+
+
+# --- What it says of the server -----------------------------------------------------
+
+
+async def test_the_endpoints_they_name_exist(tmp_path: Path) -> None:
+    async with _served(tmp_path) as http:
+        paths = (await http.get("/openapi.json")).json()["paths"]
+    known = {
+        f"{method.upper()} {_shape(path)}" for path, methods in paths.items() for method in methods
+    }
+    for page in PAGES:
+        for method, path in re.findall(r"\b(GET|POST|PATCH) (/[\w/{}-]+)", prose(page)):
+            if not path.startswith("/v1/"):  # the provider's
+                assert f"{method} {_shape(path)}" in known, f"{name_of(page)}: {method} {path}"
+
+
+def _shape(path: str) -> str:
+    return re.sub(r"\{\w+\}", "{}", path)
+
+
+@pytest.mark.parametrize("path", ["/docs", "/redoc"])
+async def test_the_pages_of_the_api_load_nothing_from_elsewhere(tmp_path: Path, path: str) -> None:
+    async with _served(tmp_path) as http:
+        page = await http.get(path)
+        loaded = re.findall(r"(?:src|href)=\"([^\"]+)\"", page.text)
+        assert [url for url in loaded if "//" in url] == []
+        assert "https:" not in page.headers["content-security-policy"]
+        for url in loaded:
+            assert (await http.get(url)).status_code == 200, url
+
+
+def _served(folder: Path) -> httpx.AsyncClient:
+    """The app without a listener: enough for what it says of itself."""
+    settings = Settings(data_dir=folder, _env_file=None)
+    app = build_app(assemble(settings, store=MemoryStore()))
+    return httpx.AsyncClient(
+        transport=httpx.ASGITransport(app),  # type: ignore[arg-type] # two names for one protocol
+        base_url="http://127.0.0.1",
+    )
