@@ -83,7 +83,11 @@ def test_the_example_shows_a_conversation_and_ctrl_c_ends_it(tmp_path: Path) -> 
     with terminal(f"{provider.strip()} --port 0 --pause 0.1", tmp_path / "1") as first:
         provider_url = first.wait_for(r"(http://\S+/v1)")
         server = server.replace("http://127.0.0.1:9090/v1", provider_url)
-        here = {"VIVAVOCE_DATA_DIR": str(tmp_path / "data"), "VIVAVOCE_PORT": "0"}
+        here = {
+            "VIVAVOCE_DATA_DIR": str(tmp_path / "data"),
+            "VIVAVOCE_PORT": "0",
+            "VIVAVOCE_AUTH": "off",
+        }
         with terminal(server, tmp_path / "2", **here) as second:
             url = second.wait_for(r"(http://127\.0\.0\.1:\d+)")
             until(lambda: healthy(url))

@@ -20,6 +20,7 @@ router = APIRouter(tags=["Events"])
     "/events",
     operation_id="eventStream",
     response_class=EventStream,
+    status_code=200,  # FastAPI reads it from constructors, and fails where one has none
     responses=errors(404, 503)
     | {
         200: {

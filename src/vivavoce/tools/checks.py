@@ -8,45 +8,58 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import islice
-from typing import Any
-
-from jsonschema import SchemaError
-from jsonschema.exceptions import ValidationError, best_match
-from jsonschema.protocols import Validator
-from jsonschema.validators import Draft202012Validator, validator_for
-from referencing import Registry as References
-from referencing.exceptions import Unresolvable
+from typing import TYPE_CHECKING, Any
 
 from vivavoce.errors import InvalidArguments, ToolFailed
+
+if TYPE_CHECKING:
+    from jsonschema.exceptions import ValidationError
+    from jsonschema.protocols import Validator
 
 MAX_ERRORS = 20
 MAX_MESSAGE = 300
 
 
 class Checker:
-    """One tool's schema, compiled once."""
+    """One tool's schema, compiled once: at the first call, or when `compile` is called.
+
+    `jsonschema` takes 0.1 s to import, which the start of the server need not wait for.
+    """
 
     def __init__(self, tool: str, schema: Mapping[str, Any]) -> None:
-        kind = validator_for(schema, default=Draft202012Validator)
-        try:
-            kind.check_schema(dict(schema))
-        except SchemaError as exc:
-            raise ValueError(
-                f"tool '{tool}': its parameters are no JSON Schema: {_cut(exc.message)}"
-            ) from None
         self._tool = tool
-        # An empty set of references: a schema from outside must not make us fetch anything.
-        self._validator: Validator = kind(dict(schema), registry=References())
+        self._schema = dict(schema)
+        self._validator: Validator | None = None
+
+    def compile(self) -> Validator:
+        """Raises `ValueError` for a schema that is none."""
+        if self._validator is None:
+            from jsonschema import SchemaError
+            from jsonschema.validators import Draft202012Validator, validator_for
+            from referencing import Registry as References
+
+            kind = validator_for(self._schema, default=Draft202012Validator)
+            try:
+                kind.check_schema(self._schema)
+            except SchemaError as exc:
+                raise ValueError(
+                    f"tool '{self._tool}': its parameters are no JSON Schema: {_cut(exc.message)}"
+                ) from None
+            # An empty set of references: a schema from outside must not make us fetch anything.
+            self._validator = kind(self._schema, registry=References())
+        return self._validator
 
     def check(self, arguments: object) -> dict[str, Any]:
         """The arguments, or `InvalidArguments` that says what is wrong."""
-        tool = self._tool
+        tool, validator = self._tool, self.compile()
+        from referencing.exceptions import Unresolvable
+
         if not isinstance(arguments, dict):
             raise InvalidArguments(
                 f"The arguments for tool '{tool}' must be a JSON object", tool=tool
             )
         try:
-            errors = list(islice(self._validator.iter_errors(arguments), MAX_ERRORS))
+            errors = list(islice(validator.iter_errors(arguments), MAX_ERRORS))
             if not errors:
                 return arguments
             missing = _missing(errors)
@@ -60,6 +73,8 @@ class Checker:
         raise InvalidArguments(message, tool=tool, missing_params=missing or None)
 
     def _message(self, errors: list[ValidationError]) -> str:
+        from jsonschema.exceptions import best_match
+
         error = best_match(errors)
         assert error is not None
         if error.validator == "additionalProperties" and isinstance(error.instance, dict):

@@ -47,6 +47,7 @@ class Registry:
     ) -> None:
         """For tools that are made otherwise than from a function."""
         self.add(Tool(definition, handler, describe))
+        self._tools[definition.name][1].compile()  # a foreign schema: told now, not at a call
 
     def remove(self, name: str) -> None:
         """For those whose source went away; an unknown one is gone already."""
@@ -65,6 +66,7 @@ class Registry:
                     if not isinstance(tool, Tool):
                         raise TypeError(f"{type(tool).__name__} is no Tool")
                     self.add(tool)
+                    self._tools[tool.definition.name][1].compile()
             except Exception as exc:  # another's code: anything may come
                 problem = f"plug-in '{point.name}' ({point.value}): {exc}"
                 self.problems.append(problem)
