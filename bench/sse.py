@@ -189,14 +189,12 @@ async def ours() -> tuple[ASGIApp, Write]:
     async def events(request: Request) -> Response:
         return EventStream(journal.subscribe(Filter(current_user(request))))
 
-    app.add_middleware(Gate, auth=Authenticator())
-
     async def write(count: int) -> None:
         event = Notification(session_id="vs_1", timestamp=utc_now(), level="info", message=TEXT)
         change = Announce(to_log(event, user_id="local", conversation_id=None))
         await journal.commit([change] * count)
 
-    return app, write
+    return Gate(app, auth=Authenticator()), write
 
 
 async def peer() -> tuple[ASGIApp, Write]:

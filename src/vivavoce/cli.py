@@ -133,8 +133,8 @@ def _serve(args: argparse.Namespace) -> int:
     except AgentError as exc:
         raise Complaint(str(exc)) from None
 
-    from vivavoce.server.listen import serve
     from vivavoce.server.auth import UnsafeBind, check_bind
+    from vivavoce.server.listen import serve
 
     try:
         check_bind(settings.host, settings.auth)

@@ -25,6 +25,7 @@ from vivavoce.errors import (
     RateLimited,
     ToolFailed,
     ToolNotFound,
+    Unavailable,
     VivavoceError,
 )
 from vivavoce.logs import fields
@@ -100,8 +101,29 @@ class ToolDesk:
         calls = [item.call for item in self._running.values()]
         return calls if session_id is None else [c for c in calls if c.session_id == session_id]
 
-    async def run(self, request: ToolRequest) -> ToolOutcome:
-        """The outcome, whatever it is; raises only what the store raises."""
+    async def run(
+        self, request: ToolRequest, *, admitted: asyncio.Future[None] | None = None
+    ) -> ToolOutcome:
+        """The outcome, whatever it is; raises only what the store raises.
+
+        `admitted` is for one who answers earlier: it is done as soon as the call
+        may run or is known, or has the fault with which it was refused.
+        """
+        try:
+            outcome = await self._run(request, admitted)
+        except Exception as exc:
+            _tell(admitted, exc)
+            raise
+        except asyncio.CancelledError:
+            _tell(admitted, Unavailable("The server is shutting down.", retry_after_ms=5000))
+            raise
+        # A known call that failed is known, not refused.
+        _tell(admitted, None if isinstance(outcome.fault, ToolFailed) else outcome.fault)
+        return outcome
+
+    async def _run(
+        self, request: ToolRequest, admitted: asyncio.Future[None] | None
+    ) -> ToolOutcome:
         if not is_call_id(request.call_id):
             return failed(InvalidRequest("A call id is 1 to 128 printable characters"))
         asked = self._asked(request)
@@ -112,9 +134,10 @@ class ToolDesk:
         if held is not None:
             if (conflict := _conflict(held.call, asked)) is not None:
                 return conflict
+            _tell(admitted)
             # Shielded: one who stops waiting must not take the answer from the others.
             return await asyncio.shield(held.answer)
-        return await self._hold(request, asked)
+        return await self._hold(request, asked, admitted)
 
     async def interrupted(self, session_id: str) -> list[tuple[ToolCall, ToolOutcome]]:
         """Settle what a restart left open in a session, so that nothing waits for it for ever."""
@@ -128,12 +151,14 @@ class ToolDesk:
             arguments = None  # `_check` refuses it, with the reason
         return write.new_call(request, arguments, self._clock.now())
 
-    async def _hold(self, request: ToolRequest, asked: ToolCall) -> ToolOutcome:
+    async def _hold(
+        self, request: ToolRequest, asked: ToolCall, admitted: asyncio.Future[None] | None
+    ) -> ToolOutcome:
         """Keep a seat for those who ask for the same call while it runs."""
         answer: asyncio.Future[ToolOutcome] = asyncio.get_running_loop().create_future()
         self._running[_key(asked)] = _Running(asked, answer)
         try:
-            outcome = await self._once(request, asked)
+            outcome = await self._once(request, asked, admitted)
             answer.set_result(outcome)
             return outcome
         except asyncio.CancelledError:
@@ -146,7 +171,9 @@ class ToolDesk:
         finally:
             del self._running[_key(asked)]
 
-    async def _once(self, request: ToolRequest, asked: ToolCall) -> ToolOutcome:
+    async def _once(
+        self, request: ToolRequest, asked: ToolCall, admitted: asyncio.Future[None] | None
+    ) -> ToolOutcome:
         known = await self._calls.tool_call(asked.id, user_id=asked.user_id)
         if known is not None and write.elsewhere(known, asked):
             asked = write.scoped(asked)
@@ -159,6 +186,7 @@ class ToolDesk:
             arguments = self._check(request, asked)
         except VivavoceError as fault:
             return await self._refuse(request, asked, fault)
+        _tell(admitted)
         return await self._perform(request, asked, arguments)
 
     async def _again(self, known: ToolCall, asked: ToolCall) -> ToolOutcome:
@@ -255,6 +283,15 @@ class ToolDesk:
 
     def _since(self, begun: float) -> int:
         return max(0, round((self._clock.monotonic() - begun) * 1000))
+
+
+def _tell(waiting: asyncio.Future[None] | None, fault: Exception | None = None) -> None:
+    if waiting is None or waiting.done():
+        return
+    if fault is None:
+        waiting.set_result(None)
+    else:
+        waiting.set_exception(fault)
 
 
 def _key(call: ToolCall) -> tuple[str, str]:

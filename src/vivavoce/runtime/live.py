@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -30,10 +30,11 @@ from vivavoce.session.events import (
     ToolFinished,
 )
 from vivavoce.session.machine import Machine
+from vivavoce.session.policy import Setup
 from vivavoce.session.state import Phase
 from vivavoce.wire.realtime import Malformed, decode
 from vivavoce.wire.records import Change, LogEvent, Status
-from vivavoce.wire.voice_events import VoiceEvent
+from vivavoce.wire.voice_events import TranscriptionCompleted, TranscriptionDelta, VoiceEvent
 
 log = logging.getLogger(__name__)
 
@@ -61,6 +62,16 @@ class _Step:
 
     changes: list[Change] = field(default_factory=list)
     after: list[fx.Effect] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vitals:
+    """How a session is, for those who only look; the defaults are of one that is over."""
+
+    state: str = str(Phase.TERMINATED)
+    line_up: bool = False
+    pending_tasks: int = 0
+    context_tokens: int = 0
 
 
 class LiveSession:
@@ -95,6 +106,26 @@ class LiveSession:
     @property
     def phase(self) -> Phase:
         return self.machine.phase
+
+    @property
+    def setup(self) -> Setup:
+        """The configuration in force."""
+        return self.machine.state.setup
+
+    @property
+    def allowed_tools(self) -> Collection[str]:
+        """What the model was offered, and nothing else."""
+        return self.books.allowed_tools(self.setup.session)
+
+    @property
+    def vitals(self) -> Vitals:
+        state = self.machine.state
+        return Vitals(
+            state=str(state.phase),
+            line_up=state.line_up,
+            pending_tasks=len(state.open_calls) + len(state.tasks),
+            context_tokens=state.context_tokens,
+        )
 
     async def post(self, event: SessionEvent) -> None:
         """Waits while the inbox is full: a flood slows down whoever causes it."""
@@ -170,7 +201,7 @@ class LiveSession:
             if changes:
                 await self._commit(changes)
             after = [effect for step in steps for effect in step.after]
-            for effect in after:
+            for effect in _still_news(after):
                 await self._perform(effect, group)
             if any(isinstance(effect, fx.Close) for effect in after):
                 return
@@ -229,7 +260,7 @@ class LiveSession:
             session_id=who.id,
             conversation_id=who.conversation_id,
             ordinal=effect.ordinal,
-            allowed=self.books.allowed_tools(self.machine.state.setup.session),
+            allowed=self.allowed_tools,
         )
         try:
             outcome = (await self._desk.run(request)).for_model
@@ -292,6 +323,26 @@ class LiveSession:
             await self._journal.commit(changes)
         except Exception:
             log.exception("The end of a session is not stored", extra={"session_id": self.id})
+
+
+def _still_news(effects: list[fx.Effect]) -> list[fx.Effect]:
+    """Without the deltas of what is complete by now: its whole text was just announced."""
+    complete = {
+        effect.event.item_id
+        for effect in effects
+        if isinstance(effect, fx.Tell) and isinstance(effect.event, TranscriptionCompleted)
+    }
+    if not complete:
+        return effects
+    return [
+        effect
+        for effect in effects
+        if not (
+            isinstance(effect, fx.Tell)
+            and isinstance(effect.event, TranscriptionDelta)
+            and effect.event.item_id in complete
+        )
+    ]
 
 
 class _Finished(Exception):

@@ -92,6 +92,7 @@ class Subscription:
     ) -> None:
         self.only = only
         self.ended = asyncio.Event()
+        self._over = False
         self._log = log
         self._follow = follow
         self._limit = limit
@@ -122,11 +123,12 @@ class Subscription:
             self._lost = True
         else:
             self._queue.append(frame)
-        self._wake()
+        if self._waiter is not None:
+            self._wake()
 
     async def take(self) -> list[bytes]:
         """Everything there is by now, at least one frame; empty at the end of the stream."""
-        while not self.ended.is_set():
+        while not self._over:
             if self._lost:
                 frames = await self._find_place()
             elif self._cursor < self._goal:
@@ -134,7 +136,9 @@ class Subscription:
             elif self._queue:
                 return self._drain()
             elif self._follow:
-                await self._wait()
+                # Here and not in a method: this is the path of every delivery.
+                self._waiter = asyncio.get_running_loop().create_future()
+                await self._waiter
                 continue
             else:
                 self.close()
@@ -145,7 +149,8 @@ class Subscription:
 
     def close(self) -> None:
         """Ends the stream. What is queued can still be taken."""
-        if not self.ended.is_set():
+        if not self._over:
+            self._over = True
             self.ended.set()
             self._log.forget(self)
             self._wake()
@@ -190,13 +195,7 @@ class Subscription:
         latest = LogBounds(oldest=bounds.oldest, latest=self._goal)
         return [self._log.reset(self.only, requested, latest)]
 
-    async def _wait(self) -> None:
-        self._waiter = asyncio.get_running_loop().create_future()
-        try:
-            await self._waiter
-        finally:
-            self._waiter = None
-
     def _wake(self) -> None:
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)
+        waiter, self._waiter = self._waiter, None
+        if waiter is not None and not waiter.done():
+            waiter.set_result(None)

@@ -119,7 +119,7 @@ class Voice:
         if live is None:
             return await self.restore(session_id, user_id)
         waiting = _Waiting("reconnect", GREET_RECONNECTED)
-        await self._mint(waiting, live.machine.state.setup)
+        await self._mint(waiting, live.setup)
         self._waiting[session_id] = waiting
         return Opened(session=live.books.session, tools=self._offered(live))
 
@@ -142,6 +142,8 @@ class Voice:
             metadata={"instance": profile.defaults.instance, "wishes": wishes.to_json()},
         )
         live = await self._begin(session, conversation, setup)
+        # Those who never connected have left theirs behind when they lapsed.
+        self._waiting = {k: v for k, v in self._waiting.items() if self._registry.get(k)}
         self._waiting[live.id] = waiting
         self._registry.start(live)
         await live.post(Created())
@@ -212,7 +214,7 @@ class Voice:
         if live is None:
             raise SessionNotFound(f"Session '{session_id}' is over or was never there.")
         waiting = self._waiting.pop(session_id, None) or _Waiting("reconnect")
-        setup = live.machine.state.setup
+        setup = live.setup
         fresh = waiting.secret if self._clock.monotonic() < waiting.secret_until else None
         call = await self._provider.create_call(offer, setup.session, secret=fresh)
         past = await self._history(live.books.conversation, setup)
@@ -247,7 +249,7 @@ class Voice:
         if wanted:
             live.books.session = _remember(live.books.session, wanted)
             await live.post(Reconfigure(changes, tuple(wanted)))
-        return list(wanted), live.machine.state.setup.merged(changes)
+        return list(wanted), live.setup.merged(changes)
 
     def _changes(self, live: LiveSession, wanted: Mapping[str, Any]) -> dict[str, Any]:
         changes: dict[str, Any] = {}
@@ -288,8 +290,7 @@ class Voice:
         return live
 
     def _offered(self, live: LiveSession) -> list[ToolDefinition]:
-        names = Books.allowed_tools(live.machine.state.setup.session)
-        return [tool for tool in self._tools.definitions() if tool.name in names]
+        return [tool for tool in self._tools.definitions() if tool.name in live.allowed_tools]
 
     async def _find(self, session_id: str, user_id: str) -> tuple[VoiceSession, Conversation]:
         session = await self._store.session(session_id, user_id=user_id)

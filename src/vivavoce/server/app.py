@@ -51,6 +51,7 @@ from vivavoce.server.tickets import StreamTokens, Tickets
 from vivavoce.store import open_store
 from vivavoce.tools.builtin import builtins
 from vivavoce.tools.registry import Registry as ToolRegistry
+from vivavoce.wire.records import new_id
 
 log = logging.getLogger(__name__)
 
@@ -115,7 +116,8 @@ def assemble(
         model=settings.model,
         time_zone=settings.time_zone,
         workspace=str(settings.workspace),
-        instance=f"{socket.gethostname()}:{settings.port}",
+        # Without a port of its own a process cannot be told from another after a restart.
+        instance=f"{socket.gethostname()}:{settings.port or new_id()}",
         attach_tries=settings.sideband_tries,
         attach_delay=settings.sideband_delay,
         peer_text=settings.peer_text,

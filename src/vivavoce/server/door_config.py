@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter, Depends, Path
 
 from vivavoce import __version__
 from vivavoce.server import schemas_status as s
 from vivavoce.server.problems import errors
-from vivavoce.server.services import Here, User
+from vivavoce.server.services import Here, User, json_only
 
-router = APIRouter(tags=["Config"])
+router = APIRouter(tags=["Config"], dependencies=[Depends(json_only)])
 
 _VAD = [
     s.ParameterSchema(
@@ -86,7 +86,7 @@ async def config(here: Here, user: User) -> s.ConfigResponse:
 @router.patch(
     "/config/session/{session_id}",
     operation_id="updateSessionConfig",
-    responses=errors(404, 409),
+    responses=errors(404, 409, 415),
 )
 async def update_session(
     here: Here,
@@ -96,8 +96,8 @@ async def update_session(
 ) -> s.UpdateSessionConfigResponse:
     """Change a session while it runs; it reaches the provider's live session."""
     wanted: dict[str, Any] = body.model_dump(exclude_unset=True, exclude_none=True)
-    if body.turn_detection is not None:
-        wanted["turn_detection"] = body.turn_detection.as_session()
+    if isinstance(body.turn_detection, s.ManualTurns):
+        wanted["turn_detection"] = None
     updated, setup = await here.voice.reconfigure(session_id, user, wanted)
     session = setup.session
     return s.UpdateSessionConfigResponse(
@@ -112,7 +112,12 @@ async def update_session(
     )
 
 
-@router.get("/config/voices", operation_id="getVoices", responses=errors())
+@router.get(
+    "/config/voices",
+    operation_id="getVoices",
+    response_model_exclude_none=True,
+    responses=errors(),
+)
 async def voices(here: Here, user: User) -> s.VoicesResponse:
     """The voices of the provider's model."""
     return s.VoicesResponse(
@@ -128,7 +133,12 @@ async def voices(here: Here, user: User) -> s.VoicesResponse:
     )
 
 
-@router.get("/config/turn-detection", operation_id="getTurnDetection", responses=errors())
+@router.get(
+    "/config/turn-detection",
+    operation_id="getTurnDetection",
+    response_model_exclude_unset=True,  # not `exclude_none`: a type of null says "manual"
+    responses=errors(),
+)
 async def turn_detection(here: Here, user: User) -> s.TurnDetectionResponse:
     """The ways to know when somebody has finished speaking."""
     return s.TurnDetectionResponse(options=TURN_DETECTION)

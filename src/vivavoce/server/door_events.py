@@ -15,6 +15,21 @@ from vivavoce.server.sse import EventStream, last_event_id
 
 router = APIRouter(tags=["Events"])
 
+_EVENT = {
+    "description": "One event of the stream",
+    "type": "object",
+    "properties": {
+        "event": {"type": "string", "examples": ["tool.started"]},
+        "data": {
+            "type": "string",
+            "contentMediaType": "application/json",
+            "contentSchema": {"type": "object", "required": ["timestamp"]},
+        },
+        "id": {"type": "string", "description": "Log position; only durable events have one"},
+        "retry": {"type": "integer"},
+    },
+}
+
 
 @router.get(
     "/events",
@@ -25,7 +40,7 @@ router = APIRouter(tags=["Events"])
     | {
         200: {
             "description": "SSE stream; ids are log positions",
-            "content": {"text/event-stream": {"schema": {"type": "string"}}},
+            "content": {"text/event-stream": {"schema": _EVENT}},
         }
     },
 )

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from datetime import UTC
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Depends, Path, Query
 
 from vivavoce.runtime.library import Copy
+from vivavoce.runtime.live import Vitals
 from vivavoce.runtime.profile import Wishes
 from vivavoce.server import schemas as s
 from vivavoce.server import views
 from vivavoce.server.problems import errors
-from vivavoce.server.services import Here, Services, TheSession, User
+from vivavoce.server.services import Here, Services, TheSession, User, json_only
 from vivavoce.wire.records import Kind, SessionSummary, Status
 
-router = APIRouter(tags=["Session"])
+router = APIRouter(tags=["Session"], dependencies=[Depends(json_only)])
 
 SessionPath = Annotated[str, Path(max_length=64, description="Voice session ID")]
 
 
-@router.post("/session", operation_id="createSession", responses=errors(404, 429, 502, 503))
+@router.post("/session", operation_id="createSession", responses=errors(404, 415, 429, 502, 503))
 async def create_session(
     here: Here, user: User, body: s.CreateSessionRequest | None = None
 ) -> s.SessionResponse:
@@ -37,17 +37,17 @@ async def session_state(here: Here, user: User, session_id: TheSession) -> s.Ses
     """Where a session stands, for clients that poll every 5 to 30 seconds."""
     session = (await here.library.summary(session_id, user)).session
     live = here.voice.live(session_id, user)
-    state = live.machine.state if live else None
+    vitals = live.vitals if live else Vitals()
     return s.SessionStateResponse(
         session_id=session.id,
         conversation_id=session.conversation_id,
         status=session.status.value,
-        state=str(state.phase) if state else "terminated",
-        voice_session_active=bool(state and state.line_up),
+        state=vitals.state,
+        voice_session_active=vitals.line_up,
         amplifier_connected=True,
-        pending_tasks=len(state.open_calls) + len(state.tasks) if state else 0,
+        pending_tasks=vitals.pending_tasks,
         session_age_ms=session.duration_ms(here.clock.now()),
-        estimated_tokens=state.context_tokens if state else 0,
+        estimated_tokens=vitals.context_tokens,
         last_event_id=here.journal.position,
         stream_token=views.stream_token(here, session),
     )
@@ -59,7 +59,9 @@ async def session_state(here: Here, user: User, session_id: TheSession) -> s.Ses
     responses=errors(404, 429, 502, 503),
 )
 async def reconnect(here: Here, user: User, session_id: TheSession) -> s.ReconnectResponse:
-    """After a lost call: a new key for the same session (seed 001 §5.3)."""
+    """After a lost call: a new key for the same session while it lives, and for a new
+    session of its conversation afterwards (seed 001 §5.3)."""
+    await _check_resume(here, user, session_id)
     opened = views.opened(here, await here.voice.reconnect(session_id, user))
     return s.ReconnectResponse(
         ephemeral_key=opened.client_secret.value,
@@ -70,12 +72,14 @@ async def reconnect(here: Here, user: User, session_id: TheSession) -> s.Reconne
 
 
 @router.post(
-    "/session/restore", operation_id="restoreSession", responses=errors(404, 429, 502, 503)
+    "/session/restore", operation_id="restoreSession", responses=errors(404, 415, 429, 502, 503)
 )
 async def restore(here: Here, user: User, body: s.RestoreRequest) -> s.RestoreResponse:
     """After a timeout: a new session that remembers the old one (seed 001 §6.2)."""
-    snapshot = await here.store.snapshot(body.prev_session_id, user_id=user)
+    await _check_resume(here, user, body.prev_session_id)
     restored = await here.voice.restore(body.prev_session_id, user)
+    # Afterwards: one that was still live has left its snapshot now.
+    snapshot = await here.store.snapshot(body.prev_session_id, user_id=user)
     opened = views.opened(here, restored)
     return s.RestoreResponse(
         new_session_id=opened.session_id,
@@ -85,6 +89,12 @@ async def restore(here: Here, user: User, body: s.RestoreRequest) -> s.RestoreRe
         pending_tasks=list(snapshot.data.get("pending_tasks") or ()) if snapshot else [],
         stream_token=opened.stream_token,
     )
+
+
+async def _check_resume(here: Services, user: str, session_id: str) -> None:
+    """Going on is no new session, but each time costs the provider one: it has its own limit."""
+    await here.library.summary(session_id, user)
+    here.new_sessions.check(f"{user} resumed")
 
 
 def _spoken(items: tuple[object, ...]) -> str:
@@ -105,7 +115,12 @@ async def pending_updates(
     return views.pending(session, updates)
 
 
-@router.get("/sessions", operation_id="listSessions", responses=errors())
+@router.get(
+    "/sessions",
+    operation_id="listSessions",
+    response_model_exclude_none=True,
+    responses=errors(),
+)
 async def list_sessions(
     here: Here,
     user: User,
@@ -121,7 +136,11 @@ async def list_sessions(
 
 
 @router.post(
-    "/sessions", operation_id="createTrackedSession", status_code=201, responses=errors(429)
+    "/sessions",
+    operation_id="createTrackedSession",
+    status_code=201,
+    response_model_exclude_none=True,
+    responses=errors(415, 429),
 )
 async def track_session(
     here: Here, user: User, body: s.CreateTrackedSessionRequest | None = None
@@ -134,7 +153,12 @@ async def track_session(
     return s.CreateTrackedSessionResponse(session_id=info.id, session=info)
 
 
-@router.get("/sessions/{session_id}", operation_id="getSession", responses=errors(404))
+@router.get(
+    "/sessions/{session_id}",
+    operation_id="getSession",
+    response_model_exclude_none=True,
+    responses=errors(404),
+)
 async def session_details(
     here: Here, user: User, session_id: SessionPath
 ) -> s.SessionDetailResponse:
@@ -147,7 +171,7 @@ async def session_details(
 
 
 @router.post(
-    "/sessions/{session_id}/transcript", operation_id="syncTranscript", responses=errors(404)
+    "/sessions/{session_id}/transcript", operation_id="syncTranscript", responses=errors(404, 415)
 )
 async def sync_transcript(
     here: Here, user: User, session_id: SessionPath, body: s.SyncTranscriptRequest
@@ -159,12 +183,11 @@ async def sync_transcript(
 
 
 def _copy(entry: s.TranscriptEntryIn) -> Copy:
-    at = entry.timestamp
     return Copy(
         kind=Kind(entry.entry_type),
         text=entry.text or "",
         id=entry.id,
-        at=at if at is None or at.tzinfo else at.replace(tzinfo=UTC),
+        at=entry.timestamp,
         tool_name=entry.tool_name,
         tool_call_id=entry.tool_call_id,
         tool_arguments=entry.tool_arguments,
@@ -176,12 +199,14 @@ def _copy(entry: s.TranscriptEntryIn) -> Copy:
 @router.post(
     "/sessions/{session_id}/resume",
     operation_id="resumeSession",
-    responses=errors(404, 429, 502, 503),
+    response_model_exclude_none=True,
+    responses=errors(404, 415, 429, 502, 503),
 )
 async def resume_session(
     here: Here, user: User, session_id: SessionPath, body: s.ResumeSessionRequest | None = None
 ) -> s.ResumeSessionResponse:
     """Go on with a conversation in a new voice session; the server tells the model the past."""
+    await _check_resume(here, user, session_id)
     voice = body.voice if body else None
     resumed = await here.voice.resume(session_id, user, voice=voice)
     summary = await here.library.summary(session_id, user)
@@ -197,7 +222,12 @@ async def resume_session(
     )
 
 
-@router.post("/sessions/{session_id}/end", operation_id="endSession", responses=errors(404))
+@router.post(
+    "/sessions/{session_id}/end",
+    operation_id="endSession",
+    response_model_exclude_none=True,
+    responses=errors(404, 415),
+)
 async def end_session(
     here: Here, user: User, session_id: SessionPath, body: s.EndSessionRequest | None = None
 ) -> s.EndSessionResponse:

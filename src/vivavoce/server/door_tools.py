@@ -5,21 +5,28 @@ A call from here passes the same desk, with the same checks, as one from the mod
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection
 from typing import Annotated
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter, Depends, Path
 
-from vivavoce.errors import ToolFailed
+from vivavoce.errors import ToolFailed, ToolNotFound
 from vivavoce.runtime.desk import ToolRequest
 from vivavoce.runtime.ids import new_call_id
-from vivavoce.runtime.outcomes import parse_arguments
-from vivavoce.server import schemas as s
+from vivavoce.server import schemas_tools as s
 from vivavoce.server import views
 from vivavoce.server.problems import errors
-from vivavoce.server.services import Here, MaybeSession, Services, TheSession, User
+from vivavoce.server.services import (
+    Here,
+    MaybeSession,
+    Services,
+    TheSession,
+    User,
+    json_only,
+)
 
-router = APIRouter(tags=["Tools"])
+router = APIRouter(tags=["Tools"], dependencies=[Depends(json_only)])
 
 ToolPath = Annotated[str, Path(max_length=64)]
 
@@ -38,9 +45,17 @@ async def list_tools(here: Here, user: User) -> s.ToolListResponse:
     )
 
 
-@router.get("/tools/{tool_name}", operation_id="getTool", responses=errors(404))
+@router.get(
+    "/tools/{tool_name}",
+    operation_id="getTool",
+    response_model_exclude_none=True,
+    responses=errors(404),
+)
 async def tool_details(here: Here, user: User, tool_name: ToolPath) -> s.ToolDetailResponse:
     """One tool, with how often it was called and how that went."""
+    names = here.profile.tool_names(None)
+    if names is not None and tool_name not in names:
+        raise ToolNotFound(f"There is no tool '{tool_name}' here", tool=tool_name)
     tool = here.tools.definition(tool_name)
     stats = await here.store.tool_stats(tool_name)
     return s.ToolDetailResponse(
@@ -63,7 +78,10 @@ async def tool_details(here: Here, user: User, tool_name: ToolPath) -> s.ToolDet
 
 
 @router.post(
-    "/execute/{tool_name}", operation_id="executeTool", responses=errors(404, 408, 409, 429)
+    "/execute/{tool_name}",
+    operation_id="executeTool",
+    response_model_exclude_none=True,
+    responses=errors(404, 408, 409, 415, 429),
 )
 async def execute_tool(
     here: Here,
@@ -100,33 +118,38 @@ async def execute_tool(
     )
 
 
-@router.post("/webhook/tool-call", operation_id="toolCallWebhook", responses=errors(404, 429, 503))
+@router.post(
+    "/webhook/tool-call",
+    operation_id="toolCallWebhook",
+    responses=errors(404, 409, 415, 429, 503),
+)
 async def webhook(
     here: Here, user: User, session_id: TheSession, body: s.ToolCallWebhook
 ) -> s.WebhookResponse:
     """A function call that a client relays. It runs in the background, once: if the
     sideband has seen it too, that is the same call."""
-    conversation_id = await _conversation(here, user, session_id)
-    here.tools.definition(body.name)
-    parse_arguments(body.name, body.arguments)
-    here.background.start(
-        here.desk.run(
-            ToolRequest(
-                name=body.name,
-                arguments=body.arguments,
-                call_id=body.call_id,
-                user_id=user,
-                session_id=session_id,
-                conversation_id=conversation_id,
-                origin="webhook",
-                allowed=_allowed(here, user, session_id),
-            )
-        )
+    request = ToolRequest(
+        name=body.name,
+        arguments=body.arguments,
+        call_id=body.call_id,
+        user_id=user,
+        session_id=session_id,
+        conversation_id=await _conversation(here, user, session_id),
+        origin="webhook",
+        allowed=_allowed(here, user, session_id),
     )
+    admitted = asyncio.get_running_loop().create_future()
+    here.background.start(here.desk.run(request, admitted=admitted))
+    await admitted
     return s.WebhookResponse(call_id=body.call_id, task_id=body.call_id)
 
 
-@router.get("/tasks/{task_id}", operation_id="getTask", responses=errors(404))
+@router.get(
+    "/tasks/{task_id}",
+    operation_id="getTask",
+    response_model_exclude_none=True,
+    responses=errors(404),
+)
 async def task(
     here: Here, user: User, task_id: Annotated[str, Path(max_length=128)]
 ) -> s.TaskResponse:
@@ -144,5 +167,5 @@ def _allowed(here: Services, user: str, session_id: str | None) -> Collection[st
     """What the session's model was offered; without a live session, what the agent has."""
     live = here.voice.live(session_id, user) if session_id else None
     if live is not None:
-        return live.books.allowed_tools(live.machine.state.setup.session)
+        return live.allowed_tools
     return here.profile.tool_names(None)

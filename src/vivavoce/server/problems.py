@@ -7,6 +7,7 @@ Every `VivavoceError` says itself what may be told. Anything else is
 from __future__ import annotations
 
 import http
+import json
 import logging
 import math
 from collections.abc import Mapping, Sequence
@@ -19,6 +20,7 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
+from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketState
 
@@ -63,6 +65,7 @@ RESPONSES: dict[int, dict[str, Any]] = {
     status: {"model": ErrorResponse, "description": f"{http.HTTPStatus(status).phrase} (`{code}`)"}
     for status, code in CODES.items()
 }
+_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 _ALWAYS = (400, 401, 403, 413, 500)  # the gate, or a fault of ours, in front of any route
 
 
@@ -92,8 +95,16 @@ def answer(
     if request_id:
         body["request_id"] = request_id
     body["timestamp"] = iso(utc_now())
-    content = orjson.dumps({"error": body}, default=str)
+    content = _encoded({"error": body})
     return Response(content, status, headers, media_type="application/json")
+
+
+def _encoded(body: Mapping[str, Any]) -> bytes:
+    try:
+        return orjson.dumps(body, default=str)
+    except TypeError:
+        # It quotes half of a surrogate pair, which JSON can carry and UTF-8 cannot.
+        return json.dumps(body, default=str).encode()
 
 
 def problem(error: VivavoceError, request_id: str | None) -> Response:
@@ -182,12 +193,25 @@ async def _on_http_exception(request: Request, error: HTTPException) -> Response
     """Of Starlette and FastAPI: no such path, no such method, a body that is no JSON."""
     status = error.status_code
     told = error.detail if status < 500 and isinstance(error.detail, str) else None
+    headers = dict(error.headers or {})
+    if status == 405:
+        headers["Allow"] = _allowed(request)
     return answer(
         status,
         CODES.get(status, "invalid_request" if status < 500 else "internal_error"),
         told or http.HTTPStatus(status).phrase,
         request_id_of(request.scope),
-        headers=error.headers,
+        headers=headers,
+    )
+
+
+def _allowed(request: Request) -> str:
+    """Every method of the path: Starlette names those of the first route that has it."""
+    scope, routes = request.scope, request.app.router.routes
+    return ", ".join(
+        method
+        for method in _METHODS
+        if any(route.matches({**scope, "method": method})[0] is Match.FULL for route in routes)
     )
 
 
@@ -213,17 +237,23 @@ def install(app: FastAPI) -> None:
     generate = app.openapi
 
     def openapi() -> dict[str, Any]:
-        return _without_422(generate())
+        return _as_they_are(generate())
 
     app.openapi = openapi  # type: ignore[method-assign]  # FastAPI's own way to adapt it
 
 
-def _without_422(schema: dict[str, Any]) -> dict[str, Any]:
-    """FastAPI promises a 422 everywhere; here that is a 400 in our shape."""
+def _as_they_are(schema: dict[str, Any]) -> dict[str, Any]:
+    """The errors as we give them. FastAPI promises a 422 everywhere, which here is a 400 in
+    our shape, and any error in the media type of the route's success."""
+    told = {str(status): response["description"] for status, response in RESPONSES.items()}
+    ours = {"application/json": {"schema": {"$ref": "#/components/schemas/ErrorResponse"}}}
     for path in schema.get("paths", {}).values():
         for operation in path.values():
-            if isinstance(operation, dict):
-                operation.get("responses", {}).pop("422", None)
+            responses = operation.get("responses", {}) if isinstance(operation, dict) else {}
+            responses.pop("422", None)
+            for status, response in responses.items():
+                if response.get("description") == told.get(status):
+                    response["content"] = ours
     for name in ("HTTPValidationError", "ValidationError"):
         schema.get("components", {}).get("schemas", {}).pop(name, None)
     return schema

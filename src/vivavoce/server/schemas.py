@@ -1,28 +1,21 @@
-"""Requests and answers of the Voice API (seed 003), as Pydantic models."""
+"""Requests and answers of sessions (seed 003 §2 and §3, and what 000 and 001 add)."""
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
-Name = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_.:-]+$")]
-SessionStatus = Literal["active", "completed", "cancelled", "error"]
-EntryType = Literal["user", "assistant", "tool_call", "tool_result", "system"]
-
-
-class Request(BaseModel):
-    """What a client sends: a field that we do not know is told, not ignored."""
-
-    model_config = ConfigDict(extra="forbid")
-
-
-class ToolDefinition(BaseModel):
-    type: Literal["function"] = "function"
-    name: str
-    description: str
-    parameters: dict[str, Any]
+from vivavoce.server.schemas_fields import (
+    Count,
+    EntryType,
+    Moment,
+    Name,
+    Request,
+    SessionStatus,
+    Timestamp,
+)
+from vivavoce.server.schemas_tools import ToolDefinition
 
 
 class ClientSecret(BaseModel):
@@ -53,8 +46,8 @@ class SessionResponse(BaseModel):
 class SessionInfo(BaseModel):
     id: str
     status: SessionStatus
-    created_at: datetime
-    updated_at: datetime
+    created_at: Timestamp
+    updated_at: Timestamp
     duration_ms: int
     turn_count: int
     title: str | None = None
@@ -79,13 +72,13 @@ class CreateTrackedSessionResponse(BaseModel):
 class TranscriptEntryIn(Request):
     id: str | None = Field(default=None, min_length=1, max_length=200)
     entry_type: EntryType
-    timestamp: datetime | None = None
+    timestamp: Moment | None = None
     text: str | None = Field(default=None, max_length=100_000)
     tool_name: str | None = Field(default=None, max_length=200)
     tool_call_id: str | None = Field(default=None, min_length=1, max_length=200)
     tool_arguments: dict[str, Any] | None = None
     tool_result: dict[str, Any] | None = None
-    audio_duration_ms: int | None = Field(default=None, ge=0, le=86_400_000)
+    audio_duration_ms: Count | None = Field(default=None, ge=0, le=86_400_000)
 
 
 class TranscriptEntry(BaseModel):
@@ -93,7 +86,7 @@ class TranscriptEntry(BaseModel):
 
     id: str
     entry_type: EntryType
-    timestamp: datetime
+    timestamp: Timestamp
     text: str | None = None
     tool_name: str | None = None
     tool_call_id: str | None = None
@@ -193,19 +186,6 @@ class PendingUpdatesResponse(BaseModel):
     has_more: bool
 
 
-class TaskResponse(BaseModel):
-    task_id: str
-    tool_name: str
-    status: Literal["started", "completed", "failed", "unknown"]
-    progress: str | None = None
-    output: str | None = None
-    error: str | None = None
-    started_at: datetime
-    finished_at: datetime | None = None
-    duration_ms: int | None = None
-    session_id: str | None = None
-
-
 class IceServer(BaseModel):
     urls: list[str]
     username: str | None = None
@@ -215,62 +195,3 @@ class IceServer(BaseModel):
 class IceConfigResponse(BaseModel):
     ice_servers: list[IceServer]
     ice_transport_policy: Literal["all", "relay"] = "all"
-
-
-class ToolCategory(BaseModel):
-    name: str
-    tools: list[str]
-
-
-class ToolListResponse(BaseModel):
-    tools: list[ToolDefinition]
-    count: int
-    categories: list[ToolCategory]
-
-
-class ExecutionStats(BaseModel):
-    total_calls: int
-    avg_duration_ms: float
-    success_rate: float
-    last_called: datetime | None = None
-
-
-class ToolExample(BaseModel):
-    description: str
-    arguments: dict[str, Any]
-    expected_output: str
-
-
-class ToolDetailResponse(BaseModel):
-    tool: ToolDefinition
-    execution_stats: ExecutionStats
-    examples: list[ToolExample]
-
-
-class ExecuteToolRequest(Request):
-    arguments: dict[str, Any]
-    call_id: str | None = Field(
-        default=None, min_length=1, max_length=128, pattern=r"^[\x21-\x7e]+$"
-    )
-    timeout_ms: int | None = Field(default=None, ge=1, le=600_000, description="Default 60000.")
-
-
-class ExecuteToolResponse(BaseModel):
-    success: bool
-    output: str
-    error: str | None = None
-    duration_ms: int
-    truncated: bool
-    call_id: str | None = None
-
-
-class ToolCallWebhook(Request):
-    call_id: str = Field(min_length=1, max_length=128, pattern=r"^[\x21-\x7e]+$")
-    name: str = Field(min_length=1, max_length=64)
-    arguments: str = Field(max_length=262_144, description="JSON, as the model wrote it.")
-
-
-class WebhookResponse(BaseModel):
-    accepted: bool = True
-    call_id: str
-    task_id: str = Field(description="For `GET /tasks/{id}`; the result comes on `/events` too.")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import BaseModel, Discriminator, Field, Tag
 
-from vivavoce.server.schemas import Name, Request
+from vivavoce.server.schemas_fields import Name, Request, Timestamp
 
 
 class HealthAmplifier(BaseModel):
@@ -28,7 +27,7 @@ class ServerStatus(BaseModel):
     status: Literal["healthy", "degraded", "unhealthy"]
     version: str
     uptime_seconds: int
-    started_at: datetime
+    started_at: Timestamp
 
 
 class AmplifierStatus(BaseModel):
@@ -110,31 +109,42 @@ class ConfigResponse(BaseModel):
     amplifier: AmplifierConfig
 
 
-class TurnDetectionConfig(Request):
-    """`type` null is manual: the client says when a turn is over."""
+Milliseconds = Annotated[int, Field(strict=True, ge=0, le=60_000)]
 
-    type: Literal["server_vad", "semantic_vad"] | None
-    threshold: float | None = Field(default=None, ge=0.0, le=1.0, description="server_vad")
-    eagerness: Literal["low", "medium", "high", "auto"] | None = Field(
-        default=None, description="semantic_vad"
-    )
-    silence_duration_ms: int | None = Field(default=None, ge=0, le=60_000, description="server_vad")
-    prefix_padding_ms: int | None = Field(default=None, ge=0, le=60_000, description="server_vad")
 
-    @model_validator(mode="after")
-    def _fits_its_type(self) -> TurnDetectionConfig:
-        given = {k for k, v in self if v is not None and k != "type"}
-        allowed: dict[str | None, set[str]] = {
-            "server_vad": {"threshold", "silence_duration_ms", "prefix_padding_ms"},
-            "semantic_vad": {"eagerness"},
-            None: set(),
-        }
-        if wrong := sorted(given - allowed[self.type]):
-            raise ValueError(f"{', '.join(wrong)} is not for {self.type or 'manual turns'}")
-        return self
+class ServerVad(Request):
+    """A turn ends with silence."""
 
-    def as_session(self) -> dict[str, Any] | None:
-        return None if self.type is None else self.model_dump(exclude_none=True)
+    type: Literal["server_vad"]
+    threshold: Annotated[float, Field(strict=True, ge=0.0, le=1.0)] | None = None
+    silence_duration_ms: Milliseconds | None = None
+    prefix_padding_ms: Milliseconds | None = None
+
+
+class SemanticVad(Request):
+    """A turn ends when the words sound finished."""
+
+    type: Literal["semantic_vad"]
+    eagerness: Literal["low", "medium", "high", "auto"] | None = None
+
+
+class ManualTurns(Request):
+    """The client says when a turn is over."""
+
+    type: None
+
+
+def _kind(value: Any) -> str:
+    told = value.get("type", "") if isinstance(value, dict) else getattr(value, "type", "")
+    return "manual" if told is None else str(told)
+
+
+TurnDetectionConfig = Annotated[
+    Annotated[ServerVad, Tag("server_vad")]
+    | Annotated[SemanticVad, Tag("semantic_vad")]
+    | Annotated[ManualTurns, Tag("manual")],
+    Discriminator(_kind),
+]
 
 
 class UpdateSessionConfigRequest(Request):

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Coroutine
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, Any, cast
 
-from fastapi import Depends, Header, Query
+from fastapi import Depends, Header, Query, Request
 from starlette.requests import HTTPConnection
 
 from vivavoce.config import Settings
-from vivavoce.errors import InvalidRequest, Unavailable
+from vivavoce.errors import InvalidRequest, Unavailable, UnsupportedMedia
 from vivavoce.runtime.desk import ToolDesk
 from vivavoce.runtime.journal import Journal
 from vivavoce.runtime.library import Library
@@ -24,6 +25,8 @@ from vivavoce.runtime.voice import Voice
 from vivavoce.server.auth import current_user
 from vivavoce.server.metrics import Metrics
 from vivavoce.server.tickets import StreamTokens, Tickets
+
+log = logging.getLogger(__name__)
 
 MAX_BACKGROUND = 200
 
@@ -45,6 +48,8 @@ class Background:
     async def _run(self, work: Coroutine[Any, Any, object]) -> None:
         try:
             await work
+        except Exception:  # the boundary of this task: it must not take the server with it
+            log.exception("Work in the background failed")
         finally:
             self.running -= 1
 
@@ -98,3 +103,12 @@ def _session_needed(session: Annotated[str | None, Depends(_session_ref)]) -> st
 
 MaybeSession = Annotated[str | None, Depends(_session_ref)]
 TheSession = Annotated[str, Depends(_session_needed)]
+
+
+def json_only(request: Request) -> None:
+    """For routers: a body of another kind would be told as one with everything missing."""
+    headers = request.headers
+    body = headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
+    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+    if body and request.method in ("POST", "PATCH") and not kind.endswith(("/json", "+json")):
+        raise UnsupportedMedia("Send JSON, as 'Content-Type: application/json'.")

@@ -9,6 +9,7 @@ import orjson
 from vivavoce.runtime.library import Updates
 from vivavoce.runtime.voice import Opened
 from vivavoce.server import schemas as s
+from vivavoce.server.schemas_tools import TaskResponse, ToolDefinition
 from vivavoce.server.services import Services
 from vivavoce.server.tickets import Issued
 from vivavoce.wire.records import Entry, SessionSummary, ToolCall, VoiceSession
@@ -67,7 +68,7 @@ def opened(here: Services, opened: Opened) -> s.SessionResponse:
         session_id=session.id,
         model=session.model,
         voice=session.voice,
-        tools=[s.ToolDefinition.model_validate(tool.function()) for tool in opened.tools],
+        tools=[ToolDefinition.model_validate(tool.function()) for tool in opened.tools],
         conversation_id=session.conversation_id,
         stream_token=stream_token(here, session),
     )
@@ -86,8 +87,8 @@ def pending(session: VoiceSession, updates: Updates) -> s.PendingUpdatesResponse
     )
 
 
-def task(call: ToolCall) -> s.TaskResponse:
-    return s.TaskResponse(
+def task(call: ToolCall) -> TaskResponse:
+    return TaskResponse(
         task_id=call.id,
         tool_name=call.tool,
         status=call.status.value,
