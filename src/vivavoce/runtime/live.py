@@ -14,17 +14,14 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from vivavoce.errors import ProviderError, VivavoceError
+from vivavoce.errors import VivavoceError
 from vivavoce.runtime.bookkeeping import Books
+from vivavoce.runtime.line import Line
 from vivavoce.runtime.outcomes import ToolOutcome, ToolRequest
-from vivavoce.runtime.ports import Clock, Closed, Provider, Sideband
+from vivavoce.runtime.ports import Clock, Provider
 from vivavoce.session import effects as fx
 from vivavoce.session.events import (
-    AttachFailed,
-    BadFrame,
     End,
-    LineLost,
-    LineUp,
     SessionEvent,
     TimerFired,
     ToolFinished,
@@ -32,7 +29,6 @@ from vivavoce.session.events import (
 from vivavoce.session.machine import Machine
 from vivavoce.session.policy import Setup
 from vivavoce.session.state import Phase
-from vivavoce.wire.realtime import Malformed, decode
 from vivavoce.wire.records import Change, LogEvent, Status
 from vivavoce.wire.voice_events import TranscriptionCompleted, TranscriptionDelta, VoiceEvent
 
@@ -41,7 +37,6 @@ log = logging.getLogger(__name__)
 INBOX = 1024
 OUTBOX = 256
 _COMMIT_RETRIES = (0.2, 1.0, 3.0)
-_HANG_UP_SECONDS = 3.0
 _UNSTORED = '{"success": false, "error": "The call could not be recorded.", "recoverable": true}'
 
 
@@ -90,12 +85,11 @@ class LiveSession:
     ) -> None:
         self.machine = machine
         self.books = books
-        self._provider, self._journal, self._desk, self._clock = provider, journal, desk, clock
-        self._inbox: asyncio.Queue[SessionEvent] = asyncio.Queue(inbox)
+        self._journal, self._desk, self._clock = journal, desk, clock
+        self._inbox: asyncio.Queue[tuple[SessionEvent, str | None]] = asyncio.Queue(inbox)
         self._outbox: asyncio.Queue[_Step] = asyncio.Queue(OUTBOX)
         self._timers: dict[str, asyncio.Task[None]] = {}
-        self._line: asyncio.Task[None] | None = None
-        self._sideband: Sideband | None = None
+        self._line = Line(provider, clock, books.session.id, self.post)
         self._task: asyncio.Task[None] | None = None
         self._over = asyncio.Event()
 
@@ -127,10 +121,13 @@ class LiveSession:
             context_tokens=state.context_tokens,
         )
 
-    async def post(self, event: SessionEvent) -> None:
-        """Waits while the inbox is full: a flood slows down whoever causes it."""
+    async def post(self, event: SessionEvent, call_id: str | None = None) -> None:
+        """Waits while the inbox is full: a flood slows down whoever causes it.
+
+        With `call_id` it is about that call, and of no interest once there is another.
+        """
         if not self._over.is_set():
-            await self._inbox.put(event)
+            await self._inbox.put((event, call_id))
 
     def cancel(self) -> None:
         """For one that does not end when asked."""
@@ -155,7 +152,7 @@ class LiveSession:
             log.exception("A session failed", extra={"session_id": self.id}, exc_info=faults)
             await self._abandon()
         finally:
-            await self._close_line()
+            await self._line.close()
             self._over.set()
             while not self._inbox.empty():  # lets go of those who wait to post
                 self._inbox.get_nowait()
@@ -164,12 +161,14 @@ class LiveSession:
 
     async def _decide(self, group: asyncio.TaskGroup) -> None:
         while self.machine.phase is not Phase.TERMINATED:
-            event = await self._inbox.get()
+            event, call_id = await self._inbox.get()
+            if call_id is not None and call_id != self.machine.state.call_id:
+                continue
             step = _Step()
             for effect in self.machine.receive(event, self._clock.now()):
                 match effect:
                     case fx.Send(urgent=True):
-                        await self._send(effect)
+                        await self._line.send(effect.command)
                     case fx.StartTimer() | fx.StopTimer():
                         self._set_timer(effect, group)
                     case _:
@@ -223,7 +222,7 @@ class LiveSession:
     async def _perform(self, effect: fx.Effect, group: asyncio.TaskGroup) -> None:
         match effect:
             case fx.Send():
-                await self._send(effect)
+                await self._line.send(effect.command)
             case fx.Tell(event=event) if not event.durable:
                 who = self.books.session
                 self._journal.publish_ephemeral(
@@ -232,23 +231,13 @@ class LiveSession:
             case fx.RunTool():
                 group.create_task(self._run_tool(effect), name=f"{self.id} {effect.name}")
             case fx.Attach():
-                await self._close_line()
-                self._line = group.create_task(self._attach(effect), name=f"{self.id} line")
+                await self._line.attach(effect, group)
             case fx.HangUp() if self.machine.phase is Phase.TERMINATED:
-                await self._hang_up(effect.call_id)
+                await self._line.hang_up(effect.call_id)
             case fx.HangUp():  # the old call; the new one does not wait for it
-                group.create_task(self._hang_up(effect.call_id), name=f"{self.id} hang up")
+                group.create_task(self._line.hang_up(effect.call_id), name=f"{self.id} hang up")
             case _:
                 pass  # durable: the commit was all
-
-    async def _send(self, effect: fx.Send) -> None:
-        if self._sideband is None:
-            return
-        try:
-            await self._sideband.send(effect.command.payload())
-        except ProviderError:
-            # The reader notices the same loss; the machine sends again what matters.
-            log.info("The line went down while sending", extra={"session_id": self.id})
 
     async def _run_tool(self, effect: fx.RunTool) -> None:
         who = self.books.session
@@ -269,54 +258,12 @@ class LiveSession:
             outcome = _UNSTORED
         await self.post(ToolFinished(effect.call_id, outcome))
 
-    # --- The line ---------------------------------------------------------------------
-
-    async def _attach(self, effect: fx.Attach) -> None:
-        if effect.delay:
-            await self._clock.sleep(effect.delay)
-        try:
-            sideband = await self._provider.attach(effect.call_id)
-        except ProviderError as fault:
-            await self.post(AttachFailed(fault.message))
-            return
-        self._sideband = sideband
-        await self.post(LineUp())
-        while True:
-            frame = await sideband.receive()
-            if isinstance(frame, Closed):
-                self._sideband = None
-                await sideband.close()
-                await self.post(LineLost(frame.code, frame.hung_up))
-                return
-            try:
-                await self._inbox.put(decode(frame))
-            except Malformed:
-                await self.post(BadFrame())
-
-    async def _close_line(self) -> None:
-        sideband, self._sideband = self._sideband, None
-        if self._line is not None and not self._line.done():
-            self._line.cancel()
-        self._line = None
-        if sideband is not None:
-            await sideband.close()
-
-    async def _hang_up(self, call_id: str) -> None:
-        try:
-            async with asyncio.timeout(_HANG_UP_SECONDS):
-                await self._provider.hang_up(call_id)
-        except (ProviderError, TimeoutError) as fault:
-            # The provider ends a call without a peer by itself.
-            log.info(
-                "Hanging up failed", extra={"session_id": self.id, "error": type(fault).__name__}
-            )
-
     async def _abandon(self) -> None:
         """After a fault of our own: the user must not sit in a call that nobody hears."""
         effects = self.machine.receive(End("error", Status.ERROR), self._clock.now())
         changes = self.books.write(effects, self._clock.now(), self.machine.state)
         if self.machine.state.call_id:
-            await self._hang_up(self.machine.state.call_id)
+            await self._line.hang_up(self.machine.state.call_id)
         if not changes:
             return
         try:

@@ -12,6 +12,7 @@ from vivavoce.runtime.profile import Wishes
 from vivavoce.server import schemas as s
 from vivavoce.server import views
 from vivavoce.server.problems import errors
+from vivavoce.server.schemas_fields import SessionStatus
 from vivavoce.server.services import Here, Services, TheSession, User, json_only
 from vivavoce.wire.records import Kind, SessionSummary, Status
 
@@ -124,7 +125,7 @@ async def pending_updates(
 async def list_sessions(
     here: Here,
     user: User,
-    status: Annotated[s.SessionStatus | None, Query()] = None,
+    status: Annotated[SessionStatus | None, Query()] = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 20,
 ) -> s.SessionListResponse:
     """All tracked voice sessions, newest first."""
