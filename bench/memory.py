@@ -30,7 +30,7 @@ async def _ours(url: str) -> float:
     from tests.offers import OFFER
 
     from vivavoce.config import load_settings
-    from vivavoce.runtime.profile import Wishes
+    from vivavoce.runtime.wishes import Wishes
     from vivavoce.server.app import assemble, running
 
     async def talk() -> None:

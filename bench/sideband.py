@@ -18,7 +18,7 @@ from openai import AsyncOpenAI
 
 from bench.feed import EVENTS, feeding
 from vivavoce.config import load_settings
-from vivavoce.runtime.profile import Wishes
+from vivavoce.runtime.wishes import Wishes
 from vivavoce.server.app import assemble, running
 from vivavoce.session.events import CallPlaced
 from vivavoce.wire.records import Conversation, PutConversation, PutSession, VoiceSession, new_id

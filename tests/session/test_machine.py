@@ -6,7 +6,7 @@ import pytest
 
 from tests.session.scene import SESSION, Scene, answer, message, sent, told, user_turn
 from vivavoce.session import events as ev
-from vivavoce.session.effects import Attach, Close, HangUp, RunTool, Send, StartTimer
+from vivavoce.session.effects import Attach, Close, HangUp, RunTool, Send, StartTimer, StopTimer
 from vivavoce.session.machine import TABLE
 from vivavoce.session.policy import Policy
 from vivavoce.session.state import Phase, Signal
@@ -297,8 +297,17 @@ def test_speaking_after_the_warning_keeps_the_session() -> None:
 
 def test_the_providers_cap_is_announced_before_it_comes() -> None:
     scene = Scene(Policy(cap=3600, cap_warning=60)).connect()
-    assert told(scene.send(ev.TimerFired("cap")), ve.SessionWarning)[0].reason == "cap"
+    [warning] = told(scene.send(ev.TimerFired("cap")), ve.SessionWarning)
+    assert (warning.reason, warning.action) == ("cap", "reconnect")
     assert told(scene.send(ev.TimerFired("cap_end")), ve.SessionExpired)[0].reason == "cap"
+
+
+def test_a_new_call_before_the_cap_lets_the_session_go_on() -> None:
+    scene = Scene(Policy(cap=3600, cap_warning=60)).connect()
+    scene.send(ev.TimerFired("cap"))
+    effects = scene.send(ev.CallPlaced("rtc_2"), ev.LineUp())
+    assert StopTimer("cap_end") in effects
+    assert StartTimer("cap", 3540.0) in effects
 
 
 def test_a_rate_limit_that_runs_out_is_warned_of() -> None:

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from vivavoce.errors import InvalidRequest
 from vivavoce.runtime.agents import Agent
 from vivavoce.runtime.ports import Capabilities, ToolDefinition
+from vivavoce.runtime.wishes import Wishes
 from vivavoce.session.context import Situation, instructions
 from vivavoce.session.policy import Policy, Setup
 
@@ -37,34 +38,6 @@ class Defaults:
     peer_text: Literal["deny", "allow"] = "deny"
     inbox: int = 1024
     """Events that may wait for one session's loop."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wishes:
-    """What the user asks for a session; None is as the agent says."""
-
-    voice: str | None = None
-    instructions: str | None = None
-    tools_filter: tuple[str, ...] | None = None
-    turn_detection: Mapping[str, Any] | Literal["agent"] | None = "agent"
-    """None is manual."""
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "instructions": self.instructions,
-            "tools_filter": None if self.tools_filter is None else list(self.tools_filter),
-            "turn_detection": self.turn_detection,
-        }
-
-    @classmethod
-    def from_json(cls, told: Mapping[str, Any], *, voice: str | None) -> Wishes:
-        tools = told.get("tools_filter")
-        return cls(
-            voice=voice,
-            instructions=told.get("instructions"),
-            tools_filter=None if tools is None else tuple(tools),
-            turn_detection=told.get("turn_detection", "agent"),
-        )
 
 
 class Profile:

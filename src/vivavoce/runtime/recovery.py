@@ -14,7 +14,8 @@ from vivavoce.runtime.journal import Journal
 from vivavoce.runtime.ports import Clock, Store, Toolbox
 from vivavoce.runtime.profile import Profile
 from vivavoce.runtime.registry import Registry
-from vivavoce.runtime.voice import Voice, remembered
+from vivavoce.runtime.voice import Voice
+from vivavoce.runtime.wishes import remembered
 from vivavoce.session.events import CallSurvived, End
 from vivavoce.wire.records import Status, VoiceSession
 

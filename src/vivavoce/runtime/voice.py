@@ -5,7 +5,6 @@ Every door onto sessions is thin because this is here. Knows nothing of HTTP.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -20,10 +19,10 @@ from vivavoce.runtime.profile import (
     GREET_RECONNECTED,
     GREET_RESTORED,
     Profile,
-    Wishes,
     detection,
 )
 from vivavoce.runtime.registry import Registry
+from vivavoce.runtime.wishes import Wishes, remember, remembered
 from vivavoce.session.context import History, history, history_budget
 from vivavoce.session.events import CallPlaced, Created, Reconfigure
 from vivavoce.session.machine import Machine
@@ -36,10 +35,8 @@ from vivavoce.wire.records import (
     VoiceSession,
     new_id,
 )
+from vivavoce.wire.sdp import flaw
 
-log = logging.getLogger(__name__)
-
-MAX_SDP = 64 * 1024
 SECRET_SECONDS = 55.0  # the provider's own lapses after 60
 _ID_TRIES = 5
 
@@ -209,7 +206,8 @@ class Voice:
 
     async def connect(self, session_id: str, user_id: str, offer: str) -> str:
         """The provider's answer to the browser's offer; the sideband follows by itself."""
-        check_offer(offer)
+        if wrong := flaw(offer):
+            raise InvalidSdp(wrong)
         live = self._live_of(session_id, user_id)
         if live is None:
             raise SessionNotFound(f"Session '{session_id}' is over or was never there.")
@@ -247,7 +245,7 @@ class Voice:
             raise Conflict("The session is over; its configuration cannot change any more.")
         changes = self._changes(live, wanted)
         if wanted:
-            live.books.session = _remember(live.books.session, wanted)
+            live.books.session = remember(live.books.session, wanted)
             await live.post(Reconfigure(changes, tuple(wanted)))
         return list(wanted), live.setup.merged(changes)
 
@@ -302,37 +300,3 @@ class Voice:
         if session is None or conversation is None:
             raise SessionNotFound(f"Session '{session_id[:64]}' not found.")
         return session, conversation
-
-
-def remembered(session: VoiceSession) -> Wishes:
-    """What was asked for this session: it holds for the next call and after a restart."""
-    return Wishes.from_json(session.metadata.get("wishes") or {}, voice=session.voice or None)
-
-
-def _remember(session: VoiceSession, wanted: Mapping[str, Any]) -> VoiceSession:
-    wishes = remembered(session)
-    wishes = replace(
-        wishes,
-        voice=wanted.get("voice", wishes.voice),
-        instructions=wanted.get("instructions", wishes.instructions),
-        tools_filter=(
-            tuple(wanted["tools_enabled"]) if "tools_enabled" in wanted else wishes.tools_filter
-        ),
-        turn_detection=wanted.get("turn_detection", wishes.turn_detection),
-    )
-    return replace(
-        session,
-        voice=wishes.voice or session.voice,
-        metadata={**session.metadata, "wishes": wishes.to_json()},
-    )
-
-
-def check_offer(offer: str) -> None:
-    """Enough to know that it is an offer with sound; the provider judges the rest."""
-    lines = offer.replace("\r\n", "\n").split("\n")
-    if len(offer) > MAX_SDP:
-        raise InvalidSdp(f"The SDP offer is longer than {MAX_SDP} characters.")
-    if lines[0].strip() != "v=0":
-        raise InvalidSdp("An SDP offer begins with 'v=0'.")
-    if not any(line.startswith("m=audio ") for line in lines):
-        raise InvalidSdp("The SDP offer has no audio ('m=audio').")

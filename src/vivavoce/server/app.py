@@ -43,7 +43,7 @@ from vivavoce.server import (
     door_webrtc,
     problems,
 )
-from vivavoce.server.auth import Authenticator
+from vivavoce.server.auth import OPEN_PATHS, Authenticator
 from vivavoce.server.gate import Gate
 from vivavoce.server.metrics import Metrics
 from vivavoce.server.services import Services
@@ -246,8 +246,8 @@ def build_app(here: Services) -> ASGIApp:
     for door in _DOORS:
         app.include_router(door.router)
     problems.install(app)
-    _describe_keys(app)
     settings = here.settings
+    _describe_keys(app, token=settings.auth == "token")
     auth = Authenticator(
         settings.auth,
         token=settings.auth_token.get_secret_value() if settings.auth_token else None,
@@ -262,18 +262,24 @@ def build_app(here: Services) -> ASGIApp:
     )
 
 
-def _describe_keys(app: FastAPI) -> None:
+def _describe_keys(app: FastAPI, *, token: bool) -> None:
+    """The keys of `auth.py`, where they are needed: those who read OpenAPI ask for them."""
     generate = app.openapi
 
     def openapi() -> dict[str, Any]:
         schema = generate()
-        schema.setdefault("components", {})["securitySchemes"] = {
-            "ephemeralToken": {
-                "type": "http",
-                "scheme": "bearer",
-                "description": "The key from POST /session",
-            },
-        }
+        schemes = {"ephemeralToken": _bearer("The key from POST /session")}
+        if token:
+            schemes["serverToken"] = _bearer("The token of this server")
+            schema["security"] = [{"serverToken": []}]
+            for path in OPEN_PATHS & schema["paths"].keys():
+                for operation in schema["paths"][path].values():
+                    operation["security"] = []
+        schema.setdefault("components", {})["securitySchemes"] = schemes
         return schema
 
     app.openapi = openapi  # type: ignore[method-assign] # FastAPI's own way to adapt it
+
+
+def _bearer(description: str) -> dict[str, str]:
+    return {"type": "http", "scheme": "bearer", "description": description}

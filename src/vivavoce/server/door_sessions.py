@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, Path, Query
 
 from vivavoce.runtime.library import Copy
 from vivavoce.runtime.live import Vitals
-from vivavoce.runtime.profile import Wishes
+from vivavoce.runtime.wishes import Wishes
 from vivavoce.server import schemas as s
 from vivavoce.server import views
 from vivavoce.server.problems import errors

@@ -10,11 +10,21 @@ from fastapi.responses import Response
 from vivavoce.errors import InvalidSdp, Unauthorized, UnsupportedMedia
 from vivavoce.server import schemas as s
 from vivavoce.server.problems import errors
-from vivavoce.server.services import Here
+from vivavoce.server.services import Here, User
+from vivavoce.wire.sdp import MAX_SDP, flaw
 
 router = APIRouter(tags=["WebRTC"])
 
-_SDP = {"application/sdp": {"schema": {"type": "string", "examples": ["v=0\r\n…"]}}}
+_ANSWER = {"application/sdp": {"schema": {"type": "string"}}}
+_OFFER = {
+    "application/sdp": {
+        "schema": {
+            "type": "string",
+            "pattern": "^v=0\\r?\\n([^\\r\\n]*\\r?\\n)*m=audio ",
+            "maxLength": MAX_SDP,
+        }
+    }
+}
 
 
 class SdpResponse(Response):
@@ -26,9 +36,9 @@ class SdpResponse(Response):
     operation_id="exchangeSdp",
     response_class=SdpResponse,
     responses=errors(404, 415, 502, 503)
-    | {200: {"description": "The SDP answer", "content": _SDP}},
+    | {200: {"description": "The SDP answer", "content": _ANSWER}},
     openapi_extra={
-        "requestBody": {"required": True, "content": _SDP},
+        "requestBody": {"required": True, "content": _OFFER},
         "security": [{"ephemeralToken": []}],
     },
 )
@@ -40,7 +50,7 @@ async def exchange_sdp(
     """Exchange the browser's offer for the provider's answer.
 
     The key is the one from `POST /session`: ours, single use, at most 60
-    seconds old. After a refusal get another with `GET /session/reconnect`.
+    seconds old. When it is spent get another with `GET /session/reconnect`.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/sdp":
@@ -52,13 +62,20 @@ async def exchange_sdp(
         offer = (await request.body()).decode()
     except UnicodeDecodeError:
         raise InvalidSdp("The SDP offer is not UTF-8 text.") from None
+    if wrong := flaw(offer):
+        raise InvalidSdp(wrong)  # before the key is spent: the client can mend it and try again
     grant = here.tickets.redeem(key.strip())
     answer = await here.voice.connect(grant.session_id, grant.user_id, offer)
     return SdpResponse(answer)
 
 
-@router.get("/ice-config", operation_id="getIceConfig", responses=errors())
-async def ice_config(here: Here) -> s.IceConfigResponse:
+@router.get(
+    "/ice-config",
+    operation_id="getIceConfig",
+    response_model_exclude_none=True,
+    responses=errors(),
+)
+async def ice_config(here: Here, user: User) -> s.IceConfigResponse:
     """ICE servers for `RTCPeerConnection`; OpenAI itself needs none."""
     servers = [s.IceServer.model_validate(server) for server in here.settings.ice_servers]
     return s.IceConfigResponse(ice_servers=servers)

@@ -62,7 +62,14 @@ def _idle(draft: Draft, limit: float) -> None:
 
 def _warn(draft: Draft, reason: str, seconds: float) -> None:
     left = max(0, round(seconds))
-    draft.tell(SessionWarning, reason=reason, warning=f"{left}s remaining", seconds_remaining=left)
+    draft.tell(
+        SessionWarning,
+        reason=reason,
+        warning=f"{left}s remaining",
+        seconds_remaining=left,
+        # A new call begins a new session at the provider, so ours can go on.
+        action="reconnect" if reason == "cap" else None,
+    )
 
 
 def expire(draft: Draft, reason: str) -> None:

@@ -51,12 +51,17 @@ class SessionEnded(VoiceEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionWarning(VoiceEvent):
-    """The session ends soon; `reason` is "idle" or "cap"."""
+    """The session ends soon; `reason` is "idle" or "cap".
+
+    Before the cap `action` is "reconnect": `GET /session/reconnect` and a new call, and
+    the same session goes on with a new life of the provider's.
+    """
 
     type = "session.warning"
     reason: str
     warning: str
     seconds_remaining: int
+    action: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

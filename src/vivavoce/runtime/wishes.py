@@ -1,0 +1,62 @@
+"""What the user asked of a session: kept with its record, so that it holds for the next
+call of the session, for a resume, and after a restart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from vivavoce.wire.records import VoiceSession
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wishes:
+    """What the user asks for a session; None is as the agent says."""
+
+    voice: str | None = None
+    instructions: str | None = None
+    tools_filter: tuple[str, ...] | None = None
+    turn_detection: Mapping[str, Any] | Literal["agent"] | None = "agent"
+    """None is manual."""
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "instructions": self.instructions,
+            "tools_filter": None if self.tools_filter is None else list(self.tools_filter),
+            "turn_detection": self.turn_detection,
+        }
+
+    @classmethod
+    def from_json(cls, told: Mapping[str, Any], *, voice: str | None) -> Wishes:
+        tools = told.get("tools_filter")
+        return cls(
+            voice=voice,
+            instructions=told.get("instructions"),
+            tools_filter=None if tools is None else tuple(tools),
+            turn_detection=told.get("turn_detection", "agent"),
+        )
+
+
+def remembered(session: VoiceSession) -> Wishes:
+    """What was asked for this session: it holds for the next call and after a restart."""
+    return Wishes.from_json(session.metadata.get("wishes") or {}, voice=session.voice or None)
+
+
+def remember(session: VoiceSession, wanted: Mapping[str, Any]) -> VoiceSession:
+    """The session's record with what was changed while it ran."""
+    wishes = remembered(session)
+    wishes = replace(
+        wishes,
+        voice=wanted.get("voice", wishes.voice),
+        instructions=wanted.get("instructions", wishes.instructions),
+        tools_filter=(
+            tuple(wanted["tools_enabled"]) if "tools_enabled" in wanted else wishes.tools_filter
+        ),
+        turn_detection=wanted.get("turn_detection", wishes.turn_detection),
+    )
+    return replace(
+        session,
+        voice=wishes.voice or session.voice,
+        metadata={**session.metadata, "wishes": wishes.to_json()},
+    )
