@@ -24,7 +24,8 @@
     │   ├── ProviderRefused        502; a retry does not help (key, model, call gone)
     │   └── ProviderRateLimited    502; after a while
     ├── Unavailable                503 service_unavailable
-    │   └── BridgeUnavailable      503 amplifier_unavailable
+    │   ├── BridgeUnavailable      503 amplifier_unavailable
+    │   └── OutcomeUnknown         503; it may have been written: look before trying again
     └── InternalError              500 internal_error
 
 `server/problems.py` turns these into the wire shape of seed 003 §8, in one
@@ -181,6 +182,10 @@ class Unavailable(VivavoceError):
 
 class BridgeUnavailable(Unavailable):
     code = "amplifier_unavailable"
+
+
+class OutcomeUnknown(Unavailable):
+    pass
 
 
 class InternalError(VivavoceError):

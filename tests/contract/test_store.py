@@ -406,3 +406,13 @@ async def test_call_ids_of_two_users_do_not_collide(backend: Backend) -> None:
         await store.commit([PutToolCall(call("call_1", output="bob's", user_id="bob"))])
         found = [await store.tool_call("call_1", user_id=user) for user in ("ann", "bob")]
     assert [each and each.output for each in found] == ["ann's", "bob's"]
+
+
+async def test_a_title_is_not_taken_away_by_one_who_does_not_know_it(backend: Backend) -> None:
+    async with backend.store() as store:
+        named = conversation(title="Plans", summary="They planned.")
+        await store.commit([PutConversation(named)])
+        await store.commit([PutConversation(conversation(updated_at=at(9)))])
+        found = await store.conversation(named.id, user_id=named.user_id)
+        assert found is not None
+        assert (found.title, found.summary, found.updated_at) == ("Plans", "They planned.", at(9))

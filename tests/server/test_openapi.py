@@ -15,19 +15,20 @@ from typing import Any
 import httpx
 import pytest
 import schemathesis
+from schemathesis import hooks
 from schemathesis.config import SchemathesisConfig
 from schemathesis.core.transport import Response
 from schemathesis.engine import Status, StopReason, events, from_schema
 from schemathesis.openapi import from_url
-from schemathesis.transport.asgi import ASGI_TRANSPORT
 from schemathesis.transport.requests import REQUESTS_TRANSPORT
 
 from tests.journeys.stage import Stage
 from tests.server.standing import Standing, standing
 
-EXAMPLES = 12  # random requests an operation; the edges come on top
 LIMITLESS = {"sessions_per_10_minutes": 0, "executions_per_minute": 0, "max_sessions": 5000}
 CALL = "call_known"
+_FINE: list[int | str] = ["2xx", "3xx", 401, 403, 404, 409, 429]
+_REFUSED = [400, 401, 403, 404, 405, 409, 415, 429]
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +63,7 @@ async def _population(st: Stage) -> dict[str, list[str]]:
     return {"live": kept, "any": [tracked, ended, *passing]}
 
 
-def _config(ids: dict[str, list[str]]) -> SchemathesisConfig:
+def _config(ids: dict[str, list[str]], examples: int) -> SchemathesisConfig:
     live, anyone = ({"dictionary": name, "probability": 0.8} for name in ("live", "any"))
     # Valid by its schema and refused with a 400 all the same, because of what only the
     # server knows: the voices of its provider, the parameters of a tool, who may be told
@@ -100,13 +101,12 @@ def _config(ids: dict[str, list[str]]) -> SchemathesisConfig:
                 {"include-name": name, "checks": meaning, "parameters": _live_for(name, live)}
                 for name in judged
             ],
-            "generation": {"max-examples": EXAMPLES, "deterministic": True, "database": "none"},
+            # Too large is told before it is read, and so before it is judged.
+            "checks": {"negative_data_rejection": {"expected-statuses": [*_REFUSED, 413]}},
+            "generation": {"max-examples": examples, "deterministic": True, "database": "none"},
             "request-timeout": 20,
         }
     )
-
-
-_FINE: list[int | str] = ["2xx", "3xx", 401, 403, 404, 409, 429]
 
 
 def _live_for(name: str, live: dict[str, Any]) -> dict[str, Any]:
@@ -120,13 +120,8 @@ def _as_text(context: Any, value: Any) -> dict[str, Any]:
     return {"data": value if isinstance(value, bytes) else str(value).encode("utf-8", "replace")}
 
 
-def _prepare(schema: schemathesis.BaseSchema, server: Standing) -> None:
-    @schema.hook
-    def before_call(context: schemathesis.HookContext, case: Any, kwargs: Any) -> None:
-        # An event stream that is followed has no end; what it says is the same.
-        query = dict(case.query or {})
-        if case.operation.label == "GET /events" and _follows(query):
-            case.query = query | {"follow": "false"}
+def _with_keys(schema: schemathesis.BaseSchema, server: Standing) -> None:
+    """Each `/sdp` has a fresh key, since a key opens once."""
 
     @schema.auth(refresh_interval=None).apply_to(path="/sdp")
     class Key:
@@ -138,33 +133,48 @@ def _prepare(schema: schemathesis.BaseSchema, server: Standing) -> None:
             case.headers = {**(case.headers or {}), "Authorization": f"Bearer {data}"}
 
 
+def _end_of_stream(context: schemathesis.HookContext, case: Any, kwargs: Any) -> None:
+    """An event stream that is followed has no end; what it says is the same."""
+    query = dict(case.query or {})
+    if case.operation.label == "GET /events" and _follows(query):
+        case.query = query | {"follow": "false"}
+
+
 def _follows(query: dict[str, Any]) -> bool:
     return str(query.get("follow", "true")).lower() in ("true", "1", "on", "yes", "t", "y")
 
 
 @pytest.fixture
-def _speaks_sdp() -> Iterator[None]:
+def _adapted() -> Iterator[None]:
+    """What schemathesis does not know of this API; these registers are global."""
     schemathesis.deserializer("application/sdp")(lambda context, response: response.text)
-    for transport in (REQUESTS_TRANSPORT, ASGI_TRANSPORT):
-        transport.serializer("application/sdp")(_as_text)
+    REQUESTS_TRANSPORT.serializer("application/sdp")(_as_text)
+    schemathesis.hook("before_call")(_end_of_stream)
     yield
+    hooks.unregister(_end_of_stream)
 
 
-@pytest.mark.usefixtures("_speaks_sdp")
-def test_no_request_gets_a_server_error_or_an_answer_outside_the_schema(server: Standing) -> None:
-    schema = from_url(f"{server.url}/openapi.json", config=_config(server.do(_population)))
-    _prepare(schema, server)
+# Both are about schemathesis's own strategies: how they look when printed, how they shuffle.
+@pytest.mark.filterwarnings("ignore:Generating overly large repr:Warning")
+@pytest.mark.filterwarnings("ignore:Do not use the `random` module inside strategies:Warning")
+@pytest.mark.usefixtures("_adapted")
+# Random requests an operation; the edges come on top.
+@pytest.mark.parametrize(
+    "examples", [12, pytest.param(150, marks=[pytest.mark.full, pytest.mark.timeout(900)])]
+)
+def test_no_request_gets_a_server_error_or_an_answer_outside_the_schema(
+    server: Standing, examples: int
+) -> None:
+    config = _config(server.do(_population), examples)
+    schema = from_url(f"{server.url}/openapi.json", config=config)
+    _with_keys(schema, server)
     wrong: list[str] = []
-    statuses: dict[str, Counter[int]] = {}
+    succeeded: set[str] = set()
     for event in from_schema(schema).execute():
         match event:
             case events.ScenarioFinished():
                 wrong += _failures(event)
-                for exchange in event.recorder.interactions.values():
-                    if exchange.response is not None:
-                        label = exchange.request.method + " " + str(event.recorder.label)
-                        seen = statuses.setdefault(label, Counter())
-                        seen[exchange.response.status_code] += 1
+                succeeded |= _successes(event)
             case events.NonFatalError():
                 wrong.append(f"{event.label}: {event.value}")
             case events.FatalError():
@@ -174,7 +184,17 @@ def test_no_request_gets_a_server_error_or_an_answer_outside_the_schema(server: 
             case events.EngineFinished():
                 assert event.stop_reason is StopReason.COMPLETED
     assert not wrong, "\n\n".join(wrong)
-    print(statuses)
+    # It went deep: each operation was done at least once, not only refused.
+    assert {label for label, _ in _operations(schema.raw_schema)} - succeeded == set()
+
+
+def _successes(event: events.ScenarioFinished) -> set[str]:
+    recorder = event.recorder
+    return {
+        recorder.cases[case_id].value.operation.label
+        for case_id, exchange in recorder.interactions.items()
+        if exchange.response is not None and exchange.response.status_code < 300
+    }
 
 
 def _failures(event: events.ScenarioFinished) -> list[str]:
@@ -190,3 +210,116 @@ def _failures(event: events.ScenarioFinished) -> list[str]:
                     f"{check.failure_info.code_sample}\n{told}"
                 )
     return found
+
+
+# --- The description itself -----------------------------------------------------------
+
+# The endpoints of the Voice API, those of recovery and polling included.
+ENDPOINTS = """
+POST /session
+GET /session
+GET /session/reconnect
+POST /session/restore
+GET /session/pending_updates
+GET /sessions
+POST /sessions
+GET /sessions/{session_id}
+POST /sessions/{session_id}/transcript
+POST /sessions/{session_id}/resume
+POST /sessions/{session_id}/end
+POST /sdp
+GET /ice-config
+GET /tools
+GET /tools/{tool_name}
+POST /execute/{tool_name}
+POST /webhook/tool-call
+GET /tasks/{task_id}
+GET /events
+GET /health
+GET /status
+GET /ready
+GET /metrics
+GET /config
+PATCH /config/session/{session_id}
+GET /config/voices
+GET /config/turn-detection
+"""
+
+
+def _operations(spec: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for path, methods in spec["paths"].items():
+        for method, operation in methods.items():
+            yield f"{method.upper()} {path}", operation
+
+
+def test_the_description_is_openapi_3_1_and_names_every_endpoint(spec: dict[str, Any]) -> None:
+    assert re.fullmatch(r"3\.1\.\d+", spec["openapi"])
+    assert {label for label, _ in _operations(spec)} == set(ENDPOINTS.split("\n")) - {""}
+
+
+def test_every_operation_has_a_name_a_summary_a_tag_and_words(spec: dict[str, Any]) -> None:
+    names = Counter(operation["operationId"] for _, operation in _operations(spec))
+    assert max(names.values()) == 1
+    for label, operation in _operations(spec):
+        assert operation["summary"], label
+        assert operation["description"], label
+        assert operation["tags"], label
+
+
+def test_every_error_that_is_declared_has_the_one_shape(spec: dict[str, Any]) -> None:
+    shape = {"application/json": {"schema": {"$ref": "#/components/schemas/ErrorResponse"}}}
+    for label, operation in _operations(spec):
+        for status, response in operation["responses"].items():
+            not_ready = (label, status) == ("GET /ready", "503")
+            if int(status) >= 400 and not not_ready:
+                assert response["content"] == shape, (label, status)
+    error = spec["components"]["schemas"]["ErrorBody"]
+    assert set(error["required"]) == {"code", "message", "timestamp"}
+    assert set(error["properties"]) == {"code", "message", "details", "request_id", "timestamp"}
+
+
+def test_no_operation_promises_a_validation_error_of_the_framework(spec: dict[str, Any]) -> None:
+    assert "422" not in {s for _, operation in _operations(spec) for s in operation["responses"]}
+    assert "HTTPValidationError" not in spec["components"]["schemas"]
+
+
+@pytest.mark.parametrize("page", ["/docs", "/redoc"])
+def test_the_pages_load_nothing_from_another_host(server: Standing, page: str) -> None:
+    with httpx.Client(base_url=server.url) as http:
+        answer = http.get(page)
+        assert answer.status_code == 200
+        assert answer.headers["content-type"].startswith("text/html")
+        loaded = re.findall(r"""(?:src|href)=["']([^"']+)["']""", answer.text)
+        assert loaded, "a page without a script shows nothing"
+        assert [url for url in loaded if not url.startswith("/")] == []
+        assert "http://" not in answer.text
+        assert "https://" not in answer.text
+        for url in loaded:
+            assert http.get(url).status_code == 200, url
+        policy = answer.headers["content-security-policy"]
+        assert "http:" not in policy
+        assert "https:" not in policy
+
+
+def test_with_a_token_the_description_asks_for_it_and_so_does_every_operation(
+    tmp_path: Path,
+) -> None:
+    token = "a-token-that-is-long-enough"
+    with standing(tmp_path, auth="token", auth_token=token) as guarded:
+        known = {"Authorization": f"Bearer {token}"}
+        with httpx.Client(base_url=guarded.url) as http:
+            spec = http.get("/openapi.json", headers=known).json()
+            assert spec["security"] == [{"serverToken": []}]
+            for label, operation in _operations(spec):
+                method, path = label.split()
+                answer = http.request(method, re.sub(r"{.*?}", "x", path), content=b"")
+                if path in ("/health", "/ready"):
+                    assert operation["security"] == []
+                    assert answer.status_code == 200, label
+                elif path == "/sdp":  # has a key of its own, and looks at the body first
+                    assert operation["security"] == [{"ephemeralToken": []}]
+                else:
+                    assert "security" not in operation
+                    assert answer.status_code == 401, label
+                    assert answer.json()["error"]["code"] == "unauthorized"
+                    assert answer.headers["www-authenticate"] == "Bearer"

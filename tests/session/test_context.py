@@ -77,6 +77,18 @@ def test_calls_come_with_their_results_or_not_at_all() -> None:
     assert kinds == ["message", "function_call", "function_call_output", "message"]
 
 
+def test_a_call_is_told_with_its_result_although_the_user_spoke_in_between() -> None:
+    call = {"tool_call_id": "call_1", "tool_name": "wait"}
+    entries = [
+        entry(0, Kind.USER, "Wait a minute."),
+        entry(1, Kind.TOOL_CALL, "", **call),
+        entry(2, Kind.USER, "And tell me a joke."),
+        entry(3, Kind.TOOL_RESULT, "Done.", **call),
+    ]
+    kinds = [item["type"] for item in history(entries, budget=1000).items]
+    assert kinds == ["message", "function_call", "function_call_output", "message"]
+
+
 def test_what_was_never_heard_is_not_told() -> None:
     entries = [entry(0, Kind.USER, "Hi"), entry(1, Kind.ASSISTANT, "", generated="Hello")]
     assert len(history(entries, budget=1000).items) == 1

@@ -38,6 +38,7 @@ provider_events = st.one_of(
     st.builds(rt.UserSpeechStopped, ids, ms),
     st.builds(rt.InputCommitted, ids, previous),
     st.builds(rt.ItemAdded, items, previous),
+    st.builds(rt.ItemRetrieved, items | call_items),
     st.builds(rt.ItemTruncated, ids, ms),
     st.builds(rt.UserTranscript, ids, text),
     st.builds(rt.UserTranscriptFailed, ids),
@@ -68,6 +69,13 @@ own_events = st.one_of(
     st.builds(ev.TaskFinished, calls, text),
     st.builds(ev.TimerFired, st.sampled_from(["turn", "idle"])),
     st.just(ev.Interrupt()),
+    st.just(ev.Flush()),
+    st.builds(
+        ev.CallSurvived,
+        call_id=st.just("rtc_1"),
+        orphans=st.lists(calls, max_size=2).map(tuple),
+        outcomes=st.lists(st.tuples(calls, text), max_size=2).map(tuple),
+    ),
     st.builds(ev.Reconfigure, st.just({"tool_choice": "none"}), st.just(("tool_choice",))),
 )
 SAID = (

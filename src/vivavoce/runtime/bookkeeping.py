@@ -55,9 +55,9 @@ class Books:
         changes: list[Change] = []
         for effect in effects:
             match effect:
-                case fx.Record(entry=entry):
+                case fx.Record(entry=entry, backfill=backfill):
                     self._name(entry)
-                    changes.append(PutEntry(entry))
+                    changes.append(PutEntry(entry, replace=not backfill))
                 case fx.Tell(event=event) if event.durable:
                     changes.append(Announce(self.announcement(event)))
                 case fx.Account(usage=usage):
@@ -88,6 +88,11 @@ class Books:
         self.session = replace(self.session, updated_at=now)
         self.conversation = replace(self.conversation, updated_at=now)
         return [PutConversation(self.conversation), PutSession(self.session)]
+
+    def called(self, call_id: str, now: datetime) -> None:
+        """The session has a new call; stored with the next change."""
+        metadata = {**self.session.metadata, "called_at": now.isoformat()}
+        self.session = replace(self.session, call_id=call_id, metadata=metadata)
 
     def _name(self, entry: Entry) -> None:
         if self.conversation.title is None and (title := title_from(entry)):

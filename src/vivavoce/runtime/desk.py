@@ -68,6 +68,7 @@ class Limiter(Protocol):
 class _Running:
     call: ToolCall
     answer: asyncio.Future[ToolOutcome]
+    durable: asyncio.Event  # the call is recorded, or was answered without running
 
 
 class ToolDesk:
@@ -107,7 +108,7 @@ class ToolDesk:
         """The outcome, whatever it is; raises only what the store raises.
 
         `admitted` is for one who answers earlier: it is done as soon as the call
-        may run or is known, or has the fault with which it was refused.
+        is recorded or known, or has the fault with which it was refused.
         """
         try:
             outcome = await self._run(request, admitted)
@@ -134,6 +135,7 @@ class ToolDesk:
         if held is not None:
             if (conflict := _conflict(held.call, asked)) is not None:
                 return conflict
+            await held.durable.wait()
             _tell(admitted)
             # Shielded: one who stops waiting must not take the answer from the others.
             return await asyncio.shield(held.answer)
@@ -156,9 +158,15 @@ class ToolDesk:
     ) -> ToolOutcome:
         """Keep a seat for those who ask for the same call while it runs."""
         answer: asyncio.Future[ToolOutcome] = asyncio.get_running_loop().create_future()
-        self._running[_key(asked)] = _Running(asked, answer)
+        running = self._running[_key(asked)] = _Running(asked, answer, asyncio.Event())
+
+        def recorded() -> None:
+            """Only now may anyone be told: what is acknowledged is stored."""
+            running.durable.set()
+            _tell(admitted)
+
         try:
-            outcome = await self._once(request, asked, admitted)
+            outcome = await self._once(request, asked, recorded)
             answer.set_result(outcome)
             return outcome
         except asyncio.CancelledError:
@@ -169,10 +177,10 @@ class ToolDesk:
             answer.exception()  # marks it as seen: often nobody else waits
             raise
         finally:
-            del self._running[_key(asked)]
+            self._running.pop(_key(asked)).durable.set()
 
     async def _once(
-        self, request: ToolRequest, asked: ToolCall, admitted: asyncio.Future[None] | None
+        self, request: ToolRequest, asked: ToolCall, recorded: Callable[[], None]
     ) -> ToolOutcome:
         known = await self._calls.tool_call(asked.id, user_id=asked.user_id)
         if known is not None and write.elsewhere(known, asked):
@@ -186,8 +194,7 @@ class ToolDesk:
             arguments = self._check(request, asked)
         except VivavoceError as fault:
             return await self._refuse(request, asked, fault)
-        _tell(admitted)
-        return await self._perform(request, asked, arguments)
+        return await self._perform(request, asked, arguments, recorded)
 
     async def _again(self, known: ToolCall, asked: ToolCall) -> ToolOutcome:
         if (conflict := _conflict(known, asked)) is not None:
@@ -229,7 +236,11 @@ class ToolDesk:
         return outcome
 
     async def _perform(
-        self, request: ToolRequest, call: ToolCall, arguments: Mapping[str, Any]
+        self,
+        request: ToolRequest,
+        call: ToolCall,
+        arguments: Mapping[str, Any],
+        recorded: Callable[[], None],
     ) -> ToolOutcome:
         ordinal = self._ordinal(request, call)
         description = clean_line(self._tools.describe(request.name, arguments))
@@ -237,6 +248,7 @@ class ToolDesk:
         begun = self._clock.monotonic()
         try:
             await self._journal.commit(write.started(call, description, ordinal))
+            recorded()
             result = await attempt(self._tools, request, arguments, call, progress.report)
         except asyncio.CancelledError:
             outcome = _cancelled(call, self._since(begun))

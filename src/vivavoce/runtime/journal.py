@@ -12,10 +12,10 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable, Sequence
 
-from vivavoce.errors import Unavailable
+from vivavoce.errors import OutcomeUnknown, Unavailable
 from vivavoce.runtime.ports import Clock, LogBounds, Store
 from vivavoce.runtime.streams import Filter, Subscription, encode
-from vivavoce.wire.records import Change, LogEvent
+from vivavoce.wire.records import Announce, Change, LogEvent
 from vivavoce.wire.voice_events import Heartbeat, StreamReset, VoiceEvent, to_log
 
 log = logging.getLogger(__name__)
@@ -87,6 +87,8 @@ class Journal:
             await self.open()
         try:
             events = await self._store.commit(changes)
+        except OutcomeUnknown:
+            events = await self._find_out(changes)
         except BaseException:
             # A commit that was cancelled, or failed on the way back, may be durable all the
             # same: look, or its events would wait for the next commit.
@@ -95,6 +97,27 @@ class Journal:
         if events:
             await self._announce(events)
         return events
+
+    async def _find_out(self, changes: Sequence[Change]) -> list[LogEvent]:
+        """A commit whose answer was lost: look whether it is there, or announcing it again
+        would tell everything twice. Raises `Unavailable` when it is not."""
+        told = [change.event for change in changes if isinstance(change, Announce)]
+        before = self._position
+        while told:
+            try:
+                found = await self._store.events(
+                    after=before, limit=self._page * 10, user_id=told[0].user_id
+                )
+            except Unavailable:
+                await self._clock.sleep(_RETRY_SECONDS)
+                continue
+            marks = [(event.type, event.data, event.at) for event in found]
+            wanted = [(event.type, event.data, event.at) for event in told]
+            for start in range(len(marks) - len(wanted) + 1):
+                if marks[start : start + len(wanted)] == wanted:
+                    return found[start : start + len(wanted)]
+            break
+        raise Unavailable("The store went away before this was written.")
 
     def publish_ephemeral(
         self, event: VoiceEvent, *, user_id: str, conversation_id: str | None = None

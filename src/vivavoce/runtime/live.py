@@ -12,9 +12,10 @@ import asyncio
 import logging
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, repeat
 from typing import Protocol
 
-from vivavoce.errors import VivavoceError
+from vivavoce.errors import Unavailable, VivavoceError
 from vivavoce.runtime.bookkeeping import Books
 from vivavoce.runtime.line import Line
 from vivavoce.runtime.outcomes import ToolOutcome, ToolRequest
@@ -57,6 +58,16 @@ class _Step:
 
     changes: list[Change] = field(default_factory=list)
     after: list[fx.Effect] = field(default_factory=list)
+    taken: asyncio.Future[bool] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Posted:
+    """An event on its way: about which call, and who waits for it to be durable."""
+
+    event: SessionEvent
+    call_id: str | None = None
+    taken: asyncio.Future[bool] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,10 +97,12 @@ class LiveSession:
         self.machine = machine
         self.books = books
         self._journal, self._desk, self._clock = journal, desk, clock
-        self._inbox: asyncio.Queue[tuple[SessionEvent, str | None]] = asyncio.Queue(inbox)
+        self._inbox: asyncio.Queue[_Posted] = asyncio.Queue(inbox)
         self._outbox: asyncio.Queue[_Step] = asyncio.Queue(OUTBOX)
         self._timers: dict[str, asyncio.Task[None]] = {}
         self._line = Line(provider, clock, books.session.id, self.post)
+        self._steps: list[_Step] = []  # being stored now
+        self._taking: list[asyncio.Future[bool] | None] = []  # being decided now
         self._task: asyncio.Task[None] | None = None
         self._over = asyncio.Event()
 
@@ -127,7 +140,17 @@ class LiveSession:
         With `call_id` it is about that call, and of no interest once there is another.
         """
         if not self._over.is_set():
-            await self._inbox.put((event, call_id))
+            await self._inbox.put(_Posted(event, call_id))
+
+    async def submit(self, event: SessionEvent) -> bool:
+        """As `post`, and waits until what it did is stored; False if the session was over."""
+        taken: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        if self._over.is_set():
+            return False
+        await self._inbox.put(_Posted(event, taken=taken))
+        if self._over.is_set():
+            return False  # it ended while we waited to post
+        return await taken
 
     def cancel(self) -> None:
         """For one that does not end when asked."""
@@ -154,18 +177,26 @@ class LiveSession:
         finally:
             await self._line.close()
             self._over.set()
-            while not self._inbox.empty():  # lets go of those who wait to post
-                self._inbox.get_nowait()
+            self._let_go()
+
+    def _let_go(self) -> None:
+        """Those who wait to post, or for what they posted: it is too late."""
+        waiting = [self._outbox.get_nowait().taken for _ in range(self._outbox.qsize())]
+        while not self._inbox.empty():
+            waiting.append(self._inbox.get_nowait().taken)
+        for taken in (*waiting, *self._taking):
+            _resolve(taken, value=False)
 
     # --- Deciding ---------------------------------------------------------------------
 
     async def _decide(self, group: asyncio.TaskGroup) -> None:
         while self.machine.phase is not Phase.TERMINATED:
-            event, call_id = await self._inbox.get()
-            if call_id is not None and call_id != self.machine.state.call_id:
+            posted = await self._inbox.get()
+            if posted.call_id not in (None, self.machine.state.call_id):
                 continue
-            step = _Step()
-            for effect in self.machine.receive(event, self._clock.now()):
+            step = _Step(taken=posted.taken)
+            self._taking = [posted.taken]
+            for effect in self.machine.receive(posted.event, self._clock.now()):
                 match effect:
                     case fx.Send(urgent=True):
                         await self._line.send(effect.command)
@@ -174,8 +205,9 @@ class LiveSession:
                     case _:
                         step.after.append(effect)
             step.changes = self.books.write(step.after, self._clock.now(), self.machine.state)
-            if step.after:
+            if step.after or step.taken:
                 await self._outbox.put(step)
+            self._taking = []
 
     def _set_timer(self, effect: fx.StartTimer | fx.StopTimer, group: asyncio.TaskGroup) -> None:
         old = self._timers.pop(effect.name, None)
@@ -196,9 +228,13 @@ class LiveSession:
             steps = [await self._outbox.get()]
             while not self._outbox.empty():
                 steps.append(self._outbox.get_nowait())
+            self._steps = steps
             changes = [change for step in steps for change in step.changes]
             if changes:
                 await self._commit(changes)
+            self._steps = []
+            for step in steps:
+                _resolve(step.taken, value=True)
             after = [effect for step in steps for effect in step.after]
             for effect in _still_news(after):
                 await self._perform(effect, group)
@@ -206,10 +242,11 @@ class LiveSession:
                 return
 
     async def _commit(self, changes: list[Change]) -> None:
-        for delay in _COMMIT_RETRIES:
+        """A store that is away for a while holds the session up, and loses it nothing."""
+        for delay in chain(_COMMIT_RETRIES, repeat(_COMMIT_RETRIES[-1])):
             try:
                 await self._journal.commit(changes)
-            except (VivavoceError, OSError) as fault:
+            except Unavailable as fault:
                 log.warning(
                     "Storing failed, trying again",
                     extra={"session_id": self.id, "error": type(fault).__name__},
@@ -217,7 +254,6 @@ class LiveSession:
                 await self._clock.sleep(delay)
             else:
                 return
-        await self._journal.commit(changes)
 
     async def _perform(self, effect: fx.Effect, group: asyncio.TaskGroup) -> None:
         match effect:
@@ -259,17 +295,23 @@ class LiveSession:
         await self.post(ToolFinished(effect.call_id, outcome))
 
     async def _abandon(self) -> None:
-        """After a fault of our own: the user must not sit in a call that nobody hears."""
-        effects = self.machine.receive(End("error", Status.ERROR), self._clock.now())
-        changes = self.books.write(effects, self._clock.now(), self.machine.state)
-        if self.machine.state.call_id:
-            await self._line.hang_up(self.machine.state.call_id)
-        if not changes:
-            return
+        """After a fault of our own: the user must not sit in a call that nobody hears, and
+        what was not stored yet is stored with the end."""
+        steps = [*self._steps, *(self._outbox.get_nowait() for _ in range(self._outbox.qsize()))]
+        changes = [change for step in steps for change in step.changes]
         try:
+            if self.machine.state.call_id:
+                await self._line.hang_up(self.machine.state.call_id)
+            effects = self.machine.receive(End("error", Status.ERROR), self._clock.now())
+            changes += self.books.write(effects, self._clock.now(), self.machine.state)
             await self._journal.commit(changes)
-        except Exception:
+        except Exception:  # the boundary of this session: others must not suffer for it
             log.exception("The end of a session is not stored", extra={"session_id": self.id})
+
+
+def _resolve(taken: asyncio.Future[bool] | None, *, value: bool) -> None:
+    if taken is not None and not taken.done():
+        taken.set_result(value)
 
 
 def _still_news(effects: list[fx.Effect]) -> list[fx.Effect]:

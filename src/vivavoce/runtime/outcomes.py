@@ -97,7 +97,11 @@ class ToolOutcome:
 
 
 def shape(output: str, limit: int = MODEL_LIMIT) -> tuple[str, bool]:
-    """The output within the limit, cut at the end of a line where one is near."""
+    """The output within the limit, cut at the end of a line where one is near.
+
+    Half a surrogate pair (a file name that is no UTF-8, say) goes over no wire.
+    """
+    output = output.encode("utf-8", "replace").decode()
     if len(output) <= limit:
         return output, False
     mark = f"\n...[truncated, {len(output)} characters in all]"

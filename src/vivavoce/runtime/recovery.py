@@ -8,18 +8,22 @@ answered as unknown, never run again. A session without a call is over.
 from __future__ import annotations
 
 import logging
+from datetime import datetime
 
 from vivavoce.runtime.desk import ToolDesk
 from vivavoce.runtime.journal import Journal
+from vivavoce.runtime.outcomes import recalled
 from vivavoce.runtime.ports import Clock, Store, Toolbox
 from vivavoce.runtime.profile import Profile
 from vivavoce.runtime.registry import Registry
 from vivavoce.runtime.voice import Voice
 from vivavoce.runtime.wishes import remembered
 from vivavoce.session.events import CallSurvived, End
-from vivavoce.wire.records import Status, VoiceSession
+from vivavoce.wire.records import Kind, Status, VoiceSession
 
 log = logging.getLogger(__name__)
+
+MAX_RESENT = 8  # outcomes; what is older has long been spoken of
 
 
 class Recovery:
@@ -45,15 +49,22 @@ class Recovery:
         """How many were picked up."""
         count = 0
         for session in await self._store.active_sessions():
-            # Others' sessions are theirs to pick up; a client's own record has no call.
-            if session.metadata.get("instance") != self._profile.defaults.instance:
-                continue
-            if self._registry.get(session.id) is not None:
-                continue
-            count += await self._pick_up(session)
+            if session.metadata.get("tracked") or self._registry.get(session.id) is not None:
+                continue  # a client's own record ends when the client says so
+            if self._is_ours(session):
+                count += await self._pick_up(session)
         if count:
             log.info("Sessions picked up after a restart", extra={"count": count})
         return count
+
+    def _is_ours(self, session: VoiceSession) -> bool:
+        """Others' sessions are theirs to pick up, unless nobody has for longer than any
+        call can last."""
+        quiet = (self._clock.now() - session.updated_at).total_seconds()
+        return (
+            session.metadata.get("instance") == self._profile.defaults.instance
+            or quiet > self._profile.capabilities.session_seconds
+        )
 
     async def _pick_up(self, session: VoiceSession) -> bool:
         conversation = await self._store.conversation(
@@ -70,5 +81,36 @@ class Recovery:
         if session.call_id is None:
             await live.post(End("error", Status.ERROR))
             return False
-        await live.post(CallSurvived(session.call_id, tuple(call.id for call, _ in left)))
+        orphans = tuple(call.id for call, _ in left)
+        await live.post(await self._survived(session, session.call_id, orphans))
         return True
+
+    async def _survived(
+        self, session: VoiceSession, call_id: str, orphans: tuple[str, ...]
+    ) -> CallSurvived:
+        placed = session.metadata.get("called_at")
+        since = datetime.fromisoformat(placed) if isinstance(placed, str) else session.created_at
+        entries = await self._store.entries(session.conversation_id, user_id=session.user_id)
+        ours = [e for e in entries if e.session_id == session.id and e.created_at >= since]
+        calls = [str(e.data.get("tool_call_id")) for e in ours if e.kind is Kind.TOOL_RESULT]
+        return CallSurvived(
+            call_id=call_id,
+            orphans=orphans,
+            outcomes=await self._outcomes(session, [c for c in calls if c not in orphans]),
+            known_items=tuple(
+                (str(e.data["item_id"]), e.ordinal) for e in ours if e.data.get("item_id")
+            ),
+            known_calls=tuple(calls),
+            age=(self._clock.now() - since).total_seconds(),
+        )
+
+    async def _outcomes(
+        self, session: VoiceSession, calls: list[str]
+    ) -> tuple[tuple[str, str], ...]:
+        """The last results: stored, but perhaps never sent."""
+        found = []
+        for call_id in calls[-MAX_RESENT:]:
+            call = await self._store.tool_call(call_id, user_id=session.user_id)
+            if call is not None:
+                found.append((call_id, recalled(call).for_model))
+        return tuple(found)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 
 from vivavoce.errors import Unavailable
 from vivavoce.runtime.live import LiveSession
@@ -22,6 +22,7 @@ class Registry:
         self._max = max_sessions
         self._patience = shutdown_seconds
         self._live: dict[str, LiveSession] = {}
+        self._reserved = 0
         self._group: asyncio.TaskGroup | None = None
         self.total = 0
 
@@ -60,15 +61,21 @@ class Registry:
             if live.books.session.conversation_id == conversation_id
         ]
 
-    def check_room(self) -> None:
-        """A clear refusal before anything is promised."""
+    @contextmanager
+    def seat(self) -> Iterator[None]:
+        """A place for a session in the making; a clear refusal before anything is promised."""
         if self._group is None:
             raise Unavailable("The server is shutting down.", retry_after_ms=5000)
-        if len(self._live) >= self._max:
+        if len(self._live) + self._reserved >= self._max:
             raise Unavailable(
                 f"All {self._max} sessions are taken. Please try again in a moment.",
                 retry_after_ms=15_000,
             )
+        self._reserved += 1
+        try:
+            yield
+        finally:
+            self._reserved -= 1
 
     def start(self, live: LiveSession) -> None:
         if self._group is None:
@@ -80,6 +87,8 @@ class Registry:
     async def _watch(self, live: LiveSession) -> None:
         try:
             await live.run()
+        except Exception:  # the boundary of a session: the others live on
+            log.exception("A session broke", extra={"session_id": live.id})
         finally:
             self._live.pop(live.id, None)
 

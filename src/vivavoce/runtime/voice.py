@@ -5,11 +5,13 @@ Every door onto sessions is thin because this is here. Knows nothing of HTTP.
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from vivavoce.errors import Conflict, InvalidSdp, SessionNotFound
+from vivavoce.errors import Conflict, InvalidSdp, ProviderError, SessionNotFound
 from vivavoce.runtime.bookkeeping import Books
 from vivavoce.runtime.ids import SessionIds
 from vivavoce.runtime.journal import Journal
@@ -24,9 +26,10 @@ from vivavoce.runtime.profile import (
 from vivavoce.runtime.registry import Registry
 from vivavoce.runtime.wishes import Wishes, remember, remembered
 from vivavoce.session.context import History, history, history_budget
-from vivavoce.session.events import CallPlaced, Created, Reconfigure
+from vivavoce.session.events import CallPlaced, Created, Flush, Reconfigure
 from vivavoce.session.machine import Machine
 from vivavoce.session.policy import Identity, Setup
+from vivavoce.session.state import Phase
 from vivavoce.wire.records import (
     Conversation,
     PutConversation,
@@ -36,6 +39,8 @@ from vivavoce.wire.records import (
     new_id,
 )
 from vivavoce.wire.sdp import flaw
+
+log = logging.getLogger(__name__)
 
 SECRET_SECONDS = 55.0  # the provider's own lapses after 60
 _ID_TRIES = 5
@@ -94,8 +99,6 @@ class Voice:
     async def resume(self, session_id: str, user_id: str, *, voice: str | None) -> Opened:
         """A new session of an old conversation; one that is still live is taken over."""
         old, conversation = await self._find(session_id, user_id)
-        for live in self._registry.of_conversation(conversation.id):
-            await self._registry.end(live, "completed", Status.COMPLETED)
         wishes = remembered(old)
         wishes = replace(wishes, voice=voice or wishes.voice)
         return await self._open(conversation, wishes, _Waiting("resume"))
@@ -116,33 +119,36 @@ class Voice:
         if live is None:
             return await self.restore(session_id, user_id)
         waiting = _Waiting("reconnect", GREET_RECONNECTED)
+        if live.phase is Phase.DISCONNECTED and session_id in self._waiting:
+            waiting = self._waiting[session_id]  # it never got its first call: begin as meant
         await self._mint(waiting, live.setup)
         self._waiting[session_id] = waiting
         return Opened(session=live.books.session, tools=self._offered(live))
 
     async def _open(self, conversation: Conversation, wishes: Wishes, waiting: _Waiting) -> Opened:
-        self._registry.check_room()
         profile, now = self._profile, self._clock.now()
         tools = self._tools.definitions(profile.tool_names(wishes.tools_filter))
         setup = profile.setup(wishes, tools, now)
-        await self._mint(waiting, setup)
-        past = await self._history(conversation, setup)
-        session = VoiceSession(
-            id="",
-            conversation_id=conversation.id,
-            user_id=conversation.user_id,
-            agent=profile.agent.name,
-            created_at=now,
-            updated_at=now,
-            model=profile.defaults.model,
-            voice=setup.voice,
-            metadata={"instance": profile.defaults.instance, "wishes": wishes.to_json()},
-        )
-        live = await self._begin(session, conversation, setup)
-        # Those who never connected have left theirs behind when they lapsed.
-        self._waiting = {k: v for k, v in self._waiting.items() if self._registry.get(k)}
-        self._waiting[live.id] = waiting
-        self._registry.start(live)
+        with self._registry.seat():
+            # Only once the provider has agreed is a call that works given up for this one.
+            await self._mint(waiting, setup)
+            for live in self._registry.of_conversation(conversation.id):
+                await self._registry.end(live, "completed", Status.COMPLETED)
+            past = await self._history(conversation, setup)
+            session = VoiceSession(
+                id="",
+                conversation_id=conversation.id,
+                user_id=conversation.user_id,
+                agent=profile.agent.name,
+                created_at=now,
+                updated_at=now,
+                model=profile.defaults.model,
+                voice=setup.voice,
+                metadata={"instance": profile.defaults.instance, "wishes": wishes.to_json()},
+            )
+            live = await self._begin(session, conversation, setup)
+            self._waiting[live.id] = waiting
+            self._registry.start(live)
         await live.post(Created())
         return Opened(session=live.books.session, tools=tools, history=past)
 
@@ -211,27 +217,45 @@ class Voice:
         live = self._live_of(session_id, user_id)
         if live is None:
             raise SessionNotFound(f"Session '{session_id}' is over or was never there.")
-        waiting = self._waiting.pop(session_id, None) or _Waiting("reconnect")
-        setup = live.setup
+        waiting = self._waiting.get(session_id) or _Waiting("reconnect")
         fresh = waiting.secret if self._clock.monotonic() < waiting.secret_until else None
-        call = await self._provider.create_call(offer, setup.session, secret=fresh)
-        past = await self._history(live.books.conversation, setup)
-        live.books.session = replace(live.books.session, call_id=call.call_id)
-        # Stored before the browser knows of it: after a crash we find the call again.
-        await self._journal.commit(live.books.touched(self._clock.now()))
-        await live.post(
+        call = await self._provider.create_call(offer, live.setup.session, secret=fresh)
+        try:
+            placed = await self._place(live, call.call_id, waiting)
+        except BaseException:
+            await self._abandon(call.call_id)
+            raise
+        if not placed:
+            await self._abandon(call.call_id)
+            raise SessionNotFound(f"Session '{session_id}' ended while it was connecting.")
+        self._waiting.pop(session_id, None)
+        return call.sdp_answer
+
+    async def _place(self, live: LiveSession, call_id: str, waiting: _Waiting) -> bool:
+        """Tell the session of its call. True once that is stored: after a crash we find the
+        call again, and only then does the browser hear of it."""
+        if not await live.submit(Flush()):
+            return False
+        past = await self._history(live.books.conversation, live.setup)
+        now = self._clock.now()
+        live.books.called(call_id, now)
+        return await live.submit(
             CallPlaced(
-                call.call_id,
-                instructions=self._profile.words(
-                    self._clock.now(), remembered(live.books.session).instructions
-                ),
+                call_id,
+                instructions=self._profile.words(now, remembered(live.books.session).instructions),
                 history=past.items,
                 history_tokens=past.tokens,
-                greeting=waiting.greeting if past.items or waiting.reason == "start" else None,
+                greeting=waiting.greeting if past.items else self._profile.agent.greeting,
                 reason=waiting.reason,
             )
         )
-        return call.sdp_answer
+
+    async def _abandon(self, call_id: str) -> None:
+        """A call that nobody will watch must not go on: not even if the request is cancelled."""
+        try:
+            await asyncio.shield(self._provider.hang_up(call_id))
+        except ProviderError:
+            log.warning("A call without a session could not be hung up")
 
     # --- Changing and ending ----------------------------------------------------------
 
@@ -246,8 +270,9 @@ class Voice:
         changes = self._changes(live, wanted)
         if wanted:
             live.books.session = remember(live.books.session, wanted)
-            await live.post(Reconfigure(changes, tuple(wanted)))
-        return list(wanted), live.setup.merged(changes)
+            if not await live.submit(Reconfigure(changes, tuple(wanted))):
+                raise Conflict("The session is over; its configuration cannot change any more.")
+        return list(wanted), live.setup
 
     def _changes(self, live: LiveSession, wanted: Mapping[str, Any]) -> dict[str, Any]:
         changes: dict[str, Any] = {}

@@ -17,6 +17,7 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi_offline import FastAPIOffline
+from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp
 
 from vivavoce import __version__
@@ -172,7 +173,7 @@ async def running(here: Services) -> AsyncIterator[None]:
         ]
         here.background.group = group
         async with here.registry.running():
-            group.create_task(_recover(here), name="recovery")
+            await _recover(here)  # before anyone can ask for what is being picked up
             try:
                 yield
             finally:
@@ -183,7 +184,7 @@ async def running(here: Services) -> AsyncIterator[None]:
 
 async def stop(here: Services) -> None:
     """Sessions first, so that watchers see them end; then the streams."""
-    here.background.group = None
+    await here.background.stop(here.settings.shutdown_seconds / 2)
     await here.registry.stop()
     here.journal.close()
 
@@ -260,6 +261,11 @@ def build_app(here: Services) -> ASGIApp:
         allowed_origins=settings.allowed_origins,
         max_body=settings.max_body_bytes,
     )
+
+
+async def _front() -> RedirectResponse:
+    """Until there is a page to talk to, whoever opens the address finds the API."""
+    return RedirectResponse("/docs")
 
 
 def _describe_keys(app: FastAPI, *, token: bool) -> None:

@@ -15,6 +15,7 @@ from vivavoce.server.sse import EventStream, last_event_id
 
 router = APIRouter(tags=["Events"])
 
+_ONE = r"\s*(\*|[a-z_]+(\.[a-z_]+)*(\.\*)?)?\s*"
 _EVENT = {
     "description": "One event of the stream",
     "type": "object",
@@ -51,7 +52,12 @@ async def events(
     session_id: MaybeSession,
     bound: Annotated[str | None, Depends(token_session)],
     subscribe: Annotated[
-        str | None, Query(max_length=1000, description="Patterns, such as `tool.*,session.*`")
+        str | None,
+        Query(
+            max_length=1000,
+            description="Patterns, such as `tool.*,session.*`",
+            json_schema_extra={"pattern": rf"^{_ONE}(,{_ONE})*$"},
+        ),
     ] = None,
     follow: Annotated[
         bool, Query(description="False: what is stored, then the end of the stream")

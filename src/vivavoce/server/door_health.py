@@ -32,7 +32,12 @@ async def health(here: Here) -> s.HealthResponse:
     )
 
 
-@router.get("/status", operation_id="getStatus", responses=errors())
+@router.get(
+    "/status",
+    operation_id="getStatus",
+    response_model_exclude_none=True,
+    responses=errors(),
+)
 async def status(here: Here, user: User) -> s.StatusResponse:
     """Everything a dashboard wants to know."""
     total, mean = await here.store.session_totals()

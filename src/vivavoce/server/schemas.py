@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
 from vivavoce.server.schemas_fields import (
-    Count,
+    NUMBER,
     EntryType,
     Moment,
     Name,
@@ -78,7 +78,7 @@ class TranscriptEntryIn(Request):
     tool_call_id: str | None = Field(default=None, min_length=1, max_length=200)
     tool_arguments: dict[str, Any] | None = None
     tool_result: dict[str, Any] | None = None
-    audio_duration_ms: Count | None = Field(default=None, ge=0, le=86_400_000)
+    audio_duration_ms: Annotated[int, Field(ge=0, le=86_400_000), NUMBER] | None = None
 
 
 class TranscriptEntry(BaseModel):

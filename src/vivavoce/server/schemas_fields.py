@@ -32,11 +32,18 @@ def _utc(value: datetime) -> datetime:
         raise ValueError("is not a date that UTC has") from None
 
 
+def _number(value: object) -> object:
+    # Pydantic would take `true` and `"5"` too, which JSON Schema does not.
+    if isinstance(value, bool | str):
+        raise ValueError("should be a number")
+    return value
+
+
 _DATE_TIME = WithJsonSchema({"type": "string", "format": "date-time"})
 Moment = Annotated[datetime, BeforeValidator(_text), AfterValidator(_utc), _DATE_TIME]
 Timestamp = Annotated[datetime, PlainSerializer(iso, return_type=str), _DATE_TIME]
-Count = Annotated[int, Field(strict=True)]
-"""A number that a client sends: `true` and `"5"` are none."""
+NUMBER = BeforeValidator(_number)
+"""Last in an `Annotated`, or the bounds before it are missing from the schema."""
 Name = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_.:-]+$")]
 SessionStatus = Literal["active", "completed", "cancelled", "error"]
 EntryType = Literal["user", "assistant", "tool_call", "tool_result", "system"]

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Discriminator, Field, Tag
 
-from vivavoce.server.schemas_fields import Name, Request, Timestamp
+from vivavoce.server.schemas_fields import NUMBER, Name, Request, Timestamp
 
 
 class HealthAmplifier(BaseModel):
@@ -109,14 +109,14 @@ class ConfigResponse(BaseModel):
     amplifier: AmplifierConfig
 
 
-Milliseconds = Annotated[int, Field(strict=True, ge=0, le=60_000)]
+Milliseconds = Annotated[int, Field(ge=0, le=60_000), NUMBER]
 
 
 class ServerVad(Request):
     """A turn ends with silence."""
 
     type: Literal["server_vad"]
-    threshold: Annotated[float, Field(strict=True, ge=0.0, le=1.0)] | None = None
+    threshold: Annotated[float, Field(ge=0.0, le=1.0), NUMBER] | None = None
     silence_duration_ms: Milliseconds | None = None
     prefix_padding_ms: Milliseconds | None = None
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
-from vivavoce.server.schemas_fields import Count, Request, Timestamp
+from vivavoce.server.schemas_fields import NUMBER, Request, Timestamp
 
 
 class ToolDefinition(BaseModel):
@@ -64,7 +64,9 @@ class ExecuteToolRequest(Request):
     call_id: str | None = Field(
         default=None, min_length=1, max_length=128, pattern=r"^[\x21-\x7e]+$"
     )
-    timeout_ms: Count | None = Field(default=None, ge=1, le=600_000, description="Default 60000.")
+    timeout_ms: Annotated[int, Field(ge=1, le=600_000), NUMBER] | None = Field(
+        default=None, description="Default 60000."
+    )
 
 
 class ExecuteToolResponse(BaseModel):

@@ -33,25 +33,37 @@ MAX_BACKGROUND = 200
 
 @dataclass(slots=True)
 class Background:
-    """Work that outlives its request, under one parent and bounded."""
+    """Work that outlives its request, under one parent, bounded in number and in time."""
 
     group: asyncio.TaskGroup | None = None
-    running: int = 0
+    tasks: set[asyncio.Task[object]] = field(default_factory=set)
 
     def start(self, work: Coroutine[Any, Any, object]) -> None:
-        if self.group is None or self.running >= MAX_BACKGROUND:
+        if self.group is None or len(self.tasks) >= MAX_BACKGROUND:
             work.close()
             raise Unavailable("Too much is under way. Please try again in a moment.")
-        self.running += 1
-        self.group.create_task(self._run(work))
+        task = self.group.create_task(_guarded(work))
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
 
-    async def _run(self, work: Coroutine[Any, Any, object]) -> None:
-        try:
-            await work
-        except Exception:  # the boundary of this task: it must not take the server with it
-            log.exception("Work in the background failed")
-        finally:
-            self.running -= 1
+    async def stop(self, patience: float) -> None:
+        """No more of it; what is under way gets a moment, then is cancelled, and says so."""
+        self.group = None
+        if self.tasks:
+            await asyncio.wait(self.tasks, timeout=patience)
+        for task in tuple(self.tasks):
+            task.cancel()
+        if self.tasks:
+            await asyncio.wait(self.tasks, timeout=patience)
+
+
+async def _guarded(work: Coroutine[Any, Any, object]) -> object:
+    """What fails here failed for its request, which was told; the group lives on."""
+    try:
+        return await work
+    except Exception:
+        log.exception("Work in the background failed")
+        return None
 
 
 @dataclass(slots=True, kw_only=True)

@@ -117,8 +117,7 @@ def _build(every: list[_Turn], recent: list[_Turn], summary: str | None, limit: 
     items: list[Mapping[str, Any]] = []
     if told:
         items.append(message_item(_item_id("summary", told), "system", told))
-    for turn in recent:
-        items += _turn_items(turn, limit)
+    items += _items(recent, limit)
     return History(
         items=tuple(items),
         summary=told,
@@ -138,27 +137,32 @@ def _last_resort(every: list[_Turn], summary: str | None, budget: int) -> Histor
     return History(items=(item,), summary=told, turns=0, tokens=_weigh(item))
 
 
-def _turn_items(turn: _Turn, limit: int) -> list[Mapping[str, Any]]:
-    """A call without its result, or a result without its call, is refused by providers:
-    pairs only."""
-    calls = {_call_id(e) for e in turn.entries if e.kind is Kind.TOOL_CALL}
-    results = {_call_id(e) for e in turn.entries if e.kind is Kind.TOOL_RESULT}
-    paired = calls & results
+def _items(turns: list[_Turn], limit: int) -> list[Mapping[str, Any]]:
+    """A call without its result, or a result without its call, is refused by providers: pairs
+    only, side by side, although the user may have spoken while the tool ran."""
+    entries = [entry for turn in turns for entry in turn.entries]
+    results = {_call_id(e): e for e in entries if e.kind is Kind.TOOL_RESULT}
     items: list[Mapping[str, Any]] = []
-    for entry in turn.entries:
-        seed = _item_id("entry", entry.id)
+    for entry in entries:
         match entry.kind:
-            case Kind.TOOL_CALL if _call_id(entry) in paired:
-                arguments = orjson.dumps(entry.data.get("tool_arguments") or {}).decode()
-                name = str(entry.data.get("tool_name") or "tool")
-                items.append(call_item(seed, _call_id(entry), name, arguments))
-            case Kind.TOOL_RESULT if _call_id(entry) in paired:
-                items.append(output_item(seed, _call_id(entry), _shorten(entry.text, limit)))
+            case Kind.TOOL_CALL:
+                result = results.pop(_call_id(entry), None)
+                if result is not None:
+                    items += _pair(entry, result, limit)
             case Kind.USER | Kind.ASSISTANT | Kind.SYSTEM:
-                items.append(message_item(seed, str(entry.kind), entry.text))
-            case _:
-                pass
+                items.append(message_item(_item_id("entry", entry.id), entry.kind, entry.text))
+            case Kind.TOOL_RESULT:
+                pass  # beside its call
     return items
+
+
+def _pair(call: Entry, result: Entry, limit: int) -> list[Mapping[str, Any]]:
+    arguments = orjson.dumps(call.data.get("tool_arguments") or {}).decode()
+    name, call_id = str(call.data.get("tool_name") or "tool"), _call_id(call)
+    return [
+        call_item(_item_id("entry", call.id), call_id, name, arguments),
+        output_item(_item_id("entry", result.id), call_id, _shorten(result.text, limit)),
+    ]
 
 
 def _call_id(entry: Entry) -> str:

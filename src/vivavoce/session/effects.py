@@ -25,9 +25,10 @@ class Send:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """Store an entry (again, if it changed)."""
+    """Store an entry (again, if it changed). A `backfill` never replaces what is there."""
 
     entry: Entry
+    backfill: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,13 +32,25 @@ class CallPlaced:
     reason: str = "start"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CallSurvived:
-    """After a restart of ours: the call may still be up, so attach to it as after a loss.
-    `orphans` are calls that had started and whose outcome nobody knows."""
+    """After a restart of ours: the call may still be up, so attach to it as after a loss."""
 
     call_id: str
     orphans: tuple[str, ...] = ()
+    """Calls that had started and whose outcome nobody knows."""
+    outcomes: tuple[tuple[str, str], ...] = ()
+    """Calls that were settled last, with what the model should read: it may not have."""
+    known_items: tuple[tuple[str, float], ...] = ()
+    """What the conversation had, with its places."""
+    known_calls: tuple[str, ...] = ()
+    age: float = 0.0
+    """Seconds since the call was placed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flush:
+    """Store what is being said as far as it got: another call is about to take over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +131,7 @@ OwnEvent = (
     Created
     | CallPlaced
     | CallSurvived
+    | Flush
     | LineUp
     | LineLost
     | AttachFailed

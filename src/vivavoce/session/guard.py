@@ -55,25 +55,36 @@ class Guard:
 
     def __init__(self) -> None:
         self.strikes = 0
-        self._ordered: Mapping[str, Any] | None = None
+        # Orders without an echo yet, oldest first: several may be under way at once.
+        self._ordered: list[tuple[str, Mapping[str, Any]]] = []
         self._baseline: dict[str, bytes] | None = None
+        self.accepted: Mapping[str, Any] | None = None
         self._ours: set[str] = set()
 
     @property
     def exhausted(self) -> bool:
         return self.strikes > MAX_STRIKES
 
-    def ordered(self, session: Mapping[str, Any]) -> None:
-        """We sent a `session.update`; the next matching echo is the new baseline."""
-        self._ordered = session
+    def ordered(self, event_id: str, session: Mapping[str, Any]) -> None:
+        """We sent a `session.update`; an echo that matches it is the new baseline."""
+        self._ordered.append((event_id, session))
+
+    def refused(self, event_id: str | None) -> bool:
+        """The provider did not take an order of ours, so there will be no echo of it."""
+        kept = [order for order in self._ordered if order[0] != event_id]
+        known = len(kept) < len(self._ordered)
+        self._ordered = kept
+        return known
 
     def foreign_configuration(self, reported: Mapping[str, Any]) -> bool:
         """Is this report of the provider something that we did not ask for?"""
-        if self._ordered is not None:
-            if _says_the_same(self._ordered, reported):
-                self._ordered, self._baseline = None, fingerprint(reported)
+        for number, (_, session) in enumerate(self._ordered):
+            if _says_the_same(session, reported):
+                del self._ordered[: number + 1]  # echoes come in the order of the orders
+                self._baseline, self.accepted = fingerprint(reported), session
                 return False
-        elif self._baseline is None or fingerprint(reported) == self._baseline:
+        known = self._baseline is None and not self._ordered
+        if known or fingerprint(reported) == self._baseline:
             return False
         self.strikes += 1
         return True

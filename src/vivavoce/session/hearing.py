@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from vivavoce.session import line, saying
+from vivavoce.session import calling, gaps, line, saying
 from vivavoce.session.effects import StartTimer
 from vivavoce.session.state import Draft, Signal, UserItem
 from vivavoce.wire.commands import CancelResponse, DeleteItem
 from vivavoce.wire.realtime import (
+    CallRequested,
     InputCommitted,
     Item,
     ItemAdded,
+    ItemRetrieved,
     UserSpeechStarted,
     UserSpeechStopped,
     UserTranscript,
@@ -46,6 +48,7 @@ def speech_stopped(event: UserSpeechStopped, draft: Draft) -> None:
 
 def committed(event: InputCommitted, draft: Draft) -> None:
     """The user's audio is part of the conversation: it has its place before its words."""
+    gaps.mind(event.item_id, event.previous_item_id, draft)
     _user_item(event.item_id, event.previous_item_id, draft)
     _turn_over(draft)
 
@@ -70,6 +73,11 @@ def _user_item(item_id: str, previous: str | None, draft: Draft) -> UserItem:
 def item_added(event: ItemAdded, draft: Draft) -> None:
     """An item joined the conversation: ours, the microphone's, the model's — or a stranger's."""
     state, item = draft.state, event.item
+    gaps.mind(item.id, event.previous_item_id, draft)
+    if item.id in state.unsure:
+        # It was not there before the restart after all, so nobody has spoken of it.
+        state.unsure.discard(item.id)
+        state.responses.wish(item.id)
     state.responses.confirm(item.id)
     if state.unconfirmed.pop(item.id, None) is not None:
         state.order.place(item.id, event.previous_item_id, draft.now_ms)
@@ -83,7 +91,28 @@ def item_added(event: ItemAdded, draft: Draft) -> None:
     if item.role == "user" and item.type == "message" and state.policy.peer_text == "allow":
         _typed(item, event.previous_item_id, draft)
         return
-    _revert(item, draft)
+    revert(item, draft)
+
+
+def retrieved(event: ItemRetrieved, draft: Draft) -> None:
+    """An item that joined while the line was down: make up for it."""
+    state, item = draft.state, event.item
+    ordinal = gaps.place(item.id, draft)
+    if ordinal is None:
+        return
+    if item.role == "user" and item.audio:
+        state.guard.expect(item.id)
+        heard = state.heard[item.id] = UserItem(item.id, ordinal, None, settled=bool(item.text))
+        if item.text:
+            _said(heard, item.text, draft, backfill=True)
+    elif item.role == "assistant" and item.type == "message":
+        saying.retrieved(item, ordinal, draft)
+    elif item.type == "function_call" and item.call_id and item.status != "incomplete":
+        state.guard.expect(item.id)
+        name, arguments = item.name or "", item.arguments or "{}"
+        calling.requested(CallRequested("", item.id, item.call_id, name, arguments), draft)
+    elif not state.guard.knows(item.id):
+        revert(item, draft)
 
 
 def _typed(item: Item, previous: str | None, draft: Draft) -> None:
@@ -93,7 +122,7 @@ def _typed(item: Item, previous: str | None, draft: Draft) -> None:
         _said(heard, item.text, draft, modality="text")
 
 
-def _revert(item: Item, draft: Draft) -> None:
+def revert(item: Item, draft: Draft) -> None:
     """Somebody else on the call put words into it. Take them out, stop what they caused."""
     state = draft.state
     state.guard.strike()
@@ -145,6 +174,7 @@ def _said(
     *,
     modality: str = "voice",
     transcription_failed: bool | None = None,
+    backfill: bool = False,
 ) -> None:
     extra = {"transcription_failed": True} if transcription_failed else {}
     key = draft.record(
@@ -153,6 +183,7 @@ def _said(
         text,
         ordinal=item.ordinal,
         modality="text" if modality == "text" else "voice",
+        backfill=backfill,
         **extra,
     )
     draft.tell(

@@ -1,36 +1,22 @@
-"""The line to the provider: calls, the sideband, configuration, faults, and the end."""
+"""The line to the provider: calls, the sideband that comes and goes, and the end."""
 
 from __future__ import annotations
 
 from datetime import timedelta
 
-from vivavoce.session import calling, hearing, saying, timing
+from vivavoce.session import calling, configuring, hearing, saying, timing
 from vivavoce.session.effects import Attach, Close, HangUp
-from vivavoce.session.events import (
-    AttachFailed,
-    CallPlaced,
-    CallSurvived,
-    LineLost,
-    Reconfigure,
-    ToolFinished,
-)
+from vivavoce.session.events import CallPlaced, CallSurvived, LineLost, ToolFinished
 from vivavoce.session.state import Draft, Phase, Signal
-from vivavoce.wire.clean import clean_line
-from vivavoce.wire.commands import CancelResponse, UpdateSession
-from vivavoce.wire.realtime import Configured, Fault, RateLimits
+from vivavoce.wire.commands import output_item
 from vivavoce.wire.records import Status
 from vivavoce.wire.voice_events import (
     ConnectionStatus,
     ContextUpdated,
     ErrorOccurred,
-    RateLimitWarning,
     SessionEnded,
-    SessionStarted,
-    SessionUpdated,
 )
 
-ALREADY_ACTIVE = "conversation_already_has_active_response"
-_RATE_WARNING = 0.1  # of the limit is left
 INTERRUPTED_OUTPUT = (
     '{"success": false, "error": "The server restarted while this ran; its outcome is not known.", '
     '"recoverable": true, "suggestion": "Ask before trying again"}'
@@ -39,7 +25,7 @@ INTERRUPTED_OUTPUT = (
 
 def call_placed(event: CallPlaced, draft: Draft) -> None:
     """A first call, or another one in its place after the browser lost the old."""
-    _keep_what_was_said(draft)
+    flush(draft)
     state = draft.state
     if state.call_id:
         draft.do(HangUp(state.call_id))
@@ -56,16 +42,28 @@ def call_placed(event: CallPlaced, draft: Draft) -> None:
 
 
 def call_survived(event: CallSurvived, draft: Draft) -> None:
-    """We restarted, the call may not have noticed. It knows everything already."""
+    """We restarted, the call may not have noticed. It knows everything but what we were
+    about to tell it."""
+    flush(draft)
     state = draft.state
     state.new_call(event.call_id)
-    state.fresh_call, state.announced = False, True
+    state.fresh_call, state.announced, state.survived = False, True, True
+    for item_id, ordinal in event.known_items:
+        state.order.recall(item_id, ordinal)
+        state.guard.expect(item_id)
+    state.ran |= {*event.known_calls, *event.orphans}
+    for call_id in event.known_calls:
+        state.guard.expect(state.item_id(f"output:{call_id}"))
     state.open_calls = set(event.orphans)
-    state.ran |= state.open_calls
     for call_id in event.orphans:
         # Never run again: nobody knows how far it got.
         calling.finished(ToolFinished(call_id, INTERRUPTED_OUTPUT), draft)
-    draft.active()
+    for call_id, output in event.outcomes:
+        # Stored, and perhaps never sent. Under the same id a second one is refused.
+        item_id = state.item_id(f"output:{call_id}")
+        state.unsure.add(item_id)
+        draft.add_item(output_item(item_id, call_id, output))
+    timing.start(draft, event.age)
     draft.signal(Signal.CALL_PLACED)
     draft.signal(Signal.LINE_LOST)
     draft.do(Attach(event.call_id))
@@ -74,8 +72,8 @@ def call_survived(event: CallSurvived, draft: Draft) -> None:
 def up(draft: Draft) -> None:
     """Attached. A fresh call is told everything; a line that is back, what it may have missed."""
     state = draft.state
-    state.line_up, state.attempts = True, 0
-    _order_configuration(draft)
+    state.line_up, state.up_since = True, draft.now
+    configuring.order(draft)
     for command in tuple(state.unconfirmed.values()):
         draft.send(command)
     if state.fresh_call:
@@ -96,55 +94,9 @@ def up(draft: Draft) -> None:
         draft.signal(Signal.LINE_BACK)
 
 
-def _order_configuration(draft: Draft) -> None:
-    state = draft.state
-    state.guard.ordered(state.setup.session)
-    session = {k: v for k, v in state.setup.session.items() if k != "model"}
-    draft.send(UpdateSession(session, state.next_id("evt")))
-
-
-def configured(event: Configured, draft: Draft) -> None:
-    """The provider tells its configuration: the answer to ours, or somebody else's doing."""
-    state = draft.state
-    if event.created:
-        return  # what it was before we ordered ours
-    if state.guard.foreign_configuration(event.session):
-        _revert(draft)
-        return
-    if not state.announced:
-        state.announced = True
-        draft.tell(SessionStarted, voice=state.setup.voice, tools_count=state.setup.tools_count)
-    if state.phase is Phase.INITIALIZING:
-        draft.tell(ConnectionStatus, webrtc_state="connected", data_channel_state="open")
-        draft.signal(Signal.CONFIGURED)
-
-
-def _revert(draft: Draft) -> None:
-    state = draft.state
-    if state.responses.active:
-        draft.send(CancelResponse(state.next_id("evt")), urgent=True)
-    draft.tell(
-        ErrorOccurred,
-        code="forbidden",
-        message="The session was changed by somebody else and set back.",
-        recoverable=not state.guard.exhausted,
-    )
-    if state.guard.exhausted:
-        end(draft, "error", Status.ERROR)
-    else:
-        _order_configuration(draft)
-
-
-def reconfigure(event: Reconfigure, draft: Draft) -> None:
-    draft.state.setup = draft.state.setup.merged(event.changes)
-    if draft.state.line_up:
-        _order_configuration(draft)
-    draft.tell(SessionUpdated, changes=list(event.fields))
-    draft.active()
-
-
 def lost(event: LineLost, draft: Draft) -> None:
-    """A clean close is a hang-up; anything else is tried again."""
+    """A clean close is a hang-up; anything else is tried again: at once if the line had
+    held, else like any other try, so that one that only flickers comes to an end too."""
     state = draft.state
     if not state.line_up:
         return
@@ -156,10 +108,15 @@ def lost(event: LineLost, draft: Draft) -> None:
     state.speech.sounding = None
     draft.signal(Signal.LINE_LOST)
     draft.tell(ConnectionStatus, webrtc_state="disconnected", data_channel_state="closed")
-    draft.do(Attach(state.call_id or ""))
+    held = (draft.now - (state.up_since or draft.now)).total_seconds()
+    if held >= state.policy.attach_delay:
+        state.attempts = 0
+        draft.do(Attach(state.call_id or ""))
+    else:
+        attach_failed(draft)
 
 
-def attach_failed(event: AttachFailed, draft: Draft) -> None:
+def attach_failed(draft: Draft) -> None:
     """Five tries, three seconds apart, then the session is over."""
     state = draft.state
     state.attempts += 1
@@ -176,51 +133,8 @@ def attach_failed(event: AttachFailed, draft: Draft) -> None:
     end(draft, "error", Status.ERROR)
 
 
-def fault(event: Fault, draft: Draft) -> None:
-    """An `error` of the provider's: often about a frame of ours, which we know by its id."""
-    state = draft.state
-    for item_id, command in list(state.unconfirmed.items()):
-        if command.event_id == event.event_id:
-            # Refused or there already (we sent it twice over a lost line): settled either way.
-            del state.unconfirmed[item_id]
-            state.responses.confirm(item_id)
-            return
-    active = event.code == ALREADY_ACTIVE
-    if state.responses.refused(event.event_id, try_again=active) and active:
-        return  # it waits its turn
-    if event.code == "session_expired":
-        timing.expire(draft, "cap")
-        return
-    draft.tell(
-        ErrorOccurred,
-        code=clean_line(event.code, 64),
-        message=clean_line(event.message or event.code, 500),
-        recoverable=True,
-    )
-
-
-def rate_limits(event: RateLimits, draft: Draft) -> None:
-    for limit in event.limits:
-        if limit.limit > 0 and limit.remaining < limit.limit * _RATE_WARNING:
-            draft.tell(
-                RateLimitWarning,
-                limit_type=limit.name,
-                current=limit.limit - limit.remaining,
-                limit=limit.limit,
-                reset_at=draft.now + timedelta(seconds=max(0.0, limit.reset_seconds)),
-            )
-
-
-def bad_frame(draft: Draft) -> None:
-    draft.tell(
-        ErrorOccurred,
-        code="openai_error",
-        message="The provider sent something that is not the Realtime protocol.",
-        recoverable=True,
-    )
-
-
-def _keep_what_was_said(draft: Draft) -> None:
+def flush(draft: Draft) -> None:
+    """What is being said is kept, as far as it got."""
     saying.flush(draft)
     hearing.flush(draft)
 
@@ -228,7 +142,7 @@ def _keep_what_was_said(draft: Draft) -> None:
 def end(draft: Draft, reason: str, status: Status) -> None:
     """The one way out: keep what was said, hang up, tell, and close."""
     state = draft.state
-    _keep_what_was_said(draft)
+    flush(draft)
     draft.signal(Signal.ENDED)
     duration = max(0, (draft.now - state.started_at) // timedelta(milliseconds=1))
     draft.tell(SessionEnded, reason=reason, duration_ms=duration)

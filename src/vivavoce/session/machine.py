@@ -10,7 +10,15 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from vivavoce.session import calling, hearing, line, saying, timing
+from vivavoce.session import (
+    calling,
+    configuring,
+    hearing,
+    line,
+    reports,
+    saying,
+    timing,
+)
 from vivavoce.session.effects import Effect
 from vivavoce.session.events import (
     AttachFailed,
@@ -19,6 +27,7 @@ from vivavoce.session.events import (
     CallSurvived,
     Created,
     End,
+    Flush,
     Interrupt,
     LineLost,
     LineUp,
@@ -127,17 +136,19 @@ class Machine:
             case LineLost():
                 line.lost(event, draft)
             case AttachFailed():
-                line.attach_failed(event, draft)
+                line.attach_failed(draft)
             case rt.Configured():
-                line.configured(event, draft)
+                configuring.configured(event, draft)
             case Reconfigure():
-                line.reconfigure(event, draft)
+                configuring.reconfigure(event, draft)
             case rt.Fault():
-                line.fault(event, draft)
+                reports.fault(event, draft)
             case rt.RateLimits():
-                line.rate_limits(event, draft)
+                reports.rate_limits(event, draft)
             case BadFrame():
-                line.bad_frame(draft)
+                reports.bad_frame(draft)
+            case Flush():
+                line.flush(draft)
             case End():
                 line.end(draft, event.reason, event.status)
             # The user
@@ -149,6 +160,8 @@ class Machine:
                 hearing.committed(event, draft)
             case rt.ItemAdded():
                 hearing.item_added(event, draft)
+            case rt.ItemRetrieved():
+                hearing.retrieved(event, draft)
             case rt.UserTranscriptDelta():
                 hearing.delta(event, draft)
             case rt.UserTranscript():

@@ -73,7 +73,7 @@ def _complete(item: Utterance, draft: Draft) -> None:
     _write_down(item, draft)
 
 
-def _write_down(item: Utterance, draft: Draft) -> None:
+def _write_down(item: Utterance, draft: Draft, *, backfill: bool = False) -> None:
     """The entry holds what was heard; what was generated beyond it is kept apart."""
     heard = draft.state.speech.heard(item)
     extra: dict[str, object] = {"response_id": item.response_id}
@@ -89,6 +89,7 @@ def _write_down(item: Utterance, draft: Draft) -> None:
         heard,
         ordinal=item.ordinal,
         modality="voice" if item.spoken else "text",
+        backfill=backfill,
         **extra,
     )
     draft.tell(
@@ -99,6 +100,15 @@ def _write_down(item: Utterance, draft: Draft) -> None:
         entry_id=key,
         interrupted=item.interrupted or None,
     )
+
+
+def retrieved(item: Item, ordinal: float, draft: Draft) -> None:
+    """Something said while the line was down; how much of it was heard nobody knows."""
+    draft.state.guard.expect(item.id)
+    utterance = draft.state.speech.begin(item.id, "", ordinal)
+    utterance.generated, utterance.complete = item.text, True
+    if item.text:
+        _write_down(utterance, draft, backfill=True)
 
 
 def audio(event: AudioReceived, draft: Draft) -> None:

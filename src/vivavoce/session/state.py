@@ -84,6 +84,12 @@ class State:
     fresh_call: bool = False  # attached for the first time: tell it everything
     announced: bool = False  # `session.started` was told
     attempts: int = 0
+    up_since: datetime | None = None
+    survived: bool = False  # we came to this call after a restart of ours
+    confirmed: Setup | None = None  # the last configuration that the provider took
+    sought: dict[str, str] = field(default_factory=dict)  # our frame → the item it asks for
+    followers: dict[str, str] = field(default_factory=dict)  # that item → the one after it
+    unsure: set[str] = field(default_factory=set)  # outputs that the model may have already
     history: tuple[Mapping[str, Any], ...] = ()
     history_tokens: int = 0
     history_reason: str = "start"
@@ -127,7 +133,9 @@ class State:
         self.line_up = False
         self.fresh_call = True
         self.attempts = 0
-        self.unconfirmed = {}
+        self.survived = False
+        self.unconfirmed, self.unsure = {}, set()
+        self.sought, self.followers = {}, {}
         self.order, self.guard = Order(), Guard()
         self.responses, self.speech = Responses(), Speech()
         self.heard = {}
@@ -137,7 +145,7 @@ class State:
     @property
     def voice_locked(self) -> bool:
         """After the first sound a provider does not change the voice any more."""
-        return self.speech.has_sounded
+        return self.survived or self.speech.has_sounded
 
 
 class Draft:
@@ -180,6 +188,7 @@ class Draft:
         *,
         ordinal: float,
         modality: Modality = "voice",
+        backfill: bool = False,
         **data: Any,
     ) -> str:
         """Store what was said; the same item is the same entry, however often it comes."""
@@ -198,7 +207,8 @@ class Draft:
                     ordinal=ordinal,
                     modality=modality,
                     data={"item_id": item_id, "source": "sideband", **data},
-                )
+                ),
+                backfill=backfill,
             )
         )
         return key

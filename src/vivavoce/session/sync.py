@@ -49,11 +49,13 @@ def unseen(
 ) -> list[Entry]:
     """The entries to add, in the order in which they were told."""
     known = {entry.id for entry in stored}
+    # A client may name an entry by our id, or by the provider's.
+    names = known | {str(entry.data.get("item_id")) for entry in stored}
     free = list(stored)
     added: list[Entry] = []
     for number, copy in enumerate(copies):
         key = _key(copy, conversation_id)
-        if key in known or (key is None and _take_match(copy, free, now)):
+        if key in known or copy.id in names or (key is None and _take_match(copy, free, now)):
             continue
         at = copy.at or now
         entry = Entry(

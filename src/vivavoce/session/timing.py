@@ -10,15 +10,16 @@ from vivavoce.wire.records import Status
 from vivavoce.wire.voice_events import SessionExpired, SessionWarning
 
 
-def start(draft: Draft) -> None:
-    """With every call: the idle clock, and the cap of the provider's session."""
+def start(draft: Draft, age: float = 0.0) -> None:
+    """With every call: the idle clock, and the cap of the provider's session, which is
+    `age` seconds old."""
     policy = draft.state.policy
     draft.active()
     if policy.idle is not None:
         draft.do(StartTimer("idle", max(0.0, policy.idle - policy.idle_warning)))
     draft.do(StopTimer("cap_end"))
     if policy.cap is not None:
-        draft.do(StartTimer("cap", max(0.0, policy.cap - policy.cap_warning)))
+        draft.do(StartTimer("cap", max(0.0, policy.cap - policy.cap_warning - age)))
 
 
 def created(draft: Draft) -> None:

@@ -7,7 +7,7 @@ number (see `Entry.ordinal`), so the store needs no rewriting.
 
 from __future__ import annotations
 
-from bisect import bisect_right, insort
+from bisect import bisect_left, bisect_right, insort
 
 
 class Order:
@@ -22,6 +22,25 @@ class Order:
         if item_id in self._places:
             return self._places[item_id]
         spot = self._spot(previous, at_ms)
+        self._places[item_id] = spot
+        insort(self._sorted, spot)
+        return spot
+
+    def knows(self, item_id: str) -> bool:
+        return item_id in self._places
+
+    def recall(self, item_id: str, ordinal: float) -> None:
+        """An item whose place was given before a restart."""
+        self._places[item_id] = ordinal
+        insort(self._sorted, ordinal)
+
+    def place_before(self, item_id: str, follower: str, at_ms: float) -> float:
+        """The place of an item that we learn of only from the one after it."""
+        after = self._places.get(follower)
+        if item_id in self._places or after is None:
+            return self.place(item_id, None, at_ms)
+        index = bisect_left(self._sorted, after)
+        spot = (self._sorted[index - 1] + after) / 2 if index else after - 1
         self._places[item_id] = spot
         insort(self._sorted, spot)
         return spot

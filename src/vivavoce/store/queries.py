@@ -188,6 +188,7 @@ RANK = {
 }
 
 _CONVERSATION = ("context_type", "title", "summary", "metadata", "updated_at", "ended_at")
+_KEPT = ("title", "summary")
 _SESSION = ("agent", "status", "model", "voice", "call_id", "updated_at", "ended_at", "duration_ms")
 _OUTCOME = ("status", "output", "error", "truncated", "progress", "finished_at", "duration_ms")
 _USAGE = ("end_reason", "input_tokens", "output_tokens", "metadata")
@@ -204,8 +205,13 @@ def writes_for(dialect: str) -> dict[Write, Insert]:
         kept = [table.c[name] == new[name] for name in same]
         if table is messages:  # a call does not become a result
             kept.append(_kind(messages.c, dialect).is_not_distinct_from(_kind(new, dialect)))
+        values = {
+            # Whoever writes without knowing a title does not take it away.
+            name: func.coalesce(new[name], table.c[name]) if name in _KEPT else new[name]
+            for name in mutable
+        }
         result: Insert = statement.on_conflict_do_update(
-            index_elements=key, set_={name: new[name] for name in mutable}, where=and_(*kept)
+            index_elements=key, set_=values, where=and_(*kept)
         )
         return result
 

@@ -18,7 +18,7 @@ from typing import Any, cast
 
 from sqlalchemy import Connection, Engine
 
-from vivavoce.errors import Unavailable
+from vivavoce.errors import OutcomeUnknown, Unavailable
 from vivavoce.store.codec import Plan
 from vivavoce.store.transaction import Performer, broken, explain, lost
 from vivavoce.wire.records import LogEvent
@@ -132,7 +132,7 @@ class Writer:
     def _failed(self, batch: list[Submission], error: Exception) -> list[Outcome]:
         log.warning("a write failed", extra={"error": type(error).__name__, "size": len(batch)})
         if isinstance(error, CommitUnknown):
-            told = Unavailable("The store went away; it is not known whether this was written.")
+            told = OutcomeUnknown("The store went away; it is not known whether this was written.")
             told.__cause__ = error
             return [(submission, told) for submission in batch]
         return [(submission, explain(error)) for submission in batch]

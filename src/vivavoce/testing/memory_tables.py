@@ -78,7 +78,12 @@ def apply(tables: Tables, change: Change) -> None:
             if old is None:
                 tables.conversations[new.id] = new
             elif old.user_id == new.user_id:
-                tables.conversations[new.id] = replace(new, created_at=old.created_at)
+                tables.conversations[new.id] = replace(
+                    new,
+                    created_at=old.created_at,
+                    title=new.title if new.title is not None else old.title,
+                    summary=new.summary if new.summary is not None else old.summary,
+                )
         case PutSession(session, fresh):
             _put_session(tables, session, fresh=fresh)
         case PutEntry(entry, overwrite):

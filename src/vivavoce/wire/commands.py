@@ -60,6 +60,21 @@ class DeleteItem:
 
 
 @dataclass(frozen=True, slots=True)
+class RetrieveItem:
+    """Ask for an item that we did not see join."""
+
+    item_id: str
+    event_id: str
+
+    def payload(self) -> Payload:
+        return {
+            "type": "conversation.item.retrieve",
+            "event_id": self.event_id,
+            "item_id": self.item_id,
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class Truncate:
     """Never at 0 ms and never past what was received: either bricks a session."""
 
@@ -111,6 +126,7 @@ Command = (
     UpdateSession
     | CreateItem
     | DeleteItem
+    | RetrieveItem
     | Truncate
     | CreateResponse
     | CancelResponse

@@ -21,6 +21,7 @@ from vivavoce.wire.realtime import (
     Item,
     ItemAdded,
     ItemDeleted,
+    ItemRetrieved,
     ItemTruncated,
     OutputItemAdded,
     PlaybackStarted,
@@ -48,6 +49,8 @@ class Malformed(ValueError):
 
 Raw = Mapping[str, Any]
 MAX_NAME = 256
+MAX_NUMBER = 10**12
+MAX_SECONDS = 30 * 86_400.0
 
 
 def _name(raw: Raw, key: str) -> str:
@@ -65,6 +68,19 @@ def _maybe(raw: Raw, key: str) -> str | None:
 
 def _words(raw: Raw, key: str) -> str:
     return _maybe(raw, key) or ""
+
+
+def _number(raw: Raw, key: str) -> int:
+    """A count or a time in milliseconds: never below zero, never absurd."""
+    value = raw.get(key)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return 0
+    return int(min(max(value, 0), MAX_NUMBER))
+
+
+def _seconds(raw: Raw, key: str) -> float:
+    value = raw.get(key)
+    return min(max(float(value), 0.0), MAX_SECONDS) if isinstance(value, int | float) else 0.0
 
 
 def _mapping(raw: Raw, key: str) -> Raw:
@@ -95,9 +111,9 @@ def _added(raw: Raw) -> ItemAdded:
 def _usage(raw: Raw) -> Usage:
     details = raw.get("input_token_details") or {}
     return Usage(
-        int(raw.get("input_tokens") or 0),
-        int(raw.get("output_tokens") or 0),
-        int(details.get("cached_tokens") or 0),
+        _number(raw, "input_tokens"),
+        _number(raw, "output_tokens"),
+        _number(details, "cached_tokens"),
     )
 
 
@@ -119,10 +135,10 @@ def _rate_limits(raw: Raw) -> RateLimits:
     return RateLimits(
         tuple(
             RateLimit(
-                str(limit.get("name") or ""),
-                int(limit.get("limit") or 0),
-                int(limit.get("remaining") or 0),
-                float(limit.get("reset_seconds") or 0.0),
+                _words(limit, "name"),
+                _number(limit, "limit"),
+                _number(limit, "remaining"),
+                _seconds(limit, "reset_seconds"),
             )
             for limit in raw.get("rate_limits") or ()
         )
@@ -154,18 +170,19 @@ _DECODERS: dict[str, Callable[[Raw], ProviderEvent]] = {
     "session.created": lambda raw: Configured(True, _mapping(raw, "session")),
     "session.updated": lambda raw: Configured(False, _mapping(raw, "session")),
     "input_audio_buffer.speech_started": lambda raw: UserSpeechStarted(
-        _name(raw, "item_id"), int(raw.get("audio_start_ms") or 0)
+        _name(raw, "item_id"), _number(raw, "audio_start_ms")
     ),
     "input_audio_buffer.speech_stopped": lambda raw: UserSpeechStopped(
-        _name(raw, "item_id"), int(raw.get("audio_end_ms") or 0)
+        _name(raw, "item_id"), _number(raw, "audio_end_ms")
     ),
     "input_audio_buffer.committed": lambda raw: InputCommitted(
         _name(raw, "item_id"), _maybe(raw, "previous_item_id")
     ),
     "conversation.item.added": _added,
+    "conversation.item.retrieved": lambda raw: ItemRetrieved(_item(raw["item"])),
     "conversation.item.deleted": lambda raw: ItemDeleted(_name(raw, "item_id")),
     "conversation.item.truncated": lambda raw: ItemTruncated(
-        _name(raw, "item_id"), int(raw.get("audio_end_ms") or 0)
+        _name(raw, "item_id"), _number(raw, "audio_end_ms")
     ),
     "conversation.item.input_audio_transcription.delta": lambda raw: UserTranscriptDelta(
         _name(raw, "item_id"), _words(raw, "delta")

@@ -69,6 +69,13 @@ class ItemAdded:
 
 
 @dataclass(frozen=True, slots=True)
+class ItemRetrieved:
+    """The answer to our question for an item that joined while the line was down."""
+
+    item: Item
+
+
+@dataclass(frozen=True, slots=True)
 class ItemDeleted:
     item_id: str
 
@@ -200,6 +207,7 @@ ProviderEvent = (
     | UserSpeechStopped
     | InputCommitted
     | ItemAdded
+    | ItemRetrieved
     | ItemDeleted
     | ItemTruncated
     | UserTranscriptDelta

@@ -172,6 +172,8 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class PutConversation:
+    """A title or a summary of None leaves what is there."""
+
     conversation: Conversation
 
 

@@ -1,0 +1,169 @@
+"""Things that go wrong between two steps: no call is orphaned, nothing told too early."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from tests.journeys.stage import Stage, stage
+from tests.offers import OFFER
+from vivavoce.errors import Unavailable
+from vivavoce.testing.provider import ScriptedProvider
+from vivavoce.testing.script import Close, HttpError
+from vivavoce.wire.records import Change, LogEvent
+
+
+class Gate:
+    """Holds something up until it is opened."""
+
+    def __init__(self) -> None:
+        self.reached, self.open = asyncio.Event(), asyncio.Event()
+
+    async def __call__(self, offer: str = "") -> str:
+        self.reached.set()
+        await self.open.wait()
+        return "v=0\r\n"
+
+
+def sdp(st: Stage, key: str) -> Any:
+    headers = {"content-type": "application/sdp", "authorization": f"Bearer {key}"}
+    return st.http.post("/sdp", content=OFFER, headers=headers)
+
+
+async def test_a_session_that_ends_while_it_connects_leaves_no_call_behind(
+    tmp_path: Path,
+) -> None:
+    gate = Gate()
+    async with stage(tmp_path, ScriptedProvider(answer=gate)) as st:
+        session = await st.post("/session")
+        async with asyncio.TaskGroup() as group:
+            connecting = group.create_task(sdp(st, session["client_secret"]["value"]))
+            await gate.reached.wait()
+            await st.post(f"/sessions/{session['session_id']}/end")
+            gate.open.set()
+        response: httpx.Response = connecting.result()
+        assert response.status_code == 404
+        await (await st.provider.next_call()).ended()
+
+
+async def test_a_store_that_fails_while_connecting_leaves_no_call_behind(tmp_path: Path) -> None:
+    async with stage(tmp_path) as st:
+        session = await st.post("/session")
+
+        async def broken(*_: object, **__: object) -> list[Any]:
+            raise Unavailable("The store cannot be reached.")
+
+        st.here.store.entries = broken  # type: ignore[method-assign]
+        assert (await sdp(st, session["client_secret"]["value"])).status_code == 503
+        await (await st.provider.next_call()).ended()
+
+
+async def test_a_store_that_is_away_for_a_while_loses_nothing(tmp_path: Path) -> None:
+    async with stage(tmp_path) as st:
+        session, call, watcher = await st.talk()
+        commit, failures = st.here.store.commit, 3
+
+        async def shaky(changes: Sequence[Change]) -> list[LogEvent]:
+            nonlocal failures
+            if failures:
+                failures -= 1
+                raise Unavailable("The store cannot be reached.")
+            return await commit(changes)
+
+        st.here.store.commit = shaky  # type: ignore[method-assign]
+        await call.user_says("Are you still writing this down?")
+        await watcher.wait_for("transcription.completed")
+        assert failures == 0
+        detail = await st.get(f"/sessions/{session['session_id']}")
+        assert detail["transcript"][0]["text"] == "Are you still writing this down?"
+
+
+async def test_one_broken_session_does_not_take_the_others_along(tmp_path: Path) -> None:
+    async with stage(tmp_path) as st:
+        broken, _, _ = await st.talk()
+        _, call, watcher = await st.talk()
+        live = st.here.voice.live(broken["session_id"], "local")
+        assert live is not None
+
+        def fail(*_: object) -> list[Any]:
+            raise ZeroDivisionError
+
+        live.machine.receive = fail  # type: ignore[assignment]
+        ended = await st.http.post(f"/sessions/{broken['session_id']}/end")
+        assert ended.status_code == 200
+        await call.user_says("I am still here.")
+        await watcher.wait_for("transcription.completed")
+        assert (await st.http.post("/session")).status_code == 200
+
+
+async def test_a_relayed_call_is_recorded_before_it_is_accepted(tmp_path: Path) -> None:
+    async with stage(tmp_path) as st:
+        session, _, _ = await st.talk()
+        body = {"call_id": "call_1", "name": "wait", "arguments": '{"seconds": 30}'}
+        await st.post("/webhook/tool-call", body, headers={"x-session-id": session["session_id"]})
+        assert (await st.get("/tasks/call_1"))["status"] == "started"
+
+
+async def test_shutting_down_does_not_wait_for_a_tool_in_the_background(tmp_path: Path) -> None:
+    async with stage(tmp_path, shutdown_seconds=0.5) as st:
+        session, _, _ = await st.talk()
+        body = {"call_id": "call_1", "name": "wait", "arguments": '{"seconds": 300}'}
+        await st.post("/webhook/tool-call", body, headers={"x-session-id": session["session_id"]})
+        store, st.listener.should_exit = st.here.store, True
+        async with asyncio.timeout(20):  # the tool would take five minutes
+            while st.here.background.tasks:
+                await asyncio.sleep(0.02)
+        assert store is not None
+
+
+async def test_a_resume_that_the_provider_refuses_leaves_the_live_call_alone(
+    tmp_path: Path,
+) -> None:
+    async with stage(tmp_path) as st:
+        session, call, watcher = await st.talk()
+        st.provider.inject(HttpError(401))
+        refused = await st.http.post(f"/sessions/{session['session_id']}/resume")
+        assert refused.status_code == 502
+        await call.user_says("Still talking.")
+        await watcher.wait_for("transcription.completed")
+
+
+async def test_a_line_that_only_flickers_ends_the_session(tmp_path: Path) -> None:
+    async with stage(tmp_path, sideband_delay=0.2) as st:
+        _, call, watcher = await st.talk()
+        for _ in range(5):
+            await call.attached()
+            await call.inject(Close(1011))
+            await call.detached()
+        assert (await watcher.wait_for("session.ended"))["reason"] == "error"
+
+
+async def test_a_clients_copy_under_the_servers_own_ids_is_the_same_transcript(
+    tmp_path: Path,
+) -> None:
+    async with stage(tmp_path) as st:
+        session, call, watcher = await st.talk()
+        await call.user_says("Only once.")
+        await watcher.wait_for("transcription.completed")
+        path = f"/sessions/{session['session_id']}"
+        [entry] = (await st.get(path))["transcript"]
+        for name in (entry["id"], entry["item_id"]):
+            copy = {"id": name, "entry_type": "user", "text": "Only once."}
+            await st.post(f"{path}/transcript", {"entries": [copy]})
+        assert (await st.get(path))["session"]["turn_count"] == 1
+
+
+async def test_changes_in_quick_succession_are_all_ours(tmp_path: Path) -> None:
+    async with stage(tmp_path) as st:
+        session, call, watcher = await st.talk()
+        path = f"/config/session/{session['session_id']}"
+        async with asyncio.TaskGroup() as group:
+            for n in range(6):
+                group.create_task(st.http.patch(path, json={"instructions": f"Say {n}."}))
+        await call.user_says("Are we still connected?")
+        await watcher.wait_for("transcription.completed")
+        assert not watcher.all("error")
