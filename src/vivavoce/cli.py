@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import gc
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -125,6 +126,7 @@ def _settings(args: argparse.Namespace) -> Settings:
 
 
 def _serve(args: argparse.Namespace) -> int:
+    gc.disable()  # a start makes no garbage worth looking for; `listen` turns it on again
     from vivavoce.runtime.agents import AgentError, load_agent
 
     settings = _settings(args)

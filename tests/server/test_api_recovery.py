@@ -136,6 +136,18 @@ async def test_a_restored_session_remembers_and_welcomes_back(tmp_path: Path) ->
         assert context["reason"] == "restore"
 
 
+async def test_without_a_summary_the_last_words_say_where_it_stood(tmp_path: Path) -> None:
+    async with doors(tmp_path) as d:
+        old, _ = await _spoken(d)
+        restored = await d.post("/session/restore", {"prev_session_id": old})
+        assert restored["context_summary"] == (
+            "The user last said: “My name is Ada.” The assistant last said: “Hello, Ada.”"
+        )
+        silent = (await d.post("/sessions"))["session_id"]
+        nothing = await d.post("/session/restore", {"prev_session_id": silent})
+        assert nothing["context_summary"] == ""
+
+
 async def test_the_calls_under_way_are_named_when_a_live_session_is_restored(
     tmp_path: Path,
 ) -> None:

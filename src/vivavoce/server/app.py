@@ -39,6 +39,7 @@ from vivavoce.server import (
     door_config,
     door_events,
     door_health,
+    door_recovery,
     door_sessions,
     door_tools,
     door_webrtc,
@@ -57,7 +58,15 @@ from vivavoce.wire.records import new_id
 log = logging.getLogger(__name__)
 
 SWEEP_SECONDS = 3600.0
-_DOORS = (door_sessions, door_webrtc, door_tools, door_events, door_health, door_config)
+_DOORS = (
+    door_sessions,
+    door_recovery,
+    door_webrtc,
+    door_tools,
+    door_events,
+    door_health,
+    door_config,
+)
 _ABOUT = """Talk to your tools: voice sessions, tools and events of a Vivavoce server.
 
 1. `POST /session`: a key and the tools.

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Depends, Path
+from fastapi import APIRouter, Depends
 
 from vivavoce import __version__
 from vivavoce.server import schemas_status as s
 from vivavoce.server.problems import errors
-from vivavoce.server.services import Here, User, json_only
+from vivavoce.server.services import Here, SessionPath, User, json_only
 
 router = APIRouter(tags=["Config"], dependencies=[Depends(json_only)])
 
@@ -91,7 +91,7 @@ async def config(here: Here, user: User) -> s.ConfigResponse:
 async def update_session(
     here: Here,
     user: User,
-    session_id: Annotated[str, Path(max_length=64)],
+    session_id: SessionPath,
     body: s.UpdateSessionConfigRequest,
 ) -> s.UpdateSessionConfigResponse:
     """Change a session while it runs; it reaches the provider's live session."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import socket
 import sys
@@ -33,6 +34,12 @@ class Listener(uvicorn.Server):
         with super().capture_signals():
             yield
             self._captured_signals.clear()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        # What was made until now stays: the collector need not look at it ever again.
+        gc.freeze()
+        gc.enable()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         await stop(self._here)

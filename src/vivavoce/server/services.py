@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, Any, cast
 
-from fastapi import Depends, Header, Query, Request
+from fastapi import Depends, Header, Path, Query, Request
 from starlette.requests import HTTPConnection
 
 from vivavoce.config import Settings
@@ -113,6 +113,7 @@ def _session_needed(session: Annotated[str | None, Depends(_session_ref)]) -> st
     return session
 
 
+SessionPath = Annotated[str, Path(max_length=64, description="Voice session ID")]
 MaybeSession = Annotated[str | None, Depends(_session_ref)]
 TheSession = Annotated[str, Depends(_session_needed)]
 

@@ -12,6 +12,7 @@ from vivavoce.server import schemas as s
 from vivavoce.server.schemas_tools import TaskResponse, ToolDefinition
 from vivavoce.server.services import Services
 from vivavoce.server.tickets import Issued
+from vivavoce.session.context import History
 from vivavoce.wire.records import Entry, SessionSummary, ToolCall, VoiceSession
 
 
@@ -72,6 +73,19 @@ def opened(here: Services, opened: Opened) -> s.SessionResponse:
         conversation_id=session.conversation_id,
         stream_token=stream_token(here, session),
     )
+
+
+def summary_of(history: History) -> str:
+    """Where the conversation stood, for a person: its summary, or the last words."""
+    if history.summary:
+        return history.summary
+    last = {
+        str(item["role"]): item["content"][0]["text"]
+        for item in history.items
+        if item["type"] == "message"
+    }
+    said = [("user", "The user"), ("assistant", "The assistant")]
+    return " ".join(f"{who} last said: “{last[role]}”" for role, who in said if role in last)
 
 
 def pending(session: VoiceSession, updates: Updates) -> s.PendingUpdatesResponse:
