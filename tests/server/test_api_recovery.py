@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from tests.server.doors import SESSION_ID, Doors, Json, doors, refused
+from vivavoce.runtime.ports import Retention
 from vivavoce.testing import ManualClock, ScriptedCall
 from vivavoce.testing.script import HttpError
+from vivavoce.wire.records import utc_now
 
 
 def told(call: ScriptedCall) -> list[str]:
@@ -267,6 +270,7 @@ async def test_progress_is_queued_for_a_client_that_lives_on_polling(tmp_path: P
             "queued_updates",
             "last_event_id",
             "has_more",
+            "reset",
         }
         kinds = [update["event"] for update in missed["queued_updates"]]
         assert kinds == ["tool.started", *["tool.progress"] * 4, "tool.completed"]
@@ -291,6 +295,17 @@ async def test_updates_come_in_pages_without_a_gap_or_a_double(tmp_path: Path) -
         nothing = await d.updates(session_id, since=position)
         assert nothing["queued_updates"] == []
         assert (nothing["last_event_id"], nothing["has_more"]) == (position, False)
+
+
+async def test_a_position_that_is_gone_is_told_and_not_passed_over(tmp_path: Path) -> None:
+    async with doors(tmp_path) as d:
+        session_id, _ = await _spoken(d)
+        seen = (await d.updates(session_id))["last_event_id"]
+        assert (await d.updates(session_id, since=seen))["reset"] is False
+        assert (await d.updates(session_id, since=seen + 1000))["reset"] is True
+        await d.here.store.sweep(Retention(log=0.0), utc_now() + timedelta(seconds=1))
+        assert (await d.updates(session_id, since=1))["reset"] is True
+        assert (await d.updates(session_id, since=seen))["reset"] is False
 
 
 async def test_a_page_has_a_size_and_a_position_a_sign(tmp_path: Path) -> None:

@@ -324,6 +324,17 @@ async def test_a_body_that_turns_out_too_large_is_cut(path: str) -> None:
         assert await status_of(served, path, *headers, method="POST", body=fits) == 200
 
 
+@pytest.mark.parametrize("path", ["/raw", "/echo"])
+async def test_a_body_that_does_not_arrive_is_not_waited_for(path: str) -> None:
+    headers = ("Content-Length: 10", "Content-Type: application/json")
+    async with (
+        gated(body_seconds=0.1) as served,
+        request(served, path, *headers, method="POST", body=b"{") as answer,
+    ):
+        assert answer.status == 408
+        assert (await answer.error())["code"] == "timeout"
+
+
 # --- Headers of the answer ---------------------------------------------------------------
 
 

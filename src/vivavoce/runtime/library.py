@@ -39,6 +39,7 @@ class Updates:
     events: list[LogEvent]
     latest: int
     has_more: bool
+    reset: bool
 
 
 class Library:
@@ -145,9 +146,11 @@ class Library:
         events = await self._store.events(
             after=after, limit=limit + 1, user_id=user_id, session_id=session_id
         )
+        bounds = await self._store.log_bounds()
         page = events[:limit]
-        latest = page[-1].position if page else after
-        return Updates(page, latest, len(events) > limit)
+        latest = page[-1].position if page else min(after, bounds.latest)
+        gone = not 0 <= after <= bounds.latest or (0 < after < bounds.oldest - 1)
+        return Updates(page, latest, len(events) > limit, gone)
 
     async def task(self, task_id: str, user_id: str) -> ToolCall:
         call = await self._store.tool_call(task_id, user_id=user_id)

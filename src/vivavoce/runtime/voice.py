@@ -11,7 +11,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from vivavoce.errors import Conflict, InvalidSdp, ProviderError, SessionNotFound
+from vivavoce.errors import (
+    BridgeUnavailable,
+    Conflict,
+    InvalidSdp,
+    ProviderError,
+    SessionNotFound,
+    ToolNotFound,
+)
 from vivavoce.runtime.bookkeeping import Books
 from vivavoce.runtime.ids import SessionIds
 from vivavoce.runtime.journal import Journal
@@ -127,7 +134,7 @@ class Voice:
 
     async def _open(self, conversation: Conversation, wishes: Wishes, waiting: _Waiting) -> Opened:
         profile, now = self._profile, self._clock.now()
-        tools = self._tools.definitions(profile.tool_names(wishes.tools_filter))
+        tools = self._offer(wishes)
         setup = profile.setup(wishes, tools, now)
         with self._registry.seat():
             # Only once the provider has agreed is a call that works given up for this one.
@@ -151,6 +158,17 @@ class Voice:
             self._registry.start(live)
         await live.post(Created())
         return Opened(session=live.books.session, tools=tools, history=past)
+
+    def _offer(self, wishes: Wishes) -> list[ToolDefinition]:
+        try:
+            return self._tools.definitions(self._profile.tool_names(wishes.tools_filter))
+        except ToolNotFound:
+            if wishes.tools_filter is not None:
+                raise  # the user's own words
+            raise BridgeUnavailable(
+                "A tool of the agent is not there. Please try again in a moment.",
+                retry_after_ms=5000,
+            ) from None
 
     async def _begin(
         self, session: VoiceSession, conversation: Conversation, setup: Setup

@@ -8,6 +8,7 @@ Origin it came from (a page of somebody else's), how large it may be, who asks
 
 from __future__ import annotations
 
+import asyncio
 import re
 import secrets
 from collections.abc import Iterable
@@ -18,11 +19,18 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from vivavoce.errors import Forbidden, InvalidRequest, PayloadTooLarge, VivavoceError
+from vivavoce.errors import (
+    Forbidden,
+    InvalidRequest,
+    PayloadTooLarge,
+    RequestTimeout,
+    VivavoceError,
+)
 from vivavoce.server.auth import Authenticator, is_loopback, route_path
 from vivavoce.server.problems import problem
 
 MAX_BODY_BYTES = 1024 * 1024
+BODY_SECONDS = 30.0  # between two pieces of a body
 DIRECT_SEND = "vivavoce.direct_send"
 """In the scope: past every layer, for a stream that has started. A quarter of a delivery's CPU."""
 
@@ -59,7 +67,7 @@ class _Passage:
     request_id: str
     path: str
     foreign_origin: str | None = None  # one that is allowed, and so may read the answer
-    too_large: bool = False
+    fault: VivavoceError | None = None  # of its body
     started: bool = False
 
 
@@ -74,12 +82,14 @@ class Gate:
         allowed_hosts: Iterable[str] = (),
         allowed_origins: Iterable[str] = (),
         max_body: int = MAX_BODY_BYTES,
+        body_seconds: float = BODY_SECONDS,
     ) -> None:
         self._app = app
         self._auth = auth
         self._hosts = frozenset(_bare(host) for host in allowed_hosts)
         self._origins = frozenset(origin.rstrip("/").lower() for origin in allowed_origins)
         self._max_body = max_body
+        self._body_seconds = body_seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
@@ -156,20 +166,28 @@ class Gate:
     # --- Passing and refusing ---------------------------------------------------------
 
     async def _pass(self, passage: _Passage, scope: Scope, receive: Receive, send: Send) -> None:
-        received = 0
+        received, complete = 0, False
 
         async def counted() -> Message:
-            nonlocal received
-            message = await receive()
+            nonlocal received, complete
+            if complete:
+                return await receive()  # the client leaves, some day
+            try:
+                async with asyncio.timeout(self._body_seconds):
+                    message = await receive()
+            except TimeoutError:
+                passage.fault = RequestTimeout("The request's body did not arrive in time")
+                raise passage.fault from None
             received += len(message.get("body", b""))
+            complete = not message.get("more_body", False)
             if received > self._max_body:
-                passage.too_large = True
-                raise self._too_large()
+                passage.fault = self._too_large()
+                raise passage.fault
             return message
 
         async def decorated(message: Message) -> None:
             if message["type"] == "http.response.start":
-                if passage.too_large:
+                if passage.fault is not None:
                     return
                 passage.started = True
                 self._decorate(message, passage)
@@ -181,11 +199,11 @@ class Gate:
         try:
             await self._app(scope, counted, decorated)
         except Exception:
-            if not passage.too_large or passage.started:
+            if passage.fault is None or passage.started:
                 raise
         # Whatever the app made of a body that was cut, this is the answer.
-        if passage.too_large and not passage.started:
-            await self._refuse(self._too_large(), passage, scope, receive, send)
+        if passage.fault is not None and not passage.started:
+            await self._refuse(passage.fault, passage, scope, receive, send)
 
     async def _refuse(
         self, error: VivavoceError, passage: _Passage, scope: Scope, receive: Receive, send: Send

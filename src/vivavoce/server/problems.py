@@ -66,7 +66,7 @@ RESPONSES: dict[int, dict[str, Any]] = {
     for status, code in CODES.items()
 }
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
-_ALWAYS = (400, 401, 403, 413, 500)  # the gate, or a fault of ours, in front of any route
+_ALWAYS = (400, 401, 403, 408, 413, 500)  # the gate, or a fault of ours, in front of any route
 
 
 def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:

@@ -184,6 +184,9 @@ class PendingUpdatesResponse(BaseModel):
     queued_updates: list[QueuedUpdate]
     last_event_id: int
     has_more: bool
+    reset: bool = Field(
+        description="The position asked for is gone: read the session anew, then go on."
+    )
 
 
 class IceServer(BaseModel):

@@ -98,6 +98,7 @@ def pending(session: VoiceSession, updates: Updates) -> s.PendingUpdatesResponse
         ],
         last_event_id=updates.latest,
         has_more=updates.has_more,
+        reset=updates.reset,
     )
 
 
