@@ -203,7 +203,7 @@ async def test_a_websocket_that_fails_ends(query: str, status: int) -> None:
 def test_the_schema_promises_what_we_answer() -> None:
     schema = an_app().openapi()
     responses = schema["paths"]["/order"]["post"]["responses"]
-    assert set(responses) == {"200", "400", "401", "403", "404", "413", "500"}
+    assert set(responses) == {"200", "400", "401", "403", "404", "408", "413", "500"}
     assert "HTTPValidationError" not in schema["components"]["schemas"]
     assert responses["404"]["content"]["application/json"]["schema"] == {
         "$ref": "#/components/schemas/ErrorResponse"
