@@ -8,6 +8,6 @@ from __future__ import annotations
 
 def report(name: str, ours: float, peer: float, unit: str) -> None:
     """One line: both figures, and how many times better ours is."""
-    more_is_better = unit.endswith("a second")
+    more_is_better = unit.endswith(("a second", "/s"))
     ratio = ours / peer if more_is_better else peer / ours
-    print(f"{name:<58} {ours:>12,.1f}  peer {peer:>12,.1f} {unit:<12} {ratio:6.2f}×", flush=True)
+    print(f"{name:<66} {ours:>12,.1f}  peer {peer:>12,.1f} {unit:<12} {ratio:6.2f}×", flush=True)

@@ -191,23 +191,25 @@ class LiveSession:
 
     async def _decide(self, group: asyncio.TaskGroup) -> None:
         while self.machine.phase is not Phase.TERMINATED:
-            posted = await self._inbox.get()
-            if posted.call_id not in (None, self.machine.state.call_id):
-                continue
-            step = _Step(taken=posted.taken)
-            self._taking = [posted.taken]
-            for effect in self.machine.receive(posted.event, self._clock.now()):
-                match effect:
-                    case fx.Send(urgent=True):
-                        await self._line.send(effect.command)
-                    case fx.StartTimer() | fx.StopTimer():
-                        self._set_timer(effect, group)
-                    case _:
-                        step.after.append(effect)
-            step.changes = self.books.write(step.after, self._clock.now(), self.machine.state)
-            if step.after or step.taken:
-                await self._outbox.put(step)
-            self._taking = []
+            await self._decide_on(await self._inbox.get(), group)
+
+    async def _decide_on(self, posted: _Posted, group: asyncio.TaskGroup) -> None:
+        if posted.call_id not in (None, self.machine.state.call_id):
+            return
+        step = _Step(taken=posted.taken)
+        self._taking = [posted.taken]
+        for effect in self.machine.receive(posted.event, self._clock.now()):
+            match effect:
+                case fx.Send(urgent=True):
+                    await self._line.send(effect.command)
+                case fx.StartTimer() | fx.StopTimer():
+                    self._set_timer(effect, group)
+                case _:
+                    step.after.append(effect)
+        step.changes = self.books.write(step.after, self._clock.now(), self.machine.state)
+        if step.after or step.taken:
+            await self._outbox.put(step)
+        self._taking = []
 
     def _set_timer(self, effect: fx.StartTimer | fx.StopTimer, group: asyncio.TaskGroup) -> None:
         old = self._timers.pop(effect.name, None)
@@ -224,22 +226,25 @@ class LiveSession:
 
     async def _do(self, group: asyncio.TaskGroup) -> None:
         """Until the session is closed. Steps that wait together share one commit."""
-        while True:
-            steps = [await self._outbox.get()]
+        over = False
+        while not over:
+            self._steps = [await self._outbox.get()]
             while not self._outbox.empty():
-                steps.append(self._outbox.get_nowait())
-            self._steps = steps
-            changes = [change for step in steps for change in step.changes]
-            if changes:
-                await self._commit(changes)
-            self._steps = []
-            for step in steps:
-                _resolve(step.taken, value=True)
-            after = [effect for step in steps for effect in step.after]
-            for effect in _still_news(after):
-                await self._perform(effect, group)
-            if any(isinstance(effect, fx.Close) for effect in after):
-                return
+                self._steps.append(self._outbox.get_nowait())
+            over = await self._do_steps(group)
+
+    async def _do_steps(self, group: asyncio.TaskGroup) -> bool:
+        """Store, tell, then the rest; True once the session is closed."""
+        changes = [change for step in self._steps for change in step.changes]
+        if changes:
+            await self._commit(changes)
+        steps, self._steps = self._steps, []
+        for step in steps:
+            _resolve(step.taken, value=True)
+        after = [effect for step in steps for effect in step.after]
+        for effect in _still_news(after):
+            await self._perform(effect, group)
+        return any(isinstance(effect, fx.Close) for effect in after)
 
     async def _commit(self, changes: list[Change]) -> None:
         """A store that is away for a while holds the session up, and loses it nothing."""
