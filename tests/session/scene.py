@@ -98,3 +98,7 @@ def answer(response: str, item_id: str, text: str, previous: str) -> list[rt.Pro
         rt.AssistantTranscript(response, item_id, text),
         rt.ResponseDone(response, items=(message(item_id, text=text),)),
     ]
+
+
+def call(call_id: str = "call_1", response: str = "r1") -> rt.CallRequested:
+    return rt.CallRequested(response, f"f_{call_id}", call_id, "current_time", "{}")
