@@ -127,6 +127,13 @@ def _settings(args: argparse.Namespace) -> Settings:
 
 def _serve(args: argparse.Namespace) -> int:
     gc.disable()  # a start makes no garbage worth looking for; `listen` turns it on again
+    try:
+        return _serve_quickly(args)
+    finally:
+        gc.enable()
+
+
+def _serve_quickly(args: argparse.Namespace) -> int:
     from vivavoce.runtime.agents import AgentError, load_agent
 
     settings = _settings(args)

@@ -163,6 +163,55 @@ def test_a_change_that_the_provider_refuses_is_taken_back() -> None:
     assert told(scene.send(rt.Configured(False, foreign)), ve.ErrorOccurred)
 
 
+def test_what_was_kept_for_another_call_goes_on_if_that_comes_to_nothing() -> None:
+    scene = Scene().connect()
+    scene.send(*user_turn("u1"), rt.ResponseCreated("r1"))
+    scene.send(rt.OutputItemAdded("r1", message("a1")), rt.AssistantDelta("r1", "a1", "One"))
+    scene.send(ev.Flush())
+    scene.send(rt.UserTranscript("u1", "Count."), rt.AssistantTranscript("r1", "a1", "One, two."))
+    assert scene.transcript() == [("user", "Count."), ("assistant", "One, two.")]
+
+
+def test_an_item_retrieved_too_late_changes_nothing() -> None:
+    scene = Scene().connect()
+    scene.send(*user_turn("u2", "u1"), rt.UserTranscript("u1", "Real words."))
+    scene.send(rt.ItemRetrieved(message("u1", "user", "", audio=True)), ev.End())
+    assert ("user", "Real words.") in scene.transcript()
+
+
+def test_an_item_retrieved_while_it_is_made_is_finished_by_its_own_events() -> None:
+    scene = Scene().connect()
+    scene.send(*user_turn("u2", "a1"))
+    scene.send(rt.ItemRetrieved(message("a1", text="Hel", status="in_progress")))
+    scene.send(rt.AssistantTranscript("r1", "a1", "Hello."))
+    assert ("assistant", "Hello.") in scene.transcript()
+
+
+def test_a_stranger_s_item_stays_a_stranger_s_when_it_comes_back() -> None:
+    scene = Scene().connect()
+    evil = rt.Item("x1", "function_call", call_id="evil", name="t", status="completed")
+    scene.send(rt.ItemAdded(evil))
+    effects = scene.send(*user_turn("u1", "x1"), rt.ItemRetrieved(evil))
+    assert not sent(effects, cmd.RetrieveItem)
+    assert not [e for e in scene.effects if isinstance(e, RunTool)]
+
+
+def test_an_order_that_went_down_with_the_line_vouches_for_nobody() -> None:
+    scene = Scene().connect()
+    scene.send(ev.Reconfigure({}, ()))
+    scene.wait(9).send(ev.LineLost(1006, hung_up=False))
+    scene.send(ev.LineUp(), rt.Configured(False, SESSION))
+    foreign = SESSION | {"tool_choice": "none"}
+    assert told(scene.send(rt.Configured(False, foreign)), ve.ErrorOccurred)
+
+
+def test_after_a_restart_the_items_of_ours_are_still_ours() -> None:
+    scene = Scene()
+    scene.send(ev.CallSurvived(call_id="rtc_1", seeded=("vvh_summary",)))
+    scene.send(ev.LineUp(), rt.Configured(False, SESSION))
+    assert not sent(scene.send(*user_turn("u1", "vvh_summary")), cmd.RetrieveItem)
+
+
 def test_what_is_being_said_is_kept_before_another_call_takes_over() -> None:
     scene = Scene().connect()
     scene.send(rt.ResponseCreated("r1"), rt.OutputItemAdded("r1", message("a1")))

@@ -89,9 +89,10 @@ class Books:
         self.conversation = replace(self.conversation, updated_at=now)
         return [PutConversation(self.conversation), PutSession(self.session)]
 
-    def called(self, call_id: str, now: datetime) -> None:
-        """The session has a new call; stored with the next change."""
-        metadata = {**self.session.metadata, "called_at": now.isoformat()}
+    def called(self, call_id: str, now: datetime, seeded: Sequence[str]) -> None:
+        """The session has a new call, with these items of ours; stored with the next change."""
+        known = {"called_at": now.isoformat(), "seeded": list(seeded)}
+        metadata = {**self.session.metadata, **known}
         self.session = replace(self.session, call_id=call_id, metadata=metadata)
 
     def _name(self, entry: Entry) -> None:

@@ -48,6 +48,8 @@ from vivavoce.wire.records import CallStatus, Change, ToolCall
 
 log = logging.getLogger(__name__)
 
+QUIET_SECONDS = 5.0  # for the last words of a cancelled call
+
 __all__ = ["ToolDesk", "ToolOutcome", "ToolRequest"]
 
 
@@ -136,7 +138,8 @@ class ToolDesk:
             if (conflict := _conflict(held.call, asked)) is not None:
                 return conflict
             await held.durable.wait()
-            _tell(admitted)
+            if not held.answer.done():
+                _tell(admitted)  # recorded, and running; otherwise its outcome says the rest
             # Shielded: one who stops waiting must not take the answer from the others.
             return await asyncio.shield(held.answer)
         return await self._hold(request, asked, admitted)
@@ -285,7 +288,8 @@ class ToolDesk:
     ) -> None:
         """On the way out of a cancelled task, which a failing store must not hold up."""
         try:
-            await self._settle(call, outcome, ordinal, CallStatus.FAILED, before=before)
+            async with asyncio.timeout(QUIET_SECONDS):
+                await self._settle(call, outcome, ordinal, CallStatus.FAILED, before=before)
         except Exception:
             log.exception("Cancelled call not recorded", extra=fields(call_id=call.id))
 

@@ -85,10 +85,11 @@ class Journal:
         """Returns, and announces, when the changes are on disk."""
         if self._position < 0:
             await self.open()
+        before = self._position
         try:
             events = await self._store.commit(changes)
         except OutcomeUnknown:
-            events = await self._find_out(changes)
+            events = await self._find_out(changes, before)
         except BaseException:
             # A commit that was cancelled, or failed on the way back, may be durable all the
             # same: look, or its events would wait for the next commit.
@@ -98,11 +99,10 @@ class Journal:
             await self._announce(events)
         return events
 
-    async def _find_out(self, changes: Sequence[Change]) -> list[LogEvent]:
+    async def _find_out(self, changes: Sequence[Change], before: int) -> list[LogEvent]:
         """A commit whose answer was lost: look whether it is there, or announcing it again
         would tell everything twice. Raises `Unavailable` when it is not."""
         told = [change.event for change in changes if isinstance(change, Announce)]
-        before = self._position
         while told:
             try:
                 found = await self._store.events(

@@ -34,6 +34,7 @@ class Line:
         self._session_id = session_id
         self._reader: asyncio.Task[None] | None = None
         self._sideband: Sideband | None = None
+        self._hung_up: str | None = None
 
     async def attach(self, effect: Attach, group: asyncio.TaskGroup) -> None:
         await self.close()
@@ -67,6 +68,10 @@ class Line:
             log.info("The line went down while sending", extra={"session_id": self._session_id})
 
     async def hang_up(self, call_id: str) -> None:
+        """Once a call; a second time does nothing."""
+        if call_id == self._hung_up:
+            return
+        self._hung_up = call_id
         try:
             async with asyncio.timeout(_HANG_UP_SECONDS):
                 await self._provider.hang_up(call_id)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain, repeat
 from typing import Protocol
@@ -175,13 +176,18 @@ class LiveSession:
             log.exception("A session failed", extra={"session_id": self.id}, exc_info=faults)
             await self._abandon()
         finally:
-            await self._line.close()
-            self._over.set()
-            self._let_go()
+            try:
+                await self._line.close()
+                if self.machine.state.call_id:  # also when we were cancelled
+                    await self._line.hang_up(self.machine.state.call_id)
+            finally:
+                self._over.set()
+                self._let_go()
 
     def _let_go(self) -> None:
         """Those who wait to post, or for what they posted: it is too late."""
         waiting = [self._outbox.get_nowait().taken for _ in range(self._outbox.qsize())]
+        waiting += [step.taken for step in self._steps]
         while not self._inbox.empty():
             waiting.append(self._inbox.get_nowait().taken)
         for taken in (*waiting, *self._taking):
@@ -202,6 +208,9 @@ class LiveSession:
             match effect:
                 case fx.Send(urgent=True):
                     await self._line.send(effect.command)
+                case fx.HangUp() if self.machine.phase is Phase.TERMINATED:
+                    # The end does not wait for the store either: nobody listens any more.
+                    await self._line.hang_up(effect.call_id)
                 case fx.StartTimer() | fx.StopTimer():
                     self._set_timer(effect, group)
                 case _:
@@ -273,8 +282,6 @@ class LiveSession:
                 group.create_task(self._run_tool(effect), name=f"{self.id} {effect.name}")
             case fx.Attach():
                 await self._line.attach(effect, group)
-            case fx.HangUp() if self.machine.phase is Phase.TERMINATED:
-                await self._line.hang_up(effect.call_id)
             case fx.HangUp():  # the old call; the new one does not wait for it
                 group.create_task(self._line.hang_up(effect.call_id), name=f"{self.id} hang up")
             case _:
@@ -301,17 +308,20 @@ class LiveSession:
 
     async def _abandon(self) -> None:
         """After a fault of our own: the user must not sit in a call that nobody hears, and
-        what was not stored yet is stored with the end."""
-        steps = [*self._steps, *(self._outbox.get_nowait() for _ in range(self._outbox.qsize()))]
-        changes = [change for step in steps for change in step.changes]
+        what was not stored yet is stored with the end, or at least the end is."""
+        self._steps += [self._outbox.get_nowait() for _ in range(self._outbox.qsize())]
+        unwritten = [change for step in self._steps for change in step.changes]
+        ending: list[Change] = []
         try:
             if self.machine.state.call_id:
                 await self._line.hang_up(self.machine.state.call_id)
             effects = self.machine.receive(End("error", Status.ERROR), self._clock.now())
-            changes += self.books.write(effects, self._clock.now(), self.machine.state)
-            await self._journal.commit(changes)
+            ending = self.books.write(effects, self._clock.now(), self.machine.state)
+            await self._journal.commit([*unwritten, *ending])
         except Exception:  # the boundary of this session: others must not suffer for it
-            log.exception("The end of a session is not stored", extra={"session_id": self.id})
+            log.exception("A session could not be ended well", extra={"session_id": self.id})
+            with suppress(Exception):
+                await self._journal.commit(ending)
 
 
 def _resolve(taken: asyncio.Future[bool] | None, *, value: bool) -> None:

@@ -7,13 +7,18 @@ answered as unknown, never run again. A session without a call is over.
 
 from __future__ import annotations
 
+import asyncio
 import logging
+from contextlib import suppress
 from datetime import datetime
 
+from vivavoce.errors import ProviderError
+from vivavoce.runtime.call_records import wire_id
 from vivavoce.runtime.desk import ToolDesk
 from vivavoce.runtime.journal import Journal
+from vivavoce.runtime.library import Library
 from vivavoce.runtime.outcomes import recalled
-from vivavoce.runtime.ports import Clock, Store, Toolbox
+from vivavoce.runtime.ports import Clock, Provider, Store, Toolbox
 from vivavoce.runtime.profile import Profile
 from vivavoce.runtime.registry import Registry
 from vivavoce.runtime.voice import Voice
@@ -23,6 +28,7 @@ from vivavoce.wire.records import Kind, Status, VoiceSession
 
 log = logging.getLogger(__name__)
 
+_HANG_UP_SECONDS = 3.0
 MAX_RESENT = 8  # outcomes; what is older has long been spoken of
 
 
@@ -36,6 +42,8 @@ class Recovery:
         journal: Journal,
         registry: Registry,
         voice: Voice,
+        library: Library,
+        provider: Provider,
         tools: Toolbox,
         desk: ToolDesk,
         profile: Profile,
@@ -43,6 +51,7 @@ class Recovery:
     ) -> None:
         self._store, self._journal, self._registry = store, journal, registry
         self._voice, self._tools, self._desk = voice, tools, desk
+        self._library, self._provider = library, provider
         self._profile, self._clock = profile, clock
 
     async def run(self) -> int:
@@ -51,11 +60,24 @@ class Recovery:
         for session in await self._store.active_sessions():
             if session.metadata.get("tracked") or self._registry.get(session.id) is not None:
                 continue  # a client's own record ends when the client says so
-            if self._is_ours(session):
+            if not self._is_ours(session):
+                continue
+            try:
                 count += await self._pick_up(session)
+            except Exception:  # the boundary of one session: the next may be well
+                log.exception("A session cannot be picked up", extra={"session_id": session.id})
+                await self._give_up(session)
         if count:
             log.info("Sessions picked up after a restart", extra={"count": count})
         return count
+
+    async def _give_up(self, session: VoiceSession) -> None:
+        """Its tools or its voice are gone: nobody would watch its call."""
+        with suppress(ProviderError, TimeoutError):
+            async with asyncio.timeout(_HANG_UP_SECONDS):
+                if session.call_id:
+                    await self._provider.hang_up(session.call_id)
+        await self._library.finish(session.id, session.user_id, status=Status.ERROR, reason="error")
 
     def _is_ours(self, session: VoiceSession) -> bool:
         """Others' sessions are theirs to pick up, unless nobody has for longer than any
@@ -81,7 +103,8 @@ class Recovery:
         if session.call_id is None:
             await live.post(End("error", Status.ERROR))
             return False
-        orphans = tuple(call.id for call, _ in left)
+        # A client that called `/execute` has had its answer; the model never asked.
+        orphans = tuple(wire_id(call) for call, _ in left if call.origin != "http")
         await live.post(await self._survived(session, session.call_id, orphans))
         return True
 
@@ -101,6 +124,7 @@ class Recovery:
                 (str(e.data["item_id"]), e.ordinal) for e in ours if e.data.get("item_id")
             ),
             known_calls=tuple(calls),
+            seeded=tuple(str(item) for item in session.metadata.get("seeded") or ()),
             age=(self._clock.now() - since).total_seconds(),
         )
 
@@ -110,7 +134,13 @@ class Recovery:
         """The last results: stored, but perhaps never sent."""
         found = []
         for call_id in calls[-MAX_RESENT:]:
-            call = await self._store.tool_call(call_id, user_id=session.user_id)
-            if call is not None:
+            # Under the id of the conversation's own, where another has a call of that name.
+            for name in (f"{call_id}@{session.conversation_id}", call_id):
+                call = await self._store.tool_call(name, user_id=session.user_id)
+                if call is not None:
+                    break
+            if call is None or call.conversation_id != session.conversation_id:
+                continue
+            if call.origin != "http":
                 found.append((call_id, recalled(call).for_model))
         return tuple(found)

@@ -62,11 +62,13 @@ class Registry:
         ]
 
     @contextmanager
-    def seat(self) -> Iterator[None]:
-        """A place for a session in the making; a clear refusal before anything is promised."""
+    def seat(self, conversation_id: str) -> Iterator[None]:
+        """A place for a session in the making; a clear refusal before anything is promised.
+        A session of the same conversation gives up its own."""
         if self._group is None:
             raise Unavailable("The server is shutting down.", retry_after_ms=5000)
-        if len(self._live) + self._reserved >= self._max:
+        others = len(self._live) - len(self.of_conversation(conversation_id))
+        if others + self._reserved >= self._max:
             raise Unavailable(
                 f"All {self._max} sessions are taken. Please try again in a moment.",
                 retry_after_ms=15_000,

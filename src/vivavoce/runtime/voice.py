@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
+from weakref import WeakValueDictionary
 
 from vivavoce.errors import (
     BridgeUnavailable,
@@ -92,6 +94,8 @@ class Voice:
         self._profile, self._clock = profile, clock
         self._ids = SessionIds(clock.now)
         self._waiting: dict[str, _Waiting] = {}
+        # Weak: a lock is there as long as somebody holds or wants it.
+        self._opening: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     # --- Opening ----------------------------------------------------------------------
 
@@ -136,7 +140,8 @@ class Voice:
         profile, now = self._profile, self._clock.now()
         tools = self._offer(wishes)
         setup = profile.setup(wishes, tools, now)
-        with self._registry.seat():
+        async with self._alone(conversation.id):
+            self._forget_the_gone()
             # Only once the provider has agreed is a call that works given up for this one.
             await self._mint(waiting, setup)
             for live in self._registry.of_conversation(conversation.id):
@@ -158,6 +163,19 @@ class Voice:
             self._registry.start(live)
         await live.post(Created())
         return Opened(session=live.books.session, tools=tools, history=past)
+
+    @asynccontextmanager
+    async def _alone(self, conversation_id: str) -> AsyncIterator[None]:
+        """With a seat, and with nobody else opening a session of this conversation."""
+        lock = self._opening.setdefault(conversation_id, asyncio.Lock())
+        async with lock:
+            with self._registry.seat(conversation_id):
+                yield
+
+    def _forget_the_gone(self) -> None:
+        """What waits for a call of a session that is over holds a secret for nobody."""
+        for session_id in [name for name in self._waiting if self._registry.get(name) is None]:
+            del self._waiting[session_id]
 
     def _offer(self, wishes: Wishes) -> list[ToolDefinition]:
         try:
@@ -256,7 +274,7 @@ class Voice:
             return False
         past = await self._history(live.books.conversation, live.setup)
         now = self._clock.now()
-        live.books.called(call_id, now)
+        live.books.called(call_id, now, [str(item["id"]) for item in past.items])
         return await live.submit(
             CallPlaced(
                 call_id,

@@ -225,6 +225,8 @@ async def _recover(here: Services) -> None:
         journal=here.journal,
         registry=here.registry,
         voice=here.voice,
+        library=here.library,
+        provider=here.provider,
         tools=here.tools,
         desk=here.desk,
         profile=here.profile,

@@ -44,13 +44,16 @@ class CallSurvived:
     known_items: tuple[tuple[str, float], ...] = ()
     """What the conversation had, with its places."""
     known_calls: tuple[str, ...] = ()
+    seeded: tuple[str, ...] = ()
+    """Items of ours from the beginning of the call."""
     age: float = 0.0
     """Seconds since the call was placed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Flush:
-    """Store what is being said as far as it got: another call is about to take over."""
+    """Store what is being said as far as it got: another call may be about to take over.
+    Should it come to nothing, this one goes on."""
 
 
 @dataclass(frozen=True, slots=True)

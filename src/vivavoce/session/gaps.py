@@ -18,7 +18,8 @@ def mind(item_id: str, previous: str | None, draft: Draft) -> None:
     state = draft.state
     known = previous in (None, "root") or state.order.knows(previous or "")
     under_way = previous in state.sought.values() or previous in state.unconfirmed
-    if known or under_way or state.guard.knows(previous or "") or len(state.sought) >= MAX_SOUGHT:
+    judged = state.guard.knows(previous or "") or state.guard.banished(previous or "")
+    if known or under_way or judged or len(state.sought) >= MAX_SOUGHT:
         return
     assert previous is not None
     event_id = state.next_id("evt")

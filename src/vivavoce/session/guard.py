@@ -60,6 +60,7 @@ class Guard:
         self._baseline: dict[str, bytes] | None = None
         self.accepted: Mapping[str, Any] | None = None
         self._ours: set[str] = set()
+        self._banished: set[str] = set()
 
     @property
     def exhausted(self) -> bool:
@@ -93,8 +94,17 @@ class Guard:
         """This item is ours, the microphone's or the model's."""
         self._ours.add(item_id)
 
+    def banish(self, item_id: str) -> None:
+        """Never ours, however often it comes back."""
+        self._banished.add(item_id)
+        self.strikes += 1
+
+    def banished(self, item_id: str) -> bool:
+        return item_id in self._banished
+
+    def forget_orders(self) -> None:
+        """The line was lost: echoes of what was ordered before will not come."""
+        self._ordered = []
+
     def knows(self, item_id: str) -> bool:
         return item_id in self._ours
-
-    def strike(self) -> None:
-        self.strikes += 1

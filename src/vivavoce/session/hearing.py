@@ -98,7 +98,11 @@ def retrieved(event: ItemRetrieved, draft: Draft) -> None:
     """An item that joined while the line was down: make up for it."""
     state, item = draft.state, event.item
     ordinal = gaps.place(item.id, draft)
-    if ordinal is None:
+    known = item.id in state.heard or state.speech.get(item.id) is not None
+    if ordinal is None or known or state.guard.banished(item.id):
+        return  # what was learnt meanwhile is better
+    if item.status in ("in_progress", "incomplete"):
+        state.guard.expect(item.id)  # still being made: its own events follow
         return
     if item.role == "user" and item.audio:
         state.guard.expect(item.id)
@@ -107,7 +111,7 @@ def retrieved(event: ItemRetrieved, draft: Draft) -> None:
             _said(heard, item.text, draft, backfill=True)
     elif item.role == "assistant" and item.type == "message":
         saying.retrieved(item, ordinal, draft)
-    elif item.type == "function_call" and item.call_id and item.status != "incomplete":
+    elif item.type == "function_call" and item.call_id:
         state.guard.expect(item.id)
         name, arguments = item.name or "", item.arguments or "{}"
         calling.requested(CallRequested("", item.id, item.call_id, name, arguments), draft)
@@ -125,7 +129,7 @@ def _typed(item: Item, previous: str | None, draft: Draft) -> None:
 def revert(item: Item, draft: Draft) -> None:
     """Somebody else on the call put words into it. Take them out, stop what they caused."""
     state = draft.state
-    state.guard.strike()
+    state.guard.banish(item.id)
     draft.send(DeleteItem(item.id, state.next_id("evt")), urgent=True)
     if state.responses.active:
         draft.send(CancelResponse(state.next_id("evt")), urgent=True)

@@ -52,8 +52,11 @@ def call_survived(event: CallSurvived, draft: Draft) -> None:
         state.order.recall(item_id, ordinal)
         state.guard.expect(item_id)
     state.ran |= {*event.known_calls, *event.orphans}
+    for item_id in event.seeded:
+        state.guard.expect(item_id)
     for call_id in event.known_calls:
         state.guard.expect(state.item_id(f"output:{call_id}"))
+        state.guard.expect(state.item_id(f"task:{call_id}"))
     state.open_calls = set(event.orphans)
     for call_id in event.orphans:
         # Never run again: nobody knows how far it got.
@@ -73,6 +76,7 @@ def up(draft: Draft) -> None:
     """Attached. A fresh call is told everything; a line that is back, what it may have missed."""
     state = draft.state
     state.line_up, state.up_since = True, draft.now
+    state.guard.forget_orders()
     configuring.order(draft)
     for command in tuple(state.unconfirmed.values()):
         draft.send(command)
@@ -105,6 +109,8 @@ def lost(event: LineLost, draft: Draft) -> None:
         end(draft, "user_ended", Status.COMPLETED)
         return
     state.responses.line_lost()
+    # Not asked again: an answer that is too large for the line would take it down each time.
+    state.sought, state.followers = {}, {}
     state.speech.sounding = None
     draft.signal(Signal.LINE_LOST)
     draft.tell(ConnectionStatus, webrtc_state="disconnected", data_channel_state="closed")
@@ -134,7 +140,7 @@ def attach_failed(draft: Draft) -> None:
 
 
 def flush(draft: Draft) -> None:
-    """What is being said is kept, as far as it got."""
+    """The end of a call: what is being said is kept, as far as it got, for good."""
     saying.flush(draft)
     hearing.flush(draft)
 

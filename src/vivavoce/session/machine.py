@@ -148,7 +148,7 @@ class Machine:
             case BadFrame():
                 reports.bad_frame(draft)
             case Flush():
-                line.flush(draft)
+                saying.keep(draft)
             case End():
                 line.end(draft, event.reason, event.status)
             # The user

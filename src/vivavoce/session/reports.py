@@ -38,7 +38,8 @@ def fault(event: Fault, draft: Draft) -> None:
 def _about_an_item(event_id: str | None, draft: Draft) -> bool:
     state = draft.state
     if event_id in state.sought:
-        del state.sought[event_id]  # it was deleted meanwhile: nothing to make up for
+        # It was deleted meanwhile: nothing to make up for.
+        state.followers.pop(state.sought.pop(event_id), None)
         return True
     for item_id, command in list(state.unconfirmed.items()):
         if command.event_id == event_id:

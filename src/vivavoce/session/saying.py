@@ -238,6 +238,19 @@ def interrupt(draft: Draft) -> None:
     _end_sound(sounding, draft, cut=True)
 
 
+def keep(draft: Draft) -> None:
+    """What is being said, as far as it was heard by now; it may go on."""
+    speech = draft.state.speech
+    for item in speech.unfinished():
+        draft.record(
+            Kind.ASSISTANT,
+            item.item_id,
+            speech.heard_by(item, draft.now_ms),
+            ordinal=item.ordinal,
+            response_id=item.response_id,
+        )
+
+
 def flush(draft: Draft) -> None:
     """At the end of a call: what was being said is kept, as far as it got."""
     for item in draft.state.speech.unfinished():

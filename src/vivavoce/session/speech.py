@@ -95,9 +95,16 @@ class Speech:
         """The words that reached the user."""
         if not item.interrupted or not item.spoken:
             return item.generated
+        return self._until(item, item.cut_ms or 0.0)
+
+    def heard_by(self, item: Utterance, now_ms: float) -> str:
+        """The words that have reached the user by now."""
+        return self._until(item, item.elapsed(now_ms)) if item.spoken else item.generated
+
+    def _until(self, item: Utterance, ms: float) -> str:
         return heard_text(
             item.generated,
-            item.cut_ms or 0.0,
+            ms,
             total_ms=item.audio_ms if item.complete else None,
             chars_per_second=self._rate,
         )
