@@ -2,23 +2,30 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-STAMP := $(VENV)/.ready
+PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar on -q
+SERVING := $(VENV)/.ready
+WORKING := $(VENV)/.ready-dev
 
 .PHONY: help run test test-full bench lint setup clean docs
 help: ## What there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-setup: $(STAMP) ## Prepare .venv (nothing system-wide)
+setup: $(WORKING) ## Prepare .venv for development (nothing system-wide)
 
-$(STAMP): pyproject.toml constraints.txt
-	@echo "==> Preparing $(VENV) (once; a few minutes on a slow line)"
+$(SERVING): pyproject.toml constraints.txt
+	@echo "==> Preparing $(VENV) (once; a minute or two on a slow line)"
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --disable-pip-version-check --progress-bar on -q -U "pip>=25.1"
-	$(BIN)/python -m pip install --disable-pip-version-check --progress-bar on -q -c constraints.txt -e . --group dev
-	@touch $(STAMP)
+	$(PIP) -U "pip>=25.1"
+	$(PIP) -c constraints.txt -e .
+	@touch $@
 
-run: setup ## Serve http://127.0.0.1:8080
+$(WORKING): $(SERVING)
+	@echo "==> Adding what tests and checks need (once; a few minutes on a slow line)"
+	$(PIP) -c constraints.txt -e . --group dev
+	@touch $@
+
+run: $(SERVING) ## Serve http://127.0.0.1:8080
 	$(BIN)/vivavoce serve
 
 lint: setup ## Ruff, strict types, who may import whom

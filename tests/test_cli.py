@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,8 @@ import pytest
 from vivavoce import __version__
 from vivavoce.cli import main
 from vivavoce.config import Settings
+from vivavoce.errors import Unavailable
+from vivavoce.server.sole import sole_server
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -64,11 +67,23 @@ def test_it_says_its_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"vivavoce {__version__}\n"
 
 
-@pytest.mark.parametrize("argv", [[], ["dance"], ["db"], ["serve", "--nope"]])
+@pytest.mark.parametrize("argv", [["dance"], ["db", "dance"], ["serve", "--nope"]])
 def test_what_it_does_not_know_ends_with_2(argv: list[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(argv)
     assert ended.value.code == 2
+
+
+@pytest.mark.parametrize(
+    ("argv", "words"), [([], "serve"), (["db"], "upgrade"), (["agent"], "check")]
+)
+def test_a_command_that_lacks_the_rest_of_it_shows_its_help(
+    argv: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(argv) == 2
+    shown = capsys.readouterr().err
+    assert shown.startswith("usage: ")
+    assert words in shown
 
 
 def test_serve_takes_its_options_over_the_environment(
@@ -85,7 +100,7 @@ def test_a_wrong_option_is_one_clear_line(
 ) -> None:
     assert main(["serve", "--port", "many"]) == 2
     assert capsys.readouterr().err == (
-        "vivavoce: VIVAVOCE_PORT: should be a valid integer, and is 'many'\n"
+        "vivavoce: --port: should be a valid integer, and is 'many'\n"
     )
     assert served == []
 
@@ -114,6 +129,12 @@ def test_a_misspelt_variable_is_warned_of(
     monkeypatch.setenv("VIVAVOCE_PROT", "1")
     assert main(["serve"]) == 0
     assert "warning: VIVAVOCE_PROT is no setting" in capsys.readouterr().err
+    Path(".env").write_text("VIVAVOCE_MODLE=x\n")
+    assert main(["serve"]) == 0
+    assert (
+        "warning: .env: VIVAVOCE_MODLE is no setting; did you mean VIVAVOCE_MODEL?"
+        in capsys.readouterr().err
+    )
 
 
 def test_ctrl_c_is_no_error_of_ours(
@@ -150,13 +171,103 @@ def test_a_database_that_cannot_be_used_is_one_clear_line(
     assert line.startswith("vivavoce: ")
 
 
-def test_a_folder_that_cannot_be_written_is_one_clear_line(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+COMMANDS = [["db", "upgrade"], ["db", "current"], ["db", "sweep"], ["serve", "--port", "0"]]
+
+
+@pytest.mark.parametrize("argv", COMMANDS)
+def test_a_folder_that_cannot_be_written_is_one_clear_line(argv: list[str], tmp_path: Path) -> None:
     Path("data").write_text("a file, not a folder")
-    assert main(["db", "upgrade"]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("vivavoce: ")
+    if argv == ["db", "current"]:  # it makes nothing, and so misses nothing
+        assert main(argv) == 0
+        return
+    code, told = run(*argv)
+    assert code == 2
+    assert told == (
+        f"vivavoce: the database cannot be opened: {tmp_path}/data/vivavoce.db: "
+        f"{tmp_path}/data is no folder\n"
+    )
+
+
+@pytest.mark.parametrize("argv", COMMANDS)
+def test_a_file_that_is_no_database_is_one_clear_line(argv: list[str], tmp_path: Path) -> None:
+    Path("data").mkdir()
+    Path("data/vivavoce.db").write_text("not a database " * 100)
+    assert run(*argv) == (
+        2,
+        f"vivavoce: the database cannot be opened: {tmp_path}/data/vivavoce.db: "
+        "file is not a database\n",
+    )
+
+
+@pytest.mark.parametrize("argv", COMMANDS)
+def test_a_postgres_that_is_not_there_is_one_clear_line_without_its_password(
+    argv: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    url = f"postgresql://ada:hunter2@127.0.0.1:{port}/voice?password=hunter2"
+    monkeypatch.setenv("VIVAVOCE_DATABASE_URL", url)
+    code, told = run(*argv)
+    assert code == 2
+    place = f"postgresql://ada:***@127.0.0.1:{port}/voice: "
+    assert told.startswith(f"vivavoce: the database cannot be opened: {place}")
+    assert "refused" in told
+    assert "hunter2" not in told
+    assert told.count("\n") == 1
+
+
+def test_a_port_that_is_taken_is_one_clear_line() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        assert run("serve", "--port", port) == (
+            2,
+            f"vivavoce: 127.0.0.1:{port}: the port is taken; choose another with --port\n",
+        )
+
+
+def test_a_second_server_on_the_same_file_is_refused_and_the_database_still_looked_after(
+    tmp_path: Path,
+) -> None:
+    url = f"sqlite:///{tmp_path}/data/vivavoce.db"
+    with sole_server(url):
+        code, told = run("serve", "--port", "0")
+        assert code == 2
+        assert told.startswith(f"vivavoce: another server (process {os.getpid()}) is using")
+        assert "--data-dir" in told
+        assert told.count("\n") == 1
+        for action in ("upgrade", "current", "sweep"):
+            assert run("db", action) == (0, "")
+    with sole_server(url):  # it was let go
+        pass
+
+
+def test_a_server_that_was_killed_leaves_its_database_free(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/data/vivavoce.db"
+    code = (
+        "import sys, time; from vivavoce.server.sole import sole_server\n"
+        f"with sole_server({url!r}): print('held', flush=True); time.sleep(60)"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"held\n"
+        with pytest.raises(Unavailable, match=f"process {holder.pid}"), sole_server(url):
+            pass
+        holder.kill()
+        holder.wait(10)
+        with sole_server(url):
+            pass
+
+
+def run(*argv: str) -> tuple[int, str]:
+    """The command as a process of its own: its exit code, and what it said on stderr."""
+    ended = subprocess.run(
+        [sys.executable, "-m", "vivavoce", *argv],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    return ended.returncode, ended.stderr
 
 
 def test_an_agent_folder_is_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -171,6 +282,65 @@ def test_an_agent_folder_is_checked(tmp_path: Path, capsys: pytest.CaptureFixtur
     (folder / "agent.yaml").write_text("name: mine\ntools: [juggle]\n")
     assert main(["agent", "check", "mine"]) == 2
     assert "no tool 'juggle'; there are: current_time" in capsys.readouterr().err
+
+
+def test_an_agent_is_checked_by_its_name_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main(["agent", "check", "workbench"]) == 0
+    assert capsys.readouterr().out.startswith("workbench: fine")
+    assert main(["agent", "check", "nope"]) == 2
+    assert "there is no agent 'nope'; there are: " in capsys.readouterr().err
+    an_agent(tmp_path / "house" / "butler", "name: butler\n")
+    monkeypatch.setenv("VIVAVOCE_AGENTS_DIR", "house")
+    assert main(["agent", "check", "butler"]) == 0
+
+
+def test_serving_and_checking_tell_the_same_of_an_agent(tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    an_agent(folder, "name: mine\nvoice: kermit\ntools:\n  - calculate\n  - juggle\n")
+    code, told = run("agent", "check", str(folder))
+    assert (code, told) == run("serve", "--port", "0", "--agent", str(folder))
+    voice, tool = told.splitlines()
+    assert code == 2
+    file = f"vivavoce: {folder}/agent.yaml"
+    assert voice.startswith(f"{file}:2: voice: there is no voice 'kermit'; there are: marin, ")
+    assert tool.startswith(f"{file}:5: tools: there is no tool 'juggle'; there are: current_time")
+
+
+def test_a_voice_that_was_set_is_told_with_its_variable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VIVAVOCE_VOICE", "kermit")
+    code, told = run("serve", "--port", "0")
+    assert code == 2
+    assert told.startswith("vivavoce: VIVAVOCE_VOICE: there is no voice 'kermit'; there are: ")
+
+
+def an_agent(folder: Path, said: str) -> None:
+    folder.mkdir(parents=True)
+    (folder / "prompt.md").write_text("Hello.")
+    (folder / "agent.yaml").write_text(said)
+
+
+@pytest.mark.parametrize(
+    ("target", "dev"), [("run", False), ("setup", True), ("test", True), ("bench", True)]
+)
+def test_make_fetches_the_development_packages_only_where_they_are_needed(
+    target: str, dev: bool, tmp_path: Path
+) -> None:
+    for name in ("Makefile", "pyproject.toml", "constraints.txt"):
+        (tmp_path / name).write_bytes((ROOT / name).read_bytes())
+    own = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    make = ["make", "--dry-run", target]
+    told = subprocess.run(make, capture_output=True, text=True, check=True, env=own).stdout
+    assert "-e ." in told
+    assert ("--group dev" in told) is dev
+    (tmp_path / ".venv").mkdir()
+    (tmp_path / ".venv" / ".ready").touch()
+    (tmp_path / ".venv" / ".ready-dev").touch()
+    again = subprocess.run(make, capture_output=True, text=True, check=True, env=own).stdout
+    assert "pip" not in again
 
 
 def test_help_needs_nothing_heavy() -> None:

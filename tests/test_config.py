@@ -98,6 +98,19 @@ def test_secrets_are_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
         ("VIVAVOCE_ICE_SERVERS", "{", "should be JSON"),
         ("VIVAVOCE_ICE_SERVERS", "{}", "should be a list"),
         ("VIVAVOCE_TIME_ZONE", "Mars", "should be an IANA time zone such as Europe/Berlin"),
+        (
+            "VIVAVOCE_ALLOWED_ORIGINS",
+            "https://a.example,app.example",
+            "should be origins such as https://a.example, and has 'app.example'",
+        ),
+        ("VIVAVOCE_ALLOWED_ORIGINS", "https://a.example/app", "should be origins"),
+        ("VIVAVOCE_ALLOWED_ORIGINS", "*", "should be origins"),
+        (
+            "VIVAVOCE_ALLOWED_HOSTS",
+            "https://voice.example",
+            "should be host names such as voice.example, and has 'https://voice.example'",
+        ),
+        ("VIVAVOCE_AGENTS_DIR", "/no/such", "should be a folder that is there, and is '/no/such'"),
         ("VIVAVOCE_LOG_PRIVATE", "perhaps", "should be a valid boolean, and is 'perhaps'"),
     ],
 )
@@ -167,3 +180,21 @@ def test_every_setting_has_its_line_in_the_docs() -> None:
     )
     for name, field in Settings.model_fields.items():
         assert field.description, name
+
+
+def test_hosts_and_origins_that_are_right_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VIVAVOCE_ALLOWED_HOSTS", "voice.example,v.example:8080,[fd00::1],*")
+    origins = "https://a.example,http://localhost:5173/,chrome-extension://abc"
+    monkeypatch.setenv("VIVAVOCE_ALLOWED_ORIGINS", origins)
+    settings = load_settings()
+    assert len(settings.allowed_hosts) == 4
+    assert ",".join(settings.allowed_origins) == origins
+
+
+def test_a_misspelt_name_in_the_file_is_told_as_one_in_the_environment() -> None:
+    assert unknown_variables({}) == []
+    Path(".env").write_text("vivavoce_port=1\nOTHER=x\nexport VIVAVOCE_HOTS=x\n")
+    assert unknown_variables({"VIVAVOCE_ZZZ"}) == [
+        "VIVAVOCE_ZZZ is no setting",
+        ".env: VIVAVOCE_HOTS is no setting; did you mean VIVAVOCE_HOST?",
+    ]

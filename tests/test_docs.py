@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import re
+import tomllib
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
@@ -28,11 +30,18 @@ from tests.docs_text import (
 from vivavoce import __version__
 from vivavoce.cli import PROG, _parser
 from vivavoce.config import PREFIX, Settings, variable
+from vivavoce.errors import ToolFailed, translate
+from vivavoce.runtime.ports import ToolContext
 from vivavoce.server.app import assemble, build_app
+from vivavoce.session.state import Phase
 from vivavoce.testing import MemoryStore
+from vivavoce.tools import Registry
+from vivavoce.tools.registry import ENTRY_POINTS
 
 every_page = pytest.mark.parametrize("page", PAGES, ids=name_of)
 SRC = ROOT / "src" / "vivavoce"
+EVENTS = ROOT / "docs" / "events.md"
+PLUG_IN = ROOT / "docs" / "examples" / "house-tools"
 # Written for people who read the source beside it; elsewhere a path may be the reader's own.
 ABOUT_THE_SOURCE = [
     page
@@ -180,6 +189,34 @@ def test_the_two_commands_of_the_readme_are_run_and_test() -> None:
     assert "make run" in section(README, "Run")
     assert "make test" in section(README, "Test")
     assert "make run" in example("server")
+
+
+# --- The examples -------------------------------------------------------------------
+
+
+def test_the_plug_in_of_the_tools_page_is_the_one_in_the_examples() -> None:
+    for file in PLUG_IN.glob("*.*"):
+        assert f"\n{read(file)}```" in read(ROOT / "docs" / "tools.md"), file.name
+
+
+async def test_the_plug_in_can_be_loaded_and_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    group = tomllib.loads(read(PLUG_IN / "pyproject.toml"))["project"]["entry-points"][ENTRY_POINTS]
+    monkeypatch.syspath_prepend(str(PLUG_IN))
+    registry = Registry()
+    registry.load_plugins(EntryPoint(name, value, ENTRY_POINTS) for name, value in group.items())
+    assert registry.problems == []
+    context = ToolContext("local")
+    given = registry.check("temperature", {"room": "kitchen"})
+    assert await registry.run("temperature", given, context) == "21 degrees"
+    with pytest.raises(ToolFailed) as failed:
+        await registry.run("temperature", {"room": "attic"}, context)
+    assert translate(failed.value).message in read(ROOT / "docs" / "tools.md")
+
+
+def test_the_events_page_has_every_state_of_a_session() -> None:
+    row = re.search(r"^\| `session.status`, `state` \| (.+?):", read(EVENTS), re.MULTILINE)
+    assert row
+    assert re.findall(r"`(\w+)`", row[1]) == [phase.value for phase in Phase]
 
 
 # --- What it says of the server -----------------------------------------------------

@@ -14,7 +14,7 @@ import pytest
 from fastapi import FastAPI
 
 from tests.server.serving import request, serving
-from vivavoce.logs import PRIVATE, OurHandler, Scrubber, configure, fields
+from vivavoce.logs import PRIVATE, OurHandler, Scrubber, configure, failure, fields
 from vivavoce.server.tickets import StreamTokens, Tickets
 from vivavoce.testing.clock import ManualClock
 
@@ -167,3 +167,52 @@ async def test_uvicorns_access_log_has_no_token_in_it() -> None:
             await answer.rest()
     assert "GET /events?token=***&a=1" in out.getvalue()
     assert token[3:] not in out.getvalue()
+
+
+def their_tool() -> None:
+    _their_helper()
+
+
+def _their_helper() -> None:
+    json.loads("she said hunter2")
+
+
+@pytest.mark.parametrize("private", [False, True])
+def test_a_failure_of_anothers_code_is_told_with_its_place_and_its_words_only_on_request(
+    private: bool,
+) -> None:
+    with logging_to(private=private) as out:
+        try:
+            their_tool()
+        except ValueError as exc:
+            log.error("Tool failed", extra=failure(exc, tool="mine"))
+    first, *rest = out.getvalue().splitlines()
+    line = _their_helper.__code__.co_firstlineno + 1
+    where = f'at="{__file__}:{line} in _their_helper"'
+    assert f"Tool failed tool=mine error_type=JSONDecodeError {where}" in first
+    assert ("Expecting value" in first) is private
+    assert ("_their_helper()" in "\n".join(rest)) is private
+    assert "private_trace" not in out.getvalue()
+
+
+def test_of_our_own_frames_around_anothers_code_nothing_is_shown() -> None:
+    values: dict[str, Any] = {"__name__": "vivavoce.runtime.made_up", "their_tool": their_tool}
+    exec("def ours():\n    their_tool()", values)
+    with pytest.raises(ValueError, match="Expecting") as caught:
+        values["ours"]()
+    outermost = caught.value.__traceback__
+    assert outermost is not None
+    failed = caught.value.with_traceback(outermost.tb_next)  # without this test's own frame
+    with logging_to(private=True) as out:
+        log.error("Tool failed", extra=failure(failed))
+    assert "in ours" not in out.getvalue()
+    assert "in their_tool" in out.getvalue()
+
+
+def test_uvicorn_leaves_the_first_words_to_us_but_for_debugging() -> None:
+    for level in ("info", "debug"):
+        with logging_to(level=level) as out:
+            logging.getLogger("uvicorn.error").info("Started server process")
+            logging.getLogger("uvicorn.error").warning("Trouble")
+        assert ("Started" in out.getvalue()) is (level == "debug")
+        assert "Trouble" in out.getvalue()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -75,20 +76,66 @@ def healthy(url: str) -> bool:
         return False
 
 
+def here(folder: Path) -> dict[str, str]:
+    return {
+        "VIVAVOCE_DATA_DIR": str(folder / "data"),
+        "VIVAVOCE_PORT": "0",
+        "VIVAVOCE_AUTH": "off",
+    }
+
+
+def provider_command(*options: str) -> str:
+    typed = example("provider").replace("make setup\n", "").replace(".venv/bin", str(BIN))
+    return " ".join([typed.strip(), *options])
+
+
+def test_a_port_that_is_taken_is_told_in_one_line(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with terminal(provider_command(f"--port {port}"), tmp_path / "1") as first:
+            assert first.process.wait(PATIENCE) == 2
+    assert first.shown.splitlines() == [
+        f"Port {port} is taken; --port chooses another, 0 any free one."
+    ]
+
+
+def test_without_a_provider_the_example_shows_the_words_of_the_server(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as gone:
+        nobody = f"http://127.0.0.1:{gone.getsockname()[1]}/v1"
+    command = f"{BIN}/vivavoce serve"
+    with terminal(
+        command, tmp_path / "2", VIVAVOCE_PROVIDER_URL=nobody, **here(tmp_path)
+    ) as second:
+        url = second.wait_for(r"(http://127\.0\.0\.1:\d+)")
+        until(lambda: healthy(url))
+        client = example("client").replace("http://127.0.0.1:8080", url) + "kill %1"
+        with terminal(client, tmp_path / "3") as third:
+            third.wait_for('"code":"openai_error"')
+            assert third.process.wait(PATIENCE) == 0
+    assert "Error:" not in third.shown
+
+
+def test_the_provider_says_in_one_line_that_vivavoce_hung_up(tmp_path: Path) -> None:
+    with terminal(provider_command("--port 0 --pause 600"), tmp_path / "1") as first:
+        url = first.wait_for(r"(http://\S+/v1)")
+        offer = (ROOT / "docs" / "examples" / "offer.sdp").read_bytes()
+        sdp = {"Content-Type": "application/sdp"}
+        placed = httpx.post(f"{url}/realtime/calls?model=m", content=offer, headers=sdp)
+        call = placed.headers["location"].rpartition("/")[2]
+        first.wait_for(f"call {call}")
+        assert httpx.post(f"{url}/realtime/calls/{call}/hangup").status_code == 200
+        first.wait_for("hung up by Vivavoce")
+        assert first.shown.splitlines()[1:] == [f"call {call}", f"call {call}: hung up by Vivavoce"]
+
+
 def test_the_example_shows_a_conversation_and_ctrl_c_ends_it(tmp_path: Path) -> None:
     run = re.search(r"^run:.*\n\t(.+)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
     assert run
-    provider = example("provider").replace("make setup\n", "").replace(".venv/bin", str(BIN))
     server = example("server").replace("make run", run[1].replace("$(BIN)", str(BIN)))
-    with terminal(f"{provider.strip()} --port 0 --pause 0.1", tmp_path / "1") as first:
+    with terminal(provider_command("--port 0 --pause 0.1"), tmp_path / "1") as first:
         provider_url = first.wait_for(r"(http://\S+/v1)")
         server = server.replace("http://127.0.0.1:9090/v1", provider_url)
-        here = {
-            "VIVAVOCE_DATA_DIR": str(tmp_path / "data"),
-            "VIVAVOCE_PORT": "0",
-            "VIVAVOCE_AUTH": "off",
-        }
-        with terminal(server, tmp_path / "2", **here) as second:
+        with terminal(server, tmp_path / "2", **here(tmp_path)) as second:
             url = second.wait_for(r"(http://127\.0\.0\.1:\d+)")
             until(lambda: healthy(url))
             client = example("client").replace("http://127.0.0.1:8080", url) + "wait"

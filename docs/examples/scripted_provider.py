@@ -22,7 +22,7 @@ SCRIPT = Script(
     [
         expect("session.update"),
         user_says("What time is it?"),
-        calls_tool("current_time", {"zone": "UTC"}, call_id="call_1"),
+        calls_tool("current_time", {"time_zone": "UTC"}, call_id="call_1"),
         expect("conversation.item.create", where={"item": {"call_id": "call_1"}}),
         expect("response.create"),
         assistant_says("It's 2:30 PM."),

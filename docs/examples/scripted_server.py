@@ -9,7 +9,7 @@ somebody to talk to:
 
 import argparse
 import asyncio
-import contextlib
+import errno
 
 from vivavoce.testing import ScriptedCall, ScriptedProvider
 
@@ -18,6 +18,7 @@ FOREVER = 365 * 24 * 3600.0
 
 async def converse(call: ScriptedCall, pause: float) -> None:
     """A question, a tool, and an answer that is interrupted."""
+    await call.attached()
     await call.expect("session.update")
     await asyncio.sleep(pause)
     await call.user_says("What is six times seven?")
@@ -31,16 +32,28 @@ async def converse(call: ScriptedCall, pause: float) -> None:
     await call.user_says("Thank you, that is enough.", heard_ms=1200)
     await call.assistant_says("You are welcome. Goodbye!")
     await asyncio.sleep(pause)
-    await call.browser_hangs_up()
 
 
 async def answer(call: ScriptedCall, pause: float) -> None:
+    """Play the conversation until it is through, or until Vivavoce hangs up."""
     print(f"call {call.id}", flush=True)
+    async with asyncio.TaskGroup() as group:
+        talk = group.create_task(play(call, pause))
+        end = group.create_task(call.ended(timeout=FOREVER))
+        await asyncio.wait({talk, end}, return_when=asyncio.FIRST_COMPLETED)
+        talk.cancel()
+        end.cancel()
+    how = "hung up by Vivavoce" if talk.cancelled() else talk.result()
+    print(f"call {call.id}: {how}", flush=True)
+    await call.browser_hangs_up()
+
+
+async def play(call: ScriptedCall, pause: float) -> str:
     try:
-        await call.attached()
         await converse(call, pause)
-    except AssertionError as fault:  # what was expected never came
-        print(f"call {call.id}: {fault}", flush=True)
+    except AssertionError as fault:  # what was expected never came; the rest lists what did
+        return str(fault).partition("; received")[0]
+    return "played to its end"
 
 
 async def serve(port: int, pause: float) -> None:
@@ -56,8 +69,14 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=9090)
     parser.add_argument("--pause", type=float, default=1.0, help="seconds between turns")
     args = parser.parse_args()
-    with contextlib.suppress(KeyboardInterrupt):
+    try:
         asyncio.run(serve(args.port, args.pause))
+    except KeyboardInterrupt:
+        pass
+    except OSError as problem:
+        if problem.errno != errno.EADDRINUSE:
+            raise
+        parser.exit(2, f"Port {args.port} is taken; --port chooses another, 0 any free one.\n")
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vivavoce import __version__
-from vivavoce.errors import ToolNotFound, VivavoceError
+from vivavoce.errors import VivavoceError
 
 if TYPE_CHECKING:
     from vivavoce.config import Settings
@@ -80,7 +80,8 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"{PROG} {__version__}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    parser.set_defaults(run=_help_of(parser))
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
 
     serve = commands.add_parser("serve", help="serve an agent until Ctrl-C")
     serve.set_defaults(run=_serve)
@@ -91,7 +92,8 @@ def _parser() -> argparse.ArgumentParser:
     serve.add_argument("--log-level", help="debug, info, warning or error")
 
     database = commands.add_parser("db", help="look after the database")
-    actions = database.add_subparsers(title="actions", metavar="ACTION", required=True)
+    database.set_defaults(run=_help_of(database))
+    actions = database.add_subparsers(title="actions", metavar="ACTION")
     for name, run, words in (
         ("upgrade", _db_upgrade, "bring it to this version's schema, or create it"),
         ("current", _db_current, "show which schema it has"),
@@ -102,24 +104,42 @@ def _parser() -> argparse.ArgumentParser:
         action.set_defaults(run=run)
 
     agent = commands.add_parser("agent", help="work with agent folders")
-    checks = agent.add_subparsers(title="actions", metavar="ACTION", required=True)
+    agent.set_defaults(run=_help_of(agent))
+    checks = agent.add_subparsers(title="actions", metavar="ACTION")
     check = checks.add_parser("check", help="is everything in the folder right?")
-    check.add_argument("folder", metavar="DIR", help="the folder with agent.yaml and prompt.md")
+    check.add_argument(
+        "agent_checked", metavar="AGENT", help="name of an agent, or path of its folder"
+    )
     check.set_defaults(run=_agent_check)
     return parser
+
+
+def _help_of(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], int]:
+    """For a command that lacks the rest of it."""
+
+    def run(args: argparse.Namespace) -> int:
+        parser.print_help(sys.stderr)
+        return 2
+
+    return run
 
 
 # --- The commands -----------------------------------------------------------------
 
 
 def _settings(args: argparse.Namespace) -> Settings:
-    from vivavoce.config import SettingsError, load_settings, unknown_variables
+    from vivavoce.config import SettingsError, load_settings, unknown_variables, variable
 
     names = ("host", "port", "agent", "data_dir", "log_level")
+    given = {name: getattr(args, name, None) for name in names}
     try:
-        settings = load_settings(**{name: getattr(args, name, None) for name in names})
+        settings = load_settings(**given)
     except SettingsError as exc:
-        raise Complaint(str(exc)) from None
+        problems = str(exc)
+        for name, value in given.items():
+            if value is not None:  # named as it was given
+                problems = problems.replace(f"{variable(name)}:", f"--{name.replace('_', '-')}:")
+        raise Complaint(problems) from None
     for line in unknown_variables():
         print(f"{PROG}: warning: {line}", file=sys.stderr)
     return settings
@@ -138,18 +158,18 @@ def _serve_quickly(args: argparse.Namespace) -> int:
 
     settings = _settings(args)
     try:
-        load_agent(settings.agent, settings.agents_dir)
+        load_agent(settings.agent, settings.agents_dir)  # before what takes long to import
+
+        from vivavoce.server.auth import UnsafeBind, check_bind
+        from vivavoce.server.listen import serve
+
+        try:
+            check_bind(settings.host, settings.auth)
+        except UnsafeBind as exc:
+            raise Complaint(str(exc)) from None
+        return serve(settings)
     except AgentError as exc:
         raise Complaint(str(exc)) from None
-
-    from vivavoce.server.auth import UnsafeBind, check_bind
-    from vivavoce.server.listen import serve
-
-    try:
-        check_bind(settings.host, settings.auth)
-    except UnsafeBind as exc:
-        raise Complaint(str(exc)) from None
-    return serve(settings)
 
 
 def _db_upgrade(args: argparse.Namespace) -> int:
@@ -172,17 +192,18 @@ def _db_current(args: argparse.Namespace) -> int:
 
     from vivavoce.store.database import parse
     from vivavoce.store.migrate import HEAD, current
+    from vivavoce.store.sql_store import cannot_open
 
     database = parse(_settings(args).database_url)
-    if not database.postgres and not Path(str(database.url.database)).exists():
-        print(f"no database yet; `{PROG} db upgrade` or the first `serve` makes one")
-        return 0
     engine = database.readers(1)
     try:
+        if not database.postgres and not Path(str(database.url.database)).exists():
+            print(f"no database yet; `{PROG} db upgrade` or the first `serve` makes one")
+            return 0
         with engine.connect() as connection:
             found = current(connection)
-    except DBAPIError:
-        raise Complaint("the database cannot be opened") from None
+    except (DBAPIError, OSError) as exc:
+        raise cannot_open(database, exc) from None
     finally:
         engine.dispose()
     state = "up to date" if found == HEAD else f"this version has {HEAD}"
@@ -209,23 +230,24 @@ def _db_sweep(args: argparse.Namespace) -> int:
 
 
 def _agent_check(args: argparse.Namespace) -> int:
-    from vivavoce.runtime.agents import AgentError, load_agent
+    """What `serve` would say of it, and no server."""
+    from vivavoce.runtime.agents import AgentError, check_names, load_agent
+    from vivavoce.runtime.capabilities import capabilities_of
     from vivavoce.runtime.clock import SystemClock
     from vivavoce.tools import Registry, builtins
 
-    folder = Path(args.folder)
-    try:
-        agent = load_agent(folder.absolute())
-    except AgentError as exc:
-        raise Complaint(str(exc)) from None
+    settings = _settings(args)
+    given = Path(args.agent_checked)
     registry = Registry(builtins(SystemClock()))
     registry.load_plugins()
     try:
-        tools = registry.definitions(agent.tools)
-    except ToolNotFound as exc:
-        known = ", ".join(tool.name for tool in registry.definitions())
-        raise Complaint(
-            f"{folder / 'agent.yaml'}: tools: {exc.message}; there are: {known}"
-        ) from None
-    print(f"{agent.name}: fine ({len(tools)} tools, a prompt of {len(agent.prompt)} characters)")
+        named = given.absolute() if given.is_dir() else args.agent_checked
+        agent = load_agent(named, settings.agents_dir)
+        voices = [voice.id for voice in capabilities_of(settings.model).voices]
+        tools = [tool.name for tool in registry.definitions()]
+        check_names(agent, voices=voices, tools=tools)
+    except AgentError as exc:
+        raise Complaint(str(exc)) from None
+    count = len(registry.definitions(agent.tools))
+    print(f"{agent.name}: fine ({count} tools, a prompt of {len(agent.prompt)} characters)")
     return 0

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo
 
+from dotenv import dotenv_values
 from pydantic import (
     AliasChoices,
     Field,
@@ -27,6 +29,9 @@ from pydantic_settings.exceptions import SettingsError as SourceError
 from vivavoce.runtime.ports import Retention
 
 PREFIX = "VIVAVOCE_"
+ENV_FILE = ".env"
+_HOST = re.compile(r"\*|(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?|[0-9A-Fa-f:.]+")
+_ORIGIN = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#\s@*]+/?")
 
 
 class SettingsError(Exception):
@@ -70,7 +75,7 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(
         env_prefix=PREFIX,
-        env_file=".env",
+        env_file=ENV_FILE,
         env_ignore_empty=True,
         extra="ignore",
         frozen=True,
@@ -227,6 +232,22 @@ class Settings(BaseSettings):
             return tuple(part.strip() for part in value.split(",") if part.strip())
         return value
 
+    @field_validator("allowed_hosts")
+    @classmethod
+    def _host_names(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for host in value:
+            if not _HOST.fullmatch(host):
+                raise ValueError(f"should be host names such as voice.example, and has {host!r}")
+        return value
+
+    @field_validator("allowed_origins")
+    @classmethod
+    def _web_origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for origin in value:
+            if not _ORIGIN.fullmatch(origin):
+                raise ValueError(f"should be origins such as https://a.example, and has {origin!r}")
+        return value
+
     @field_validator("provider_url")
     @classmethod
     def _http(cls, value: str) -> str:
@@ -245,6 +266,13 @@ class Settings(BaseSettings):
     @classmethod
     def _absolute(cls, value: Path | None) -> Path | None:
         return None if value is None else value.expanduser().absolute()
+
+    @field_validator("agents_dir")
+    @classmethod
+    def _there(cls, value: Path | None) -> Path | None:
+        if value is not None and not value.is_dir():
+            raise ValueError("should be a folder that is there")
+        return value
 
     @field_validator("log_level", "log_format", "auth", "peer_text", mode="before")
     @classmethod
@@ -305,14 +333,24 @@ def load_settings(**given: Any) -> Settings:
         raise SettingsError([f"{variable(name)}: should be JSON"]) from None
 
 
-def unknown_variables(environ: Mapping[str, str] = os.environ) -> list[str]:
-    """A line for each `VIVAVOCE_…` that is no setting, most likely misspelt."""
-    known = [variable(name) for name in Settings.model_fields]
+def unknown_variables(environ: Iterable[str] = os.environ) -> list[str]:
+    """A line for each `VIVAVOCE_…` that is no setting, here or in `.env`; most likely misspelt."""
+    lines = _unknown(environ)
+    if Path(ENV_FILE).is_file():
+        lines += [f"{ENV_FILE}: {line}" for line in _unknown(dotenv_values(ENV_FILE))]
+    return lines
+
+
+def _unknown(names: Iterable[str]) -> list[str]:
+    known = list(Settings.model_fields)
     lines = []
-    for name in sorted(environ):
-        if name.startswith(PREFIX) and name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            lines.append(f"{name} is no setting" + (f"; did you mean {near[0]}?" if near else ""))
+    for name in sorted(names):
+        # Case does not matter, as for the settings themselves.
+        bare = name.lower().removeprefix(PREFIX.lower())
+        if bare != name.lower() and bare not in known:
+            near = difflib.get_close_matches(bare, known, n=1)
+            hint = f"; did you mean {variable(near[0])}?" if near else ""
+            lines.append(f"{name} is no setting{hint}")
     return lines
 
 

@@ -15,12 +15,14 @@ import re
 import sys
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from types import TracebackType
 from typing import Any, Literal, TextIO
 from urllib.parse import quote
 
 import orjson
 
 LogFormat = Literal["console", "json"]
+OURS = __name__.partition(".")[0]
 
 PRIVATE = frozenset(
     {
@@ -57,6 +59,7 @@ _NOT_FIELDS = frozenset(vars(logging.makeLogRecord({}))) | {
     "color_message",
     "fields",
     "message",
+    "private_trace",
     "taskName",
 }
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
@@ -76,6 +79,35 @@ _LOOKS_SECRET: tuple[tuple[re.Pattern[str], str], ...] = (
 def fields(**values: Any) -> dict[str, dict[str, Any]]:
     """`extra=fields(session_id=…)`: what belongs to the line beside its message."""
     return {"fields": values}
+
+
+def failure(exc: BaseException, **values: Any) -> dict[str, Any]:
+    """`extra=failure(exc, tool=…)` for another's code that failed: what kind, and where in it.
+
+    Its words may quote what people said: they and the traceback are private.
+    Our own frames around it tell nobody anything, and are left out.
+    """
+    first = exc.__traceback__
+    while first is not None and first.tb_next is not None and _package(first) == OURS:
+        first = first.tb_next
+    told = fields(**values, error_type=type(exc).__name__, at=_place(first), output=str(exc))
+    return {**told, "private_trace": (type(exc), exc, first)}
+
+
+def _place(first: TracebackType | None) -> str | None:
+    """The innermost line of the same author's, not of a library that it called."""
+    if first is None:
+        return None
+    last, step = first, first.tb_next
+    while step is not None:
+        last = step if _package(step) == _package(first) else last
+        step = step.tb_next
+    code = last.tb_frame.f_code
+    return f"{code.co_filename}:{last.tb_lineno} in {code.co_name}"
+
+
+def _package(step: TracebackType) -> str:
+    return str(step.tb_frame.f_globals.get("__name__", "")).partition(".")[0]
 
 
 class Scrubber:
@@ -131,6 +163,9 @@ class LineFormatter(logging.Formatter):
         parts = []
         if record.exc_info and record.exc_info[0] is not None:
             parts.append(self.formatException(record.exc_info))
+        private = getattr(record, "private_trace", None)
+        if private is not None and self._private:
+            parts.append(self.formatException(private))
         if record.stack_info:
             parts.append(record.stack_info)
         return "\n".join(parts)
@@ -192,6 +227,9 @@ def configure(
         theirs = logging.getLogger(name)
         theirs.handlers.clear()
         theirs.propagate = True
+    # "Started server process", "Waiting for application startup": `serve` has its own words.
+    quiet = root.level > logging.DEBUG
+    logging.getLogger("uvicorn.error").setLevel(logging.WARNING if quiet else logging.NOTSET)
     return scrub
 
 

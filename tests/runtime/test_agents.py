@@ -179,3 +179,12 @@ def test_an_unknown_agent_is_told_with_those_there_are(tmp_path: Path) -> None:
     with pytest.raises(AgentError, match=r"there is no agent 'nope'; there are: .*workbench"):
         load_agent("nope", tmp_path)
     assert complaints(tmp_path / "gone") == ["agent.yaml: No such file or directory"]
+
+
+def test_a_folder_here_that_is_named_like_an_agent_is_hinted_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine").mkdir()
+    with pytest.raises(AgentError, match=r"no agent 'mine'; .*for the folder here, say \./mine"):
+        find_agent("mine")

@@ -579,3 +579,18 @@ async def test_what_a_failing_tool_says_is_logged_as_private_only(
     private = {key for key, value in fields.items() if "hunter2" in str(value)}
     assert private == {"output"} <= PRIVATE
     assert record.exc_info is None
+
+
+async def test_where_a_tool_failed_is_logged_without_our_own_frames(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level("INFO")
+
+    async def act(context: ToolContext) -> str:
+        return str(1 // 0)
+
+    await Bench(act).run()
+    (record,) = caplog.records
+    fields = record.__dict__["fields"]
+    assert fields["error_type"] == "ZeroDivisionError"
+    assert fields["at"] == f"{__file__}:{act.__code__.co_firstlineno + 1} in act"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -119,10 +120,25 @@ async def test_a_voice_that_has_sounded_stays(tmp_path: Path) -> None:
 async def test_nothing_wanted_is_nothing_changed(tmp_path: Path) -> None:
     async with doors(tmp_path) as d:
         session_id, call = await d.talk()
-        for body in ({}, {"voice": None}, {"turn_detection": None}):
+        for body in ({}, {"voice": None}):
             assert (await d.patch(f"/config/session/{session_id}", body))["updated"] == []
         assert await d.events(session_id, "session.updated") == []
         assert [f["type"] for f in call.received].count("session.update") == 1
+
+
+@pytest.mark.parametrize("words", [None, "manual", {"type": None}, {"type": "manual"}])
+async def test_manual_turns_go_by_several_names(tmp_path: Path, words: object) -> None:
+    async with doors(tmp_path) as d:
+        session_id, call = await d.talk()
+        changed = await d.patch(f"/config/session/{session_id}", {"turn_detection": words})
+        assert changed["updated"] == ["turn_detection"]
+        assert changed["effective_config"]["turn_detection"] is None
+        await call.expect("session.update", where=_is_manual)
+
+
+def _is_manual(frame: Mapping[str, Any]) -> bool:
+    manual: bool = frame["session"]["audio"]["input"]["turn_detection"] is None
+    return manual
 
 
 async def test_a_session_that_is_over_or_unknown_cannot_change(tmp_path: Path) -> None:

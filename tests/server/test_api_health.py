@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import socket
 from pathlib import Path
 
 import pytest
@@ -90,8 +91,16 @@ async def test_without_its_provider_a_server_is_not_ready_and_says_what_to_set(
         told = response.json()
         assert told["ready"] is False
         assert told["checks"] == {"amplifier": True, "openai": False, "database": True}
-        assert "OPENAI_API_KEY" in told["message"]
+        assert told["message"].startswith("The provider refused the key. Is OPENAI_API_KEY")
         assert set(told) == {"ready", "checks", "message"}
+
+
+async def test_a_provider_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        place = f"127.0.0.1:{probe.getsockname()[1]}"
+    async with doors(tmp_path, provider_url=f"http://{place}/v1") as d:
+        told = (await d.http.get("/ready")).json()
+        assert told["message"].startswith(f"The provider at {place} cannot be reached.")
 
 
 async def test_without_its_database_a_server_is_not_ready(

@@ -127,6 +127,7 @@ async def test_a_restored_session_remembers_and_welcomes_back(tmp_path: Path) ->
             "context_summary",
             "pending_tasks",
             "stream_token",
+            "last_event_id",
         }
         assert restored["new_session_id"] != old
         assert "Ada introduced herself." in restored["context_summary"]
@@ -177,7 +178,13 @@ async def test_a_live_session_is_reconnected_under_its_own_id(tmp_path: Path) ->
     async with doors(tmp_path) as d:
         session_id, first = await _spoken(d)
         again = await d.get("/session/reconnect", headers={"x-session-id": session_id})
-        assert set(again) == {"ephemeral_key", "expires_at", "session_id", "stream_token"}
+        assert set(again) == {
+            "ephemeral_key",
+            "expires_at",
+            "session_id",
+            "stream_token",
+            "last_event_id",
+        }
         assert again["session_id"] == session_id
         second = await d.connect(again["ephemeral_key"])
         assert second.id != first.id

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.server.doors import MOMENT, SESSION_ID, doors, refused
+from tests.server.doors import MOMENT, SESSION_ID, doors, refused, soon
 from vivavoce.testing import ManualClock
 from vivavoce.testing.script import HttpError
 
@@ -31,6 +31,7 @@ async def test_a_session_answers_with_a_key_of_ours_and_the_tools(tmp_path: Path
             "tools",
             "conversation_id",
             "stream_token",
+            "last_event_id",
         }
         assert SESSION_ID.fullmatch(opened["session_id"])
         assert UUID.fullmatch(opened["conversation_id"])
@@ -209,3 +210,22 @@ async def test_a_session_ends_in_no_other_way_than_there_is(tmp_path: Path) -> N
         refused(response, 400, "invalid_request")
         refused(await d.http.post("/sessions/nothing/end"), 404, "session_not_found")
         assert (await d.state(session_id))["status"] == "active"
+
+
+async def test_a_session_is_one_line_in_the_log_when_it_begins_and_one_when_it_ends(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "vivavoce.runtime.registry")
+    clock = ManualClock()
+    async with doors(tmp_path, clock=clock) as d:
+        session_id = (await d.post("/session"))["session_id"]
+        await clock.advance(12)
+        await d.post(f"/sessions/{session_id}/end")
+        await soon(lambda: len(d.here.registry) == 0)
+    began, ended = [r for r in caplog.records if r.name == "vivavoce.runtime.registry"]
+    named = {"session_id": session_id, "agent": "workbench"}
+    assert (began.message, began.__dict__["fields"]) == ("Session began", named)
+    told = ended.__dict__["fields"]
+    assert ended.message == "Session ended"
+    assert told.pop("reason")
+    assert told == {**named, "seconds": 12.0}

@@ -197,16 +197,29 @@ async def test_long_output_is_cut_and_says_so(tmp_path: Path) -> None:
         assert (await d.get("/tasks/call_long"))["output"] == "x" * 10_000
 
 
-async def test_a_tool_that_fails_is_an_answer_and_one_that_breaks_is_an_error(
+async def test_a_tool_that_fails_or_breaks_is_an_answer_and_the_same_one_again(
     tmp_path: Path,
 ) -> None:
     async with doors(tmp_path, tools=TOOLS) as d:
         failed = await d.post("/execute/stubborn", {"arguments": {}})
         assert (failed["success"], failed["output"]) == (False, "")
         assert "The printer is on fire." in failed["error"]
-        response = await d.http.post("/execute/broken", json={"arguments": {}})
-        refused(response, 500, "internal_error")
-        assert "hunter2" not in response.text
+        for _ in range(2):
+            response = await d.http.post("/execute/broken", json={"call_id": "call_1"})
+            assert response.status_code == 200
+            assert response.json()["success"] is False
+            assert "hunter2" not in response.text
+
+
+async def test_a_session_that_is_over_runs_nothing_any_more(tmp_path: Path) -> None:
+    async with doors(tmp_path) as d:
+        session_id = (await d.post("/session"))["session_id"]
+        await d.post(f"/sessions/{session_id}/end")
+        here = {"x-session-id": session_id}
+        refused(await d.http.post("/execute/current_time", json={}, headers=here), 409, "conflict")
+        relayed = {"call_id": "call_1", "name": "current_time", "arguments": "{}"}
+        over = await d.http.post("/webhook/tool-call", json=relayed, headers=here)
+        refused(over, 409, "conflict")
 
 
 async def test_the_same_call_id_is_the_same_call(tmp_path: Path) -> None:
@@ -222,7 +235,6 @@ async def test_the_same_call_id_is_the_same_call(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        {},
         {"arguments": "{}"},
         {"arguments": {}, "timeout_ms": 0},
         {"arguments": {}, "timeout_ms": True},

@@ -153,3 +153,16 @@ async def test_control_characters_and_markup_are_cleaned_before_they_are_stored(
         for text in (told["session"]["title"], told["transcript"][0]["text"]):
             assert not re.search(r"[\x00-\x08\u202e]|<script", text)
         assert "Hello" in told["transcript"][0]["text"]
+
+
+async def test_a_transcript_can_be_sent_back_as_it_was_read(tmp_path: Path) -> None:
+    async with doors(tmp_path) as d:
+        session_id, call = await d.talk()
+        await call.user_says("Explain it.")
+        await call.assistant_starts("A long story that nobody hears to its end.")
+        await d.until(session_id, "assistant.speaking")
+        await call.user_says("Stop.", heard_ms=500)
+        await d.until(session_id, "transcription.completed", 3)
+        before = (await d.get(f"/sessions/{session_id}"))["transcript"]
+        await d.post(f"/sessions/{session_id}/transcript", {"entries": before})
+        assert (await d.get(f"/sessions/{session_id}"))["transcript"] == before

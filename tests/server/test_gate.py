@@ -188,6 +188,23 @@ async def test_an_origin_must_be_ours() -> None:
             assert (host, origin, found) == (host, origin, status)
 
 
+async def test_who_is_kept_out_is_told_what_would_let_them_in(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level("INFO", "vivavoce.server.problems")
+    async with gated() as served:
+        async with request(served, "/health", "Origin: http://evil.example") as answer:
+            told = (await answer.error())["message"]
+            assert "'http://evil.example'" in told
+            assert "VIVAVOCE_ALLOWED_ORIGINS" in told
+        async with request(served, "/health", host="evil.example:80") as answer:
+            told = (await answer.error())["message"]
+            assert "'evil.example'" in told
+            assert "VIVAVOCE_ALLOWED_HOSTS" in told
+    logged = [r for r in caplog.records if r.message == "A request was refused"]
+    assert [r.__dict__["fields"]["code"] for r in logged] == ["forbidden", "forbidden"]
+
+
 async def test_a_foreign_origin_gets_no_cors_headers() -> None:
     async with gated() as served:
         for method in ("GET", "OPTIONS"):

@@ -15,6 +15,8 @@ from pydantic import BaseModel
 
 from tests.server.serving import Served, request, serving
 from vivavoce import errors as tree
+from vivavoce.logs import PRIVATE
+from vivavoce.server import problems
 from vivavoce.server.auth import Authenticator
 from vivavoce.server.gate import Gate
 from vivavoce.server.problems import CODES, ErrorResponse, errors, install
@@ -212,3 +214,49 @@ def test_the_schema_promises_what_we_answer() -> None:
 
 def test_every_code_of_the_tree_belongs_to_a_status_we_declare() -> None:
     assert {cls.status for cls in KINDS.values()} <= set(CODES)
+
+
+@pytest.mark.parametrize(
+    ("name", "level"),
+    [("ProviderError", "WARNING"), ("Unavailable", "WARNING"), ("Conflict", "INFO")],
+)
+async def test_a_fault_of_the_tree_is_one_line_in_the_log(
+    name: str, level: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with served_app() as served:
+        for debug in (False, True):
+            caplog.clear()
+            with caplog.at_level(logging.DEBUG if debug else logging.INFO, problems.__name__):
+                await problem_of(served, f"/raise/{name}", "X-Request-ID: req_1")
+            (record,) = [r for r in caplog.records if r.name == problems.__name__]
+            assert record.levelname == level
+            assert record.fields == {  # type: ignore[attr-defined]
+                "request_id": "req_1",
+                "method": "GET",
+                "path": f"/raise/{name}",
+                "code": KINDS[name].code,
+                "reason": "What went wrong",
+            }
+            assert bool(record.exc_info) is debug
+
+
+async def test_what_is_wrong_with_a_request_is_private(caplog: pytest.LogCaptureFixture) -> None:
+    async with served_app() as served:
+        with caplog.at_level(logging.INFO, problems.__name__):
+            await problem_of(served, "/raise/InvalidArguments")
+    (record,) = [r for r in caplog.records if r.name == problems.__name__]
+    told = record.__dict__["fields"]
+    assert {key for key, value in told.items() if value == "What went wrong"} <= PRIVATE
+
+
+async def test_a_failure_inside_the_store_keeps_its_traceback(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    for cause in (None, ValueError("inside")):
+        error = tree.InternalError("The store could not do this.")
+        error.__cause__ = cause
+        caplog.clear()
+        with caplog.at_level(logging.INFO):
+            problems.note(error, {"type": "http"})
+        (record,) = caplog.records
+        assert bool(record.exc_info) is (cause is not None)

@@ -20,7 +20,7 @@ async def test_the_example_runs_and_says_what_it_should() -> None:
     spec.loader.exec_module(module)
     assert await module.main() == [
         "user: What time is it?",
-        'tool: current_time {"zone": "UTC"}',
+        'tool: current_time {"time_zone": "UTC"}',
         "assistant: It's 2:30 PM.",
     ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from importlib.metadata import EntryPoint
 from typing import Any
@@ -161,19 +162,40 @@ SEVERAL = [ping]
 NOT_A_TOOL = 5
 
 
+def plain() -> str:
+    """Nobody decorated it."""
+    return ""
+
+
 def test_installed_packages_bring_tools_and_a_broken_one_is_told() -> None:
     here = "tests.tools.test_registry"
     points = [
         EntryPoint("good", f"{here}:task", "vivavoce.tools"),
         EntryPoint("missing", f"{here}:nothing", "vivavoce.tools"),
         EntryPoint("wrong", f"{here}:NOT_A_TOOL", "vivavoce.tools"),
+        EntryPoint("plain", f"{here}:plain", "vivavoce.tools"),
         EntryPoint("several", f"{here}:SEVERAL", "vivavoce.tools"),
     ]
     box = Registry()
     box.load_plugins(points)
     assert [d.name for d in box.definitions()] == ["task", "ping"]
-    assert [problem.split("'")[1] for problem in box.problems] == ["missing", "wrong"]
+    assert [problem.split("'")[1] for problem in box.problems] == ["missing", "wrong", "plain"]
     Registry().load_plugins()
+
+
+def test_a_plain_function_is_told_in_one_line_what_it_lacks(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    value = "tests.tools.test_registry:plain"
+    for level in (logging.INFO, logging.DEBUG):
+        caplog.clear()
+        with caplog.at_level(level):
+            Registry().load_plugins([EntryPoint("house", value, "vivavoce.tools")])
+        (record,) = caplog.records
+        assert record.getMessage() == (
+            f"Tool plug-in 'house' ({value}): plain is not a tool: decorate it with @tool()"
+        )
+        assert bool(record.exc_info) is (level == logging.DEBUG)
 
 
 def test_a_tool_is_a_value() -> None:

@@ -2,20 +2,20 @@
 
 `agent.yaml` says how it sounds, what it may use and how long it stays;
 `prompt.md` is sent to the model as written. Errors name the file, the line
-and what would be right. Whether the named tools exist is for others to check.
+and what would be right. What tools and voices there are is told by others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from vivavoce.runtime.agent_file import AgentFile, read_agent_file
-from vivavoce.runtime.yaml_lines import FileProblems, read_text
+from vivavoce.runtime.yaml_lines import FileProblems, YamlFile, read_text
 
-__all__ = ["Agent", "AgentError", "find_agent", "list_agents", "load_agent"]
+__all__ = ["Agent", "AgentError", "check_names", "find_agent", "list_agents", "load_agent"]
 
 AgentError = FileProblems
 MAX_PROMPT = 64_000  # characters; a session's instructions have to leave room for the talk
@@ -80,7 +80,8 @@ def find_agent(name_or_path: str | Path, agents_dir: Path | None = None) -> Path
         if (root / given / "agent.yaml").is_file():
             return root / given
     known = ", ".join(list_agents(agents_dir)) or "none"
-    raise AgentError([f"there is no agent '{given}'; there are: {known}"])
+    hint = f"; for the folder here, say ./{given}" if given.is_dir() else ""
+    raise AgentError([f"there is no agent '{given}'; there are: {known}{hint}"])
 
 
 def load_agent(
@@ -95,6 +96,33 @@ def load_agent(
     folder = find_agent(name_or_path, agents_dir)
     fields = _fields(read_agent_file(folder / "agent.yaml")) | dict(overrides or {})
     return Agent(folder=folder, prompt=_prompt(folder / "prompt.md"), **fields)
+
+
+def check_names(
+    agent: Agent,
+    *,
+    voices: Sequence[str],
+    tools: Sequence[str],
+    voice_setting: str | None = None,
+) -> None:
+    """Does what the agent names exist? No voices is "not known". Raises `AgentError`.
+
+    `voice_setting` names what the operator set the voice with, if not the file.
+    """
+    source = YamlFile(agent.folder / "agent.yaml")
+    wrong: list[tuple[int, str]] = []
+    if voices and agent.voice not in voices:
+        line = source.line(["voice"])
+        where = voice_setting or f"{source.path}:{line}: voice"
+        there = ", ".join(voices)
+        wrong.append((line, f"{where}: there is no voice '{agent.voice}'; there are: {there}"))
+    for at, name in enumerate(agent.tools or ()):
+        if name not in tools:
+            line, there = source.line(["tools", at]), ", ".join(tools)
+            words = f"tools: there is no tool '{name}'; there are: {there}"
+            wrong.append((line, f"{source.path}:{line}: {words}"))
+    if wrong:
+        raise AgentError([words for _, words in sorted(wrong)])
 
 
 def _prompt(path: Path) -> str:

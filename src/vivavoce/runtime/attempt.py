@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from vivavoce.errors import VivavoceError
-from vivavoce.logs import fields
+from vivavoce.logs import failure
 from vivavoce.runtime.call_records import progressed
 from vivavoce.runtime.outcomes import ToolRequest, fault_of, timed_out
 from vivavoce.runtime.ports import Clock, Report, Toolbox, ToolContext
@@ -94,12 +94,5 @@ class Progress:
 
 
 def _note(exc: Exception, call: ToolCall) -> None:
-    """For the log: what a tool says of its failure may quote what people said."""
-    if isinstance(exc, VivavoceError):
-        return
-    kind = type(exc).__name__
-    log.error(
-        "Tool failed",
-        exc_info=exc if log.isEnabledFor(logging.DEBUG) else None,
-        extra=fields(tool=call.tool, call_id=call.id, error_type=kind, output=str(exc)),
-    )
+    if not isinstance(exc, VivavoceError):
+        log.error("Tool failed", extra=failure(exc, tool=call.tool, call_id=call.id))

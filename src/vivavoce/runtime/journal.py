@@ -217,7 +217,7 @@ class Journal:
         event = StreamReset(
             session_id=only.session_id,
             timestamp=self._clock.now(),
-            reason="position_gone" if requested < bounds.oldest else "position_unknown",
+            reason="position_gone" if 0 <= requested < bounds.oldest else "position_unknown",
             requested=max(requested, 0),
             oldest=bounds.oldest,
             latest=bounds.latest,

@@ -21,7 +21,6 @@ NO_KEY = (
     "There is no key for the provider: set OPENAI_API_KEY, or VIVAVOCE_PROVIDER_URL "
     "to a Realtime server that needs none."
 )
-UNREACHABLE = "The provider cannot be reached."
 
 _QUOTE = 300
 _SECRETS = re.compile(r"(?i)\bbearer\s+\S+|\b(?:sk|ek|rk|sess)[-_][\w*.\-]+")
@@ -93,6 +92,13 @@ def attach_fault(refusal: Refusal, *, model: str, secrets: Iterable[str] = ()) -
     if refusal.status == 404:
         return call_not_found()
     return fault_of(refusal, model=model, secrets=secrets)
+
+
+def unreachable(place: str) -> ProviderError:
+    return ProviderError(
+        f"The provider at {place} cannot be reached. Is VIVAVOCE_PROVIDER_URL right, and is the "
+        "network up?"
+    )
 
 
 def call_not_found() -> ProviderRefused:

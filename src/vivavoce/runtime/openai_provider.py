@@ -20,12 +20,12 @@ from vivavoce.errors import ProviderError, ProviderRefused
 from vivavoce.runtime.capabilities import capabilities_of
 from vivavoce.runtime.openai_faults import (
     NO_KEY,
-    UNREACHABLE,
     Refusal,
     attach_fault,
     call_not_found,
     fault_of,
     refusal_of,
+    unreachable,
 )
 from vivavoce.runtime.openai_sideband import CONNECTION_OPTIONS, OpenAISideband
 from vivavoce.runtime.ports import Call, Capabilities, Clock
@@ -63,7 +63,9 @@ class OpenAIProvider:
         self._key = api_key or ""
         self._model = model
         self._clock = clock
-        self._host = urlsplit(self._base_url).hostname or "provider"
+        parts = urlsplit(self._base_url)
+        self._host = parts.hostname or "provider"
+        self._place = parts.netloc.rpartition("@")[2]
         self._secrets_offered = True
         self._client: AsyncOpenAI | None = None
         self._loading = asyncio.Lock()
@@ -145,7 +147,7 @@ class OpenAIProvider:
             refusal = _handshake_refusal(error)
             fault = attach_fault(refusal, model=self._model, secrets=[self._key])
         except (WebSocketException, OSError):
-            fault = ProviderError(UNREACHABLE)
+            fault = unreachable(self._place)
         raise self._noted(fault)
 
     async def hang_up(self, call_id: str) -> None:
@@ -222,7 +224,7 @@ class OpenAIProvider:
             refusal = refusal_of(error.status_code, error.body, error.response.headers)
             fault = fault_of(refusal, model=self._model, secrets=[self._key, secret])
         except APIConnectionError:
-            fault = ProviderError(UNREACHABLE)
+            fault = unreachable(self._place)
         except (OpenAIError, ValueError):  # an answer that is not what it claims to be
             fault = ProviderError("The provider's answer cannot be read.")
         raise fault  # outside the handlers: the SDK's errors hold the request with its headers

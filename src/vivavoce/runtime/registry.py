@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
 from vivavoce.errors import Unavailable
+from vivavoce.logs import fields
 from vivavoce.runtime.live import LiveSession
 from vivavoce.session.events import End
 from vivavoce.wire.records import Status
@@ -84,6 +85,8 @@ class Registry:
             raise Unavailable("The server is shutting down.", retry_after_ms=5000)
         self._live[live.id] = live
         self.total += 1
+        session = live.books.session
+        log.info("Session began", extra=fields(session_id=live.id, agent=session.agent))
         self._group.create_task(self._watch(live), name=live.id)
 
     async def _watch(self, live: LiveSession) -> None:
@@ -93,6 +96,16 @@ class Registry:
             log.exception("A session broke", extra={"session_id": live.id})
         finally:
             self._live.pop(live.id, None)
+            session = live.books.session
+            log.info(
+                "Session ended",
+                extra=fields(
+                    session_id=live.id,
+                    agent=session.agent,
+                    reason=session.end_reason or "broken off",
+                    seconds=round(session.duration_ms(session.updated_at) / 1000, 1),
+                ),
+            )
 
     async def end(self, live: LiveSession, reason: str, status: Status) -> None:
         """End one, and wait until that is stored."""

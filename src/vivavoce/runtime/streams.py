@@ -24,6 +24,7 @@ from typing import Protocol
 from vivavoce.errors import InvalidRequest
 from vivavoce.runtime.ports import LogBounds
 from vivavoce.wire.records import LogEvent
+from vivavoce.wire.voice_events import CATALOGUE
 
 _PATTERN = re.compile(r"\*|[a-z_]+(\.[a-z_]+)*(\.\*)?")
 _MAX_PATTERNS = 64
@@ -47,12 +48,19 @@ def patterns(text: str | None) -> tuple[str, ...]:
     if len(parts) > _MAX_PATTERNS:
         raise InvalidRequest(f"Subscribe to at most {_MAX_PATTERNS} event types")
     for part in parts:
+        if _PATTERN.fullmatch(part) and not _names_something(part):
+            raise InvalidRequest(f"There is no event '{part}'", parameter="subscribe")
         if not _PATTERN.fullmatch(part):
             raise InvalidRequest(
                 "An event type is a name such as tool.started, a group such as tool.*, or *",
                 parameter="subscribe",
             )
     return parts or ("*",)
+
+
+def _names_something(pattern: str) -> bool:
+    """A type that never comes would be a stream that is silent for ever."""
+    return any(Filter("", types=(pattern,)).accepts(kind) for kind in CATALOGUE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +107,8 @@ class Subscription:
         self._everything = "*" in only.types
         self._queue: deque[bytes] = deque()
         self._waiter: asyncio.Future[None] | None = None
-        self._from_oldest = after is None and not follow
+        # Nobody has seen position 0: who asks from there wants all that is kept.
+        self._from_oldest = after == 0 or (after is None and not follow)
         self._lost = after is not None or not follow
         self._cursor = log.position if after is None else after
         self._goal = self._cursor

@@ -21,9 +21,9 @@ from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp
 
 from vivavoce import __version__
-from vivavoce.config import Settings
+from vivavoce.config import Settings, variable
 from vivavoce.errors import ProviderError
-from vivavoce.runtime.agents import load_agent
+from vivavoce.runtime.agents import check_names, load_agent
 from vivavoce.runtime.clock import SystemClock
 from vivavoce.runtime.desk import ToolDesk
 from vivavoce.runtime.journal import Journal
@@ -134,8 +134,12 @@ def assemble(
         inbox=settings.session_inbox,
     )
     profile = Profile(agent, defaults, provider.capabilities)
-    profile.check_voice(agent.voice)
-    tools.definitions(profile.tool_names(None))  # an agent that names an unknown tool fails here
+    check_names(
+        agent,
+        voices=[voice.id for voice in provider.capabilities.voices],
+        tools=[tool.name for tool in tools.definitions()],
+        voice_setting=variable("voice") if "voice" in settings.agent_overrides() else None,
+    )
     voice = Voice(
         store=store,
         journal=journal,
@@ -257,6 +261,7 @@ def build_app(here: Services) -> ASGIApp:
     app.state.services = here
     for door in _DOORS:
         app.include_router(door.router)
+    app.add_api_route("/", _front, include_in_schema=False)
     problems.install(app)
     settings = here.settings
     _describe_keys(app, token=settings.auth == "token")

@@ -96,8 +96,9 @@ async def update_session(
 ) -> s.UpdateSessionConfigResponse:
     """Change a session while it runs; it reaches the provider's live session."""
     wanted: dict[str, Any] = body.model_dump(exclude_unset=True, exclude_none=True)
-    if isinstance(body.turn_detection, s.ManualTurns):
-        wanted["turn_detection"] = None
+    told = "turn_detection" in body.model_fields_set
+    if told and (isinstance(body.turn_detection, s.ManualTurns | str | None)):
+        wanted["turn_detection"] = None  # manual, in whichever words
     updated, setup = await here.voice.reconfigure(session_id, user, wanted)
     session = setup.session
     return s.UpdateSessionConfigResponse(

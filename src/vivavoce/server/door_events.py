@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Header, Query, Request
@@ -12,10 +13,14 @@ from vivavoce.server.auth import token_session
 from vivavoce.server.problems import errors
 from vivavoce.server.services import Here, MaybeSession, User
 from vivavoce.server.sse import EventStream, last_event_id
+from vivavoce.wire.voice_events import CATALOGUE
 
 router = APIRouter(tags=["Events"])
 
-_ONE = r"\s*(\*|[a-z_]+(\.[a-z_]+)*(\.\*)?)?\s*"
+# The types there are, their groups, and all.
+_NAMES = {re.escape(kind) for kind in CATALOGUE}
+_GROUPS = {re.escape(kind.partition(".")[0]) + r"\.\*" for kind in CATALOGUE if "." in kind}
+_ONE = rf"\s*({'|'.join(sorted(_NAMES | _GROUPS))}|\*)?\s*"
 _EVENT = {
     "description": "One event of the stream",
     "type": "object",

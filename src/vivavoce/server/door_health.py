@@ -85,10 +85,7 @@ async def ready(here: Here) -> Response:
     if not checks.amplifier:
         missing.append("The agent has no tools.")
     if not openai:
-        missing.append(
-            "The provider cannot be reached: set OPENAI_API_KEY, or VIVAVOCE_PROVIDER_URL for "
-            "another server that speaks the Realtime protocol."
-        )
+        missing.append(here.provider.last_error or "The provider cannot be reached.")
     if not database:
         missing.append("The database does not answer.")
     body = s.ReadyResponse(ready=not missing, checks=checks, message=" ".join(missing) or None)

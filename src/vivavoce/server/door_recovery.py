@@ -43,7 +43,7 @@ async def session_state(here: Here, user: User, session_id: TheSession) -> s.Ses
 )
 async def reconnect(here: Here, user: User, session_id: TheSession) -> s.ReconnectResponse:
     """After a lost call: a new key for the same session while it lives, and for a new
-    session of its conversation afterwards (seed 001 §5.3)."""
+    session of its conversation afterwards."""
     await _check_resume(here, user, session_id)
     opened = views.opened(here, await here.voice.reconnect(session_id, user))
     return s.ReconnectResponse(
@@ -51,6 +51,7 @@ async def reconnect(here: Here, user: User, session_id: TheSession) -> s.Reconne
         expires_at=opened.client_secret.expires_at,
         session_id=opened.session_id,
         stream_token=opened.stream_token,
+        last_event_id=opened.last_event_id,
     )
 
 
@@ -58,7 +59,7 @@ async def reconnect(here: Here, user: User, session_id: TheSession) -> s.Reconne
     "/session/restore", operation_id="restoreSession", responses=errors(404, 415, 429, 502, 503)
 )
 async def restore(here: Here, user: User, body: s.RestoreRequest) -> s.RestoreResponse:
-    """After a timeout: a new session that remembers the old one (seed 001 §6.2)."""
+    """After a timeout: a new session that remembers the old one."""
     await _check_resume(here, user, body.prev_session_id)
     restored = await here.voice.restore(body.prev_session_id, user)
     # Afterwards: one that was still live has left its snapshot now.
@@ -71,6 +72,7 @@ async def restore(here: Here, user: User, body: s.RestoreRequest) -> s.RestoreRe
         context_summary=views.summary_of(restored.history),
         pending_tasks=list(snapshot.data.get("pending_tasks") or ()) if snapshot else [],
         stream_token=opened.stream_token,
+        last_event_id=opened.last_event_id,
     )
 
 
@@ -88,7 +90,7 @@ async def pending_updates(
     since: Annotated[int, Query(ge=0, le=2**62, description="The last event id you have")] = 0,
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
 ) -> s.PendingUpdatesResponse:
-    """What happened while you were away (seed 001 §6.3); also the way to live on polling."""
+    """What happened while you were away; also the way to live on polling."""
     session = (await here.library.summary(session_id, user)).session
     updates = await here.library.updates(session_id, user, after=since, limit=limit)
     return views.pending(session, updates)

@@ -11,7 +11,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path
 
-from vivavoce.errors import ToolFailed, ToolNotFound
+from vivavoce.errors import ClientError, Conflict, Slow, ToolNotFound, Unavailable
 from vivavoce.runtime.desk import ToolRequest
 from vivavoce.runtime.ids import new_call_id
 from vivavoce.server import schemas_tools as s
@@ -25,6 +25,7 @@ from vivavoce.server.services import (
     User,
     json_only,
 )
+from vivavoce.wire.records import Status
 
 router = APIRouter(tags=["Tools"], dependencies=[Depends(json_only)])
 
@@ -106,8 +107,8 @@ async def execute_tool(
             allowed=_allowed(here, user, session_id),
         )
     )
-    if outcome.fault is not None and not isinstance(outcome.fault, ToolFailed):
-        raise outcome.fault
+    if isinstance(outcome.fault, ClientError | Slow | Unavailable):
+        raise outcome.fault  # it did not run, or not to its end; a failure is an answer
     return s.ExecuteToolResponse(
         success=outcome.success,
         output=outcome.output,
@@ -160,7 +161,10 @@ async def task(
 async def _conversation(here: Services, user: str, session_id: str | None) -> str | None:
     if session_id is None:
         return None
-    return (await here.library.summary(session_id, user)).session.conversation_id
+    session = (await here.library.summary(session_id, user)).session
+    if session.status is not Status.ACTIVE:
+        raise Conflict("The session is over.", session_id=session_id)
+    return session.conversation_id
 
 
 def _allowed(here: Services, user: str, session_id: str | None) -> Collection[str] | None:

@@ -27,7 +27,7 @@ from vivavoce.errors import (
     VivavoceError,
 )
 from vivavoce.server.auth import Authenticator, is_loopback, route_path
-from vivavoce.server.problems import problem
+from vivavoce.server.problems import note, problem
 
 MAX_BODY_BYTES = 1024 * 1024
 BODY_SECONDS = 30.0  # between two pieces of a body
@@ -36,6 +36,7 @@ DIRECT_SEND = "vivavoce.direct_send"
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?")
+_SHOWN = 200  # characters of what was sent
 _DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 
 _ALWAYS = {
@@ -108,6 +109,7 @@ class Gate:
             self._check_length(headers)
             identity = await self._auth.identify(scope)
         except VivavoceError as error:
+            note(error, scope)
             await self._refuse(error, passage, scope, receive, send)
             return
         state["user_id"] = identity.user_id
@@ -125,7 +127,11 @@ class Gate:
             raise InvalidRequest("Exactly one valid Host header is needed")
         name = _bare(values[0])
         if not (is_loopback(name) or name in self._hosts or "*" in self._hosts):
-            raise Forbidden("This server does not answer to that host name", host=name)
+            raise Forbidden(
+                f"This server does not answer to the host name '{name[:_SHOWN]}'; "
+                "VIVAVOCE_ALLOWED_HOSTS can name it",
+                host=name[:_SHOWN],
+            )
         return values[0].lower()
 
     def _check_origin(self, scope: Scope, headers: Headers, authority: str) -> str | None:
@@ -138,7 +144,12 @@ class Gate:
         if len(values) == 1 and origin in self._origins:
             return values[0]
         if len(values) != 1 or not _same_origin(origin, scope["scheme"], authority):
-            raise Forbidden("This origin is not allowed")
+            shown = ", ".join(values)[:_SHOWN]
+            raise Forbidden(
+                f"Pages of the origin '{shown}' may not call this server; "
+                "VIVAVOCE_ALLOWED_ORIGINS can name it",
+                origin=shown,
+            )
         return None
 
     def _check_fetch_site(self, scope: Scope, headers: Headers) -> None:

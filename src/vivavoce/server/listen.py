@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import gc
 import logging
 import socket
@@ -17,6 +18,7 @@ from vivavoce import __version__, logs
 from vivavoce.config import Settings
 from vivavoce.server.app import assemble, build_app, stop
 from vivavoce.server.services import Services
+from vivavoce.server.sole import sole_server
 
 log = logging.getLogger(__name__)
 
@@ -47,15 +49,21 @@ class Listener(uvicorn.Server):
 
 
 def serve(settings: Settings) -> int:
-    """Until Ctrl-C. The exit code."""
+    """Until Ctrl-C. The exit code. What cannot work is told before the greeting."""
     _configure_logs(settings)
     here = assemble(settings)
-    bound = bind(settings)
-    config = listener_config(build_app(here), settings)
-    _greet(settings, bound)
-    with asyncio.Runner(loop_factory=_loop()) as runner:
-        listener = Listener(config, here)
-        runner.run(listener.serve(sockets=[bound]))
+    listener = Listener(listener_config(build_app(here), settings), here)
+    with (
+        bind(settings) as bound,
+        sole_server(settings.database_url),
+        asyncio.Runner(loop_factory=_loop()) as runner,
+    ):
+        runner.run(here.store.open())
+        try:
+            _greet(settings, bound)
+            runner.run(listener.serve(sockets=[bound]))
+        finally:
+            runner.run(here.store.close())
     return 0 if listener.started else 1
 
 
@@ -76,6 +84,8 @@ def bind(settings: Settings) -> socket.socket:
         bound = socket.create_server((settings.host, settings.port), family=family, backlog=2048)
     except OSError as fault:
         fault.filename = f"{settings.host}:{settings.port}"
+        if fault.errno == errno.EADDRINUSE:
+            fault.strerror = "the port is taken; choose another with --port"
         raise
     # asyncio sets it only on sockets it made itself; without it an answer waits 40 ms.
     bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -25,6 +25,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketState
 
 from vivavoce.errors import InternalError, InvalidRequest, VivavoceError
+from vivavoce.logs import fields
 from vivavoce.wire.records import iso, utc_now
 
 log = logging.getLogger(__name__)
@@ -154,6 +155,7 @@ def _answer_for(fault: Exception, scope: Scope) -> Response:
         fault = fault.exceptions[0]  # a task group around one failure adds nothing
     request_id = request_id_of(scope)
     if isinstance(fault, VivavoceError):
+        note(fault, scope)
         return problem(fault, request_id)
     log.error(
         "A request failed",
@@ -169,10 +171,27 @@ def _answer_for(fault: Exception, scope: Scope) -> Response:
     return problem(InternalError("Something went wrong on our side"), request_id)
 
 
+def note(error: VivavoceError, scope: Scope) -> None:
+    """One line for the log. A traceback only where there is something inside to find."""
+    found = error.code == "internal_error" and error.__cause__ is not None
+    # What is wrong with a request may quote it, and with it what someone said.
+    words = {"text" if error.status == 400 else "reason": error.message}
+    log.log(
+        logging.WARNING if error.status >= 500 else logging.INFO,
+        "A request could not be served" if error.status >= 500 else "A request was refused",
+        exc_info=error if found or log.isEnabledFor(logging.DEBUG) else None,
+        extra=fields(
+            request_id=request_id_of(scope),
+            method=scope.get("method"),
+            path=scope.get("path"),
+            code=error.code,
+            **words,
+        ),
+    )
+
+
 async def _on_error(conn: HTTPConnection, error: VivavoceError) -> Response | None:
-    if error.status >= 500:
-        fields = {"request_id": request_id_of(conn.scope), "code": error.code}
-        log.warning("A request could not be served", exc_info=error, extra={"fields": fields})
+    note(error, conn.scope)
     response = problem(error, request_id_of(conn.scope))
     if isinstance(conn, WebSocket):
         await _end(conn, response)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, StrictBool
 
 from vivavoce.server.schemas_fields import (
     NUMBER,
@@ -41,6 +41,7 @@ class SessionResponse(BaseModel):
     stream_token: ClientSecret = Field(
         description="For `GET /events?session_id=…&token=…`, where no header can be sent."
     )
+    last_event_id: int = Field(description="A stream from here misses nothing of this session.")
 
 
 class SessionInfo(BaseModel):
@@ -79,6 +80,10 @@ class TranscriptEntryIn(Request):
     tool_arguments: dict[str, Any] | None = None
     tool_result: dict[str, Any] | None = None
     audio_duration_ms: Annotated[int, Field(ge=0, le=86_400_000), NUMBER] | None = None
+    # What we know better ourselves, so that an entry can be sent back as it was read.
+    item_id: str | None = Field(default=None, max_length=256, description="Ignored.")
+    interrupted: StrictBool | None = Field(default=None, description="Ignored.")
+    generated_text: str | None = Field(default=None, max_length=100_000, description="Ignored.")
 
 
 class TranscriptEntry(BaseModel):
@@ -137,7 +142,7 @@ class EndSessionResponse(BaseModel):
 
 
 class SessionStateResponse(BaseModel):
-    """Where a session stands (seed 000 §8.2), for clients that poll."""
+    """Where a session stands, for clients that poll."""
 
     session_id: str
     conversation_id: str
@@ -157,6 +162,7 @@ class ReconnectResponse(BaseModel):
     expires_at: int
     session_id: str
     stream_token: ClientSecret
+    last_event_id: int
 
 
 class RestoreRequest(Request):
@@ -170,6 +176,7 @@ class RestoreResponse(BaseModel):
     context_summary: str
     pending_tasks: list[str]
     stream_token: ClientSecret
+    last_event_id: int
 
 
 class QueuedUpdate(BaseModel):

@@ -131,12 +131,12 @@ class SemanticVad(Request):
 class ManualTurns(Request):
     """The client says when a turn is over."""
 
-    type: None
+    type: Literal["manual"] | None
 
 
-def _kind(value: Any) -> str:
+def _kind(value: Any) -> str | None:
     told = value.get("type", "") if isinstance(value, dict) else getattr(value, "type", "")
-    return "manual" if told is None else str(told)
+    return "manual" if told is None else str(told) or None
 
 
 TurnDetectionConfig = Annotated[
@@ -150,7 +150,9 @@ TurnDetectionConfig = Annotated[
 class UpdateSessionConfigRequest(Request):
     voice: Annotated[str, Field(min_length=1, max_length=64)] | None = None
     instructions: Annotated[str, Field(min_length=1, max_length=32_000)] | None = None
-    turn_detection: TurnDetectionConfig | None = None
+    turn_detection: TurnDetectionConfig | Literal["manual"] | None = Field(
+        default=None, description='`null`, `"manual"` and `{"type": null}` all mean manual turns.'
+    )
     tools_enabled: Annotated[list[Name], Field(max_length=128)] | None = None
 
 

@@ -60,7 +60,7 @@ class ToolDetailResponse(BaseModel):
 
 
 class ExecuteToolRequest(Request):
-    arguments: dict[str, Any]
+    arguments: dict[str, Any] = Field(default_factory=dict)
     call_id: str | None = Field(
         default=None, min_length=1, max_length=128, pattern=r"^[\x21-\x7e]+$"
     )

@@ -72,6 +72,7 @@ def opened(here: Services, opened: Opened) -> s.SessionResponse:
         tools=[ToolDefinition.model_validate(tool.function()) for tool in opened.tools],
         conversation_id=session.conversation_id,
         stream_token=stream_token(here, session),
+        last_event_id=here.journal.position,
     )
 
 

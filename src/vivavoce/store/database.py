@@ -104,7 +104,10 @@ def parse(url: str) -> Database:
             return Database(parsed)
         case "postgres" | "postgresql" | "postgresql+psycopg":
             if importlib.util.find_spec("psycopg") is None:
-                raise Unavailable("PostgreSQL needs its driver: install vivavoce[postgres].")
+                raise Unavailable(
+                    "PostgreSQL needs its driver: install vivavoce[postgres] "
+                    "(in a checkout: .venv/bin/pip install -e '.[postgres]')."
+                )
             return Database(parsed.set(drivername="postgresql+psycopg"))
         case other:
             raise Unavailable(f"No store for {other}: use sqlite:////path or postgresql://…")

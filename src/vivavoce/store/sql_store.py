@@ -79,7 +79,7 @@ class SqlStore:
         try:
             await asyncio.to_thread(prepare, self._database)
         except (DBAPIError, OSError) as error:
-            raise Unavailable("The database cannot be opened.") from error
+            raise cannot_open(self._database, error) from error
         reading, writing = self._database.readers(READERS), self._database.writer()
         performer = Performer(self._database.dialect, self._name)
         self._lines = _Lines(
@@ -228,6 +228,30 @@ class SqlStore:
         if self._lines is None:
             raise Unavailable("The store is closed.")
         return self._lines
+
+
+def cannot_open(database: Database, error: DBAPIError | OSError) -> Unavailable:
+    """For whoever starts us: where it should be, and in few words why it is not."""
+    return Unavailable(f"the database cannot be opened: {_place(database)}: {_cause(error)}")
+
+
+def _place(database: Database) -> str:
+    if not database.postgres:
+        return str(database.url.database)
+    # A password may stand among the options as well: only those that say where.
+    options = {key: value for key, value in database.url.query.items() if key in ("host", "port")}
+    return database.url.set(drivername="postgresql", query=options).render_as_string()
+
+
+def _cause(error: DBAPIError | OSError) -> str:
+    match error:
+        case FileExistsError() | NotADirectoryError():
+            return f"{error.filename} is no folder"
+        case OSError():
+            return error.strerror or type(error).__name__
+        case _:
+            lines = str(error.orig).strip().splitlines()  # libpq goes on with advice
+            return lines[0][:200] if lines else type(error.orig).__name__
 
 
 def _within(number: int) -> int:

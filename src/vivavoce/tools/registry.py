@@ -13,7 +13,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from vivavoce.errors import ToolNotFound
-from vivavoce.logs import fields
+from vivavoce.logs import failure
 from vivavoce.runtime.ports import ToolContext, ToolDefinition
 from vivavoce.tools.checks import Checker
 from vivavoce.tools.functions import Describe, Handler, Tool
@@ -61,16 +61,14 @@ class Registry:
         """
         for point in entry_points(group=ENTRY_POINTS) if found is None else found:
             try:
-                made = point.load()
-                for tool in [made] if isinstance(made, Tool) else list(made):
-                    if not isinstance(tool, Tool):
-                        raise TypeError(f"{type(tool).__name__} is no Tool")
+                for tool in _tools_of(point.load()):
                     self.add(tool)
                     self._tools[tool.definition.name][1].compile()
             except Exception as exc:  # another's code: anything may come
                 problem = f"plug-in '{point.name}' ({point.value}): {exc}"
                 self.problems.append(problem)
-                log.exception("Tool plug-in failed", extra=fields(plugin=point.name))
+                # All of it in the message: `agent check` shows no fields.
+                log.error("Tool %s", problem, exc_info=log.isEnabledFor(logging.DEBUG))
 
     # --- Toolbox --------------------------------------------------------------------
 
@@ -92,8 +90,8 @@ class Registry:
         if tool.describe is not None:
             try:
                 return tool.describe(arguments)
-            except Exception:  # a nicety: it must not cost the call
-                log.warning("Describing a call failed", extra=fields(tool=name), exc_info=True)
+            except Exception as exc:  # a nicety: it must not cost the call
+                log.warning("Describing a call failed", extra=failure(exc, tool=name))
         return f"Running {name}"
 
     async def run(self, name: str, arguments: Mapping[str, Any], context: ToolContext) -> str:
@@ -104,3 +102,15 @@ class Registry:
             return self._tools[name]
         except KeyError:
             raise ToolNotFound(f"There is no tool '{name[:64]}'", tool=name[:64]) from None
+
+
+def _tools_of(made: object) -> list[Tool]:
+    """What an entry point names: a tool, or several."""
+    tools: list[Tool] = []
+    for one in made if isinstance(made, Iterable) else [made]:
+        if not isinstance(one, Tool):
+            name = getattr(one, "__name__", type(one).__name__)
+            hint = ": decorate it with @tool()" if callable(one) else ""
+            raise TypeError(f"{name} is not a tool{hint}")
+        tools.append(one)
+    return tools
