@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar on -q
+PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar on
 SERVING := $(VENV)/.ready
 WORKING := $(VENV)/.ready-dev
 
