@@ -68,7 +68,7 @@ def test_the_readme_is_short_enough_to_read() -> None:
 
 
 @every_page
-def test_nothing_in_it_is_of_this_workplace(page: Path) -> None:
+def test_nothing_in_it_belongs_to_one_machine(page: Path) -> None:
     for what, pattern in FOREIGN.items():
         assert [found[0] for found in pattern.finditer(read(page))] == [], what
 
