@@ -73,5 +73,9 @@ class Server:
         async with asyncio.timeout(15):
             return await self._process.wait()
 
+    def set(self, name: str, value: str) -> None:
+        """For its next life."""
+        self._environment[name] = value
+
     def log(self) -> str:
         return (self._folder / "server.log").read_text()

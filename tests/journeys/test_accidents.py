@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import httpx
 
+from tests.journeys.process import Server
 from tests.journeys.stage import Stage, stage
 from tests.offers import OFFER
 from vivavoce.errors import Unavailable
@@ -113,11 +115,10 @@ async def test_shutting_down_does_not_wait_for_a_tool_in_the_background(tmp_path
         session, _, _ = await st.talk()
         body = {"call_id": "call_1", "name": "wait", "arguments": '{"seconds": 300}'}
         await st.post("/webhook/tool-call", body, headers={"x-session-id": session["session_id"]})
-        store, st.listener.should_exit = st.here.store, True
+        st.listener.should_exit = True
         async with asyncio.timeout(20):  # the tool would take five minutes
             while st.here.background.tasks:
                 await asyncio.sleep(0.02)
-        assert store is not None
 
 
 async def test_a_resume_that_the_provider_refuses_leaves_the_live_call_alone(
@@ -130,6 +131,52 @@ async def test_a_resume_that_the_provider_refuses_leaves_the_live_call_alone(
         assert refused.status_code == 502
         await call.user_says("Still talking.")
         await watcher.wait_for("transcription.completed")
+
+
+async def test_a_resume_takes_the_seat_of_the_session_it_takes_over(tmp_path: Path) -> None:
+    async with stage(tmp_path, max_sessions=1) as st:
+        session, _, _ = await st.talk()
+        assert (await st.http.post("/session")).status_code == 503
+        await st.post(f"/sessions/{session['session_id']}/resume")
+        assert len(st.here.registry) == 1
+
+
+async def test_two_resumes_at_once_leave_one_live_session(tmp_path: Path) -> None:
+    async with stage(tmp_path) as st:
+        session, _, _ = await st.talk()
+        path = f"/sessions/{session['session_id']}/resume"
+        async with asyncio.TaskGroup() as group:
+            both = [group.create_task(st.http.post(path)) for _ in range(2)]
+        assert [task.result().status_code for task in both] == [200, 200]
+        assert len(st.here.registry) == 1
+
+
+async def test_a_session_that_cannot_be_picked_up_does_not_keep_others_from_it(
+    tmp_path: Path,
+) -> None:
+    async with ScriptedProvider() as provider:
+        server = Server(provider, tmp_path)
+        await server.start()
+        async with httpx.AsyncClient(base_url=server.url, timeout=30) as http:
+            ids = []
+            for tools in (["calculate"], None):
+                session = (await http.post("/session", json={"tools_filter": tools})).json()
+                key = session["client_secret"]["value"]
+                headers = {"content-type": "application/sdp", "authorization": f"Bearer {key}"}
+                await http.post("/sdp", content=OFFER, headers=headers)
+                await (await provider.next_call()).attached()
+                ids.append(session["session_id"])
+            await server.stop(signal.SIGKILL)
+            agent = tmp_path / "modest"
+            agent.mkdir()
+            (agent / "agent.yaml").write_text("name: modest\ntools: [current_time]\n")
+            (agent / "prompt.md").write_text("Be modest.\n")
+            server.set("VIVAVOCE_AGENT", str(agent))
+            await server.start()
+            found = (await http.get("/sessions")).json()["sessions"]
+            status = {one["id"]: one["status"] for one in found}
+            assert [status[session_id] for session_id in ids] == ["error", "active"]
+        await server.stop(signal.SIGINT)
 
 
 async def test_a_line_that_only_flickers_ends_the_session(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import logging
 from contextlib import suppress
 from datetime import datetime
 
-from vivavoce.errors import ProviderError
+from vivavoce.errors import ProviderError, VivavoceError
 from vivavoce.runtime.call_records import wire_id
 from vivavoce.runtime.desk import ToolDesk
 from vivavoce.runtime.journal import Journal
@@ -77,7 +77,12 @@ class Recovery:
             async with asyncio.timeout(_HANG_UP_SECONDS):
                 if session.call_id:
                     await self._provider.hang_up(session.call_id)
-        await self._library.finish(session.id, session.user_id, status=Status.ERROR, reason="error")
+        try:
+            await self._library.finish(
+                session.id, session.user_id, status=Status.ERROR, reason="error"
+            )
+        except VivavoceError:
+            log.exception("Nor can it be closed", extra={"session_id": session.id})
 
     def _is_ours(self, session: VoiceSession) -> bool:
         """Others' sessions are theirs to pick up, unless nobody has for longer than any

@@ -25,7 +25,7 @@ async def health(here: Here) -> s.HealthResponse:
     return s.HealthResponse(
         status="degraded" if here.provider.last_error else "healthy",
         version=__version__,
-        amplifier=s.HealthAmplifier(enabled=True, tools_count=_tools_count(here)),
+        amplifier=s.HealthAmplifier(enabled=_tools_count(here) > 0, tools_count=_tools_count(here)),
         model=here.profile.defaults.model,
         uptime_seconds=_uptime(here),
         active_sessions=len(here.registry),
@@ -50,7 +50,7 @@ async def status(here: Here, user: User) -> s.StatusResponse:
             started_at=here.started_at,
         ),
         amplifier=s.AmplifierStatus(
-            enabled=True,
+            enabled=bool(tools),
             bundle=here.profile.agent.name,
             cwd=here.profile.defaults.workspace,
             tools_count=len(tools),

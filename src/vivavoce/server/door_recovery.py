@@ -27,7 +27,7 @@ async def session_state(here: Here, user: User, session_id: TheSession) -> s.Ses
         status=session.status.value,
         state=vitals.state,
         voice_session_active=vitals.line_up,
-        amplifier_connected=True,
+        amplifier_connected=bool(live and live.allowed_tools),
         pending_tasks=vitals.pending_tasks,
         session_age_ms=session.duration_ms(here.clock.now()),
         estimated_tokens=vitals.context_tokens,

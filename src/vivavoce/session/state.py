@@ -222,7 +222,7 @@ class Draft:
                 SessionStatus,
                 state=str(state.phase),
                 voice_session_active=state.phase is not Phase.TERMINATED and state.line_up,
-                amplifier_connected=True,
+                amplifier_connected=state.setup.tools_count > 0,
                 pending_tasks=len(state.open_calls) + len(state.tasks),
                 session_age_ms=max(0, (self.now - state.started_at) // timedelta(milliseconds=1)),
                 estimated_tokens=state.context_tokens,
