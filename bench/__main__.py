@@ -7,7 +7,7 @@ import sys
 
 from bench import report
 
-ALL = ("startup", "store", "sse", "sideband", "memory")
+ALL = ("startup", "store", "sse", "sideband", "memory", "media")
 
 
 def main(names: list[str]) -> int:

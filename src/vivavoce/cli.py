@@ -1,4 +1,4 @@
-"""The `vivavoce` command: serve, look after the database, check an agent folder.
+"""The `vivavoce` command: serve, look after the database and the models, check an agent folder.
 
 Imports of weight happen inside the commands, so that `--help` is quick. What
 goes wrong on purpose is one clear line on stderr and exit code 2.
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from vivavoce import __version__
 from vivavoce.errors import VivavoceError
+from vivavoce.models.commands import add_actions
 
 if TYPE_CHECKING:
     from vivavoce.config import Settings
@@ -28,12 +29,14 @@ examples:
   vivavoce serve --port 9000 --agent ./my-agent another port, an agent of your own
   vivavoce agent check ./my-agent               is everything in the folder right?
   vivavoce db sweep                             delete what is older than it should be
+  vivavoce models pull                          fetch the speech models before they are needed
 
 environment (all of it in docs/settings.md; a .env file works too):
   OPENAI_API_KEY          the provider's key (or VIVAVOCE_API_KEY)
   VIVAVOCE_PROVIDER_URL   base URL of any server that speaks the Realtime protocol
   VIVAVOCE_MODEL          its model
   VIVAVOCE_DATA_DIR       folder for everything that is written
+  VIVAVOCE_MODELS_DIR     folder for the speech models
   VIVAVOCE_DATABASE_URL   sqlite:////path/to.db or postgresql://…
   VIVAVOCE_AUTH           off (this machine only) or token, with VIVAVOCE_AUTH_TOKEN
 """
@@ -103,6 +106,10 @@ def _parser() -> argparse.ArgumentParser:
         action.add_argument("--data-dir", help="folder for everything that is written")
         action.set_defaults(run=run)
 
+    models = commands.add_parser("models", help="look after the speech models")
+    models.set_defaults(run=_help_of(models))
+    add_actions(models, run=_models)
+
     agent = commands.add_parser("agent", help="work with agent folders")
     agent.set_defaults(run=_help_of(agent))
     checks = agent.add_subparsers(title="actions", metavar="ACTION")
@@ -130,7 +137,7 @@ def _help_of(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], 
 def _settings(args: argparse.Namespace) -> Settings:
     from vivavoce.config import SettingsError, load_settings, unknown_variables, variable
 
-    names = ("host", "port", "agent", "data_dir", "log_level")
+    names = ("host", "port", "agent", "data_dir", "models_dir", "log_level")
     given = {name: getattr(args, name, None) for name in names}
     try:
         settings = load_settings(**given)
@@ -227,6 +234,13 @@ def _db_sweep(args: argparse.Namespace) -> int:
 
     print(f"{asyncio.run(sweep())} rows deleted")
     return 0
+
+
+def _models(args: argparse.Namespace) -> int:
+    from vivavoce.models.store import ModelStore
+
+    act: Callable[[ModelStore, argparse.Namespace], int] = args.act
+    return act(ModelStore(_settings(args).models_dir), args)
 
 
 def _agent_check(args: argparse.Namespace) -> int:

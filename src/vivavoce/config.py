@@ -10,6 +10,7 @@ import difflib
 import os
 import re
 from collections.abc import Iterable
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo
@@ -29,6 +30,10 @@ from pydantic_settings.exceptions import SettingsError as SourceError
 from vivavoce.runtime.ports import Retention
 
 PREFIX = "VIVAVOCE_"
+EMBEDDED = "embedded"
+OPENAI_URL = "https://api.openai.com/v1"
+OPENAI_MODEL = "gpt-realtime-2.1"
+_MODELS = {EMBEDDED: "vivavoce"}
 ENV_FILE = ".env"
 _HOST = re.compile(r"\*|(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?|[0-9A-Fa-f:.]+")
 _ORIGIN = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#\s@*]+/?")
@@ -47,6 +52,13 @@ def _data_dir() -> Path:
         return Path.home() / ".vivavoce"
     except RuntimeError:  # a container's user without a home
         return Path(".vivavoce").absolute()
+
+
+def _models_dir() -> Path:
+    try:
+        return Path.home() / ".cache" / "vivavoce" / "models"
+    except RuntimeError:
+        return Path(".vivavoce").absolute() / "models"
 
 
 def _system_zone() -> str:
@@ -100,6 +112,11 @@ class Settings(BaseSettings):
         json_schema_extra={"shown": "vivavoce.db in the data folder"},
         description="Where conversations are kept: `sqlite:////path/to.db` or `postgresql://…`.",
     )
+    models_dir: Path = Field(
+        default_factory=_models_dir,
+        json_schema_extra={"shown": "~/.cache/vivavoce/models"},
+        description="Folder for the models, which several servers may share.",
+    )
     workspace: Path = Field(
         default_factory=Path.cwd,
         json_schema_extra={"shown": "where it was started"},
@@ -121,8 +138,9 @@ class Settings(BaseSettings):
 
     # --- The provider
     provider_url: str = Field(
-        default="https://api.openai.com/v1",
-        description="Base URL of a server that speaks the Realtime protocol.",
+        default=EMBEDDED,
+        description="Who answers: `embedded` (our own engine, offline), `openai`, or the base "
+        "URL of any server that speaks the Realtime protocol.",
     )
     api_key: SecretStr | None = Field(
         default=None,
@@ -130,7 +148,10 @@ class Settings(BaseSettings):
         description="Key for the provider; `OPENAI_API_KEY` works too.",
     )
     model: str = Field(
-        default="gpt-realtime-2.1", min_length=1, description="The provider's Realtime model."
+        default_factory=lambda given: _MODELS.get(given.get("provider_url"), OPENAI_MODEL),
+        min_length=1,
+        json_schema_extra={"shown": "`vivavoce`, or `gpt-realtime-2.1` at a provider"},
+        description="The provider's Realtime model.",
     )
     voice: str = Field(
         default="marin", min_length=1, description="Voice, in place of the one the agent names."
@@ -154,6 +175,36 @@ class Settings(BaseSettings):
         default=(),
         repr=False,  # it may hold credentials
         description='ICE servers for `GET /ice-config`, as JSON: `[{"urls": ["stun:…"]}]`.',
+    )
+
+    # --- The embedded engine
+    ears: Literal["moonshine-base", "moonshine-tiny"] = Field(
+        default="moonshine-base",
+        description="Who writes down what was said: `moonshine-base`, or the quicker "
+        "`moonshine-tiny`.",
+    )
+    script: Path | None = Field(
+        default=None,
+        description="A YAML script for the brain to answer from, in place of the one that ships.",
+    )
+    engine_sessions: int = Field(
+        default=8, ge=1, le=1000, description="Calls of the embedded engine at once."
+    )
+    engine_responses_per_minute: int = Field(
+        default=0, ge=0, description="Answers a call may ask for in a minute; 0 is no limit."
+    )
+    backchannel: bool = Field(
+        default=False,
+        description='Whether the assistant goes on when somebody only says "uh-huh".',
+    )
+    media_ports: str = Field(
+        default="",
+        pattern=r"^(\d{1,5}-\d{1,5})?$",
+        description="UDP ports for WebRTC, such as `40000-40100`; any, where empty.",
+    )
+    media_address: str = Field(
+        default="",
+        description="The public IP address that WebRTC peers should use, behind a NAT.",
     )
 
     # --- Who may
@@ -251,8 +302,10 @@ class Settings(BaseSettings):
     @field_validator("provider_url")
     @classmethod
     def _http(cls, value: str) -> str:
+        if value.lower() in (EMBEDDED, "openai"):
+            return EMBEDDED if value.lower() == EMBEDDED else OPENAI_URL
         if not value.startswith(("http://", "https://")):
-            raise ValueError("should begin with http:// or https://")
+            raise ValueError("should be embedded, openai, or begin with http:// or https://")
         return value.rstrip("/")
 
     @field_validator("time_zone")
@@ -262,7 +315,20 @@ class Settings(BaseSettings):
             raise ValueError("should be an IANA time zone such as Europe/Berlin")
         return value
 
-    @field_validator("data_dir", "agents_dir", "workspace")
+    @field_validator("media_ports")
+    @classmethod
+    def _port_range(cls, value: str) -> str:
+        low, _, high = value.partition("-")
+        if value and not 1024 <= int(low) <= int(high) <= 65535:
+            raise ValueError("should be two ports from 1024 to 65535, the lower one first")
+        return value
+
+    @field_validator("media_address")
+    @classmethod
+    def _ip(cls, value: str) -> str:
+        return str(ip_address(value)) if value else ""
+
+    @field_validator("data_dir", "models_dir", "agents_dir", "workspace", "script")
     @classmethod
     def _absolute(cls, value: Path | None) -> Path | None:
         return None if value is None else value.expanduser().absolute()

@@ -25,7 +25,12 @@
     │   └── ProviderRateLimited    502; after a while
     ├── Unavailable                503 service_unavailable
     │   ├── BridgeUnavailable      503 amplifier_unavailable
+    │   ├── ModelUnavailable       503 model_unavailable; not fetched yet, or damaged
     │   └── OutcomeUnknown         503; it may have been written: look before trying again
+    ├── EngineFault                500 engine_error; a model of the embedded engine failed
+    │   ├── EarsError
+    │   ├── BrainError
+    │   └── MouthError
     └── InternalError              500 internal_error
 
 `server/problems.py` turns these into the wire shape of seed 003 §8, in one
@@ -184,7 +189,28 @@ class BridgeUnavailable(Unavailable):
     code = "amplifier_unavailable"
 
 
+class ModelUnavailable(Unavailable):
+    code = "model_unavailable"
+
+
 class OutcomeUnknown(Unavailable):
+    pass
+
+
+class EngineFault(VivavoceError):
+    code = "engine_error"
+    retryable = True
+
+
+class EarsError(EngineFault):
+    pass
+
+
+class BrainError(EngineFault):
+    pass
+
+
+class MouthError(EngineFault):
     pass
 
 

@@ -62,6 +62,27 @@ async def test_the_log_is_read_in_slices_and_filtered(backend: Backend) -> None:
         assert await found(after=-5, limit=1) == [1]
 
 
+async def test_the_newest_of_one_type_are_found_after_reopening(backend: Backend) -> None:
+    async with backend.store() as store:
+        for n in range(12):
+            kind = "turn.traced" if n % 2 else "speech.started"
+            of = {"session_id": f"vs_{n // 6}", "user_id": "ann" if n < 11 else "bob"}
+            await store.commit([Announce(event(kind, data=b"%d" % n, **of))])
+    async with backend.store() as store:
+
+        async def found(session_id: str, limit: int, user_id: str = "ann") -> list[bytes]:
+            turns = await store.last_events(
+                "turn.traced", session_id=session_id, user_id=user_id, limit=limit
+            )
+            return [turn.data for turn in turns]
+
+        assert await found("vs_0", 100) == [b"1", b"3", b"5"]
+        assert await found("vs_0", 2) == [b"3", b"5"], "the newest, oldest of them first"
+        assert await found("vs_1", 100) == [b"7", b"9"]
+        assert await found("vs_1", 100, "bob") == [b"11"]
+        assert await found("vs_0", 0) == await found("vs_2", 100) == []
+
+
 async def test_the_bytes_of_an_event_come_back_as_they_were(backend: Backend) -> None:
     data = '{"b": 1,  "a":"ü😀\\u0000", "n":1.0e3}'.encode()
     async with backend.store() as store:

@@ -19,7 +19,7 @@ async def test_a_question_is_answered_aloud_and_every_step_is_seen_and_stored(
         await call.user_says("What time is it?")
         await watcher.until(lambda: len(watcher.all("transcription.completed")) >= 1)
         await call.assistant_says("It's 2:30 PM.")
-        await watcher.wait_for("assistant.done")
+        await watcher.wait_for("turn.traced")
 
         assert watcher.types() == [
             "connection.status",
@@ -32,6 +32,7 @@ async def test_a_question_is_answered_aloud_and_every_step_is_seen_and_stored(
             "assistant.speaking",
             "transcription.completed",
             "assistant.done",
+            "turn.traced",
         ]
         states = [data["state"] for data in watcher.all("session.status")]
         assert states == ["initializing", "ready", "listening", "processing", "speaking", "ready"]

@@ -67,7 +67,7 @@ own_events = st.one_of(
     st.builds(ev.ToolFinished, calls, text),
     st.builds(ev.TaskStarted, calls),
     st.builds(ev.TaskFinished, calls, text),
-    st.builds(ev.TimerFired, st.sampled_from(["turn", "idle"])),
+    st.builds(ev.TimerFired, st.sampled_from(["turn", "idle", "trace"])),
     st.just(ev.Interrupt()),
     st.just(ev.Flush()),
     st.builds(
@@ -199,3 +199,35 @@ def test_every_frame_we_send_is_well_formed_and_cuts_are_never_at_zero(
                 assert payload["audio_end_ms"] > 0
             if payload["type"] == "conversation.item.create":
                 assert len(payload["item"]["id"]) <= 32
+
+
+@settings(max_examples=300, deadline=None)
+@given(policies, stories)
+def test_a_turn_is_traced_once_in_order_and_never_after_the_end(
+    policy: Policy, story: list[object]
+) -> None:
+    scene = play(policy, [*story, ev.End()])
+    ended = len(scene.effects)
+    scene.send(rt.ResponseDone("r1"), rt.PlaybackStopped("r1"), ev.TimerFired("trace"), ev.End())
+    assert len(scene.effects) == ended
+    assert not scene.machine.state.turns.open, "every turn was told"
+    traced = told(scene.effects, ve.TurnTraced)
+    for turn in traced:
+        assert turn.response_ids
+        for path in (
+            (turn.end_of_turn_ms, turn.transcript_ms),
+            (turn.end_of_turn_ms, turn.first_token_ms, turn.first_clause_ms),
+            (turn.end_of_turn_ms, turn.first_token_ms, turn.first_sound_ms, turn.last_sound_ms),
+        ):
+            seen = [mark for mark in path if mark is not None]
+            assert seen == sorted(seen)
+            assert all(mark >= 0 for mark in seen)
+        assert (turn.first_sound_ms is None) == (turn.last_sound_ms is None)
+    if not _placed_again(story):
+        answers = Counter(r for turn in traced for r in turn.response_ids)
+        assert all(n == 1 for n in answers.values()), "a response belongs to one turn"
+
+
+def _placed_again(story: list[object]) -> bool:
+    """A new call may give out the same ids anew; only the tests' provider does."""
+    return any(isinstance(step, ev.CallPlaced | ev.CallSurvived) for step in story)

@@ -27,9 +27,11 @@ from vivavoce.wire.records import (
     VoiceSession,
     new_id,
 )
-from vivavoce.wire.voice_events import SessionEnded, to_log
+from vivavoce.wire.voice_events import SessionEnded, TurnTraced, to_log
 
 __all__ = ["Copy", "Library", "Updates"]
+
+TURNS = 100  # as many of them as one answer shows
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,13 @@ class Library:
     async def transcript(self, summary: SessionSummary) -> list[Entry]:
         session = summary.session
         return await self._store.entries(session.conversation_id, user_id=session.user_id)
+
+    async def turns(self, summary: SessionSummary) -> list[LogEvent]:
+        """How the last turns of this session went, as long as the log has them."""
+        session = summary.session
+        return await self._store.last_events(
+            TurnTraced.type, session_id=session.id, user_id=session.user_id, limit=TURNS
+        )
 
     async def track(
         self, user_id: str, *, title: str | None, metadata: Mapping[str, Any]

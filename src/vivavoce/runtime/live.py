@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain, repeat
@@ -32,7 +32,12 @@ from vivavoce.session.machine import Machine
 from vivavoce.session.policy import Setup
 from vivavoce.session.state import Phase
 from vivavoce.wire.records import Change, LogEvent, Status
-from vivavoce.wire.voice_events import TranscriptionCompleted, TranscriptionDelta, VoiceEvent
+from vivavoce.wire.voice_events import (
+    TranscriptionCompleted,
+    TranscriptionDelta,
+    TurnTraced,
+    VoiceEvent,
+)
 
 log = logging.getLogger(__name__)
 
@@ -40,6 +45,12 @@ INBOX = 1024
 OUTBOX = 256
 _COMMIT_RETRIES = (0.2, 1.0, 3.0)
 _UNSTORED = '{"success": false, "error": "The call could not be recorded.", "recoverable": true}'
+
+Traced = Callable[[TurnTraced], None]
+
+
+def untold(turn: TurnTraced) -> None:
+    """For those who do not count turns."""
 
 
 class Journal(Protocol):
@@ -93,11 +104,13 @@ class LiveSession:
         journal: Journal,
         desk: Desk,
         clock: Clock,
+        traced: Traced = untold,
         inbox: int = INBOX,
     ) -> None:
         self.machine = machine
         self.books = books
         self._journal, self._desk, self._clock = journal, desk, clock
+        self._traced = traced
         self._inbox: asyncio.Queue[_Posted] = asyncio.Queue(inbox)
         self._outbox: asyncio.Queue[_Step] = asyncio.Queue(OUTBOX)
         self._timers: dict[str, asyncio.Task[None]] = {}
@@ -278,6 +291,8 @@ class LiveSession:
                 self._journal.publish_ephemeral(
                     event, user_id=who.user_id, conversation_id=who.conversation_id
                 )
+            case fx.Tell(event=TurnTraced() as turn):
+                self._traced(turn)
             case fx.RunTool():
                 group.create_task(self._run_tool(effect), name=f"{self.id} {effect.name}")
             case fx.Attach():

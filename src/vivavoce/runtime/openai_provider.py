@@ -10,13 +10,14 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import urlsplit
 
 import orjson
 from websockets.exceptions import InvalidStatus, WebSocketException
 
-from vivavoce.errors import ProviderError, ProviderRefused
+from vivavoce.errors import Conflict, ProviderError, ProviderRefused
 from vivavoce.runtime.capabilities import capabilities_of
 from vivavoce.runtime.openai_faults import (
     NO_KEY,
@@ -28,7 +29,7 @@ from vivavoce.runtime.openai_faults import (
     unreachable,
 )
 from vivavoce.runtime.openai_sideband import CONNECTION_OPTIONS, OpenAISideband
-from vivavoce.runtime.ports import Call, Capabilities, Clock
+from vivavoce.runtime.ports import AudioCall, Call, Capabilities, Clock
 from vivavoce.runtime.retry import once_more
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ class OpenAIProvider:
         model: str,
         clock: Clock,
         websocket_base_url: str | None = None,
+        embedded: bool = False,
     ) -> None:
         self._base_url = base_url.rstrip("/")
         self._websocket_base_url = websocket_base_url
@@ -66,6 +68,7 @@ class OpenAIProvider:
         parts = urlsplit(self._base_url)
         self._host = parts.hostname or "provider"
         self._place = parts.netloc.rpartition("@")[2]
+        self._embedded = embedded
         self._secrets_offered = True
         self._client: AsyncOpenAI | None = None
         self._loading = asyncio.Lock()
@@ -79,11 +82,14 @@ class OpenAIProvider:
 
     @property
     def name(self) -> str:
+        if self._embedded:
+            return "embedded"
         return "openai" if self._is_openai else self._host
 
     @property
     def capabilities(self) -> Capabilities:
-        return capabilities_of(self._model, client_secrets=self._secrets_offered)
+        known = capabilities_of(self._model, client_secrets=self._secrets_offered)
+        return replace(known, websocket_calls=self._embedded)
 
     @property
     def last_error(self) -> str | None:
@@ -134,6 +140,20 @@ class OpenAIProvider:
         if len(answer.content) > MAX_ANSWER or not answer.text.startswith("v=0"):
             raise self._noted(ProviderRefused("The provider's answer to the offer is no SDP."))
         return Call(call_id=call_id, sdp_answer=answer.text)
+
+    async def create_audio_call(self, session: Mapping[str, Any]) -> AudioCall:
+        """Our engine's own way of making a call; no other server has it."""
+        if not self._embedded:
+            raise Conflict("Calls of this provider go by WebRTC only.")
+        body = {"transport": "websocket", "session": dict(session)}
+        answer = await self._request(
+            lambda client: client.post("/realtime/calls", body=body, cast_to=object)
+        )
+        match answer:
+            case {"id": str(call_id), "client_secret": {"value": str(secret)}}:
+                return AudioCall(call_id, f"/v1/realtime?call_id={call_id}", secret)
+            case _:
+                raise self._noted(ProviderRefused("The engine's answer cannot be read."))
 
     async def attach(self, call_id: str) -> OpenAISideband:
         if not _CALL_ID.fullmatch(call_id):

@@ -118,6 +118,12 @@ class Store(Protocol):
         position it saw misses nothing, however many writers there are."""
         ...
 
+    async def last_events(
+        self, kind: str, *, session_id: str, user_id: str, limit: int
+    ) -> list[LogEvent]:
+        """The newest of one type that the log still has, oldest of them first."""
+        ...
+
     async def log_bounds(self) -> LogBounds: ...
 
     async def sweep(self, retention: Retention, now: datetime) -> int:
@@ -148,6 +154,8 @@ class Capabilities:
     session_seconds: float
     voices: tuple[Voice, ...]
     client_secrets: bool = True
+    websocket_calls: bool = False
+    """Calls whose sound goes over a WebSocket, for browsers that WebRTC cannot reach."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +164,15 @@ class Call:
 
     call_id: str
     sdp_answer: str
+
+
+@dataclass(frozen=True, slots=True)
+class AudioCall:
+    """A call that waits for its client: where to connect, and with what, once, within a minute."""
+
+    call_id: str
+    path: str
+    secret: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +219,10 @@ class Provider(Protocol):
     async def create_call(
         self, offer: str, session: Mapping[str, Any], *, secret: str | None = None
     ) -> Call: ...
+
+    async def create_audio_call(self, session: Mapping[str, Any]) -> AudioCall:
+        """Raises `Conflict` where `capabilities.websocket_calls` is false."""
+        ...
 
     async def attach(self, call_id: str) -> Sideband:
         """One try. Raises `ProviderRefused` when the call is gone."""

@@ -24,8 +24,8 @@ from vivavoce.errors import (
 from vivavoce.runtime.bookkeeping import Books
 from vivavoce.runtime.ids import SessionIds
 from vivavoce.runtime.journal import Journal
-from vivavoce.runtime.live import Desk, LiveSession
-from vivavoce.runtime.ports import Clock, Provider, Store, Toolbox, ToolDefinition
+from vivavoce.runtime.live import Desk, LiveSession, Traced, untold
+from vivavoce.runtime.ports import AudioCall, Clock, Provider, Store, Toolbox, ToolDefinition
 from vivavoce.runtime.profile import (
     GREET_RECONNECTED,
     GREET_RESTORED,
@@ -88,10 +88,11 @@ class Voice:
         registry: Registry,
         profile: Profile,
         clock: Clock,
+        traced: Traced = untold,
     ) -> None:
         self._store, self._journal, self._provider = store, journal, provider
         self._tools, self._desk, self._registry = tools, desk, registry
-        self._profile, self._clock = profile, clock
+        self._profile, self._clock, self._traced = profile, clock, traced
         self._ids = SessionIds(clock.now)
         self._waiting: dict[str, _Waiting] = {}
         # Weak: a lock is there as long as somebody holds or wants it.
@@ -222,6 +223,7 @@ class Voice:
             journal=self._journal,
             desk=self._desk,
             clock=self._clock,
+            traced=self._traced,
             inbox=self._profile.defaults.inbox,
         )
 
@@ -250,22 +252,36 @@ class Voice:
         """The provider's answer to the browser's offer; the sideband follows by itself."""
         if wrong := flaw(offer):
             raise InvalidSdp(wrong)
+        live, waiting = self._connecting(session_id, user_id)
+        fresh = waiting.secret if self._clock.monotonic() < waiting.secret_until else None
+        call = await self._provider.create_call(offer, live.setup.session, secret=fresh)
+        await self._settle(live, call.call_id, waiting)
+        return call.sdp_answer
+
+    async def connect_audio(self, session_id: str, user_id: str) -> AudioCall:
+        """A call whose sound goes over a WebSocket, where WebRTC finds no way."""
+        live, waiting = self._connecting(session_id, user_id)
+        call = await self._provider.create_audio_call(live.setup.session)
+        await self._settle(live, call.call_id, waiting)
+        return call
+
+    def _connecting(self, session_id: str, user_id: str) -> tuple[LiveSession, _Waiting]:
         live = self._live_of(session_id, user_id)
         if live is None:
             raise SessionNotFound(f"Session '{session_id}' is over or was never there.")
-        waiting = self._waiting.get(session_id) or _Waiting("reconnect")
-        fresh = waiting.secret if self._clock.monotonic() < waiting.secret_until else None
-        call = await self._provider.create_call(offer, live.setup.session, secret=fresh)
+        return live, self._waiting.get(session_id) or _Waiting("reconnect")
+
+    async def _settle(self, live: LiveSession, call_id: str, waiting: _Waiting) -> None:
+        """The session has its call, or the call is given up."""
         try:
-            placed = await self._place(live, call.call_id, waiting)
+            placed = await self._place(live, call_id, waiting)
         except BaseException:
-            await self._abandon(call.call_id)
+            await self._abandon(call_id)
             raise
         if not placed:
-            await self._abandon(call.call_id)
-            raise SessionNotFound(f"Session '{session_id}' ended while it was connecting.")
-        self._waiting.pop(session_id, None)
-        return call.sdp_answer
+            await self._abandon(call_id)
+            raise SessionNotFound(f"Session '{live.id}' ended while it was connecting.")
+        self._waiting.pop(live.id, None)
 
     async def _place(self, live: LiveSession, call_id: str, waiting: _Waiting) -> bool:
         """Tell the session of its call. True once that is stored: after a crash we find the

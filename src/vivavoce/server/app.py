@@ -13,16 +13,15 @@ import logging
 import socket
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI
 from fastapi_offline import FastAPIOffline
-from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp
 
 from vivavoce import __version__
-from vivavoce.config import Settings, variable
-from vivavoce.errors import ProviderError
+from vivavoce.config import EMBEDDED, Settings, variable
+from vivavoce.errors import ProviderError, Unavailable
 from vivavoce.runtime.agents import check_names, load_agent
 from vivavoce.runtime.clock import SystemClock
 from vivavoce.runtime.desk import ToolDesk
@@ -43,6 +42,7 @@ from vivavoce.server import (
     door_sessions,
     door_tools,
     door_webrtc,
+    page,
     problems,
 )
 from vivavoce.server.auth import OPEN_PATHS, Authenticator
@@ -54,6 +54,9 @@ from vivavoce.store import open_store
 from vivavoce.tools.builtin import builtins
 from vivavoce.tools.registry import Registry as ToolRegistry
 from vivavoce.wire.records import new_id
+
+if TYPE_CHECKING:
+    from vivavoce.embedded import EmbeddedEngine
 
 log = logging.getLogger(__name__)
 
@@ -82,17 +85,15 @@ def assemble(
     store: Store | None = None,
     provider: Provider | None = None,
     clock: Clock | None = None,
+    engine: EmbeddedEngine | None = None,
 ) -> Services:
     """The parts of a server. Tests put fakes in the place of the real ones."""
     clock = clock or SystemClock()
+    if provider is None and engine is None and settings.provider_url == EMBEDDED:
+        engine = _embedded(settings)
     agent = load_agent(settings.agent, settings.agents_dir, settings.agent_overrides())
     store = store or open_store(settings.database_url)
-    provider = provider or OpenAIProvider(
-        base_url=settings.provider_url,
-        api_key=settings.api_key.get_secret_value() if settings.api_key else None,
-        model=settings.model,
-        clock=clock,
-    )
+    provider = provider or _provider(settings, clock, engine)
     registry = Registry(
         max_sessions=settings.max_sessions, shutdown_seconds=settings.shutdown_seconds
     )
@@ -149,6 +150,7 @@ def assemble(
         registry=registry,
         profile=profile,
         clock=clock,
+        traced=metrics.turn_traced,
     )
     return Services(
         settings=settings,
@@ -167,7 +169,47 @@ def assemble(
         metrics=metrics,
         new_sessions=Window(agent.sessions_per_10_minutes, 600, clock=clock, what="new sessions"),
         started_at=clock.now(),
+        engine=engine,
     )
+
+
+def _provider(settings: Settings, clock: Clock, engine: EmbeddedEngine | None) -> OpenAIProvider:
+    """The same code for every provider: the engine inside is only another address."""
+    if engine is not None:
+        return OpenAIProvider(
+            base_url=own_url(settings),
+            api_key=engine.own_key,
+            model=settings.model,
+            clock=clock,
+            embedded=True,
+        )
+    return OpenAIProvider(
+        base_url=settings.provider_url,
+        api_key=settings.api_key.get_secret_value() if settings.api_key else None,
+        model=settings.model,
+        clock=clock,
+    )
+
+
+def _embedded(settings: Settings) -> EmbeddedEngine:
+    try:
+        from vivavoce.embedded import EmbeddedEngine  # numpy and WebRTC: only where it is used
+    except ImportError as exc:
+        raise Unavailable(
+            f"The embedded engine needs more packages ({exc.name} is missing): "
+            "pip install 'vivavoce[engine]', or set VIVAVOCE_PROVIDER_URL."
+        ) from None
+    return EmbeddedEngine(settings)
+
+
+def own_url(settings: Settings) -> str:
+    """Where the engine's API is for our own sideband."""
+    host = settings.host
+    if host in ("", "0.0.0.0"):  # noqa: S104 # compared, not bound
+        host = "127.0.0.1"
+    elif ":" in host:
+        host = "[::1]" if host.strip("[]") == "::" else f"[{host.strip('[]')}]"
+    return f"http://{host}:{settings.port}/v1"
 
 
 @asynccontextmanager
@@ -185,6 +227,8 @@ async def running(here: Services) -> AsyncIterator[None]:
             group.create_task(_warm(here), name="warm up"),
         ]
         here.background.group = group
+        if here.engine is not None:
+            await stack.enter_async_context(here.engine.running())
         async with here.registry.running():
             await _recover(here)  # before anyone can ask for what is being picked up
             try:
@@ -261,7 +305,9 @@ def build_app(here: Services) -> ASGIApp:
     app.state.services = here
     for door in _DOORS:
         app.include_router(door.router)
-    app.add_api_route("/", _front, include_in_schema=False)
+    if here.engine is not None:
+        app.mount("/v1", here.engine.door())
+    page.mount(app)
     problems.install(app)
     settings = here.settings
     _describe_keys(app, token=settings.auth == "token")
@@ -277,11 +323,6 @@ def build_app(here: Services) -> ASGIApp:
         allowed_origins=settings.allowed_origins,
         max_body=settings.max_body_bytes,
     )
-
-
-async def _front() -> RedirectResponse:
-    """Until there is a page to talk to, whoever opens the address finds the API."""
-    return RedirectResponse("/docs")
 
 
 def _describe_keys(app: FastAPI, *, token: bool) -> None:

@@ -26,7 +26,10 @@ from vivavoce.wire.records import DEFAULT_USER
 AuthMode = Literal["off", "token"]
 
 OPEN_PATHS = frozenset({"/health", "/ready"})  # for probes; they tell nothing of anyone
-KEYED_PATHS = frozenset({"/sdp"})  # the ephemeral key in the request is the authentication
+PAGE_PATH, PAGE_FILES = "/", "/assets/"  # the page itself; it asks its user for the token
+KEYED_PATHS = frozenset(
+    {"/sdp", "/audio"}
+)  # the ephemeral key in the request is the authentication
 STREAM_PATHS = frozenset({"/events"})  # EventSource has no headers: `?token=` serves as well
 MIN_TOKEN_LENGTH = 16
 
@@ -74,7 +77,7 @@ class Authenticator:
             if values:
                 grant = self._streams.verify(values[0])
                 return Identity(grant.user_id, grant.session_id)
-        if path in self._open_paths or path in KEYED_PATHS:
+        if path in self._open_paths or path in KEYED_PATHS or _is_page(path) or _is_engine(path):
             return Identity(None)
         headers = Headers(scope=scope)
         if self.mode == "off":
@@ -133,6 +136,15 @@ def check_bind(host: str, mode: AuthMode) -> None:
             "who reaches it could use your tools and your account. Set VIVAVOCE_AUTH=token and "
             "VIVAVOCE_AUTH_TOKEN, or listen on 127.0.0.1."
         )
+
+
+def _is_page(path: str) -> bool:
+    return path == PAGE_PATH or path.startswith(PAGE_FILES)
+
+
+def _is_engine(path: str) -> bool:
+    """The Realtime API's clients bring keys of its own, and it checks them itself."""
+    return path == "/v1" or path.startswith("/v1/")
 
 
 def _named_user(value: str | None) -> str:

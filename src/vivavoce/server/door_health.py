@@ -68,6 +68,7 @@ async def status(here: Here, user: User) -> s.StatusResponse:
             cpu_percent=_process.cpu_percent(interval=None),
         ),
         events=s.EventsStatus(streams=here.journal.streams, last_event_id=here.journal.position),
+        engine=_engine(here),
     )
 
 
@@ -80,7 +81,13 @@ async def status(here: Here, user: User) -> s.StatusResponse:
 async def ready(here: Here) -> Response:
     """Can a session be started now? If not, what is missing."""
     openai, database = await asyncio.gather(here.provider.check(), _database(here))
-    checks = s.ReadyChecks(amplifier=_tools_count(here) > 0, openai=openai, database=database)
+    engine = _engine(here)
+    checks = s.ReadyChecks(
+        amplifier=_tools_count(here) > 0,
+        openai=openai,
+        database=database,
+        engine=None if engine is None else engine.ready,
+    )
     missing = []
     if not checks.amplifier:
         missing.append("The agent has no tools.")
@@ -88,7 +95,15 @@ async def ready(here: Here) -> Response:
         missing.append(here.provider.last_error or "The provider cannot be reached.")
     if not database:
         missing.append("The database does not answer.")
-    body = s.ReadyResponse(ready=not missing, checks=checks, message=" ".join(missing) or None)
+    if engine is not None:
+        missing += engine.waiting_for
+    body = s.ReadyResponse(
+        ready=not missing,
+        checks=checks,
+        message=" ".join(missing) or None,
+        waiting_for=engine.waiting_for if engine is not None else None,
+        models=engine.models if engine is not None else None,
+    )
     return JSONResponse(body.model_dump(exclude_none=True), 503 if missing else 200)
 
 
@@ -116,6 +131,18 @@ async def _database(here: Services) -> bool:
     except (VivavoceError, OSError, TimeoutError):
         return False
     return True
+
+
+def _engine(here: Services) -> s.EngineStatus | None:
+    if here.engine is None:
+        return None
+    waiting = here.engine.waiting_for()
+    return s.EngineStatus(
+        ready=not waiting,
+        calls=here.engine.calls,
+        waiting_for=waiting,
+        models=[s.ModelStatus.model_validate(model) for model in here.engine.models()],
+    )
 
 
 def _tools_count(here: Services) -> int:

@@ -77,11 +77,12 @@ async def track_session(
 async def session_details(
     here: Here, user: User, session_id: SessionPath
 ) -> s.SessionDetailResponse:
-    """A session and the whole transcript of its conversation."""
+    """A session, the whole transcript of its conversation, and how its last turns went."""
     summary = await here.library.summary(session_id, user)
     return s.SessionDetailResponse(
         session=views.session_info(summary, here.clock.now()),
         transcript=views.transcript(await here.library.transcript(summary)),
+        turns=views.turns(await here.library.turns(summary)),
     )
 
 

@@ -1,4 +1,4 @@
-"""`/sdp` and `/ice-config`: how a browser gets its call (seed 003 §3)."""
+"""`/sdp`, `/audio` and `/ice-config`: how a browser gets its call (seed 003 §3)."""
 
 from __future__ import annotations
 
@@ -55,18 +55,50 @@ async def exchange_sdp(
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/sdp":
         raise UnsupportedMedia("Send the offer as 'Content-Type: application/sdp'.")
-    scheme, _, key = (authorization or "").partition(" ")
-    if scheme.lower() != "bearer" or not key:
-        raise Unauthorized("Send the key from POST /session as 'Authorization: Bearer ek_…'.")
+    key = _key(authorization)
     try:
         offer = (await request.body()).decode()
     except UnicodeDecodeError:
         raise InvalidSdp("The SDP offer is not UTF-8 text.") from None
     if wrong := flaw(offer):
         raise InvalidSdp(wrong)  # before the key is spent: the client can mend it and try again
-    grant = here.tickets.redeem(key.strip())
+    grant = here.tickets.redeem(key)
     answer = await here.voice.connect(grant.session_id, grant.user_id, offer)
     return SdpResponse(answer)
+
+
+@router.post(
+    "/audio",
+    operation_id="openAudio",
+    responses=errors(404, 409, 502, 503),
+    openapi_extra={"security": [{"ephemeralToken": []}]},
+)
+async def open_audio(
+    here: Here,
+    authorization: Annotated[str | None, Header(include_in_schema=False)] = None,
+) -> s.AudioCallResponse:
+    """A call whose sound goes over a WebSocket, where WebRTC finds no way.
+
+    The key is the one from `POST /session`, as for `/sdp`. Only the embedded
+    engine has such calls; other providers answer 409. Open the WebSocket
+    within a minute; it speaks the events of OpenAI's Realtime API.
+    """
+    grant = here.tickets.redeem(_key(authorization))
+    call = await here.voice.connect_audio(grant.session_id, grant.user_id)
+    form = s.AudioFormat(type="audio/pcm", rate=24_000)
+    return s.AudioCallResponse(
+        url=call.path,
+        protocols=["realtime", f"openai-insecure-api-key.{call.secret}"],
+        input_format=form,
+        output_format=form,
+    )
+
+
+def _key(authorization: str | None) -> str:
+    scheme, _, key = (authorization or "").partition(" ")
+    if scheme.lower() != "bearer" or not key.strip():
+        raise Unauthorized("Send the key from POST /session as 'Authorization: Bearer ek_…'.")
+    return key.strip()
 
 
 @router.get(

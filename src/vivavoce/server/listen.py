@@ -22,6 +22,8 @@ from vivavoce.server.sole import sole_server
 
 log = logging.getLogger(__name__)
 
+MAX_FRAME = 21 * 1024 * 1024  # of a WebSocket: 15 MiB of sound, as base64
+
 
 class Listener(uvicorn.Server):
     """An open event stream keeps uvicorn from stopping: sessions and streams end before it."""
@@ -51,13 +53,14 @@ class Listener(uvicorn.Server):
 def serve(settings: Settings) -> int:
     """Until Ctrl-C. The exit code. What cannot work is told before the greeting."""
     _configure_logs(settings)
-    here = assemble(settings)
-    listener = Listener(listener_config(build_app(here), settings), here)
     with (
         bind(settings) as bound,
         sole_server(settings.database_url),
         asyncio.Runner(loop_factory=_loop()) as runner,
     ):
+        settings = settings.model_copy(update={"port": bound.getsockname()[1]})
+        here = assemble(settings)
+        listener = Listener(listener_config(build_app(here), settings), here)
         runner.run(here.store.open())
         try:
             _greet(settings, bound)
@@ -96,7 +99,7 @@ def listener_config(app: ASGIApp, settings: Settings) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         ws="websockets-sansio",
-        ws_max_size=settings.max_body_bytes,
+        ws_max_size=MAX_FRAME,
         log_config=None,
         access_log=settings.log_level == "debug",
         server_header=False,

@@ -15,8 +15,19 @@ from prometheus_client.core import CounterMetricFamily
 from prometheus_client.registry import Collector
 
 from vivavoce.wire.records import CallStatus, ToolCall
+from vivavoce.wire.voice_events import TurnTraced
 
 _SECONDS = (0.1, 0.5, 1, 2, 5, 10, 30, 60, 300)
+# Finest where a listener begins to notice that nothing comes.
+_TURN_SECONDS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.65, 0.8, 1, 1.5, 2, 3, 5, 10, 30, 60)
+_STAGES = (
+    "end_of_turn",
+    "transcript",
+    "first_token",
+    "first_clause",
+    "first_sound",
+    "last_sound",
+)
 
 
 class _Total(Collector):
@@ -65,6 +76,27 @@ class Metrics:
             buckets=_SECONDS,
             registry=self._registry,
         )
+
+        self._turns = Counter(
+            "vivavoce_turns",
+            "Turns that are over",
+            ["began_with", "outcome"],
+            registry=self._registry,
+        )
+        self._stages = Histogram(
+            "vivavoce_turn_seconds",
+            "From the end of the user's speech to each stage of the turn",
+            ["stage", "began_with"],
+            buckets=_TURN_SECONDS,
+            registry=self._registry,
+        )
+
+    def turn_traced(self, turn: TurnTraced) -> None:
+        self._turns.labels(turn.began_with, turn.outcome).inc()
+        for stage in _STAGES:
+            ms = getattr(turn, f"{stage}_ms")
+            if ms is not None:
+                self._stages.labels(stage, turn.began_with).observe(ms / 1000)
 
     def tool_settled(self, call: ToolCall) -> None:
         self._executions.labels(call.tool).inc()

@@ -103,9 +103,29 @@ class TranscriptEntry(BaseModel):
     generated_text: str | None = None
 
 
+class TurnTrace(BaseModel):
+    """How long a turn took: milliseconds after `speech_end`, without what never came."""
+
+    began_with: Literal["speech", "text", "request"]
+    outcome: Literal["completed", "interrupted", "incomplete", "failed"]
+    speech_end: Timestamp
+    end_of_turn_ms: int | None = None
+    transcript_ms: int | None = None
+    first_token_ms: int | None = None
+    first_clause_ms: int | None = None
+    first_sound_ms: int | None = None
+    last_sound_ms: int | None = None
+    response_ids: list[str]
+    item_ids: list[str]
+    tools: list[str]
+
+
 class SessionDetailResponse(BaseModel):
     session: SessionInfo
     transcript: list[TranscriptEntry]
+    turns: list[TurnTrace] = Field(
+        description="How the last 100 turns of this session went, newest last."
+    )
 
 
 class SyncTranscriptRequest(Request):
@@ -194,6 +214,20 @@ class PendingUpdatesResponse(BaseModel):
     reset: bool = Field(
         description="The position asked for is gone: read the session anew, then go on."
     )
+
+
+class AudioFormat(BaseModel):
+    type: Literal["audio/pcm"]
+    rate: int
+
+
+class AudioCallResponse(BaseModel):
+    """Where to open the WebSocket of a call, with which subprotocols, and the sound on it."""
+
+    url: str = Field(description="Path on this server, with its query")
+    protocols: list[str] = Field(description="Subprotocols to offer, the secret among them")
+    input_format: AudioFormat
+    output_format: AudioFormat
 
 
 class IceServer(BaseModel):

@@ -63,6 +63,25 @@ class EventsStatus(BaseModel):
     last_event_id: int
 
 
+class ModelStatus(BaseModel):
+    """A model of the embedded engine: how far it is."""
+
+    name: str
+    state: Literal["missing", "fetching", "verifying", "ready", "failed"]
+    received: int = Field(description="Bytes on disk")
+    total: int = Field(description="Bytes in all")
+    error: str | None = None
+
+
+class EngineStatus(BaseModel):
+    """The embedded engine; absent where the provider is another."""
+
+    ready: bool
+    calls: int
+    waiting_for: list[str]
+    models: list[ModelStatus]
+
+
 class StatusResponse(BaseModel):
     server: ServerStatus
     amplifier: AmplifierStatus
@@ -70,18 +89,22 @@ class StatusResponse(BaseModel):
     openai: ProviderStatus
     resources: ResourceStatus
     events: EventsStatus
+    engine: EngineStatus | None = None
 
 
 class ReadyChecks(BaseModel):
     amplifier: bool
     openai: bool
     database: bool
+    engine: bool | None = None
 
 
 class ReadyResponse(BaseModel):
     ready: bool
     checks: ReadyChecks
     message: str | None = None
+    waiting_for: list[str] | None = None
+    models: list[ModelStatus] | None = None
 
 
 class ServiceConfig(BaseModel):

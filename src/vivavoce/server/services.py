@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, Protocol, cast
 
 from fastapi import Depends, Header, Path, Query, Request
 from starlette.requests import HTTPConnection
+from starlette.types import ASGIApp
 
 from vivavoce.config import Settings
 from vivavoce.errors import InvalidRequest, Unavailable, UnsupportedMedia
@@ -66,6 +68,25 @@ async def _guarded(work: Coroutine[Any, Any, object]) -> object:
         return None
 
 
+class Embedded(Protocol):
+    """The engine inside, where there is one."""
+
+    def door(self) -> ASGIApp: ...
+
+    def running(self) -> AbstractAsyncContextManager[None]: ...
+
+    def waiting_for(self) -> list[str]:
+        """What is not there yet, in words; nothing once it can answer."""
+        ...
+
+    def models(self) -> list[Mapping[str, Any]]:
+        """Name, state, bytes received, bytes in all, error."""
+        ...
+
+    @property
+    def calls(self) -> int: ...
+
+
 @dataclass(slots=True, kw_only=True)
 class Services:
     """Everything, put together by `app.py`."""
@@ -87,6 +108,7 @@ class Services:
     new_sessions: Window
     started_at: datetime
     background: Background = field(default_factory=Background)
+    engine: Embedded | None = None
 
 
 def _services(conn: HTTPConnection) -> Services:

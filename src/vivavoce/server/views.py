@@ -13,7 +13,7 @@ from vivavoce.server.schemas_tools import TaskResponse, ToolDefinition
 from vivavoce.server.services import Services
 from vivavoce.server.tickets import Issued
 from vivavoce.session.context import History
-from vivavoce.wire.records import Entry, SessionSummary, ToolCall, VoiceSession
+from vivavoce.wire.records import Entry, LogEvent, SessionSummary, ToolCall, VoiceSession
 
 
 def session_info(summary: SessionSummary, now: datetime) -> s.SessionInfo:
@@ -50,6 +50,11 @@ def _entry(entry: Entry) -> s.TranscriptEntry:
         interrupted=data.get("interrupted"),
         generated_text=data.get("generated"),
     )
+
+
+def turns(events: list[LogEvent]) -> list[s.TurnTrace]:
+    """What was announced is what is shown."""
+    return [s.TurnTrace.model_validate(orjson.loads(event.data)) for event in events]
 
 
 def secret(issued: Issued) -> s.ClientSecret:

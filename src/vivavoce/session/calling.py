@@ -21,6 +21,7 @@ def requested(event: CallRequested, draft: Draft) -> None:
     state.ran.add(event.call_id)
     state.open_calls.add(event.call_id)
     ordinal = state.order.place(event.item_id, None, draft.now_ms)
+    state.turns.called(event.response_id, event.call_id, name, draft.now)
     draft.do(RunTool(event.call_id, name, event.arguments, ordinal))
     draft.active()
     draft.signal(Signal.TOOL_CALLED)
@@ -37,6 +38,7 @@ def finished(event: ToolFinished, draft: Draft) -> None:
     if event.call_id not in state.open_calls:
         return
     state.open_calls.discard(event.call_id)
+    state.turns.finished(event.call_id)
     item_id = state.item_id(f"output:{event.call_id}")
     draft.add_item(output_item(item_id, event.call_id, event.output))
     state.responses.wish(item_id)
@@ -69,6 +71,7 @@ def settle(draft: Draft) -> None:
         event_id = state.next_id("evt") if state.responses.wished else ""
         wish = state.responses.ask(event_id) if event_id else None
         if wish is not None:
+            state.turns.asked(draft.now, unprompted=wish.instructions is not None)
             draft.send(CreateResponse(event_id, wish.instructions))
             draft.do(StartTimer("turn", state.policy.turn_patience))
     if state.responses.busy or state.speech.sounding is not None:

@@ -34,13 +34,16 @@ def speech_started(event: UserSpeechStarted, draft: Draft) -> None:
     if draft.state.policy.barge_in == "ours":
         saying.interrupt(draft)
     draft.state.speech_began_ms = event.audio_start_ms
+    draft.state.turns.speech_started(draft.now)
     draft.tell(SpeechStarted, item_id=event.item_id)
     draft.active()
     draft.signal(Signal.SPEECH_STARTED)
 
 
 def speech_stopped(event: UserSpeechStopped, draft: Draft) -> None:
-    duration = max(0, event.audio_end_ms - draft.state.speech_began_ms)
+    state = draft.state
+    duration = max(0, event.audio_end_ms - state.speech_began_ms)
+    state.turns.speech_stopped(event.item_id, draft.now, state.setup.silence)
     draft.tell(SpeechStopped, item_id=event.item_id, duration_ms=duration)
     draft.active()
     _turn_over(draft)
@@ -49,7 +52,9 @@ def speech_stopped(event: UserSpeechStopped, draft: Draft) -> None:
 def committed(event: InputCommitted, draft: Draft) -> None:
     """The user's audio is part of the conversation: it has its place before its words."""
     gaps.mind(event.item_id, event.previous_item_id, draft)
-    _user_item(event.item_id, event.previous_item_id, draft)
+    item = _user_item(event.item_id, event.previous_item_id, draft)
+    transcribed = draft.state.setup.transcribes and not item.settled
+    draft.state.turns.committed(event.item_id, draft.now, transcribed=transcribed)
     _turn_over(draft)
 
 
@@ -123,6 +128,7 @@ def _typed(item: Item, previous: str | None, draft: Draft) -> None:
     heard = _user_item(item.id, previous, draft)
     if not heard.settled:
         heard.settled = True
+        draft.state.turns.typed(item.id, draft.now)
         _said(heard, item.text, draft, modality="text")
 
 
@@ -152,6 +158,7 @@ def transcript(event: UserTranscript, draft: Draft) -> None:
     if item.settled:
         return
     item.settled = True
+    draft.state.turns.transcript(event.item_id, draft.now)
     _said(item, event.transcript.strip(), draft)
     draft.active()
 
@@ -162,6 +169,7 @@ def transcript_failed(event: UserTranscriptFailed, draft: Draft) -> None:
     if item.settled:
         return
     item.settled = True
+    draft.state.turns.transcript(event.item_id, draft.now)
     _said(item, "", draft, transcription_failed=True)
     draft.tell(
         ErrorOccurred,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from vivavoce.session import calling, configuring, hearing, saying, timing
+from vivavoce.session import calling, configuring, hearing, saying, timing, tracing
 from vivavoce.session.effects import Attach, Close, HangUp
 from vivavoce.session.events import CallPlaced, CallSurvived, LineLost, ToolFinished
 from vivavoce.session.state import Draft, Phase, Signal
@@ -112,6 +112,7 @@ def lost(event: LineLost, draft: Draft) -> None:
     # Not asked again: an answer that is too large for the line would take it down each time.
     state.sought, state.followers = {}, {}
     state.speech.sounding = None
+    tracing.close(draft)
     draft.signal(Signal.LINE_LOST)
     draft.tell(ConnectionStatus, webrtc_state="disconnected", data_channel_state="closed")
     held = (draft.now - (state.up_since or draft.now)).total_seconds()
@@ -143,6 +144,7 @@ def flush(draft: Draft) -> None:
     """The end of a call: what is being said is kept, as far as it got, for good."""
     saying.flush(draft)
     hearing.flush(draft)
+    tracing.close(draft)
 
 
 def end(draft: Draft, reason: str, status: Status) -> None:

@@ -18,6 +18,7 @@ from vivavoce.session import (
     reports,
     saying,
     timing,
+    tracing,
 )
 from vivavoce.session.effects import Effect
 from vivavoce.session.events import (
@@ -120,6 +121,7 @@ class Machine:
         draft = Draft(self.state, now)
         self._route(event, draft)
         calling.settle(draft)
+        tracing.settle(draft)
         return draft.effects
 
     def _route(self, event: SessionEvent, draft: Draft) -> None:

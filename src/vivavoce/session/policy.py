@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any, Literal
+
+SILENCE_MS = 500  # what the protocol means when nobody says
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +56,21 @@ class Setup:
         """Does the provider create a response when the user's turn ends?"""
         detection = _dig(self.session, "audio", "input", "turn_detection")
         return isinstance(detection, Mapping) and detection.get("create_response") is not False
+
+    @property
+    def transcribes(self) -> bool:
+        """Will there be a transcript of what the user says?"""
+        return bool(_dig(self.session, "audio", "input", "transcription"))
+
+    @property
+    def silence(self) -> timedelta:
+        """How much silence passes before the provider says that speech has stopped;
+        nothing where only the provider knows."""
+        detection = _dig(self.session, "audio", "input", "turn_detection")
+        if not isinstance(detection, Mapping) or detection.get("type") != "server_vad":
+            return timedelta()
+        wait = detection.get("silence_duration_ms")
+        return timedelta(milliseconds=wait if isinstance(wait, int | float) else SILENCE_MS)
 
     def merged(self, changes: Mapping[str, Any]) -> Setup:
         return Setup(session=_merge(self.session, changes))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from vivavoce.session import calling
 from vivavoce.session.effects import Account, StopTimer
 from vivavoce.session.speech import Utterance
@@ -33,6 +35,7 @@ from vivavoce.wire.voice_events import (
 
 def response_created(event: ResponseCreated, draft: Draft) -> None:
     draft.state.responses.created(event.response_id)
+    draft.state.turns.created(event.response_id, draft.now)
     draft.do(StopTimer("turn"))
     draft.signal(Signal.RESPONDING)
 
@@ -41,7 +44,9 @@ def output_item(event: OutputItemAdded, draft: Draft) -> None:
     """The model begins a message or a call; `item.added` follows, and is not a stranger's."""
     state, item = draft.state, event.item
     state.guard.expect(item.id)
-    if item.type == "function_call":
+    call = item.type == "function_call"
+    state.turns.item(event.response_id, item.id, draft.now, call=call)
+    if call:
         state.names[item.id] = item.name or ""
     elif item.type == "message":
         _utterance(item.id, event.response_id, draft)
@@ -56,6 +61,7 @@ def _utterance(item_id: str, response_id: str, draft: Draft) -> Utterance:
 def delta(event: AssistantDelta, draft: Draft) -> None:
     item = _utterance(event.item_id, event.response_id, draft)
     if not item.complete:
+        draft.state.turns.words(event.response_id, item.generated, event.delta, draft.now)
         item.generated += event.delta
         draft.tell(TranscriptionDelta, item_id=item.item_id, delta=event.delta, role="assistant")
 
@@ -65,6 +71,8 @@ def transcript(event: AssistantTranscript, draft: Draft) -> None:
     if item.complete:
         return
     item.generated, item.spoken = event.text or item.generated, event.spoken
+    if item.generated:
+        draft.state.turns.complete(event.response_id, draft.now, spoken=event.spoken)
     _complete(item, draft)
 
 
@@ -127,6 +135,7 @@ def playback_started(event: PlaybackStarted, draft: Draft) -> None:
 
 def _begin_sound(item: Utterance, draft: Draft) -> None:
     if draft.state.speech.start(item, draft.now_ms):
+        draft.state.turns.sound(item.item_id, item.response_id, draft.now)
         draft.tell(AssistantSpeaking, item_id=item.item_id)
         draft.signal(Signal.SOUND_STARTED)
 
@@ -144,6 +153,7 @@ def playback_stopped(event: PlaybackStopped, draft: Draft) -> None:
 def _end_sound(item: Utterance, draft: Draft, *, cut: bool) -> None:
     known = item.cut_ms
     duration = draft.state.speech.stop(item, draft.now_ms, cut=cut)
+    draft.state.turns.quiet(item.item_id, item.response_id, draft.now, cut=cut)
     draft.tell(
         AssistantDone,
         item_id=item.item_id,
@@ -161,6 +171,7 @@ def truncated(event: ItemTruncated, draft: Draft) -> None:
     if item is None or item.cut_ms == event.audio_end_ms:
         return
     item.cut_ms = float(max(0, event.audio_end_ms))
+    draft.state.turns.cut(item.response_id, draft.now)
     if item.playing_since is not None and item.played_ms is None:
         _end_sound(item, draft, cut=True)
     if item.complete:
@@ -181,6 +192,8 @@ def response_done(event: ResponseDone, draft: Draft) -> None:
         if utterance.audio_ms and utterance.played_ms is None:
             # No playback reports on this line: the end of the response is the end of the sound.
             _end_sound(utterance, draft, cut=event.status == "cancelled")
+            _plays_on(utterance, draft)
+    state.turns.done(event.response_id, event.status)
     _account(event, draft)
     if event.status == "failed":
         draft.tell(
@@ -191,6 +204,13 @@ def response_done(event: ResponseDone, draft: Draft) -> None:
         )
     if ours:
         draft.active()
+
+
+def _plays_on(item: Utterance, draft: Draft) -> None:
+    """Sound comes faster than it is played: the listener is still hearing the rest."""
+    if item.cut_ms is None and item.playing_since is not None:
+        left = max(0.0, item.playing_since + item.audio_ms - draft.now_ms)
+        draft.state.turns.plays_on(item.response_id, draft.now + timedelta(milliseconds=left))
 
 
 def _backfill(event: ResponseDone, item: Item, draft: Draft) -> None:

@@ -18,6 +18,7 @@ from vivavoce.session.guard import Guard
 from vivavoce.session.policy import Identity, Policy, Setup
 from vivavoce.session.responses import Responses
 from vivavoce.session.speech import Speech
+from vivavoce.session.tracing import Turns
 from vivavoce.session.transcript import Order
 from vivavoce.wire.clean import clean_text
 from vivavoce.wire.commands import Command, CreateItem
@@ -102,6 +103,7 @@ class State:
     responses: Responses = field(default_factory=Responses)
     speech: Speech = field(default_factory=Speech)
     heard: dict[str, UserItem] = field(default_factory=dict)
+    turns: Turns = field(default_factory=Turns)
     speech_began_ms: int = 0
 
     # Work
@@ -138,7 +140,7 @@ class State:
         self.sought, self.followers = {}, {}
         self.order, self.guard = Order(), Guard()
         self.responses, self.speech = Responses(), Speech()
-        self.heard = {}
+        self.heard, self.turns = {}, Turns()
         self.tasks |= self.open_calls  # the new call knows nothing of them
         self.open_calls = set()
 

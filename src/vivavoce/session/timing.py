@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vivavoce.session import line
+from vivavoce.session import line, tracing
 from vivavoce.session.effects import StartTimer, StopTimer
 from vivavoce.session.events import TimerFired
 from vivavoce.session.state import Draft, Phase
@@ -40,6 +40,9 @@ def fired(event: TimerFired, draft: Draft) -> None:
             expire(draft, "cap")
         case "turn":
             draft.state.responses.forget_turn()
+            draft.state.turns.nothing_came()
+        case tracing.TIMER:
+            draft.state.turns.wake = None
 
 
 def _idle(draft: Draft, limit: float) -> None:

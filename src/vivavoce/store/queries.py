@@ -145,6 +145,19 @@ def events_after(*, user: bool, session: bool, upto: bool) -> Select[Any]:
     return query.order_by(events.c.position).limit(bindparam("limit"))
 
 
+# Along the index of the session, from its end: as many rows as it takes, never the log.
+LAST_EVENTS = (
+    select(events)
+    .where(
+        events.c.voice_session_id == bindparam("session_id"),
+        events.c.user_id == bindparam("user_id"),
+        events.c.type == bindparam("kind"),
+    )
+    .order_by(events.c.position.desc())
+    .limit(bindparam("limit"))
+)
+
+
 # --- Writes ---------------------------------------------------------------------
 
 # Locks the one row until the commit, so positions become visible in their order.

@@ -180,6 +180,19 @@ class SqlStore:
             given["upto"] = _within(upto)
         return await self._read.all(codec.to_event, query, **given)
 
+    async def last_events(
+        self, kind: str, *, session_id: str, user_id: str, limit: int
+    ) -> list[LogEvent]:
+        found = await self._read.all(
+            codec.to_event,
+            queries.LAST_EVENTS,
+            kind=kind,
+            session_id=session_id,
+            user_id=user_id,
+            limit=_within(limit),
+        )
+        return found[::-1]
+
     async def log_bounds(self) -> LogBounds:
         return await self._read.row(codec.to_bounds, queries.LOG_BOUNDS)
 

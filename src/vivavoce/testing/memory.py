@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, MutableMapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import TypeVar
 
 from vivavoce.errors import Unavailable
@@ -161,6 +162,14 @@ class MemoryStore:
             and (upto is None or event.position <= upto)
         ]
         return found[: max(0, limit)]
+
+    async def last_events(
+        self, kind: str, *, session_id: str, user_id: str, limit: int
+    ) -> list[LogEvent]:
+        self._check()
+        wanted = (kind, session_id, user_id)
+        newest = (e for e in reversed(self._log) if (e.type, e.session_id, e.user_id) == wanted)
+        return list(islice(newest, max(0, limit)))[::-1]
 
     async def log_bounds(self) -> LogBounds:
         self._check()

@@ -144,6 +144,28 @@ class AssistantDone(VoiceEvent):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TurnTraced(VoiceEvent):
+    """How long a turn took, once it is over. Every `…_ms` is after `speech_end`.
+
+    `tools` are the names of what was called. A mark that never came is left out.
+    """
+
+    type = "turn.traced"
+    began_with: str
+    outcome: str
+    speech_end: datetime
+    end_of_turn_ms: int | None = None
+    transcript_ms: int | None = None
+    first_token_ms: int | None = None
+    first_clause_ms: int | None = None
+    first_sound_ms: int | None = None
+    last_sound_ms: int | None = None
+    response_ids: list[str]
+    item_ids: list[str]
+    tools: list[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ToolStarted(VoiceEvent):
     type = "tool.started"
     call_id: str

@@ -1,0 +1,121 @@
+"""What a language model is asked, and what it answers: the one port of this room.
+
+Knows nothing of audio, sessions or the Realtime protocol.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+# --- The question -----------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A message of the conversation. What the assistant said is what was heard of it."""
+
+    role: Literal["system", "user", "assistant"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """The model called a tool earlier; `arguments` is JSON as it was written."""
+
+    call_id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What that call returned."""
+
+    call_id: str
+    output: str
+
+
+Turn = Said | Call | Result
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A function the model may call; `parameters` is a JSON Schema."""
+
+    name: str
+    description: str = ""
+    parameters: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Everything a model sees for one answer."""
+
+    instructions: str
+    turns: tuple[Turn, ...]
+    tools: tuple[Tool, ...] = ()
+    tool_choice: str = "auto"
+    """`auto`, `none`, `required`, or `function:NAME` to force one."""
+    max_tokens: int | None = None
+    parallel_calls: bool = True
+
+
+# --- The answer -------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The next piece of what is to be said or written."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallBegun:
+    call_id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallArguments:
+    """The next piece of the arguments' JSON."""
+
+    call_id: str
+    delta: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallEnded:
+    """The arguments are whole."""
+
+    call_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """Always the last piece. `length`: cut at `max_tokens`."""
+
+    reason: Literal["stop", "length", "content_filter"] = "stop"
+    input_tokens: int = 0
+    cached_tokens: int = 0
+    output_tokens: int = 0
+
+
+Piece = Words | CallBegun | CallArguments | CallEnded | Finished
+
+
+class Brain(Protocol):
+    """Fills in an answer piece by piece."""
+
+    @property
+    def name(self) -> str: ...
+
+    def answer(self, ask: Ask) -> AsyncIterator[Piece]:
+        """Closing the iterator stops the work. Raises `BrainError` when it cannot answer."""
+        ...
+
+    def count(self, text: str) -> int:
+        """How many tokens a text is to this model; an estimate where it cannot tell."""
+        ...

@@ -1,0 +1,1 @@
+"""The embedded provider: a server of OpenAI's Realtime API with ears, a brain and a mouth."""

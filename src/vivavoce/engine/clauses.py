@@ -1,0 +1,138 @@
+"""Text as it is written, cut into clauses ready to be spoken. Pure.
+
+The first clause is short, so that the first sound comes soon; later ones are
+whole sentences or long clauses, which sound better. All clauses together are
+the text, to the last space. Never cut: words, numbers ("3.5", "10:42", "1
+000"), abbreviations ("Dr. Who").
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import pairwise
+
+
+@dataclass(frozen=True, slots=True)
+class _Size:
+    """How many words a clause needs to end at a comma, and with how many it ends anywhere."""
+
+    comma: int
+    most: int
+
+
+_FIRST = _Size(comma=2, most=7)
+_LATER = _Size(comma=12, most=32)
+
+_BOUNDARY = re.compile(
+    r"""(?P<end> [.!?…]{1,9} ["'”’)\]*_]{0,4} \s )  # the space shows that it is no "3.5"
+      | (?P<wide> [。！？] )
+      | (?P<line> \n )
+      | (?P<comma> [,;:] ["'”’)\]*_]{0,4} \s | \s[–—-]{1,2}\s | — (?=\S) )""",
+    re.VERBOSE,
+)
+_WORD = re.compile(r"\S*\w\S*")
+_SPACE = re.compile(r"\s+(?=\S)")
+
+_ABBREVIATION = re.compile(
+    r"""(?: \b (?: mr | mrs | ms | dr | prof | st | jr | sr | vs | etc | e\.g | i\.e | approx | ca
+              | cf | fig | vol | inc | ltd | co | corp | dept | mt | gen | sen
+              | rep | lt | col | sgt | capt | rev | hon )
+          | (?: \b \w\. )+ \w              # U.S. and p.m.
+          | \b (?-i: [A-HJ-Z] )            # J. Smith, but not "so do I."
+          | ^ \s* \d+                      # 1. Open the door.
+        ) \. \Z""",
+    re.VERBOSE | re.IGNORECASE | re.MULTILINE,
+)
+_NUMBERED = re.compile(r"\b(?:no|nos)\.$", re.IGNORECASE)  # "No. 5", and "No. I do not"
+
+_LEADING = re.compile(
+    "and|but|or|so|because|that|which|who|if|when|while|where|as|than|then|to|in|on|at|for|"
+    "with|from|by|about|into|over|after|before|until|is|are|was|were"
+)
+"""A clause without punctuation is cut in front of one of these, if it can be …"""
+_LEANING = re.compile(
+    "a|an|the|my|your|his|her|its|our|their|this|these|those|of|to|in|on|at|for|with|from|"
+    "by|and|or|but|not|no|very|is|are|was|were|i|you|we|they|he|she|it"
+)
+"""… and not after one of these."""
+
+_PAUSES = (
+    (re.compile(r"""[.!?…。！？]["'”’)\]*_]*\s*$|\n\s*$"""), 240),
+    (re.compile(r"""[,;:–—-]["'”’)\]*_]*\s*$"""), 100),
+)
+
+
+def pause_ms(clause: str) -> int:
+    """The silence that belongs between this clause and the next."""
+    return next((ms for pattern, ms in _PAUSES if pattern.search(clause)), 0)
+
+
+class Clauses:
+    """Feed it deltas; it gives back clauses as soon as they are certain."""
+
+    def __init__(self) -> None:
+        self._text = ""
+        self._seen = 0
+        """Boundaries before this place were looked at, and are none."""
+        self._size = _FIRST
+
+    def feed(self, delta: str) -> list[str]:
+        self._text += delta
+        clauses = []
+        while cut := self._cut():
+            clauses.append(self._text[:cut])
+            self._text, self._seen, self._size = self._text[cut:], 0, _LATER
+        return clauses
+
+    def finish(self) -> list[str]:
+        """What is left. The next text begins with a short clause again."""
+        rest = [self._text] if self._text else []
+        self._text, self._seen, self._size = "", 0, _FIRST
+        return rest
+
+    def _cut(self) -> int:
+        """Where the next clause ends; 0 if that is not certain yet."""
+        for match in _BOUNDARY.finditer(self._text, self._seen):
+            place = match.end()
+            if match.lastgroup == "end" and _NUMBERED.search(self._text[: place - 1]):
+                after = self._text[place:].lstrip()
+                if not after:
+                    return self._anywhere(match.start())
+                if after[0].isdigit():
+                    continue
+            if self._ends(match):
+                return self._anywhere(match.start()) or place
+            self._seen = match.start() + 1
+        return self._anywhere(len(self._text))
+
+    def _ends(self, match: re.Match[str]) -> bool:
+        before = self._text[: match.start()]
+        words = len(_WORD.findall(before))
+        match match.lastgroup:
+            case "end":
+                return words > 0 and not _ABBREVIATION.search(self._text[: match.end() - 1])
+            case "comma":
+                return words >= self._size.comma
+            case _:
+                return words > 0
+
+    def _anywhere(self, end: int) -> int:
+        """A cut between two words before `end`, if the clause is too long without one."""
+        words = list(_WORD.finditer(self._text, 0, end))
+        if len(words) <= self._size.most:
+            return 0
+        cuts = [
+            (left.group().lower(), right.group().lower(), space.end())
+            for left, right in pairwise(words[2 : self._size.most + 1])
+            if (space := _SPACE.match(self._text, left.end()))
+            and space.end() == right.start()
+            and not left.group()[-1].isdigit()
+            and not right.group()[0].isdigit()
+            and not _ABBREVIATION.search(left.group())
+        ]
+        for left, right, place in reversed(cuts):
+            if _LEADING.fullmatch(right) and not _LEANING.fullmatch(left):
+                return place
+        good = [place for left, _, place in cuts if not _LEANING.fullmatch(left)]
+        return good[-1] if good else cuts[-1][2] if cuts else 0

@@ -1,0 +1,45 @@
+"""What a session and its responses are set to: one door to the `configuration_*` modules.
+
+`initial` and `updated` make a `Configuration`, `session_object` shows it;
+`response_settings` and `response_object` do the same for one response. All
+pure; what is wrong raises `Refused`.
+"""
+
+from __future__ import annotations
+
+from vivavoce.engine.configuration_answer import FunctionTool, RetentionRatio, Truncation
+from vivavoce.engine.configuration_audio import (
+    AudioFormat,
+    SemanticVad,
+    ServerVad,
+    Transcription,
+    TurnDetection,
+)
+from vivavoce.engine.configuration_response import (
+    Reference,
+    ResponseSettings,
+    response_object,
+    response_settings,
+)
+from vivavoce.engine.configuration_session import Configuration, Kind, initial, updated
+from vivavoce.engine.configuration_shown import session_object
+
+__all__ = [
+    "AudioFormat",
+    "Configuration",
+    "FunctionTool",
+    "Kind",
+    "Reference",
+    "ResponseSettings",
+    "RetentionRatio",
+    "SemanticVad",
+    "ServerVad",
+    "Transcription",
+    "Truncation",
+    "TurnDetection",
+    "initial",
+    "response_object",
+    "response_settings",
+    "session_object",
+    "updated",
+]

@@ -1,0 +1,70 @@
+"""What the brain is asked for a response: the conversation as it was heard, within its budget."""
+
+from __future__ import annotations
+
+from vivavoce.brain.ports import Ask, Said, Tool, Turn
+from vivavoce.engine.configuration import Reference, ResponseSettings, RetentionRatio
+from vivavoce.engine.faults import Refused
+from vivavoce.engine.items import Item, as_turns, within
+from vivavoce.engine.state import State
+
+_FOR_THE_ANSWER = 512
+
+
+def sources(settings: ResponseSettings, state: State) -> list[Item]:
+    """The items a response is about. Raises `Refused` for a reference to nothing."""
+    if settings.input is None:
+        return list(state.conversation)
+    return [
+        state.conversation.get(entry.id, param="response.input")
+        if isinstance(entry, Reference)
+        else entry
+        for entry in settings.input
+    ]
+
+
+def prompt(settings: ResponseSettings, state: State) -> Ask | None:
+    """None when it does not fit and the client wants nothing left out."""
+    turns = _turns(settings, state)
+    count = state.policy.count
+    room = state.policy.context_tokens - count(settings.instructions) - _FOR_THE_ANSWER
+    truncation = state.configuration.truncation
+    kept = within(turns, count, max(0, room))
+    if len(kept) < len(turns) and truncation == "disabled":
+        return None
+    if isinstance(truncation, RetentionRatio):
+        limit = min(room, truncation.post_instructions or room)
+        if len(within(turns, count, max(0, limit))) < len(turns):
+            kept = within(turns, count, max(0, int(limit * truncation.retention_ratio)))
+    return Ask(
+        instructions=settings.instructions,
+        turns=kept,
+        tools=tuple(Tool(t.name, t.description or "", t.parameters) for t in settings.tools),
+        tool_choice=settings.tool_choice,
+        max_tokens=settings.max_tokens,
+        parallel_calls=settings.parallel_tool_calls,
+    )
+
+
+def _turns(settings: ResponseSettings, state: State) -> tuple[Turn, ...]:
+    """Where nothing was said or understood, the brain is told so in words."""
+    turns: list[Turn] = []
+    batch: list[Item] = []
+    told = {item_id: text for item_id, text in state.transcripts.items() if text}
+    for item in _present(settings, state):
+        note = state.notes.get(item.id)
+        if note is None:
+            batch.append(item)
+            continue
+        # Calls and results are paired within a batch, so a note must not split them.
+        turns += as_turns(batch, told)
+        batch = []
+        turns.append(Said("system", note))
+    return (*turns, *as_turns(batch, told))
+
+
+def _present(settings: ResponseSettings, state: State) -> list[Item]:
+    try:
+        return sources(settings, state)
+    except Refused:  # deleted while the response waited for its words
+        return [item for item in state.conversation if item.id in state.transcripts]

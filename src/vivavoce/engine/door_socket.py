@@ -1,0 +1,129 @@
+"""The Realtime API's WebSocket: a session of its own (`?model=`), or a seat on a call
+(`?call_id=`), where a key watches and commands and the call's own secret has the microphone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import orjson
+from starlette.requests import HTTPConnection
+from starlette.responses import Response
+from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
+
+from vivavoce.engine.calls import Call
+from vivavoce.engine.clients import SocketClient
+from vivavoce.engine.control import Engine
+from vivavoce.engine.faults import Refused
+from vivavoce.engine.keys import Access
+from vivavoce.engine.refusals import refusal
+from vivavoce.engine.server_frames import error
+from vivavoce.engine.session import new_id
+from vivavoce.errors import Conflict, Forbidden, Unauthorized, VivavoceError
+
+_QUERY = ("model", "call_id", "intent")
+
+
+class RealtimeSocket:
+    def __init__(self, engine: Engine, key_of: Callable[[HTTPConnection], str | None]) -> None:
+        self._engine, self._key_of = engine, key_of
+
+    async def serve(self, socket: WebSocket) -> None:
+        try:
+            client, call = self._admit(socket)
+        except (Refused, VivavoceError) as fault:
+            await _deny(socket, fault)
+            return
+        offered = [name.strip() for name in socket.scope.get("subprotocols", ())]
+        await socket.accept("realtime" if "realtime" in offered else None)
+        await _converse(socket, client, call)
+
+    def _admit(self, socket: WebSocket) -> tuple[SocketClient, Call]:
+        engine, query = self._engine, socket.query_params
+        access = engine.keys.access(self._key_of(socket))
+        if access is None:
+            raise Unauthorized("Incorrect API key provided, or a client secret that is spent.")
+        _check(socket)
+        call_id = query.get("call_id")
+        if call_id is not None:
+            client = self._seat(access, call_id)
+            call = engine.call(call_id)
+            call.join(client)
+            return client, call
+        locked = access.secret is not None and access.secret.locked
+        if access.secret is not None and access.secret.call_id is not None:
+            raise Forbidden("This client secret is for its call: connect with '?call_id='.")
+        client = SocketClient(peer=True, locked=locked)
+        kind = "transcription" if query.get("intent") == "transcription" else "realtime"
+        return client, engine.websocket_session(client, access, query.get("model"), kind)
+
+    def _seat(self, access: Access, call_id: str) -> SocketClient:
+        secret = access.secret
+        if secret is None:
+            return SocketClient(peer=False)
+        if secret.call_id != call_id:
+            raise Forbidden("This client secret is for another call.")
+        if self._engine.call(call_id).has_peer:
+            raise Conflict("Somebody is on this call already.")
+        return SocketClient(peer=True, locked=secret.locked)
+
+
+def _check(socket: WebSocket) -> None:
+    for name in socket.query_params:
+        if name not in _QUERY:
+            raise Refused(
+                f"Unknown parameter: '{name[:80]}'.", code="unknown_parameter", param=name
+            )
+    if socket.query_params.get("intent", "realtime") not in ("realtime", "transcription"):
+        raise Refused("'intent' is 'transcription' or absent.", param="intent")
+    if "realtime=v1" in socket.headers.get("openai-beta", ""):
+        raise Refused(
+            "The beta shape of the Realtime API is gone: leave the 'OpenAI-Beta' header out.",
+            code="beta_api_shape_disabled",
+        )
+
+
+async def _converse(socket: WebSocket, client: SocketClient, call: Call) -> None:
+    try:
+        async with asyncio.TaskGroup() as group:
+            writer = group.create_task(_write(socket, client), name="socket writer")
+            try:
+                await _read(socket, client, call)
+            finally:
+                call.session.leave(client)
+                client.close(1000, "")
+            await writer
+    except* (WebSocketDisconnect, RuntimeError, OSError):
+        pass  # the far end went away in the middle of a word
+
+
+async def _read(socket: WebSocket, client: SocketClient, call: Call) -> None:
+    while client.closed is None:
+        message = await socket.receive()
+        if message["type"] == "websocket.disconnect":
+            return
+        text = message.get("text")
+        if text is not None:
+            call.session.receive(client, text)
+        else:
+            fault = Refused("Events are JSON in text frames.", code="invalid_json")
+            event = {**error(fault, None), "event_id": new_id("event")}
+            client.push(orjson.dumps(event))
+
+
+async def _write(socket: WebSocket, client: SocketClient) -> None:
+    while (frame := await client.next()) is not None:
+        await socket.send({"type": "websocket.send", "text": frame.decode()})
+    code, reason = client.closed or (1000, "")
+    if socket.client_state is WebSocketState.CONNECTED:
+        await socket.close(code, reason[:120])
+
+
+async def _deny(socket: WebSocket, fault: Refused | VivavoceError) -> None:
+    status, body, headers = refusal(fault)
+    if "websocket.http.response" in socket.scope.get("extensions", {}):
+        answer = Response(orjson.dumps(body), status, headers, media_type="application/json")
+        await socket.send_denial_response(answer)
+    else:
+        await socket.close(1008, body["error"]["message"][:120])

@@ -1,0 +1,1 @@
+"""What hears: voice activity, speech to text, and whether the speaker has finished."""

@@ -1,0 +1,241 @@
+"""When does somebody speak, pause, and finish? Probabilities in, milestones out; no I/O.
+
+    quiet ──over threshold──▶ maybe ──three frames over──▶ speech ◀──over──▶ pause
+      ▲                         │ Never                                        │ Stopped
+      └─────────────────────────┴──────────────────────────────────────────────┘
+
+Server VAD ends a turn after a fixed silence. Semantic VAD asks a judge at a
+pause (`Judge`), hears the answer (`verdict`), and waits for more where the
+speaker seems not to have finished, up to a limit. All times are milliseconds
+of the session's audio. Knows nothing of sound, models or responses.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Literal
+
+FRAME_MS = 32
+
+_CONFIRM_FRAMES = 3
+"""Speech for 96 ms: clicks and knocks are shorter."""
+_DOUBT_FRAMES = 8
+"""After that many frames that are neither one nor the other it was nothing."""
+_PAUSE_FRAMES = 2
+"""Closed lips in the middle of a word look like silence for a frame."""
+_HYSTERESIS = 0.15
+"""Speech goes on at probabilities that would not have begun it."""
+
+Eagerness = Literal["low", "medium", "high", "auto"]
+
+
+@dataclass(frozen=True, slots=True)
+class ServerVad:
+    threshold: float = 0.5
+    prefix_padding_ms: int = 300
+    silence_duration_ms: int = 500
+
+
+@dataclass(frozen=True, slots=True)
+class SemanticVad:
+    eagerness: Eagerness = "auto"
+    threshold: float = 0.5
+    prefix_padding_ms: int = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """What an eagerness means: the probability that ends a turn, and the longest wait."""
+
+    sure: float
+    longest_ms: int
+
+
+PATIENCE: dict[Eagerness, Patience] = {
+    "low": Patience(0.8, 8_000),
+    "medium": Patience(0.5, 4_000),
+    "auto": Patience(0.5, 4_000),
+    "high": Patience(0.3, 2_000),
+}
+ASK_MS = (192, 608, 1216, 2016, 3008, 4512, 6016)
+"""The judge is asked when a pause has lasted so long; what it says may change with the silence."""
+
+
+# --- Milestones ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Maybe:
+    """A first frame sounds like speech."""
+
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Never:
+    """It was nothing."""
+
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """Speech for certain. `at_ms` is where it began, less the padding in front."""
+
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Paused:
+    """Silence since `at_ms`; it may be the end."""
+
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """Somebody should tell `verdict` whether the speaker has finished."""
+
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """The turn is over. `at_ms` includes the silence; the last speech was at `spoken_ms`."""
+
+    at_ms: int
+    spoken_ms: int
+
+
+Milestone = Maybe | Never | Started | Paused | Judge | Resumed | Stopped
+
+
+class _State(Enum):
+    QUIET = auto()
+    MAYBE = auto()
+    SPEECH = auto()
+    PAUSE = auto()
+
+
+class Endpointer:
+    """One for each stream of sound. Feed it every frame, in order."""
+
+    def __init__(self, settings: ServerVad | SemanticVad | None = None) -> None:
+        self.settings = settings or ServerVad()
+        self.now_ms = 0
+        """The end of the last frame."""
+        self._floor_ms = 0
+        self._forget()
+
+    def _forget(self) -> None:
+        self._state = _State.QUIET
+        self._since_ms = self.now_ms
+        """Where this maybe, this speech or this silence began."""
+        self._frames = self._over = self._silent = 0
+        self._questions = 0
+        self._asked_ms: int | None = None
+
+    @property
+    def speaking(self) -> bool:
+        """Between `Started` and `Stopped`."""
+        return self._state in (_State.SPEECH, _State.PAUSE)
+
+    def configure(self, settings: ServerVad | SemanticVad) -> None:
+        """Other settings from the next frame on; a turn under way goes on."""
+        self.settings = settings
+
+    def reset(self) -> None:
+        """The audio so far is committed or cleared: a turn under way is forgotten without a word,
+        and no turn begins before now."""
+        self._floor_ms = self.now_ms
+        self._forget()
+
+    def feed(self, probability: float) -> list[Milestone]:
+        """The next frame's probability of speech."""
+        begin_ms = self.now_ms
+        self.now_ms += FRAME_MS
+        match self._state:
+            case _State.QUIET:
+                return self._quiet(probability, begin_ms)
+            case _State.MAYBE:
+                return self._maybe(probability)
+            case _State.SPEECH:
+                return self._speech(probability, begin_ms)
+            case _State.PAUSE:
+                return self._pause(probability, begin_ms)
+
+    def verdict(self, probability: float, asked_ms: int) -> list[Milestone]:
+        """The judge's answer to the question of `asked_ms`; too late, it counts for nothing."""
+        if self._asked_ms != asked_ms or not isinstance(self.settings, SemanticVad):
+            return []
+        self._asked_ms = None
+        return self._stop() if probability >= PATIENCE[self.settings.eagerness].sure else []
+
+    # --- States ---------------------------------------------------------------------
+
+    def _quiet(self, probability: float, begin_ms: int) -> list[Milestone]:
+        if probability < self.settings.threshold:
+            return []
+        self._state, self._since_ms = _State.MAYBE, begin_ms
+        self._frames = self._over = 1
+        return [Maybe(begin_ms)]
+
+    def _maybe(self, probability: float) -> list[Milestone]:
+        self._frames += 1
+        self._over += probability >= self.settings.threshold
+        if self._over >= _CONFIRM_FRAMES:
+            self._state, self._silent = _State.SPEECH, 0
+            return [Started(max(self._floor_ms, self._since_ms - self.settings.prefix_padding_ms))]
+        if self._under(probability) or self._frames >= _DOUBT_FRAMES:
+            self._forget()
+            return [Never(self.now_ms)]
+        return []
+
+    def _speech(self, probability: float, begin_ms: int) -> list[Milestone]:
+        if not self._under(probability):
+            self._silent = 0
+            return []
+        self._silent += 1
+        if self._silent < _PAUSE_FRAMES:
+            return []
+        self._state = _State.PAUSE
+        self._since_ms = begin_ms - (self._silent - 1) * FRAME_MS
+        self._questions, self._asked_ms = 0, None
+        return [Paused(self._since_ms), *self._wait()]
+
+    def _pause(self, probability: float, begin_ms: int) -> list[Milestone]:
+        if probability >= self.settings.threshold:
+            self._state, self._silent, self._asked_ms = _State.SPEECH, 0, None
+            return [Resumed(begin_ms)]
+        return self._wait()
+
+    # --- Endings --------------------------------------------------------------------
+
+    def _wait(self) -> list[Milestone]:
+        """Is the silence long enough, or is it time to ask?"""
+        silence_ms = self.now_ms - self._since_ms
+        if isinstance(self.settings, ServerVad):
+            return self._stop() if silence_ms >= self.settings.silence_duration_ms else []
+        if silence_ms >= PATIENCE[self.settings.eagerness].longest_ms:
+            return self._stop()
+        due = sum(silence_ms >= ask_ms for ask_ms in ASK_MS)
+        if due <= self._questions:
+            return []
+        self._questions, self._asked_ms = due, self.now_ms
+        return [Judge(self.now_ms)]
+
+    def _stop(self) -> list[Milestone]:
+        stopped = Stopped(self.now_ms, self._since_ms)
+        self.reset()
+        return [stopped]
+
+    def _under(self, probability: float) -> bool:
+        # A threshold near zero must still leave room for silence below it.
+        low = max(self.settings.threshold - _HYSTERESIS, self.settings.threshold / 2)
+        return probability < low

@@ -1,0 +1,228 @@
+"""A WebRTC peer: answers an offer, then runs until one side hangs up.
+
+Built of aiortc's transports (ICE, DTLS, SCTP) without its `RTCPeerConnection`,
+whose sender, receiver, ports and tasks are not ours to choose. The session
+runs `run()` in its own task group; what happens is told to `PeerEvents`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+import time
+
+from aiortc import (
+    RTCCertificate,
+    RTCDtlsTransport,
+    RTCIceTransport,
+    RTCSctpTransport,
+)
+
+from vivavoce.engine.media import rtp, sdp
+from vivavoce.engine.media.channel import EventChannel
+from vivavoce.engine.media.conceal import Concealer
+from vivavoce.engine.media.ice import Gatherer
+from vivavoce.engine.media.jitter import Conceal, JitterBuffer, Play, Wait
+from vivavoce.engine.media.options import MediaOptions
+from vivavoce.engine.media.opus import RTP_RATE, Pcm, VoiceDecoder, VoiceEncoder
+from vivavoce.engine.media.playout import Reel, beat
+from vivavoce.engine.ports import PeerEvents
+
+log = logging.getLogger(__name__)
+
+HUNG_UP = "the peer hung up"
+LOST = "the connection to the peer was lost"
+NEVER = "the peer did not connect in time"
+REFUSED = "no secure connection with the peer"
+FAULT = "the media failed"
+
+
+async def answer(offer: str, events: PeerEvents, options: MediaOptions) -> tuple[WebRtcPeer, str]:
+    """A peer that waits to `run`, and the SDP to give back, candidates included.
+
+    Raises `InvalidSdp`, or `Unavailable` when no port or interface is free.
+    """
+    offered = sdp.read(offer)
+    gatherer = Gatherer(options)
+    try:
+        await gatherer.gather()
+    except BaseException:
+        await gatherer.connection.close()
+        raise
+    peer = WebRtcPeer(offered, gatherer, events, options)
+    return peer, peer.description()
+
+
+class WebRtcPeer:
+    """Fills `engine.ports.Peer`."""
+
+    def __init__(
+        self, offer: sdp.Offer, gatherer: Gatherer, events: PeerEvents, options: MediaOptions
+    ) -> None:
+        self._offer, self._gatherer = offer, gatherer
+        self._events, self._options = events, options
+        self._cname = secrets.token_hex(8)
+        self._ice = RTCIceTransport(gatherer)
+        gatherer.connection.ice_controlling = offer.ice.iceLite
+        self._dtls = RTCDtlsTransport(self._ice, [RTCCertificate.generateCertificate()])
+        self._dtls._set_role(offer.role)
+        self._sctp = RTCSctpTransport(self._dtls)
+        self._channel = EventChannel(events, options.channel_buffer)
+        self._jitter, self._arrived = JitterBuffer(), asyncio.Event()
+        self._outgoing = rtp.Outgoing(self._dtls, offer.payload_type)
+        self._incoming = rtp.Incoming(offer.payload_type, self._jitter, self._arrived.set)
+        self._encoder = VoiceEncoder(options.bitrate)
+        self._reel = Reel()
+        self._end: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
+        self._running = False
+        self._over = asyncio.Event()
+
+    # --- The port ---------------------------------------------------------------------
+
+    @property
+    def playout(self) -> Reel:
+        return self._reel
+
+    def send(self, text: str) -> None:
+        self._channel.send(text)
+
+    async def close(self) -> None:
+        """Hang up. Nothing is told: whoever closes knows."""
+        self._ended(None)
+        if self._running:
+            await self._over.wait()
+        else:
+            await self._teardown()
+
+    # --- Life -------------------------------------------------------------------------
+
+    def description(self) -> str:
+        ours = sdp.Ours(
+            candidates=self._gatherer.advertised(),
+            ice=self._gatherer.getLocalParameters(),
+            dtls=self._dtls.getLocalParameters(),
+            ssrc=self._outgoing.ssrc,
+            cname=self._cname,
+            sctp_port=self._sctp.port,
+            bitrate=self._options.bitrate,
+        )
+        return sdp.write(self._offer, ours)
+
+    async def run(self) -> None:
+        """The call, from the first ICE check to the last packet; ends when the call does."""
+        self._running = True
+        try:
+            reason = await self._until_the_end()
+        except Exception:
+            log.exception("media failed")
+            reason = FAULT
+        finally:
+            await self._teardown()
+            self._over.set()
+        if reason is not None:
+            self._events.gone(reason)
+
+    async def _until_the_end(self) -> str | None:
+        async with asyncio.TaskGroup() as group:
+            work = group.create_task(self._work())
+            reason = await self._end
+            work.cancel()
+        return reason
+
+    async def _work(self) -> None:
+        try:
+            async with asyncio.timeout(self._options.connect_seconds):
+                await self._connect()
+        except TimeoutError:
+            self._ended(NEVER)
+            return
+        except ConnectionError:
+            self._ended(LOST)
+            return
+        if self._dtls.state != "connected":
+            return
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._listen())
+                group.create_task(
+                    rtp.reports(self._dtls, self._cname, self._outgoing, self._incoming)
+                )
+                if self._offer.direction in ("sendonly", "sendrecv"):
+                    group.create_task(beat(self._speak))
+        except* ConnectionError:
+            self._ended(LOST)
+
+    async def _connect(self) -> None:
+        self._ice.on("statechange", self._ice_changed)
+        self._dtls.on("statechange", self._dtls_changed)
+        for candidate in self._offer.candidates:
+            await self._ice.addRemoteCandidate(candidate)
+        await self._ice.start(self._offer.ice)
+        self._incoming.register(self._dtls, self._offer.audio.rtp.muxId)
+        await self._dtls.start(self._offer.dtls)
+        if self._dtls.state == "connected" and (data := self._offer.data) is not None:
+            self._channel.attach(self._sctp)
+            assert data.sctp_port is not None
+            await self._sctp.start(data.sctpCapabilities, data.sctp_port)
+
+    def _ice_changed(self) -> None:
+        if self._ice.state == "failed":
+            self._ended(LOST)
+
+    def _dtls_changed(self) -> None:
+        if self._dtls.state == "failed":
+            self._ended(REFUSED)
+        elif self._dtls.state == "closed":
+            # A lost connection closes DTLS too, and may tell us here first.
+            self._ended(LOST if self._gatherer.connection.expired else HUNG_UP)
+
+    def _ended(self, reason: str | None) -> None:
+        if not self._end.done():
+            self._end.set_result(reason)
+
+    async def _teardown(self) -> None:
+        self._ended(None)
+        try:
+            await rtp.goodbye(self._dtls, self._outgoing)
+            await self._sctp.stop()
+        except ConnectionError:
+            pass  # nobody is left to say goodbye to
+        pump = self._dtls._task
+        await self._dtls.stop()
+        if pump is not None:
+            await asyncio.wait([pump])
+        await self._ice.stop()
+
+    # --- Sound ------------------------------------------------------------------------
+
+    async def _speak(self) -> None:
+        frame = self._reel.next()
+        await self._outgoing.send(self._encoder.encode(frame.pcm))
+        for response_id in frame.started:
+            self._events.playing(response_id)
+        for response_id in frame.ended:
+            self._events.played(response_id)
+
+    async def _listen(self) -> None:
+        loop, decoder, concealer = asyncio.get_running_loop(), VoiceDecoder(), Concealer()
+        while True:
+            now = time.monotonic()
+            decision = self._jitter.next(now)
+            match decision:
+                case Play(packet):
+                    self._hear(decoder.decode(packet.payload), packet.samples, concealer)
+                case Conceal(samples):
+                    self._hear(None, samples, concealer)
+                case Wait(until):
+                    timer = None
+                    if until is not None:
+                        timer = loop.call_later(max(0.0, until - now), self._arrived.set)
+                    await self._arrived.wait()
+                    self._arrived.clear()
+                    if timer is not None:
+                        timer.cancel()
+
+    def _hear(self, pcm: Pcm | None, samples: int, concealer: Concealer) -> None:
+        heard = concealer.missing(samples) if pcm is None else concealer.good(pcm)
+        self._events.audio(heard, RTP_RATE)

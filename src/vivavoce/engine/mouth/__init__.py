@@ -1,0 +1,1 @@
+"""What speaks: written text to words, words to phonemes, phonemes to sound."""

@@ -1,0 +1,140 @@
+"""What the turn machine wants done. The session's shell does it, in order, at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from vivavoce.brain.ports import Ask
+from vivavoce.engine.configuration import Configuration
+
+
+class Audience(Enum):
+    """Who gets a server event."""
+
+    ALL = "everyone on the call"
+    PEER = "whoever has the microphone"
+    OBSERVERS = "everyone else: sidebands"
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """A server event without its `event_id`; `to` may be one client."""
+
+    event: dict[str, Any]
+    to: Audience | int = Audience.ALL
+
+
+@dataclass(frozen=True, slots=True)
+class Configure:
+    """The ears and the codecs follow."""
+
+    configuration: Configuration
+
+
+@dataclass(frozen=True, slots=True)
+class Transcribe:
+    """Write down the buffered audio between two times; it becomes the item's."""
+
+    item_id: str
+    start_ms: int
+    end_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class TranscribeClip:
+    """Write down audio that came inside an item, in the session's input format."""
+
+    item_id: str
+    audio: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetAudio:
+    """Nothing in the buffer before this time is needed any more."""
+
+    before_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class RestartEars:
+    """Whatever was being listened to is off; listen afresh."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Put it to the brain; with a `voice` the words are spoken."""
+
+    response_id: str
+    ask: Ask
+    voice: str | None
+    speed: float
+
+
+@dataclass(frozen=True, slots=True)
+class StopAnswer:
+    response_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Play:
+    """More sound for the listener; `place` says which part of which item it is."""
+
+    response_id: str
+    item_id: str
+    place: dict[str, Any]
+    form: str
+    pcm: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class FinishPlaying:
+    response_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ClearPlaying:
+    """What was not sent yet never will be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Duck:
+    quiet: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StartTimer:
+    """Again with the same name: the earlier one is off."""
+
+    name: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class StopTimer:
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class EndCall:
+    reason: str
+
+
+Order = (
+    Send
+    | Configure
+    | Transcribe
+    | TranscribeClip
+    | ForgetAudio
+    | RestartEars
+    | Answer
+    | StopAnswer
+    | Play
+    | FinishPlaying
+    | ClearPlaying
+    | Duck
+    | StartTimer
+    | StopTimer
+    | EndCall
+)

@@ -1,0 +1,154 @@
+"""What the engine needs of its models and of its media, as small protocols.
+
+Ears and mouths are shared by all sessions; a detector and a judge belong to
+one. Audio inside the engine is mono: float32 at 16 kHz on the way in, PCM16
+at 24 kHz on the way out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Samples: TypeAlias = npt.NDArray[np.float32]
+
+EAR_RATE = 16_000
+MOUTH_RATE = 24_000
+FRAME = 512
+"""Samples the detector takes at once: 32 ms."""
+
+
+# --- Models -----------------------------------------------------------------------
+
+
+class Detector(Protocol):
+    """Is it speech? Quick enough for the event loop (0.13 ms a frame)."""
+
+    def feed(self, frame: Samples) -> float:
+        """The probability of speech in the next `FRAME` samples."""
+        ...
+
+    def reset(self) -> None: ...
+
+
+class Ears(Protocol):
+    """Speech to text."""
+
+    @property
+    def name(self) -> str: ...
+
+    def transcribe(self, speech: Samples, *, language: str | None = None) -> AsyncIterator[str]:
+        """The text in pieces whose concatenation is the transcript; nothing for silence.
+
+        Heavy work happens off the event loop; closing the iterator stops it.
+        Raises `EarsError`.
+        """
+        ...
+
+
+class Judge(Protocol):
+    """Has the user finished, or only paused? (semantic VAD)"""
+
+    async def finished(self, speech: Samples) -> float:
+        """The probability that the turn is over, from its last seconds of audio."""
+        ...
+
+
+class Mouth(Protocol):
+    """Text to speech, a clause at a time."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def voices(self) -> tuple[str, ...]:
+        """The names that `speak` takes: OpenAI's and the model's own."""
+        ...
+
+    async def speak(self, text: str, *, voice: str, speed: float = 1.0) -> bytes:
+        """PCM16 mono at `MOUTH_RATE`, silence at both ends trimmed; empty for nothing to say.
+
+        Heavy work happens off the event loop. Raises `MouthError`.
+        """
+        ...
+
+
+# --- Media ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """How much of an item the listener has been sent, in milliseconds of its audio."""
+
+    response_id: str
+    item_id: str
+    played_ms: int
+
+
+class Playout(Protocol):
+    """Sound on its way to the listener, paced by real time."""
+
+    def put(self, response_id: str, item_id: str, pcm: bytes) -> None:
+        """More PCM16 mono at `MOUTH_RATE` of an item; items are played in the order given."""
+        ...
+
+    def finish(self, response_id: str) -> None:
+        """No more will come for this response; when the last of it is played, it stopped."""
+        ...
+
+    def clear(self) -> None:
+        """Forget everything not yet sent, at once."""
+        ...
+
+    def duck(self, quiet: bool) -> None:
+        """Play more softly while somebody may be speaking, and back."""
+        ...
+
+    def position(self) -> Position | None:
+        """Of the item that is playing, or of the last one that did; None before the first."""
+        ...
+
+
+class PeerEvents(Protocol):
+    """What a media peer tells the session. Called on the event loop; must not block."""
+
+    def audio(self, pcm: npt.NDArray[np.int16], rate: int) -> None:
+        """The next piece of the user's sound, in order and without gaps."""
+        ...
+
+    def message(self, text: str) -> None:
+        """A client event from the data channel."""
+        ...
+
+    def channel_open(self) -> None:
+        """The data channel can carry server events now."""
+        ...
+
+    def playing(self, response_id: str) -> None:
+        """The first sound of a response went out."""
+        ...
+
+    def played(self, response_id: str) -> None:
+        """The last sound of a finished response went out."""
+        ...
+
+    def gone(self, reason: str) -> None:
+        """The peer hung up or was lost. Told once."""
+        ...
+
+
+class Peer(Protocol):
+    """The far end of a call."""
+
+    @property
+    def playout(self) -> Playout: ...
+
+    def send(self, text: str) -> None:
+        """A server event over the data channel; dropped, with a warning, if nobody reads."""
+        ...
+
+    async def close(self) -> None: ...

@@ -1,0 +1,179 @@
+"""What clients ask for. Each handler refuses before it changes anything."""
+
+from __future__ import annotations
+
+from vivavoce.engine import answering, facts, listening, playback
+from vivavoce.engine import server_frames as say
+from vivavoce.engine.configuration import response_settings, session_object, updated
+from vivavoce.engine.context import sources
+from vivavoce.engine.faults import Refused
+from vivavoce.engine.items import Item, item_object, parse_item, with_id
+from vivavoce.engine.made import clip_of
+from vivavoce.engine.orders import Configure, RestartEars, StopTimer, TranscribeClip
+from vivavoce.engine.state import Draft, Response, State
+
+MIN_COMMIT_MS = 100  # OpenAI's: less than that is no speech
+
+
+def handle(request: facts.Request, draft: Draft) -> None:
+    match request.wish:
+        case facts.UpdateSession() as wish:
+            update_session(wish, draft)
+        case facts.CommitInput() as wish:
+            commit(wish, draft)
+        case facts.ClearInput() as wish:
+            clear_input(wish, draft)
+        case facts.ClearOutput() as wish:
+            clear_output(wish, draft)
+        case facts.CreateItem() as wish:
+            create_item(wish, draft)
+        case facts.RetrieveItem() as wish:
+            found = _item(wish.item_id, draft)
+            draft.send(say.item_retrieved(item_object(found, with_audio=True)), request.sender)
+        case facts.DeleteItem() as wish:
+            delete_item(wish, draft)
+        case facts.TruncateItem() as wish:
+            playback.truncate(wish, draft)
+        case facts.CreateResponse() as wish:
+            create_response(wish, draft)
+        case facts.CancelResponse() as wish:
+            cancel_response(wish, draft)
+
+
+def update_session(wish: facts.UpdateSession, draft: Draft) -> None:
+    state = draft.state
+    before = state.configuration
+    state.configuration = updated(
+        before, wish.patch, voices=state.policy.voices, audio_started=state.audio_started
+    )
+    draft.order(Configure(state.configuration))
+    if before.turn_detection != state.configuration.turn_detection:
+        listening.abandon(draft)
+        draft.order(StopTimer("idle"))
+    draft.send(session_event("updated", state))
+
+
+def session_event(kind: str, state: State) -> say.Event:
+    """`session.created` or `session.updated`."""
+    shown = session_object(
+        state.configuration,
+        session_id=state.policy.session_id,
+        expires_at=state.policy.expires_at,
+    )
+    return say.session(kind, shown)
+
+
+def commit(wish: facts.CommitInput, draft: Draft) -> None:
+    if wish.buffered_ms < MIN_COMMIT_MS:
+        raise Refused(
+            "Error committing input audio buffer: buffer too small. Expected at least "
+            f"{MIN_COMMIT_MS}ms of audio, but buffer only has {wish.buffered_ms}ms of audio.",
+            code="input_audio_buffer_commit_empty",
+        )
+    state = draft.state
+    speech = state.speech
+    listening.abandon(draft)
+    draft.order(RestartEars())
+    item_id = speech.item_id if speech is not None else draft.new_id("item")
+    listening.commit(item_id, state.committed_ms, wish.end_ms, draft)
+
+
+def clear_input(wish: facts.ClearInput, draft: Draft) -> None:
+    listening.abandon(draft)
+    listening.forget(wish.end_ms, draft)
+    draft.order(RestartEars())
+    draft.send(say.input_cleared())
+
+
+def clear_output(wish: facts.ClearOutput, draft: Draft) -> None:
+    if not draft.state.policy.paced:
+        raise Refused(
+            "'output_audio_buffer.clear' is for calls whose sound we pace (WebRTC); over a "
+            "WebSocket, stop playing and send 'conversation.item.truncate'.",
+            code="not_supported",
+            param="type",
+        )
+    playback.interrupt("client_cancelled", wish.position, draft)
+
+
+# --- Items ----------------------------------------------------------------------------
+
+
+def create_item(wish: facts.CreateItem, draft: Draft) -> None:
+    state = draft.state
+    if state.configuration.kind == "transcription":
+        raise Refused("A transcription session has no conversation.", code="not_supported")
+    item = parse_item(wish.item)
+    if not item.id:
+        item = with_id(item, draft.new_id("item"))
+    previous = state.conversation.insert(item, after=wish.after)
+    draft.send(say.item("added", item_object(item), previous))
+    draft.send(say.item("done", item_object(item), previous))
+    if clip := clip_of(item):
+        state.transcripts[item.id] = None
+        draft.order(TranscribeClip(item.id, clip))
+
+
+def delete_item(wish: facts.DeleteItem, draft: Draft) -> None:
+    state = draft.state
+    found = _item(wish.item_id, draft)
+    if any(out.id == found.id for r in state.responses.values() for out in r.outputs):
+        raise Refused(
+            f"Item '{found.id}' is still being written; cancel its response first.",
+            code="item_in_progress",
+            param="item_id",
+        )
+    state.conversation.delete(found.id)
+    for kept in (state.transcripts, state.notes, state.sounds):
+        kept.pop(found.id, None)
+    draft.send(say.item_deleted(found.id))
+    listening.release(found.id, draft)
+
+
+def _item(item_id: str, draft: Draft) -> Item:
+    return draft.state.conversation.get(item_id)
+
+
+# --- Responses ------------------------------------------------------------------------
+
+
+def create_response(wish: facts.CreateResponse, draft: Draft) -> None:
+    state = draft.state
+    if state.configuration.kind == "transcription":
+        raise Refused("A transcription session does not respond.", code="not_supported")
+    settings = response_settings(
+        state.configuration,
+        wish.params,
+        voices=state.policy.voices,
+        audio_started=state.audio_started,
+    )
+    if any(clip_of(item) for item in sources(settings, state) if item.id not in state.transcripts):
+        raise Refused(
+            "Sound inside 'response.input' is not supported by this engine: create an item "
+            "with it, and refer to that.",
+            code="unsupported_parameter",
+            param="response.input",
+        )
+    if settings.conversation == "auto" and state.active is not None:
+        raise Refused(
+            "Conversation already has an active response in progress: "
+            f"{state.active}. Wait until the response is finished before creating a new one.",
+            code="conversation_already_has_active_response",
+        )
+    if len(state.responses) >= answering.MAX_RESPONSES:
+        raise Refused(
+            f"At most {answering.MAX_RESPONSES} responses can be under way at once.",
+            code="too_many_responses",
+        )
+    answering.begin(settings, draft)
+
+
+def cancel_response(wish: facts.CancelResponse, draft: Draft) -> None:
+    state = draft.state
+    wanted = wish.response_id or state.active
+    response: Response | None = state.responses.get(wanted or "")
+    if response is None:
+        raise Refused(
+            "Cancellation failed: no active response found.", code="response_cancel_not_active"
+        )
+    answering.cancel(response, "client_cancelled", draft)

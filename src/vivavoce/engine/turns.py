@@ -1,0 +1,111 @@
+"""The turn machine: facts in, orders out, no I/O.
+
+The table is the law of who has the floor: a phase and a signal that are not
+in it leave the phase as it is. `docs/engine.md` draws the diagram from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from vivavoce.engine import answering, facts, listening, requests
+from vivavoce.engine.configuration import Configuration
+from vivavoce.engine.faults import Refused
+from vivavoce.engine.orders import Order
+from vivavoce.engine.server_frames import Event, error
+from vivavoce.engine.state import Draft, Phase, Policy, Signal, State
+
+P, S = Phase, Signal
+
+TABLE: dict[Phase, dict[Signal, Phase]] = {
+    P.QUIET: {S.SPEECH_STARTED: P.HEARING, S.ANSWER_BEGUN: P.ANSWERING},
+    P.HEARING: {S.SPEECH_STOPPED: P.QUIET, S.ANSWER_BEGUN: P.OVERLAP},
+    P.ANSWERING: {S.SPEECH_STARTED: P.OVERLAP, S.ANSWER_OVER: P.QUIET},
+    P.OVERLAP: {S.SPEECH_STOPPED: P.ANSWERING, S.ANSWER_OVER: P.HEARING},
+}
+
+
+def advance(phase: Phase, signal: Signal) -> Phase:
+    return TABLE[phase].get(signal, phase)
+
+
+def diagram() -> str:
+    """The table as a Mermaid state diagram."""
+    moves = [
+        f"    {phase.value} --> {target.value}: {signal.value}"
+        for phase, row in TABLE.items()
+        for signal, target in row.items()
+    ]
+    return "\n".join(["stateDiagram-v2", "    [*] --> quiet", *moves])
+
+
+class Machine:
+    """One Realtime session. `receive` is all there is."""
+
+    def __init__(
+        self, policy: Policy, configuration: Configuration, new_id: Callable[[str], str]
+    ) -> None:
+        self.state = State(policy, configuration, new_id)
+
+    @property
+    def phase(self) -> Phase:
+        return self.state.phase
+
+    def greeting(self) -> Event:
+        """`session.created`, for whoever opened the session."""
+        state = self.state
+        return requests.session_event("created", state)
+
+    def receive(self, fact: facts.Fact, now: float) -> list[Order]:
+        draft = Draft(self.state, now, advance)
+        if isinstance(fact, facts.Request):
+            try:
+                requests.handle(fact, draft)
+            except Refused as fault:
+                # Handlers refuse before they change anything; the session lives on.
+                draft.orders.clear()
+                draft.send(error(fault, fact.event_id), fact.sender)
+        else:
+            self._route(fact, draft)
+        answering.settle(draft)
+        return draft.orders
+
+    def _route(self, fact: facts.Fact, draft: Draft) -> None:
+        match fact:
+            # The user
+            case facts.SpeechSuspected():
+                listening.suspected(draft)
+            case facts.SpeechDismissed():
+                listening.dismissed(draft)
+            case facts.SpeechStarted():
+                listening.started(fact, draft)
+            case facts.SpeechPaused():
+                listening.paused(draft)
+            case facts.SpeechResumed():
+                listening.resumed(draft)
+            case facts.SpeechStopped():
+                listening.stopped(fact, draft)
+            case facts.HeardPiece():
+                listening.heard_piece(fact, draft)
+            case facts.HeardAll():
+                listening.heard_all(fact, draft)
+            case facts.HearingFailed():
+                listening.failed(fact, draft)
+            # The assistant
+            case facts.Thought():
+                answering.thought(fact, draft)
+            case facts.Spoken():
+                answering.spoken(fact, draft)
+            case facts.AllSpoken():
+                answering.all_spoken(fact, draft)
+            case facts.AnswerFailed():
+                answering.failed(fact, draft)
+            case facts.Playing():
+                answering.playing(fact, draft)
+            case facts.Played():
+                answering.played(fact.response_id, draft)
+            # Time
+            case facts.TimerFired():
+                listening.timer(fact, draft)
+            case facts.Request():
+                raise AssertionError("requests are handled before")

@@ -1,0 +1,84 @@
+"""Is a file the right one? By its hash, or by a stamp that says its hash was right.
+
+A stamp is size, time of change and sha256, in one small file in the model's
+folder: a start does not hash hundreds of megabytes, and a file that was
+touched is hashed again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import tempfile
+import threading
+from pathlib import Path
+from typing import Any
+
+from vivavoce.models.manifest import ModelFile
+
+STAMPS = ".checked.json"
+_writing = threading.Lock()
+
+
+def sha256_of(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def wrong_with(path: Path, file: ModelFile) -> str | None:
+    """What is wrong with the bytes at `path`, in words; None when they are right."""
+    try:
+        size = path.stat().st_size
+        if size != file.size:
+            return f"has {size:,} bytes instead of {file.size:,}"
+        if sha256_of(path) != file.sha256:
+            return "has another sha256"
+    except FileNotFoundError:
+        return "is missing"
+    except OSError as exc:
+        return f"cannot be read: {exc.strerror or exc}"
+    return None
+
+
+def stamped(folder: Path, file: ModelFile) -> bool:
+    """Whether the file is as it was when its hash was last right."""
+    try:
+        found = (folder / file.name).stat()
+    except OSError:
+        return False
+    return _read(folder).get(file.name) == [found.st_size, found.st_mtime_ns, file.sha256]
+
+
+def check(folder: Path, file: ModelFile, *, trust_stamp: bool = True) -> str | None:
+    """`wrong_with` the model's file, by its stamp where that is allowed and holds."""
+    if trust_stamp and stamped(folder, file):
+        return None
+    words = wrong_with(folder / file.name, file)
+    if words is None:
+        _stamp(folder, file)
+    return words
+
+
+def _stamp(folder: Path, file: ModelFile) -> None:
+    found = (folder / file.name).stat()
+    # A folder that cannot be written to is fine to read models from.
+    with _writing, contextlib.suppress(OSError):
+        stamps = _read(folder) | {file.name: [found.st_size, found.st_mtime_ns, file.sha256]}
+        descriptor, name = tempfile.mkstemp(prefix=STAMPS, dir=folder)
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8") as written:
+                json.dump(stamps, written, indent=1)
+            Path(name).replace(folder / STAMPS)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+
+
+def _read(folder: Path) -> dict[str, Any]:
+    try:
+        stamps = json.loads((folder / STAMPS).read_text(encoding="utf-8"))
+    except (OSError, ValueError):  # none yet, or half of one
+        return {}
+    return stamps if isinstance(stamps, dict) else {}

@@ -1,0 +1,118 @@
+"""The shape of the manifest: models, their files, and where the bytes may come from.
+
+Knows nothing of the network. A source is only a place to try: the sha256
+decides what is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Literal, TypeAlias
+
+Role: TypeAlias = Literal["speech detection", "end of turn", "ears", "brain", "mouth"]
+
+
+@dataclass(frozen=True, slots=True)
+class Web:
+    """The file itself, at its author's."""
+
+    url: str
+
+    def __str__(self) -> str:
+        return self.url
+
+
+@dataclass(frozen=True, slots=True)
+class Wheel:
+    """A file inside a wheel on the Python package index that pip is configured for."""
+
+    project: str
+    version: str
+    member: str
+
+    @property
+    def archive(self) -> str:
+        return f"pip-{self.project}-{self.version}.whl"
+
+    def __str__(self) -> str:
+        return f"the Python package {self.project} {self.version}"
+
+
+@dataclass(frozen=True, slots=True)
+class NpmPackage:
+    """A file inside a package of the registry that npm is configured for."""
+
+    package: str
+    version: str
+    member: str
+
+    @property
+    def archive(self) -> str:
+        return f"npm-{self.package.replace('/', '-')}-{self.version}.tgz"
+
+    def __str__(self) -> str:
+        return f"the npm package {self.package} {self.version}"
+
+
+Packed: TypeAlias = Wheel | NpmPackage
+"""A file inside an archive; one archive serves all that name it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """One file in several parts, in order, since packages have a largest size."""
+
+    parts: tuple[Packed, ...]
+
+    def __str__(self) -> str:
+        return f"{len(self.parts)} parts, beginning with {self.parts[0]}"
+
+
+Source: TypeAlias = Web | Wheel | NpmPackage | Joined
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFile:
+    """One file of a model; `name` is its path in the model's folder."""
+
+    name: str
+    size: int
+    sha256: str
+    sources: tuple[Source, ...]
+
+    def __post_init__(self) -> None:
+        path = PurePosixPath(self.name)
+        if path.is_absolute() or ".." in path.parts or "\\" in self.name:
+            raise ValueError(f"not a path inside a folder: {self.name!r}")
+
+    def packed(self) -> Iterator[Packed]:
+        """Every place inside an archive that may give this file or a part of it."""
+        for source in self.sources:
+            match source:
+                case Joined(parts):
+                    yield from parts
+                case Wheel() | NpmPackage():
+                    yield source
+                case Web():
+                    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A model; `default` ones are those the engine uses when nothing else is asked for."""
+
+    name: str
+    role: Role
+    title: str
+    licence: str
+    files: tuple[ModelFile, ...]
+    default: bool = False
+
+    @property
+    def size(self) -> int:
+        return sum(file.size for file in self.files)
+
+    def file(self, name: str) -> ModelFile | None:
+        return next((file for file in self.files if file.name == name), None)

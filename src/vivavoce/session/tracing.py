@@ -1,0 +1,243 @@
+"""A trace for every turn of a call, from what the sideband shows: the same for any provider.
+
+Owns which turn an event belongs to and when a turn is over. The marks are in
+`session.turn`; every one of them is the time at which we saw it.
+
+What a turn is: what the user said or typed, with every response that it led to.
+A tool's result is answered within the turn of its call. A response to nothing
+that the user said (a greeting, a question after silence, the result of a task)
+is a turn of its own, from the moment at which we asked for it. Words that lead
+to no response are no turn; they count with the next that do.
+
+Where the speech ended: `speech_stopped` comes once the silence was long enough.
+With `server_vad` that length is in our configuration (`silence_duration_ms`), so
+it is taken off, though never to before the speech began. With `semantic_vad`
+nobody tells how long was waited: the arrival itself counts, and the figures after
+it are too small by the wait. `audio_end_ms` is not used: it is on a clock of the
+provider's, and providers differ in what they start it with. Speech that was
+committed by hand ends with the commit.
+
+When it is over: its last sound ended, nothing of it is generated or run, and the
+transcript is there, or was waited for in vain. A turn that the user cut off, whose
+line was lost or whose session ended is told as far as it came.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from vivavoce.session.effects import StartTimer
+from vivavoce.session.turn import Outcome, Turn, has_clause
+from vivavoce.wire.clean import clean_line
+from vivavoce.wire.voice_events import TurnTraced
+
+if TYPE_CHECKING:
+    from vivavoce.session.state import Draft
+
+TIMER = "trace"
+MOST_OPEN = 8
+_OUTCOMES: dict[str, Outcome] = {
+    "cancelled": "interrupted",
+    "incomplete": "incomplete",
+    "failed": "failed",
+}
+
+
+class Turns:
+    """The turns of one call that are not told yet."""
+
+    def __init__(self) -> None:
+        self.open: list[Turn] = []
+        self.wake: datetime | None = None
+        self._next: Turn | None = None  # the user's, without a response so far
+        self._asked: datetime | None = None
+        self._spoke_at: datetime | None = None
+        self._of: dict[str, Turn] = {}  # response → its turn, while that is open
+        self._seen: set[str] = set()  # every response is in one turn at most
+
+    # --- The user -----------------------------------------------------------------------
+
+    def speech_started(self, now: datetime) -> None:
+        self._spoke_at = now
+
+    def speech_stopped(self, item_id: str, now: datetime, silence: timedelta) -> None:
+        ended = max(now - silence, self._spoke_at or now)
+        self._said(item_id, Turn("speech", min(ended, now), end_of_turn=now))
+
+    def committed(self, item_id: str, now: datetime, *, transcribed: bool) -> None:
+        if self._next is None or item_id not in self._next.items:
+            if any(item_id in turn.items for turn in self.open):
+                return
+            self._said(item_id, Turn("speech", now))
+        assert self._next is not None
+        self._next.end_of_turn = now
+        if transcribed and self._next.transcript is None:
+            self._next.unwritten.add(item_id)
+
+    def typed(self, item_id: str, now: datetime) -> None:
+        self._said(item_id, Turn("text", now, end_of_turn=now))
+
+    def _said(self, item_id: str, turn: Turn) -> None:
+        """Somebody who goes on before there was an answer is still in the same turn."""
+        if self._next is not None:
+            turn.items = [each for each in self._next.items if each != item_id]
+            turn.unwritten = self._next.unwritten
+        turn.items.append(item_id)
+        self._next = turn
+
+    def transcript(self, item_id: str, now: datetime) -> None:
+        turns = self.open if self._next is None else [*self.open, self._next]
+        for turn in reversed(turns):
+            if item_id in turn.items:
+                turn.transcript = now
+                turn.unwritten.discard(item_id)
+                return
+
+    # --- Responses ----------------------------------------------------------------------
+
+    def asked(self, now: datetime, *, unprompted: bool) -> None:
+        """We ask for a response; `unprompted`, for words of our own choice."""
+        self._asked = now
+        if unprompted:
+            self._next = None
+
+    def nothing_came(self) -> None:
+        """The response that was to follow a tool."""
+        self._asked = None
+        for turn in self.open:
+            if turn.calls and not turn.active and all(turn.calls.values()):
+                turn.became("failed")
+                turn.calls.clear()
+
+    def created(self, response_id: str, now: datetime) -> None:
+        if response_id in self._seen:
+            return
+        self._seen.add(response_id)
+        turn = self._of[response_id] = self._answered(now)
+        turn.respond(response_id)
+        self._asked = None
+
+    def _answered(self, now: datetime) -> Turn:
+        """Whose response is it that begins now?"""
+        if self._next is not None:
+            for other in self.open:
+                other.give_way()
+            turn, self._next = self._next, None
+        else:
+            waiting = [turn for turn in self.open if turn.calls]
+            if waiting:
+                return waiting[-1]
+            turn = Turn("request", self._asked or now)
+        if len(self.open) >= MOST_OPEN:
+            self.open[0].cut(now)
+        self.open.append(turn)
+        return turn
+
+    def item(self, response_id: str, item_id: str, now: datetime, *, call: bool) -> None:
+        if turn := self._of.get(response_id):
+            turn.items.append(item_id)
+            if call:
+                turn.token(now)
+
+    def words(self, response_id: str, before: str, delta: str, now: datetime) -> None:
+        turn = self._of.get(response_id)
+        if turn is None or turn.first_clause is not None:
+            return
+        turn.token(now)
+        # The mark may be the last of what was there, a quote between it and the space.
+        if has_clause(before[-3:] + delta):
+            turn.first_clause = now
+
+    def complete(self, response_id: str, now: datetime, *, spoken: bool) -> None:
+        """All words of an item are there."""
+        if turn := self._of.get(response_id):
+            turn.clause(now)
+            if spoken and turn.first_sound is None:
+                turn.unheard.add(response_id)
+
+    def called(self, response_id: str, call_id: str, name: str, now: datetime) -> None:
+        if turn := self._of.get(response_id):
+            turn.token(now)
+            turn.calls[call_id] = False
+            turn.tools.append(clean_line(name, 64))
+
+    def finished(self, call_id: str) -> None:
+        for turn in self.open:
+            if call_id in turn.calls:
+                turn.calls[call_id] = True
+
+    def done(self, response_id: str, status: str) -> None:
+        turn = self._of.get(response_id)
+        if turn is None:
+            return
+        turn.active.discard(response_id)
+        if status in _OUTCOMES:
+            turn.became(_OUTCOMES[status])
+
+    # --- Sound --------------------------------------------------------------------------
+
+    def sound(self, item_id: str, response_id: str, now: datetime) -> None:
+        turn = self._of.get(response_id)
+        if turn is None:
+            return
+        for other in self.open:
+            if other is not turn:
+                other.hush(now)  # one sounds at a time: its end was not reported
+        turn.sound(item_id, response_id, now)
+
+    def quiet(self, item_id: str, response_id: str, now: datetime, *, cut: bool) -> None:
+        if turn := self._of.get(response_id):
+            turn.quiet(item_id, now)
+            if cut:
+                turn.became("interrupted")
+
+    def plays_on(self, response_id: str, until: datetime) -> None:
+        if turn := self._of.get(response_id):
+            turn.plays_on(until)
+
+    def cut(self, response_id: str, now: datetime) -> None:
+        turn = self._of.get(response_id)
+        if turn is not None and turn.hush(now):
+            turn.became("interrupted")
+
+    # --- The end ------------------------------------------------------------------------
+
+    def cut_all(self, now: datetime) -> None:
+        """The line or the call is gone: what is not seen now is never seen."""
+        self._next = self._asked = None
+        for turn in self.open:
+            turn.cut(now)
+            turn.unheard.clear()
+            turn.unwritten.clear()
+
+    def take(self, now: datetime) -> list[Turn]:
+        """Those that are over, each once; `due` is when to look again."""
+        over = [turn for turn in self.open if (due := turn.due(now)) is not None and due <= now]
+        for turn in over:
+            self.open.remove(turn)
+            for response_id in turn.responses:
+                self._of.pop(response_id, None)
+        return over
+
+    def next_due(self, now: datetime) -> datetime | None:
+        return min(filter(None, (turn.due(now) for turn in self.open)), default=None)
+
+
+def settle(draft: Draft) -> None:
+    """After every event: tell the turns that are over, and when to look at the others."""
+    turns, now = draft.state.turns, draft.now
+    if not turns.open:
+        return
+    for turn in turns.take(now):
+        draft.tell(TurnTraced, **turn.report())
+    due = turns.next_due(now)
+    if due is not None and due != turns.wake:
+        turns.wake = due
+        draft.do(StartTimer(TIMER, max(0.02, (due - now).total_seconds())))
+
+
+def close(draft: Draft) -> None:
+    """The line is lost or the call ends: every turn is told as far as it came."""
+    draft.state.turns.cut_all(draft.now)
+    settle(draft)

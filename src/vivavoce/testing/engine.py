@@ -1,0 +1,81 @@
+"""Ears, mouth and detector without models: what the engine's tests and benchmarks run on.
+
+Sound is honest, only simple: a detector that takes loud for speech, ears that
+know what will be said, a mouth that hums as long as the words would take.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import AsyncIterator, Iterable
+
+import numpy as np
+
+from vivavoce.engine.ports import MOUTH_RATE, Samples
+from vivavoce.errors import EarsError
+
+VOICES = ("marin", "cedar", "alloy", "ash", "ballad", "coral", "echo", "sage", "shimmer", "verse")
+
+
+class LoudnessDetector:
+    """Fills `Detector`."""
+
+    def __init__(self, threshold: float = 0.02) -> None:
+        self._threshold = threshold
+
+    def feed(self, frame: Samples) -> float:
+        return 1.0 if float(np.sqrt(np.mean(frame * frame))) >= self._threshold else 0.0
+
+    def reset(self) -> None:
+        """It remembers nothing."""
+
+
+class ScriptedEars:
+    """Fills `Ears`: the given texts, one for each speech; an `EarsError` where None is given."""
+
+    name = "scripted"
+
+    def __init__(self, texts: Iterable[str | None] = (), otherwise: str = "hello") -> None:
+        self.texts = deque(texts)
+        self.otherwise = otherwise
+        self.heard_seconds: list[float] = []
+
+    async def transcribe(
+        self, speech: Samples, *, language: str | None = None
+    ) -> AsyncIterator[str]:
+        self.heard_seconds.append(len(speech) / 16_000)
+        text = self.texts.popleft() if self.texts else self.otherwise
+        if text is None:
+            raise EarsError("These ears heard nothing they understood.")
+        for number, word in enumerate(text.split()):
+            yield word if number == 0 else f" {word}"
+
+
+class HummingMouth:
+    """Fills `Mouth`: a tone, so many milliseconds for each character."""
+
+    name = "humming"
+    voices = VOICES
+
+    def __init__(self, ms_a_character: int = 60, loudness: float = 0.3) -> None:
+        self._ms, self._loudness = ms_a_character, loudness
+        self.spoken: list[str] = []
+
+    async def speak(self, text: str, *, voice: str, speed: float = 1.0) -> bytes:
+        self.spoken.append(text)
+        samples = int(len(text.strip()) * self._ms * MOUTH_RATE / 1000 / speed)
+        wave = np.sin(np.arange(samples) * (2 * np.pi * 220 / MOUTH_RATE)) * self._loudness
+        pcm: bytes = (wave * 32767).astype("<i2").tobytes()
+        return pcm
+
+
+class SureJudge:
+    """Fills `Judge`: always of the same opinion."""
+
+    def __init__(self, probability: float = 1.0) -> None:
+        self.probability = probability
+        self.asked = 0
+
+    async def finished(self, speech: Samples) -> float:
+        self.asked += 1
+        return self.probability

@@ -1,0 +1,207 @@
+"""The `openai` Python SDK, unchanged: only its base URL is ours."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from openai import AsyncOpenAI
+
+from tests.browser import sound
+from tests.clients.serving import TIME, TIME_TOOL, Served
+from tests.clients.talk import MODEL, calls_of, in_order, share, talk, text_of
+from tests.clients.voice import Voice
+
+CLOCK = {
+    "type": "function",
+    "name": TIME_TOOL,
+    "description": "The time of day.",
+    "parameters": {"type": "object", "properties": {}},
+}
+LONG = "Tell me a story."
+"""The brain has a long one."""
+
+
+def manual(**more: Any) -> dict[str, Any]:
+    """Turns are ours to end."""
+    return {"audio": {"input": {"turn_detection": None}}, **more}
+
+
+async def test_a_written_turn_is_answered_in_writing(served: Served) -> None:
+    async with talk(served.url, served.key) as session:
+        settings = await session.configure(output_modalities=["text"])
+        assert settings["output_modalities"] == ["text"]
+        await session.write("The kettle is on the stove.")
+        response = await session.answer()
+        assert response["status"] == "completed"
+        assert "the kettle is on the stove" in text_of(response).lower()
+        pieces = session.all("response.output_text.delta", response_id=response["id"])
+        assert "".join(event["delta"] for event in pieces) == text_of(response)
+        assert response["usage"]["total_tokens"] > 0
+        assert not session.sound(response["id"])
+
+
+async def test_a_spoken_turn_is_heard_and_answered_aloud(served: Served, voice: Voice) -> None:
+    async with talk(served.url, served.key) as session:
+        await session.configure(audio={"input": {"transcription": {"model": "whisper-1"}}})
+        sentence = "My sister lives in a small house near the harbor."
+        await session.say(await voice.say(sentence) + sound.silence(3))
+        response = await session.response()
+        assert response["status"] == "completed"
+        if not session.all("conversation.item.input_audio_transcription.completed"):
+            await session.until("conversation.item.input_audio_transcription.completed")
+        (heard,) = session.all("conversation.item.input_audio_transcription.completed")
+        assert share(sentence, heard["transcript"]) >= 0.7, heard
+        spoken = await voice.hear(session.sound(response["id"]))
+        assert share(text_of(response), spoken) >= 0.7, (text_of(response), spoken)
+        assert share(heard["transcript"], text_of(response)) >= 0.7, "it says what it heard"
+        turn = (
+            "input_audio_buffer.speech_started",
+            "input_audio_buffer.speech_stopped",
+            "input_audio_buffer.committed",
+            "response.created",
+            "response.output_item.added",
+            "response.content_part.added",
+            "response.output_audio.delta",
+            "response.output_audio.done",
+            "response.content_part.done",
+            "response.output_item.done",
+            "response.done",
+        )
+        assert in_order(turn, session.types())
+
+
+async def test_a_tool_is_called_and_its_result_is_used(served: Served) -> None:
+    async with talk(served.url, served.key) as session:
+        await session.configure(output_modalities=["text"], tools=[CLOCK], tool_choice="auto")
+        await session.write("What time is it?")
+        (call,) = calls_of(await session.answer())
+        assert call["name"] == TIME_TOOL
+        (whole,) = session.all("response.function_call_arguments.done", item_id=call["id"])
+        assert (whole["call_id"], whole["arguments"]) == (call["call_id"], call["arguments"])
+        output = {
+            "type": "function_call_output",
+            "call_id": call["call_id"],
+            "output": TIME,
+        }
+        await session.connection.conversation.item.create(item=output)  # type: ignore[arg-type]
+        await session.until("conversation.item.done")
+        response = await session.answer()
+        assert response["status"] == "completed"
+        assert "9:30" in text_of(response)
+
+
+async def test_a_response_is_cancelled_in_the_middle_and_the_next_one_is_whole(
+    served: Served,
+) -> None:
+    async with talk(served.url, served.key) as session:
+        await session.configure(**manual())
+        await session.write(LONG)
+        await session.connection.response.create()
+        first = await session.until("response.output_audio.delta")
+        await session.connection.response.cancel(response_id=first["response_id"])
+        cancelled = await session.response()
+        assert cancelled["id"] == first["response_id"]
+        assert cancelled["status"] == "cancelled"
+        assert cancelled["status_details"]["reason"] == "client_cancelled"
+        after = len(session.seen)
+        await session.configure(output_modalities=["text"])
+        await session.write("Are you well?")
+        response = await session.answer()
+        assert response["status"] == "completed"
+        assert not [
+            event for event in session.seen[after:] if event.get("response_id") == cancelled["id"]
+        ], "nothing of it may follow"
+
+
+async def test_an_answer_is_truncated_to_what_was_heard(served: Served) -> None:
+    async with talk(served.url, served.key) as session:
+        await session.configure(**manual())
+        await session.write("Tell me about the long road home, please, from the beginning.")
+        response = await session.answer()
+        (item,) = response["output"]
+        items = session.connection.conversation.item
+        await items.truncate(item_id=item["id"], content_index=0, audio_end_ms=300)
+        truncated = await session.until("conversation.item.truncated")
+        assert (truncated["item_id"], truncated["audio_end_ms"]) == (item["id"], 300)
+        await items.retrieve(item_id=item["id"])
+        kept = await session.until("conversation.item.retrieved")
+        left = kept["item"]["content"][0].get("transcript") or ""
+        assert len(left) < len(text_of(response))
+
+
+async def test_a_manual_turn_waits_to_be_committed_and_to_be_asked_for(
+    served: Served, voice: Voice
+) -> None:
+    async with talk(served.url, served.key) as session:
+        transcription = {"transcription": {"model": "whisper-1"}}
+        settings = await session.configure(
+            audio={"input": {"turn_detection": None, **transcription}}
+        )
+        assert settings["audio"]["input"]["turn_detection"] is None
+        sentence = "The blue boat is faster than the red one."
+        await session.say(await voice.say(sentence) + sound.silence(2))
+        await session.connection.input_audio_buffer.commit()
+        committed = await session.until("input_audio_buffer.committed")
+        heard = await session.until(
+            "conversation.item.input_audio_transcription.completed", item_id=committed["item_id"]
+        )
+        assert share(sentence, heard["transcript"]) >= 0.7, heard
+        assert "response.created" not in session.types(), "nobody asked"
+        assert "input_audio_buffer.speech_started" not in session.types(), "nobody listens for it"
+        response = await session.answer()
+        assert response["status"] == "completed"
+        assert session.sound(response["id"])
+
+
+async def test_a_client_secret_opens_the_session_it_was_made_for(served: Served) -> None:
+    async with AsyncOpenAI(base_url=served.url, api_key=served.key, max_retries=0) as client:
+        wish: Any = {
+            "type": "realtime",
+            "model": MODEL,
+            "instructions": "Speak of boats.",
+            "output_modalities": ["text"],
+        }
+        secret = await client.realtime.client_secrets.create(session=wish)
+    assert secret.value.startswith("ek_")
+    async with talk(served.url, secret.value) as session:
+        (created,) = session.all("session.created")
+        assert created["session"]["instructions"] == "Speak of boats."
+        assert created["session"]["output_modalities"] == ["text"]
+        await session.write("Boats are slow.")
+        assert "boats are slow" in text_of(await session.answer()).lower()
+
+
+async def test_what_is_wrong_gets_an_error_with_its_event_id_and_the_session_lives_on(
+    served: Served,
+) -> None:
+    wrong: list[dict[str, Any]] = [
+        {"type": "conversation.item.invent"},
+        {"type": "session.update", "session": {"type": "realtime", "shoe_size": 42}},
+        {"type": "session.update", "session": {"type": "realtime", "output_modalities": ["smell"]}},
+        {"type": "input_audio_buffer.append", "audio": "not base64!"},
+        {"type": "input_audio_buffer.commit"},
+        {"type": "conversation.item.delete", "item_id": "item_of_nobody"},
+        {"type": "conversation.item.retrieve", "item_id": "item_of_nobody"},
+        {
+            "type": "conversation.item.truncate",
+            "item_id": "item_of_nobody",
+            "content_index": 0,
+            "audio_end_ms": 0,
+        },
+        {"type": "conversation.item.create", "item": {"type": "message", "role": "narrator"}},
+        {"type": "response.create", "response": {"max_output_tokens": "many"}},
+        {"type": "response.cancel"},
+    ]
+    async with talk(served.url, served.key) as session:
+        for number, event in enumerate(wrong):
+            mark = f"mine_{number}"
+            await session.connection.send({**event, "event_id": mark})  # type: ignore[arg-type]
+            async with asyncio.timeout(10):
+                answer = await session.next()
+            assert answer["type"] == "error", (event, answer)
+            assert answer["error"]["event_id"] == mark
+            assert answer["error"]["message"]
+        await session.configure(output_modalities=["text"])
+        await session.write("Still there?")
+        assert "still there" in text_of(await session.answer()).lower()

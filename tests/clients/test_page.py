@@ -1,0 +1,54 @@
+"""Our page in Chromium: a WAV for a voice, the words on the page, an answer in the loudspeaker."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from tests.browser import sound
+from tests.browser.alone import cut_off, namespaces
+from tests.browser.scenes import Told, lines, scene
+from tests.clients.serving import Served
+from tests.clients.talk import share
+from tests.clients.voice import Voice
+
+SENTENCE = "There are seven apples on the kitchen table."
+WORDS = ["apples", "kitchen", "table"]
+
+
+async def wishes(voice: Voice, folder: Path) -> dict[str, Any]:
+    return {
+        "wav": str(sound.microphone(folder / "microphone.wav", await voice.say(SENTENCE))),
+        "words": WORDS,
+        "heard": str(folder / "heard.wav"),
+        "screenshot": str(folder / "page.png"),
+    }
+
+
+async def check(told: Told, voice: Voice, folder: Path) -> None:
+    transcript = told.one("page")["transcript"]
+    assert share(SENTENCE, transcript) >= 0.7, transcript
+    spoken = await voice.hear(sound.read(folder / "heard.wav"))
+    assert any(word in spoken.lower() for word in WORDS), spoken
+    assert (folder / "page.png").stat().st_size > 0
+
+
+async def test_the_page_shows_the_words_and_plays_an_answer_by_webrtc(
+    served: Served, voice: Voice, tmp_path: Path
+) -> None:
+    told = await scene("page", await wishes(voice, tmp_path) | {"page": served.origin})
+    await check(told, voice, tmp_path)
+    assert told.one("page")["transport"] == "webrtc"
+
+
+async def test_with_every_interface_but_loopback_down_the_page_talks_by_websocket(
+    voice: Voice, tmp_path: Path
+) -> None:
+    wish = await wishes(voice, tmp_path) | {"noWay": not namespaces()}
+    inside = [sys.executable, "-m", "tests.clients.page_alone", str(tmp_path / "server")]
+    told = await lines(cut_off(*inside, orjson.dumps(wish).decode()), 110)
+    await check(told, voice, tmp_path)
+    assert told.one("page")["transport"] == "websocket"

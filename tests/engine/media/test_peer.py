@@ -1,0 +1,215 @@
+"""A call with plain aiortc at the far end, over real sockets."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import threading
+
+import psutil
+import pytest
+import uvloop
+
+from tests.engine.media.far_end import (
+    LOCAL,
+    FarEnd,
+    Heard,
+    call,
+    lossy,
+    pitch,
+    quiet_frames,
+    swapping,
+    tone,
+    until,
+)
+from vivavoce.engine.media.options import MediaOptions
+from vivavoce.engine.media.peer import HUNG_UP, LOST, NEVER, answer
+from vivavoce.errors import Unavailable
+
+
+async def test_the_users_tone_arrives_whole_and_at_its_pitch() -> None:
+    async with call(hertz=440.0) as c:
+        await until(lambda: c.heard.seconds() > 1.5)
+    sound = c.heard.sound[24_000:]
+    assert c.heard.rate == 48_000
+    assert pitch(sound[:48_000], 48_000) == pytest.approx(440, abs=3)
+    assert quiet_frames(sound, 48_000) == 0
+
+
+async def test_the_assistants_tone_arrives_whole_and_at_its_pitch() -> None:
+    async with call() as c:
+        for start in range(0, 48_000, 5000):  # pieces that are no whole frames
+            n = min(5000, 48_000 - start)
+            c.peer.playout.put("r1", "i1", tone(660, n, 24_000, start).tobytes())
+        c.peer.playout.finish("r1")
+        await until(lambda: c.heard.played_ == ["r1"])
+        await asyncio.sleep(0.2)  # the far end's own buffer
+        position = c.peer.playout.position()
+    loud = c.far.sound
+    first = int((abs(loud) > 3000).argmax())
+    sound = loud[first : first + 90_000]
+    assert c.heard.playing_ == ["r1"]
+    assert position is not None
+    assert position.played_ms == 2000
+    assert pitch(sound[:48_000], 48_000) == pytest.approx(660, abs=3)
+    assert quiet_frames(sound, 48_000) == 0
+
+
+def test_a_call_works_on_uvloop_as_well() -> None:
+    async def sounds() -> float:
+        async with call() as c:
+            await until(lambda: c.heard.seconds() > 1.0)
+        return pitch(c.heard.sound[24_000:], 48_000)
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        assert runner.run(sounds()) == pytest.approx(440, abs=5)
+
+
+async def test_events_go_both_ways_over_the_data_channel() -> None:
+    async with call() as c:
+        c.peer.send('{"type":"session.created"}')
+        c.far.channel.send('{"type":"response.create"}')
+        await until(lambda: bool(c.heard.messages and c.far.messages))
+    assert c.heard.messages == ['{"type":"response.create"}']
+    assert c.far.messages == ['{"type":"session.created"}']
+
+
+async def test_a_second_data_channel_is_closed_and_binary_is_ignored() -> None:
+    async with call() as c:
+        second = c.far.pc.createDataChannel("more")
+        c.far.channel.send(b"\x00\x01")
+        c.far.channel.send("after")
+        await until(lambda: second.readyState == "closed" and c.heard.messages == ["after"])
+        assert c.heard.opened == 1
+
+
+async def test_a_peer_that_does_not_read_is_not_buffered_for_without_end(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with call(MediaOptions(loopback=True, channel_buffer=100_000)) as c:
+        for number in range(400):
+            c.peer.send(f"{number:04}" + "x" * 1000)
+        c.peer.send("y" * 300_000)
+        await until(lambda: len(c.far.messages) > 50)
+    assert len(c.far.messages) < 400
+    assert c.far.messages == sorted(c.far.messages)
+    assert [r.getMessage() for r in caplog.records].count("server event dropped") == 1
+
+
+async def test_lost_packets_are_drawn_and_the_stream_keeps_its_time() -> None:
+    async with call(network=lossy(0.1)) as c:
+        await until(lambda: c.heard.seconds() > 2.5)
+    sound = c.heard.sound[24_000:120_000]
+    assert pitch(sound, 48_000) == pytest.approx(440, abs=3)
+    assert quiet_frames(sound, 48_000) <= 6  # three or more lost in a row fade out
+
+
+async def test_packets_out_of_order_and_doubled_leave_no_trace() -> None:
+    async with call(network=swapping(4)) as c:
+        await until(lambda: c.heard.seconds() > 2.5)
+    sound = c.heard.sound[48_000:96_000]  # the first swap teaches it to wait
+    assert pitch(sound, 48_000) == pytest.approx(440, abs=3)
+    assert quiet_frames(sound, 48_000) == 0
+
+
+async def test_clearing_stops_within_a_packet_or_two() -> None:
+    async with call() as c:
+        c.peer.playout.put("r1", "i1", tone(660, 24_000 * 5, 24_000).tobytes())
+        await until(lambda: int((abs(c.far.sound) > 3000).sum()) > 20_000)
+        c.peer.playout.clear()
+        position = c.peer.playout.position()
+        await asyncio.sleep(0.4)
+    assert position is not None
+    loud = abs(c.far.sound) > 3000
+    heard_ms = (len(loud) - loud[::-1].argmax() - loud.argmax()) / 48
+    assert heard_ms <= position.played_ms + 40
+    assert c.heard.played_ == []  # it did not play to its end
+
+
+async def test_the_far_end_hanging_up_is_told_once() -> None:
+    async with call() as c:
+        await c.far.pc.close()
+        await until(lambda: bool(c.heard.reasons))
+        await c.peer.close()
+    assert c.heard.reasons == [HUNG_UP]
+
+
+async def test_our_own_hanging_up_is_not_told_but_reaches_the_far_end() -> None:
+    async with call() as c:
+        await c.peer.close()
+        await c.peer.close()
+        await until(lambda: c.far.pc.connectionState == "closed")
+    assert c.heard.reasons == []
+
+
+async def test_a_far_end_that_falls_silent_is_lost_when_its_consent_runs_out() -> None:
+    options = MediaOptions(loopback=True, consent_seconds=0.1, consent_failures=3)
+    async with call(options) as c:
+        ice = c.far.pc.getSenders()[0].transport.transport
+        for protocol in ice._connection._protocols:
+            protocol.transport.abort()
+        await until(lambda: bool(c.heard.reasons))
+    assert c.heard.reasons == [LOST]
+
+
+async def test_a_peer_that_never_connects_is_given_up() -> None:
+    heard, far = Heard(), FarEnd()
+    options = MediaOptions(loopback=True, connect_seconds=0.1)
+    peer, _ = await answer(await far.offer(), heard, options)
+    await peer.run()
+    await far.pc.close()
+    assert heard.reasons == [NEVER]
+
+
+async def test_a_peer_that_is_never_run_closes_all_the_same() -> None:
+    far = FarEnd()
+    peer, _ = await answer(await far.offer(), Heard(), LOCAL)
+    await peer.close()
+    await far.pc.close()
+
+
+async def test_only_ports_of_the_range_are_used_and_running_out_is_said() -> None:
+    far = FarEnd()
+    offer = await far.offer()
+    options = MediaOptions(port_min=42_310, port_max=42_311, loopback=True)
+    first, text = await answer(offer, Heard(), options)
+    second, _ = await answer(offer, Heard(), options)
+    ports = {int(line.split()[5]) for line in text.splitlines() if "a=candidate" in line}
+    with pytest.raises(Unavailable, match="42310 to 42311 are in use"):
+        await answer(offer, Heard(), options)
+    await first.close()
+    third, _ = await answer(offer, Heard(), options)
+    for peer in (second, third):
+        await peer.close()
+    await far.pc.close()
+    assert ports <= {42_310, 42_311}
+
+
+async def test_the_nat_address_stands_in_for_the_private_one() -> None:
+    far = FarEnd()
+    options = MediaOptions(nat_address="203.0.113.7", loopback=True)
+    peer, text = await answer(await far.offer(), Heard(), options)
+    await peer.close()
+    await far.pc.close()
+    ips = {line.split()[4] for line in text.splitlines() if "a=candidate" in line}
+    v4 = {ip for ip in ips if "." in ip}
+    assert v4 <= {"203.0.113.7", "127.0.0.1"}
+    assert "127.0.0.1" in v4
+
+
+async def test_ten_calls_leave_no_socket_thread_or_task() -> None:
+    async def once() -> None:
+        async with call() as c:
+            await until(lambda: c.heard.seconds() > 0.05)
+
+    def counted() -> tuple[int, int, int]:
+        gc.collect()
+        files = psutil.Process(os.getpid()).num_fds()
+        return files, threading.active_count(), len(asyncio.all_tasks())
+
+    await once()
+    before = counted()
+    for _ in range(10):
+        await once()
+    assert counted() <= before

@@ -1,0 +1,62 @@
+"""The manifest that ships."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from vivavoce.models.catalogue import DEFAULTS, MODELS
+from vivavoce.models.manifest import Web
+from vivavoce.models.terminal import megabytes
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "models.md"
+
+
+def test_the_default_set_is_one_model_a_role() -> None:
+    assert DEFAULTS == ("silero-vad", "smart-turn", "moonshine-base", "kokoro")
+    roles = [model.role for model in MODELS if model.default]
+    assert len(set(roles)) == len(roles)
+
+
+def test_every_file_has_a_size_a_hash_and_a_mirror() -> None:
+    for model in MODELS:
+        assert model.licence
+        names = [file.name for file in model.files]
+        assert len(set(names)) == len(names)
+        for file in model.files:
+            assert file.size > 0
+            assert re.fullmatch(r"[0-9a-f]{64}", file.sha256)
+            assert list(file.packed())
+
+
+def test_the_authors_own_place_comes_first_and_is_encrypted() -> None:
+    for model in MODELS:
+        for file in model.files:
+            webs = [source for source in file.sources if isinstance(source, Web)]
+            assert list(file.sources[: len(webs)]) == webs
+            assert all(web.url.startswith("https://") for web in webs)
+
+
+def test_kokoro_has_the_english_voices() -> None:
+    (kokoro,) = (model for model in MODELS if model.name == "kokoro")
+    voices = [f.name[7:-4] for f in kokoro.files if f.name.startswith("voices/")]
+    assert len(voices) == 28
+    assert {voice[:3] for voice in voices} == {"af_", "am_", "bf_", "bm_"}
+    assert "af_heart" in voices
+
+
+def test_the_document_has_the_same_table() -> None:
+    rows = re.findall(
+        r"^\| `([\w-]+)` \| (.+?) \| (.+?) \| (.+?) \| (.+?) \|$", PAGE.read_text(), re.M
+    )
+    assert [(name, role, licence, size) for name, role, _, licence, size in rows] == [
+        (
+            model.name,
+            model.role + (", default" if model.default else ""),
+            model.licence,
+            megabytes(model.size),
+        )
+        for model in MODELS
+    ]
+    for model, row in zip(MODELS, rows, strict=True):
+        assert row[2].startswith(model.title)

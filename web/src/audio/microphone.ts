@@ -1,0 +1,84 @@
+/** The microphone, opened once for a conversation and shared by whatever carries the sound. */
+
+export interface Microphone {
+  readonly stream: MediaStream;
+  readonly context: AudioContext;
+  readonly source: MediaStreamAudioSourceNode;
+  /** Settles when it is unplugged or taken away; never rejects. */
+  readonly lost: Promise<void>;
+  /** How loud it is right now: root mean square, 0 to 1. */
+  level(): number;
+  close(): void;
+}
+
+export class MicrophoneRefused extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = "MicrophoneRefused";
+  }
+}
+
+/** Call it from a press of a button: browsers let sound begin only there. */
+export async function openMicrophone(): Promise<Microphone> {
+  if (!navigator.mediaDevices?.getUserMedia) {
+    throw new MicrophoneRefused(
+      "Browsers give the microphone only to https pages and to localhost.",
+    );
+  }
+  const context = new AudioContext({ latencyHint: "interactive" });
+  try {
+    const stream = await navigator.mediaDevices.getUserMedia({
+      audio: { echoCancellation: true, noiseSuppression: true, autoGainControl: true },
+    });
+    await context.resume();
+    return opened(stream, context);
+  } catch (fault) {
+    void context.close();
+    throw new MicrophoneRefused(explain(fault));
+  }
+}
+
+function opened(stream: MediaStream, context: AudioContext): Microphone {
+  const source = context.createMediaStreamSource(stream);
+  const analyser = context.createAnalyser();
+  analyser.fftSize = 1024;
+  source.connect(analyser);
+  const samples = new Float32Array(analyser.fftSize);
+  const lost = new Promise<void>((resolve) => {
+    for (const track of stream.getAudioTracks()) track.addEventListener("ended", () => resolve());
+  });
+  return {
+    stream,
+    context,
+    source,
+    lost,
+    level() {
+      analyser.getFloatTimeDomainData(samples);
+      let energy = 0;
+      for (const sample of samples) energy += sample * sample;
+      return Math.sqrt(energy / samples.length);
+    },
+    close() {
+      for (const track of stream.getTracks()) track.stop();
+      source.disconnect();
+      void context.close();
+    },
+  };
+}
+
+export function explain(fault: unknown): string {
+  const name = fault instanceof Error || fault instanceof DOMException ? fault.name : "";
+  switch (name) {
+    case "NotAllowedError":
+    case "SecurityError":
+      return "This page may not hear you. Allow the microphone in the address bar, then try again.";
+    case "NotFoundError":
+    case "OverconstrainedError":
+      return "No microphone was found. Plug one in, then try again.";
+    case "NotReadableError":
+    case "AbortError":
+      return "The microphone is in use by another program, or does not answer.";
+    default:
+      return "The microphone could not be opened.";
+  }
+}

@@ -1,0 +1,45 @@
+/** The core with the browser's own parts in its ports. */
+
+import { openMicrophone } from "../audio/microphone";
+import { Choice, forcedTransport } from "../transport/choice";
+import { WebRtcTransport } from "../transport/webrtc";
+import { WebSocketTransport } from "../transport/websocket";
+import { Api } from "../wire/api";
+import { EventStream } from "../wire/stream";
+import { Conversation } from "./conversation";
+
+export function browserConversation(): Conversation {
+  const api = new Api(document.baseURI);
+  return new Conversation({
+    api,
+    transports: { webrtc: new WebRtcTransport(api), websocket: new WebSocketTransport(api) },
+    choice: new Choice(forcedTransport(location.search)),
+    openMicrophone,
+    openStream: (start, listener) => new EventStream(api, start, listener),
+    pause,
+    now: () => performance.now(),
+  });
+}
+
+/** A wait that ends early when the network comes back: then it is worth a try. */
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const leave = () => {
+      clearTimeout(timer);
+      removeEventListener("online", done);
+      signal.removeEventListener("abort", stop);
+    };
+    const done = () => {
+      leave();
+      resolve();
+    };
+    const stop = () => {
+      leave();
+      reject(signal.reason);
+    };
+    const timer = setTimeout(done, ms);
+    addEventListener("online", done);
+    signal.addEventListener("abort", stop);
+    if (signal.aborted) stop();
+  });
+}

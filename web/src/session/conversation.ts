@@ -1,0 +1,218 @@
+/** One button's worth of behaviour: start, keep going, stop. The core of the page.
+ *
+ * It owns the store and the order of things; what they are done with comes in through ports,
+ * so that all of it runs without a browser in the tests. */
+
+import { type Microphone, MicrophoneRefused } from "../audio/microphone";
+import type { Choice } from "../transport/choice";
+import type { Transport } from "../transport/transport";
+import { type Api, ApiError } from "../wire/api";
+import type { StreamListener, StreamStart } from "../wire/stream";
+import { keepCalling } from "./line";
+import { type Pause, untilReady } from "./readiness";
+import { reduce } from "./reducer";
+import { type Fact, INITIAL, type ServerFact, type State, type TransportKind } from "./state";
+import { createStore, type Store, until } from "./store";
+
+export interface Ports {
+  readonly api: Api;
+  readonly transports: Readonly<Record<TransportKind, Transport>>;
+  readonly choice: Choice;
+  readonly openMicrophone: () => Promise<Microphone>;
+  readonly openStream: (start: StreamStart, listener: StreamListener) => { close(): void };
+  readonly pause: Pause;
+  readonly now: () => number;
+}
+
+const MARGIN_S = 10; // before the cap, quiet or not
+const QUIET = ["ready", "waiting_task"];
+
+type Tell = (fact: Fact) => void;
+
+export class Conversation {
+  readonly store: Store<State> = createStore(INITIAL);
+  #life: AbortController | null = null;
+  #done: Promise<void> = Promise.resolve();
+  #microphone: Microphone | null = null;
+
+  constructor(private readonly ports: Ports) {}
+
+  /** Before anybody pressed anything: is the server there yet? */
+  watch(): void {
+    this.#live((_life, tell, signal) => this.#ready(tell, signal));
+  }
+
+  start(): void {
+    this.#live((life, tell) => this.#converse(life, tell));
+  }
+
+  /** At once for whoever looks; resolves when everything is closed and the server knows. */
+  async stop(): Promise<void> {
+    this.#tell({ type: "stopped" });
+    this.#life?.abort();
+    this.#life = null;
+    await this.#done;
+  }
+
+  /** The server's token, where it asks for one. */
+  unlock(token: string): void {
+    this.ports.api.token = token;
+    this.#tell({ type: "stopped" });
+    this.watch();
+  }
+
+  /** How loud the microphone is; 0 while it is closed. */
+  level(): number {
+    return this.#microphone?.level() ?? 0;
+  }
+
+  readonly #tell: Tell = (fact) => this.store.set(reduce(this.store.get(), fact));
+
+  /** One thing at a time: what begins takes the place of what was, and of its voice too. */
+  #live(run: (life: AbortController, tell: Tell, signal: AbortSignal) => Promise<void>): void {
+    this.#life?.abort();
+    const life = new AbortController();
+    this.#life = life;
+    const tell: Tell = (fact) => {
+      if (this.#life === life) this.#tell(fact);
+    };
+    this.#done = run(life, tell, life.signal)
+      .catch((fault: unknown) => tell(outcome(fault, life.signal)))
+      .finally(() => life.abort()); // whatever still hangs on it
+  }
+
+  async #converse(life: AbortController, tell: Tell): Promise<void> {
+    const { signal } = life;
+    tell({ type: "microphone.asked" });
+    const microphone = await orAborted(this.ports.openMicrophone(), signal, (late) => late.close());
+    this.#microphone = microphone;
+    try {
+      void microphone.lost.then(() => {
+        life.abort(new MicrophoneRefused("The microphone is gone. Plug it in, then try again."));
+      });
+      tell({ type: "call.placing", transport: null });
+      await this.#ready(tell, signal);
+      await this.#session(microphone, life, tell);
+    } finally {
+      if (this.#microphone === microphone) this.#microphone = null;
+      microphone.close();
+    }
+  }
+
+  async #session(microphone: Microphone, life: AbortController, tell: Tell): Promise<void> {
+    const { api } = this.ports;
+    const opened = await api.createSession();
+    const visit = new Visit(this.ports, this.store, life, tell, opened.session_id);
+    try {
+      visit.follow(opened.stream_token.value, opened.last_event_id);
+      const { newKey, moveWanted } = visit;
+      const line = { ...this.ports, microphone, tell, newKey, moveWanted };
+      await keepCalling(line, opened.client_secret.value, life.signal);
+    } finally {
+      visit.close();
+      if (!visit.ended) await api.end(visit.sessionId).catch(() => undefined);
+    }
+  }
+
+  async #ready(tell: Tell, signal: AbortSignal): Promise<void> {
+    const { api, pause } = this.ports;
+    await untilReady(api, (loading) => tell({ type: "server.waiting", loading }), pause, signal);
+    tell({ type: "server.ready" });
+  }
+}
+
+/** One session of the server's while it lasts: its stream, its keys, its moves. */
+class Visit {
+  ended = false;
+  #stream: { close(): void } | null = null;
+  readonly #secondsLeft = createStore<number | null>(null); // once a new call is asked for
+
+  constructor(
+    private readonly ports: Ports,
+    private readonly store: Store<State>,
+    private readonly life: AbortController,
+    private readonly tell: Tell,
+    public sessionId: string,
+  ) {}
+
+  follow(token: string, lastEventId: number): void {
+    this.#stream?.close();
+    this.#stream = this.ports.openStream(
+      { sessionId: this.sessionId, token, lastEventId },
+      {
+        event: (fact) => this.#heard(fact),
+        up: () => this.tell({ type: "stream.up" }),
+        down: () => this.tell({ type: "stream.down" }),
+        gone: () => this.life.abort(new Error("The server does not know this session any more.")),
+      },
+    );
+  }
+
+  close(): void {
+    this.#stream?.close();
+  }
+
+  readonly newKey = async (): Promise<string> => {
+    const answer = await this.ports.api.reconnect(this.sessionId);
+    if (answer.session_id !== this.sessionId) {
+      this.sessionId = answer.session_id; // the old one is over; its conversation goes on
+      this.follow(answer.stream_token.value, answer.last_event_id);
+    }
+    return answer.ephemeral_key;
+  };
+
+  readonly moveWanted = async (): Promise<void> => {
+    const { signal } = this.life;
+    const seconds = await until(this.#secondsLeft, (left) => left !== null, signal);
+    const settled = new AbortController();
+    const either = AbortSignal.any([signal, settled.signal]);
+    const quiet = until(this.store, (state) => QUIET.includes(state.voice), either);
+    const late = this.ports.pause(1000 * Math.max(0, (seconds ?? 0) - MARGIN_S), either);
+    try {
+      await Promise.race([quiet, late]);
+    } finally {
+      settled.abort();
+      await Promise.allSettled([quiet, late]);
+    }
+    this.#secondsLeft.set(null);
+  };
+
+  #heard(fact: ServerFact): void {
+    this.tell(fact);
+    if (fact.name === "session.warning" && fact.data.action === "reconnect") {
+      this.#secondsLeft.set(fact.data.seconds_remaining);
+    }
+    if (fact.name === "stream.reset") void this.#readAnew();
+    if (fact.name === "session.ended") {
+      this.ended = true;
+      this.life.abort();
+    }
+  }
+
+  async #readAnew(): Promise<void> {
+    const found = await this.ports.api.session(this.sessionId).catch(() => null);
+    if (found) this.tell({ type: "transcript.read", entries: found.transcript });
+  }
+}
+
+/** How a run ended, as a fact. A signal's reason says more than what it broke off. */
+function outcome(fault: unknown, signal: AbortSignal): Fact {
+  const why: unknown = signal.aborted ? signal.reason : fault;
+  if (why instanceof MicrophoneRefused) return { type: "microphone.refused", why: why.message };
+  if (why instanceof DOMException && why.name === "AbortError") return { type: "stopped" };
+  if (why instanceof ApiError && why.status === 401) return { type: "locked" };
+  return { type: "failed", why: why instanceof Error ? why.message : String(why) };
+}
+
+/** What comes too late is handed to `late`, so that nothing stays open. */
+function orAborted<Value>(
+  promise: Promise<Value>,
+  signal: AbortSignal,
+  late: (value: Value) => void,
+): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+    promise.then((value) => (signal.aborted ? late(value) : resolve(value)), reject);
+  });
+}

@@ -1,0 +1,109 @@
+/** Keeps one session's call up: places it, moves it before a provider's cap, brings it back
+ * after a loss. Knows nothing of the page, and of transports only that they connect. */
+
+import type { Microphone } from "../audio/microphone";
+import type { Choice } from "../transport/choice";
+import { type Call, NoWay, type Transport } from "../transport/transport";
+import { ApiError } from "../wire/api";
+import type { Pause } from "./readiness";
+import type { Fact, TransportKind } from "./state";
+
+const FIRST_TRIES = 2;
+const TRIES = 8;
+const STEADY_MS = 10_000; // a call that lasted so long was no failure
+const LONGEST_PAUSE_MS = 15_000;
+
+export interface LinePorts {
+  readonly transports: Readonly<Record<TransportKind, Transport>>;
+  readonly choice: Choice;
+  readonly microphone: Microphone;
+  readonly tell: (fact: Fact) => void;
+  readonly pause: Pause;
+  readonly now: () => number;
+  /** Another key for the same session: each opens one call. */
+  readonly newKey: () => Promise<string>;
+  /** Resolves when the call should be replaced: asked for, and nobody is speaking. */
+  readonly moveWanted: () => Promise<void>;
+}
+
+/** Runs until the signal; throws when there is no way any more. */
+export async function keepCalling(
+  ports: LinePorts,
+  firstKey: string,
+  signal: AbortSignal,
+): Promise<never> {
+  let key: string | null = firstKey;
+  let failures = 0;
+  let everUp = false;
+  for (;;) {
+    let upAt: number | null = null;
+    try {
+      let call: Call = await placed(ports, key, signal);
+      everUp = true;
+      upAt = ports.now();
+      for (;;) call = await held(ports, call, signal);
+    } catch (fault) {
+      signal.throwIfAborted();
+      if (fault instanceof ApiError && !fault.passing) throw fault;
+      if (upAt !== null && ports.now() - upAt >= STEADY_MS) failures = 0;
+      failures += 1;
+      if (failures >= (everUp ? TRIES : FIRST_TRIES)) throw fault;
+      if (everUp) ports.tell({ type: "call.lost" });
+      await ports.pause(backoff(failures, fault), signal);
+      key = null;
+    }
+  }
+}
+
+export function backoff(failures: number, fault: unknown): number {
+  const asked = fault instanceof ApiError ? (fault.retryAfterMs ?? 0) : 0;
+  return Math.max(asked, Math.min(500 * 2 ** (failures - 1), LONGEST_PAUSE_MS));
+}
+
+class CallLost extends Error {}
+
+/** While the call is up; the one that takes its place, or `CallLost`. */
+async function held(ports: LinePorts, call: Call, signal: AbortSignal): Promise<Call> {
+  try {
+    const move = await Promise.race([
+      call.closed.then(() => false),
+      ports.moveWanted().then(() => true),
+      aborted(signal),
+    ]);
+    if (!move) throw new CallLost("The call was lost.");
+    return await placed(ports, null, signal);
+  } finally {
+    call.close(); // after the next one is up, so that nobody hears a gap
+  }
+}
+
+/** A call by the first transport that finds a way. */
+async function placed(ports: LinePorts, given: string | null, signal: AbortSignal): Promise<Call> {
+  let key = given;
+  const reasons: string[] = [];
+  for (const kind of ports.choice.order()) {
+    ports.tell({ type: "call.placing", transport: kind });
+    try {
+      key ??= await ports.newKey();
+      signal.throwIfAborted();
+      const call = await ports.transports[kind].connect(key, ports.microphone, signal);
+      if (signal.aborted) call.close();
+      signal.throwIfAborted();
+      ports.tell({ type: "call.up", transport: kind });
+      return call;
+    } catch (fault) {
+      if (!(fault instanceof NoWay)) throw fault;
+      ports.choice.noWay(kind);
+      reasons.push(fault.message);
+      if (fault.keySpent) key = null;
+    }
+  }
+  throw new NoWay(reasons.join(" "), true);
+}
+
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+}

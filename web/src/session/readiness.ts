@@ -1,0 +1,44 @@
+/** Waiting for a server that still loads its models, and telling how far it is. */
+
+import { type Api, ApiError } from "../wire/api";
+import type { ReadyResponse } from "../wire/types";
+import type { Loading, Model } from "./state";
+
+const POLL_MS = 1000;
+
+export type Pause = (ms: number, signal: AbortSignal) => Promise<void>;
+
+/** Resolves once a session can be started; until then `waiting` hears what is missing. */
+export async function untilReady(
+  api: Pick<Api, "ready">,
+  waiting: (loading: Loading) => void,
+  pause: Pause,
+  signal: AbortSignal,
+): Promise<void> {
+  for (;;) {
+    try {
+      const answer = await api.ready(signal);
+      if (answer.ready) return;
+      waiting(loadingOf(answer));
+    } catch (fault) {
+      if (!(fault instanceof ApiError) || !fault.passing) throw fault;
+      waiting({ message: fault.message, models: [] });
+    }
+    await pause(POLL_MS, signal);
+  }
+}
+
+/** Servers with an embedded engine list their models; others do not. */
+export function loadingOf(answer: ReadyResponse): Loading {
+  const models = "models" in answer && Array.isArray(answer.models) ? answer.models : [];
+  return {
+    message: answer.message ?? null,
+    models: models.map((model: Partial<Model>) => ({
+      name: String(model.name ?? "model"),
+      state: String(model.state ?? ""),
+      received: model.received ?? null,
+      total: model.total ?? null,
+      error: model.error ?? null,
+    })),
+  };
+}

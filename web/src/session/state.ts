@@ -1,0 +1,97 @@
+/** What the page knows, and what it can be told. No code of the browser's or of React's. */
+
+import type { EventName, TranscriptEntry, VoiceEvents } from "../wire/types";
+
+export type TransportKind = "webrtc" | "websocket";
+
+/** What the page itself is doing; while it is `live`, `voice` tells the rest. */
+export type Stage =
+  | "idle"
+  | "loading"
+  | "asking"
+  | "connecting"
+  | "live"
+  | "reconnecting"
+  | "ended"
+  | "refused"
+  | "locked"
+  | "failed";
+
+export interface Line {
+  readonly id: string;
+  readonly kind: "user" | "assistant" | "tool";
+  readonly text: string;
+  /** What was meant to follow, but was never heard. */
+  readonly unheard: string;
+  readonly cut: boolean;
+  readonly done: boolean;
+  readonly failed: boolean;
+}
+
+export interface Model {
+  readonly name: string;
+  readonly state: string;
+  readonly received: number | null;
+  readonly total: number | null;
+  readonly error: string | null;
+}
+
+/** What the server waits for before anyone can talk to it. */
+export interface Loading {
+  readonly message: string | null;
+  readonly models: readonly Model[];
+}
+
+export interface RunningTool {
+  readonly callId: string;
+  readonly name: string;
+  readonly percentage: number | null;
+}
+
+export interface State {
+  readonly stage: Stage;
+  readonly voice: string;
+  readonly transport: TransportKind | null;
+  readonly loading: Loading | null;
+  readonly streaming: boolean;
+  readonly tools: readonly RunningTool[];
+  readonly lines: readonly Line[];
+  readonly notice: string | null;
+  readonly problem: string | null;
+}
+
+export const INITIAL: State = {
+  stage: "idle",
+  voice: "disconnected",
+  transport: null,
+  loading: null,
+  streaming: true,
+  tools: [],
+  lines: [],
+  notice: null,
+  problem: null,
+};
+
+export type ServerFact = {
+  [Name in EventName]: {
+    readonly type: "event";
+    readonly name: Name;
+    readonly data: VoiceEvents[Name];
+  };
+}[EventName];
+
+export type Fact =
+  | ServerFact
+  | { readonly type: "server.waiting"; readonly loading: Loading }
+  | { readonly type: "server.ready" }
+  | { readonly type: "microphone.asked" }
+  | { readonly type: "microphone.refused"; readonly why: string }
+  | { readonly type: "call.placing"; readonly transport: TransportKind | null }
+  | { readonly type: "call.up"; readonly transport: TransportKind }
+  | { readonly type: "call.lost" }
+  | { readonly type: "stream.up" }
+  | { readonly type: "stream.down" }
+  | { readonly type: "transcript.read"; readonly entries: readonly TranscriptEntry[] }
+  | { readonly type: "stopped" }
+  | { readonly type: "locked" }
+  | { readonly type: "failed"; readonly why: string };

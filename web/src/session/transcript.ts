@@ -1,0 +1,79 @@
+/** The lines of the transcript: pure operations on a list that is never changed in place. */
+
+import type { TranscriptEntry } from "../wire/types";
+import type { Line } from "./state";
+
+const KEPT = 500; // lines on the page; the server has them all
+
+export type Lines = readonly Line[];
+
+const EMPTY: Omit<Line, "id" | "kind"> = {
+  text: "",
+  unheard: "",
+  cut: false,
+  done: false,
+  failed: false,
+};
+
+/** A place for what is being said, so that a late transcript does not come after its answer. */
+export function opened(lines: Lines, id: string, kind: Line["kind"], after?: string): Lines {
+  if (lines.some((line) => line.id === id)) return lines;
+  const line: Line = { ...EMPTY, id, kind };
+  const before = after === undefined ? -1 : lines.findIndex((found) => found.id === after);
+  const at = before < 0 ? lines.length : before + 1;
+  return [...lines.slice(0, at), line, ...lines.slice(at)].slice(-KEPT);
+}
+
+export function grown(lines: Lines, id: string, kind: Line["kind"], delta: string): Lines {
+  return changed(opened(lines, id, kind), id, (line) =>
+    line.done ? line : { ...line, text: line.text + delta },
+  );
+}
+
+/** What was said or heard. Of an answer that was cut off, what remains is kept as unheard. */
+export function completed(
+  lines: Lines,
+  said: { id: string; kind: Line["kind"]; text: string; cut: boolean; after?: string },
+): Lines {
+  const text = said.text.trim();
+  if (!text && !said.cut) return lines.filter((line) => line.id !== said.id);
+  return changed(opened(lines, said.id, said.kind, said.after), said.id, (line) => {
+    const whole = line.text + line.unheard;
+    const rest = said.cut && whole.startsWith(text) ? whole.slice(text.length) : "";
+    return { ...line, text, unheard: rest, cut: said.cut, done: true };
+  });
+}
+
+export function tool(lines: Lines, id: string, change: Partial<Line>): Lines {
+  return changed(opened(lines, id, "tool"), id, (line) => ({ ...line, ...change }));
+}
+
+/** The server's record, read anew after a gap. */
+export function fromEntries(entries: readonly TranscriptEntry[]): Lines {
+  const lines: Line[] = [];
+  for (const entry of entries) {
+    const kind = entry.entry_type;
+    if (kind === "user" || kind === "assistant") {
+      const cut = entry.interrupted === true;
+      const text = entry.text ?? "";
+      const meant = entry.generated_text ?? "";
+      const unheard = cut && meant.startsWith(text) ? meant.slice(text.length) : "";
+      lines.push({ ...EMPTY, id: entry.item_id ?? entry.id, kind, text, unheard, cut, done: true });
+    } else if (kind === "tool_call") {
+      const id = entry.tool_call_id ?? entry.id;
+      lines.push({ ...EMPTY, id, kind: "tool", text: entry.tool_name ?? "", done: true });
+    }
+  }
+  return lines.slice(-KEPT);
+}
+
+/** Nobody says any more of what was left open. */
+export function closed(lines: Lines): Lines {
+  return lines
+    .filter((line) => line.text !== "" || line.done)
+    .map((line) => (line.done ? line : { ...line, done: true }));
+}
+
+function changed(lines: Lines, id: string, change: (line: Line) => Line): Lines {
+  return lines.map((line) => (line.id === id ? change(line) : line));
+}

@@ -1,0 +1,102 @@
+/** The state in words, and in one word for style sheets and tests. */
+
+import type { Loading, State } from "./state";
+
+export type Situation =
+  | "idle"
+  | "loading"
+  | "asking"
+  | "connecting"
+  | "listening"
+  | "hearing"
+  | "thinking"
+  | "speaking"
+  | "tool"
+  | "reconnecting"
+  | "ended"
+  | "refused"
+  | "locked"
+  | "failed";
+
+const VOICES: Record<string, Situation> = {
+  disconnected: "connecting",
+  initializing: "connecting",
+  ready: "listening",
+  listening: "hearing",
+  processing: "thinking",
+  speaking: "speaking",
+  executing_tool: "tool",
+  waiting_task: "listening",
+  reconnecting: "reconnecting",
+  terminated: "ended",
+};
+
+export function situation(state: State): Situation {
+  if (state.stage !== "live") {
+    return state.stage === "connecting" && state.loading ? "loading" : state.stage;
+  }
+  if (!state.streaming) return "reconnecting";
+  return VOICES[state.voice] ?? "listening";
+}
+
+/** Is a conversation on, or about to be? */
+export function busy(state: State): boolean {
+  return ["asking", "connecting", "live", "reconnecting"].includes(state.stage);
+}
+
+export function words(state: State): string {
+  switch (situation(state)) {
+    case "idle":
+      return "Ready when you are";
+    case "loading":
+      return loadingWords(state.loading);
+    case "asking":
+      return "May this page hear you? Your browser asks";
+    case "connecting":
+      return "Connecting";
+    case "listening":
+      return state.tools.length > 0 ? `Listening, while ${toolNames(state)} runs` : "Listening";
+    case "hearing":
+      return "You speak";
+    case "thinking":
+      return "Thinking";
+    case "speaking":
+      return "Speaking";
+    case "tool":
+      return state.tools.length > 0 ? `Running ${toolNames(state)}` : "Running a tool";
+    case "reconnecting":
+      return "Connection lost, reconnecting";
+    case "ended":
+      return "The conversation has ended";
+    case "refused":
+      return "No microphone";
+    case "locked":
+      return "This server asks for a token";
+    case "failed":
+      return "That did not work";
+  }
+}
+
+function toolNames(state: State): string {
+  return state.tools
+    .map(({ name, percentage }) => (percentage === null ? name : `${name} (${percentage} %)`))
+    .join(", ");
+}
+
+function loadingWords(loading: Loading | null): string {
+  const part = progress(loading);
+  if (part !== null) return `The engine is loading models, ${part} %`;
+  return loading?.models.length ? "The engine is loading models" : "The server is not ready yet";
+}
+
+/** How far all models are together, in percent; null while nobody knows. */
+export function progress(loading: Loading | null): number | null {
+  let received = 0;
+  let total = 0;
+  for (const model of loading?.models ?? []) {
+    if (model.total === null || model.total <= 0) continue;
+    total += model.total;
+    received += Math.min(model.received ?? 0, model.total);
+  }
+  return total > 0 ? Math.floor((100 * received) / total) : null;
+}

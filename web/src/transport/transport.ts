@@ -1,0 +1,61 @@
+/** What a way for the sound is: a call that is up until it is closed or lost. */
+
+import type { Microphone } from "../audio/microphone";
+import type { TransportKind } from "../session/state";
+
+export interface Call {
+  readonly kind: TransportKind;
+  /** Settles once, when the call is lost or was closed; never rejects. */
+  readonly closed: Promise<void>;
+  close(): void;
+}
+
+export interface Transport {
+  /** Up when it resolves. Throws `NoWay` where another transport may do better. */
+  connect(key: string, microphone: Microphone, signal: AbortSignal): Promise<Call>;
+}
+
+/** This transport cannot reach the other side from here. */
+export class NoWay extends Error {
+  constructor(
+    message: string,
+    /** Was the key used up? If not, it opens another transport. */
+    readonly keySpent: boolean,
+  ) {
+    super(message);
+    this.name = "NoWay";
+  }
+}
+
+/** The promise, or the signal's reason, or `NoWay` if neither comes in time. */
+export function within<Value>(
+  promise: Promise<Value>,
+  limit: { ms: number; message: string; signal: AbortSignal },
+): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const stop = () => reject(limit.signal.reason);
+    const timer = setTimeout(() => reject(new NoWay(limit.message, true)), limit.ms);
+    const leave = () => {
+      clearTimeout(timer);
+      limit.signal.removeEventListener("abort", stop);
+    };
+    if (limit.signal.aborted) stop();
+    else limit.signal.addEventListener("abort", stop);
+    promise.then(resolve, reject).finally(leave);
+  });
+}
+
+/** A promise and its resolver, for what announces itself by callback. */
+export function deferred<Value = void>(): {
+  promise: Promise<Value>;
+  resolve: (value: Value) => void;
+  reject: (reason: unknown) => void;
+} {
+  let resolve!: (value: Value) => void;
+  let reject!: (reason: unknown) => void;
+  const promise = new Promise<Value>((yes, no) => {
+    resolve = yes;
+    reject = no;
+  });
+  return { promise, resolve, reject };
+}

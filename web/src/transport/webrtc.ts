@@ -1,0 +1,116 @@
+/** The sound over WebRTC: microphone track out, remote track into an audio element.
+ *
+ * The data channel is there because providers expect it; the page says nothing on it and reads
+ * nothing from it, since the server configures the call and `/events` tells what happens. */
+
+import type { Microphone } from "../audio/microphone";
+import { type Api, ApiError } from "../wire/api";
+import type { IceConfigResponse } from "../wire/types";
+import { type Call, deferred, NoWay, type Transport, within } from "./transport";
+
+const GATHER_MS = 1000;
+const CONNECT_MS = 4000;
+const DISCONNECTED_MS = 5000; // it often comes back by itself before that
+
+export class WebRtcTransport implements Transport {
+  constructor(private readonly api: Api) {}
+
+  async connect(key: string, microphone: Microphone, signal: AbortSignal): Promise<Call> {
+    if (typeof RTCPeerConnection === "undefined") {
+      throw new NoWay("This browser has no WebRTC.", false);
+    }
+    const peer = new RTCPeerConnection(configuration(await this.api.iceConfig()));
+    const speaker = new Audio();
+    const close = () => {
+      peer.close();
+      speaker.srcObject = null;
+    };
+    try {
+      for (const track of microphone.stream.getAudioTracks()) {
+        peer.addTrack(track, microphone.stream);
+      }
+      const channel = peer.createDataChannel("oai-events");
+      peer.ontrack = ({ track, streams }) => {
+        speaker.srcObject = streams[0] ?? new MediaStream([track]);
+        void speaker.play().catch(() => undefined); // refused only where nobody pressed a button
+      };
+      const offer = await gatheredOffer(peer, signal);
+      await peer.setRemoteDescription({ type: "answer", sdp: await this.answer(key, offer) });
+      await within(connected(peer), {
+        ms: CONNECT_MS,
+        message: "WebRTC did not connect in time.",
+        signal,
+      });
+      return { kind: "webrtc", closed: lost(peer, channel), close };
+    } catch (fault) {
+      close();
+      throw fault;
+    }
+  }
+
+  private async answer(key: string, offer: string): Promise<string> {
+    try {
+      return await this.api.sdp(key, offer);
+    } catch (fault) {
+      // The other side has no WebRTC today; the sound may still pass another way.
+      if (fault instanceof ApiError && fault.status >= 500) throw new NoWay(fault.message, true);
+      throw fault;
+    }
+  }
+}
+
+function configuration(answer: IceConfigResponse): RTCConfiguration {
+  return {
+    iceServers: answer.ice_servers.map(({ urls, username, credential }) => ({
+      urls,
+      ...(username ? { username } : {}),
+      ...(credential ? { credential } : {}),
+    })),
+    iceTransportPolicy: answer.ice_transport_policy ?? "all",
+  };
+}
+
+/** The offer with its candidates, for a server that takes them all at once. */
+async function gatheredOffer(peer: RTCPeerConnection, signal: AbortSignal): Promise<string> {
+  await peer.setLocalDescription();
+  const complete = deferred();
+  const look = () => peer.iceGatheringState === "complete" && complete.resolve();
+  peer.addEventListener("icegatheringstatechange", look);
+  look();
+  await within(complete.promise, { ms: GATHER_MS, message: "", signal }).catch((fault: unknown) => {
+    if (!(fault instanceof NoWay)) throw fault; // what was found so far has to do
+  });
+  const sdp = peer.localDescription?.sdp ?? "";
+  if (!hasCandidates(sdp)) throw new NoWay("WebRTC finds no network interface.", false);
+  return sdp;
+}
+
+/** Without a single candidate there is no way: with the cable out, or through ssh. */
+export function hasCandidates(sdp: string): boolean {
+  return /^a=candidate:/m.test(sdp);
+}
+
+function connected(peer: RTCPeerConnection): Promise<void> {
+  const { promise, resolve, reject } = deferred();
+  const look = () => {
+    if (peer.connectionState === "connected") resolve();
+    if (peer.connectionState === "failed" || peer.connectionState === "closed") {
+      reject(new NoWay("WebRTC could not connect.", true));
+    }
+  };
+  peer.addEventListener("connectionstatechange", look);
+  look();
+  return promise;
+}
+
+function lost(peer: RTCPeerConnection, channel: RTCDataChannel): Promise<void> {
+  const { promise, resolve } = deferred();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  peer.addEventListener("connectionstatechange", () => {
+    clearTimeout(timer);
+    if (peer.connectionState === "failed" || peer.connectionState === "closed") resolve();
+    if (peer.connectionState === "disconnected") timer = setTimeout(resolve, DISCONNECTED_MS);
+  });
+  channel.addEventListener("close", () => resolve()); // the other side hung up
+  return promise;
+}

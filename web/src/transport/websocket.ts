@@ -1,0 +1,133 @@
+/** The sound over a WebSocket, in the Realtime API's own events: for where WebRTC finds no way.
+ *
+ * Here the page is the one who knows what was heard, so it is the one to say so: when somebody
+ * speaks over the assistant it stops at once and tells the engine where. */
+
+import { fromBase64, toBase64 } from "../audio/base64";
+import { Ducking } from "../audio/ducking";
+import { Heard } from "../audio/heard";
+import type { Microphone } from "../audio/microphone";
+import { capture } from "../audio/capture";
+import { Speaker } from "../audio/speaker";
+import type { Api, AudioGrant } from "../wire/api";
+import { Outbox } from "./outbox";
+import { type Call, deferred, NoWay, type Transport, within } from "./transport";
+
+const OPEN_MS = 5000;
+const PIECES_A_SECOND = 25;
+
+export class WebSocketTransport implements Transport {
+  constructor(private readonly api: Api) {}
+
+  async connect(key: string, microphone: Microphone, signal: AbortSignal): Promise<Call> {
+    const grant = await this.api.audio(key);
+    const socket = await this.open(grant, signal);
+    const closed = deferred();
+    socket.addEventListener("close", () => closed.resolve());
+    const inRate = grant.input_format.rate ?? 24_000;
+    const outRate = grant.output_format.rate ?? 24_000;
+    const heard = new Heard(outRate);
+    let stop = () => socket.close(1000);
+    try {
+      const speaker = await Speaker.open(microphone.context, outRate, (item, samples) =>
+        heard.played(item, samples),
+      );
+      const line = new Line(socket, speaker, heard, inRate);
+      socket.addEventListener("message", ({ data }) => line.received(JSON.parse(String(data))));
+      const release = await capture(microphone, inRate, (pcm, level) => line.said(pcm, level));
+      stop = () => {
+        release();
+        speaker.close();
+        socket.close(1000);
+        closed.resolve(); // the other side may take a while to agree
+      };
+    } catch (fault) {
+      stop();
+      throw fault;
+    }
+    void closed.promise.then(stop);
+    return { kind: "websocket", closed: closed.promise, close: stop };
+  }
+
+  private async open(grant: AudioGrant, signal: AbortSignal): Promise<WebSocket> {
+    const url = new URL(grant.url, this.api.url("/"));
+    url.protocol = url.protocol.replace("http", "ws");
+    const socket = new WebSocket(url, grant.protocols);
+    const opened = deferred();
+    socket.addEventListener("open", () => opened.resolve());
+    socket.addEventListener("close", () =>
+      opened.reject(new NoWay("The WebSocket for the sound was refused.", true)),
+    );
+    try {
+      const message = "The WebSocket for the sound did not open in time.";
+      await within(opened.promise, { ms: OPEN_MS, message, signal });
+      return socket;
+    } catch (fault) {
+      socket.close();
+      throw fault;
+    }
+  }
+}
+
+interface ServerEvent {
+  readonly type?: string;
+  readonly item_id?: string;
+  readonly delta?: string;
+}
+
+/** What goes in and out of one open socket. */
+class Line {
+  readonly #ducking = new Ducking();
+  readonly #outbox: Outbox;
+
+  constructor(
+    private readonly socket: WebSocket,
+    private readonly speaker: Speaker,
+    private readonly heard: Heard,
+    inRate: number,
+  ) {
+    const base64ASecond = (inRate * 2 * 4) / 3;
+    this.#outbox = new Outbox(socket, base64ASecond, PIECES_A_SECOND);
+  }
+
+  said(pcm: Int16Array, level: number): void {
+    if (this.socket.readyState !== WebSocket.OPEN) return;
+    this.#outbox.push(
+      JSON.stringify({ type: "input_audio_buffer.append", audio: toBase64(pcm) }),
+    );
+    this.speaker.duck(this.#ducking.next(level, this.heard.playing, performance.now()));
+  }
+
+  received(event: ServerEvent): void {
+    switch (event.type) {
+      case "response.output_audio.delta":
+        if (event.item_id && event.delta) this.play(event.item_id, fromBase64(event.delta));
+        break;
+      case "response.output_audio.done":
+        this.speaker.end();
+        break;
+      case "input_audio_buffer.speech_started":
+        this.interrupt();
+        break;
+    }
+  }
+
+  private play(item: string, pcm: Int16Array<ArrayBuffer>): void {
+    if (!this.heard.received(item, pcm.length)) return; // the tail of what was cut off
+    this.speaker.play(item, pcm);
+  }
+
+  private interrupt(): void {
+    const cut = this.heard.interrupt(this.speaker.latencyMs);
+    this.speaker.clear();
+    if (!cut) return;
+    this.socket.send(
+      JSON.stringify({
+        type: "conversation.item.truncate",
+        item_id: cut.itemId,
+        content_index: 0,
+        audio_end_ms: cut.endMs,
+      }),
+    );
+  }
+}

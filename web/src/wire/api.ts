@@ -1,0 +1,130 @@
+/** The requests that the page makes, each with the type of its answer. It keeps no state but
+ * the server's token, where the server asks for one. */
+
+import type {
+  ErrorResponse,
+  IceConfigResponse,
+  ReadyResponse,
+  ReconnectResponse,
+  SessionDetailResponse,
+  SessionResponse,
+  SessionStateResponse,
+} from "./types";
+
+/** `POST /audio`: where the sound goes when WebRTC finds no way. */
+export interface AudioGrant {
+  readonly url: string;
+  readonly protocols: string[];
+  readonly input_format: { readonly type: string; readonly rate?: number };
+  readonly output_format: { readonly type: string; readonly rate?: number };
+}
+
+/** The server said no, or nothing (`status` 0). */
+export class ApiError extends Error {
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    message: string,
+    readonly retryAfterMs: number | null = null,
+  ) {
+    super(message);
+    this.name = "ApiError";
+  }
+
+  /** Worth asking again: nobody answered, too many asked, or the fault is not ours. */
+  get passing(): boolean {
+    return this.status === 0 || this.status === 408 || this.status === 429 || this.status >= 500;
+  }
+}
+
+const PATIENCE_MS = 20_000;
+
+export class Api {
+  token: string | null = null;
+
+  constructor(
+    private readonly base: string,
+    private readonly send: typeof fetch = (input, init) => fetch(input, init),
+  ) {}
+
+  url(path: string): URL {
+    return new URL(path.replace(/^\//, ""), this.base);
+  }
+
+  async ready(signal?: AbortSignal): Promise<ReadyResponse> {
+    const response = await this.ask("ready", { signal: signal ?? null }, [503]);
+    const body: unknown = await response.json().catch(() => null);
+    if (body && typeof body === "object" && "ready" in body) return body as ReadyResponse;
+    throw new ApiError(response.status, "not_ready", "The server is not ready.");
+  }
+
+  createSession(): Promise<SessionResponse> {
+    return this.json("session", { method: "POST" });
+  }
+
+  reconnect(sessionId: string): Promise<ReconnectResponse> {
+    return this.json(`session/reconnect?session_id=${encodeURIComponent(sessionId)}`);
+  }
+
+  state(sessionId: string): Promise<SessionStateResponse> {
+    return this.json(`session?session_id=${encodeURIComponent(sessionId)}`);
+  }
+
+  session(sessionId: string): Promise<SessionDetailResponse> {
+    return this.json(`sessions/${encodeURIComponent(sessionId)}`);
+  }
+
+  /** `keepalive`, since the page may be on its way out. */
+  async end(sessionId: string): Promise<void> {
+    const path = `sessions/${encodeURIComponent(sessionId)}/end`;
+    await this.ask(path, { method: "POST", keepalive: true });
+  }
+
+  iceConfig(): Promise<IceConfigResponse> {
+    return this.json("ice-config");
+  }
+
+  async sdp(key: string, offer: string): Promise<string> {
+    const headers = { authorization: `Bearer ${key}`, "content-type": "application/sdp" };
+    const response = await this.ask("sdp", { method: "POST", headers, body: offer });
+    return response.text();
+  }
+
+  audio(key: string): Promise<AudioGrant> {
+    return this.json("audio", { method: "POST", headers: { authorization: `Bearer ${key}` } });
+  }
+
+  private async json<Answer>(path: string, init: RequestInit = {}): Promise<Answer> {
+    const response = await this.ask(path, init);
+    return (await response.json()) as Answer;
+  }
+
+  private async ask(path: string, init: RequestInit, fine: number[] = []): Promise<Response> {
+    const headers = new Headers(init.headers);
+    if (this.token && !headers.has("authorization")) {
+      headers.set("authorization", `Bearer ${this.token}`);
+    }
+    const signal = init.signal ?? AbortSignal.timeout(PATIENCE_MS);
+    let response: Response;
+    try {
+      response = await this.send(this.url(path), { ...init, headers, signal, cache: "no-store" });
+    } catch (fault) {
+      if (init.signal?.aborted) throw fault;
+      throw new ApiError(0, "unreachable", "The server does not answer.");
+    }
+    if (response.ok || fine.includes(response.status)) return response;
+    throw await refusal(response);
+  }
+}
+
+async function refusal(response: Response): Promise<ApiError> {
+  const body = (await response.json().catch(() => null)) as Partial<ErrorResponse> | null;
+  const error = body?.error;
+  const wait = error?.details?.["retry_after_ms"];
+  return new ApiError(
+    response.status,
+    error?.code ?? "unknown",
+    error?.message ?? `The server answered ${response.status}.`,
+    typeof wait === "number" ? wait : null,
+  );
+}

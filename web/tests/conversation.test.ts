@@ -1,0 +1,236 @@
+import { describe, expect, test, vi } from "vitest";
+import { MicrophoneRefused } from "../src/audio/microphone";
+import { backoff } from "../src/session/line";
+import { loadingOf } from "../src/session/readiness";
+import { NoWay } from "../src/transport/transport";
+import { ApiError } from "../src/wire/api";
+import type { ReadyResponse } from "../src/wire/types";
+import { Scene } from "./scene";
+
+const until = (look: () => void) => vi.waitFor(look, { timeout: 2000, interval: 1 });
+const refusal = (code: string, details: object = {}) => ({
+  error: { code, message: `Refused: ${code}.`, details },
+});
+
+async function talking(scene = new Scene()): Promise<Scene> {
+  scene.conversation.start();
+  await until(() => expect(scene.webrtc.calls).toHaveLength(1));
+  scene.status("ready");
+  await until(() => expect(scene.state).toBe("listening"));
+  return scene;
+}
+
+describe("a conversation", () => {
+  test("begins with the microphone, a session, its stream and a call", async () => {
+    const scene = await talking();
+    expect(scene.server.asked).toEqual(["GET /ready", "POST /session"]);
+    expect(scene.webrtc.used).toEqual(["ek_1"]);
+    expect(scene.streams[0]?.start).toEqual({ sessionId: "vs_1", token: "st_1", lastEventId: 7 });
+    expect(scene.conversation.level()).toBe(0.5);
+    await scene.conversation.stop();
+  });
+
+  test("ends with everything closed, and the server told", async () => {
+    const scene = await talking();
+    const stopped = scene.conversation.stop();
+    expect(scene.state).toBe("idle"); // at once for whoever looks
+    await stopped;
+    expect(scene.webrtc.calls[0]?.over).toBe(true);
+    expect(scene.streams[0]?.closed).toBe(true);
+    expect(scene.microphones).toBe(0);
+    expect(scene.conversation.level()).toBe(0);
+    expect(scene.server.asked.at(-1)).toBe("POST /sessions/vs_1/end");
+  });
+
+  test("can begin again before the last one is quite over", async () => {
+    const scene = await talking();
+    const stopped = scene.conversation.stop();
+    scene.conversation.start();
+    await stopped;
+    await until(() => expect(scene.webrtc.calls).toHaveLength(2));
+    await until(() => expect(scene.state).not.toBe("asking"));
+    expect(scene.microphones).toBe(1);
+    await scene.conversation.stop();
+    expect(scene.microphones).toBe(0);
+  });
+
+  test("that the server ends is not ended once more", async () => {
+    const scene = await talking();
+    scene.tell("session.ended", { reason: "timeout", duration_ms: 1 });
+    await until(() => expect(scene.microphones).toBe(0));
+    expect(scene.state).toBe("ended");
+    expect(scene.server.asked).not.toContain("POST /sessions/vs_1/end");
+  });
+
+  test("waits for the models, and says so", async () => {
+    const scene = new Scene();
+    const models = [{ name: "kokoro", state: "fetching", received: 1, total: 2, error: null }];
+    const waiting = { status: 503, body: { ready: false, models } };
+    const seen: string[] = [];
+    scene.conversation.store.subscribe(() => seen.push(scene.state));
+    scene.server.next("GET /ready", waiting, waiting);
+    await talking(scene);
+    expect(seen).toContain("loading");
+    expect(scene.server.asked.filter((request) => request === "GET /ready")).toHaveLength(3);
+    await scene.conversation.stop();
+  });
+
+  test("does not happen without a microphone, and nobody is bothered", async () => {
+    const scene = new Scene();
+    scene.open = () => Promise.reject(new MicrophoneRefused("No."));
+    scene.conversation.start();
+    await until(() => expect(scene.state).toBe("refused"));
+    expect(scene.conversation.store.get().problem).toBe("No.");
+    expect(scene.server.asked).toEqual([]);
+  });
+
+  test("a microphone that comes after the stop is closed again", async () => {
+    const scene = new Scene();
+    let allow = () => {};
+    scene.open = () => new Promise((resolve) => (allow = resolve));
+    scene.conversation.start();
+    await scene.conversation.stop();
+    expect(scene.state).toBe("idle");
+    allow();
+    await until(() => expect(scene.microphones).toBe(0));
+    expect(scene.server.asked).toEqual([]);
+  });
+
+  test("ends when the microphone is unplugged", async () => {
+    const scene = await talking();
+    scene.unplugged.resolve();
+    await until(() => expect(scene.state).toBe("refused"));
+    await until(() => expect(scene.server.asked.at(-1)).toBe("POST /sessions/vs_1/end"));
+  });
+
+  test("that the server refuses says why", async () => {
+    const scene = new Scene();
+    scene.server.next("POST /session", { status: 503, body: refusal("service_unavailable") });
+    scene.conversation.start();
+    await until(() => expect(scene.state).toBe("failed"));
+    expect(scene.conversation.store.get().problem).toBe("Refused: service_unavailable.");
+    expect(scene.microphones).toBe(0);
+  });
+
+  test("asks for the token where one is needed", async () => {
+    const scene = new Scene();
+    scene.server.next("POST /session", { status: 401, body: refusal("unauthorized") });
+    scene.conversation.start();
+    await until(() => expect(scene.state).toBe("locked"));
+    scene.conversation.unlock("secret");
+    await until(() => expect(scene.state).toBe("idle"));
+    await talking(scene);
+    await scene.conversation.stop();
+  });
+
+  test("reads the transcript anew when the stream has a gap", async () => {
+    const scene = await talking();
+    const entry = { id: "e1", entry_type: "user", timestamp: "", text: "Hello" };
+    scene.server.next("GET /sessions/vs_1", { body: { transcript: [entry] } });
+    scene.tell("stream.reset", { reason: "position_gone", requested: 1, oldest: 2, latest: 3 });
+    await until(() => expect(scene.conversation.store.get().lines).toHaveLength(1));
+    await scene.conversation.stop();
+  });
+});
+
+describe("the way of the sound", () => {
+  test("is WebSocket when WebRTC finds none; a key that was not used opens it", async () => {
+    const scene = new Scene();
+    scene.webrtc.faults = [new NoWay("No candidates.", false)];
+    scene.conversation.start();
+    await until(() => expect(scene.websocket.used).toEqual(["ek_1"]));
+    await until(() => expect(scene.conversation.store.get().transport).toBe("websocket"));
+    await scene.conversation.stop();
+  });
+
+  test("takes a new key where the first was spent", async () => {
+    const scene = new Scene();
+    scene.webrtc.faults = [new NoWay("Not in time.", true)];
+    scene.conversation.start();
+    await until(() => expect(scene.websocket.used).toEqual(["ek_2"]));
+    expect(scene.server.asked).toContain("GET /session/reconnect?session_id=vs_1");
+    await scene.conversation.stop();
+  });
+
+  test("is given up soon when there never was one, with every reason", async () => {
+    const scene = new Scene();
+    scene.webrtc.faults = [new NoWay("One.", true), new NoWay("One.", true)];
+    scene.websocket.faults = [new NoWay("Two.", true), new NoWay("Two.", true)];
+    scene.conversation.start();
+    await until(() => expect(scene.state).toBe("failed"));
+    expect(scene.conversation.store.get().problem).toBe("One. Two.");
+    await until(() => expect(scene.server.asked.at(-1)).toBe("POST /sessions/vs_1/end"));
+  });
+
+  test("comes back after a loss, with a new key, and says so meanwhile", async () => {
+    const scene = await talking();
+    const seen: string[] = [];
+    scene.conversation.store.subscribe(() => seen.push(scene.state));
+    scene.webrtc.calls[0]?.close();
+    await until(() => expect(scene.webrtc.used).toEqual(["ek_1", "ek_2"]));
+    await until(() => expect(scene.state).toBe("listening"));
+    expect(seen).toContain("reconnecting");
+    await scene.conversation.stop();
+  });
+
+  test("is tried again while the server is away, ever more slowly, but not for ever", async () => {
+    const scene = await talking();
+    const away = { status: 503, body: refusal("service_unavailable") };
+    scene.server.next("GET /session/reconnect", ...Array<typeof away>(20).fill(away));
+    scene.webrtc.calls[0]?.close();
+    await until(() => expect(scene.state).toBe("failed"));
+    expect(scene.pauses).toEqual([500, 1000, 2000, 4000, 8000, 15_000, 15_000]);
+  });
+
+  test("goes on in a new session of the conversation when the old one is over", async () => {
+    const scene = await talking();
+    const token = { value: "st_2", expires_at: 0 };
+    const body = { session_id: "vs_2", ephemeral_key: "ek_9", stream_token: token, last_event_id: 9 };
+    scene.server.next("GET /session/reconnect", { body });
+    scene.webrtc.calls[0]?.close();
+    await until(() => expect(scene.webrtc.used).toEqual(["ek_1", "ek_9"]));
+    expect(scene.streams[0]?.closed).toBe(true);
+    expect(scene.streams[1]?.start.sessionId).toBe("vs_2");
+    await scene.conversation.stop();
+    expect(scene.server.asked.at(-1)).toBe("POST /sessions/vs_2/end");
+  });
+
+  test("is not sought for a session that the server does not know", async () => {
+    const scene = await talking();
+    const gone = { status: 404, body: refusal("session_not_found") };
+    scene.server.next("GET /session/reconnect", gone);
+    scene.webrtc.calls[0]?.close();
+    await until(() => expect(scene.state).toBe("failed"));
+  });
+
+  test("moves before the provider's cap, in a quiet moment and without a gap", async () => {
+    const scene = await talking();
+    scene.status("speaking");
+    const warning = { reason: "cap", warning: "", seconds_remaining: 1e6, action: "reconnect" };
+    const first = scene.webrtc.calls[0];
+    scene.tell("session.warning", warning);
+    await until(() => expect(scene.pauses).toHaveLength(1));
+    expect(scene.webrtc.calls).toHaveLength(1); // the assistant speaks
+    scene.status("ready");
+    await until(() => expect(scene.webrtc.calls).toHaveLength(2));
+    await until(() => expect(first?.over).toBe(true));
+    expect(scene.webrtc.calls[1]?.over).toBe(false);
+    expect(scene.state).toBe("listening");
+    expect(scene.webrtc.used).toEqual(["ek_1", "ek_2"]);
+    await scene.conversation.stop();
+  });
+});
+
+test("a pause is as long as the server asks for", () => {
+  expect(backoff(1, new ApiError(429, "rate_limited", "", 30_000))).toBe(30_000);
+  expect(backoff(3, new Error())).toBe(2000);
+});
+
+test("what a server says of its models is taken as it comes", () => {
+  const answer = { ready: false, message: "Wait." } as ReadyResponse;
+  expect(loadingOf(answer)).toEqual({ message: "Wait.", models: [] });
+  const more = { ...answer, models: [{ name: "a" }] } as unknown as ReadyResponse;
+  expect(loadingOf(more).models).toEqual([
+    { name: "a", state: "", received: null, total: null, error: null },
+  ]);
+});

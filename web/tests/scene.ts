@@ -1,0 +1,143 @@
+/** A conversation with everything around it made up: server, stream, microphone, transports. */
+
+import type { Microphone } from "../src/audio/microphone";
+import { Conversation } from "../src/session/conversation";
+import type { ServerFact, TransportKind } from "../src/session/state";
+import { situation } from "../src/session/words";
+import { Choice } from "../src/transport/choice";
+import { type Call, deferred, type Transport } from "../src/transport/transport";
+import { Api } from "../src/wire/api";
+import type { StreamListener, StreamStart } from "../src/wire/stream";
+
+const VERY_LONG_MS = 60_000;
+
+type Answer = { status?: number; body: unknown };
+
+/** Answers like the server, remembers what it was asked, and can be told to refuse. */
+export class FakeServer {
+  readonly asked: string[] = [];
+  readonly answers = new Map<string, Answer[]>();
+  keys = 0;
+
+  next(request: string, ...answers: Answer[]): void {
+    this.answers.set(request, [...(this.answers.get(request) ?? []), ...answers]);
+  }
+
+  fetch: typeof fetch = async (input, init) => {
+    const { pathname, search } = new URL(String(input));
+    const request = `${init?.method ?? "GET"} ${pathname}`;
+    this.asked.push(request + search);
+    const told = this.answers.get(request)?.shift();
+    const { status = 200, body } = told ?? { body: this.usual(request) };
+    return new Response(JSON.stringify(body), { status });
+  };
+
+  private usual(request: string): unknown {
+    const token = { value: "st_1", expires_at: 0 };
+    const common = { session_id: "vs_1", stream_token: token, last_event_id: 7 };
+    switch (request) {
+      case "GET /ready":
+        return { ready: true };
+      case "POST /session":
+        return { ...common, client_secret: { value: this.key(), expires_at: 0 } };
+      case "GET /session/reconnect":
+        return { ...common, ephemeral_key: this.key() };
+      default:
+        return {};
+    }
+  }
+
+  private key(): string {
+    this.keys += 1;
+    return `ek_${this.keys}`;
+  }
+}
+
+export class FakeTransport implements Transport {
+  readonly used: string[] = [];
+  readonly calls: FakeCall[] = [];
+  faults: unknown[] = [];
+
+  constructor(private readonly kind: TransportKind) {}
+
+  async connect(key: string): Promise<Call> {
+    this.used.push(key);
+    const fault = this.faults.shift();
+    if (fault) throw fault;
+    const call = new FakeCall(this.kind);
+    this.calls.push(call);
+    return call;
+  }
+}
+
+export class FakeCall implements Call {
+  readonly #closed = deferred();
+  readonly closed = this.#closed.promise;
+  over = false;
+
+  constructor(readonly kind: TransportKind) {}
+
+  close(): void {
+    this.over = true;
+    this.#closed.resolve();
+  }
+}
+
+export class Scene {
+  readonly server = new FakeServer();
+  readonly webrtc = new FakeTransport("webrtc");
+  readonly websocket = new FakeTransport("websocket");
+  readonly streams: { start: StreamStart; listener: StreamListener; closed: boolean }[] = [];
+  readonly pauses: number[] = [];
+  readonly unplugged = deferred();
+  time = 0;
+  microphones = 0;
+  open: () => Promise<void> = async () => undefined;
+  readonly conversation: Conversation;
+
+  constructor() {
+    this.conversation = new Conversation({
+      api: new Api("http://server/", this.server.fetch),
+      transports: { webrtc: this.webrtc, websocket: this.websocket },
+      choice: new Choice(),
+      openMicrophone: async () => {
+        await this.open();
+        this.microphones += 1;
+        return this.microphone();
+      },
+      openStream: (start, listener) => {
+        const stream = { start, listener, closed: false };
+        this.streams.push(stream);
+        return { close: () => void (stream.closed = true) };
+      },
+      pause: async (ms, signal) => {
+        this.pauses.push(ms);
+        // Nobody waits here; but what is meant to take very long does.
+        if (ms > VERY_LONG_MS) await new Promise((resolve) => (signal.onabort = resolve));
+        else await new Promise((resolve) => setTimeout(resolve));
+        signal.throwIfAborted();
+      },
+      now: () => this.time,
+    });
+  }
+
+  get state(): string {
+    return situation(this.conversation.store.get());
+  }
+
+  tell(name: ServerFact["name"], data: object): void {
+    this.streams.at(-1)?.listener.event({ type: "event", name, data } as ServerFact);
+  }
+
+  status(state: string): void {
+    this.tell("session.status", { state });
+  }
+
+  private microphone(): Microphone {
+    return {
+      lost: this.unplugged.promise,
+      level: () => 0.5,
+      close: () => void (this.microphones -= 1),
+    } as Microphone;
+  }
+}
