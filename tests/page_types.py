@@ -40,7 +40,11 @@ _PLAIN = {
     "null": "null",
 }
 _PYTHON = {"str": "string", "int": "number", "float": "number", "bool": "boolean"}
-_PYTHON |= {"datetime": "string", "list[str]": "string[]", "dict[str, str]": "Record<string, string>"}
+_PYTHON |= {
+    "datetime": "string",
+    "list[str]": "string[]",
+    "dict[str, str]": "Record<string, string>",
+}
 
 
 def text() -> str:

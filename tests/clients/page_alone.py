@@ -14,6 +14,6 @@ from tests.clients.serving import serve
 if __name__ == "__main__":
     folder, wishes = Path(sys.argv[1]), orjson.loads(sys.argv[2])
     with serve(folder) as served:
-        told = asyncio.run(scene("page", wishes | {"page": served.origin}))
+        told = asyncio.run(scene("page", wishes | {"page": served.origin}, seconds=200))
     for line in told:
         print(orjson.dumps(line).decode())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
 from openai import AsyncOpenAI
 
 from tests.browser import sound
@@ -14,6 +15,7 @@ from tests.clients.talk import MODEL, share
 from tests.clients.voice import Voice
 from tests.engine.strict import strict
 
+pytestmark = pytest.mark.timeout(240)  # a browser, ears and a mouth on whatever cores there are
 SENTENCE = "The old garden behind the church is full of roses."
 
 
@@ -39,7 +41,7 @@ async def test_over_websocket_it_writes_calls_a_tool_and_speaks(
         "speech": str(speech),
         "heard": str(heard),
     }
-    told = await scene("agents_socket", given)
+    told = await scene("agents_socket", given, seconds=200)
     check(told)
     assert "the moon is bright" in told.one("text")["answer"].lower()
     assert "9:30" in told.one("tool")["answer"]
@@ -62,7 +64,7 @@ async def test_over_webrtc_in_a_browser_it_hears_and_is_heard(
         "wav": str(sound.microphone(tmp_path / "microphone.wav", await voice.say(SENTENCE))),
         "heard": str(heard),
     }
-    told = await scene("agents_webrtc", given)
+    told = await scene("agents_webrtc", given, seconds=200)
     check(told)
     assert told.one("connected")["callId"].startswith("rtc_")
     spoken = told.one("speech")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+import pytest
 
 from tests.browser import sound
 from tests.browser.alone import cut_off, namespaces
@@ -15,6 +16,7 @@ from tests.clients.serving import Served
 from tests.clients.talk import share
 from tests.clients.voice import Voice
 
+pytestmark = pytest.mark.timeout(240)  # a browser, ears and a mouth on whatever cores there are
 SENTENCE = "There are seven apples on the kitchen table."
 WORDS = ["apples", "kitchen", "table"]
 
@@ -39,7 +41,8 @@ async def check(told: Told, voice: Voice, folder: Path) -> None:
 async def test_the_page_shows_the_words_and_plays_an_answer_by_webrtc(
     served: Served, voice: Voice, tmp_path: Path
 ) -> None:
-    told = await scene("page", await wishes(voice, tmp_path) | {"page": served.origin})
+    wish = await wishes(voice, tmp_path) | {"page": served.origin}
+    told = await scene("page", wish, seconds=200)
     await check(told, voice, tmp_path)
     assert told.one("page")["transport"] == "webrtc"
 
@@ -49,6 +52,6 @@ async def test_with_every_interface_but_loopback_down_the_page_talks_by_websocke
 ) -> None:
     wish = await wishes(voice, tmp_path) | {"noWay": not namespaces()}
     inside = [sys.executable, "-m", "tests.clients.page_alone", str(tmp_path / "server")]
-    told = await lines(cut_off(*inside, orjson.dumps(wish).decode()), 110)
+    told = await lines(cut_off(*inside, orjson.dumps(wish).decode()), 220)
     await check(told, voice, tmp_path)
     assert told.one("page")["transport"] == "websocket"

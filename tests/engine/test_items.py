@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -264,6 +265,19 @@ def test_an_item_that_is_not_there_is_refused_with_the_field_that_named_it() -> 
             attempt()
         assert (caught.value.code, caught.value.param) == ("item_not_found", param)
     assert len(talk) == 0
+
+
+def test_a_refusal_can_always_be_sent() -> None:
+    half = "\ud800" * 200
+    attempts: list[Callable[[], object]] = [
+        lambda: parse_item({"type": "message", half: 1}),
+        lambda: Conversation().get(half),
+    ]
+    for attempt in attempts:
+        with pytest.raises(Refused) as caught:
+            attempt()
+        assert json.dumps(caught.value.error(), ensure_ascii=False).encode()
+        assert len(caught.value.message) < 200
 
 
 def test_clients_cannot_fill_a_conversation_without_end() -> None:

@@ -33,9 +33,10 @@ def test_more_indexes_are_asked_after_the_first_and_folders_are_left_to_pip() ->
     assert python_indexes(listing) == ("https://a.example/pip", "https://b.example/pip")
 
 
-def test_without_settings_it_is_pips_own_default() -> None:
-    (index,) = python_indexes("")
-    assert index.startswith("https://")
+async def test_without_settings_it_is_pips_own_default() -> None:
+    default = await Tools().pip_default()
+    assert default.startswith("https://")
+    assert python_indexes("", default) == (default,)
 
 
 def test_pip_may_be_told_to_ask_nobody() -> None:

@@ -123,6 +123,22 @@ describe("a conversation", () => {
     await scene.conversation.stop();
   });
 
+  test("asks for the state when the stream comes back, unless it hears of it first", async () => {
+    const scene = await talking();
+    const speaking = { body: { state: "speaking" } };
+    scene.server.next("GET /session", speaking, speaking);
+    scene.streams[0]?.listener.down();
+    expect(scene.state).toBe("reconnecting");
+    scene.streams[0]?.listener.up();
+    await until(() => expect(scene.state).toBe("speaking"));
+    scene.streams[0]?.listener.up();
+    scene.status("listening");
+    await until(() => expect(scene.server.answers.get("GET /session")).toEqual([]));
+    await new Promise((resolve) => setTimeout(resolve));
+    expect(scene.state).toBe("hearing");
+    await scene.conversation.stop();
+  });
+
   test("reads the transcript anew when the stream has a gap", async () => {
     const scene = await talking();
     const entry = { id: "e1", entry_type: "user", timestamp: "", text: "Hello" };

@@ -38,7 +38,6 @@ def begin(settings: ResponseSettings, draft: Draft) -> None:
     state.responses[response.id] = response
     if response.in_conversation:
         state.active = response.id
-        draft.signal(Signal.ANSWER_BEGUN)
     draft.send(say.response("created", outputs.response_object(response, "in_progress", draft)))
     if not _within_limits(draft):
         error = {"type": "requests", "code": "rate_limit_exceeded"}
@@ -207,7 +206,6 @@ def settle(draft: Draft) -> None:
         state.turn_waits = False
         begin(response_settings(state.configuration, None), draft)
     before = state.phase
-    if not state.answering:
-        draft.signal(Signal.ANSWER_OVER)
-    if state.phase is not before:
+    draft.signal(Signal.ANSWER_BEGUN if state.answering else Signal.ANSWER_OVER)
+    if state.phase is not before and not state.answering:
         listening.await_user(draft)

@@ -43,10 +43,16 @@ class Outbound:
         self.form = form
         self._rate = None if RATES[form] == MOUTH_RATE else Resampler(MOUTH_RATE, RATES[form])
 
-    def feed(self, pcm: bytes, *, last: bool = False) -> bytes:
+    def feed(self, pcm: bytes) -> bytes:
         if self._rate is None:
             return pcm
-        return encode(to_pcm(self._rate.feed(np.frombuffer(pcm, np.int16), last=last)), self.form)
+        return encode(to_pcm(self._rate.feed(np.frombuffer(pcm, np.int16))), self.form)
+
+    def finish(self) -> bytes:
+        """What was held back; nothing may follow."""
+        if self._rate is None:
+            return b""
+        return encode(to_pcm(self._rate.feed(np.zeros(0, np.int16), last=True)), self.form)
 
 
 class Resampler:

@@ -26,8 +26,13 @@ def fields(raw: Any, where: str, allowed: Collection[str]) -> Mapping[str, Any]:
         raise wrong_type(where, "an object", raw)
     for name in raw:
         if name not in allowed:
-            raise unknown(f"{where}.{str(name)[:_SHOWN]}")
+            raise unknown(f"{where}.{printable(str(name))}")
     return raw
+
+
+def printable(raw: str) -> str:
+    """A client's word, short and fit to be sent back in an error."""
+    return raw[:_SHOWN].encode(errors="replace").decode()
 
 
 def required(raw: Mapping[str, Any], name: str, where: str) -> Any:

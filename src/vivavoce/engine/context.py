@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vivavoce.brain.ports import Ask, Said, Tool, Turn
+from vivavoce.brain.ports import Ask, Tool, Turn
 from vivavoce.engine.configuration import Reference, ResponseSettings, RetentionRatio
 from vivavoce.engine.faults import Refused
 from vivavoce.engine.items import Item, as_turns, within
@@ -48,19 +48,8 @@ def prompt(settings: ResponseSettings, state: State) -> Ask | None:
 
 def _turns(settings: ResponseSettings, state: State) -> tuple[Turn, ...]:
     """Where nothing was said or understood, the brain is told so in words."""
-    turns: list[Turn] = []
-    batch: list[Item] = []
     told = {item_id: text for item_id, text in state.transcripts.items() if text}
-    for item in _present(settings, state):
-        note = state.notes.get(item.id)
-        if note is None:
-            batch.append(item)
-            continue
-        # Calls and results are paired within a batch, so a note must not split them.
-        turns += as_turns(batch, told)
-        batch = []
-        turns.append(Said("system", note))
-    return (*turns, *as_turns(batch, told))
+    return as_turns(_present(settings, state), told, state.notes)
 
 
 def _present(settings: ResponseSettings, state: State) -> list[Item]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vivavoce.engine.configuration_checks import printable
 from vivavoce.engine.faults import Refused
 from vivavoce.engine.items_one import (
     ROOT,
@@ -121,7 +122,7 @@ class Conversation:
     def _known(self, item_id: str, param: str) -> None:
         if item_id not in self._items:
             raise Refused(
-                f"There is no item '{item_id[:80]}' in the conversation.",
+                f"There is no item '{printable(item_id)}' in the conversation.",
                 code="item_not_found",
                 param=param,
             )

@@ -142,11 +142,10 @@ def forget(end_ms: int, draft: Draft) -> None:
 
 def _add_audio_item(item_id: str, draft: Draft) -> None:
     item = user_audio(item_id)
-    previous = draft.state.conversation.insert(item)
+    previous = draft.state.conversation.append(item)
     draft.send(say.committed(item_id, previous))
-    if draft.state.configuration.kind == "realtime":
-        draft.send(say.item("added", item_object(item), previous))
-        draft.send(say.item("done", item_object(item), previous))
+    draft.send(say.item("added", item_object(item), previous))
+    draft.send(say.item("done", item_object(item), previous))
 
 
 # --- The words ------------------------------------------------------------------------

@@ -89,6 +89,13 @@ class Play:
 
 
 @dataclass(frozen=True, slots=True)
+class LastSound:
+    """The item has all its sound: what a resampler still holds back goes out."""
+
+    place: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class FinishPlaying:
     response_id: str
 
@@ -131,6 +138,7 @@ Order = (
     | Answer
     | StopAnswer
     | Play
+    | LastSound
     | FinishPlaying
     | ClearPlaying
     | Duck

@@ -8,6 +8,7 @@ from vivavoce.engine import configuration
 from vivavoce.engine import server_frames as say
 from vivavoce.engine.items import Item, Status, item_object
 from vivavoce.engine.made import assistant_message, function_call
+from vivavoce.engine.orders import LastSound
 from vivavoce.engine.state import Draft, Output, Response
 from vivavoce.engine.usage import response_usage
 
@@ -35,6 +36,7 @@ def _open_message(response: Response, draft: Draft) -> Output:
 def _close_message(response: Response, message: Output, status: Status, draft: Draft) -> None:
     where, text = place(response, message), message.text
     if response.spoken:
+        draft.order(LastSound(where))
         draft.send(say.output("output_audio.done", where))
         draft.send(say.output("output_audio_transcript.done", where, transcript=text))
         draft.send(say.part("done", where, {"type": "audio", "transcript": text}))
@@ -80,7 +82,7 @@ def _open(response: Response, output: Output, draft: Draft) -> None:
     shown = object_of(response, output, "in_progress")
     draft.send(say.output_item("added", response.id, output.index, shown))
     if response.in_conversation:
-        previous = draft.state.conversation.insert(_item(response, output, "in_progress"))
+        previous = draft.state.conversation.append(_item(response, output, "in_progress"))
         draft.send(say.item("added", shown, previous))
 
 

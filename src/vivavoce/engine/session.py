@@ -11,7 +11,7 @@ import base64
 import logging
 import secrets
 from collections import deque
-from typing import Protocol
+from typing import Any, Protocol
 
 import orjson
 
@@ -185,6 +185,9 @@ class Session:
                 self._send(event, to)
             case orders.Play():
                 self._play(order)
+            case orders.LastSound(place):
+                if (codec := self._codecs.pop(place["response_id"], None)) is not None:
+                    self._sound(codec.finish(), place)
             case orders.ClearPlaying():
                 if self._peer is not None:
                     self._peer.playout.clear()
@@ -254,12 +257,12 @@ class Session:
             return
         codec = self._codecs.get(order.response_id)
         if codec is None:
-            self._codecs.clear()  # one response speaks at a time
             codec = self._codecs[order.response_id] = Outbound(order.form)
         for at in range(0, len(order.pcm), _DELTA_BYTES):
-            sound = codec.feed(order.pcm[at : at + _DELTA_BYTES])
-            if not sound:
-                continue
+            self._sound(codec.feed(order.pcm[at : at + _DELTA_BYTES]), order.place)
+
+    def _sound(self, sound: bytes, place: dict[str, Any]) -> None:
+        if sound:
             delta = base64.b64encode(sound).decode()
-            event = {"type": "response.output_audio.delta", **order.place, "delta": delta}
+            event = {"type": "response.output_audio.delta", **place, "delta": delta}
             self._send(event, orders.Audience.PEER)

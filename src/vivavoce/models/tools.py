@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import shutil
 import sys
 import tempfile
@@ -32,6 +33,12 @@ class Tools:
     async def pip_settings(self) -> str:
         """What `pip config list` prints; empty where there is no pip."""
         return await _answer((*self._pip, "config", "list", "--disable-pip-version-check"))
+
+    async def pip_default(self) -> str:
+        """The index pip goes by where none is configured, in its own words."""
+        told = await _answer((*self._pip, "download", "--help", "--disable-pip-version-check"))
+        found = re.search(r"\(default\s+(https?://[^\s)]+)\)", told)
+        return found.group(1) if found else ""
 
     async def npm_setting(self, name: str) -> str | None:
         if not self._npm:

@@ -70,7 +70,13 @@ def serve(settings: Settings) -> int:
     return 0 if listener.started else 1
 
 
+def _real(record: logging.LogRecord) -> bool:
+    """uvicorn takes a WebSocket that was refused with an HTTP answer for one that was forgotten."""
+    return "without completing handshake" not in record.getMessage()
+
+
 def _configure_logs(settings: Settings) -> None:
+    logging.getLogger("uvicorn.error").addFilter(_real)
     secrets = [s.get_secret_value() for s in (settings.api_key, settings.auth_token) if s]
     logs.configure(
         level=settings.log_level,

@@ -211,17 +211,23 @@ class Turns:
             turn.unheard.clear()
             turn.unwritten.clear()
 
-    def take(self, now: datetime) -> list[Turn]:
-        """Those that are over, each once; `due` is when to look again."""
-        over = [turn for turn in self.open if (due := turn.due(now)) is not None and due <= now]
+    def take(self, now: datetime) -> tuple[list[Turn], datetime | None]:
+        """Those that are over, each once, and when to look at the next."""
+        over: list[Turn] = []
+        later: datetime | None = None
+        for turn in self.open:
+            due = turn.due(now)
+            if due is None:
+                continue
+            if due <= now:
+                over.append(turn)
+            elif later is None or due < later:
+                later = due
         for turn in over:
             self.open.remove(turn)
             for response_id in turn.responses:
                 self._of.pop(response_id, None)
-        return over
-
-    def next_due(self, now: datetime) -> datetime | None:
-        return min(filter(None, (turn.due(now) for turn in self.open)), default=None)
+        return over, later
 
 
 def settle(draft: Draft) -> None:
@@ -229,9 +235,9 @@ def settle(draft: Draft) -> None:
     turns, now = draft.state.turns, draft.now
     if not turns.open:
         return
-    for turn in turns.take(now):
+    over, due = turns.take(now)
+    for turn in over:
         draft.tell(TurnTraced, **turn.report())
-    due = turns.next_due(now)
     if due is not None and due != turns.wake:
         turns.wake = due
         draft.do(StartTimer(TIMER, max(0.02, (due - now).total_seconds())))

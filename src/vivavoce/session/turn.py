@@ -41,7 +41,7 @@ def has_clause(words: str) -> bool:
     return _CLAUSE.search(words) is not None
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Turn:
     """What was seen of it so far."""
 

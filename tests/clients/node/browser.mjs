@@ -182,13 +182,17 @@ export function measure(sound) {
   return { spoken, quiet };
 }
 
-/** Wait until the page spoke and fell silent again; the sound, or an error with what there was. */
-export async function untilSpoken(page, { seconds = 60, spoken = 0.5, quiet = 1.5 } = {}) {
+/**
+ * Wait until the page spoke and fell silent again: the sound, or an error with what there was.
+ * over: asks the page whether the answer has ended, since a pause may only be a pause.
+ */
+export async function untilSpoken(page, { seconds = 60, over = () => true } = {}) {
   const end = Date.now() + seconds * 1000;
   for (;;) {
+    const ended = await page.evaluate(over);
     const sound = await heard(page);
     const now = measure(sound);
-    if (now.spoken >= spoken && now.quiet >= quiet) return sound;
+    if (ended && now.spoken >= 0.5 && now.quiet >= 1) return sound;
     if (Date.now() > end) throw new Error(`no answer was heard: ${JSON.stringify(now)}`);
     await page.waitForTimeout(200);
   }

@@ -40,7 +40,8 @@ play(async () => {
       const limit = { timeout: 60_000 };
       await page.waitForFunction(() => window.said("user").length > 0, null, limit);
       await page.waitForFunction(() => window.said("assistant").length > 0, null, limit);
-      writeWav(given.heard, await untilSpoken(page));
+      const over = () => window.seen.some(({ type }) => type === "output_audio_buffer.stopped");
+      writeWav(given.heard, await untilSpoken(page, { over }));
     } finally {
       for (const event of await page.evaluate(() => window.seen)) tell("event", { event });
       for (const error of await page.evaluate(() => window.faults)) tell("error", { error });

@@ -22,7 +22,8 @@ play(async () => {
         [at("transcript"), given.words],
         { timeout: 60_000 },
       );
-      writeWav(given.heard, await untilSpoken(page));
+      const over = () => document.body.dataset.state !== "speaking";
+      writeWav(given.heard, await untilSpoken(page, { over }));
     } finally {
       await page.screenshot({ path: given.screenshot });
       tell("page", {

@@ -124,6 +124,7 @@ export class Conversation {
 /** One session of the server's while it lasts: its stream, its keys, its moves. */
 class Visit {
   ended = false;
+  #statuses = 0;
   #stream: { close(): void } | null = null;
   readonly #secondsLeft = createStore<number | null>(null); // once a new call is asked for
 
@@ -141,7 +142,10 @@ class Visit {
       { sessionId: this.sessionId, token, lastEventId },
       {
         event: (fact) => this.#heard(fact),
-        up: () => this.tell({ type: "stream.up" }),
+        up: () => {
+          this.tell({ type: "stream.up" });
+          void this.#readState();
+        },
         down: () => this.tell({ type: "stream.down" }),
         gone: () => this.life.abort(new Error("The server does not know this session any more.")),
       },
@@ -179,6 +183,7 @@ class Visit {
 
   #heard(fact: ServerFact): void {
     this.tell(fact);
+    if (fact.name === "session.status") this.#statuses += 1;
     if (fact.name === "session.warning" && fact.data.action === "reconnect") {
       this.#secondsLeft.set(fact.data.seconds_remaining);
     }
@@ -187,6 +192,13 @@ class Visit {
       this.ended = true;
       this.life.abort();
     }
+  }
+
+  /** The state is told when it changes, and never again: whoever was away has to ask. */
+  async #readState(): Promise<void> {
+    const statuses = this.#statuses;
+    const found = await this.ports.api.state(this.sessionId).catch(() => null);
+    if (found && statuses === this.#statuses) this.tell({ type: "voice.read", voice: found.state });
   }
 
   async #readAnew(): Promise<void> {

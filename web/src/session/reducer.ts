@@ -28,6 +28,8 @@ export function reduce(state: State, fact: Fact): State {
       return { ...state, streaming: true };
     case "stream.down":
       return { ...state, streaming: false };
+    case "voice.read":
+      return { ...state, voice: fact.voice };
     case "transcript.read":
       return { ...state, lines: transcript.fromEntries(fact.entries) };
     case "stopped":
@@ -43,18 +45,13 @@ export function reduce(state: State, fact: Fact): State {
 function heard(state: State, { name, data }: ServerFact): State {
   switch (name) {
     case "session.status":
+      // The only word on the state: durable events come once they are stored, and so too late.
       return { ...state, voice: data.state };
     case "speech.started": {
       const id = data.item_id;
       const lines = id ? transcript.opened(state.lines, id, "user") : state.lines;
-      return { ...state, voice: "listening", lines, notice: null };
+      return { ...state, lines, notice: null };
     }
-    case "speech.stopped":
-      return state.voice === "listening" ? { ...state, voice: "processing" } : state;
-    case "assistant.speaking":
-      return { ...state, voice: "speaking" };
-    case "assistant.done":
-      return state.voice === "speaking" ? { ...state, voice: "ready" } : state;
     case "transcription.delta":
       return {
         ...state,
@@ -122,6 +119,7 @@ function over(state: State): State {
   return {
     ...state,
     voice: "disconnected",
+    transport: null,
     tools: [],
     lines: transcript.closed(state.lines),
     streaming: true,

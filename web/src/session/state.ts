@@ -91,6 +91,7 @@ export type Fact =
   | { readonly type: "call.lost" }
   | { readonly type: "stream.up" }
   | { readonly type: "stream.down" }
+  | { readonly type: "voice.read"; readonly voice: string }
   | { readonly type: "transcript.read"; readonly entries: readonly TranscriptEntry[] }
   | { readonly type: "stopped" }
   | { readonly type: "locked" }

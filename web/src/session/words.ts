@@ -85,8 +85,8 @@ function toolNames(state: State): string {
 
 function loadingWords(loading: Loading | null): string {
   const part = progress(loading);
-  if (part !== null) return `The engine is loading models, ${part} %`;
-  return loading?.models.length ? "The engine is loading models" : "The server is not ready yet";
+  if (part !== null) return `Loading models, ${part} %`;
+  return loading?.models.length ? "Loading models" : "The server is not ready yet";
 }
 
 /** How far all models are together, in percent; null while nobody knows. */

@@ -27,26 +27,27 @@ export class WebSocketTransport implements Transport {
     const inRate = grant.input_format.rate ?? 24_000;
     const outRate = grant.output_format.rate ?? 24_000;
     const heard = new Heard(outRate);
-    let stop = () => socket.close(1000);
+    const parts: (() => void)[] = [() => socket.close(1000)];
+    // Once: parts are taken out as they are closed. The other side may take a while to agree.
+    const close = () => {
+      for (const part of parts.splice(0)) part();
+      closed.resolve();
+    };
+    void closed.promise.then(close);
     try {
       const speaker = await Speaker.open(microphone.context, outRate, (item, samples) =>
         heard.played(item, samples),
       );
+      parts.push(() => speaker.close());
       const line = new Line(socket, speaker, heard, inRate);
       socket.addEventListener("message", ({ data }) => line.received(JSON.parse(String(data))));
-      const release = await capture(microphone, inRate, (pcm, level) => line.said(pcm, level));
-      stop = () => {
-        release();
-        speaker.close();
-        socket.close(1000);
-        closed.resolve(); // the other side may take a while to agree
-      };
+      parts.push(await capture(microphone, inRate, (pcm, level) => line.said(pcm, level)));
     } catch (fault) {
-      stop();
+      close();
       throw fault;
     }
-    void closed.promise.then(stop);
-    return { kind: "websocket", closed: closed.promise, close: stop };
+    if (parts.length === 0) throw new NoWay("The WebSocket for the sound was closed at once.", true);
+    return { kind: "websocket", closed: closed.promise, close };
   }
 
   private async open(grant: AudioGrant, signal: AbortSignal): Promise<WebSocket> {

@@ -27,11 +27,11 @@ export function App({ conversation }: { conversation: Conversation }) {
       <main>
         <Transcript lines={state.lines} />
         <section className="talk" aria-label="Talk">
-          <Details state={state} unlock={(token) => conversation.unlock(token)} />
           <p className="state" data-testid="state" role="status" aria-live="polite">
             <span className="dot" aria-hidden="true" />
             {words(state)}
           </p>
+          <Details state={state} unlock={(token) => conversation.unlock(token)} />
           <TalkButton talking={talking} locked={now === "locked"} toggle={toggle} />
           <Level active={talking} read={() => conversation.level()} />
         </section>

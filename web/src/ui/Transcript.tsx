@@ -50,10 +50,10 @@ const Entry = memo(function Entry({ line }: { line: Line }) {
       <p>
         {line.text || <span className="pending">…</span>}
         {line.kind === "tool" && line.done && (
-          <span className="outcome">{line.failed ? " failed" : " done"}</span>
+          <span className="outcome">{line.failed ? " · failed" : " · done"}</span>
         )}
         {line.unheard && <del>{line.unheard}</del>}
-        {line.cut && <span className="cut"> interrupted</span>}
+        {line.cut && <span className="cut"> · interrupted</span>}
       </p>
     </div>
   );

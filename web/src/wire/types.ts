@@ -28,16 +28,27 @@ export interface IceServer {
   credential?: string | null;
 }
 
+export interface ModelStatus {
+  name: string;
+  state: "missing" | "fetching" | "verifying" | "ready" | "failed";
+  received: number;
+  total: number;
+  error?: string | null;
+}
+
 export interface ReadyChecks {
   amplifier: boolean;
   openai: boolean;
   database: boolean;
+  engine?: boolean | null;
 }
 
 export interface ReadyResponse {
   ready: boolean;
   checks: ReadyChecks;
   message?: string | null;
+  waiting_for?: string[] | null;
+  models?: ModelStatus[] | null;
 }
 
 export interface ReconnectResponse {
@@ -51,6 +62,7 @@ export interface ReconnectResponse {
 export interface SessionDetailResponse {
   session: SessionInfo;
   transcript: TranscriptEntry[];
+  turns: TurnTrace[];
 }
 
 export interface SessionInfo {
@@ -109,6 +121,21 @@ export interface TranscriptEntry {
   item_id?: string | null;
   interrupted?: boolean | null;
   generated_text?: string | null;
+}
+
+export interface TurnTrace {
+  began_with: "speech" | "text" | "request";
+  outcome: "completed" | "interrupted" | "incomplete" | "failed";
+  speech_end: string;
+  end_of_turn_ms?: number | null;
+  transcript_ms?: number | null;
+  first_token_ms?: number | null;
+  first_clause_ms?: number | null;
+  first_sound_ms?: number | null;
+  last_sound_ms?: number | null;
+  response_ids: string[];
+  item_ids: string[];
+  tools: string[];
 }
 
 export interface VoiceEvents {
@@ -198,6 +225,22 @@ export interface VoiceEvents {
     item_id: string;
     duration_ms: number;
     interrupted?: boolean;
+  };
+  "turn.traced": {
+    session_id?: string;
+    timestamp: string;
+    began_with: string;
+    outcome: string;
+    speech_end: string;
+    end_of_turn_ms?: number;
+    transcript_ms?: number;
+    first_token_ms?: number;
+    first_clause_ms?: number;
+    first_sound_ms?: number;
+    last_sound_ms?: number;
+    response_ids: string[];
+    item_ids: string[];
+    tools: string[];
   };
   "tool.started": {
     session_id?: string;
@@ -291,6 +334,7 @@ export const EVENT_NAMES: readonly EventName[] = [
   "transcription.completed",
   "assistant.speaking",
   "assistant.done",
+  "turn.traced",
   "tool.started",
   "tool.progress",
   "tool.completed",

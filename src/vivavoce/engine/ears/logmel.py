@@ -30,7 +30,7 @@ def log_mel(speech: Samples) -> npt.NDArray[np.float32]:
     power = np.square(np.abs(np.fft.rfft(windows * _HANN, axis=1)))
     decades = np.log10(np.maximum(_FILTERS @ power.T, 1e-10))
     floored = np.maximum(decades, decades.max() - 8.0)
-    return ((floored + 4.0) / 4.0).astype(np.float32)
+    return np.asarray((floored + 4.0) / 4.0, dtype=np.float32)
 
 
 def _to_hz(mel: Floats) -> Floats:

@@ -9,6 +9,7 @@ costs no more than the token under way.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
@@ -27,6 +28,7 @@ from vivavoce.errors import EarsError, ModelUnavailable
 _START, _END = 1, 2
 _TOKENS_PER_S = 6.5
 """People say fewer. A clip cut in the middle of a word would otherwise loop."""
+_BYTE = re.compile("<0x[0-9A-F]{2}>")
 _SHORTEST = EAR_RATE // 4
 """No word is shorter, with what the detector keeps in front of it; less makes the model guess."""
 _QUIETEST = 1e-3
@@ -85,8 +87,8 @@ class Pieces:
     """Tokens to text, such that the pieces together are the decoding of the whole.
 
     Tokens alone are not text: the tokenizer drops the first space, and a
-    character may be several byte tokens. So the whole is decoded every time,
-    and what is new and certain is given out.
+    character may be several byte tokens, whose meaning is open until the last.
+    So the whole is decoded every time, and what is new and certain is given out.
     """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
@@ -96,9 +98,11 @@ class Pieces:
 
     def feed(self, token: int) -> str:
         self._tokens.append(token)
-        # A character whose last bytes are still to come decodes to replacement marks. A space
-        # at the end is held back too, for a transcript does not end with one.
-        return self._new(self._whole().rstrip("\N{REPLACEMENT CHARACTER}").rstrip())
+        alone = self._tokenizer.decode([token])  # special tokens are nothing
+        if not alone or _BYTE.fullmatch(self._tokenizer.id_to_token(token)):
+            return ""
+        # A space at the end is held back too, for a transcript does not end with one.
+        return self._new(self._whole().rstrip())
 
     def finish(self) -> str:
         return self._new(self._whole().rstrip())

@@ -25,6 +25,7 @@ from vivavoce.engine.media.options import MediaOptions
 from vivavoce.errors import Unavailable
 
 LOOPBACK = "127.0.0.1"
+_STUN_SECONDS = 2.0  # the browser waits for our answer meanwhile
 
 
 class Gatherer(RTCIceGatherer):
@@ -66,7 +67,7 @@ class ChosenConnection(Connection):
         self._protocols += hosts
         found = [protocol.local_candidate for protocol in hosts]
         if self.stun_server is not None and self._options.nat_address is None:
-            found += await self._reflexive(hosts, self.stun_server, timeout)
+            found += await self._reflexive(hosts, self.stun_server)
         # With no addresses left, what remains of aioice's own is the relay.
         found += await super().get_component_candidates(component, [], timeout)
         if not found:
@@ -101,13 +102,13 @@ class ChosenConnection(Connection):
         return protocol
 
     async def _reflexive(
-        self, hosts: list[StunProtocol], server: tuple[str, int], timeout: float
+        self, hosts: list[StunProtocol], server: tuple[str, int]
     ) -> list[Candidate]:
         found: list[Candidate] = []
 
         async def ask(protocol: StunProtocol) -> None:
             try:
-                async with asyncio.timeout(timeout):
+                async with asyncio.timeout(_STUN_SECONDS):
                     candidate, _ = await server_reflexive_candidate(protocol, server)
             except (OSError, TimeoutError, stun.TransactionError):
                 return  # a server that does not answer is a candidate fewer

@@ -37,6 +37,8 @@ NEVER = "the peer did not connect in time"
 REFUSED = "no secure connection with the peer"
 FAULT = "the media failed"
 
+_TURNS = 3  # of the event loop, from a readable socket to the jitter buffer
+
 
 async def answer(offer: str, events: PeerEvents, options: MediaOptions) -> tuple[WebRtcPeer, str]:
     """A peer that waits to `run`, and the SDP to give back, candidates included.
@@ -205,23 +207,30 @@ class WebRtcPeer:
             self._events.played(response_id)
 
     async def _listen(self) -> None:
-        loop, decoder, concealer = asyncio.get_running_loop(), VoiceDecoder(), Concealer()
+        decoder, concealer = VoiceDecoder(), Concealer()
         while True:
-            now = time.monotonic()
-            decision = self._jitter.next(now)
-            match decision:
+            match self._jitter.next(time.monotonic()):
                 case Play(packet):
                     self._hear(decoder.decode(packet.payload), packet.samples, concealer)
                 case Conceal(samples):
                     self._hear(None, samples, concealer)
-                case Wait(until):
-                    timer = None
-                    if until is not None:
-                        timer = loop.call_later(max(0.0, until - now), self._arrived.set)
+                case Wait(None):
                     await self._arrived.wait()
                     self._arrived.clear()
-                    if timer is not None:
-                        timer.cancel()
+                case Wait(float(until)):
+                    await self._wait(until)
+
+    async def _wait(self, until: float) -> None:
+        """Until then or until a packet arrives."""
+        seconds = max(0.0, until - time.monotonic())
+        timer = asyncio.get_running_loop().call_later(seconds, self._arrived.set)
+        await self._arrived.wait()
+        self._arrived.clear()
+        timer.cancel()
+        if time.monotonic() >= until:
+            # After a stall the timer may come before packets that have long arrived.
+            for _ in range(_TURNS):
+                await asyncio.sleep(0)
 
     def _hear(self, pcm: Pcm | None, samples: int, concealer: Concealer) -> None:
         heard = concealer.missing(samples) if pcm is None else concealer.good(pcm)

@@ -48,7 +48,8 @@ class KokoroMouth:
         }
         self._phonemes = NanoG2P()
         self._worker = Worker(folder.name, MouthError)
-        self._speak("Hello.", next(iter(self._styles)), 1.0)  # the first run is the slow one
+        # The first run is the slow one; so is the first word that no dictionary has.
+        self._speak("Vivavoce.", next(iter(self._styles)), 1.0)
 
     @property
     def name(self) -> str:
@@ -61,9 +62,7 @@ class KokoroMouth:
     async def speak(self, text: str, *, voice: str, speed: float = 1.0) -> bytes:
         style = self._voices.get(voice)
         if style is None:
-            raise MouthError(
-                f"There is no voice {voice!r}. There are: {', '.join(self._voices)}."
-            )
+            raise MouthError(f"There is no voice {voice!r}. There are: {', '.join(self._voices)}.")
         if not _SPEEDS[0] <= speed <= _SPEEDS[1]:
             raise MouthError(f"The speed is between {_SPEEDS[0]} and {_SPEEDS[1]}, not {speed}.")
         if not any(letter.isalnum() for letter in text):

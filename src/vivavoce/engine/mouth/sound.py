@@ -25,4 +25,5 @@ def trim(speech: Samples) -> Samples:
 
 
 def pcm16(speech: Samples) -> bytes:
-    return np.clip(np.rint(speech * 32767.0), -32768, 32767).astype("<i2").tobytes()
+    pcm: bytes = np.clip(np.rint(speech * 32767.0), -32768, 32767).astype("<i2").tobytes()
+    return pcm

@@ -1,0 +1,32 @@
+"""Long speech is cut where it is quiet."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.speech import noise, silence
+from vivavoce.engine.ears.segments import segments
+from vivavoce.engine.ports import EAR_RATE
+
+
+def test_short_speech_stays_whole() -> None:
+    speech = noise(19.9, 0.1)
+    assert [len(s) for s in segments(speech)] == [len(speech)]
+    assert segments(speech[:0]) == []
+
+
+def test_long_speech_is_cut_in_its_pause() -> None:
+    speech = np.concatenate([noise(14, 0.1), silence(0.5), noise(14, 0.1)])
+    first, second = segments(speech)
+    assert 14 * EAR_RATE < len(first) < 14.5 * EAR_RATE
+    assert len(first) + len(second) == len(speech)
+
+
+@given(st.integers(0, 900), st.floats(0.1, 3.0))
+def test_segments_are_short_enough_and_lose_nothing(blocks: int, longest: float) -> None:
+    speech = np.arange(blocks * 160, dtype=np.float32)
+    found = segments(speech, longest)
+    assert all(0 < len(segment) <= longest * EAR_RATE for segment in found)
+    assert np.array_equal(np.concatenate([speech[:0], *found]), speech)

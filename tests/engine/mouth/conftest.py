@@ -1,0 +1,25 @@
+"""The real models, loaded once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.speech import model_folder
+from vivavoce.engine.ears.moonshine import MoonshineEars
+from vivavoce.engine.mouth.kokoro import KokoroMouth
+
+
+@pytest.fixture(scope="session")
+def mouth() -> Iterator[KokoroMouth]:
+    mouth = KokoroMouth(model_folder("kokoro"))
+    yield mouth
+    mouth.close()
+
+
+@pytest.fixture(scope="session")
+def ears() -> Iterator[MoonshineEars]:
+    ears = MoonshineEars(model_folder("moonshine-base"))
+    yield ears
+    ears.close()

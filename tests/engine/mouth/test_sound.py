@@ -1,0 +1,37 @@
+"""Silence is cut off, speech is not."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from vivavoce.engine.mouth.sound import pcm16, trim
+from vivavoce.engine.ports import MOUTH_RATE, Samples
+
+KEEP = MOUTH_RATE * 30 // 1000
+
+
+def tone(seconds: float) -> Samples:
+    time = np.arange(int(seconds * MOUTH_RATE)) / MOUTH_RATE
+    return (0.3 * np.sin(2 * np.pi * 440 * time)).astype(np.float32)
+
+
+def quiet(seconds: float) -> Samples:
+    return np.full(int(seconds * MOUTH_RATE), 0.0005, dtype=np.float32)
+
+
+def test_silence_at_both_ends_is_cut_to_a_little() -> None:
+    trimmed = trim(np.concatenate([quiet(0.4), tone(0.5), quiet(0.3), tone(0.2), quiet(0.6)]))
+    assert abs(len(trimmed) - MOUTH_RATE - 2 * KEEP) <= MOUTH_RATE // 100
+
+
+def test_speech_without_silence_stays_as_it_is() -> None:
+    assert np.array_equal(trim(tone(0.1)), tone(0.1))
+
+
+def test_silence_alone_is_nothing() -> None:
+    assert len(trim(quiet(1.0))) == 0
+    assert len(trim(quiet(0.0))) == 0
+
+
+def test_too_loud_is_as_loud_as_can_be() -> None:
+    assert pcm16(np.array([2.0, -2.0, 0.0], dtype=np.float32)) == b"\xff\x7f\x00\x80\x00\x00"

@@ -1,0 +1,100 @@
+"""The page at `/`: its files, their headers, and the types it was written with."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from tests import page_types
+from tests.server.standing import Standing, standing
+from vivavoce.server import page
+
+ROOT = Path(__file__).resolve().parents[2]
+TOKEN = "a-token-that-is-long-enough"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> object:
+    assert (page.BUILT / "index.html").is_file(), "build the page first: make page"
+    with standing(tmp_path_factory.mktemp("page"), auth="token", auth_token=TOKEN) as standing_up:
+        yield standing_up
+
+
+def test_the_page_and_all_its_files_need_no_token_and_no_other_host(server: Standing) -> None:
+    with httpx.Client(base_url=server.url) as http:
+        answer = http.get("/")
+        assert answer.status_code == 200
+        assert answer.headers["content-type"].startswith("text/html")
+        assert answer.headers["cache-control"] == "no-cache"
+        loaded = re.findall(r"""(?:src|href)=["']([^"']+)["']""", answer.text)
+        assert loaded
+        for address in loaded:
+            assert address.startswith("./assets/")  # so it works behind a proxy's path too
+            asset = http.get(address.removeprefix("."))
+            assert asset.status_code == 200, address
+            assert "immutable" in asset.headers["cache-control"]
+        assert http.get("/session", params={"session_id": "vs_x"}).status_code == 401
+
+
+def test_every_file_of_the_build_is_served_with_a_type_that_browsers_run(server: Standing) -> None:
+    kinds = {".js": "javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+    files = sorted((page.BUILT / "assets").iterdir())
+    assert sum("worklet" in file.name for file in files) == 2
+    with httpx.Client(base_url=server.url) as http:
+        for file in files:
+            answer = http.get(f"/assets/{file.name}")
+            assert answer.status_code == 200
+            assert kinds[file.suffix] in answer.headers["content-type"]
+
+
+def test_the_policy_holds_and_the_page_keeps_to_it(server: Standing) -> None:
+    with httpx.Client(base_url=server.url) as http:
+        answer = http.get("/")
+    policy = answer.headers["content-security-policy"]
+    # Scripts, worklets, requests and sockets: of this server only, and nothing inline.
+    assert "default-src 'self'" in policy
+    for open_wide in ("unsafe", "http:", "https:", "*", "connect-src", "script-src"):
+        assert open_wide not in policy
+    assert not re.search(r"<script(?![^>]*\bsrc=)", answer.text)
+    assert not re.search(r"<style|\bstyle=|\bon\w+=", answer.text)
+
+
+def test_a_page_that_is_known_is_not_sent_again(server: Standing) -> None:
+    with httpx.Client(base_url=server.url) as http:
+        script = re.findall(r'src="\.(/assets/[^"]+)"', http.get("/").text)[0]
+        tag = http.get(script).headers["etag"]
+        assert http.get(script, headers={"if-none-match": tag}).status_code == 304
+
+
+@pytest.mark.parametrize("path", ["/assets/nothing.js", "/assets/", "/assets/%2e%2e/page.py"])
+def test_what_is_not_of_the_page_is_not_found(server: Standing, path: str) -> None:
+    with httpx.Client(base_url=server.url) as http:
+        answer = http.get(path)
+        assert answer.status_code == 404
+        assert answer.json()["error"]["code"] == "not_found"
+
+
+async def test_without_a_build_the_front_door_is_the_description_of_the_api(tmp_path: Path) -> None:
+    app = FastAPI()
+    assert not page.mount(app, tmp_path)
+    transport = httpx.ASGITransport(app)
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
+        answer = await http.get("/")
+    assert (answer.status_code, answer.headers["location"]) == (307, "/docs")
+
+
+def test_the_types_of_the_page_are_those_of_the_server() -> None:
+    stale = "run `npm run types` in web/"
+    assert page_types.FILE.read_text(encoding="utf-8") == page_types.text(), stale
+
+
+def test_the_lock_file_names_versions_and_hashes_but_no_place_to_get_them() -> None:
+    lock = json.loads((ROOT / "web" / "package-lock.json").read_text(encoding="utf-8"))
+    packages = {name: found for name, found in lock["packages"].items() if name}
+    assert all("resolved" not in found for found in packages.values())
+    assert all("integrity" in found for found in packages.values())
