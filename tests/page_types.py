@@ -27,6 +27,7 @@ ANSWERS: tuple[type[BaseModel], ...] = (
     schemas.ReconnectResponse,
     schemas.SessionDetailResponse,
     schemas.IceConfigResponse,
+    schemas.AudioCallResponse,
     schemas_status.ReadyResponse,
     problems.ErrorResponse,
 )

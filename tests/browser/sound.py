@@ -34,9 +34,10 @@ def microphone(path: Path, pcm: bytes) -> Path:
     """For Chromium, which plays it from the moment the page asks and then over and over.
 
     The silence in front is for connecting; where that took longer, the next
-    round is heard. The silence behind is longer than any answer.
+    round is heard. The silence behind is longer than any answer,
+    even on a busy machine.
     """
-    return write(path, silence(4) + pcm + silence(25))
+    return write(path, silence(4) + pcm + silence(60))
 
 
 def tone(seconds: float, hertz: float = 440.0) -> bytes:

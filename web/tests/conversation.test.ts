@@ -245,8 +245,6 @@ test("a pause is as long as the server asks for", () => {
 test("what a server says of its models is taken as it comes", () => {
   const answer = { ready: false, message: "Wait." } as ReadyResponse;
   expect(loadingOf(answer)).toEqual({ message: "Wait.", models: [] });
-  const more = { ...answer, models: [{ name: "a" }] } as unknown as ReadyResponse;
-  expect(loadingOf(more).models).toEqual([
-    { name: "a", state: "", received: null, total: null, error: null },
-  ]);
+  const models = [{ name: "a", state: "missing" as const, received: 0, total: 1 }];
+  expect(loadingOf({ ...answer, models }).models).toEqual(models);
 });

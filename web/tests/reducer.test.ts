@@ -73,7 +73,7 @@ describe("the state in words", () => {
   });
 
   test("models on their way are counted together", () => {
-    const model = { name: "a", state: "fetching", error: null };
+    const model = { name: "a", state: "fetching" as const };
     const waiting = after({
       type: "server.waiting",
       loading: {
@@ -86,6 +86,9 @@ describe("the state in words", () => {
     });
     expect(words(waiting)).toBe("Loading models, 42 %");
     expect(situation(reduce(waiting, { type: "server.ready" }))).toBe("idle");
+    const models = [{ ...model, received: 100, total: 100 }];
+    const there = after({ type: "server.waiting", loading: { message: null, models } });
+    expect(words(there)).toBe("Loading models"); // fetched, but not yet in memory
   });
 
   test("a server that does not list its models is just not ready", () => {

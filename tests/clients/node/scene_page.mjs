@@ -4,12 +4,27 @@ import { openBrowser, openPage, untilSpoken } from "./browser.mjs";
 import { given, play, tell } from "./scene.mjs";
 import { writeWav } from "./wav.mjs";
 
+// Runs in the page before its own scripts: its states, each with its second.
+function remember() {
+  window.states = [];
+  const look = () => {
+    const { state } = document.body.dataset;
+    if (state && window.states.at(-1)?.[0] !== state)
+      window.states.push([state, Math.round(performance.now() / 100) / 10]);
+  };
+  document.addEventListener("DOMContentLoaded", () => {
+    new MutationObserver(look).observe(document.body, { attributes: true });
+    look();
+  });
+}
+
 const at = (name) => `[data-testid="${name}"]`;
 
 play(async () => {
   const browser = await openBrowser(given);
   try {
     const page = await openPage(browser, given);
+    await page.addInitScript(remember);
     await page.goto(given.page);
     await page.click(at("talk"));
     await page.waitForFunction(() => document.body.dataset.transport, null, { timeout: 60_000 });
@@ -28,7 +43,7 @@ play(async () => {
       await page.screenshot({ path: given.screenshot });
       tell("page", {
         transport: await page.evaluate(() => document.body.dataset.transport ?? null),
-        state: await page.evaluate(() => document.body.dataset.state ?? null),
+        states: await page.evaluate(() => window.states),
         transcript: await page.textContent(at("transcript")),
       });
     }

@@ -2,7 +2,7 @@
 
 import { type Api, ApiError } from "../wire/api";
 import type { ReadyResponse } from "../wire/types";
-import type { Loading, Model } from "./state";
+import type { Loading } from "./state";
 
 const POLL_MS = 1000;
 
@@ -28,17 +28,7 @@ export async function untilReady(
   }
 }
 
-/** Servers with an embedded engine list their models; others do not. */
+/** Servers with an embedded engine list their models; others have none. */
 export function loadingOf(answer: ReadyResponse): Loading {
-  const models = "models" in answer && Array.isArray(answer.models) ? answer.models : [];
-  return {
-    message: answer.message ?? null,
-    models: models.map((model: Partial<Model>) => ({
-      name: String(model.name ?? "model"),
-      state: String(model.state ?? ""),
-      received: model.received ?? null,
-      total: model.total ?? null,
-      error: model.error ?? null,
-    })),
-  };
+  return { message: answer.message ?? null, models: answer.models ?? [] };
 }

@@ -1,6 +1,6 @@
 /** What the page knows, and what it can be told. No code of the browser's or of React's. */
 
-import type { EventName, TranscriptEntry, VoiceEvents } from "../wire/types";
+import type { EventName, ModelStatus, TranscriptEntry, VoiceEvents } from "../wire/types";
 
 export type TransportKind = "webrtc" | "websocket";
 
@@ -28,18 +28,10 @@ export interface Line {
   readonly failed: boolean;
 }
 
-export interface Model {
-  readonly name: string;
-  readonly state: string;
-  readonly received: number | null;
-  readonly total: number | null;
-  readonly error: string | null;
-}
-
 /** What the server waits for before anyone can talk to it. */
 export interface Loading {
   readonly message: string | null;
-  readonly models: readonly Model[];
+  readonly models: readonly ModelStatus[];
 }
 
 export interface RunningTool {

@@ -89,14 +89,13 @@ function loadingWords(loading: Loading | null): string {
   return loading?.models.length ? "Loading models" : "The server is not ready yet";
 }
 
-/** How far all models are together, in percent; null while nobody knows. */
+/** How far the fetching is, all models together, in percent; null while there is none. */
 export function progress(loading: Loading | null): number | null {
   let received = 0;
   let total = 0;
   for (const model of loading?.models ?? []) {
-    if (model.total === null || model.total <= 0) continue;
     total += model.total;
-    received += Math.min(model.received ?? 0, model.total);
+    received += Math.min(model.received, model.total);
   }
-  return total > 0 ? Math.floor((100 * received) / total) : null;
+  return received < total ? Math.floor((100 * received) / total) : null;
 }

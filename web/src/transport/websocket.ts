@@ -9,7 +9,8 @@ import { Heard } from "../audio/heard";
 import type { Microphone } from "../audio/microphone";
 import { capture } from "../audio/capture";
 import { Speaker } from "../audio/speaker";
-import type { Api, AudioGrant } from "../wire/api";
+import { type Api, ApiError } from "../wire/api";
+import type { AudioCallResponse } from "../wire/types";
 import { Outbox } from "./outbox";
 import { type Call, deferred, NoWay, type Transport, within } from "./transport";
 
@@ -20,12 +21,12 @@ export class WebSocketTransport implements Transport {
   constructor(private readonly api: Api) {}
 
   async connect(key: string, microphone: Microphone, signal: AbortSignal): Promise<Call> {
-    const grant = await this.api.audio(key);
+    const grant = await this.grant(key);
     const socket = await this.open(grant, signal);
     const closed = deferred();
     socket.addEventListener("close", () => closed.resolve());
-    const inRate = grant.input_format.rate ?? 24_000;
-    const outRate = grant.output_format.rate ?? 24_000;
+    const inRate = grant.input_format.rate;
+    const outRate = grant.output_format.rate;
     const heard = new Heard(outRate);
     const parts: (() => void)[] = [() => socket.close(1000)];
     // Once: parts are taken out as they are closed. The other side may take a while to agree.
@@ -50,7 +51,17 @@ export class WebSocketTransport implements Transport {
     return { kind: "websocket", closed: closed.promise, close };
   }
 
-  private async open(grant: AudioGrant, signal: AbortSignal): Promise<WebSocket> {
+  private async grant(key: string): Promise<AudioCallResponse> {
+    try {
+      return await this.api.audio(key);
+    } catch (fault) {
+      // 409: this provider has no such calls.
+      const refused = fault instanceof ApiError && (fault.status === 409 || fault.status >= 500);
+      throw refused ? new NoWay(fault.message, true) : fault;
+    }
+  }
+
+  private async open(grant: AudioCallResponse, signal: AbortSignal): Promise<WebSocket> {
     const url = new URL(grant.url, this.api.url("/"));
     url.protocol = url.protocol.replace("http", "ws");
     const socket = new WebSocket(url, grant.protocols);

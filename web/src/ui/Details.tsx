@@ -1,8 +1,9 @@
 /** What the state's few words leave out: models on their way, what went wrong, a token to give. */
 
 import { type FormEvent, useId } from "react";
-import type { Model, State } from "../session/state";
+import type { State } from "../session/state";
 import { progress, situation } from "../session/words";
+import type { ModelStatus } from "../wire/types";
 
 export function Details({ state, unlock }: { state: State; unlock: (token: string) => void }) {
   switch (situation(state)) {
@@ -43,9 +44,9 @@ function Loading({ state }: { state: State }) {
   );
 }
 
-function modelWords({ state, received, total, error }: Model): string {
+function modelWords({ state, received, total, error }: ModelStatus): string {
   if (error) return error;
-  if (received !== null && total !== null && total > 0 && received < total) {
+  if (state === "fetching" && total > 0) {
     return `${megabytes(received)} of ${megabytes(total)} MB`;
   }
   return state;

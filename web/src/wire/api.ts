@@ -2,6 +2,7 @@
  * the server's token, where the server asks for one. */
 
 import type {
+  AudioCallResponse,
   ErrorResponse,
   IceConfigResponse,
   ReadyResponse,
@@ -10,14 +11,6 @@ import type {
   SessionResponse,
   SessionStateResponse,
 } from "./types";
-
-/** `POST /audio`: where the sound goes when WebRTC finds no way. */
-export interface AudioGrant {
-  readonly url: string;
-  readonly protocols: string[];
-  readonly input_format: { readonly type: string; readonly rate?: number };
-  readonly output_format: { readonly type: string; readonly rate?: number };
-}
 
 /** The server said no, or nothing (`status` 0). */
 export class ApiError extends Error {
@@ -90,7 +83,7 @@ export class Api {
     return response.text();
   }
 
-  audio(key: string): Promise<AudioGrant> {
+  audio(key: string): Promise<AudioCallResponse> {
     return this.json("audio", { method: "POST", headers: { authorization: `Bearer ${key}` } });
   }
 

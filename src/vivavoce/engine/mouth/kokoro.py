@@ -32,11 +32,13 @@ _SPEEDS = (0.25, 4.0)
 class KokoroMouth:
     """A `Mouth` on a folder with model.onnx, vocab.json and voices/*.bin.
 
-    Loading blocks for a second or two; one object serves all sessions.
+    Loading blocks for a second or two; one object serves all sessions. Text
+    of more than `longest` phonemes is said in portions.
     """
 
-    def __init__(self, folder: Path, *, threads: int = 2) -> None:
+    def __init__(self, folder: Path, *, threads: int = 2, longest: int = _LONGEST) -> None:
         self._name = folder.name
+        self._longest = min(longest, _LONGEST)
         self._session = open_model(folder / "model.onnx", threads=threads)
         self._vocabulary = _vocabulary(folder / "vocab.json")
         self._styles = {path.stem: _styles(path) for path in sorted(folder.glob("voices/*.bin"))}
@@ -82,7 +84,9 @@ class KokoroMouth:
         known = "".join(p for p in phonemes if p in self._vocabulary).strip()
         if not any(phoneme.isalpha() for phoneme in known):
             return b""
-        return b"".join(pcm16(trim(self._say(p, style, speed))) for p in portions(known))
+        return b"".join(
+            pcm16(trim(self._say(p, style, speed))) for p in portions(known, self._longest)
+        )
 
     def _say(self, phonemes: str, style: str, speed: float) -> Samples:
         ids = [self._vocabulary[phoneme] for phoneme in phonemes]

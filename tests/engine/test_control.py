@@ -1,0 +1,294 @@
+"""The control plane: secrets, calls, sidebands, hang-ups, limits; in OpenAI's shape."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import orjson
+import pytest
+from openai import AsyncOpenAI
+from openai.types.realtime import ClientSecretCreateResponse
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+
+from tests.engine.stage import KEY, OWN_KEY, EngineStage, Line, engine_server
+from tests.offers import OFFER
+from tests.server.serving import until
+from vivavoce.engine.control import EngineOptions
+
+REALTIME = {"type": "realtime", "model": "gpt-realtime", "instructions": "Be brief."}
+
+
+async def refused(stage: EngineStage, query: str, **how: Any) -> tuple[int, dict[str, Any]]:
+    with pytest.raises(InvalidStatus) as caught:
+        await stage.line(query, **how)
+    error: dict[str, Any] = orjson.loads(caught.value.response.body or b"{}")["error"]
+    return caught.value.response.status_code, error
+
+
+async def call_by_websocket(stage: EngineStage, key: str = OWN_KEY) -> tuple[str, str]:
+    """A call that waits for its client: id and secret."""
+    body = {"transport": "websocket", "session": REALTIME}
+    answer = await stage.post("/realtime/calls", body, key=key)
+    assert answer.status_code == 201, answer.text
+    assert answer.headers["location"].endswith(answer.json()["id"])
+    return answer.json()["id"], answer.json()["client_secret"]["value"]
+
+
+def with_secret(secret: str) -> dict[str, Any]:
+    return {"protocols": ["realtime", f"openai-insecure-api-key.{secret}"]}
+
+
+# --- Keys and secrets ----------------------------------------------------------------------
+
+
+async def test_nobody_comes_in_without_a_key_that_is_known() -> None:
+    async with engine_server() as stage:
+        for key in (None, "sk-other", "ek_made_up"):
+            assert (await stage.post("/realtime/client_secrets", {}, key=key)).status_code == 401
+            status, error = await refused(stage, "model=vivavoce", key=key)
+            assert (status, error["code"]) == (401, "unauthorized")
+
+
+async def test_a_client_secret_opens_its_session_once() -> None:
+    async with engine_server() as stage:
+        answer = await stage.post(
+            "/realtime/client_secrets",
+            {"session": REALTIME, "expires_after": {"anchor": "created_at", "seconds": 60}},
+        )
+        minted = ClientSecretCreateResponse.model_validate(answer.json(), strict=True)
+        line = await stage.line("model=gpt-realtime", **with_secret(minted.value))
+        assert line.socket.subprotocol == "realtime"
+        session = line.seen[0]["session"]
+        assert session["instructions"] == "Be brief."
+        assert session["id"] == answer.json()["session"]["id"]
+        await line.configure(instructions="A user's own key leaves its client free.")
+        assert (await refused(stage, "model=gpt-realtime", **with_secret(minted.value)))[0] == 401
+
+
+async def test_a_secret_of_our_own_server_lets_its_holder_talk_and_change_nothing() -> None:
+    async with engine_server() as stage:
+        minted = await stage.post("/realtime/client_secrets", {"session": REALTIME}, key=OWN_KEY)
+        line = await stage.line("model=gpt-realtime", **with_secret(minted.json()["value"]))
+        await line.send("session.update", session={"type": "realtime"}, event_id="x")
+        fault = (await line.until("error"))["error"]
+        assert (fault["code"], fault["event_id"]) == ("not_allowed", "x")
+        for kind in ("conversation.item.create", "response.create", "conversation.item.delete"):
+            await line.send(kind, event_id=kind)
+            assert (await line.until("error"))["error"]["event_id"] == kind
+        await line.speak()
+        assert (await line.until("response.done"))["response"]["status"] == "completed"
+
+
+@pytest.mark.parametrize(
+    ("body", "param"),
+    [
+        ({"sessio": {}}, "sessio"),
+        ({"session": {"type": "realtime", "voise": 1}}, "session.voise"),
+        ({"session": {"type": "realtime", "model": "claude"}}, "session.model"),
+        ({"expires_after": {"anchor": "created_at", "seconds": 5}}, "expires_after.seconds"),
+    ],
+)
+async def test_a_secret_for_nonsense_is_refused_with_the_place(
+    body: dict[str, Any], param: str
+) -> None:
+    async with engine_server() as stage:
+        answer = await stage.post("/realtime/client_secrets", body)
+        assert answer.status_code in (400, 404)
+        assert answer.json()["error"]["param"] == param
+
+
+async def test_models_are_listed_for_the_sdk() -> None:
+    async with engine_server() as stage:
+        client = AsyncOpenAI(base_url=stage.url, api_key=KEY)
+        assert [model.id async for model in client.models.list()] == ["vivavoce"]
+        assert (await client.models.retrieve("vivavoce")).owned_by == "vivavoce"
+        await client.close()
+
+
+async def test_what_is_not_there_is_a_404_in_openais_shape() -> None:
+    async with engine_server() as stage:
+        answer = await stage.post("/realtime/calls/rtc_x/refer", {})
+        assert answer.status_code == 404
+        assert answer.json()["error"]["type"] == "invalid_request_error"
+
+
+# --- Calls and sidebands ----------------------------------------------------------------------
+
+
+async def joined(stage: EngineStage) -> tuple[str, Line]:
+    call_id, secret = await call_by_websocket(stage)
+    return call_id, await stage.line(f"call_id={call_id}", **with_secret(secret))
+
+
+async def test_a_call_has_one_microphone_and_many_observers() -> None:
+    async with engine_server() as stage:
+        call_id, peer = await joined(stage)
+        first, second = [
+            await stage.line(f"call_id={call_id}", key=OWN_KEY, greeted=False) for _ in range(2)
+        ]
+        await first.configure(instructions="From the sideband.")
+        assert (await second.until("session.updated"))["session"]["instructions"]
+        await peer.speak()
+        for line in (peer, first, second):
+            await line.until("response.done")
+        assert peer.all("response.output_audio.delta")
+        assert not first.all("response.output_audio.delta"), "observers are spared the sound"
+        assert first.all("output_audio_buffer.started"), "and told that there is some"
+        assert not peer.all("output_audio_buffer.started")
+        assert first.types() == second.types()
+
+
+async def test_only_the_calls_own_secret_has_the_microphone() -> None:
+    async with engine_server() as stage:
+        call_id, secret = await call_by_websocket(stage)
+        other, _ = await call_by_websocket(stage)
+        watcher = await stage.line(f"call_id={call_id}", key=OWN_KEY, greeted=False)
+        await watcher.send("input_audio_buffer.append", audio="AAAA", event_id="a")
+        assert (await watcher.until("error"))["error"]["code"] == "not_allowed"
+        assert (await refused(stage, f"call_id={other}", **with_secret(secret)))[0] == 403
+
+
+async def test_errors_go_to_whoever_made_them() -> None:
+    async with engine_server() as stage:
+        call_id, peer = await joined(stage)
+        watcher = await stage.line(f"call_id={call_id}", key=OWN_KEY, greeted=False)
+        await watcher.send("response.cancel", event_id="mine")
+        await watcher.until("error")
+        await watcher.configure()
+        await peer.until("session.updated")
+        assert not peer.all("error")
+
+
+async def test_a_sideband_comes_and_goes_and_the_call_goes_on() -> None:
+    async with engine_server() as stage:
+        call_id, peer = await joined(stage)
+        watcher = await stage.line(f"call_id={call_id}", key=OWN_KEY, greeted=False)
+        await watcher.socket.close()
+        await peer.speak()
+        await peer.until("response.done")
+        again = await stage.line(f"call_id={call_id}", key=OWN_KEY, greeted=False)
+        await again.configure()
+
+
+async def test_when_the_peer_hangs_up_the_sideband_closes_cleanly() -> None:
+    async with engine_server() as stage:
+        call_id, peer = await joined(stage)
+        watcher = await stage.line(f"call_id={call_id}", key=OWN_KEY, greeted=False)
+        await peer.socket.close()
+        with pytest.raises(ConnectionClosed) as closed:
+            await watcher.until("nothing more")
+        assert closed.value.rcvd is not None
+        assert closed.value.rcvd.code == 1000
+        await until(lambda: stage.engine.sessions == 0)
+        status, error = await refused(stage, f"call_id={call_id}", key=OWN_KEY, greeted=False)
+        assert (status, error["code"]) == (404, "call_id_not_found")
+
+
+async def test_hanging_up_ends_the_call_for_everyone() -> None:
+    async with engine_server() as stage:
+        call_id, peer = await joined(stage)
+        assert (await stage.post(f"/realtime/calls/{call_id}/hangup")).status_code == 200
+        with pytest.raises(ConnectionClosed):
+            await peer.until("nothing more")
+        await until(lambda: stage.engine.sessions == 0)
+        gone = await stage.post(f"/realtime/calls/{call_id}/hangup")
+        assert (gone.status_code, gone.json()["error"]["code"]) == (404, "call_id_not_found")
+
+
+async def test_a_call_nobody_joins_is_over_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vivavoce.engine.calls.JOIN_SECONDS", 0.05)
+    async with engine_server() as stage:
+        await call_by_websocket(stage)
+        await until(lambda: stage.engine.sessions == 0)
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        (b"v=0\r\n", "application/sdp"),
+        (b"\xff", "application/sdp"),
+        (b"hello", "text/plain"),
+        (b"{}", "application/json"),
+        (b"{", "application/json"),
+        (b"", "multipart/form-data; boundary=x"),
+    ],
+)
+async def test_an_offer_that_is_none_is_refused(content: bytes, kind: str) -> None:
+    async with engine_server() as stage:
+        headers = {"authorization": f"Bearer {KEY}", "content-type": kind}
+        answer = await stage.http.post(
+            f"{stage.url}/realtime/calls", content=content, headers=headers
+        )
+        assert answer.status_code == 400
+        assert answer.json()["error"]["message"]
+        assert stage.engine.sessions == 0
+
+
+async def test_an_offer_of_an_old_browser_without_security_is_refused_and_leaves_nothing() -> None:
+    async with engine_server() as stage:
+        files = {
+            "sdp": (None, OFFER, "application/sdp"),
+            "session": (None, "{}", "application/json"),
+        }
+        headers = {"authorization": f"Bearer {KEY}"}
+        answer = await stage.http.post(f"{stage.url}/realtime/calls", files=files, headers=headers)
+        assert answer.status_code == 400, answer.text
+        assert stage.engine.sessions == 0
+
+
+# --- Limits -----------------------------------------------------------------------------------
+
+
+async def test_a_full_engine_says_so_and_when_to_come_back() -> None:
+    async with engine_server(options=EngineOptions(max_sessions=2)) as stage:
+        first = await stage.line()
+        await stage.line()
+        status, error = await refused(stage, "model=vivavoce")
+        assert (status, error["code"]) == (503, "service_unavailable")
+        assert "2 sessions" in error["message"]
+        await first.socket.close()
+        await until(lambda: stage.engine.sessions == 1)
+        await stage.line()
+
+
+async def test_before_its_models_are_loaded_the_engine_says_what_it_waits_for() -> None:
+    async with engine_server(ready=False) as stage:
+        status, error = await refused(stage, "model=vivavoce")
+        assert (status, error["code"]) == (503, "model_unavailable")
+        assert (
+            await stage.http.get(f"{stage.url}/models", headers={"authorization": f"Bearer {KEY}"})
+        ).status_code == 200
+
+
+async def test_a_session_ends_at_its_cap_and_says_so() -> None:
+    async with engine_server(options=EngineOptions(session_seconds=0.3)) as stage:
+        line = await stage.line()
+        assert (await line.until("error"))["error"]["code"] == "session_expired"
+        with pytest.raises(ConnectionClosed):
+            await line.next()
+
+
+@pytest.mark.parametrize("query", ["model=claude", "model=vivavoce&foo=1", "intent=song"])
+async def test_a_query_that_means_nothing_is_refused(query: str) -> None:
+    async with engine_server() as stage:
+        assert (await refused(stage, query))[0] in (400, 404)
+
+
+async def test_the_beta_shape_is_refused_in_words() -> None:
+    async with engine_server() as stage:
+        client = AsyncOpenAI(
+            base_url=stage.url, api_key=KEY, default_headers={"OpenAI-Beta": "realtime=v1"}
+        )
+        headers = {"OpenAI-Beta": "realtime=v1"}
+        with pytest.raises(InvalidStatus) as caught:
+            await client.realtime.connect(model="vivavoce", extra_headers=headers).enter()
+        assert b"beta_api_shape_disabled" in (caught.value.response.body or b"")
+        await client.close()
+
+
+async def test_stopping_ends_every_call_and_leaves_nothing() -> None:
+    async with engine_server() as stage:
+        lines = [await stage.line() for _ in range(3)]
+        await asyncio.gather(*(line.speak() for line in lines))
+    assert stage.engine.sessions == 0
