@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vivavoce.engine.endpoint import (
@@ -160,15 +160,18 @@ vads = st.one_of(
 )
 
 
+@settings(deadline=None)
 @given(probabilities, st.lists(vads, min_size=1, max_size=4), st.lists(st.floats(0, 1)))
 def test_turns_start_and_stop_in_turn_and_time_never_goes_back(
-    sound: list[tuple[float, int]], settings: list[ServerVad | SemanticVad], verdicts: list[float]
+    sound: list[tuple[float, int]],
+    vads_in_turn: list[ServerVad | SemanticVad],
+    verdicts: list[float],
 ) -> None:
-    points = Endpointer(settings[0])
+    points = Endpointer(vads_in_turn[0])
     seen: list[Milestone] = []
     answers = list(verdicts)
     for turn, (probability, frames) in enumerate(sound):
-        points.configure(settings[turn % len(settings)])
+        points.configure(vads_in_turn[turn % len(vads_in_turn)])
         for _ in range(frames):
             for milestone in points.feed(probability):
                 seen.append(milestone)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.speech import noise, silence
@@ -24,6 +24,7 @@ def test_long_speech_is_cut_in_its_pause() -> None:
     assert len(first) + len(second) == len(speech)
 
 
+@settings(deadline=None)
 @given(st.integers(0, 900), st.floats(0.1, 3.0))
 def test_segments_are_short_enough_and_lose_nothing(blocks: int, longest: float) -> None:
     speech = np.arange(blocks * 160, dtype=np.float32)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import soxr
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.speech import model_folder, word_errors
@@ -116,6 +116,7 @@ def test_a_folder_without_the_model_says_what_is_missing(tmp_path: Path) -> None
         KokoroMouth(tmp_path)
 
 
+@settings(deadline=None)
 @given(st.text(alphabet="abˈ .,—", max_size=300), st.integers(3, 40))
 def test_portions_are_short_enough_and_lose_no_phoneme(phonemes: str, longest: int) -> None:
     found = portions(phonemes, longest)

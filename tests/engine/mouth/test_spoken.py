@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vivavoce.engine.mouth.markdown import plain
@@ -105,6 +105,7 @@ def test_years_in_words() -> None:
     assert [year(n) for n in (1900, 1905, 2000, 2010)] == said
 
 
+@settings(deadline=None)
 @given(st.text(alphabet="0123456789.,:-/$%€ apmAPM°kgTZ#*_|\n", max_size=40))
 def test_no_digit_is_left(text: str) -> None:
     said = spoken(text)
@@ -112,6 +113,7 @@ def test_no_digit_is_left(text: str) -> None:
     assert bool(re.search(r"\d", text)) <= bool(said)
 
 
+@settings(deadline=None)
 @given(st.text(max_size=60))
 def test_any_text_can_be_said(text: str) -> None:
     said = spoken(text)
@@ -119,6 +121,7 @@ def test_any_text_can_be_said(text: str) -> None:
     assert not re.search(r"[\\#*<>|^`{}\[\]]", said)
 
 
+@settings(deadline=None)
 @given(st.text(alphabet="ab 12,.!?'", max_size=60))
 def test_text_without_marks_is_left_alone(text: str) -> None:
     assert plain(text) == text

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -58,7 +58,7 @@ class MoonshineEars:
 
     async def transcribe(
         self, speech: Samples, *, language: str | None = None
-    ) -> AsyncIterator[str]:
+    ) -> AsyncGenerator[str, None]:
         if language is not None and language.lower().replace("_", "-").split("-")[0] != "en":
             raise EarsError(f"{self._name} hears English only, not {language!r}.")
         said = False
@@ -68,7 +68,7 @@ class MoonshineEars:
                 yield joint + piece
                 joint, said = "", True
 
-    async def _segment(self, speech: Samples) -> AsyncIterator[str]:
+    async def _segment(self, speech: Samples) -> AsyncGenerator[str, None]:
         if len(speech) < _SHORTEST or np.abs(speech).max() < _QUIETEST:
             return
         decode = await self._worker.run(partial(_Decode, self._encoder, self._decoder, speech))
