@@ -27,6 +27,7 @@ from aiortc.rtp import RtpPacket
 
 from bench import media_calls as calls
 from bench import report as report_line
+from bench.media_engine import barge_in, overhead
 from vivavoce.engine.media.jitter import Decision, Play
 
 CALLS = 4
@@ -234,8 +235,7 @@ def _pacing(clean: list[Watched], share: float) -> tuple[float, float]:
     return ours, bare
 
 
-MEASURES: tuple[Callable[[Report], None], ...] = (cpu, delay)
-"""What needs no more than a peer; what needs a whole engine is added here."""
+MEASURES: tuple[Callable[[Report], None], ...] = (cpu, delay, barge_in, overhead)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -323,24 +324,56 @@ def an_agent(folder: Path, said: str) -> None:
     (folder / "agent.yaml").write_text(said)
 
 
+NEEDED = [
+    "Makefile",
+    "pyproject.toml",
+    "constraints.txt",
+    *(f"web/{name}" for name in ("package.json", "package-lock.json", ".npmrc", "src/main.tsx")),
+    *(f"tests/clients/node/{name}" for name in ("package.json", "package-lock.json", ".npmrc")),
+]
+MADE = [
+    ".venv/.ready",
+    ".venv/.ready-dev",
+    ".venv/.ready-node",
+    "web/node_modules/.package-lock.json",
+    "src/vivavoce/server/static/index.html",
+    "tests/clients/node/node_modules/.package-lock.json",
+]
+
+
 @pytest.mark.parametrize(
-    ("target", "dev"), [("run", False), ("setup", True), ("test", True), ("bench", True)]
+    ("target", "dev", "page", "clients"),
+    [
+        ("run", False, True, False),
+        ("setup", True, False, False),
+        ("test", True, True, True),
+        ("bench", True, False, False),
+    ],
 )
-def test_make_fetches_the_development_packages_only_where_they_are_needed(
-    target: str, dev: bool, tmp_path: Path
+def test_make_fetches_only_what_a_target_needs_and_only_once(
+    target: str, dev: bool, page: bool, clients: bool, tmp_path: Path
 ) -> None:
-    for name in ("Makefile", "pyproject.toml", "constraints.txt"):
+    for name in NEEDED:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes((ROOT / name).read_bytes())
+    told = _dry_run(target, tmp_path)
+    assert '-e ".[engine]"' in told
+    assert ("--group dev" in told) is dev
+    assert ("npm --prefix web ci" in told) is page
+    assert ("npm --prefix tests/clients/node ci" in told) is clients
+    for name in MADE:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    again = _dry_run(target, tmp_path)
+    assert "pip" not in again
+    assert not re.search(r"npm .* ci\b|run build", again)
+
+
+def _dry_run(target: str, folder: Path) -> str:
     own = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
     make = ["make", "--dry-run", target]
-    told = subprocess.run(make, capture_output=True, text=True, check=True, env=own).stdout
-    assert "-e ." in told
-    assert ("--group dev" in told) is dev
-    (tmp_path / ".venv").mkdir()
-    (tmp_path / ".venv" / ".ready").touch()
-    (tmp_path / ".venv" / ".ready-dev").touch()
-    again = subprocess.run(make, capture_output=True, text=True, check=True, env=own).stdout
-    assert "pip" not in again
+    done = subprocess.run(make, capture_output=True, text=True, check=True, env=own, cwd=folder)
+    return done.stdout
 
 
 def test_help_needs_nothing_heavy() -> None:

@@ -94,7 +94,11 @@ def test_secrets_are_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
         ("VIVAVOCE_PORT", "70000", "should be less than or equal to 65535, and is '70000'"),
         ("VIVAVOCE_AUTH", "maybe", "should be 'off' or 'token', and is 'maybe'"),
         ("VIVAVOCE_AUTH_TOKEN", "hunter2", "should have at least 16 characters"),
-        ("VIVAVOCE_PROVIDER_URL", "api", "should begin with http:// or https://, and is 'api'"),
+        (
+            "VIVAVOCE_PROVIDER_URL",
+            "api",
+            "should be embedded, openai, or begin with http:// or https://, and is 'api'",
+        ),
         ("VIVAVOCE_ICE_SERVERS", "{", "should be JSON"),
         ("VIVAVOCE_ICE_SERVERS", "{}", "should be a list"),
         ("VIVAVOCE_TIME_ZONE", "Mars", "should be an IANA time zone such as Europe/Berlin"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import pytest
 from openai import AsyncOpenAI
 
 from tests.browser import sound
@@ -12,6 +13,7 @@ from tests.clients.serving import TIME, TIME_TOOL, Served
 from tests.clients.talk import MODEL, calls_of, in_order, share, talk, text_of
 from tests.clients.voice import Voice
 
+pytestmark = pytest.mark.timeout(240)  # the first one waits for the models to load
 CLOCK = {
     "type": "function",
     "name": TIME_TOOL,

@@ -13,7 +13,7 @@ from tests.browser import sound
 from tests.browser.alone import cut_off, namespaces
 from tests.browser.scenes import Told, lines, scene
 from tests.clients.serving import Served
-from tests.clients.talk import share
+from tests.clients.talk import in_order, share
 from tests.clients.voice import Voice
 
 pytestmark = pytest.mark.timeout(240)  # a browser, ears and a mouth on whatever cores there are
@@ -31,7 +31,8 @@ async def wishes(voice: Voice, folder: Path) -> dict[str, Any]:
 
 
 async def check(told: Told, voice: Voice, folder: Path) -> None:
-    transcript = told.one("page")["transcript"]
+    transcript, states = told.one("page")["transcript"], told.one("page")["states"]
+    assert in_order(["hearing", "thinking", "speaking", "listening"], [name for name, _ in states])
     assert share(SENTENCE, transcript) >= 0.7, transcript
     spoken = await voice.hear(sound.read(folder / "heard.wav"))
     assert any(word in spoken.lower() for word in WORDS), spoken

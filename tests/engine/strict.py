@@ -51,7 +51,7 @@ ALLOWANCES = (
         DELTAS,
         "obfuscation",
         str,
-        "recorded: padding, so that the length of a frame does not tell what was said",
+        "recorded in deltas of text: padding, so that their length does not tell what was said",
     ),
     Allowance(SESSIONS, "id", str, "recorded; the types reuse the request, which has no id yet"),
     Allowance(SESSIONS, "object", str, "recorded, beside the id"),

@@ -61,10 +61,10 @@ def changed(event: dict[str, Any], path: str, value: Any = None) -> dict[str, An
     return whole
 
 
-@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.yaml")), ids=lambda path: path.stem)
-def test_every_recorded_frame_of_the_real_service_passes(path: Any) -> None:
-    for frame in frames(path.stem):
-        strict(frame)
+def test_every_recorded_frame_of_the_real_service_passes() -> None:
+    for path in FOLDER.glob("*.yaml"):  # none where a clone has no recordings beside it
+        for frame in frames(path.stem):
+            strict(frame)
 
 
 @pytest.mark.parametrize("event", GOOD, ids=lambda event: event["type"])

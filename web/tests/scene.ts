@@ -57,6 +57,7 @@ export class FakeTransport implements Transport {
   readonly used: string[] = [];
   readonly calls: FakeCall[] = [];
   faults: unknown[] = [];
+  ready: Promise<void> = Promise.resolve();
 
   constructor(private readonly kind: TransportKind) {}
 
@@ -64,6 +65,7 @@ export class FakeTransport implements Transport {
     this.used.push(key);
     const fault = this.faults.shift();
     if (fault) throw fault;
+    await this.ready;
     const call = new FakeCall(this.kind);
     this.calls.push(call);
     return call;

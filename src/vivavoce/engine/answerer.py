@@ -13,7 +13,7 @@ from contextlib import aclosing
 
 from vivavoce.brain.ports import Brain, Finished, Words
 from vivavoce.engine import facts
-from vivavoce.engine.clauses import Clauses
+from vivavoce.engine.clauses import Clauses, pause_ms
 from vivavoce.engine.orders import Answer
 from vivavoce.engine.ports import MOUTH_RATE, Mouth
 from vivavoce.errors import VivavoceError
@@ -74,9 +74,12 @@ class Answerer:
         self._post(facts.Thought(response_id, finished))
 
     async def _speak(self, clauses: asyncio.Queue[str | None], voice: str) -> None:
-        response_id = self._order.response_id
+        response_id, pause = self._order.response_id, b""
         while (clause := await clauses.get()) is not None:
             pcm = await self._mouth.speak(clause, voice=voice, speed=self._order.speed)
+            if pcm:
+                # The mouth trims its clauses; a pause belongs between two, not after the last.
+                pcm, pause = pause + pcm, bytes(2 * MOUTH_RATE * pause_ms(clause) // 1000)
             ms = len(pcm) * 1000 // (2 * MOUTH_RATE)
             self._post(facts.Spoken(response_id, clause, pcm, ms))
         self._post(facts.AllSpoken(response_id))

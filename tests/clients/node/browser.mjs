@@ -184,15 +184,19 @@ export function measure(sound) {
 
 /**
  * Wait until the page spoke and fell silent again: the sound, or an error with what there was.
- * over: asks the page whether the answer has ended, since a pause may only be a pause.
+ * over: asks the page whether the answer has ended. Only silence after that counts: a pause
+ * before it may be the mouth thinking, and what was sent last is still to be played.
  */
 export async function untilSpoken(page, { seconds = 60, over = () => true } = {}) {
   const end = Date.now() + seconds * 1000;
+  let ended = null;
   for (;;) {
-    const ended = await page.evaluate(over);
     const sound = await heard(page);
     const now = measure(sound);
-    if (ended && now.spoken >= 0.5 && now.quiet >= 1) return sound;
+    if (!(await page.evaluate(over))) ended = null;
+    else ended ??= sound.length;
+    const after = ended === null ? 0 : (sound.length - ended) / RATE;
+    if (after >= 1 && now.spoken >= 0.5 && now.quiet >= 1) return sound;
     if (Date.now() > end) throw new Error(`no answer was heard: ${JSON.stringify(now)}`);
     await page.waitForTimeout(200);
   }

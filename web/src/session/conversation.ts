@@ -8,6 +8,7 @@ import type { Choice } from "../transport/choice";
 import type { Transport } from "../transport/transport";
 import { type Api, ApiError } from "../wire/api";
 import type { StreamListener, StreamStart } from "../wire/stream";
+import { orAborted } from "./aborting";
 import { keepCalling } from "./line";
 import { type Pause, untilReady } from "./readiness";
 import { reduce } from "./reducer";
@@ -101,7 +102,9 @@ export class Conversation {
 
   async #session(microphone: Microphone, life: AbortController, tell: Tell): Promise<void> {
     const { api } = this.ports;
-    const opened = await api.createSession();
+    const opened = await orAborted(api.createSession(), life.signal, (late) => {
+      void api.end(late.session_id).catch(() => undefined);
+    });
     const visit = new Visit(this.ports, this.store, life, tell, opened.session_id);
     try {
       visit.follow(opened.stream_token.value, opened.last_event_id);
@@ -126,7 +129,8 @@ class Visit {
   ended = false;
   #statuses = 0;
   #stream: { close(): void } | null = null;
-  readonly #secondsLeft = createStore<number | null>(null); // once a new call is asked for
+  // Once a new call is asked for: how soon. Already too late where the session was lost.
+  readonly #secondsLeft = createStore<number | "lost" | null>(null);
 
   constructor(
     private readonly ports: Ports,
@@ -158,6 +162,8 @@ class Visit {
 
   readonly newKey = async (): Promise<string> => {
     const answer = await this.ports.api.reconnect(this.sessionId);
+    this.#secondsLeft.set(null);
+    this.ended = false;
     if (answer.session_id !== this.sessionId) {
       this.sessionId = answer.session_id; // the old one is over; its conversation goes on
       this.follow(answer.stream_token.value, answer.last_event_id);
@@ -165,9 +171,10 @@ class Visit {
     return answer.ephemeral_key;
   };
 
-  readonly moveWanted = async (): Promise<void> => {
+  readonly moveWanted = async (): Promise<boolean> => {
     const { signal } = this.life;
     const seconds = await until(this.#secondsLeft, (left) => left !== null, signal);
+    if (seconds === "lost") return false;
     const settled = new AbortController();
     const either = AbortSignal.any([signal, settled.signal]);
     const quiet = until(this.store, (state) => QUIET.includes(state.voice), either);
@@ -178,10 +185,17 @@ class Visit {
       settled.abort();
       await Promise.allSettled([quiet, late]);
     }
-    this.#secondsLeft.set(null);
+    return true;
   };
 
   #heard(fact: ServerFact): void {
+    if (fact.name === "session.ended" && fact.data.reason === "error") {
+      // The provider was lost for good, but the conversation was not: it goes on in a new session.
+      this.ended = true;
+      this.tell({ type: "call.lost" });
+      this.#secondsLeft.set("lost");
+      return;
+    }
     this.tell(fact);
     if (fact.name === "session.status") this.#statuses += 1;
     if (fact.name === "session.warning" && fact.data.action === "reconnect") {
@@ -214,17 +228,4 @@ function outcome(fault: unknown, signal: AbortSignal): Fact {
   if (why instanceof DOMException && why.name === "AbortError") return { type: "stopped" };
   if (why instanceof ApiError && why.status === 401) return { type: "locked" };
   return { type: "failed", why: why instanceof Error ? why.message : String(why) };
-}
-
-/** What comes too late is handed to `late`, so that nothing stays open. */
-function orAborted<Value>(
-  promise: Promise<Value>,
-  signal: AbortSignal,
-  late: (value: Value) => void,
-): Promise<Value> {
-  return new Promise((resolve, reject) => {
-    if (signal.aborted) reject(signal.reason);
-    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-    promise.then((value) => (signal.aborted ? late(value) : resolve(value)), reject);
-  });
 }

@@ -5,6 +5,7 @@ import type { Microphone } from "../audio/microphone";
 import type { Choice } from "../transport/choice";
 import { type Call, NoWay, type Transport } from "../transport/transport";
 import { ApiError } from "../wire/api";
+import { aborted, orAborted } from "./aborting";
 import type { Pause } from "./readiness";
 import type { Fact, TransportKind } from "./state";
 
@@ -22,8 +23,9 @@ export interface LinePorts {
   readonly now: () => number;
   /** Another key for the same session: each opens one call. */
   readonly newKey: () => Promise<string>;
-  /** Resolves when the call should be replaced: asked for, and nobody is speaking. */
-  readonly moveWanted: () => Promise<void>;
+  /** Resolves when the call should be replaced: true if asked for and nobody is speaking, false
+   * if its session is lost, and with it the call. */
+  readonly moveWanted: () => Promise<boolean>;
 }
 
 /** Runs until the signal; throws when there is no way any more. */
@@ -67,7 +69,7 @@ async function held(ports: LinePorts, call: Call, signal: AbortSignal): Promise<
   try {
     const move = await Promise.race([
       call.closed.then(() => false),
-      ports.moveWanted().then(() => true),
+      ports.moveWanted(),
       aborted(signal),
     ]);
     if (!move) throw new CallLost("The call was lost.");
@@ -86,9 +88,8 @@ async function placed(ports: LinePorts, given: string | null, signal: AbortSigna
     try {
       key ??= await ports.newKey();
       signal.throwIfAborted();
-      const call = await ports.transports[kind].connect(key, ports.microphone, signal);
-      if (signal.aborted) call.close();
-      signal.throwIfAborted();
+      const connecting = ports.transports[kind].connect(key, ports.microphone, signal);
+      const call = await orAborted(connecting, signal, (late) => late.close());
       ports.tell({ type: "call.up", transport: kind });
       return call;
     } catch (fault) {
@@ -99,11 +100,4 @@ async function placed(ports: LinePorts, given: string | null, signal: AbortSigna
     }
   }
   throw new NoWay(reasons.join(" "), true);
-}
-
-function aborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    if (signal.aborted) reject(signal.reason);
-    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-  });
 }

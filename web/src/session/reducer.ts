@@ -144,6 +144,5 @@ const EXPIRED: Record<string, string> = {
   "never connected": "Ended: no call came about.",
 };
 const ENDED: Record<string, string> = {
-  error: "Ended: the connection to the voice was lost for good.",
   completed: "Ended: it goes on elsewhere, or the server was shut down.",
 };

@@ -97,7 +97,8 @@ export class Api {
     if (this.token && !headers.has("authorization")) {
       headers.set("authorization", `Bearer ${this.token}`);
     }
-    const signal = init.signal ?? AbortSignal.timeout(PATIENCE_MS);
+    const patience = AbortSignal.timeout(PATIENCE_MS);
+    const signal = init.signal ? AbortSignal.any([init.signal, patience]) : patience;
     let response: Response;
     try {
       response = await this.send(this.url(path), { ...init, headers, signal, cache: "no-store" });

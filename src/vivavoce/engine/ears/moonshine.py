@@ -99,7 +99,7 @@ class Pieces:
     def feed(self, token: int) -> str:
         self._tokens.append(token)
         alone = self._tokenizer.decode([token])  # special tokens are nothing
-        if not alone or _BYTE.fullmatch(self._tokenizer.id_to_token(token)):
+        if not alone or _BYTE.fullmatch(self._tokenizer.id_to_token(token) or ""):
             return ""
         # A space at the end is held back too, for a transcript does not end with one.
         return self._new(self._whole().rstrip())
