@@ -12,7 +12,7 @@ PAGE_SOURCES := $(wildcard web/*.*) $(shell find web/src -type f)
 NPM := PATH="$(CURDIR)/$(BIN):$$PATH" npm --prefix web
 CLIENTS := tests/clients/node/node_modules/.package-lock.json
 
-.PHONY: help run test test-full bench lint setup page clients clean docs
+.PHONY: help run test test-full bench lint setup page models clients clean docs
 help: ## What there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
@@ -51,6 +51,9 @@ $(CLIENTS): tests/clients/node/package.json tests/clients/node/package-lock.json
 	PATH="$(CURDIR)/$(BIN):$$PATH" npm --prefix tests/clients/node ci --ignore-scripts
 	@touch $@
 
+models: $(SERVING) ## Fetch the speech models (once, 210 MB; several clones share them)
+	$(BIN)/vivavoce models pull --all
+
 clients: $(CLIENTS) ## Fetch the official clients that the tests run
 
 page: $(PAGE) ## Build the page that the server shows
@@ -65,15 +68,15 @@ lint: setup $(PAGE) ## Ruff, strict types, who may import whom
 	$(BIN)/lint-imports
 	$(NPM) run check
 
-test: lint $(CLIENTS) ## Everything but the long runs
+test: lint models $(CLIENTS) ## Everything but the long runs
 	$(NPM) test
 	$(BIN)/pytest -m "not full"
 
-test-full: lint $(CLIENTS) ## And the long runs
+test-full: lint models $(CLIENTS) ## And the long runs
 	$(NPM) test
 	$(BIN)/pytest
 
-bench: setup ## Each hot path beside its peer, as ratios
+bench: setup models ## Each hot path beside its peer, as ratios
 	$(BIN)/python -m bench
 
 docs: setup ## Regenerate the generated parts of docs/

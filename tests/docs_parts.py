@@ -1,4 +1,4 @@
-"""The generated parts of the documents: states, events, decisions, settings.
+"""The generated parts of the documents: states, turns, events, decisions, settings.
 
 `python -m tests.docs_parts --write` brings them up to date (`make docs`); a
 test fails when they are not.
@@ -12,6 +12,7 @@ from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 
 from tests import docs_settings
+from vivavoce.engine import turns as engine_turns
 from vivavoce.session.machine import diagram
 from vivavoce.wire import voice_events
 
@@ -41,6 +42,10 @@ class Part:
 
 def states() -> str:
     return f"```mermaid\n{diagram()}\n```"
+
+
+def turns() -> str:
+    return f"```mermaid\n{engine_turns.diagram()}\n```"
 
 
 def events() -> str:
@@ -78,6 +83,7 @@ def _title(page: Path) -> str:
 
 PARTS = (
     Part(DOCS / "architecture.md", "states", states),
+    Part(DOCS / "engine.md", "turns", turns),
     Part(DOCS / "events.md", "events", events),
     Part(DOCS / "index.md", "decisions", decisions),
     Part(docs_settings.FILE, "settings", docs_settings.table),

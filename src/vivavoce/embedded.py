@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
+import sys
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import asdict
@@ -27,7 +28,9 @@ from vivavoce.engine.keys import Keys
 from vivavoce.engine.media.options import MediaOptions
 from vivavoce.engine.work import Parts
 from vivavoce.errors import VivavoceError
+from vivavoce.models.progress import ModelProgress, OnProgress
 from vivavoce.models.store import ModelStore
+from vivavoce.models.terminal import Terminal
 from vivavoce.server.auth import is_loopback
 
 log = logging.getLogger(__name__)
@@ -107,8 +110,22 @@ class EmbeddedEngine:
     async def _parts(self) -> Parts:
         if self._given is not None:
             return self._given()
-        await self._store.pull(self._names)
+        terminal = Terminal(sys.stderr)
+        try:
+            await self._store.pull(self._names, self._shown(terminal))
+        finally:
+            terminal.close()
         return await asyncio.to_thread(self._open)
+
+    def _shown(self, terminal: Terminal) -> OnProgress:
+        """Progress for whoever started the server; of models that are there, not a word."""
+        absent = {p.name for p in self._store.progress(self._names) if p.state == "missing"}
+
+        def show(progress: ModelProgress) -> None:
+            if progress.name in absent:
+                terminal.show(progress)
+
+        return show
 
     def _open(self) -> Parts:
         """Every model, loaded and warm: a second or two, in a thread."""

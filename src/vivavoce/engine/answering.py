@@ -125,9 +125,9 @@ def spoken(fact: facts.Spoken, draft: Draft) -> None:
     if response.id not in state.playing:
         state.playing[response.id] = False
         if not state.policy.paced:
-            state.play_until = max(state.play_until, draft.now)
             playing(facts.Playing(response.id), draft)
-    state.play_until += fact.ms / 1000
+    # Where the client plays it: one after the other, and never before it is there.
+    state.play_until = max(state.play_until, draft.now) + fact.ms / 1000
 
 
 def all_spoken(fact: facts.AllSpoken, draft: Draft) -> None:

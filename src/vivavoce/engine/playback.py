@@ -31,6 +31,7 @@ def interrupt(reason: str, position: Position | None, draft: Draft) -> None:
     if state.policy.paced:
         _cut(position, draft)
     state.playing.clear()
+    state.play_until = draft.now
 
 
 def _cut(position: Position | None, draft: Draft) -> None:

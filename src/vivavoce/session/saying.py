@@ -187,6 +187,8 @@ def response_done(event: ResponseDone, draft: Draft) -> None:
         unheard = utterance.spoken and utterance.cut_ms is None and utterance.played_ms is None
         if event.status == "cancelled" and unheard:
             utterance.cut_ms = utterance.elapsed(draft.now_ms)
+            if utterance.complete:  # written down as if it had been heard
+                _write_down(utterance, draft)
         if not utterance.complete:
             _complete(utterance, draft)
         if utterance.audio_ms and utterance.played_ms is None:
