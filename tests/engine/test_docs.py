@@ -90,6 +90,17 @@ async def test_the_example_script_can_be_loaded_and_talked_to() -> None:
         assert (await line.answer())["status_details"]["error"]["code"] == "engine_error"
 
 
+async def test_the_example_offer_is_one_that_the_engine_takes() -> None:
+    offer = read(ROOT / "docs" / "examples" / "offer.sdp")
+    parts = {"sdp": (None, offer), "session": (None, '{"type": "realtime"}')}
+    headers = {"Authorization": f"Bearer {KEY}"}
+    async with engine_server() as stage:
+        placed = await stage.http.post(f"{stage.url}/realtime/calls", files=parts, headers=headers)
+        assert placed.status_code == 201, placed.text
+        hang_up = placed.headers["location"].removeprefix("/v1") + "/hangup"
+        assert (await stage.post(hang_up)).status_code == 200
+
+
 # The SDK's own, with the newest websockets.
 @pytest.mark.filterwarnings("ignore:connect.. must be used:DeprecationWarning")
 async def test_the_readmes_client_is_answered_by_changing_the_base_url() -> None:
