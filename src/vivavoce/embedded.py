@@ -27,7 +27,7 @@ from vivavoce.engine.door import build_door
 from vivavoce.engine.keys import Keys
 from vivavoce.engine.media.options import MediaOptions
 from vivavoce.engine.work import Parts
-from vivavoce.errors import VivavoceError
+from vivavoce.errors import InvalidRequest, VivavoceError
 from vivavoce.models.progress import ModelProgress, OnProgress
 from vivavoce.models.store import ModelStore
 from vivavoce.models.terminal import Terminal
@@ -148,8 +148,12 @@ class EmbeddedEngine:
 
 
 def _brain(settings: Settings) -> Brain:
-    script = DEMO if settings.script is None else script_file.load(settings.script.read_text())
-    return ScriptedBrain(script)
+    if settings.script is None:
+        return ScriptedBrain(DEMO)
+    try:
+        return ScriptedBrain(script_file.load(settings.script.read_text()))
+    except script_file.ScriptError as exc:
+        raise InvalidRequest(f"{settings.script}: {exc}") from None
 
 
 def _known(settings: Settings) -> Callable[[str | None], bool]:

@@ -134,6 +134,7 @@ class EngineStage:
                 additional_headers=headers,
                 subprotocols=protocols,  # type: ignore[arg-type]
                 max_size=None,
+                close_timeout=0.5,  # who leaves in the middle does not wait for the rest
             )
         )
         line = Line(socket)

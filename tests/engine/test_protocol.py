@@ -25,7 +25,7 @@ TIME = {
 
 async def test_speech_becomes_a_turn_with_words_and_an_answer_with_sound() -> None:
     ears = ScriptedEars(["what is the time"])
-    async with engine_server(ears=ears) as stage:
+    async with engine_server(ears=ears, script=Script(otherwise="{text}")) as stage:
         line = await stage.line()
         await line.configure(audio={"input": {"transcription": {"model": "whisper-1"}}})
         await line.speak()
@@ -69,7 +69,8 @@ async def test_an_empty_buffer_cannot_be_committed_and_a_cleared_one_is_empty() 
 @pytest.mark.parametrize("form", ["audio/pcmu", "audio/pcma"])
 async def test_telephone_sound_goes_in_and_out(form: str) -> None:
     mouth = HummingMouth(20)
-    async with engine_server(mouth=mouth, ears=ScriptedEars(["hello operator"])) as stage:
+    ears, script = ScriptedEars(["hello operator"]), Script(otherwise="{text}")
+    async with engine_server(mouth=mouth, ears=ears, script=script) as stage:
         line = await stage.line()
         await line.configure(
             audio={"input": {"format": {"type": form}}, "output": {"format": {"type": form}}}

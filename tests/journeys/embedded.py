@@ -86,7 +86,9 @@ async def by_websocket(stage: Stage, key: str) -> AsyncIterator[Line]:
     """The page's way where WebRTC finds none."""
     opened = await stage.post("/audio", headers={"authorization": f"Bearer {key}"})
     address = stage.url.replace("http", "ws", 1) + opened["url"]
-    async with connect(address, subprotocols=opened["protocols"], max_size=None) as socket:
+    async with connect(
+        address, subprotocols=opened["protocols"], max_size=None, close_timeout=0.5
+    ) as socket:
         line = Line(socket)
         await line.until("session.created")
         yield line
@@ -152,7 +154,7 @@ class Browser:
         track = self.connection.getReceivers()[0].track
         with contextlib.suppress(MediaStreamError):
             while True:
-                frame = await track.recv()
+                frame = cast("av.AudioFrame", await track.recv())
                 pcm: npt.NDArray[Any] = frame.to_ndarray().astype(np.float64)
                 self.loud.append((time.monotonic(), float(np.sqrt(np.mean(pcm**2)))))
 

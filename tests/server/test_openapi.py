@@ -326,7 +326,7 @@ def test_with_a_token_the_description_asks_for_it_and_so_does_every_operation(
                 if path in ("/health", "/ready"):
                     assert operation["security"] == []
                     assert answer.status_code == 200, label
-                elif path in ("/sdp", "/audio"):  # has a key of its own, and looks at the body first
+                elif path in ("/sdp", "/audio"):  # have a key of their own
                     assert operation["security"] == [{"ephemeralToken": []}]
                 else:
                     assert "security" not in operation

@@ -18,7 +18,7 @@ from vivavoce.engine.session import Session
 from vivavoce.engine.state import Policy
 from vivavoce.engine.work import Parts
 
-JOIN_SECONDS = 30.0  # a WebSocket call whose client never comes is over
+JOIN_SECONDS = 60.0  # as long as the client's secret lasts; then the call is over
 
 
 class Call:

@@ -20,7 +20,7 @@ from starlette.routing import Route, WebSocketRoute
 from vivavoce.engine.control import MODEL, Engine
 from vivavoce.engine.door_socket import RealtimeSocket
 from vivavoce.engine.faults import Refused
-from vivavoce.engine.keys import DEFAULT_SECONDS, MAX_SECONDS, MIN_SECONDS, Access
+from vivavoce.engine.keys import DEFAULT_SECONDS, MAX_SECONDS, MIN_SECONDS, Access, Secret
 from vivavoce.engine.refusals import refusal
 from vivavoce.errors import Unauthorized, VivavoceError
 
@@ -100,9 +100,10 @@ class _Door:
                 "'sdp' and 'session'.",
                 code="unsupported_content_type",
             )
-        if access.secret is not None and session:
-            raise Refused("A client secret has its session already.", param="session")
-        call_id, answer = await self._engine.webrtc_call(offer, access, session)
+        if access.secret is not None:
+            session = _agreeing(session, access.secret)
+        with self._engine.keys.spend(key_of(request)):
+            call_id, answer = await self._engine.webrtc_call(offer, access, session)
         return Response(answer, 201, {"Location": _location(call_id)}, media_type=SDP)
 
     async def _websocket_call(self, request: Request, access: Access) -> Response:
@@ -195,6 +196,13 @@ def _lifetime(raw: Any) -> int:
             param="expires_after.seconds",
         )
     return seconds
+
+
+def _agreeing(session: Mapping[str, Any], secret: Secret) -> Mapping[str, Any]:
+    """A client secret has its session already; the model may be named once more."""
+    if dict(session) not in ({}, {"model": secret.configuration.model}):
+        raise Refused("A client secret has its session already.", param="session")
+    return {}
 
 
 def _from_query(request: Request) -> Mapping[str, Any]:

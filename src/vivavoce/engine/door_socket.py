@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Callable
 
 import orjson
+from starlette.datastructures import QueryParams
 from starlette.requests import HTTPConnection
 from starlette.responses import Response
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
@@ -16,7 +17,7 @@ from vivavoce.engine.calls import Call
 from vivavoce.engine.clients import SocketClient
 from vivavoce.engine.control import Engine
 from vivavoce.engine.faults import Refused
-from vivavoce.engine.keys import Access
+from vivavoce.engine.keys import Access, Secret
 from vivavoce.engine.refusals import refusal
 from vivavoce.engine.server_frames import error
 from vivavoce.engine.session import new_id
@@ -31,7 +32,10 @@ class RealtimeSocket:
 
     async def serve(self, socket: WebSocket) -> None:
         try:
-            client, call = self._admit(socket)
+            key = self._key_of(socket)
+            access = self._engine.keys.access(key)
+            with self._engine.keys.spend(key):
+                client, call = self._admit(socket, access)
         except (Refused, VivavoceError) as fault:
             await _deny(socket, fault)
             return
@@ -39,9 +43,8 @@ class RealtimeSocket:
         await socket.accept("realtime" if "realtime" in offered else None)
         await _converse(socket, client, call)
 
-    def _admit(self, socket: WebSocket) -> tuple[SocketClient, Call]:
+    def _admit(self, socket: WebSocket, access: Access | None) -> tuple[SocketClient, Call]:
         engine, query = self._engine, socket.query_params
-        access = engine.keys.access(self._key_of(socket))
         if access is None:
             raise Unauthorized("Incorrect API key provided, or a client secret that is spent.")
         _check(socket)
@@ -54,6 +57,8 @@ class RealtimeSocket:
         locked = access.secret is not None and access.secret.locked
         if access.secret is not None and access.secret.call_id is not None:
             raise Forbidden("This client secret is for its call: connect with '?call_id='.")
+        if access.secret is not None:
+            _agree(query, access.secret)
         client = SocketClient(peer=True, locked=locked)
         kind = "transcription" if query.get("intent") == "transcription" else "realtime"
         return client, engine.websocket_session(client, access, query.get("model"), kind)
@@ -81,6 +86,23 @@ def _check(socket: WebSocket) -> None:
         raise Refused(
             "The beta shape of the Realtime API is gone: leave the 'OpenAI-Beta' header out.",
             code="beta_api_shape_disabled",
+        )
+
+
+def _agree(query: QueryParams, secret: Secret) -> None:
+    """A client secret has its session; what the address says of it must not be another."""
+    configuration = secret.configuration
+    if query.get("model", configuration.model) != configuration.model:
+        raise Refused(
+            f"This client secret is for the model '{configuration.model}'.",
+            code="invalid_value",
+            param="model",
+        )
+    if "intent" in query and query["intent"] != configuration.kind:
+        raise Refused(
+            f"This client secret is for a {configuration.kind} session.",
+            code="invalid_value",
+            param="intent",
         )
 
 

@@ -11,7 +11,8 @@ import hmac
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from vivavoce.engine.configuration import Configuration
@@ -61,15 +62,27 @@ class Keys:
         return value, int(until)
 
     def access(self, key: str | None) -> Access | None:
-        """None: not with this key. A client secret is spent by asking."""
+        """None: not with this key. Asking spends nothing; `spend` does."""
         if key is not None and key.startswith("ek_"):
-            found = self._secrets.pop(_digest(key), None)
+            found = self._secrets.get(_digest(key))
             if found is None or found[1] < self._now():
                 return None
             return Access(secret=found[0])
         if key is not None and hmac.compare_digest(key.encode(), self._own):
             return Access(own=True)
         return Access() if self._known(key) else None
+
+    @contextmanager
+    def spend(self, key: str | None) -> Iterator[None]:
+        """A client secret opens once; what could not be opened with it leaves it good."""
+        digest = _digest(key or "")
+        held = self._secrets.pop(digest, None)
+        try:
+            yield
+        except BaseException:
+            if held is not None:
+                self._secrets[digest] = held
+            raise
 
     def _sweep(self) -> None:
         now = self._now()

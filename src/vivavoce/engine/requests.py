@@ -102,7 +102,7 @@ def clear_output(wish: facts.ClearOutput, draft: Draft) -> None:
 def create_item(wish: facts.CreateItem, draft: Draft) -> None:
     state = draft.state
     if state.configuration.kind == "transcription":
-        raise Refused("A transcription session has no conversation.", code="not_supported")
+        raise Refused("A transcription session has no conversation.", code="invalid_session_type")
     item = parse_item(wish.item)
     if not item.id:
         item = with_id(item, draft.new_id("item"))
@@ -139,8 +139,6 @@ def _item(item_id: str, draft: Draft) -> Item:
 
 def create_response(wish: facts.CreateResponse, draft: Draft) -> None:
     state = draft.state
-    if state.configuration.kind == "transcription":
-        raise Refused("A transcription session does not respond.", code="not_supported")
     settings = response_settings(
         state.configuration,
         wish.params,

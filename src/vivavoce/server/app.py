@@ -61,6 +61,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 SWEEP_SECONDS = 3600.0
+EVERYWHERE = ("", "0.0.0.0", "::", "[::]")  # noqa: S104 # compared, not bound
 _DOORS = (
     door_sessions,
     door_recovery,
@@ -202,13 +203,18 @@ def _embedded(settings: Settings) -> EmbeddedEngine:
     return EmbeddedEngine(settings)
 
 
+def _own_names(host: str) -> tuple[str, ...]:
+    """Who listens on one address of the machine answers to it: our own sideband asks there."""
+    return () if host in EVERYWHERE else (host,)
+
+
 def own_url(settings: Settings) -> str:
     """Where the engine's API is for our own sideband."""
     host = settings.host
-    if host in ("", "0.0.0.0"):  # noqa: S104 # compared, not bound
-        host = "127.0.0.1"
-    elif ":" in host:
-        host = "[::1]" if host.strip("[]") == "::" else f"[{host.strip('[]')}]"
+    if host in EVERYWHERE:
+        host = "::1" if ":" in host else "127.0.0.1"
+    if ":" in host:
+        host = f"[{host.strip('[]')}]"
     return f"http://{host}:{settings.port}/v1"
 
 
@@ -319,7 +325,7 @@ def build_app(here: Services) -> ASGIApp:
     return Gate(
         app,
         auth=auth,
-        allowed_hosts=settings.allowed_hosts,
+        allowed_hosts=(*settings.allowed_hosts, *_own_names(settings.host)),
         allowed_origins=settings.allowed_origins,
         max_body=settings.max_body_bytes,
     )
