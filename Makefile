@@ -70,7 +70,7 @@ lint: setup $(PAGE) ## Ruff, strict types, who may import whom
 
 test: lint models $(CLIENTS) ## Everything but the long runs
 	$(NPM) test
-	$(BIN)/pytest -m "not full"
+	$(BIN)/pytest -m "not full" -n 2 --dist worksteal
 
 test-full: lint models $(CLIENTS) ## And the long runs
 	$(NPM) test

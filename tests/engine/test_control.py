@@ -292,3 +292,11 @@ async def test_stopping_ends_every_call_and_leaves_nothing() -> None:
         lines = [await stage.line() for _ in range(3)]
         await asyncio.gather(*(line.speak() for line in lines))
     assert stage.engine.sessions == 0
+
+
+async def test_so_many_may_watch_a_call_and_no_more() -> None:
+    async with engine_server() as stage:
+        call_id, _ = await joined(stage)
+        for _ in range(15):
+            await stage.line(f"call_id={call_id}", key=OWN_KEY, greeted=False)
+        assert (await refused(stage, f"call_id={call_id}", key=OWN_KEY))[0] == 503

@@ -240,3 +240,15 @@ async def test_sound_inside_an_item_is_heard_too() -> None:
         await line.send("conversation.item.retrieve", item_id="clip")
         kept = (await line.until("conversation.item.retrieved"))["item"]
         assert kept["content"][0]["transcript"] == "from a file"
+
+
+async def test_minutes_of_sound_in_one_event_leave_others_their_turn() -> None:
+    async with engine_server() as stage:
+        long, other = await stage.line(), await stage.line()
+        await long.configure(audio={"input": {"turn_detection": None}})
+        sound = base64.b64encode(quiet(180_000)).decode()
+        await long.send("input_audio_buffer.append", audio=sound)
+        await other.configure()
+        await long.send("input_audio_buffer.commit")
+        await long.until("input_audio_buffer.committed")
+        assert stage.ears.heard_seconds == [pytest.approx(180, abs=1)]

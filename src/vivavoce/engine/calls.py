@@ -63,8 +63,8 @@ class Call:
 
     def join(self, client: SocketClient) -> None:
         """The client with the microphone is greeted; who watches knows the call already."""
-        self._joined = self._joined or client.peer
         self.session.join(client, greet=client.peer)
+        self._joined = self._joined or client.peer
 
     @property
     def has_peer(self) -> bool:
@@ -77,7 +77,8 @@ class Call:
 
     def message(self, text: str) -> None:
         if self._channel is not None:
-            self.session.receive(self._channel, text)
+            for _ in self.session.receive(self._channel, text):
+                pass  # only sound takes long, and here it comes another way
 
     def channel_open(self) -> None:
         assert self._media is not None

@@ -127,7 +127,8 @@ async def _read(socket: WebSocket, client: SocketClient, call: Call) -> None:
             return
         text = message.get("text")
         if text is not None:
-            call.session.receive(client, text)
+            for _ in call.session.receive(client, text):
+                await asyncio.sleep(0)
         else:
             fault = Refused("Events are JSON in text frames.", code="invalid_json")
             event = {**error(fault, None), "event_id": new_id("event")}

@@ -32,7 +32,7 @@ def with_transcript(item: Item, text: str) -> Item:
     parts = list(item.content)
     for place, part in enumerate(parts):
         if part.sounds:
-            parts[place] = replace(part, transcript=text)
+            parts[place] = replace(part, transcript=text, audio=None)
             break
     return replace(item, content=tuple(parts))
 

@@ -11,12 +11,13 @@ import base64
 import logging
 import secrets
 from collections import deque
+from collections.abc import Iterator
 from typing import Any, Protocol
 
 import orjson
 
 from vivavoce.engine import client_frames, facts, orders
-from vivavoce.engine.audio import Inbound, Outbound, Pcm
+from vivavoce.engine.audio import Outbound, Pcm
 from vivavoce.engine.client_frames import BadFrame
 from vivavoce.engine.configuration import Configuration
 from vivavoce.engine.faults import Refused
@@ -26,10 +27,13 @@ from vivavoce.engine.server_frames import Event, error
 from vivavoce.engine.state import Policy
 from vivavoce.engine.turns import Machine
 from vivavoce.engine.work import Parts, Work
+from vivavoce.errors import Unavailable
 
 log = logging.getLogger(__name__)
 
+MAX_CLIENTS = 16  # on one call
 DELTA_MS = 200  # of sound in one `response.output_audio.delta`
+_SLICE = MOUTH_RATE * 2  # a second of sound, or a few on the telephone
 _DELTA_BYTES = MOUTH_RATE * 2 * DELTA_MS // 1000
 
 
@@ -103,6 +107,9 @@ class Session:
     # --- Who is on the call -------------------------------------------------------------------
 
     def join(self, client: Client, *, greet: bool) -> None:
+        """Raises `Unavailable` where too many watch already."""
+        if len(self._clients) >= MAX_CLIENTS:
+            raise Unavailable(f"{MAX_CLIENTS} clients are on this call already.")
         self._clients[client.id] = client
         if greet:
             self._send(self.machine.greeting(), client.id)
@@ -117,8 +124,12 @@ class Session:
         """The media of this call."""
         self._peer = peer
 
-    def receive(self, client: Client, raw: str | bytes) -> None:
-        """A frame from a client. Whatever is in it, the session lives on."""
+    def receive(self, client: Client, raw: str | bytes) -> Iterator[None]:
+        """A frame from a client. Whatever is in it, the session lives on.
+
+        Five minutes of sound in one frame take a second to look through: the
+        iterator stops now and then, for others to have their turn.
+        """
         try:
             frame = client_frames.parse(raw, locked=client.locked)
         except BadFrame as bad:
@@ -126,7 +137,7 @@ class Session:
             return
         if frame.type == "input_audio_buffer.append":
             try:
-                self._append(client, frame)
+                yield from self._append(client, frame)
             except Refused as fault:
                 self._send(error(fault, frame.event_id), client.id)
             return
@@ -138,14 +149,18 @@ class Session:
         )
         self.post(facts.Request(wish, client.id, frame.event_id))
 
-    def _append(self, client: Client, frame: client_frames.Frame) -> None:
+    def _append(self, client: Client, frame: client_frames.Frame) -> Iterator[None]:
         if self._paced or not client.peer:
             raise Refused(
                 "Sound comes from the call's own peer here, not from this connection.",
                 code="not_allowed",
                 param="type",
             )
-        self._intake.feed_wire(client_frames.audio_of(frame))
+        sound = client_frames.audio_of(frame)
+        for at in range(0, len(sound), _SLICE):
+            self._intake.feed_wire(sound[at : at + _SLICE])
+            if at + _SLICE < len(sound):
+                yield
 
     # --- PeerEvents ---------------------------------------------------------------------------
 
@@ -205,7 +220,7 @@ class Session:
                 self._transcribe(item_id, self._intake.span(start_ms, end_ms))
             case orders.TranscribeClip(item_id, audio):
                 form = self.machine.state.configuration.input_format.type
-                self._transcribe(item_id, Inbound(form).feed(audio))
+                self._work.transcribe_clip(item_id, audio, form, self._language())
             case orders.ForgetAudio(before_ms):
                 self._intake.forget(before_ms)
             case orders.RestartEars():
@@ -221,8 +236,11 @@ class Session:
                 self.end(reason)
 
     def _transcribe(self, item_id: str, speech: Samples) -> None:
+        self._work.transcribe(item_id, speech, self._language())
+
+    def _language(self) -> str | None:
         wanted = self.machine.state.configuration.transcription
-        self._work.transcribe(item_id, speech, wanted.language if wanted else None)
+        return wanted.language if wanted else None
 
     def _ask_judge(self, asked_ms: int) -> None:
         self._work.judge(asked_ms, self._intake.recent(8.0), self._intake.verdict)

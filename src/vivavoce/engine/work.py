@@ -15,6 +15,7 @@ from typing import Any
 from vivavoce.brain.ports import Brain
 from vivavoce.engine import facts, orders
 from vivavoce.engine.answerer import Answerer
+from vivavoce.engine.audio import Inbound
 from vivavoce.engine.ports import EAR_RATE, Detector, Ears, Judge, Mouth, Position, Samples
 from vivavoce.errors import VivavoceError
 
@@ -80,6 +81,15 @@ class Work:
 
     def transcribe(self, item_id: str, speech: Samples, language: str | None) -> None:
         self._spawn(self._transcribe(item_id, speech, language), f"ears {item_id}")
+
+    def transcribe_clip(self, item_id: str, audio: bytes, form: str, language: str | None) -> None:
+        """Sound that came whole, in the wire's own format: minutes of it, perhaps."""
+
+        async def work() -> None:
+            speech = await asyncio.to_thread(Inbound(form).feed, audio)
+            await self._transcribe(item_id, speech, language)
+
+        self._spawn(work(), f"ears {item_id}")
 
     async def _transcribe(self, item_id: str, speech: Samples, language: str | None) -> None:
         text: list[str] = []
