@@ -114,10 +114,11 @@ BAD = [patch for patch, _, _ in REFUSED if isinstance(patch, dict)]
 
 
 def merged(patches: list[dict[str, Any]]) -> dict[str, Any]:
+    """Beside one another; a part (a format, a turn detection) is the last one's whole."""
     whole: dict[str, Any] = {}
     for patch in patches:
         for key, value in patch.items():
-            if isinstance(value, dict) and isinstance(whole.get(key), dict):
+            if key in ("audio", "input", "output") and isinstance(whole.get(key), dict):
                 whole[key] = merged([whole[key], value])
             else:
                 whole[key] = value
