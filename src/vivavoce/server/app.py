@@ -13,7 +13,7 @@ import logging
 import socket
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fastapi import FastAPI
 from fastapi_offline import FastAPIOffline
@@ -21,7 +21,8 @@ from starlette.types import ASGIApp
 
 from vivavoce import __version__
 from vivavoce.config import EMBEDDED, Settings, variable
-from vivavoce.errors import ProviderError, Unavailable
+from vivavoce.embedded import EmbeddedEngine
+from vivavoce.errors import ProviderError
 from vivavoce.runtime.agents import check_names, load_agent
 from vivavoce.runtime.clock import SystemClock
 from vivavoce.runtime.desk import ToolDesk
@@ -54,9 +55,6 @@ from vivavoce.store import open_store
 from vivavoce.tools.builtin import builtins
 from vivavoce.tools.registry import Registry as ToolRegistry
 from vivavoce.wire.records import new_id
-
-if TYPE_CHECKING:
-    from vivavoce.embedded import EmbeddedEngine
 
 log = logging.getLogger(__name__)
 
@@ -91,7 +89,7 @@ def assemble(
     """The parts of a server. Tests put fakes in the place of the real ones."""
     clock = clock or SystemClock()
     if provider is None and engine is None and settings.provider_url == EMBEDDED:
-        engine = _embedded(settings)
+        engine = EmbeddedEngine(settings)
     agent = load_agent(settings.agent, settings.agents_dir, settings.agent_overrides())
     store = store or open_store(settings.database_url)
     provider = provider or _provider(settings, clock, engine)
@@ -190,17 +188,6 @@ def _provider(settings: Settings, clock: Clock, engine: EmbeddedEngine | None) -
         model=settings.model,
         clock=clock,
     )
-
-
-def _embedded(settings: Settings) -> EmbeddedEngine:
-    try:
-        from vivavoce.embedded import EmbeddedEngine  # numpy and WebRTC: only where it is used
-    except ImportError as exc:
-        raise Unavailable(
-            f"The embedded engine needs more packages ({exc.name} is missing): "
-            "pip install 'vivavoce[engine]', or set VIVAVOCE_PROVIDER_URL."
-        ) from None
-    return EmbeddedEngine(settings)
 
 
 def _own_names(host: str) -> tuple[str, ...]:
