@@ -20,6 +20,7 @@ from starlette.applications import Starlette
 from starlette.routing import Mount
 from websockets.asyncio.client import ClientConnection, connect
 
+from tests.engine import strictly  # noqa: F401
 from tests.engine.strict import strict
 from tests.server.serving import serving
 from vivavoce.brain.ports import Brain

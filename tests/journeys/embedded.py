@@ -26,6 +26,7 @@ from aiortc import MediaStreamTrack, RTCConfiguration, RTCPeerConnection, RTCSes
 from aiortc.mediastreams import MediaStreamError
 from websockets.asyncio.client import connect
 
+from tests.engine import strictly  # noqa: F401
 from tests.engine.stage import Line
 from tests.engine.strict import strict
 from tests.journeys.stage import Stage, _serve

@@ -13,7 +13,6 @@ import logging
 import socket
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Any
 
 from fastapi import FastAPI
 from fastapi_offline import FastAPIOffline
@@ -43,10 +42,11 @@ from vivavoce.server import (
     door_sessions,
     door_tools,
     door_webrtc,
+    openapi,
     page,
     problems,
 )
-from vivavoce.server.auth import OPEN_PATHS, Authenticator
+from vivavoce.server.auth import Authenticator
 from vivavoce.server.gate import Gate
 from vivavoce.server.metrics import Metrics
 from vivavoce.server.services import Services
@@ -303,7 +303,7 @@ def build_app(here: Services) -> ASGIApp:
     page.mount(app)
     problems.install(app)
     settings = here.settings
-    _describe_keys(app, token=settings.auth == "token")
+    openapi.describe_keys(app, token=settings.auth == "token")
     auth = Authenticator(
         settings.auth,
         token=settings.auth_token.get_secret_value() if settings.auth_token else None,
@@ -316,26 +316,3 @@ def build_app(here: Services) -> ASGIApp:
         allowed_origins=settings.allowed_origins,
         max_body=settings.max_body_bytes,
     )
-
-
-def _describe_keys(app: FastAPI, *, token: bool) -> None:
-    """The keys of `auth.py`, where they are needed: those who read OpenAPI ask for them."""
-    generate = app.openapi
-
-    def openapi() -> dict[str, Any]:
-        schema = generate()
-        schemes = {"ephemeralToken": _bearer("The key from POST /session")}
-        if token:
-            schemes["serverToken"] = _bearer("The token of this server")
-            schema["security"] = [{"serverToken": []}]
-            for path in OPEN_PATHS & schema["paths"].keys():
-                for operation in schema["paths"][path].values():
-                    operation["security"] = []
-        schema.setdefault("components", {})["securitySchemes"] = schemes
-        return schema
-
-    app.openapi = openapi  # type: ignore[method-assign] # FastAPI's own way to adapt it
-
-
-def _bearer(description: str) -> dict[str, str]:
-    return {"type": "http", "scheme": "bearer", "description": description}

@@ -1,0 +1,18 @@
+"""Importing this holds every event that any engine of this process sends to the SDK's types."""
+
+from __future__ import annotations
+
+from tests.engine.strict import strict
+from vivavoce.engine.orders import Audience
+from vivavoce.engine.server_frames import Event
+from vivavoce.engine.session import Session
+
+_straight = Session._send
+
+
+def _send(session: Session, event: Event, to: Audience | int) -> None:
+    strict({"event_id": "event_x", **event})
+    _straight(session, event, to)
+
+
+Session._send = _send  # type: ignore[method-assign]
