@@ -15,4 +15,4 @@ def _send(session: Session, event: Event, to: Audience | int) -> None:
     _straight(session, event, to)
 
 
-Session._send = _send  # type: ignore[method-assign]
+Session._send = _send  # type: ignore[method-assign, assignment]
