@@ -27,10 +27,10 @@ TOOLS = ("current_time", "calculate", "wait")
         ("Count to thirty one.", "30, 31."),
         ("Count to infinity.", "I heard"),
         ("Can you count to twenty?", "19, 20."),
-        ("Hello world is what programmers write.", "I heard: Hello world is what"),
+        ("Hello world is what programmers write.", "I heard you say Hello world is what"),
         ("What time is it?", "clock"),
         ("What is 12 times 7?", "calculator for 12 times 7"),
-        ("What is love?", "I heard: What is love."),
+        ("What is love?", "I heard you say What is love."),
         ("", "didn't catch"),
     ],
 )

@@ -87,7 +87,8 @@ _TALK = (
 
 DEMO = Script(
     rules=(*_RESULTS, *_NOTES, *_TOOLS, *_TALK),
-    otherwise="I heard: {text}.",
+    # Without a pause: a clause of two words would be over before the next one is ready.
+    otherwise="I heard you say {text}.",
     silence=_SORRY,
     opening="Hello! I'm Vivavoce. Ask me what I can do.",
     nudge=_NUDGE,
