@@ -28,6 +28,15 @@ def problems(monkeypatch: pytest.MonkeyPatch, **environ: str) -> list[str]:
     return caught.value.problems
 
 
+def test_the_public_address_of_media_is_ipv4_since_that_is_what_it_stands_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (problem,) = problems(monkeypatch, VIVAVOCE_MEDIA_ADDRESS="2001:db8::7")
+    assert "VIVAVOCE_MEDIA_ADDRESS" in problem
+    monkeypatch.setenv("VIVAVOCE_MEDIA_ADDRESS", "203.0.113.7")
+    assert load_settings().media_address == "203.0.113.7"
+
+
 def test_with_nothing_set_it_serves_the_workbench_to_this_machine_only() -> None:
     settings = load_settings()
     assert (settings.host, settings.port, settings.agent) == ("127.0.0.1", 8080, "workbench")

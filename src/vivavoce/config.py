@@ -10,7 +10,7 @@ import difflib
 import os
 import re
 from collections.abc import Iterable
-from ipaddress import ip_address
+from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo
@@ -204,7 +204,7 @@ class Settings(BaseSettings):
     )
     media_address: str = Field(
         default="",
-        description="The public IP address that WebRTC peers should use, behind a NAT.",
+        description="The public IPv4 address that WebRTC peers should use, behind a NAT.",
     )
 
     # --- Who may
@@ -326,7 +326,8 @@ class Settings(BaseSettings):
     @field_validator("media_address")
     @classmethod
     def _ip(cls, value: str) -> str:
-        return str(ip_address(value)) if value else ""
+        # Peers are told it in place of our IPv4 addresses; IPv6 ones are told as they are.
+        return str(IPv4Address(value)) if value else ""
 
     @field_validator("data_dir", "models_dir", "agents_dir", "workspace", "script")
     @classmethod

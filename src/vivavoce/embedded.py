@@ -135,7 +135,8 @@ class EmbeddedEngine:
                 known = isinstance(fault, VivavoceError)
                 words = fault.message if isinstance(fault, VivavoceError) else str(fault)
                 log.error("The engine is not ready: %s", words, exc_info=not known)
-                engine.fail(f"The engine is not ready: {words}")
+                # `/ready` is open to all: paths and hosts are for the log and for `/status`.
+                engine.fail("The engine's models cannot be fetched or loaded; see the log.")
                 await asyncio.sleep(RETRY_SECONDS)
             else:
                 log.info("The engine is ready")

@@ -12,7 +12,7 @@ import pytest
 from tests.engine.stage import engine_server, loud, quiet
 from vivavoce.brain.script import Rule, Script, ToolUse
 from vivavoce.brain.scripted import ScriptedBrain
-from vivavoce.engine.audio import decode, encode
+from vivavoce.engine.audio import RATES, decode, encode
 from vivavoce.testing.engine import HummingMouth, ScriptedEars, SureJudge
 
 TIME = {
@@ -64,6 +64,23 @@ async def test_an_empty_buffer_cannot_be_committed_and_a_cleared_one_is_empty() 
         await line.send("input_audio_buffer.commit", event_id="e7")
         fault = (await line.until("error"))["error"]
         assert (fault["code"], fault["event_id"]) == ("input_audio_buffer_commit_empty", "e7")
+
+
+@pytest.mark.parametrize("form", ["audio/pcm", "audio/pcmu"])
+async def test_a_commit_takes_the_very_last_sample_that_was_appended(form: str) -> None:
+    async with engine_server(ears=ScriptedEars(["a", "b"])) as stage:
+        line = await stage.line()
+        written = {"turn_detection": None, "transcription": {"model": "whisper-1"}}
+        await line.configure(audio={"input": {**written, "format": _format(form)}})
+        for _ in range(2):  # the least that can be committed, and nothing left for the next
+            await line.append(encode(np.full(RATES[form] // 10, 4000, np.int16), form))
+            await line.send("input_audio_buffer.commit")
+            await line.until("conversation.item.input_audio_transcription.completed")
+        assert stage.ears.heard_seconds == [pytest.approx(0.1, abs=0.002)] * 2
+
+
+def _format(form: str) -> dict[str, Any]:
+    return {"type": form, "rate": 24_000} if form == "audio/pcm" else {"type": form}
 
 
 @pytest.mark.parametrize("form", ["audio/pcmu", "audio/pcma"])

@@ -46,6 +46,7 @@ class World:
         self.queue: list[tuple[str, str, int]] = []  # what the listener is still to hear
         self.at: Position | None = None
         self.finishing: set[str] = set()
+        self.cut: set[str] = set()  # items that the client truncated: no more of them is heard
         self.looked = 0
 
     def take(self, step: Step) -> None:
@@ -154,7 +155,7 @@ class World:
         response = state.responses.get(response_id)
         message = response.message if response is not None else None
         self.scene.sound(response_id, "one two three ", ms)
-        if message is not None:
+        if message is not None and message.id not in self.cut:
             self.sounds.setdefault(message.id, []).append(("one two three ", ms))
 
     def do_all_spoken(self, pick: int) -> None:
@@ -217,6 +218,7 @@ class World:
         if len(self.scene.all("conversation.item.truncated")) > before:
             kept = heard(self.sounds[item], pick * 70)
             self.sounds[item] = [(kept, pick * 70)]
+            self.cut.add(item)
 
     def do_respond(self, _: int) -> None:
         self.scene.ask(facts.CreateResponse(None))

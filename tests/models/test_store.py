@@ -84,6 +84,26 @@ def test_a_file_is_hashed_once_and_again_when_it_changed(tmp_path: Path, hashed:
     assert hashed == ["f.bin", "v.bin", "f.bin"]
 
 
+def test_a_file_that_changes_while_it_is_hashed_is_not_stamped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(tmp_path)
+    file = IT.files[0]
+    path = tmp_path / "m" / file.name
+    hash_of = checks.sha256_of
+
+    def slowly(at: Path) -> str:
+        found = hash_of(at)
+        path.write_bytes(bytes(file.size))
+        os.utime(path, ns=(1, 1))
+        return found
+
+    monkeypatch.setattr(checks, "sha256_of", slowly)
+    checks.check(tmp_path / "m", file, trust_stamp=False)
+    monkeypatch.undo()
+    assert not offline(tmp_path).have("m")
+
+
 def test_a_stamp_for_another_hash_does_not_count(tmp_path: Path) -> None:
     put(tmp_path)
     assert offline(tmp_path).have("m")

@@ -184,7 +184,7 @@ describe("what was heard when it is cut off", () => {
     now.received("a", 24_000);
     now.played("a", 12_000);
     expect(now.playing).toBe(true);
-    expect(now.interrupt(20)).toEqual({ itemId: "a", endMs: 480 });
+    expect(now.interrupt(20)).toEqual([{ itemId: "a", endMs: 480 }]);
     expect(now.playing).toBe(false);
   });
 
@@ -194,14 +194,18 @@ describe("what was heard when it is cut off", () => {
     now.received("b", 2400);
     now.played("a", 2400);
     now.played("b", 1200);
-    expect(now.interrupt(-500)).toEqual({ itemId: "b", endMs: 100 });
+    expect(now.interrupt(-500)).toEqual([{ itemId: "b", endMs: 100 }]);
   });
 
-  test("is not told when it is nothing", () => {
+  test("is nothing of what had just begun, and of what waited behind it", () => {
     const now = heard();
     now.received("a", 24_000);
+    now.received("b", 24_000);
     now.played("a", 240);
-    expect(now.interrupt(50)).toBeNull();
+    expect(now.interrupt(50)).toEqual([
+      { itemId: "a", endMs: 0 },
+      { itemId: "b", endMs: 0 },
+    ]);
     expect(now.received("a", 240)).toBe(false); // it was cut off all the same
   });
 
@@ -210,7 +214,7 @@ describe("what was heard when it is cut off", () => {
     now.received("a", 2400);
     now.played("a", 2400);
     expect(now.playing).toBe(false);
-    expect(now.interrupt()).toBeNull();
+    expect(now.interrupt()).toEqual([]);
     expect(now.received("a", 240)).toBe(true); // so more of it may still come
   });
 
@@ -223,7 +227,21 @@ describe("what was heard when it is cut off", () => {
     now.played("a", 2400); // a late report
     expect(now.received("b", 2400)).toBe(true);
     now.played("b", 1200);
-    expect(now.interrupt()).toEqual({ itemId: "b", endMs: 50 });
+    expect(now.interrupt()).toEqual([{ itemId: "b", endMs: 50 }]);
+  });
+
+  test("says when sound begins and when its last sample was played or cut off", () => {
+    const told: boolean[] = [];
+    const now = new Heard(24_000, (on) => told.push(on));
+    now.received("a", 480);
+    now.received("a", 480);
+    now.played("a", 480);
+    expect(told).toEqual([true]);
+    now.played("a", 960);
+    expect(told).toEqual([true, false]);
+    now.received("b", 480);
+    now.interrupt();
+    expect(told).toEqual([true, false, true, false]);
   });
 });
 

@@ -248,6 +248,25 @@ describe("the way of the sound", () => {
     await until(() => expect(scene.state).toBe("failed"));
   });
 
+  test("speaks until the page's own player has ended, and is not moved before", async () => {
+    const scene = new Scene();
+    scene.webrtc.faults = [new NoWay("none", false)];
+    scene.conversation.start();
+    await until(() => expect(scene.websocket.calls).toHaveLength(1));
+    scene.status("speaking");
+    scene.websocket.sounding(true);
+    scene.status("ready"); // the server reckons that it is over
+    expect(scene.state).toBe("speaking");
+    const warning = { reason: "cap", warning: "", seconds_remaining: 1e6, action: "reconnect" };
+    scene.tell("session.warning", warning);
+    await new Promise((resolve) => setTimeout(resolve));
+    expect(scene.websocket.used).toHaveLength(1);
+    scene.websocket.sounding(false);
+    expect(scene.state).toBe("listening");
+    await until(() => expect(scene.websocket.used).toHaveLength(2));
+    await scene.conversation.stop();
+  });
+
   test("moves before the provider's cap, in a quiet moment and without a gap", async () => {
     const scene = await talking();
     scene.status("speaking");

@@ -58,11 +58,19 @@ export class FakeTransport implements Transport {
   readonly calls: FakeCall[] = [];
   faults: unknown[] = [];
   ready: Promise<void> = Promise.resolve();
+  /** Of the call placed last. */
+  sounding: (on: boolean) => void = () => undefined;
 
   constructor(private readonly kind: TransportKind) {}
 
-  async connect(key: string): Promise<Call> {
+  async connect(
+    key: string,
+    _microphone: Microphone,
+    _signal: AbortSignal,
+    sounding: (on: boolean) => void,
+  ): Promise<Call> {
     this.used.push(key);
+    this.sounding = sounding;
     const fault = this.faults.shift();
     if (fault) throw fault;
     await this.ready;

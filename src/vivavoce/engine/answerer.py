@@ -74,13 +74,17 @@ class Answerer:
         self._post(facts.Thought(response_id, finished))
 
     async def _speak(self, clauses: asyncio.Queue[str | None], voice: str) -> None:
-        response_id, pause = self._order.response_id, b""
+        response_id, pause, made, told = self._order.response_id, b"", 0, 0
         while (clause := await clauses.get()) is not None:
             pcm = await self._mouth.speak(clause, voice=voice, speed=self._order.speed)
             if pcm:
                 # The mouth trims its clauses; a pause belongs between two, not after the last.
                 pcm, pause = pause + pcm, bytes(2 * MOUTH_RATE * pause_ms(clause) // 1000)
-            ms = len(pcm) * 1000 // (2 * MOUTH_RATE)
+            # Of the whole so far: rounded one by one, clauses would add up to less than was sent,
+            # and a client that truncates near the end would be refused.
+            made += len(pcm)
+            ms = made * 1000 // (2 * MOUTH_RATE) - told
+            told += ms
             self._post(facts.Spoken(response_id, clause, pcm, ms))
         self._post(facts.AllSpoken(response_id))
 

@@ -38,6 +38,7 @@ def begin(settings: ResponseSettings, draft: Draft) -> None:
     state.responses[response.id] = response
     if response.in_conversation:
         state.active = response.id
+        state.turn_waits = False  # it answers everything said so far
     draft.send(say.response("created", outputs.response_object(response, "in_progress", draft)))
     if not _within_limits(draft):
         error = {"type": "requests", "code": "rate_limit_exceeded"}
@@ -116,7 +117,8 @@ def spoken(fact: facts.Spoken, draft: Draft) -> None:
     if response is None or message is None:
         return
     sound = state.sounds.setdefault(message.id, Sound(response.id))
-    sound.clauses.append((fact.text, fact.ms))
+    if not sound.cut:
+        sound.clauses.append((fact.text, fact.ms))
     if not fact.pcm:  # nothing in it that can be said
         return
     state.audio_started = True
@@ -188,6 +190,8 @@ def end(response: Response, status: str, details: dict[str, Any] | None, draft: 
     state = draft.state
     shown = outputs.response_object(response, status, draft, details)
     del state.responses[response.id]
+    if not response.in_conversation and response.message is not None:
+        state.sounds.pop(response.message.id, None)  # nobody can ask for it any more
     if state.active == response.id:
         state.active = None
     if response.id in state.playing:
@@ -203,7 +207,6 @@ def settle(draft: Draft) -> None:
     """After every fact: a turn that waited gets its answer; then the floor is free."""
     state = draft.state
     if state.turn_waits and state.active is None and state.speech is None:
-        state.turn_waits = False
         begin(response_settings(state.configuration, None), draft)
     before = state.phase
     draft.signal(Signal.ANSWER_BEGUN if state.answering else Signal.ANSWER_OVER)

@@ -35,6 +35,12 @@ class Inbound:
         self._rest = data[whole:]
         return self._rate.feed(decode(data[:whole], self.form))
 
+    def finish(self) -> Samples:
+        """What was held back; what follows begins anew."""
+        held, self._rate = self._rate, Resampler(RATES[self.form], EAR_RATE)
+        self._rest = b""
+        return held.feed(np.zeros(0, np.int16), last=True)
+
 
 class Outbound:
     """The mouth's PCM16 to one format's bytes, piece by piece."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +20,7 @@ from vivavoce.engine.ports import Position
 
 MAX_AUDIO = 15 * 1024 * 1024  # OpenAI's limit for one append
 MAX_EVENT_ID = 512
+_PIECE = 1024 * 1024  # characters of base64, in whole groups of four
 
 _Field = tuple[type, bool]  # what it is, and whether it must be there
 _TEXT, _COUNT, _OBJECT = str, int, dict
@@ -136,15 +138,18 @@ def _invalid(name: str, why: str, code: str = "invalid_value") -> Refused:
     return Refused(f"Invalid '{name}': it {why}.", code=code, param=name)
 
 
-def audio_of(frame: Frame) -> bytes:
-    """The sound of an append. Raises `Refused`."""
+def audio_of(frame: Frame) -> Iterator[bytes]:
+    """The sound of an append, piece by piece: 15 MiB take a tenth of a second. Raises `Refused`."""
     text: str = frame.body["audio"]
     if len(text) > MAX_AUDIO * 4 // 3 + 4:
         raise _invalid("audio", "should be at most 15 MiB")
-    try:
-        return base64.b64decode(text, validate=True)
-    except (binascii.Error, ValueError):
-        raise _invalid("audio", "should be base64") from None
+    if "=" in text[:-2]:  # padding; at the end of a piece it would pass
+        raise _invalid("audio", "should be base64")
+    for at in range(0, len(text), _PIECE):
+        try:
+            yield base64.b64decode(text[at : at + _PIECE], validate=True)
+        except (binascii.Error, ValueError):
+            raise _invalid("audio", "should be base64") from None
 
 
 def wish(frame: Frame, *, buffered_ms: int, end_ms: int, position: Position | None) -> f.Wish:

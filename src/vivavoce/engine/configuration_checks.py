@@ -18,6 +18,7 @@ NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 """What a function may be called."""
 
 _SHOWN = 80
+_DEEPEST = 64  # what writes our events gives up at 254
 
 
 def fields(raw: Any, where: str, allowed: Collection[str]) -> Mapping[str, Any]:
@@ -115,10 +116,25 @@ def absent(raw: Any, where: str, words: str) -> None:
 
 
 def bounded_json(raw: Any, where: str, *, most: int) -> None:
-    """Free-form JSON that fits in `most` bytes."""
+    """Free-form JSON that fits in `most` bytes, and is no deeper than we can write back."""
+    if _deep(raw):
+        raise wrong_value(where, f"it is nested more than {_DEEPEST} levels deep.")
     try:
         size = len(encodable(json.dumps(raw, ensure_ascii=False, allow_nan=False), where))
     except (ValueError, TypeError, RecursionError):
         raise wrong_value(where, "it is not plain JSON.") from None
     if size > most:
         raise wrong_value(where, f"it has {size} bytes; at most {most} are allowed.")
+
+
+def _deep(raw: Any) -> bool:
+    level = [raw]
+    for _ in range(_DEEPEST):
+        level = [inner for value in level for inner in _inside(value)]
+    return bool(level)
+
+
+def _inside(value: Any) -> Collection[Any]:
+    if isinstance(value, Mapping):
+        return value.values()
+    return value if isinstance(value, list | tuple) else ()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from vivavoce.brain.ports import Ask, Tool, Turn
 from vivavoce.engine.configuration import Reference, ResponseSettings, RetentionRatio
-from vivavoce.engine.faults import Refused
 from vivavoce.engine.items import Item, as_turns, within
 from vivavoce.engine.state import State
 
@@ -53,7 +52,11 @@ def _turns(settings: ResponseSettings, state: State) -> tuple[Turn, ...]:
 
 
 def _present(settings: ResponseSettings, state: State) -> list[Item]:
-    try:
-        return sources(settings, state)
-    except Refused:  # deleted while the response waited for its words
-        return [item for item in state.conversation if item.id in state.transcripts]
+    """Without what was deleted while the response waited for its words."""
+    if settings.input is None:
+        return list(state.conversation)
+    return [
+        state.conversation.get(entry.id) if isinstance(entry, Reference) else entry
+        for entry in settings.input
+        if not isinstance(entry, Reference) or entry.id in state.conversation
+    ]

@@ -131,7 +131,7 @@ class Engine:
     def call(self, call_id: str) -> Call:
         """Raises `NotFound`."""
         call = self._calls.get(call_id)
-        if call is None:
+        if call is None or call.session.ended.is_set():
             raise NotFound(f"No call with the id '{call_id[:80]}' is live.", call_id=call_id[:80])
         return call
 

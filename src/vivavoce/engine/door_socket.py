@@ -40,7 +40,11 @@ class RealtimeSocket:
             await _deny(socket, fault)
             return
         offered = [name.strip() for name in socket.scope.get("subprotocols", ())]
-        await socket.accept("realtime" if "realtime" in offered else None)
+        try:
+            await socket.accept("realtime" if "realtime" in offered else None)
+        except BaseException:  # gone before it was let in: its session must not wait for it
+            call.session.leave(client)
+            raise
         await _converse(socket, client, call)
 
     def _admit(self, socket: WebSocket, access: Access | None) -> tuple[SocketClient, Call]:
@@ -82,6 +86,13 @@ def _check(socket: WebSocket) -> None:
             )
     if socket.query_params.get("intent", "realtime") not in ("realtime", "transcription"):
         raise Refused("'intent' is 'transcription' or absent.", param="intent")
+    if socket.query_params.get("intent") == "transcription" and "model" in socket.query_params:
+        raise Refused(
+            "A transcription session has no 'model' in its address: name one in its "
+            "'audio.input.transcription'.",
+            code="invalid_value",
+            param="model",
+        )
     if "realtime=v1" in socket.headers.get("openai-beta", ""):
         raise Refused(
             "The beta shape of the Realtime API is gone: leave the 'OpenAI-Beta' header out.",

@@ -70,25 +70,29 @@ class Intake:
     # --- Sound --------------------------------------------------------------------------
 
     def feed_wire(self, data: bytes) -> None:
-        """An append. Raises `Refused` when the buffer is full."""
-        if self.buffered_ms >= MAX_SECONDS * 1000:
+        """An append. Raises `Refused` when the buffer is full, and the client's to empty."""
+        if self._endpointer is None and self.buffered_ms >= MAX_SECONDS * 1000:
             raise Refused(
                 f"The input audio buffer holds {MAX_SECONDS} seconds: commit or clear it.",
                 code="input_audio_buffer_full",
             )
         self._feed(self._inbound.feed(data))
 
+    def finish_wire(self) -> None:
+        """All that was appended is here now; the resampler keeps up to 60 ms of it back."""
+        self._feed(self._inbound.finish())
+
     def feed_track(self, pcm: Pcm, rate: int) -> None:
         """The next piece of a call's sound."""
         if self._track is None or self._track[0] != rate:
             self._track = (rate, Resampler(rate, EAR_RATE))
-        if self.buffered_ms >= MAX_SECONDS * 1000:
-            self.forget(self.end_ms - MAX_SECONDS * 1000 // 2)
         self._feed(self._track[1].feed(pcm))
 
     def _feed(self, samples: Samples) -> None:
         if not len(samples):
             return
+        if self.buffered_ms >= MAX_SECONDS * 1000:  # a turn without end: its beginning goes
+            self.forget(self.end_ms - MAX_SECONDS * 1000 // 2)
         self._pieces.append(to_pcm(samples))
         self._end += len(samples)
         watching = self._endpointer
@@ -145,9 +149,17 @@ class Intake:
         last = min(self._end, end_ms * _PER_MS)
         if last <= first:
             return np.zeros(0, np.float32)
-        whole = np.concatenate(self._pieces)
-        kept = whole[first - self._start : last - self._start]
-        samples: Samples = kept.astype(np.float32) / 32768.0
+        kept: list[Pcm] = []
+        end = self._end
+        for piece in reversed(self._pieces):  # what is asked for is nearly always the newest
+            begin = end - len(piece)
+            if begin < last:
+                kept.append(piece[max(0, first - begin) : last - begin])
+            if begin <= first:
+                break
+            end = begin
+        whole = np.concatenate(kept[::-1])
+        samples: Samples = np.multiply(whole, np.float32(1 / 32768), dtype=np.float32)
         return samples
 
     def recent(self, seconds: float) -> Samples:

@@ -175,6 +175,8 @@ def _message(said: Mapping[str, Any], where: str, item_id: str, status: Status) 
     if not content:
         raise wrong_value(inside, "a message has at least one part.")
     parts = tuple(_part(part, f"{inside}[{i}]", role) for i, part in enumerate(content))
+    if sum(part.sounds for part in parts) > 1:
+        raise unsupported(inside, "one part with sound is heard in a message; make two messages.")
     known: Role = "system" if role == "system" else "user" if role == "user" else "assistant"
     return Message(item_id, known, parts, status)
 

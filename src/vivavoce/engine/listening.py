@@ -37,7 +37,7 @@ def suspected(draft: Draft) -> None:
 
 
 def dismissed(draft: Draft) -> None:
-    if draft.state.speech is None and draft.state.probe is None:
+    if draft.state.speech is None and not draft.state.probes:
         draft.order(Duck(False))
 
 
@@ -75,7 +75,7 @@ def stopped(fact: facts.SpeechStopped, draft: Draft) -> None:
     if speech.held:
         # Over the assistant, and short: the words decide whether it was meant.
         speech.end_ms = end
-        state.probe = speech
+        state.probes[speech.item_id] = speech
         draft.order(StopTimer("yield"), Transcribe(speech.item_id, speech.start_ms, end))
     else:
         _finish(speech, end, draft)
@@ -86,9 +86,10 @@ def abandon(draft: Draft) -> None:
     state = draft.state
     if state.speech is not None:
         draft.signal(Signal.SPEECH_STOPPED)
-    if state.speech is not None or state.probe is not None:
-        draft.order(StopTimer("yield"), Duck(False))
-    state.speech = state.probe = None
+    # Even where speech was only suspected: ears that start afresh will not dismiss it.
+    draft.order(StopTimer("yield"), Duck(False))
+    state.speech = None
+    state.probes.clear()
 
 
 def _interrupts(draft: Draft) -> bool:
@@ -118,7 +119,7 @@ def _answer_turn(draft: Draft) -> None:
         return
     if not detection.create_response:
         return
-    if state.active is not None:
+    if state.active is not None or state.speech is not None:
         state.turn_waits = True  # nothing said is lost: it is answered next
     else:
         answering.begin(response_settings(state.configuration, None), draft)
@@ -158,8 +159,8 @@ def heard_piece(fact: facts.HeardPiece, draft: Draft) -> None:
 
 def heard_all(fact: facts.HeardAll, draft: Draft) -> None:
     state = draft.state
-    if state.probe is not None and state.probe.item_id == fact.item_id:
-        _judge_probe(fact.text, fact.position, draft)
+    if fact.item_id in state.probes:
+        _judge_probe(state.probes.pop(fact.item_id), fact.text, fact.position, draft)
     if fact.item_id not in state.transcripts:
         return
     text = fact.text.strip()
@@ -176,8 +177,8 @@ def heard_all(fact: facts.HeardAll, draft: Draft) -> None:
 
 def failed(fact: facts.HearingFailed, draft: Draft) -> None:
     state = draft.state
-    if state.probe is not None and state.probe.item_id == fact.item_id:
-        _judge_probe("", fact.position, draft)
+    if fact.item_id in state.probes:
+        _judge_probe(state.probes.pop(fact.item_id), "", fact.position, draft)
     if fact.item_id not in state.transcripts:
         return
     state.transcripts[fact.item_id] = ""
@@ -201,14 +202,12 @@ def _keep_transcript(item_id: str, text: str, draft: Draft) -> None:
         conversation.replace(with_transcript(conversation.get(item_id), text))
 
 
-def _judge_probe(text: str, position: Position | None, draft: Draft) -> None:
+def _judge_probe(speech: Speech, text: str, position: Position | None, draft: Draft) -> None:
     """Was it only "uh-huh"? Then the assistant goes on, and it never happened."""
     state = draft.state
-    speech, state.probe = state.probe, None
-    assert speech is not None
     assert speech.end_ms is not None
     words = " ".join(_WORD.sub(" ", text.lower()).split())
-    if state.speech is None:
+    if state.speech is None and not state.probes:
         draft.order(Duck(False))
     if (not words or words in state.policy.backchannel) and state.answering:
         forget(speech.end_ms, draft)
@@ -253,7 +252,7 @@ def await_user(draft: Draft) -> None:
 def _prompt(end_ms: int, draft: Draft) -> None:
     """Silence for too long: the segment becomes an item, and the assistant speaks up."""
     state = draft.state
-    if state.speech is not None or state.probe is not None or state.answering:
+    if state.speech is not None or state.probes or state.answering:
         return
     item_id = draft.new_id("item")
     draft.send(say.timeout_triggered(item_id, state.committed_ms, end_ms))

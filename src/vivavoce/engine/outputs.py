@@ -92,9 +92,10 @@ def _close(response: Response, output: Output, status: Status, draft: Draft) -> 
     if response.in_conversation:
         state = draft.state
         kept = _item(response, output, status)
-        if response.spoken and not output.name and status != "completed":
-            # What never became sound was never heard.
-            sound = state.sounds.get(output.id)
+        sound = state.sounds.get(output.id)
+        unheard = status != "completed" or (sound is not None and sound.cut)
+        if response.spoken and not output.name and unheard:
+            # What never became sound, or was cut off, was never heard.
             kept = assistant_message(output.id, sound.text if sound else "", True, status)
         state.conversation.replace(kept)
         draft.send(say.item("done", shown, state.conversation.previous(output.id)))

@@ -74,11 +74,26 @@ def truncate(wish: facts.TruncateItem, draft: Draft) -> None:
         )
     _shorten(item.id, wish.audio_end_ms, draft)
     draft.send(say.item_truncated(item.id, 0, wish.audio_end_ms))
+    if not state.policy.paced and sound.response_id not in state.responses:
+        _silent(sound.response_id, draft)
+
+
+def _silent(response_id: str, draft: Draft) -> None:
+    """A client that plays for itself has stopped, though by the clock there is more to hear."""
+    state = draft.state
+    told = state.playing.pop(response_id, None)
+    if told is None:
+        return
+    draft.order(StopTimer(f"played:{response_id}"))
+    draft.send(say.playback("cleared", response_id), Audience.OBSERVERS)
+    if not state.playing:
+        state.play_until = draft.now
 
 
 def _shorten(item_id: str, played_ms: int, draft: Draft) -> None:
     state = draft.state
     sound = state.sounds[item_id]
     text = heard(sound.clauses, played_ms)
+    sound.cut = True
     sound.clauses[:] = [(text, played_ms)] if text or played_ms else []
     state.conversation.replace(with_transcript(state.conversation.get(item_id), text))

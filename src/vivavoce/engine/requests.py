@@ -106,6 +106,12 @@ def create_item(wish: facts.CreateItem, draft: Draft) -> None:
     item = parse_item(wish.item)
     if not item.id:
         item = with_id(item, draft.new_id("item"))
+    elif item.id in state.probes or (state.speech and item.id == state.speech.item_id):
+        raise Refused(
+            f"'{item.id}' is the item of what is being said just now.",
+            code="item_create_duplicate_item_id",
+            param="item.id",
+        )
     previous = state.conversation.insert(item, after=wish.after)
     draft.send(say.item("added", item_object(item), previous))
     draft.send(say.item("done", item_object(item), previous))
@@ -124,7 +130,7 @@ def delete_item(wish: facts.DeleteItem, draft: Draft) -> None:
             param="item_id",
         )
     state.conversation.delete(found.id)
-    for kept in (state.transcripts, state.notes, state.sounds):
+    for kept in (state.transcripts, state.seconds, state.notes, state.sounds):
         kept.pop(found.id, None)
     draft.send(say.item_deleted(found.id))
     listening.release(found.id, draft)

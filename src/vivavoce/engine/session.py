@@ -107,8 +107,8 @@ class Session:
     # --- Who is on the call -------------------------------------------------------------------
 
     def join(self, client: Client, *, greet: bool) -> None:
-        """Raises `Unavailable` where too many watch already."""
-        if len(self._clients) >= MAX_CLIENTS:
+        """Raises `Unavailable` where too many watch already; the microphone always has a seat."""
+        if not client.peer and len(self._clients) >= MAX_CLIENTS:
             raise Unavailable(f"{MAX_CLIENTS} clients are on this call already.")
         self._clients[client.id] = client
         if greet:
@@ -141,6 +141,8 @@ class Session:
             except Refused as fault:
                 self._send(error(fault, frame.event_id), client.id)
             return
+        if frame.type in ("input_audio_buffer.commit", "input_audio_buffer.clear"):
+            self._intake.finish_wire()
         wish = client_frames.wish(
             frame,
             buffered_ms=self._intake.buffered_ms,
@@ -156,7 +158,12 @@ class Session:
                 code="not_allowed",
                 param="type",
             )
-        sound = client_frames.audio_of(frame)
+        pieces: list[bytes] = []
+        for piece in client_frames.audio_of(frame):  # all of it first: half an append is none
+            if pieces:
+                yield
+            pieces.append(piece)
+        sound = b"".join(pieces)
         for at in range(0, len(sound), _SLICE):
             self._intake.feed_wire(sound[at : at + _SLICE])
             if at + _SLICE < len(sound):

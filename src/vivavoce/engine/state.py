@@ -70,6 +70,8 @@ class Sound:
 
     response_id: str
     clauses: list[tuple[str, int]] = field(default_factory=list)
+    cut: bool = False
+    """It was truncated: whatever is still made of it, nobody hears."""
 
     @property
     def ms(self) -> int:
@@ -132,7 +134,7 @@ class State:
     notes: dict[str, str] = field(default_factory=dict)
     """What the brain is told in place of an item that has no words."""
     speech: Speech | None = None
-    probe: Speech | None = None
+    probes: dict[str, Speech] = field(default_factory=dict)
     """Speech over the assistant that ended soon: the ears say whether it was a word at all."""
     committed_ms: int = 0
     responses: dict[str, Response] = field(default_factory=dict)

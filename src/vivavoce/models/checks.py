@@ -55,14 +55,18 @@ def check(folder: Path, file: ModelFile, *, trust_stamp: bool = True) -> str | N
     """`wrong_with` the model's file, by its stamp where that is allowed and holds."""
     if trust_stamp and stamped(folder, file):
         return None
-    words = wrong_with(folder / file.name, file)
+    path = folder / file.name
+    try:
+        before = path.stat()  # so that what changes while it is hashed is hashed again
+    except OSError:
+        return wrong_with(path, file)
+    words = wrong_with(path, file)
     if words is None:
-        _stamp(folder, file)
+        _stamp(folder, file, before)
     return words
 
 
-def _stamp(folder: Path, file: ModelFile) -> None:
-    found = (folder / file.name).stat()
+def _stamp(folder: Path, file: ModelFile, found: os.stat_result) -> None:
     # A folder that cannot be written to is fine to read models from.
     with _writing, contextlib.suppress(OSError):
         stamps = _read(folder) | {file.name: [found.st_size, found.st_mtime_ns, file.sha256]}

@@ -163,7 +163,8 @@ def _is_wheel(name: str, wheel: Wheel) -> bool:
 
 
 def _with_login(link: httpx.URL, page: httpx.URL) -> httpx.URL:
-    """The login in an index's URL is good for its own files, and for no other host."""
-    if page.userinfo and link.host == page.host and not link.userinfo:
+    """The login in an index's URL is good for its own origin: no other host, and not in clear."""
+    origins = [(url.scheme, url.host, url.port) for url in (link, page)]
+    if page.userinfo and origins[0] == origins[1] and not link.userinfo:
         return link.copy_with(username=page.username, password=page.password)
     return link

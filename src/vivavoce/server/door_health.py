@@ -102,7 +102,8 @@ async def ready(here: Here) -> Response:
         checks=checks,
         message=" ".join(missing) or None,
         waiting_for=engine.waiting_for if engine is not None else None,
-        models=engine.models if engine is not None else None,
+        # Open to all: what went wrong with one, with paths and hosts, is for `/status`.
+        models=[m.model_copy(update={"error": None}) for m in engine.models] if engine else None,
     )
     return JSONResponse(body.model_dump(exclude_none=True), 503 if missing else 200)
 

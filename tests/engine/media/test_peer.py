@@ -14,6 +14,7 @@ import psutil
 import pytest
 import uvloop
 from aioice import stun
+from aiortc.rtcsctptransport import SCTP_DATA_FIRST_FRAG, DataChunk
 
 from tests.engine.media.far_end import (
     LOCAL,
@@ -118,6 +119,21 @@ async def test_a_second_data_channel_is_closed_and_binary_is_ignored() -> None:
         c.far.channel.send("after")
         await until(lambda: second.readyState == "closed" and c.heard.messages == ["after"])
         assert c.heard.opened == 1
+
+
+async def test_a_peer_that_never_ends_its_message_is_not_kept_for_without_end() -> None:
+    async with call() as c:
+        await until(lambda: c.heard.opened == 1)
+        sctp = c.peer._sctp
+        first = sctp._last_received_tsn
+        assert first is not None
+        for number in range(1, 5000):
+            if sctp.state == "closed":
+                break
+            chunk = DataChunk(flags=SCTP_DATA_FIRST_FRAG if number == 1 else 0)
+            chunk.tsn, chunk.stream_id, chunk.user_data = first + number, 7, bytes(1200)
+            await sctp._receive_data_chunk(chunk)
+        assert sctp.state == "closed"
 
 
 async def test_a_peer_that_does_not_read_is_not_buffered_for_without_end(

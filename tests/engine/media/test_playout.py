@@ -95,6 +95,20 @@ def test_clearing_forgets_everything_but_a_fade_of_five_milliseconds() -> None:
     assert played_ms(reel) == 20
 
 
+def test_clearing_what_is_ducked_fades_from_where_it_was_without_a_step() -> None:
+    reel = Reel()
+    reel.put("r", "i", level(10_000, FRAME * 100))
+    reel.duck(True)
+    before = [reel.next().pcm for _ in range(2)][-1]
+    reel.clear()
+    reel.duck(False)
+    tail = reel.next().pcm
+    assert before is not None
+    assert tail is not None
+    assert int(before[-1]) - int(tail[0]) < 50
+    assert np.abs(np.diff(tail.astype(int))).max() < 50
+
+
 def test_clearing_what_has_not_begun_leaves_no_sound_of_it() -> None:
     reel = Reel()
     reel.put("r", "i", level(8000, FRAME))

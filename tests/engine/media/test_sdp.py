@@ -132,11 +132,18 @@ def test_a_client_that_insists_on_the_dtls_client_role_gets_it() -> None:
         (without("a=rtcp-mux"), "share a port"),
         (without("a=group"), "bundled"),
         (CHROMIUM + "m=video 9 UDP/TLS/RTP/SAVPF 96\n" * 20, "media sections"),
+        (CHROMIUM + "a=x:y\n" * 20_000, "longer than"),
     ],
 )
 def test_what_is_wrong_with_an_offer_is_said_in_words(offer: str, words: str) -> None:
     with pytest.raises(InvalidSdp, match=words):
         sdp.read(offer)
+
+
+def test_names_of_sources_are_passed_over_since_reading_them_takes_their_square() -> None:
+    sources = "".join(f"a=ssrc:{number} cname:x\n" for number in range(2000))
+    offer = sdp.read(CHROMIUM.replace("a=ssrc:1 cname:x\n", sources))
+    assert not offer.audio.ssrc
 
 
 @given(st.data())

@@ -1,7 +1,8 @@
-/** How much of an answer has come and how much was heard, for the moment it is cut off.
+/** How much of each answer has come and how much was heard: whether something sounds right now,
+ * and what to tell when it is cut off.
  *
- * Truncating at 0 ms, or past what was received, upsets Realtime servers: the first is skipped
- * and the second cannot happen. */
+ * Only the engine's own calls have their sound here. It takes a cut at 0 ms: what waited and
+ * was never begun is cut there, or it would count as heard. */
 
 export interface Cut {
   readonly itemId: string;
@@ -12,14 +13,20 @@ export class Heard {
   #received = new Map<string, number>();
   #played = new Map<string, number>();
   #cut = new Set<string>();
+  #told = false;
 
-  constructor(private readonly rate: number) {}
+  constructor(
+    private readonly rate: number,
+    /** Sound begins, or has come to its end. */
+    private readonly sounding: (on: boolean) => void = () => undefined,
+  ) {}
 
   /** False if the item was cut off already, and this is not to be played. */
   received(item: string, samples: number): boolean {
     if (this.#cut.has(item)) return false;
     if (!this.#received.has(item)) this.#forgetOld();
     this.#received.set(item, (this.#received.get(item) ?? 0) + samples);
+    this.#tell();
     return true;
   }
 
@@ -27,29 +34,37 @@ export class Heard {
   played(item: string, samples: number): void {
     if (!this.#received.has(item) || this.#cut.has(item)) return;
     this.#played.set(item, samples);
+    this.#tell();
   }
 
   /** Is there something that was received and not yet played? */
   get playing(): boolean {
-    return this.#sounding() !== null;
+    return [...this.#received.keys()].some((item) => this.unfinished(item));
   }
 
-  /** Cut off whatever sounds. What to tell the engine, if any of it was heard. */
-  interrupt(latencyMs = 0): Cut | null {
-    const itemId = this.#sounding();
-    if (itemId === null) return null;
+  /** Is some of this item still to be played? */
+  unfinished(item: string): boolean {
+    const left = (this.#received.get(item) ?? 0) - (this.#played.get(item) ?? 0);
+    return left > 0 && !this.#cut.has(item);
+  }
+
+  /** Cut off what sounds and what waits. Where each of them ended, to tell the engine. */
+  interrupt(latencyMs = 0): Cut[] {
+    const items = [...this.#received.keys()].filter((item) => this.unfinished(item));
+    if (items.length === 0) return [];
     for (const item of this.#received.keys()) this.#cut.add(item);
-    const received = this.#ms(this.#received.get(itemId) ?? 0);
-    const played = this.#ms(this.#played.get(itemId) ?? 0) - latencyMs;
-    const endMs = Math.floor(Math.min(played, received));
-    return endMs > 0 ? { itemId, endMs } : null;
+    this.#tell();
+    return items.map((itemId) => {
+      const received = this.#ms(this.#received.get(itemId) ?? 0);
+      const played = this.#ms(this.#played.get(itemId) ?? 0) - latencyMs;
+      return { itemId, endMs: Math.max(0, Math.floor(Math.min(played, received))) };
+    });
   }
 
-  #sounding(): string | null {
-    for (const [item, samples] of this.#received) {
-      if (!this.#cut.has(item) && (this.#played.get(item) ?? 0) < samples) return item;
-    }
-    return null;
+  #tell(): void {
+    if (this.playing === this.#told) return;
+    this.#told = !this.#told;
+    this.sounding(this.#told);
   }
 
   #ms(samples: number): number {

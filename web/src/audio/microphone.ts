@@ -26,13 +26,16 @@ export async function openMicrophone(): Promise<Microphone> {
     );
   }
   const context = new AudioContext({ latencyHint: "interactive" });
+  let stream: MediaStream | null = null;
   try {
-    const stream = await navigator.mediaDevices.getUserMedia({
+    stream = await navigator.mediaDevices.getUserMedia({
       audio: { echoCancellation: true, noiseSuppression: true, autoGainControl: true },
     });
     await context.resume();
     return opened(stream, context);
   } catch (fault) {
+    // Some browsers refuse to mix rates: then nobody may go on hearing.
+    for (const track of stream?.getTracks() ?? []) track.stop();
     void context.close();
     throw new MicrophoneRefused(explain(fault));
   }
@@ -44,6 +47,14 @@ function opened(stream: MediaStream, context: AudioContext): Microphone {
   analyser.fftSize = 1024;
   source.connect(analyser);
   const samples = new Float32Array(analyser.fftSize);
+  // A telephone call or another tab may stop the clock of all sound: start it again when we may.
+  const wake = () => {
+    if (!document.hidden && context.state !== "running" && context.state !== "closed") {
+      void context.resume().catch(() => undefined);
+    }
+  };
+  context.addEventListener("statechange", wake);
+  document.addEventListener("visibilitychange", wake);
   const lost = new Promise<void>((resolve) => {
     for (const track of stream.getAudioTracks()) track.addEventListener("ended", () => resolve());
   });
@@ -60,6 +71,7 @@ function opened(stream: MediaStream, context: AudioContext): Microphone {
     },
     close() {
       for (const track of stream.getTracks()) track.stop();
+      document.removeEventListener("visibilitychange", wake);
       source.disconnect();
       void context.close();
     },

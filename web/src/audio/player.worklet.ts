@@ -10,7 +10,7 @@ export type PlayerOrder =
   | { readonly type: "clear" };
 
 const PREFILL_S = 0.06;
-const LIMIT_S = 300;
+const LIMIT_S = 600;
 const STEP_S = 0.01; // how much is taken from the queue at a time, and reported
 
 class Player extends WorkletProcessor {

@@ -177,7 +177,11 @@ class Visit {
     if (seconds === "lost") return false;
     const settled = new AbortController();
     const either = AbortSignal.any([signal, settled.signal]);
-    const quiet = until(this.store, (state) => QUIET.includes(state.voice), either);
+    const quiet = until(
+      this.store,
+      (state) => QUIET.includes(state.voice) && !state.sounding,
+      either,
+    );
     const late = this.ports.pause(1000 * Math.max(0, (seconds ?? 0) - MARGIN_S), either);
     try {
       await Promise.race([quiet, late]);

@@ -88,7 +88,8 @@ async function placed(ports: LinePorts, given: string | null, signal: AbortSigna
     try {
       key ??= await ports.newKey();
       signal.throwIfAborted();
-      const connecting = ports.transports[kind].connect(key, ports.microphone, signal);
+      const sounding = (on: boolean) => ports.tell({ type: "sound", on });
+      const connecting = ports.transports[kind].connect(key, ports.microphone, signal, sounding);
       const call = await orAborted(connecting, signal, (late) => late.close());
       ports.tell({ type: "call.up", transport: kind });
       return call;

@@ -23,7 +23,9 @@ export function reduce(state: State, fact: Fact): State {
     case "call.up":
       return { ...state, stage: "live", transport: fact.transport, notice: null };
     case "call.lost":
-      return { ...state, stage: "reconnecting", tools: [] };
+      return { ...state, stage: "reconnecting", sounding: false, tools: [] };
+    case "sound":
+      return { ...state, sounding: fact.on };
     case "stream.up":
       return { ...state, streaming: true };
     case "stream.down":
@@ -119,6 +121,7 @@ function over(state: State): State {
   return {
     ...state,
     voice: "disconnected",
+    sounding: false,
     transport: null,
     tools: [],
     lines: transcript.closed(state.lines),

@@ -43,6 +43,8 @@ export interface RunningTool {
 export interface State {
   readonly stage: Stage;
   readonly voice: string;
+  /** The page plays the assistant's sound itself, and some is left. */
+  readonly sounding: boolean;
   readonly transport: TransportKind | null;
   readonly loading: Loading | null;
   readonly streaming: boolean;
@@ -55,6 +57,7 @@ export interface State {
 export const INITIAL: State = {
   stage: "idle",
   voice: "disconnected",
+  sounding: false,
   transport: null,
   loading: null,
   streaming: true,
@@ -81,6 +84,7 @@ export type Fact =
   | { readonly type: "call.placing"; readonly transport: TransportKind | null }
   | { readonly type: "call.up"; readonly transport: TransportKind }
   | { readonly type: "call.lost" }
+  | { readonly type: "sound"; readonly on: boolean }
   | { readonly type: "stream.up" }
   | { readonly type: "stream.down" }
   | { readonly type: "voice.read"; readonly voice: string }

@@ -36,7 +36,9 @@ export function situation(state: State): Situation {
     return state.stage === "connecting" && state.loading ? "loading" : state.stage;
   }
   if (!state.streaming) return "reconnecting";
-  return VOICES[state.voice] ?? "listening";
+  const now = VOICES[state.voice] ?? "listening";
+  // The server only reckons when the sound ends that we play.
+  return now === "listening" && state.sounding ? "speaking" : now;
 }
 
 /** Is a conversation on, or about to be? */

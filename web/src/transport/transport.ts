@@ -11,8 +11,14 @@ export interface Call {
 }
 
 export interface Transport {
-  /** Up when it resolves. Throws `NoWay` where another transport may do better. */
-  connect(key: string, microphone: Microphone, signal: AbortSignal): Promise<Call>;
+  /** Up when it resolves. Throws `NoWay` where another transport may do better. One that plays
+   * the sound itself says when it sounds; of others only the server knows. */
+  connect(
+    key: string,
+    microphone: Microphone,
+    signal: AbortSignal,
+    sounding: (on: boolean) => void,
+  ): Promise<Call>;
 }
 
 /** This transport cannot reach the other side from here. */

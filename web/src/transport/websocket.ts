@@ -20,14 +20,19 @@ const PIECES_A_SECOND = 25;
 export class WebSocketTransport implements Transport {
   constructor(private readonly api: Api) {}
 
-  async connect(key: string, microphone: Microphone, signal: AbortSignal): Promise<Call> {
+  async connect(
+    key: string,
+    microphone: Microphone,
+    signal: AbortSignal,
+    sounding: (on: boolean) => void,
+  ): Promise<Call> {
     const grant = await this.grant(key);
     const socket = await this.open(grant, signal);
     const closed = deferred();
     socket.addEventListener("close", () => closed.resolve());
     const inRate = grant.input_format.rate;
     const outRate = grant.output_format.rate;
-    const heard = new Heard(outRate);
+    const heard = new Heard(outRate, sounding);
     const parts: (() => void)[] = [() => socket.close(1000)];
     // Once: parts are taken out as they are closed. The other side may take a while to agree.
     const close = () => {
@@ -35,13 +40,23 @@ export class WebSocketTransport implements Transport {
       closed.resolve();
     };
     void closed.promise.then(close);
+    // What is said while the player is being made is played once it is there.
+    const early: ServerEvent[] = [];
+    let deliver = (event: ServerEvent): void => {
+      early.push(event);
+    };
+    socket.addEventListener("message", ({ data }) => deliver(JSON.parse(String(data))));
     try {
       const speaker = await Speaker.open(microphone.context, outRate, (item, samples) =>
         heard.played(item, samples),
       );
-      parts.push(() => speaker.close());
+      parts.push(() => {
+        speaker.close();
+        heard.interrupt();
+      });
       const line = new Line(socket, speaker, heard, inRate);
-      socket.addEventListener("message", ({ data }) => line.received(JSON.parse(String(data))));
+      deliver = (event) => line.received(event);
+      early.forEach(deliver);
       parts.push(await capture(microphone, inRate, (pcm, level) => line.said(pcm, level)));
     } catch (fault) {
       close();
@@ -62,7 +77,7 @@ export class WebSocketTransport implements Transport {
   }
 
   private async open(grant: AudioCallResponse, signal: AbortSignal): Promise<WebSocket> {
-    const url = new URL(grant.url, this.api.url("/"));
+    const url = this.api.url(grant.url);
     url.protocol = url.protocol.replace("http", "ws");
     const socket = new WebSocket(url, grant.protocols);
     const opened = deferred();
@@ -85,12 +100,18 @@ interface ServerEvent {
   readonly type?: string;
   readonly item_id?: string;
   readonly delta?: string;
+  readonly session?: {
+    readonly audio?: {
+      readonly input?: { readonly turn_detection?: { readonly interrupt_response?: boolean } | null };
+    };
+  };
 }
 
 /** What goes in and out of one open socket. */
 class Line {
   readonly #ducking = new Ducking();
   readonly #outbox: Outbox;
+  #interruptible = true;
 
   constructor(
     private readonly socket: WebSocket,
@@ -118,8 +139,20 @@ class Line {
       case "response.output_audio.done":
         this.speaker.end();
         break;
+      case "session.created":
+      case "session.updated":
+        this.#interruptible =
+          event.session?.audio?.input?.turn_detection?.interrupt_response !== false;
+        break;
       case "input_audio_buffer.speech_started":
-        this.interrupt();
+        if (this.#interruptible) this.interrupt();
+        break;
+      case "conversation.item.truncated":
+        // Somebody else on the call cut it off, and the engine knows where.
+        if (event.item_id && this.heard.unfinished(event.item_id)) {
+          this.heard.interrupt();
+          this.speaker.clear();
+        }
         break;
     }
   }
@@ -130,16 +163,17 @@ class Line {
   }
 
   private interrupt(): void {
-    const cut = this.heard.interrupt(this.speaker.latencyMs);
+    const cuts = this.heard.interrupt(this.speaker.latencyMs);
     this.speaker.clear();
-    if (!cut) return;
-    this.socket.send(
-      JSON.stringify({
-        type: "conversation.item.truncate",
-        item_id: cut.itemId,
-        content_index: 0,
-        audio_end_ms: cut.endMs,
-      }),
-    );
+    for (const { itemId, endMs } of cuts) {
+      this.socket.send(
+        JSON.stringify({
+          type: "conversation.item.truncate",
+          item_id: itemId,
+          content_index: 0,
+          audio_end_ms: endMs,
+        }),
+      );
+    }
   }
 }

@@ -5,10 +5,28 @@ from __future__ import annotations
 import logging
 
 from aiortc import RTCDataChannel, RTCSctpTransport
+from aiortc.rtcsctptransport import DataChunk
 
 from vivavoce.engine.ports import PeerEvents
 
 log = logging.getLogger(__name__)
+
+
+_OVERDRAWN = 1024 * 1024
+
+
+class BoundedSctp(RTCSctpTransport):
+    """aiortc's, with a bound on what is held for a peer that never ends its messages.
+
+    aiortc tells its window and then takes whatever comes past it. Honest
+    peers stay inside; of one that is a whole window beyond, no more is taken.
+    """
+
+    async def _receive_data_chunk(self, chunk: DataChunk) -> None:
+        await super()._receive_data_chunk(chunk)
+        if self._advertised_rwnd < -_OVERDRAWN:
+            log.warning("data channel closed", extra={"reason": "the peer overran its window"})
+            await self.stop()
 
 
 class EventChannel:

@@ -129,8 +129,10 @@ class ChosenConnection(Connection):
             for pair in list(self._nominated.values()):
                 request = self.build_request(pair, nominate=False)
                 try:
+                    # Asked twice, within a second and a half: on a slow line an answer takes
+                    # longer than the half second that aioice waits for the first.
                     await pair.protocol.request(
-                        request, pair.remote_addr, integrity_key=key, retransmissions=0
+                        request, pair.remote_addr, integrity_key=key, retransmissions=1
                     )
                     failures = 0
                 except stun.TransactionError:

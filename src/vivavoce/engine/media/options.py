@@ -28,7 +28,7 @@ class MediaOptions:
     """A peer that has not connected by then is gone."""
 
     consent_seconds: float = 4.0
-    consent_failures: int = 5
+    consent_failures: int = 4
     """How often the far end is asked whether it is still there, and how often it may be silent."""
 
     bitrate: int = 28_000

@@ -16,11 +16,10 @@ from aiortc import (
     RTCCertificate,
     RTCDtlsTransport,
     RTCIceTransport,
-    RTCSctpTransport,
 )
 
 from vivavoce.engine.media import rtp, sdp
-from vivavoce.engine.media.channel import EventChannel
+from vivavoce.engine.media.channel import BoundedSctp, EventChannel
 from vivavoce.engine.media.conceal import Concealer
 from vivavoce.engine.media.ice import Gatherer
 from vivavoce.engine.media.jitter import Conceal, JitterBuffer, Play, Wait
@@ -69,7 +68,7 @@ class WebRtcPeer:
         gatherer.connection.ice_controlling = offer.ice.iceLite
         self._dtls = RTCDtlsTransport(self._ice, [RTCCertificate.generateCertificate()])
         self._dtls._set_role(offer.role)
-        self._sctp = RTCSctpTransport(self._dtls)
+        self._sctp = BoundedSctp(self._dtls)
         self._channel = EventChannel(events, options.channel_buffer)
         self._jitter, self._arrived = JitterBuffer(), asyncio.Event()
         self._outgoing = rtp.Outgoing(self._dtls, offer.payload_type)
@@ -120,8 +119,10 @@ class WebRtcPeer:
             log.exception("media failed")
             reason = FAULT
         finally:
-            await self._teardown()
-            self._over.set()
+            try:
+                await self._teardown()
+            finally:
+                self._over.set()  # whoever waits in `close` must not wait for ever
         if reason is not None:
             self._events.gone(reason)
 

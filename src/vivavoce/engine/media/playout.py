@@ -84,7 +84,8 @@ class Reel:
         head = next((entry for entry in self._queue if isinstance(entry, _Piece)), None)
         if head is not None and self._playing == (head.response_id, head.item_id) and self._played:
             rest = head.pcm[head.taken : head.taken + _TAIL]
-            fade = np.linspace(self._gain, 0.0, rest.size, dtype=np.float32)
+            # On top of the gain of the moment, which the frame adds to all that is in it.
+            fade = np.linspace(1.0, 0.0, rest.size, dtype=np.float32)
             self._tail = (rest * fade).astype(np.int16)
         self._queue.clear()
         self._waiting = 0

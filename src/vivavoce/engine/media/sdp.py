@@ -22,6 +22,7 @@ from aiortc.sdp import DTLS_ROLE_SETUP, MediaDescription, SessionDescription, ca
 from vivavoce.errors import InvalidSdp
 
 MAX_MESSAGE = 262_144
+MAX_OFFER = 65_536  # characters; browsers send a tenth of that
 _MAX_CANDIDATES = 64
 _MAX_SECTIONS = 16
 _REVERSED = {"sendonly": "recvonly", "recvonly": "sendonly"}
@@ -79,8 +80,12 @@ def read(text: str) -> Offer:
     """Raises `InvalidSdp` with words for whoever wrote the client."""
     if not text.lstrip().startswith("v="):
         raise InvalidSdp("This is not SDP: it should begin with v=0")
+    if len(text) > MAX_OFFER:
+        raise InvalidSdp(f"The offer is longer than {MAX_OFFER} characters")
+    # Of no use to us, and aiortc's parser takes the square of their number in time.
+    lines = [line for line in text.splitlines() if not line.startswith("a=ssrc")]
     try:
-        description = SessionDescription.parse(text)
+        description = SessionDescription.parse("\r\n".join(lines))
     except _WORST as error:  # aiortc's parser trusts its input
         raise InvalidSdp("The SDP cannot be read") from error
     sections = tuple(description.media)

@@ -71,6 +71,11 @@ def _money(match: Match) -> str:
     return cents if whole == "0" else f"{_some(whole, unit)} and {cents}"
 
 
+def _decade(match: Match) -> str:
+    words = year(int(match[1])) if match[1] else cardinal(match[2])
+    return words[:-1] + "ies" if words.endswith("y") else words + "s"
+
+
 def _date(match: Match) -> str:
     number, month, day = (int(group) for group in match.groups())
     if not (1 <= month <= 12 and 1 <= day <= 31):
@@ -123,6 +128,9 @@ _RULES: tuple[tuple[re.Pattern[str], Words], ...] = tuple(
         (r"\b(\d{4})-(\d\d)-(\d\d)(?:T(?=\d)|(?!\d))", _date),
         (r"\b([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?(?:Z|\s?([AaPp])\.?[Mm]\b\.?)?(?!\d)", _time),
         (r"\b(\d{1,2})\s?([AaPp])\.?[Mm]\b\.?", lambda m: f"{cardinal(m[1])} {m[2].lower()} m"),
+        (r"\b((?:1[1-9]|20)\d0)s\b|(?:(?<=')|(?<=\bthe ))([2-9]0)s\b", _decade),
+        # Before units swallow the number, but not between two: "5 -10" is a range.
+        (r"(?<![\w)])(?<!\d )-(?=[$€£¥]?\.?\d)", "minus "),
         (rf"([$€£¥])\s?({_NUMBER}){_SCALE}", _money),
         (rf"({_NUMBER})\s?%", lambda m: f"{_quantity(m[1])} percent"),
         (rf"({_NUMBER})\s?({_UNIT})(?![\w/])", lambda m: _some(m[1], UNITS[m[2]])),

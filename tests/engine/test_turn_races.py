@@ -1,0 +1,142 @@
+"""Things that come in an awkward order: nothing said is lost, and history is what was heard."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.engine.scene import OTHER, Scene, configured
+from vivavoce.brain import ports as brain
+from vivavoce.engine import facts, orders
+from vivavoce.engine.state import Phase
+
+STORY = "Once upon a time there was a king. "
+UH_HUH = frozenset({"uh-huh", "yes"})
+
+
+def telling(scene: Scene, *, finished: bool = True) -> tuple[str, str]:
+    """The assistant speaks; its response and its item."""
+    scene.write("Tell me a story.")
+    answer = scene.respond()
+    scene.say(answer, STORY)
+    scene.sound(answer, STORY, 2000)
+    scene.tell(facts.Playing(answer))
+    if finished:
+        scene.finish(answer)
+    return answer, str(scene.last("response.output_item.added")["item"]["id"])
+
+
+def mumbled(scene: Scene, start: int, stop: int) -> str:
+    """Short speech over the assistant, which the ears are at; its item's id."""
+    assert scene.tell(facts.SpeechStarted(start), facts.SpeechStopped(stop)) == []
+    return str(scene.orders(orders.Transcribe)[-1].item_id)
+
+
+# --- Short words over the assistant -------------------------------------------------------------
+
+
+def test_words_over_the_assistants_end_wait_while_the_user_goes_on() -> None:
+    scene = Scene(paced=True, backchannel=UH_HUH)
+    answer, _ = telling(scene)
+    first = mumbled(scene, 5000, 5400)
+    scene.tell(facts.Played(answer), facts.SpeechStarted(5900))
+    told = scene.tell(facts.HeardAll(first, "So what about", 0.4))
+    assert "input_audio_buffer.committed" in told
+    assert "response.created" not in told, "nobody talks over a user who is speaking"
+    assert scene.machine.phase is Phase.HEARING
+    scene.tell(facts.SpeechStopped(6900))
+    second = scene.orders(orders.Transcribe)[-1].item_id
+    scene.tell(facts.HeardAll(second, "the queen?", 1.0))
+    assert scene.asked.turns[-2:] == (
+        brain.Said("user", "So what about"),
+        brain.Said("user", "the queen?"),
+    )
+    scene.finish(scene.response_id)
+    assert len(scene.all("response.created")) == 2, "one answer for both"
+
+
+def test_of_two_short_words_over_the_assistant_neither_is_lost() -> None:
+    scene = Scene(paced=True, backchannel=UH_HUH)
+    telling(scene)
+    first, second = mumbled(scene, 5000, 5400), mumbled(scene, 5900, 6300)
+    assert "response.created" in scene.tell(facts.HeardAll(first, "Stop it.", 0.4))
+    assert scene.asked.turns[-1] == brain.Said("user", "Stop it.")
+    assert scene.tell(facts.HeardAll(second, "Uh-huh.", 0.4)) == []
+
+
+def test_ears_that_start_afresh_leave_nobody_ducked() -> None:
+    scene = Scene(paced=True)
+    telling(scene)
+    scene.tell(facts.SpeechSuspected())
+    scene.ask(facts.ClearInput(5000))
+    assert scene.orders(orders.Duck)[-1] == orders.Duck(False)
+
+
+# --- Truncation ---------------------------------------------------------------------------------
+
+
+def test_what_was_truncated_stays_so_though_its_response_goes_on_to_its_end() -> None:
+    scene = Scene()
+    answer, item = telling(scene, finished=False)
+    scene.ask(facts.TruncateItem(item, 0, 1000))
+    scene.say(answer, "The end.")
+    scene.sound(answer, "The end.", 500)
+    scene.finish(answer)
+    assert scene.text_of(item) == "Once upon a time"
+
+
+def test_a_client_that_truncates_has_stopped_playing() -> None:
+    scene = Scene(backchannel=UH_HUH)
+    _, item = telling(scene)
+    told = scene.ask(facts.TruncateItem(item, 0, 1000))
+    assert told == ["conversation.item.truncated", "output_audio_buffer.cleared"]
+    assert scene.machine.phase is Phase.QUIET
+    assert "input_audio_buffer.committed" in scene.tell(
+        facts.SpeechStarted(5000), facts.SpeechStopped(5400)
+    ), "a word into the silence is a turn, even a 'yes'"
+
+
+# --- Items and responses ------------------------------------------------------------------------
+
+
+def test_the_item_of_what_is_being_said_cannot_be_made_by_somebody_else() -> None:
+    scene = Scene()
+    scene.tell(facts.SpeechStarted(100))
+    item = scene.last("input_audio_buffer.speech_started")["item_id"]
+    assert scene.write("Mine!", id=item) == ["error"]
+    assert scene.error["code"] == "item_create_duplicate_item_id"
+    assert "input_audio_buffer.committed" in scene.tell(facts.SpeechStopped(900))
+
+
+def test_a_response_about_given_items_does_without_the_one_that_was_deleted() -> None:
+    scene = Scene(configured(turn_detection=None))
+    scene.write("Unrelated.")
+    scene.ask(facts.CommitInput(500, 500))
+    spoken = scene.last("input_audio_buffer.committed")["item_id"]
+    note: dict[str, Any] = {"type": "message", "role": "user"}
+    note["content"] = [{"type": "input_text", "text": "Sum it up."}]
+    given = [{"type": "item_reference", "id": spoken}, note]
+    scene.respond(conversation="none", input=given)
+    scene.ask(facts.DeleteItem(spoken), sender=OTHER)
+    assert scene.asked.turns == (brain.Said("user", "Sum it up."),)
+
+
+def test_sound_of_a_deleted_item_costs_nothing_any_more() -> None:
+    scene = Scene(configured(turn_detection=None))
+    scene.ask(facts.CommitInput(2000, 2000))
+    item = scene.last("input_audio_buffer.committed")["item_id"]
+    scene.tell(facts.HeardAll(item, "Hello.", 2.0))
+    scene.ask(facts.DeleteItem(item))
+    scene.write("Hi.")
+    scene.finish(scene.respond(output_modalities=["text"]))
+    usage = scene.last("response.done")["response"]["usage"]
+    assert usage["input_token_details"]["audio_tokens"] == 0
+
+
+def test_out_of_band_sound_leaves_nothing_behind() -> None:
+    scene = Scene()
+    answer = scene.respond(conversation="none")
+    scene.say(answer, "Aside.")
+    scene.sound(answer, "Aside.", 300)
+    scene.finish(answer)
+    assert scene.last("response.done")["response"]["usage"]["output_tokens"] > 3, "it was counted"
+    assert scene.machine.state.sounds == {}
