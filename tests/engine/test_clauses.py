@@ -88,8 +88,8 @@ def test_a_first_clause_comes_before_the_sentence_is_over() -> None:
 
 
 def test_later_clauses_are_whole_sentences() -> None:
-    text = "Sure. The file, as you see, has ten lines. It is short."
-    assert cut(text) == ["Sure. ", "The file, as you see, has ten lines. ", "It is short."]
+    text = "Sure. The file, you see, has ten lines. It is short."
+    assert cut(text) == ["Sure. ", "The file, you see, has ten lines. ", "It is short."]
 
 
 def test_a_long_later_sentence_is_cut_at_a_comma() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 import pytest
 from starlette.types import Message, Scope
-from websockets.exceptions import InvalidStatus
+from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from tests.engine.stage import KEY, OWN_KEY, engine_server, loud
 from tests.server.serving import until
@@ -135,3 +135,31 @@ async def test_a_long_append_that_is_spoilt_anywhere_is_not_heard_at_all(spoilt:
         assert (await line.until("error"))["error"]["param"] == "audio"
         await line.send("input_audio_buffer.commit")
         assert (await line.until("error"))["error"]["code"] == "input_audio_buffer_commit_empty"
+
+
+async def test_a_fault_of_our_own_ends_the_call_in_words(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with engine_server() as stage:
+        line = await stage.line()
+        monkeypatch.setattr("vivavoce.engine.answering.begin", lambda *_: 1 / 0)
+        await line.send("response.create")
+        fault = (await line.until("error"))["error"]
+        assert (fault["type"], fault["code"]) == ("server_error", "internal_error")
+        with pytest.raises(ConnectionClosed):
+            await line.until("nothing more")
+        await until(lambda: stage.engine.sessions == 0)
+    assert "A session broke" in caplog.text
+
+
+async def test_a_locked_page_does_not_read_the_prompt() -> None:
+    async with engine_server() as stage:
+        session = {"type": "realtime", "instructions": "The secret is blue."}
+        body = {"transport": "websocket", "session": session}
+        call = (await stage.post("/realtime/calls", body, key=OWN_KEY)).json()
+        protocols = ["realtime", f"openai-insecure-api-key.{call['client_secret']['value']}"]
+        page = await stage.line(f"call_id={call['id']}", protocols=protocols)
+        sideband = await stage.line(f"call_id={call['id']}", key=OWN_KEY, greeted=False)
+        assert (await sideband.configure())["instructions"] == "The secret is blue."
+        await page.until("session.updated")
+        assert all(e["session"]["instructions"] == "" for e in page.seen)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Any
 
 from tests.engine.scene import OTHER, Scene, configured
@@ -140,3 +141,88 @@ def test_out_of_band_sound_leaves_nothing_behind() -> None:
     scene.finish(answer)
     assert scene.last("response.done")["response"]["usage"]["output_tokens"] > 3, "it was counted"
     assert scene.machine.state.sounds == {}
+
+
+def test_speech_over_an_answer_aside_that_sounds_ends_it() -> None:
+    scene = Scene(paced=True)
+    scene.write("Hi")
+    aside = scene.respond(conversation="none")
+    scene.say(aside, "By the way, ")
+    scene.sound(aside, "By the way, ", 500)
+    scene.tell(facts.Playing(aside), facts.SpeechStarted(100))
+    done = scene.last("response.done")["response"]
+    assert (done["id"], done["status"]) == (aside, "cancelled")
+
+
+def test_in_writing_one_item_is_closed_before_the_next_is_opened() -> None:
+    scene = Scene()
+    scene.write("What time is it?")
+    answer = scene.respond(output_modalities=["text"])
+    scene.say(answer, "Let me see.")
+    scene.tell(
+        facts.Thought(answer, brain.CallBegun("call_1", "time")),
+        facts.Thought(answer, brain.CallEnded("call_1")),
+    )
+    scene.say(answer, "There.")
+    scene.finish(answer)
+    moves = [
+        (e["type"].rpartition(".")[2], e["output_index"])
+        for e in scene.sent
+        if e["type"].startswith("response.output_item.")
+    ]
+    opened_and_closed = [(kind, index) for index in range(3) for kind in ("added", "done")]
+    assert moves == opened_and_closed
+    texts = [
+        part["content"][0]["text"]
+        for part in scene.last("response.done")["response"]["output"][::2]
+    ]
+    assert texts == ["Let me see.", "There."]
+
+
+def test_an_answer_cut_short_has_a_usage_too() -> None:
+    scene = Scene()
+    scene.write("Tell me something long.")
+    answer = scene.respond()
+    scene.say(answer, "Once upon a time")
+    scene.ask(facts.CancelResponse(None))
+    usage = scene.last("response.done")["response"]["usage"]
+    assert usage["input_tokens"] > 0
+    assert usage["output_tokens"] > 0
+
+
+def test_an_inline_item_may_not_pass_for_one_of_the_conversation() -> None:
+    scene = Scene()
+    item = scene.speak(0, 1000)
+    scene.ask(facts.CancelResponse(None))
+    part = {"type": "input_text", "text": "x"}
+    mine = {"type": "message", "role": "user", "id": item, "content": [part]}
+    scene.ask(facts.CreateResponse({"conversation": "none", "input": [mine]}))
+    assert scene.error["code"] == "item_create_duplicate_item_id"
+
+
+def test_over_webrtc_a_format_of_the_wire_is_refused() -> None:
+    scene = Scene(paced=True)
+    audio = {"output": {"format": {"type": "audio/pcmu"}}}
+    scene.ask(facts.UpdateSession({"type": "realtime", "audio": audio}))
+    assert scene.error["param"] == "session.audio.output.format"
+    assert scene.machine.state.configuration.output_format.type == "audio/pcm"
+
+
+def test_a_conversation_has_room_for_much_and_not_for_everything() -> None:
+    scene = Scene()
+    for _ in range(40):
+        scene.write("x" * 250_000)
+    assert scene.error["code"] == "conversation_full"
+    first = scene.all("conversation.item.added")[0]["item"]["id"]
+    scene.ask(facts.DeleteItem(first))
+    before = len(scene.all("error"))
+    scene.write("x" * 200_000)
+    assert len(scene.all("error")) == before, "what was deleted makes room"
+
+
+def test_sound_inside_items_waits_its_turn() -> None:
+    scene = Scene()
+    clip = {"type": "input_audio", "audio": base64.b64encode(bytes(12 * 1024 * 1024)).decode()}
+    for _ in range(3):
+        scene.ask(facts.CreateItem({"type": "message", "role": "user", "content": [clip]}, None))
+    assert scene.error["code"] == "too_much_audio"

@@ -124,3 +124,13 @@ async def test_when_the_server_stops_its_calls_end_in_order(tmp_path: Path) -> N
         line = await opened.__aenter__()
         await line.speak()
     await opened.__aexit__(None, None, None)
+
+
+async def test_a_full_engine_is_told_in_its_own_words(tmp_path: Path) -> None:
+    async with embedded(tmp_path, engine_sessions=1) as st:
+        session = await st.post("/session")
+        async with by_websocket(st, session["client_secret"]["value"]):
+            answer = await st.http.post("/session")
+            assert answer.status_code == 503
+            assert "as many as it serves at once" in answer.json()["error"]["message"]
+            assert answer.headers["retry-after"]

@@ -2,6 +2,7 @@ import { describe, expect, test, vi } from "vitest";
 import { MicrophoneRefused } from "../src/audio/microphone";
 import { backoff } from "../src/session/line";
 import { loadingOf } from "../src/session/readiness";
+import type { ServerFact } from "../src/session/state";
 import { NoWay } from "../src/transport/transport";
 import { ApiError } from "../src/wire/api";
 import type { ReadyResponse } from "../src/wire/types";
@@ -40,6 +41,47 @@ describe("a conversation", () => {
     expect(scene.microphones).toBe(0);
     expect(scene.conversation.level()).toBe(0);
     expect(scene.server.asked.at(-1)).toBe("POST /sessions/vs_1/end");
+  });
+
+  test("that is hung up still learns how the last answer ended", async () => {
+    const scene = await talking();
+    const answer = { role: "assistant", item_id: "a1" };
+    scene.tell("transcription.completed", { ...answer, transcript: "Once upon a time." });
+    const stopped = scene.conversation.stop();
+    scene.tell("session.warning", { reason: "idle", warning: "", seconds_remaining: 9 });
+    scene.tell("transcription.completed", { ...answer, transcript: "Once", interrupted: true });
+    expect(scene.streams[0]?.closed).toBe(false);
+    scene.tell("session.ended", { reason: "completed", duration_ms: 1 });
+    await stopped;
+    expect(scene.streams[0]?.closed).toBe(true);
+    const { lines, notice } = scene.conversation.store.get();
+    expect(lines).toMatchObject([{ text: "Once", unheard: " upon a time.", cut: true }]);
+    expect([scene.state, notice]).toEqual(["idle", null]);
+  });
+
+  test("that is hung up has no word in the next one", async () => {
+    const scene = await talking();
+    const stopped = scene.conversation.stop();
+    scene.conversation.start();
+    const late = { role: "assistant", item_id: "a1", transcript: "Late", interrupted: true };
+    scene.streams[0]?.listener.event(
+      { type: "event", name: "transcription.completed", data: late } as unknown as ServerFact,
+    );
+    await stopped;
+    expect(scene.conversation.store.get().lines).toEqual([]);
+    await scene.conversation.stop();
+  });
+
+  test("that is cancelled while models load goes back to watching them", async () => {
+    const scene = new Scene();
+    const waiting = { status: 503, body: { ready: false, message: "Wait." } };
+    scene.server.next("GET /ready", ...Array<typeof waiting>(9).fill(waiting));
+    scene.conversation.start();
+    await until(() => expect(scene.state).toBe("loading"));
+    await scene.conversation.stop();
+    expect(scene.state).toBe("loading");
+    expect(scene.microphones).toBe(0);
+    await until(() => expect(scene.state).toBe("idle"));
   });
 
   test("can begin again before the last one is quite over", async () => {
@@ -130,9 +172,33 @@ describe("a conversation", () => {
     scene.server.next("POST /session", { status: 401, body: refusal("unauthorized") });
     scene.conversation.start();
     await until(() => expect(scene.state).toBe("locked"));
+    expect(scene.server.tokens.at(-1)).toBeNull();
     scene.conversation.unlock("secret");
-    await until(() => expect(scene.state).toBe("idle"));
-    await talking(scene);
+    await until(() => expect(scene.webrtc.calls).toHaveLength(1)); // as was wanted
+    expect(scene.server.asked).toContain("GET /status");
+    expect(scene.server.tokens.at(-1)).toBe("Bearer secret");
+    await scene.conversation.stop();
+  });
+
+  test("says that a token is not right, and asks again", async () => {
+    const scene = new Scene();
+    const refused = { status: 401, body: refusal("unauthorized") };
+    const away = { status: 503, body: refusal("service_unavailable") };
+    scene.server.next("POST /session", refused);
+    scene.server.next("GET /status", refused, away);
+    const problem = () => scene.conversation.store.get().problem;
+    scene.conversation.start();
+    await until(() => expect(scene.state).toBe("locked"));
+    scene.conversation.unlock("wrong");
+    await until(() => expect(problem()).toBe("This token is not right."));
+    expect(scene.state).toBe("locked");
+    scene.conversation.unlock("right, but");
+    expect(problem()).toBeNull();
+    await until(() => expect(problem()).toBe("Refused: service_unavailable."));
+    scene.conversation.unlock("cannot be sent: \u2026");
+    await until(() => expect(problem()).toBe("This token is not right."));
+    scene.conversation.unlock("right");
+    await until(() => expect(scene.webrtc.calls).toHaveLength(1));
     await scene.conversation.stop();
   });
 
@@ -292,7 +358,21 @@ test("a pause is as long as the server asks for", () => {
 
 test("what a server says of its models is taken as it comes", () => {
   const answer = { ready: false, message: "Wait." } as ReadyResponse;
-  expect(loadingOf(answer)).toEqual({ message: "Wait.", models: [] });
+  expect(loadingOf(answer)).toEqual({ message: "Wait.", failed: false, models: [] });
   const models = [{ name: "a", state: "missing" as const, received: 0, total: 1 }];
   expect(loadingOf({ ...answer, models }).models).toEqual(models);
+});
+
+test("models that cannot be had are known by their states, or by what the engine waits for", () => {
+  const answer = { ready: false, message: "The provider cannot be reached." } as ReadyResponse;
+  expect(loadingOf(answer).failed).toBe(false);
+  const model = { name: "a", received: 1, total: 1 };
+  const failed = { ...model, state: "failed" as const };
+  const fetching = { ...model, state: "fetching" as const };
+  expect(loadingOf({ ...answer, models: [failed] }).failed).toBe(true);
+  expect(loadingOf({ ...answer, models: [failed, fetching] }).failed).toBe(false);
+  const waiting_for = ["The engine's models cannot be fetched or loaded; see the log."];
+  const models = [{ ...model, state: "ready" as const }];
+  const [message] = waiting_for;
+  expect(loadingOf({ ...answer, waiting_for, models })).toEqual({ message, failed: true, models });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { reduce } from "../src/session/reducer";
 import { type Fact, INITIAL, type ServerFact, type State } from "../src/session/state";
-import { busy, situation, words } from "../src/session/words";
+import { busy, buttonWords, situation, words } from "../src/session/words";
 import type { EventName, VoiceEvents } from "../src/wire/types";
 
 const LIVE: Fact[] = [
@@ -78,6 +78,7 @@ describe("the state in words", () => {
       type: "server.waiting",
       loading: {
         message: null,
+        failed: false,
         models: [
           { ...model, received: 84, total: 100 },
           { ...model, name: "b", received: 0, total: 100 },
@@ -87,20 +88,47 @@ describe("the state in words", () => {
     expect(words(waiting)).toBe("Loading models, 42 %");
     expect(situation(reduce(waiting, { type: "server.ready" }))).toBe("idle");
     const models = [{ ...model, received: 100, total: 100 }];
-    const there = after({ type: "server.waiting", loading: { message: null, models } });
+    const loading = { message: null, failed: false, models };
+    const there = after({ type: "server.waiting", loading });
     expect(words(there)).toBe("Loading models"); // fetched, but not yet in memory
   });
 
+  test("models that cannot be had are no progress", () => {
+    const models = [{ name: "a", state: "failed" as const, received: 85, total: 100 }];
+    const now = after({ type: "server.waiting", loading: { message: "No.", failed: true, models } });
+    expect(words(now)).toBe("The models could not be fetched");
+    expect(situation(now)).toBe("loading"); // the server tries again
+  });
+
+  test("before the server has answered nobody claims that it is ready", () => {
+    expect([situation(INITIAL), words(INITIAL)]).toEqual(["loading", "One moment…"]);
+    expect(words(after({ type: "server.ready" }))).toBe("Ready when you are");
+  });
+
+  test("the button says what it does", () => {
+    const loading = { message: null, failed: false, models: [] };
+    const placing = after(...LIVE.slice(0, 2));
+    expect(buttonWords(after({ type: "server.ready" }))).toBe("Start talking");
+    expect(buttonWords(after({ type: "server.waiting", loading }))).toBe("Start talking");
+    expect(buttonWords(after(...LIVE.slice(0, 1)))).toBe("Cancel");
+    expect(buttonWords(placing)).toBe("Cancel");
+    expect(buttonWords(reduce(placing, { type: "server.waiting", loading }))).toBe("Cancel");
+    expect(buttonWords(after(...LIVE))).toBe("Hang up");
+    expect(buttonWords(after(...LIVE, { type: "call.lost" }))).toBe("Hang up");
+    expect(buttonWords(after(...LIVE, { type: "stopped" }))).toBe("Start talking");
+  });
+
   test("a server that does not list its models is just not ready", () => {
-    const loading = { message: "No key.", models: [] };
+    const loading = { message: "No key.", failed: false, models: [] };
     expect(words(after({ type: "server.waiting", loading }))).toBe("The server is not ready yet");
   });
 
   test("whoever pressed the button while models load sees them load", () => {
-    const loading = { message: null, models: [] };
+    const loading = { message: null, failed: false, models: [] };
     const now = after(...LIVE.slice(0, 2), { type: "server.waiting", loading });
     expect(situation(now)).toBe("loading");
     expect(busy(now)).toBe(true);
+    expect(situation(reduce(now, { type: "stopped" }))).toBe("loading"); // they still do
   });
 
   test("without the event stream the page does not claim to know", () => {
@@ -147,7 +175,7 @@ describe("the state in words", () => {
   test("a refused microphone, a token and a failure are no conversation", () => {
     const refused = after(...LIVE, { type: "microphone.refused", why: "No." });
     expect([situation(refused), refused.problem, busy(refused)]).toEqual(["refused", "No.", false]);
-    expect(situation(after({ type: "locked" }))).toBe("locked");
+    expect(situation(after({ type: "locked", why: null }))).toBe("locked");
     expect(after({ type: "failed", why: "Full." }).problem).toBe("Full.");
   });
 });

@@ -16,6 +16,7 @@ type Answer = { status?: number; body: unknown };
 /** Answers like the server, remembers what it was asked, and can be told to refuse. */
 export class FakeServer {
   readonly asked: string[] = [];
+  readonly tokens: (string | null)[] = [];
   readonly answers = new Map<string, Answer[]>();
   keys = 0;
 
@@ -27,6 +28,7 @@ export class FakeServer {
     const { pathname, search } = new URL(String(input));
     const request = `${init?.method ?? "GET"} ${pathname}`;
     this.asked.push(request + search);
+    this.tokens.push(new Headers(init?.headers).get("authorization"));
     const told = this.answers.get(request)?.shift();
     const { status = 200, body } = told ?? { body: this.usual(request) };
     return new Response(JSON.stringify(body), { status });

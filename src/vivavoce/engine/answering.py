@@ -1,7 +1,7 @@
 """The assistant's side: a response from its beginning to its last word.
 
 Events leave in the order the recordings of the real service show. A response
-has at most one message, and as many calls as the brain makes.
+that is spoken has one message at most, and as many calls as the brain makes.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from vivavoce.brain import ports as brain
 from vivavoce.engine import facts, listening, outputs
 from vivavoce.engine import server_frames as say
 from vivavoce.engine.configuration import ResponseSettings, response_settings
-from vivavoce.engine.context import prompt, sources
+from vivavoce.engine.context import prompt, seconds, sources, tokens
 from vivavoce.engine.items import Status
 from vivavoce.engine.orders import (
     Answer,
@@ -83,6 +83,8 @@ def ask(response: Response, draft: Draft) -> None:
         words = "The conversation is longer than the model's context, and truncation is disabled."
         failed(facts.AnswerFailed(response.id, "context_length_exceeded", words), draft)
         return
+    response.input_tokens = tokens(question, draft.state)
+    response.input_seconds = seconds(response.settings, draft.state)
     voice = response.settings.voice if response.spoken else None
     draft.order(Answer(response.id, question, voice=voice, speed=response.settings.speed))
 

@@ -38,7 +38,6 @@ class Inbound:
     def finish(self) -> Samples:
         """What was held back; what follows begins anew."""
         held, self._rate = self._rate, Resampler(RATES[self.form], EAR_RATE)
-        self._rest = b""
         return held.feed(np.zeros(0, np.int16), last=True)
 
 

@@ -40,6 +40,11 @@ class Call:
         self.session.use(self._media)
         return sdp
 
+    async def abandon(self) -> None:
+        """Before it ever ran."""
+        if self._media is not None:
+            await self._media.close()
+
     async def run(self, seconds: float) -> None:
         """Until somebody hangs up."""
         loop = asyncio.get_running_loop()

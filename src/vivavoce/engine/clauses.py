@@ -21,8 +21,9 @@ class _Size:
     most: int
 
 
-_FIRST = _Size(comma=2, most=7)
-_LATER = _Size(comma=12, most=32)
+# Each a little longer than the one before: the mouth has as long as the last one sounds. None
+# is very long, since one that was begun cannot be taken back when somebody interrupts.
+_SIZES = (_Size(comma=2, most=7), _Size(comma=5, most=12), _Size(comma=8, most=20))
 
 _BOUNDARY = re.compile(
     r"""(?P<end> [.!?…]{1,9} ["'”’)\]*_]{0,4} \s )  # the space shows that it is no "3.5"
@@ -75,20 +76,24 @@ class Clauses:
         self._text = ""
         self._seen = 0
         """Boundaries before this place were looked at, and are none."""
-        self._size = _FIRST
+        self._sizes = iter(_SIZES)
+        self._size = next(self._sizes)
 
     def feed(self, delta: str) -> list[str]:
         self._text += delta
         clauses = []
         while cut := self._cut():
             clauses.append(self._text[:cut])
-            self._text, self._seen, self._size = self._text[cut:], 0, _LATER
+            self._text, self._seen = self._text[cut:], 0
+            self._size = next(self._sizes, _SIZES[-1])
         return clauses
 
     def finish(self) -> list[str]:
         """What is left. The next text begins with a short clause again."""
         rest = [self._text] if self._text else []
-        self._text, self._seen, self._size = "", 0, _FIRST
+        self._text, self._seen = "", 0
+        self._sizes = iter(_SIZES)
+        self._size = next(self._sizes)
         return rest
 
     def _cut(self) -> int:

@@ -33,10 +33,6 @@ class AudioFormat:
     def rate(self) -> int:
         return 24_000 if self.type == PCM else 8_000
 
-    @property
-    def bytes_per_sample(self) -> int:
-        return 2 if self.type == PCM else 1
-
     def shown(self) -> Json:
         return {"type": PCM, "rate": 24_000} if self.type == PCM else {"type": self.type}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vivavoce.brain.ports import Ask, Tool, Turn
+from vivavoce.brain.ports import Ask, Call, Result, Said, Tool, Turn
 from vivavoce.engine.configuration import Reference, ResponseSettings, RetentionRatio
 from vivavoce.engine.items import Item, as_turns, within
 from vivavoce.engine.state import State
@@ -43,6 +43,24 @@ def prompt(settings: ResponseSettings, state: State) -> Ask | None:
         max_tokens=settings.max_tokens,
         parallel_calls=settings.parallel_tool_calls,
     )
+
+
+def tokens(question: Ask, state: State) -> int:
+    """How much the brain is asked, by its own count of text."""
+    count = state.policy.count
+    total = count(question.instructions)
+    for turn in question.turns:
+        match turn:
+            case Said(_, text) | Result(_, text):
+                total += count(text)
+            case Call(_, name, arguments):
+                total += count(name) + count(arguments)
+    return total
+
+
+def seconds(settings: ResponseSettings, state: State) -> float:
+    """How much of what it is asked was sound."""
+    return sum(state.seconds.get(item.id, 0.0) for item in _present(settings, state))
 
 
 def _turns(settings: ResponseSettings, state: State) -> tuple[Turn, ...]:

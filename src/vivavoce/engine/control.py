@@ -19,6 +19,7 @@ from vivavoce.engine.clients import SocketClient
 from vivavoce.engine.faults import Refused
 from vivavoce.engine.keys import DEFAULT_SECONDS, Access, Keys, Secret
 from vivavoce.engine.media.options import MediaOptions
+from vivavoce.engine.requests import check_opus
 from vivavoce.engine.session import new_id
 from vivavoce.engine.state import Policy
 from vivavoce.engine.work import Parts
@@ -97,11 +98,13 @@ class Engine:
         """The call's id and the SDP answer."""
         call = self._new_call(access, session, paced=True)
         try:
+            check_opus(call.session.machine.state.configuration)
             sdp = await call.answer(offer, self.options.media)
+            self._start(call)
         except BaseException:
             del self._calls[call.id]
+            await call.abandon()
             raise
-        self._start(call)
         return call.id, sdp
 
     def websocket_call(self, access: Access, session: Mapping[str, Any]) -> tuple[str, str, int]:
@@ -188,7 +191,8 @@ class Engine:
         return conf.updated(first, session, voices=voices)
 
     def _start(self, call: Call) -> None:
-        assert self._group is not None
+        if self._group is None:
+            raise Unavailable("The server is stopping.")
         self._group.create_task(self._run(call), name=f"call {call.id}")
 
     async def _run(self, call: Call) -> None:

@@ -127,7 +127,7 @@ async def _converse(socket: WebSocket, client: SocketClient, call: Call) -> None
                 call.session.leave(client)
                 client.close(1000, "")
             await writer
-    except* (WebSocketDisconnect, RuntimeError, OSError):
+    except* (WebSocketDisconnect, OSError):
         pass  # the far end went away in the middle of a word
 
 
@@ -148,6 +148,8 @@ async def _read(socket: WebSocket, client: SocketClient, call: Call) -> None:
 
 async def _write(socket: WebSocket, client: SocketClient) -> None:
     while (frame := await client.next()) is not None:
+        if socket.client_state is not WebSocketState.CONNECTED:
+            return  # nobody is left to send it to
         await socket.send({"type": "websocket.send", "text": frame.decode()})
     code, reason = client.closed or (1000, "")
     if socket.client_state is WebSocketState.CONNECTED:

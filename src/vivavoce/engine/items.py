@@ -46,6 +46,20 @@ __all__ = [
 ]
 
 
+MOST_CHARACTERS = 8_000_000
+
+
+def size_of(item: Item) -> int:
+    """Characters of text; sound has a limit of its own."""
+    match item:
+        case Message():
+            return sum(len(p.text or "") + len(p.transcript or "") for p in item.content)
+        case FunctionCall():
+            return len(item.arguments)
+        case FunctionCallOutput():
+            return len(item.output)
+
+
 class Conversation:
     """Items in order, each id once."""
 
@@ -53,6 +67,7 @@ class Conversation:
         self._items: dict[str, Item] = {}
         self._order: list[str] = []
         self._most = most
+        self._size = 0
 
     def __len__(self) -> int:
         return len(self._order)
@@ -84,12 +99,18 @@ class Conversation:
                 f"The conversation has {self._most} items, which is the most: delete some first.",
                 code="conversation_full",
             )
+        if self._size + size_of(item) > MOST_CHARACTERS:
+            raise Refused(
+                f"The conversation has {MOST_CHARACTERS:,} characters, which is the most: "
+                "delete some items first.",
+                code="conversation_full",
+            )
         if after is None:
             place = len(self._order)
         else:
             place = 0 if after == ROOT else self._place(after, param) + 1
         self._order.insert(place, item.id)
-        self._items[item.id] = item
+        self._put(item)
         return self._order[place - 1] if place else None
 
     def append(self, item: Item) -> str | None:
@@ -99,8 +120,13 @@ class Conversation:
             raise ValueError(f"there is an item '{item.id}' already")
         previous = self.last_id
         self._order.append(item.id)
-        self._items[item.id] = item
+        self._put(item)
         return previous
+
+    def _put(self, item: Item) -> None:
+        before = self._items.get(item.id)
+        self._size += size_of(item) - (size_of(before) if before is not None else 0)
+        self._items[item.id] = item
 
     def get(self, item_id: str, *, param: str = "item_id") -> Item:
         self._known(item_id, param)
@@ -108,12 +134,14 @@ class Conversation:
 
     def delete(self, item_id: str, *, param: str = "item_id") -> Item:
         del self._order[self._place(item_id, param)]
-        return self._items.pop(item_id)
+        item = self._items.pop(item_id)
+        self._size -= size_of(item)
+        return item
 
     def replace(self, item: Item) -> None:
         """The same item, further on; its place stays."""
         self._known(item.id, "item_id")
-        self._items[item.id] = item
+        self._put(item)
 
     def previous(self, item_id: str, *, param: str = "item_id") -> str | None:
         place = self._place(item_id, param)

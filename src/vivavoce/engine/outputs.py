@@ -19,7 +19,9 @@ Json = dict[str, Any]
 
 
 def words(response: Response, text: str, draft: Draft) -> None:
-    message = response.message or _open_message(response, draft)
+    message = response.message
+    if message is None or message.status is not None:
+        message = _open_message(response, draft)
     message.text += text
     kind = "output_audio_transcript.delta" if response.spoken else "output_text.delta"
     draft.send(say.output(kind, place(response, message), delta=text))
@@ -50,6 +52,10 @@ def _close_message(response: Response, message: Output, status: Status, draft: D
 
 
 def open_call(response: Response, call_id: str, name: str, draft: Draft) -> None:
+    message = response.message
+    if message is not None and message.status is None and not response.spoken:
+        # One after the other, as the real service has it; sound may still be on its way.
+        _close_message(response, message, "completed", draft)
     call = Output(draft.new_id("item"), len(response.outputs), call_id=call_id, name=name)
     _open(response, call, draft)
 
@@ -162,12 +168,15 @@ def response_object(
 
 
 def _usage(response: Response, draft: Draft) -> Json:
+    """The brain's own count; ours, where it was cut short and never told."""
     finished, message, state = response.finished, response.message, draft.state
     sound = state.sounds.get(message.id) if message is not None else None
+    count = state.policy.count
+    made = sum(count(output.text) for output in response.outputs)
     return response_usage(
-        input_tokens=finished.input_tokens if finished else 0,
+        input_tokens=finished.input_tokens if finished else response.input_tokens,
         cached_tokens=finished.cached_tokens if finished else 0,
-        output_tokens=finished.output_tokens if finished else 0,
-        input_seconds=sum(state.seconds.values()) if response.settings.input is None else 0.0,
+        output_tokens=finished.output_tokens if finished else made,
+        input_seconds=response.input_seconds,
         output_seconds=sound.ms / 1000 if sound else 0.0,
     )

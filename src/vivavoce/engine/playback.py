@@ -15,8 +15,10 @@ from vivavoce.engine.state import Draft
 def interrupt(reason: str, position: Position | None, draft: Draft) -> None:
     """Nothing more is said, and what was not heard is forgotten."""
     state = draft.state
-    if state.active is not None:
-        answering.cancel(state.responses[state.active], reason, draft)
+    # One that is aside of the conversation goes on, unless it is what is being heard.
+    for response in list(state.responses.values()):
+        if response.id == state.active or response.id in state.playing:
+            answering.cancel(response, reason, draft)
     state.turn_waits = False
     if not state.playing:
         return

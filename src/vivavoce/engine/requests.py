@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from vivavoce.engine import answering, facts, listening, playback
 from vivavoce.engine import server_frames as say
-from vivavoce.engine.configuration import response_settings, session_object, updated
+from vivavoce.engine.configuration import (
+    Configuration,
+    Reference,
+    ResponseSettings,
+    response_settings,
+    session_object,
+    updated,
+)
 from vivavoce.engine.context import sources
 from vivavoce.engine.faults import Refused
 from vivavoce.engine.items import Item, item_object, parse_item, with_id
@@ -12,6 +19,7 @@ from vivavoce.engine.made import clip_of
 from vivavoce.engine.orders import Configure, RestartEars, StopTimer, TranscribeClip
 from vivavoce.engine.state import Draft, Response, State
 
+MAX_CLIPS = 32 * 1024 * 1024  # bytes of sound inside items, at once
 MIN_COMMIT_MS = 100  # OpenAI's: less than that is no speech
 
 
@@ -43,14 +51,28 @@ def handle(request: facts.Request, draft: Draft) -> None:
 def update_session(wish: facts.UpdateSession, draft: Draft) -> None:
     state = draft.state
     before = state.configuration
-    state.configuration = updated(
+    wanted = updated(
         before, wish.patch, voices=state.policy.voices, audio_started=state.audio_started
     )
+    if state.policy.paced:
+        check_opus(wanted)
+    state.configuration = wanted
     draft.order(Configure(state.configuration))
     if before.turn_detection != state.configuration.turn_detection:
         listening.abandon(draft)
         draft.order(StopTimer("idle"))
     draft.send(session_event("updated", state))
+
+
+def check_opus(configuration: Configuration) -> None:
+    """Over WebRTC the sound is Opus: a format of the wire would mean nothing there."""
+    for side in ("input", "output"):
+        if getattr(configuration, f"{side}_format").type != "audio/pcm":
+            raise Refused(
+                "Over WebRTC the sound is Opus, whatever the format; leave it 'audio/pcm'.",
+                code="unsupported_parameter",
+                param=f"session.audio.{side}.format",
+            )
 
 
 def session_event(kind: str, state: State) -> say.Event:
@@ -112,10 +134,16 @@ def create_item(wish: facts.CreateItem, draft: Draft) -> None:
             code="item_create_duplicate_item_id",
             param="item.id",
         )
+    if (clip := clip_of(item)) and state.clip_bytes + len(clip) > MAX_CLIPS:
+        raise Refused(
+            "Too much sound waits to be written down; send more when its transcripts came.",
+            code="too_much_audio",
+            param="item.content",
+        )
     previous = state.conversation.insert(item, after=wish.after)
     draft.send(say.item("added", item_object(item), previous))
     draft.send(say.item("done", item_object(item), previous))
-    if clip := clip_of(item):
+    if clip:
         state.transcripts[item.id] = None
         draft.order(TranscribeClip(item.id, clip))
 
@@ -151,13 +179,7 @@ def create_response(wish: facts.CreateResponse, draft: Draft) -> None:
         voices=state.policy.voices,
         audio_started=state.audio_started,
     )
-    if any(clip_of(item) for item in sources(settings, state) if item.id not in state.transcripts):
-        raise Refused(
-            "Sound inside 'response.input' is not supported by this engine: create an item "
-            "with it, and refer to that.",
-            code="unsupported_parameter",
-            param="response.input",
-        )
+    _check_input(settings, state)
     if settings.conversation == "auto" and state.active is not None:
         raise Refused(
             "Conversation already has an active response in progress: "
@@ -170,6 +192,27 @@ def create_response(wish: facts.CreateResponse, draft: Draft) -> None:
             code="too_many_responses",
         )
     answering.begin(settings, draft)
+
+
+def _check_input(settings: ResponseSettings, state: State) -> None:
+    """References to what is there, and items of its own, in words."""
+    sources(settings, state)
+    for entry in settings.input or ():
+        if isinstance(entry, Reference):
+            continue
+        if entry.id and entry.id in state.conversation:
+            raise Refused(
+                f"There is an item '{entry.id}' in the conversation already: refer to it.",
+                code="item_create_duplicate_item_id",
+                param="response.input",
+            )
+        if clip_of(entry):
+            raise Refused(
+                "Sound inside 'response.input' is not supported by this engine: create an item "
+                "with it, and refer to that.",
+                code="unsupported_parameter",
+                param="response.input",
+            )
 
 
 def cancel_response(wish: facts.CancelResponse, draft: Draft) -> None:

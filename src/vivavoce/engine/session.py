@@ -198,6 +198,11 @@ class Session:
             while self._facts and not self.ended.is_set():
                 for order in self.machine.receive(self._facts.popleft(), self._loop.time()):
                     self._do(order)
+        except Exception:  # the boundary of a session: callers are callbacks of others' loops
+            log.exception("A session broke")
+            fault = Refused("The server had an error.", code="internal_error", type="server_error")
+            self._send(error(fault, None), orders.Audience.ALL)
+            self.end("internal error")
         finally:
             self._busy = False
 
@@ -272,9 +277,10 @@ class Session:
             clients = [c for c in self._clients.values() if c.peer in kinds]
         if not clients:
             return
-        frame = orjson.dumps({"type": event["type"], "event_id": new_id("event"), **event})
+        frame = _encoded(event)
         for client in clients:
-            client.push(frame)
+            secret = client.locked and event["type"].startswith("session.")
+            client.push(_encoded(_without_prompt(event)) if secret else frame)
 
     def _play(self, order: orders.Play) -> None:
         if self._peer is not None:
@@ -291,3 +297,12 @@ class Session:
             delta = base64.b64encode(sound).decode()
             event = {"type": "response.output_audio.delta", **place, "delta": delta}
             self._send(event, orders.Audience.PEER)
+
+
+def _encoded(event: Event) -> bytes:
+    return orjson.dumps({"type": event["type"], "event_id": new_id("event"), **event})
+
+
+def _without_prompt(event: Event) -> Event:
+    """What a page on our server's call need not read: the prompt and the tools are the server's."""
+    return {**event, "session": {**event["session"], "instructions": "", "tools": []}}

@@ -14,6 +14,7 @@ from enum import StrEnum
 from vivavoce.brain.ports import Finished
 from vivavoce.engine.configuration import Configuration, ResponseSettings, ServerVad
 from vivavoce.engine.items import Conversation, Status
+from vivavoce.engine.made import clip_of
 from vivavoce.engine.orders import Audience, Order, Send
 from vivavoce.engine.server_frames import Event
 
@@ -106,6 +107,9 @@ class Response:
     outputs: list[Output] = field(default_factory=list)
     finished: Finished | None = None
     all_spoken: bool = False
+    input_tokens: int = 0
+    input_seconds: float = 0.0
+    """What the brain was asked, for the usage of an answer that was cut short."""
 
     @property
     def in_conversation(self) -> bool:
@@ -117,7 +121,8 @@ class Response:
 
     @property
     def message(self) -> Output | None:
-        return next((output for output in self.outputs if not output.name), None)
+        """The one that is being said; the only one, where it is spoken."""
+        return next((output for output in reversed(self.outputs) if not output.name), None)
 
 
 @dataclass(slots=True)
@@ -148,6 +153,13 @@ class State:
     play_until: float = 0.0
     audio_started: bool = False
     begun: deque[float] = field(default_factory=deque)
+
+    @property
+    def clip_bytes(self) -> int:
+        """Sound inside items that the ears are still at."""
+        waiting = [item_id for item_id, text in self.transcripts.items() if text is None]
+        found = [self.conversation.get(i) for i in waiting if i in self.conversation]
+        return sum(len(clip_of(item) or b"") for item in found)
 
     @property
     def answering(self) -> bool:

@@ -74,9 +74,11 @@ def pull(store: ModelStore, args: argparse.Namespace) -> int:
 
 
 def verify(store: ModelStore, args: argparse.Namespace) -> int:
-    names = args.names or [now.name for now in store.progress() if now.received]
-    if not names:
+    # What should be there, and whatever else is, though it be only a damaged piece of it.
+    there = [m.name for m in store.models if m.default or (store.folder / m.name).exists()]
+    if not args.names and not any((store.folder / name).exists() for name in there):
         raise ModelUnavailable(f"no models in {store.folder}: run `vivavoce models pull`")
+    names = args.names or there
     problems = []
     for name in dict.fromkeys(names):
         wrong = store.verify(name)

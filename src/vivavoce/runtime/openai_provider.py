@@ -17,7 +17,13 @@ from urllib.parse import urlsplit
 import orjson
 from websockets.exceptions import InvalidStatus, WebSocketException
 
-from vivavoce.errors import Conflict, ProviderError, ProviderRefused
+from vivavoce.errors import (
+    Conflict,
+    ModelUnavailable,
+    ProviderError,
+    ProviderRefused,
+    Unavailable,
+)
 from vivavoce.runtime.capabilities import capabilities_of
 from vivavoce.runtime.openai_faults import (
     NO_KEY,
@@ -242,6 +248,8 @@ class OpenAIProvider:
             return await send(client)
         except APIStatusError as error:
             refusal = refusal_of(error.status_code, error.body, error.response.headers)
+            if self._embedded and error.status_code == 503:
+                raise self._busy(refusal) from None  # our own words, and no fault of a provider
             fault = fault_of(refusal, model=self._model, secrets=[self._key, secret])
         except APIConnectionError:
             fault = unreachable(self._place)
@@ -259,6 +267,12 @@ class OpenAIProvider:
             status = fault.details.get("status", 599)
             return fault if status in (401, 403) or status >= 500 else None
         return None
+
+    def _busy(self, refusal: Refusal) -> Unavailable:
+        told = refusal.retry_after or ""
+        seconds = int(told) if told.isdecimal() else 5
+        kind = ModelUnavailable if refusal.code == ModelUnavailable.code else Unavailable
+        return kind(refusal.message or "The engine is busy.", retry_after_ms=1000 * seconds)
 
     def _noted(self, fault: ProviderError) -> ProviderError:
         self._request_error = fault.message

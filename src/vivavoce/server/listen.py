@@ -94,7 +94,7 @@ def bind(settings: Settings) -> socket.socket:
     except OSError as fault:
         fault.filename = f"{settings.host}:{settings.port}"
         if fault.errno == errno.EADDRINUSE:
-            fault.strerror = "the port is taken; choose another with --port"
+            fault.strerror = "the port is taken; choose another with --port or VIVAVOCE_PORT"
         raise
     # asyncio sets it only on sockets it made itself; without it an answer waits 40 ms.
     bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

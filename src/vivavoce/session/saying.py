@@ -100,6 +100,9 @@ def _write_down(item: Utterance, draft: Draft, *, backfill: bool = False) -> Non
         backfill=backfill,
         **extra,
     )
+    if item.told == (heard, item.interrupted):
+        return  # only the millisecond of the cut is known better now
+    item.told = (heard, item.interrupted)
     draft.tell(
         TranscriptionCompleted,
         item_id=item.item_id,

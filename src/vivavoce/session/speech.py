@@ -26,6 +26,7 @@ class Utterance:
     playing_since: float | None = None
     played_ms: float | None = None  # final, once it stopped
     cut_ms: float | None = None  # where it was cut
+    told: tuple[str, bool] | None = None  # what watchers last heard of it, and whether cut
 
     @property
     def interrupted(self) -> bool:

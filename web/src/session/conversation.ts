@@ -5,9 +5,10 @@
 
 import { type Microphone, MicrophoneRefused } from "../audio/microphone";
 import type { Choice } from "../transport/choice";
-import type { Transport } from "../transport/transport";
+import { deferred, type Transport } from "../transport/transport";
 import { type Api, ApiError } from "../wire/api";
 import type { StreamListener, StreamStart } from "../wire/stream";
+import type { SessionResponse } from "../wire/types";
 import { orAborted } from "./aborting";
 import { keepCalling } from "./line";
 import { type Pause, untilReady } from "./readiness";
@@ -26,6 +27,7 @@ export interface Ports {
 }
 
 const MARGIN_S = 10; // before the cap, quiet or not
+const FAREWELL_MS = 2000; // for how the last answer ended
 const QUIET = ["ready", "waiting_task"];
 
 type Tell = (fact: Fact) => void;
@@ -35,31 +37,48 @@ export class Conversation {
   #life: AbortController | null = null;
   #done: Promise<void> = Promise.resolve();
   #microphone: Microphone | null = null;
+  #talkWanted = false;
 
   constructor(private readonly ports: Ports) {}
 
   /** Before anybody pressed anything: is the server there yet? */
   watch(): void {
+    this.#talkWanted = false;
     this.#live((_life, tell, signal) => this.#ready(tell, signal));
   }
 
   start(): void {
+    this.#talkWanted = true;
     this.#live((life, tell) => this.#converse(life, tell));
   }
 
   /** At once for whoever looks; resolves when everything is closed and the server knows. */
   async stop(): Promise<void> {
+    const done = this.#done;
     this.#tell({ type: "stopped" });
-    this.#life?.abort();
-    this.#life = null;
-    await this.#done;
+    this.#life?.abort(); // its place is kept: it may still tell how the last answer ended
+    if (this.store.get().stage === "loading") this.watch();
+    await done;
   }
 
-  /** The server's token, where it asks for one. */
+  /** The server's token, where it asks for one. If it is right, what was wanted goes on. */
   unlock(token: string): void {
-    this.ports.api.token = token;
-    this.#tell({ type: "stopped" });
-    this.watch();
+    const { api } = this.ports;
+    const wanted = this.#talkWanted;
+    this.#live(async (_life, tell, signal) => {
+      tell({ type: "locked", why: null });
+      api.token = token;
+      try {
+        await api.check(signal);
+      } catch (fault) {
+        api.token = null;
+        signal.throwIfAborted();
+        return tell({ type: "locked", why: refusedToken(fault) });
+      }
+      tell({ type: "stopped" });
+      if (wanted) this.start();
+      else this.watch();
+    });
   }
 
   /** How loud the microphone is; 0 while it is closed. */
@@ -87,34 +106,31 @@ export class Conversation {
     tell({ type: "microphone.asked" });
     const microphone = await orAborted(this.ports.openMicrophone(), signal, (late) => late.close());
     this.#microphone = microphone;
+    let visit: Visit | null = null;
     try {
       void microphone.lost.then(() => {
         life.abort(new MicrophoneRefused("The microphone is gone. Plug it in, then try again."));
       });
       tell({ type: "call.placing", transport: null });
       await this.#ready(tell, signal);
-      await this.#session(microphone, life, tell);
-    } finally {
-      if (this.#microphone === microphone) this.#microphone = null;
-      microphone.close();
-    }
-  }
-
-  async #session(microphone: Microphone, life: AbortController, tell: Tell): Promise<void> {
-    const { api } = this.ports;
-    const opened = await orAborted(api.createSession(), life.signal, (late) => {
-      void api.end(late.session_id).catch(() => undefined);
-    });
-    const visit = new Visit(this.ports, this.store, life, tell, opened.session_id);
-    try {
+      const opened = await this.#opened(signal);
+      visit = new Visit(this.ports, this.store, life, tell, opened.session_id);
       visit.follow(opened.stream_token.value, opened.last_event_id);
       const { newKey, moveWanted } = visit;
       const line = { ...this.ports, microphone, tell, newKey, moveWanted };
-      await keepCalling(line, opened.client_secret.value, life.signal);
+      await keepCalling(line, opened.client_secret.value, signal);
     } finally {
-      visit.close();
-      if (!visit.ended) await api.end(visit.sessionId).catch(() => undefined);
+      if (this.#microphone === microphone) this.#microphone = null;
+      microphone.close();
+      await visit?.leave();
     }
+  }
+
+  #opened(signal: AbortSignal): Promise<SessionResponse> {
+    const { api } = this.ports;
+    return orAborted(api.createSession(), signal, (late) => {
+      void api.end(late.session_id).catch(() => undefined);
+    });
   }
 
   async #ready(tell: Tell, signal: AbortSignal): Promise<void> {
@@ -124,9 +140,10 @@ export class Conversation {
   }
 }
 
-/** One session of the server's while it lasts: its stream, its keys, its moves. */
+/** One session of the server's while it lasts: its stream, its keys, its moves, its end. */
 class Visit {
-  ended = false;
+  #ended = false;
+  readonly #farewell = deferred();
   #statuses = 0;
   #stream: { close(): void } | null = null;
   // Once a new call is asked for: how soon. Already too late where the session was lost.
@@ -137,7 +154,7 @@ class Visit {
     private readonly store: Store<State>,
     private readonly life: AbortController,
     private readonly tell: Tell,
-    public sessionId: string,
+    private sessionId: string,
   ) {}
 
   follow(token: string, lastEventId: number): void {
@@ -156,14 +173,29 @@ class Visit {
     );
   }
 
-  close(): void {
-    this.#stream?.close();
+  /** Tells the server, and waits for its last words if somebody hung up on an answer. */
+  async leave(): Promise<void> {
+    const { api, pause } = this.ports;
+    try {
+      if (this.#ended) return;
+      const told = await api.end(this.sessionId).then(
+        () => true,
+        () => false,
+      );
+      if (!told || !hungUp(this.life.signal)) return;
+      const patience = new AbortController();
+      const late = pause(FAREWELL_MS, patience.signal).catch(() => undefined);
+      await Promise.race([this.#farewell.promise, late]);
+      patience.abort();
+    } finally {
+      this.#stream?.close();
+    }
   }
 
   readonly newKey = async (): Promise<string> => {
     const answer = await this.ports.api.reconnect(this.sessionId);
     this.#secondsLeft.set(null);
-    this.ended = false;
+    this.#ended = false;
     if (answer.session_id !== this.sessionId) {
       this.sessionId = answer.session_id; // the old one is over; its conversation goes on
       this.follow(answer.stream_token.value, answer.last_event_id);
@@ -193,9 +225,15 @@ class Visit {
   };
 
   #heard(fact: ServerFact): void {
+    if (this.life.signal.aborted) {
+      // It is over for the page: only what was really said still matters.
+      if (fact.name === "transcription.completed") this.tell(fact);
+      if (fact.name === "session.ended") this.#farewell.resolve();
+      return;
+    }
     if (fact.name === "session.ended" && fact.data.reason === "error") {
       // The provider was lost for good, but the conversation was not: it goes on in a new session.
-      this.ended = true;
+      this.#ended = true;
       this.tell({ type: "call.lost" });
       this.#secondsLeft.set("lost");
       return;
@@ -207,7 +245,7 @@ class Visit {
     }
     if (fact.name === "stream.reset") void this.#readAnew();
     if (fact.name === "session.ended") {
-      this.ended = true;
+      this.#ended = true;
       this.life.abort();
     }
   }
@@ -229,7 +267,18 @@ class Visit {
 function outcome(fault: unknown, signal: AbortSignal): Fact {
   const why: unknown = signal.aborted ? signal.reason : fault;
   if (why instanceof MicrophoneRefused) return { type: "microphone.refused", why: why.message };
-  if (why instanceof DOMException && why.name === "AbortError") return { type: "stopped" };
-  if (why instanceof ApiError && why.status === 401) return { type: "locked" };
+  if (hungUp(signal)) return { type: "stopped" };
+  if (why instanceof ApiError && why.status === 401) return { type: "locked", why: null };
   return { type: "failed", why: why instanceof Error ? why.message : String(why) };
+}
+
+/** Somebody wanted it so; nothing went wrong. */
+function hungUp({ aborted, reason }: AbortSignal): boolean {
+  return aborted && reason instanceof DOMException && reason.name === "AbortError";
+}
+
+/** Where it cannot even be sent, it is not right either. */
+function refusedToken(fault: unknown): string {
+  const right = fault instanceof ApiError && fault.status !== 401;
+  return right ? fault.message : "This token is not right.";
 }

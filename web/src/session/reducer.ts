@@ -36,9 +36,10 @@ export function reduce(state: State, fact: Fact): State {
       return { ...state, lines: transcript.fromEntries(fact.entries) };
     case "stopped":
       // What ended by itself has said why already.
-      return state.stage === "ended" ? state : { ...over(state), stage: "idle", notice: null };
+      if (state.stage === "ended") return state;
+      return { ...over(state), stage: state.loading ? "loading" : "idle", notice: null };
     case "locked":
-      return { ...over(state), stage: "locked" };
+      return { ...over(state), stage: "locked", problem: fact.why };
     case "failed":
       return { ...over(state), stage: "failed", problem: fact.why };
   }

@@ -31,6 +31,8 @@ export interface Line {
 /** What the server waits for before anyone can talk to it. */
 export interface Loading {
   readonly message: string | null;
+  /** They cannot be had for now; the server tries again by itself. */
+  readonly failed: boolean;
   readonly models: readonly ModelStatus[];
 }
 
@@ -54,8 +56,9 @@ export interface State {
   readonly problem: string | null;
 }
 
+/** Nobody knows yet whether the server is ready. */
 export const INITIAL: State = {
-  stage: "idle",
+  stage: "loading",
   voice: "disconnected",
   sounding: false,
   transport: null,
@@ -90,5 +93,5 @@ export type Fact =
   | { readonly type: "voice.read"; readonly voice: string }
   | { readonly type: "transcript.read"; readonly entries: readonly TranscriptEntry[] }
   | { readonly type: "stopped" }
-  | { readonly type: "locked" }
+  | { readonly type: "locked"; readonly why: string | null }
   | { readonly type: "failed"; readonly why: string };

@@ -46,6 +46,12 @@ export function busy(state: State): boolean {
   return ["asking", "connecting", "live", "reconnecting"].includes(state.stage);
 }
 
+/** What pressing the one button does now. */
+export function buttonWords(state: State): string {
+  if (!busy(state)) return "Start talking";
+  return ["asking", "connecting", "loading"].includes(situation(state)) ? "Cancel" : "Hang up";
+}
+
 export function words(state: State): string {
   switch (situation(state)) {
     case "idle":
@@ -86,9 +92,11 @@ function toolNames(state: State): string {
 }
 
 function loadingWords(loading: Loading | null): string {
+  if (!loading) return "One moment…";
+  if (loading.failed) return "The models could not be fetched";
   const part = progress(loading);
   if (part !== null) return `Loading models, ${part} %`;
-  return loading?.models.length ? "Loading models" : "The server is not ready yet";
+  return loading.models.length ? "Loading models" : "The server is not ready yet";
 }
 
 /** How far the fetching is, all models together, in percent; null while there is none. */

@@ -2,7 +2,7 @@
 
 import { useEffect, useSyncExternalStore } from "react";
 import type { Conversation } from "../session/conversation";
-import { busy, situation, words } from "../session/words";
+import { busy, buttonWords, situation, words } from "../session/words";
 import { Details } from "./Details";
 import { Level } from "./Level";
 import { TalkButton } from "./TalkButton";
@@ -32,7 +32,12 @@ export function App({ conversation }: { conversation: Conversation }) {
             {words(state)}
           </p>
           <Details state={state} unlock={(token) => conversation.unlock(token)} />
-          <TalkButton talking={talking} locked={now === "locked"} toggle={toggle} />
+          <TalkButton
+            talking={talking}
+            locked={now === "locked"}
+            words={buttonWords(state)}
+            toggle={toggle}
+          />
           <Level active={talking} read={() => conversation.level()} />
         </section>
       </main>

@@ -1,16 +1,16 @@
 /** What the state's few words leave out: models on their way, what went wrong, a token to give. */
 
-import { type FormEvent, useId } from "react";
-import type { State } from "../session/state";
+import { type FormEvent, useEffect, useId, useRef } from "react";
+import type { Loading as Waiting, State } from "../session/state";
 import { progress, situation } from "../session/words";
 import type { ModelStatus } from "../wire/types";
 
 export function Details({ state, unlock }: { state: State; unlock: (token: string) => void }) {
   switch (situation(state)) {
     case "loading":
-      return <Loading state={state} />;
+      return state.loading && <Loading loading={state.loading} />;
     case "locked":
-      return <Token unlock={unlock} />;
+      return <Token problem={state.problem} unlock={unlock} />;
     case "refused":
     case "failed":
       return (
@@ -23,13 +23,19 @@ export function Details({ state, unlock }: { state: State; unlock: (token: strin
   }
 }
 
-function Loading({ state }: { state: State }) {
-  const part = progress(state.loading);
-  const models = state.loading?.models ?? [];
+function Loading({ loading }: { loading: Waiting }) {
+  const { models, failed, message } = loading;
+  const part = failed ? null : progress(loading);
   return (
     <div className="loading">
+      {failed && (
+        <p role="alert">
+          <span className="problem">{message}</span> It tries again by itself.
+        </p>
+      )}
+      {!failed && models.length === 0 && message && <p className="notice">{message}</p>}
       {part !== null && <progress max={100} value={part} aria-label="Models loaded" />}
-      {models.length > 0 ? (
+      {models.length > 0 && (
         <ul>
           {models.map((model) => (
             <li key={model.name}>
@@ -37,15 +43,12 @@ function Loading({ state }: { state: State }) {
             </li>
           ))}
         </ul>
-      ) : (
-        state.loading?.message && <p className="notice">{state.loading.message}</p>
       )}
     </div>
   );
 }
 
-function modelWords({ state, received, total, error }: ModelStatus): string {
-  if (error) return error;
+function modelWords({ state, received, total }: ModelStatus): string {
   if (state === "fetching" && total > 0) {
     return `${megabytes(received)} of ${megabytes(total)} MB`;
   }
@@ -56,18 +59,40 @@ function megabytes(bytes: number): string {
   return (bytes / 1e6).toFixed(bytes < 1e7 ? 1 : 0);
 }
 
-function Token({ unlock }: { unlock: (token: string) => void }) {
+interface TokenProps {
+  problem: string | null;
+  unlock: (token: string) => void;
+}
+
+function Token({ problem, unlock }: TokenProps) {
   const id = useId();
+  const field = useRef<HTMLInputElement>(null);
+  // When it appears, and whenever it was not right: the next thing to do is to type.
+  useEffect(() => {
+    field.current?.focus();
+    if (problem) field.current?.select();
+  }, [problem]);
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
-    const token = new FormData(event.currentTarget).get("token");
-    if (typeof token === "string" && token.trim()) unlock(token.trim());
+    const token = field.current?.value.trim();
+    if (token) unlock(token);
   };
   return (
     <form className="token" onSubmit={submit}>
       <label htmlFor={id}>Token of this server</label>
-      <input id={id} name="token" type="password" autoComplete="current-password" required />
+      <input
+        ref={field}
+        id={id}
+        type="password"
+        autoComplete="current-password"
+        required
+        aria-invalid={problem !== null}
+        aria-describedby={`${id}-problem`}
+      />
       <button type="submit">Go on</button>
+      <p id={`${id}-problem`} className="problem" role="alert">
+        {problem}
+      </p>
     </form>
   );
 }

@@ -3,10 +3,11 @@
 interface Props {
   talking: boolean;
   locked: boolean;
+  words: string;
   toggle: () => void;
 }
 
-export function TalkButton({ talking, locked, toggle }: Props) {
+export function TalkButton({ talking, locked, words, toggle }: Props) {
   return (
     <button
       type="button"
@@ -25,7 +26,7 @@ export function TalkButton({ talking, locked, toggle }: Props) {
           </g>
         )}
       </svg>
-      <span>{talking ? "Stop talking" : "Start talking"}</span>
+      <span>{words}</span>
     </button>
   );
 }

@@ -51,6 +51,11 @@ export class Api {
     throw new ApiError(response.status, "not_ready", "The server is not ready.");
   }
 
+  /** Is the token right? A 401 if not. */
+  async check(signal: AbortSignal): Promise<void> {
+    await this.ask("status", { signal });
+  }
+
   createSession(): Promise<SessionResponse> {
     return this.json("session", { method: "POST" });
   }
