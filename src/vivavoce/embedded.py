@@ -84,10 +84,10 @@ class EmbeddedEngine:
             return []
         if engine is not None and engine.problem is not None:
             return [engine.problem]
-        fetching = [m for m in self.models() if m["state"] in ("missing", "fetching", "verifying")]
-        if not fetching:
+        models = self.models()
+        if all(model["state"] == "ready" for model in models):
             return ["The engine is loading its models."]
-        done, total = sum(m["received"] for m in fetching), sum(m["total"] for m in fetching)
+        done, total = sum(m["received"] for m in models), sum(m["total"] for m in models)
         return [f"The engine is fetching its models ({100 * done // max(1, total)} %)."]
 
     def models(self) -> list[Mapping[str, Any]]:

@@ -20,3 +20,8 @@ export function aborted(signal: AbortSignal): Promise<never> {
     signal.addEventListener("abort", () => reject(signal.reason), { once: true });
   });
 }
+
+/** Somebody wanted it so; nothing went wrong. */
+export function hungUp({ aborted, reason }: AbortSignal): boolean {
+  return aborted && reason instanceof DOMException && reason.name === "AbortError";
+}

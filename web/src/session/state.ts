@@ -95,3 +95,5 @@ export type Fact =
   | { readonly type: "stopped" }
   | { readonly type: "locked"; readonly why: string | null }
   | { readonly type: "failed"; readonly why: string };
+
+export type Tell = (fact: Fact) => void;

@@ -1,6 +1,6 @@
 /** What was said, on both sides, as it is said. It follows its end unless somebody scrolled up. */
 
-import { memo, type RefObject, useEffect, useRef, useState } from "react";
+import { memo, useEffect, useRef } from "react";
 import type { Line } from "../session/state";
 
 const NEAR_END_PX = 80;
@@ -15,9 +15,17 @@ export function Transcript({ lines }: { lines: readonly Line[] }) {
   const following = useRef(true);
   useEffect(() => {
     const element = list.current;
-    if (element && following.current) element.scrollTop = element.scrollHeight;
+    if (!element) return;
+    if (following.current) element.scrollTop = element.scrollHeight;
+    tabStop(element);
   }, [lines]);
-  const scrolls = useScrolls(list, lines);
+  useEffect(() => {
+    const element = list.current;
+    if (!element) return undefined;
+    const watcher = new ResizeObserver(() => tabStop(element));
+    watcher.observe(element);
+    return () => watcher.disconnect();
+  }, []);
   const scrolled = () => {
     const element = list.current;
     if (!element) return;
@@ -33,7 +41,6 @@ export function Transcript({ lines }: { lines: readonly Line[] }) {
       role="log"
       aria-label="Transcript"
       aria-live="off"
-      tabIndex={scrolls ? 0 : undefined}
       onScroll={scrolled}
     >
       {lines.length === 0 && <Empty />}
@@ -44,20 +51,11 @@ export function Transcript({ lines }: { lines: readonly Line[] }) {
   );
 }
 
-/** Only what can be scrolled is worth a stop of the Tab key. */
-function useScrolls(list: RefObject<HTMLDivElement | null>, lines: readonly Line[]): boolean {
-  const [scrolls, setScrolls] = useState(false);
-  useEffect(() => {
-    const element = list.current;
-    if (!element) return undefined;
-    const look = () =>
-      setScrolls(lines.length > 0 && element.scrollHeight > element.clientHeight);
-    const watcher = new ResizeObserver(look);
-    watcher.observe(element);
-    look();
-    return () => watcher.disconnect();
-  }, [list, lines]);
-  return scrolls;
+/** Only what can be scrolled is worth a stop of the Tab key. Past React, since what is said
+ * comes in bursts, and another round of drawing for each piece would be too many. */
+function tabStop(element: HTMLElement): void {
+  if (element.scrollHeight > element.clientHeight) element.tabIndex = 0;
+  else element.removeAttribute("tabindex");
 }
 
 function Empty() {
