@@ -216,7 +216,7 @@ class World:
         before = len(self.scene.all("conversation.item.truncated"))
         self.scene.ask(facts.TruncateItem(item, 0, pick * 70))
         if len(self.scene.all("conversation.item.truncated")) > before:
-            kept = heard(self.sounds[item], pick * 70)
+            kept = heard(self.sounds.get(item, []), pick * 70)
             self.sounds[item] = [(kept, pick * 70)]
             self.cut.add(item)
 

@@ -226,3 +226,26 @@ def test_sound_inside_items_waits_its_turn() -> None:
     for _ in range(3):
         scene.ask(facts.CreateItem({"type": "message", "role": "user", "content": [clip]}, None))
     assert scene.error["code"] == "too_much_audio"
+
+
+def test_what_was_never_heard_can_be_truncated_to_nothing() -> None:
+    scene = Scene()
+    scene.write("Hi")
+    answer = scene.respond()
+    scene.say(answer, "Hello there.")
+    item = str(scene.last("response.output_item.added")["item"]["id"])
+    scene.ask(facts.TruncateItem(item, 0, 0))
+    scene.finish(answer)
+    assert scene.all("error") == []
+    assert scene.text_of(item) == ""
+
+
+def test_the_beginning_of_the_sound_is_told_before_the_end_of_the_response() -> None:
+    scene = Scene(paced=True)
+    scene.write("Hi")
+    answer = scene.respond()
+    scene.say(answer, "Hello.")
+    scene.sound(answer, "Hello.", 300)
+    told = scene.finish(answer)
+    assert told.index("output_audio_buffer.started") < told.index("response.done")
+    assert scene.tell(facts.Playing(answer)) == []

@@ -22,7 +22,7 @@ from vivavoce.engine.orders import (
     StartTimer,
     StopAnswer,
 )
-from vivavoce.engine.state import Draft, Response, Signal, Sound
+from vivavoce.engine.state import Draft, Response, Signal
 
 MAX_RESPONSES = 4
 _MINUTE = 60.0
@@ -118,7 +118,7 @@ def spoken(fact: facts.Spoken, draft: Draft) -> None:
     message = response.message if response is not None else None
     if response is None or message is None:
         return
-    sound = state.sounds.setdefault(message.id, Sound(response.id))
+    sound = state.sounds[message.id]
     if not sound.cut:
         sound.clauses.append((fact.text, fact.ms))
     if not fact.pcm:  # nothing in it that can be said
@@ -198,6 +198,9 @@ def end(response: Response, status: str, details: dict[str, Any] | None, draft: 
         state.active = None
     if response.id in state.playing:
         if state.policy.paced:
+            if status == "completed":
+                # A quick mouth is done within the beat that would have told of its first sound.
+                playing(facts.Playing(response.id), draft)
             draft.order(FinishPlaying(response.id))
         else:
             left = max(0.0, state.play_until - draft.now)

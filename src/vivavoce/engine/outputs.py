@@ -9,7 +9,7 @@ from vivavoce.engine import server_frames as say
 from vivavoce.engine.items import Item, Status, item_object
 from vivavoce.engine.made import assistant_message, function_call
 from vivavoce.engine.orders import LastSound
-from vivavoce.engine.state import Draft, Output, Response
+from vivavoce.engine.state import Draft, Output, Response, Sound
 from vivavoce.engine.usage import response_usage
 
 Json = dict[str, Any]
@@ -29,6 +29,8 @@ def words(response: Response, text: str, draft: Draft) -> None:
 
 def _open_message(response: Response, draft: Draft) -> Output:
     message = Output(draft.new_id("item"), len(response.outputs))
+    if response.spoken:
+        draft.state.sounds[message.id] = Sound(response.id)
     _open(response, message, draft)
     empty = {"type": "audio", "transcript": ""} if response.spoken else {"type": "text", "text": ""}
     draft.send(say.part("added", place(response, message), empty))
