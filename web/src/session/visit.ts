@@ -1,0 +1,143 @@
+/** One session of the server's while the page is in it. Knows nothing of sound, and of the
+ * conversation around it only what it may tell and when it is over. */
+
+import { deferred } from "../transport/transport";
+import type { Api } from "../wire/api";
+import type { StreamListener, StreamStart } from "../wire/stream";
+import { hungUp } from "./aborting";
+import type { Pause } from "./readiness";
+import type { ServerFact, State, Tell } from "./state";
+import { createStore, type Store, until } from "./store";
+
+export interface VisitPorts {
+  readonly api: Api;
+  readonly openStream: (start: StreamStart, listener: StreamListener) => { close(): void };
+  readonly pause: Pause;
+}
+
+const MARGIN_S = 10; // before the cap, quiet or not
+const FAREWELL_MS = 2000; // for how the last answer ended
+const QUIET = ["ready", "waiting_task"];
+
+/** Its stream, its keys, its moves, its end. */
+export class Visit {
+  #ended = false;
+  readonly #farewell = deferred();
+  #statuses = 0;
+  #stream: { close(): void } | null = null;
+  // Once a new call is asked for: how soon. Already too late where the session was lost.
+  readonly #secondsLeft = createStore<number | "lost" | null>(null);
+
+  constructor(
+    private readonly ports: VisitPorts,
+    private readonly store: Store<State>,
+    private readonly life: AbortController,
+    private readonly tell: Tell,
+    private sessionId: string,
+  ) {}
+
+  follow(token: string, lastEventId: number): void {
+    this.#stream?.close();
+    this.#stream = this.ports.openStream(
+      { sessionId: this.sessionId, token, lastEventId },
+      {
+        event: (fact) => this.#heard(fact),
+        up: () => {
+          this.tell({ type: "stream.up" });
+          void this.#readState();
+        },
+        down: () => this.tell({ type: "stream.down" }),
+        gone: () => this.life.abort(new Error("The server does not know this session any more.")),
+      },
+    );
+  }
+
+  /** Tells the server, and waits for its last words if somebody hung up on an answer. */
+  async leave(): Promise<void> {
+    const { api, pause } = this.ports;
+    try {
+      if (this.#ended) return;
+      const told = await api.end(this.sessionId).then(
+        () => true,
+        () => false,
+      );
+      if (!told || !hungUp(this.life.signal)) return;
+      const patience = new AbortController();
+      const late = pause(FAREWELL_MS, patience.signal).catch(() => undefined);
+      await Promise.race([this.#farewell.promise, late]);
+      patience.abort();
+    } finally {
+      this.#stream?.close();
+    }
+  }
+
+  readonly newKey = async (): Promise<string> => {
+    const answer = await this.ports.api.reconnect(this.sessionId);
+    this.#secondsLeft.set(null);
+    this.#ended = false;
+    if (answer.session_id !== this.sessionId) {
+      this.sessionId = answer.session_id; // the old one is over; its conversation goes on
+      this.follow(answer.stream_token.value, answer.last_event_id);
+    }
+    return answer.ephemeral_key;
+  };
+
+  readonly moveWanted = async (): Promise<boolean> => {
+    const { signal } = this.life;
+    const seconds = await until(this.#secondsLeft, (left) => left !== null, signal);
+    if (seconds === "lost") return false;
+    const settled = new AbortController();
+    const either = AbortSignal.any([signal, settled.signal]);
+    const quiet = until(
+      this.store,
+      (state) => QUIET.includes(state.voice) && !state.sounding,
+      either,
+    );
+    const late = this.ports.pause(1000 * Math.max(0, (seconds ?? 0) - MARGIN_S), either);
+    try {
+      await Promise.race([quiet, late]);
+    } finally {
+      settled.abort();
+      await Promise.allSettled([quiet, late]);
+    }
+    return true;
+  };
+
+  #heard(fact: ServerFact): void {
+    if (this.life.signal.aborted) {
+      // It is over for the page: only what was really said still matters.
+      if (fact.name === "transcription.completed") this.tell(fact);
+      if (fact.name === "session.ended") this.#farewell.resolve();
+      return;
+    }
+    if (fact.name === "session.ended" && fact.data.reason === "error") {
+      // The provider was lost for good, but the conversation was not: it goes on in a new session.
+      this.#ended = true;
+      this.tell({ type: "call.lost" });
+      this.#secondsLeft.set("lost");
+      return;
+    }
+    this.tell(fact);
+    if (fact.name === "session.status") this.#statuses += 1;
+    if (fact.name === "session.warning" && fact.data.action === "reconnect") {
+      this.#secondsLeft.set(fact.data.seconds_remaining);
+    }
+    if (fact.name === "stream.reset") void this.#readAnew();
+    if (fact.name === "session.ended") {
+      this.#ended = true;
+      this.life.abort();
+    }
+  }
+
+  /** The state is told when it changes, and never again: whoever was away has to ask. */
+  async #readState(): Promise<void> {
+    const statuses = this.#statuses;
+    const found = await this.ports.api.state(this.sessionId).catch(() => null);
+    if (found && statuses === this.#statuses) this.tell({ type: "voice.read", voice: found.state });
+  }
+
+  async #readAnew(): Promise<void> {
+    const found = await this.ports.api.session(this.sessionId).catch(() => null);
+    if (found) this.tell({ type: "transcript.read", entries: found.transcript });
+  }
+}
