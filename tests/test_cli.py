@@ -222,7 +222,8 @@ def test_a_port_that_is_taken_is_one_clear_line() -> None:
         port = str(taken.getsockname()[1])
         assert run("serve", "--port", port) == (
             2,
-            f"vivavoce: 127.0.0.1:{port}: the port is taken; choose another with --port or VIVAVOCE_PORT\n",
+            f"vivavoce: 127.0.0.1:{port}: the port is taken; "
+            "choose another with --port or VIVAVOCE_PORT\n",
         )
 
 
