@@ -131,7 +131,7 @@ async def _ours(lose: calls.Lose | None) -> AsyncIterator[Watched]:
             latest[0] = decision.packet.timestamp if isinstance(decision, Play) else -1
             return decision
 
-        peer._jitter.next = deciding  # type: ignore[method-assign]
+        peer._jitter.next = deciding  # type: ignore[method-assign] # to watch or to lose packets where they pass
         echo.heard = lambda: watched.heard(latest[0]) if latest[0] >= 0 else None
         async with _connected(watched, text, group):
             yield watched
@@ -154,7 +154,7 @@ async def _bare(lose: calls.Lose | None) -> AsyncIterator[Watched]:
         origin.append(packet.timestamp)  # aiortc counts from the first
         await receive(packet, arrival_time_ms=arrival_time_ms)
 
-    pc.getReceivers()[0]._handle_rtp_packet = receiving  # type: ignore[method-assign]
+    pc.getReceivers()[0]._handle_rtp_packet = receiving  # type: ignore[method-assign] # to watch or to lose packets where they pass
     async with asyncio.TaskGroup() as group:
         async with _connected(watched, text, group):
             yield watched

@@ -98,8 +98,8 @@ class Client:
             self.arrivals.append(time.monotonic())
             await receive(packet, arrival_time_ms=arrival_time_ms)
 
-        transport._send_rtp = sending  # type: ignore[method-assign]
-        receiver._handle_rtp_packet = receiving  # type: ignore[method-assign]
+        transport._send_rtp = sending  # type: ignore[method-assign] # to watch or to lose packets where they pass
+        receiver._handle_rtp_packet = receiving  # type: ignore[method-assign] # to watch or to lose packets where they pass
 
     async def drain(self) -> None:
         """What a browser would play; nobody here listens."""

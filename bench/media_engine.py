@@ -13,7 +13,7 @@ import asyncio
 import base64
 import statistics
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from fractions import Fraction
 
@@ -23,7 +23,7 @@ import numpy.typing as npt
 import orjson
 import uvloop
 from aiortc import MediaStreamTrack, RTCConfiguration, RTCPeerConnection, RTCSessionDescription
-from websockets.asyncio.client import connect
+from websockets.asyncio.client import ClientConnection, connect
 from websockets.asyncio.server import ServerConnection, serve
 
 from vivavoce.brain.ports import Ask, Finished, Piece, Words
@@ -35,6 +35,7 @@ from vivavoce.engine.door import build_door
 from vivavoce.engine.ears.silero import load_silero
 from vivavoce.engine.keys import Keys
 from vivavoce.engine.media.options import MediaOptions
+from vivavoce.engine.media.playout import Frame
 from vivavoce.engine.mouth.kokoro import KokoroMouth
 from vivavoce.engine.ports import Detector
 from vivavoce.engine.state import Policy
@@ -60,7 +61,7 @@ class Parrot:
     def count(self, text: str) -> int:
         return len(text) // 4
 
-    async def answer(self, ask: Ask) -> AsyncIterator[Piece]:
+    async def answer(self, ask: Ask) -> AsyncGenerator[Piece, None]:
         yield Words(self._text)
         yield Finished()
 
@@ -152,13 +153,13 @@ def _watch(call: Call) -> list[float]:
     reel, last = call._media.playout, [0.0]
     take = reel.next
 
-    def taking():  # type: ignore[no-untyped-def] # whatever the reel's own gives
+    def taking() -> Frame:
         frame = take()
         if frame.pcm is not None and np.abs(frame.pcm.astype(np.int32)).max() > _LOUD:
             last[0] = time.monotonic()
         return frame
 
-    reel.next = taking  # type: ignore[method-assign]
+    reel.next = taking  # type: ignore[method-assign] # to see what leaves, where it leaves
     return last
 
 
@@ -201,7 +202,7 @@ async def _turns() -> tuple[float, float]:
         return statistics.median(took), float(np.percentile(took, 95))
 
 
-async def _until_sound(socket, quiet: str) -> float:  # type: ignore[no-untyped-def]
+async def _until_sound(socket: ClientConnection, quiet: str) -> float:
     """Silence in pieces until the answer sounds; when the piece that ended the turn was sent."""
     sent = time.perf_counter()
     stopped = False

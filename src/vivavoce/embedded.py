@@ -78,6 +78,10 @@ class EmbeddedEngine:
     def calls(self) -> int:
         return self._engine.sessions if self._engine is not None else 0
 
+    @property
+    def failed(self) -> bool:
+        return self._engine is not None and self._engine.state == "failed"
+
     def waiting_for(self) -> list[str]:
         engine = self._engine
         if engine is not None and engine.state == "ready":

@@ -5,7 +5,7 @@ Knows nothing of audio, sessions or the Realtime protocol.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -112,7 +112,7 @@ class Brain(Protocol):
     @property
     def name(self) -> str: ...
 
-    def answer(self, ask: Ask) -> AsyncIterator[Piece]:
+    def answer(self, ask: Ask) -> AsyncGenerator[Piece, None]:
         """Closing the iterator stops the work. Raises `BrainError` when it cannot answer."""
         ...
 

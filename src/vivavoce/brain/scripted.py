@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from typing import Any
 
 from vivavoce.brain.ports import (
@@ -69,7 +69,7 @@ class ScriptedBrain:
     def count(self, text: str) -> int:
         return len(_PIECE.findall(text))
 
-    async def answer(self, ask: Ask) -> AsyncIterator[Piece]:
+    async def answer(self, ask: Ask) -> AsyncGenerator[Piece, None]:
         plan = obeying(decide(self._script, ask), ask)
         budget = ask.max_tokens if ask.max_tokens is not None else 10**9
         asked, made = self._size(ask), 0

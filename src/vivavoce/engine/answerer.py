@@ -59,7 +59,7 @@ class Answerer:
         cutter = Clauses()
         finished = Finished()
         pieces = self._brain.answer(self._order.ask)
-        async with aclosing(pieces):  # type: ignore[type-var] # generators, in practice
+        async with aclosing(pieces):
             async for piece in pieces:
                 if isinstance(piece, Finished):
                     finished = piece

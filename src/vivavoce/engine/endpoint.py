@@ -146,10 +146,6 @@ class Endpointer:
         """Between `Started` and `Stopped`."""
         return self._state in (_State.SPEECH, _State.PAUSE)
 
-    def configure(self, settings: ServerVad | SemanticVad) -> None:
-        """Other settings from the next frame on; a turn under way goes on."""
-        self.settings = settings
-
     def reset(self) -> None:
         """The audio so far is committed or cleared: a turn under way is forgotten without a word,
         and no turn begins before now."""

@@ -60,7 +60,7 @@ class Worker:
             return await asyncio.get_running_loop().run_in_executor(self._thread, work)
         except EngineFault:
             raise
-        except Exception as fault:
+        except Exception as fault:  # whatever a model does wrong, sessions know one kind of fault
             raise self._fault(f"{self._name} failed.") from fault
         finally:
             self._room += 1

@@ -7,7 +7,7 @@ at 24 kHz on the way out.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
@@ -41,7 +41,9 @@ class Ears(Protocol):
     @property
     def name(self) -> str: ...
 
-    def transcribe(self, speech: Samples, *, language: str | None = None) -> AsyncIterator[str]:
+    def transcribe(
+        self, speech: Samples, *, language: str | None = None
+    ) -> AsyncGenerator[str, None]:
         """The text in pieces whose concatenation is the transcript; nothing for silence.
 
         Heavy work happens off the event loop; closing the iterator stops it.

@@ -95,7 +95,7 @@ class Work:
         text: list[str] = []
         try:
             pieces = self._parts.ears.transcribe(speech, language=language)
-            async with aclosing(pieces):  # type: ignore[type-var] # generators, in practice
+            async with aclosing(pieces):
                 async for piece in pieces:
                     text.append(piece)
                     self._post(facts.HeardPiece(item_id, piece))

@@ -102,6 +102,7 @@ async def ready(here: Here) -> Response:
         checks=checks,
         message=" ".join(missing) or None,
         waiting_for=engine.waiting_for if engine is not None else None,
+        failed=engine.failed if engine is not None else None,
         # Open to all: what went wrong with one, with paths and hosts, is for `/status`.
         models=[m.model_copy(update={"error": None}) for m in engine.models] if engine else None,
     )
@@ -140,6 +141,7 @@ def _engine(here: Services) -> s.EngineStatus | None:
     waiting = here.engine.waiting_for()
     return s.EngineStatus(
         ready=not waiting,
+        failed=here.engine.failed,
         calls=here.engine.calls,
         waiting_for=waiting,
         models=[s.ModelStatus.model_validate(model) for model in here.engine.models()],

@@ -77,6 +77,7 @@ class EngineStatus(BaseModel):
     """The embedded engine; absent where the provider is another."""
 
     ready: bool
+    failed: bool = Field(description="Its models cannot be had for now; it tries again by itself")
     calls: int
     waiting_for: list[str]
     models: list[ModelStatus]
@@ -104,6 +105,9 @@ class ReadyResponse(BaseModel):
     checks: ReadyChecks
     message: str | None = None
     waiting_for: list[str] | None = None
+    failed: bool | None = Field(
+        default=None, description="The engine's models cannot be had for now; it tries again"
+    )
     models: list[ModelStatus] | None = None
 
 

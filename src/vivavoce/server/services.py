@@ -86,6 +86,11 @@ class Embedded(Protocol):
     @property
     def calls(self) -> int: ...
 
+    @property
+    def failed(self) -> bool:
+        """Its models cannot be had for now; it tries again by itself."""
+        ...
+
 
 @dataclass(slots=True, kw_only=True)
 class Services:

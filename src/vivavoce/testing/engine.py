@@ -7,7 +7,7 @@ know what will be said, a mouth that hums as long as the words would take.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncGenerator, Iterable
 
 import numpy as np
 
@@ -42,7 +42,7 @@ class ScriptedEars:
 
     async def transcribe(
         self, speech: Samples, *, language: str | None = None
-    ) -> AsyncIterator[str]:
+    ) -> AsyncGenerator[str, None]:
         self.heard_seconds.append(len(speech) / 16_000)
         text = self.texts.popleft() if self.texts else self.otherwise
         if text is None:

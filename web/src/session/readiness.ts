@@ -1,7 +1,7 @@
 /** Waiting for a server that still loads its models, and telling how far it is. */
 
 import { type Api, ApiError } from "../wire/api";
-import type { ModelStatus, ReadyResponse } from "../wire/types";
+import type { ReadyResponse } from "../wire/types";
 import type { Loading } from "./state";
 
 const POLL_MS = 1000;
@@ -28,20 +28,12 @@ export async function untilReady(
   }
 }
 
-/** One has failed, and none of the others is on its way any more. */
-function givenUp(models: readonly ModelStatus[]): boolean {
-  const underWay = models.some(({ state }) => state === "fetching" || state === "verifying");
-  return !underWay && models.some(({ state }) => state === "failed");
-}
-
-/** Servers with an embedded engine list their models; others have none. What the engine waits
- * for says more than the models' states: they may be fetched and not be loaded, or be tried again. */
+/** Servers with an embedded engine list their models; others have none. */
 export function loadingOf(answer: ReadyResponse): Loading {
   const engine = answer.waiting_for?.join(" ") ?? "";
-  const models = answer.models ?? [];
   return {
     message: engine || (answer.message ?? null),
-    failed: /\bcannot\b/.test(engine) || givenUp(models),
-    models,
+    failed: answer.failed ?? false,
+    models: answer.models ?? [],
   };
 }

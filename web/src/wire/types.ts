@@ -60,6 +60,7 @@ export interface ReadyResponse {
   checks: ReadyChecks;
   message?: string | null;
   waiting_for?: string[] | null;
+  failed?: boolean | null;
   models?: ModelStatus[] | null;
 }
 

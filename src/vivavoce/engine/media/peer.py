@@ -115,7 +115,7 @@ class WebRtcPeer:
         self._running = True
         try:
             reason = await self._until_the_end()
-        except Exception:
+        except Exception:  # the boundary of this task: the session is told, and ends
             log.exception("media failed")
             reason = FAULT
         finally:
