@@ -37,7 +37,9 @@ async def test_speech_becomes_a_turn_with_words_and_an_answer_with_sound() -> No
         said = done["output"][0]["content"][0]["transcript"]
         assert "what is the time" in said
         sound = line.all("response.output_audio.delta")
-        spoken = [await HummingMouth(10).speak(t, voice="marin") for t in stage.mouth.spoken]
+        spoken = [
+            (await HummingMouth(10).speak(t, voice="marin")).pcm for t in stage.mouth.spoken
+        ]
         assert b"".join(base64.b64decode(e["delta"]) for e in sound) == b"".join(spoken)
 
 
@@ -101,7 +103,7 @@ async def test_telephone_sound_goes_in_and_out(form: str) -> None:
         )
         clauses = 0
         for text in list(mouth.spoken):
-            clauses += len(await HummingMouth(20).speak(text, voice="marin"))
+            clauses += len((await HummingMouth(20).speak(text, voice="marin")).pcm)
         assert len(sound) == pytest.approx(clauses / 6, rel=0.02), "8 kHz, a byte a sample"
         assert np.abs(decode(sound, form).astype(np.int32)).max() > 5000
 

@@ -118,7 +118,7 @@ class World:
         self.scene.tell(facts.HearingFailed(self.being_transcribed(pick), "noise", self.at))
 
     def do_piece(self, pick: int) -> None:
-        self.scene.tell(facts.HeardPiece(self.being_transcribed(pick), "so"))
+        self.scene.tell(facts.HeardSoFar(self.being_transcribed(pick), "so"))
 
     # --- The brain and the mouth ----------------------------------------------------------------
 

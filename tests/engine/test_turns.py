@@ -66,7 +66,7 @@ def test_a_turn_that_ends_is_committed_transcribed_and_answered() -> None:
         "response.created",
     ]
     assert not scene.orders(orders.Answer), "the brain waits for the words"
-    scene.tell(facts.HeardPiece(item, "Hello"), facts.HeardAll(item, "Hello", 2.8))
+    scene.tell(facts.HeardSoFar(item, "Hello"), facts.HeardAll(item, "Hello", 2.8))
     assert scene.asked.turns == (brain.Said("user", "Hello"),)
     completed = scene.last("conversation.item.input_audio_transcription.completed")
     assert completed["usage"] == {"type": "duration", "seconds": 3}
@@ -75,7 +75,7 @@ def test_a_turn_that_ends_is_committed_transcribed_and_answered() -> None:
 def test_without_transcription_the_words_stay_inside() -> None:
     scene = Scene()
     item = scene.speak(0, 1000)
-    assert scene.tell(facts.HeardPiece(item, "Hi"), facts.HeardAll(item, "Hi", 1.0)) == []
+    assert scene.tell(facts.HeardSoFar(item, "Hi"), facts.HeardAll(item, "Hi", 1.0)) == []
     assert scene.asked.turns == (brain.Said("user", "Hi"),)
 
 

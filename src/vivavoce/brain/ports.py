@@ -60,6 +60,9 @@ class Ask:
     """`auto`, `none`, `required`, or `function:NAME` to force one."""
     max_tokens: int | None = None
     parallel_calls: bool = True
+    live: str = ""
+    """Whose live conversation this is: a brain with a memory keeps one warm for each. Empty for
+    work in the background, which never pushes a live one out."""
 
 
 # --- The answer -------------------------------------------------------------------
@@ -106,14 +109,39 @@ class Finished:
 Piece = Words | CallBegun | CallArguments | CallEnded | Finished
 
 
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How much a brain can read while somebody waits for it."""
+
+    context_tokens: int = 8_000
+    """Of one question, with instructions and tools."""
+    result_chars: int = 4_000
+    """Of one tool's result."""
+
+
 class Brain(Protocol):
     """Fills in an answer piece by piece."""
 
     @property
     def name(self) -> str: ...
 
+    @property
+    def budget(self) -> Budget: ...
+
     def answer(self, ask: Ask) -> AsyncGenerator[Piece, None]:
         """Closing the iterator stops the work. Raises `BrainError` when it cannot answer."""
+        ...
+
+    async def warm(self, ask: Ask) -> None:
+        """A question that begins like this one is coming: read it beforehand, where that helps.
+
+        Returns when it is read; cancelling stops soon, and keeps what is read.
+        The last turn may be unfinished. Never raises for want of a model.
+        """
+        ...
+
+    def forget(self, live: str) -> None:
+        """That conversation is over: what is kept warm for it may go."""
         ...
 
     def count(self, text: str) -> int:

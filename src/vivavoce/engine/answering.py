@@ -9,18 +9,19 @@ from __future__ import annotations
 from typing import Any
 
 from vivavoce.brain import ports as brain
-from vivavoce.engine import facts, listening, outputs
+from vivavoce.engine import asking, facts, listening, outputs
 from vivavoce.engine import server_frames as say
 from vivavoce.engine.configuration import ResponseSettings, response_settings
-from vivavoce.engine.context import prompt, seconds, sources, tokens
+from vivavoce.engine.context import seconds, sources, tokens
 from vivavoce.engine.items import Status
 from vivavoce.engine.orders import (
-    Answer,
     Audience,
     FinishPlaying,
     Play,
     StartTimer,
     StopAnswer,
+    StopTimer,
+    Warm,
 )
 from vivavoce.engine.state import Draft, Response, Signal
 
@@ -78,15 +79,16 @@ def ask(response: Response, draft: Draft) -> None:
     if response.waiting or response.asked:
         return
     response.asked = True
-    question = prompt(response.settings, draft.state)
-    if question is None:
+    order = asking.question(response.id, response.settings, draft.state)
+    if order is None:
         words = "The conversation is longer than the model's context, and truncation is disabled."
         failed(facts.AnswerFailed(response.id, "context_length_exceeded", words), draft)
         return
-    response.input_tokens = tokens(question, draft.state)
-    response.input_seconds = seconds(response.settings, draft.state)
-    voice = response.settings.voice if response.spoken else None
-    draft.order(Answer(response.id, question, voice=voice, speed=response.settings.speed))
+    if order.ask is not None:
+        response.input_tokens = tokens(order.ask, draft.state)
+        response.input_seconds = seconds(response.settings, draft.state)
+    draft.order(order)
+    asking.be_patient(response, draft)
 
 
 # --- Going on -------------------------------------------------------------------------
@@ -120,11 +122,12 @@ def spoken(fact: facts.Spoken, draft: Draft) -> None:
         return
     sound = state.sounds[message.id]
     if not sound.cut:
-        sound.clauses.append((fact.text, fact.ms))
+        sound.clauses.extend(fact.words or ((fact.text, fact.ms),))
     if not fact.pcm:  # nothing in it that can be said
         return
     state.audio_started = True
     form, where = response.settings.output_format.type, outputs.place(response, message)
+    draft.order(StopTimer(f"slow:{response.id}"))
     draft.order(Play(response.id, message.id, where, form, fact.pcm))
     if response.id not in state.playing:
         state.playing[response.id] = False
@@ -192,6 +195,7 @@ def end(response: Response, status: str, details: dict[str, Any] | None, draft: 
     state = draft.state
     shown = outputs.response_object(response, status, draft, details)
     del state.responses[response.id]
+    draft.order(StopTimer(f"slow:{response.id}"), Warm())
     if not response.in_conversation and response.message is not None:
         state.sounds.pop(response.message.id, None)  # nobody can ask for it any more
     if state.active == response.id:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from vivavoce.brain.ports import Ask, Call, Result, Said, Tool, Turn
 from vivavoce.engine.configuration import Reference, ResponseSettings, RetentionRatio
-from vivavoce.engine.items import Item, as_turns, within
+from vivavoce.engine.items import Item, as_turns, shortened, within
 from vivavoce.engine.state import State
 
 _FOR_THE_ANSWER = 512
@@ -28,7 +28,8 @@ def prompt(settings: ResponseSettings, state: State) -> Ask | None:
     count = state.policy.count
     room = state.policy.context_tokens - count(settings.instructions) - _FOR_THE_ANSWER
     truncation = state.configuration.truncation
-    kept = within(turns, count, max(0, room))
+    # In big steps: a model that remembers what it read begins anew with every other beginning.
+    kept = within(turns, count, max(0, room), step=room // 3)
     if len(kept) < len(turns) and truncation == "disabled":
         return None
     if isinstance(truncation, RetentionRatio):
@@ -42,6 +43,8 @@ def prompt(settings: ResponseSettings, state: State) -> Ask | None:
         tool_choice=settings.tool_choice,
         max_tokens=settings.max_tokens,
         parallel_calls=settings.parallel_tool_calls,
+        # What is aside of the conversation must not push out what the brain remembers of it.
+        live=state.policy.session_id if settings.input is None else "",
     )
 
 
@@ -66,7 +69,9 @@ def seconds(settings: ResponseSettings, state: State) -> float:
 def _turns(settings: ResponseSettings, state: State) -> tuple[Turn, ...]:
     """Where nothing was said or understood, the brain is told so in words."""
     told = {item_id: text for item_id, text in state.transcripts.items() if text}
-    return as_turns(_present(settings, state), told, state.notes)
+    turns = as_turns(_present(settings, state), told, state.notes)
+    most = state.policy.result_chars
+    return tuple(shortened(turn, most) if isinstance(turn, Result) else turn for turn in turns)
 
 
 def _present(settings: ResponseSettings, state: State) -> list[Item]:

@@ -18,6 +18,7 @@ from vivavoce.engine.calls import Call
 from vivavoce.engine.clients import SocketClient
 from vivavoce.engine.faults import Refused
 from vivavoce.engine.keys import DEFAULT_SECONDS, Access, Keys, Secret
+from vivavoce.engine.manners import Manners
 from vivavoce.engine.media.options import MediaOptions
 from vivavoce.engine.requests import check_opus
 from vivavoce.engine.session import new_id
@@ -41,6 +42,9 @@ class EngineOptions:
     responses_per_minute: int | None = None
     backchannel: frozenset[str] = frozenset()
     context_tokens: int = 8_000
+    """At most; a brain that reads slowly is asked less."""
+    speculate: bool = True
+    manners: Manners | None = None
     media: MediaOptions = field(default_factory=MediaOptions)
 
 
@@ -152,7 +156,10 @@ class Engine:
             paced=paced,
             backchannel=self.options.backchannel,
             responses_per_minute=self.options.responses_per_minute,
-            context_tokens=self.options.context_tokens,
+            context_tokens=min(self.options.context_tokens, parts.brain.budget.context_tokens),
+            result_chars=parts.brain.budget.result_chars,
+            speculate=self.options.speculate,
+            manners=self.options.manners,
             count=parts.brain.count,
         )
         locked = access.own or (secret is not None and secret.locked)
@@ -172,6 +179,8 @@ class Engine:
                 "serves at once. Please try again when one has ended.",
                 retry_after_ms=BUSY_RETRY_MS,
             )
+        if (why := self._parts.crowded()) is not None:
+            raise Unavailable(why, retry_after_ms=BUSY_RETRY_MS)
         return self._parts
 
     def _configuration(self, session: Mapping[str, Any]) -> conf.Configuration:

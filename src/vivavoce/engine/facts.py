@@ -135,8 +135,8 @@ class SpeechStopped:
 
 
 @dataclass(frozen=True, slots=True)
-class HeardPiece:
-    """A piece of an item's transcript."""
+class HeardSoFar:
+    """The beginning of an item's transcript, as far as it is certain, all of it."""
 
     item_id: str
     text: str
@@ -148,6 +148,7 @@ class HeardAll:
     text: str
     seconds: float
     position: Position | None = None
+    confidence: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,12 +171,17 @@ class Thought:
 
 @dataclass(frozen=True, slots=True)
 class Spoken:
-    """A clause has become sound: PCM16 at the mouth's rate, `ms` long."""
+    """A clause has become sound: PCM16 at the mouth's rate, `ms` long.
+
+    `words` are its pieces with how long each sounds; none: nobody knows, and
+    the clause is one piece.
+    """
 
     response_id: str
     text: str
     pcm: bytes
     ms: int
+    words: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +227,7 @@ Fact = (
     | SpeechPaused
     | SpeechResumed
     | SpeechStopped
-    | HeardPiece
+    | HeardSoFar
     | HeardAll
     | HearingFailed
     | Thought

@@ -24,7 +24,7 @@ from vivavoce.engine.items_one import (
     parse_item,
     with_id,
 )
-from vivavoce.engine.items_told import as_turns, heard, within
+from vivavoce.engine.items_told import as_turns, heard, shortened, within
 
 __all__ = [
     "ROOT",
@@ -41,6 +41,7 @@ __all__ = [
     "heard",
     "item_object",
     "parse_item",
+    "shortened",
     "with_id",
     "within",
 ]
@@ -69,11 +70,22 @@ class Conversation:
         self._most = most
         self._size = 0
 
+    def copy(self) -> Conversation:
+        """The same items in a conversation of their own."""
+        other = Conversation(self._most)
+        other._items, other._order = dict(self._items), list(self._order)
+        other._size = self._size
+        return other
+
     def __len__(self) -> int:
         return len(self._order)
 
     def __iter__(self) -> Iterator[Item]:
         return iter([self._items[item_id] for item_id in self._order])
+
+    def newest(self) -> Iterator[Item]:
+        """From the end."""
+        return (self._items[item_id] for item_id in reversed(self._order))
 
     def __contains__(self, item_id: object) -> bool:
         return item_id in self._items

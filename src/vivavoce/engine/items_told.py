@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from vivavoce.brain.ports import Call, Result, Said, Turn
 from vivavoce.engine.items_one import FunctionCall, FunctionCallOutput, Item, Message
+from vivavoce.engine.manners import without_acknowledgement
 
 _WORD = re.compile(r"\s*\S+")
 
@@ -95,7 +96,8 @@ def _words(message: Message, told: str | None) -> str:
             said.append(told)  # what was heard, though more was generated
         else:
             said.append(part.transcript if part.transcript is not None else told or "")
-    return " ".join(words for words in (piece.strip() for piece in said) if words)
+    whole = " ".join(words for words in (piece.strip() for piece in said) if words)
+    return without_acknowledgement(whole) if message.role == "assistant" else whole
 
 
 def _paired(items: Sequence[Item]) -> set[str]:
@@ -113,28 +115,53 @@ def _paired(items: Sequence[Item]) -> set[str]:
     return paired
 
 
-def within(turns: Sequence[Turn], count: Callable[[str], int], budget: int) -> tuple[Turn, ...]:
+def shortened(result: Result, most: int) -> Result:
+    """Head and tail of a long result: a small model would read it for longer than one waits."""
+    text = result.output
+    if len(text) <= most:
+        return result
+    head, tail = most * 2 // 3, most // 3
+    left_out = len(text) - head - tail
+    middle = f"\n[… {left_out} characters left out …]\n"
+    return Result(result.call_id, text[:head] + middle + text[len(text) - tail :])
+
+
+def within(
+    turns: Sequence[Turn], count: Callable[[str], int], budget: int, *, step: int = 0
+) -> tuple[Turn, ...]:
     """The newest turns that fit in so many tokens, never a result without its call.
 
     The newest turn is always told, and what belongs to it: without it there is
-    no question.
+    no question. With a `step`, the oldest go so many tokens at a time, and the
+    beginning stays the same for a while.
     """
+    if step > 0:
+        total = sum(_cost(turn, count) for turn in turns)
+        over = max(0, total - budget)
+        budget = total - -(-over // step) * step
     cost = 0
     awaited: set[str] = set()  # calls whose results are kept already
     start = len(turns)
     for place in range(len(turns) - 1, -1, -1):
         turn = turns[place]
+        cost += _cost(turn, count)
         match turn:
-            case Said(_, text):
-                cost += count(text)
-            case Call(call_id, name, arguments):
-                cost += count(name) + count(arguments)
+            case Call(call_id, _, _):
                 awaited.discard(call_id)
-            case Result(call_id, output):
-                cost += count(output)
+            case Result(call_id, _):
                 awaited.add(call_id)
+            case Said():
+                pass
         if cost > budget and start < len(turns):
             break
         if not awaited:
             start = place
     return tuple(turns[start:])
+
+
+def _cost(turn: Turn, count: Callable[[str], int]) -> int:
+    match turn:
+        case Said(_, text) | Result(_, text):
+            return count(text)
+        case Call(_, name, arguments):
+            return count(name) + count(arguments)

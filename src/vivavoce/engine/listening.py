@@ -1,30 +1,34 @@
-"""The user's side of a turn: speech, its end, its words, and silence that lasts too long."""
+"""The user's side of a turn: speech, its pauses and its end, and silence that lasts too long.
+
+The words of it are the business of `transcripts`.
+"""
 
 from __future__ import annotations
 
-import re
-
-from vivavoce.engine import answering, facts, playback
+from vivavoce.engine import answering, asking, facts, playback
 from vivavoce.engine import server_frames as say
 from vivavoce.engine.configuration import response_settings
 from vivavoce.engine.faults import Refused
 from vivavoce.engine.items import item_object
-from vivavoce.engine.made import user_audio, with_transcript
+from vivavoce.engine.made import user_audio
 from vivavoce.engine.orders import (
+    DropGuess,
     Duck,
     EndCall,
     ForgetAudio,
+    Guess,
+    Listen,
     StartTimer,
+    StopListening,
     StopTimer,
     Transcribe,
 )
 from vivavoce.engine.ports import Position
 from vivavoce.engine.state import Draft, Signal, Speech
-from vivavoce.engine.usage import transcription_usage
 
+_TAIL_MS = 200
+"""Of the pause that belongs to the speech, where it is there already: soft last sounds."""
 SILENCE = "(The user has said nothing for a while.)"
-UNHEARD = "(The user said something that could not be understood.)"
-_WORD = re.compile(r"[^\w' -]+")
 
 
 # --- Speech ---------------------------------------------------------------------------
@@ -53,15 +57,26 @@ def started(fact: facts.SpeechStarted, draft: Draft) -> None:
         draft.order(Duck(True), StartTimer("yield", state.policy.yield_seconds))
     else:
         _announce(state.speech, fact.position, draft)
+    if state.policy.speculate:
+        draft.order(Listen(state.speech.item_id, state.speech.start_ms))
 
 
-def paused(draft: Draft) -> None:
-    if draft.state.speech is not None and draft.state.speech.held:
+def paused(fact: facts.SpeechPaused, draft: Draft) -> None:
+    speech = draft.state.speech
+    if speech is None:
+        return
+    if speech.held:
         draft.order(StopTimer("yield"))
+    if draft.state.policy.speculate:
+        draft.order(Guess(speech.item_id, speech.start_ms, fact.at_ms + _TAIL_MS))
 
 
 def resumed(draft: Draft) -> None:
-    if draft.state.speech is not None and draft.state.speech.held:
+    speech = draft.state.speech
+    if speech is None:
+        return
+    draft.order(DropGuess())
+    if speech.held:
         draft.order(StartTimer("yield", draft.state.policy.yield_seconds))
 
 
@@ -71,6 +86,7 @@ def stopped(fact: facts.SpeechStopped, draft: Draft) -> None:
     if speech is None:
         return
     draft.signal(Signal.SPEECH_STOPPED)
+    draft.order(StopListening())
     end = max(fact.at_ms, speech.start_ms)
     if speech.held:
         # Over the assistant, and short: the words decide whether it was meant.
@@ -87,7 +103,7 @@ def abandon(draft: Draft) -> None:
     if state.speech is not None:
         draft.signal(Signal.SPEECH_STOPPED)
     # Even where speech was only suspected: ears that start afresh will not dismiss it.
-    draft.order(StopTimer("yield"), Duck(False))
+    draft.order(StopTimer("yield"), Duck(False), DropGuess(), StopListening())
     state.speech = None
     state.probes.clear()
 
@@ -132,6 +148,7 @@ def commit(item_id: str, start_ms: int, end_ms: int, draft: Draft) -> None:
     """Buffered audio becomes an item; the ears get to work on it first."""
     draft.order(Transcribe(item_id, start_ms, end_ms))
     draft.state.transcripts[item_id] = None
+    draft.state.acknowledged = False
     _add_audio_item(item_id, draft)
     forget(end_ms, draft)
 
@@ -149,64 +166,10 @@ def _add_audio_item(item_id: str, draft: Draft) -> None:
     draft.send(say.item("done", item_object(item), previous))
 
 
-# --- The words ------------------------------------------------------------------------
-
-
-def heard_piece(fact: facts.HeardPiece, draft: Draft) -> None:
-    if fact.item_id in draft.state.transcripts and draft.state.configuration.transcription:
-        draft.send(say.transcript_delta(fact.item_id, fact.text))
-
-
-def heard_all(fact: facts.HeardAll, draft: Draft) -> None:
-    state = draft.state
-    if fact.item_id in state.probes:
-        _judge_probe(state.probes.pop(fact.item_id), fact.text, fact.position, draft)
-    if fact.item_id not in state.transcripts:
-        return
-    text = fact.text.strip()
-    state.transcripts[fact.item_id] = text
-    state.seconds[fact.item_id] = fact.seconds
-    if not text:
-        state.notes[fact.item_id] = UNHEARD
-    _keep_transcript(fact.item_id, text, draft)
-    if state.configuration.transcription:
-        usage = transcription_usage(fact.seconds)
-        draft.send(say.transcript_completed(fact.item_id, text, usage))
-    release(fact.item_id, draft)
-
-
-def failed(fact: facts.HearingFailed, draft: Draft) -> None:
-    state = draft.state
-    if fact.item_id in state.probes:
-        _judge_probe(state.probes.pop(fact.item_id), "", fact.position, draft)
-    if fact.item_id not in state.transcripts:
-        return
-    state.transcripts[fact.item_id] = ""
-    state.notes[fact.item_id] = UNHEARD
-    if state.configuration.transcription:
-        draft.send(say.transcript_failed(fact.item_id, fact.message))
-    release(fact.item_id, draft)
-
-
-def release(item_id: str, draft: Draft) -> None:
-    """Responses that only waited for these words go on."""
-    for response in list(draft.state.responses.values()):
-        if item_id in response.waiting:
-            response.waiting.discard(item_id)
-            answering.ask(response, draft)
-
-
-def _keep_transcript(item_id: str, text: str, draft: Draft) -> None:
-    conversation = draft.state.conversation
-    if item_id in conversation:
-        conversation.replace(with_transcript(conversation.get(item_id), text))
-
-
-def _judge_probe(speech: Speech, text: str, position: Position | None, draft: Draft) -> None:
+def judge_probe(speech: Speech, words: str, position: Position | None, draft: Draft) -> None:
     """Was it only "uh-huh"? Then the assistant goes on, and it never happened."""
     state = draft.state
     assert speech.end_ms is not None
-    words = " ".join(_WORD.sub(" ", text.lower()).split())
     if state.speech is None and not state.probes:
         draft.order(Duck(False))
     if (not words or words in state.policy.backchannel) and state.answering:
@@ -215,6 +178,7 @@ def _judge_probe(speech: Speech, text: str, position: Position | None, draft: Dr
     _announce(speech, position, draft)
     draft.send(say.speech_stopped(speech.item_id, speech.end_ms))
     state.transcripts[speech.item_id] = None  # the ears have it already: it is filled in next
+    state.acknowledged = False
     _add_audio_item(speech.item_id, draft)
     forget(speech.end_ms, draft)
     _answer_turn(draft)
@@ -233,6 +197,8 @@ def timer(fact: facts.TimerFired, draft: Draft) -> None:
             _prompt(fact.end_ms, draft)
         case ("played", _, response_id):
             answering.played(response_id, draft)
+        case ("slow", _, response_id):
+            asking.slow(response_id, draft)
         case ("expiry", _, _):
             fault = Refused("Your session hit its maximum duration.", code="session_expired")
             draft.send(say.error(fault, None))

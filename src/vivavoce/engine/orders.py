@@ -63,13 +63,54 @@ class RestartEars:
 
 
 @dataclass(frozen=True, slots=True)
+class Listen:
+    """The user speaks: write down what is certain of it already, from this time on."""
+
+    item_id: str
+    start_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """A pause, perhaps the end: get ready for it, and let nobody notice."""
+
+    item_id: str
+    start_ms: int
+    end_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class DropGuess:
+    """It was not the end; what was prepared never happened."""
+
+
+@dataclass(frozen=True, slots=True)
+class StopListening:
+    """The user has finished, or never meant it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Warm:
+    """What the brain will be asked next begins differently now."""
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
-    """Put it to the brain; with a `voice` the words are spoken."""
+    """Put it to the brain, or say `words` without asking; with a `voice` it is spoken."""
 
     response_id: str
-    ask: Ask
+    ask: Ask | None
     voice: str | None
     speed: float
+    words: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Interject:
+    """Say this before the answer that is being made."""
+
+    response_id: str
+    words: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +176,13 @@ Order = (
     | TranscribeClip
     | ForgetAudio
     | RestartEars
+    | Listen
+    | StopListening
+    | Guess
+    | DropGuess
+    | Warm
     | Answer
+    | Interject
     | StopAnswer
     | Play
     | LastSound

@@ -7,7 +7,6 @@ at 24 kHz on the way out.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
@@ -35,19 +34,35 @@ class Detector(Protocol):
     def reset(self) -> None: ...
 
 
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """What was said, and how sure the ears are of it: the geometric mean of the probabilities
+    of what they wrote, 0 to 1. Silence is an empty text."""
+
+    text: str
+    confidence: float = 1.0
+
+
 class Ears(Protocol):
     """Speech to text."""
 
     @property
     def name(self) -> str: ...
 
-    def transcribe(
-        self, speech: Samples, *, language: str | None = None
-    ) -> AsyncGenerator[str, None]:
-        """The text in pieces whose concatenation is the transcript; nothing for silence.
+    async def transcribe(
+        self,
+        speech: Samples,
+        *,
+        language: str | None = None,
+        hint: str = "",
+        urgent: bool = True,
+    ) -> Transcript:
+        """Any length of speech; long speech is heard in segments, cut at pauses.
 
-        Heavy work happens off the event loop; closing the iterator stops it.
-        Raises `EarsError`.
+        `hint` is what was heard of the beginning of the same speech a moment
+        ago: it may make the work shorter, and never changes the result. What
+        is not `urgent` (a partial) waits for what is. Heavy work happens off
+        the event loop; cancelling stops it soon. Raises `EarsError`.
         """
         ...
 
@@ -58,6 +73,22 @@ class Judge(Protocol):
     async def finished(self, speech: Samples) -> float:
         """The probability that the turn is over, from its last seconds of audio."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Utterance:
+    """A clause as sound: PCM16 mono at `MOUTH_RATE`, and its words as they come in it.
+
+    `words` are the pieces of the text, spaces included, with the millisecond
+    of the sound at which each has been said; put together they are the text.
+    """
+
+    pcm: bytes
+    words: tuple[tuple[str, int], ...]
+
+    @property
+    def ms(self) -> int:
+        return len(self.pcm) // 2 * 1000 // MOUTH_RATE
 
 
 class Mouth(Protocol):
@@ -71,10 +102,14 @@ class Mouth(Protocol):
         """The names that `speak` takes: OpenAI's and the model's own."""
         ...
 
-    async def speak(self, text: str, *, voice: str, speed: float = 1.0) -> bytes:
-        """PCM16 mono at `MOUTH_RATE`, silence at both ends trimmed; empty for nothing to say.
+    async def speak(
+        self, text: str, *, voice: str, speed: float = 1.0, lead_ms: int = 0
+    ) -> Utterance:
+        """Silence at both ends trimmed; without sound where there is nothing to say.
 
-        Heavy work happens off the event loop. Raises `MouthError`.
+        `lead_ms` is how much sound the listener still has in front of this
+        clause: the one who has least is served first. Heavy work happens off
+        the event loop; cancelling stops it soon. Raises `MouthError`.
         """
         ...
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vivavoce.engine import answering, facts, listening, playback
+from vivavoce.engine import answering, facts, listening, playback, transcripts
 from vivavoce.engine import server_frames as say
 from vivavoce.engine.configuration import (
     Configuration,
@@ -16,7 +16,7 @@ from vivavoce.engine.context import sources
 from vivavoce.engine.faults import Refused
 from vivavoce.engine.items import Item, item_object, parse_item, with_id
 from vivavoce.engine.made import clip_of
-from vivavoce.engine.orders import Configure, RestartEars, StopTimer, TranscribeClip
+from vivavoce.engine.orders import Configure, RestartEars, StopTimer, TranscribeClip, Warm
 from vivavoce.engine.state import Draft, Response, State
 
 MAX_CLIPS = 32 * 1024 * 1024  # bytes of sound inside items, at once
@@ -61,6 +61,7 @@ def update_session(wish: facts.UpdateSession, draft: Draft) -> None:
     if before.turn_detection != state.configuration.turn_detection:
         listening.abandon(draft)
         draft.order(StopTimer("idle"))
+    draft.order(Warm())
     draft.send(session_event("updated", state))
 
 
@@ -161,7 +162,7 @@ def delete_item(wish: facts.DeleteItem, draft: Draft) -> None:
     for kept in (state.transcripts, state.seconds, state.notes, state.sounds):
         kept.pop(found.id, None)
     draft.send(say.item_deleted(found.id))
-    listening.release(found.id, draft)
+    transcripts.release(found.id, draft)
 
 
 def _item(item_id: str, draft: Draft) -> Item:

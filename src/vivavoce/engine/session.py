@@ -16,13 +16,14 @@ from typing import Any, Protocol
 
 import orjson
 
+from vivavoce.brain.ports import Ask
 from vivavoce.engine import client_frames, facts, orders
 from vivavoce.engine.audio import Outbound, Pcm
 from vivavoce.engine.client_frames import BadFrame
 from vivavoce.engine.configuration import Configuration
 from vivavoce.engine.faults import Refused
 from vivavoce.engine.intake import Intake
-from vivavoce.engine.ports import MOUTH_RATE, Peer, Position, Samples
+from vivavoce.engine.ports import MOUTH_RATE, Peer, Position, Samples, Transcript
 from vivavoce.engine.server_frames import Event, error
 from vivavoce.engine.state import Policy
 from vivavoce.engine.turns import Machine
@@ -72,7 +73,7 @@ class Session:
         self._peer: Peer | None = None
         self._facts: deque[facts.Fact] = deque()
         self._busy = False
-        self._work = Work(parts, self.post, self._position)
+        self._work = Work(parts, self)
         self._codecs: dict[str, Outbound] = {}
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._intake = Intake(
@@ -80,7 +81,7 @@ class Session:
             parts.detector(),
             post=self.post,
             judge=self._ask_judge,
-            position=self._position,
+            position=self.position,
         )
 
     # --- Life ---------------------------------------------------------------------------------
@@ -147,7 +148,7 @@ class Session:
             frame,
             buffered_ms=self._intake.buffered_ms,
             end_ms=self._intake.end_ms,
-            position=self._position(),
+            position=self.position(),
         )
         self.post(facts.Request(wish, client.id, frame.event_id))
 
@@ -183,8 +184,23 @@ class Session:
     def gone(self, reason: str) -> None:
         self.end(reason)
 
-    def _position(self) -> Position | None:
+    # --- Host of the slow work ------------------------------------------------------------------
+
+    def position(self) -> Position | None:
         return self._peer.playout.position() if self._peer is not None else None
+
+    def sound(self, start_ms: int, end_ms: int | None = None) -> Samples:
+        return self._intake.span(start_ms, self._intake.end_ms + 1 if end_ms is None else end_ms)
+
+    def language(self) -> str | None:
+        wanted = self.machine.state.configuration.transcription
+        return wanted.language if wanted else None
+
+    def foresee(self, item_id: str, heard: Transcript) -> orders.Answer | None:
+        return self.machine.foresee(item_id, heard)
+
+    def outlook(self) -> Ask | None:
+        return self.machine.outlook()
 
     # --- Facts in, orders out -----------------------------------------------------------------
 
@@ -224,15 +240,27 @@ class Session:
             case orders.FinishPlaying(response_id):
                 if self._peer is not None:
                     self._peer.playout.finish(response_id)
+            case orders.Listen():
+                self._work.listen(order)
+            case orders.StopListening():
+                self._work.stop_listening()
+            case orders.Guess():
+                self._work.guess(order)
+            case orders.DropGuess():
+                self._work.drop_guess()
+            case orders.Warm():
+                self._work.warm()
             case orders.Answer():
                 self._work.answer(order)
+            case orders.Interject():
+                self._work.interject(order)
             case orders.StopAnswer(response_id):
                 self._work.stop(response_id)
             case orders.Transcribe(item_id, start_ms, end_ms):
-                self._transcribe(item_id, self._intake.span(start_ms, end_ms))
+                self._work.transcribe(item_id, start_ms, end_ms)
             case orders.TranscribeClip(item_id, audio):
                 form = self.machine.state.configuration.input_format.type
-                self._work.transcribe_clip(item_id, audio, form, self._language())
+                self._work.transcribe_clip(item_id, audio, form)
             case orders.ForgetAudio(before_ms):
                 self._intake.forget(before_ms)
             case orders.RestartEars():
@@ -247,13 +275,6 @@ class Session:
             case orders.EndCall(reason):
                 self.end(reason)
 
-    def _transcribe(self, item_id: str, speech: Samples) -> None:
-        self._work.transcribe(item_id, speech, self._language())
-
-    def _language(self) -> str | None:
-        wanted = self.machine.state.configuration.transcription
-        return wanted.language if wanted else None
-
     def _ask_judge(self, asked_ms: int) -> None:
         self._work.judge(asked_ms, self._intake.recent(8.0), self._intake.verdict)
 
@@ -264,7 +285,7 @@ class Session:
 
     def _fire(self, name: str) -> None:
         self._timers.pop(name, None)
-        self.post(facts.TimerFired(name, self._intake.end_ms, self._position()))
+        self.post(facts.TimerFired(name, self._intake.end_ms, self.position()))
 
     # --- Events and sound out -----------------------------------------------------------------
 

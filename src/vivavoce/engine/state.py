@@ -15,6 +15,7 @@ from vivavoce.brain.ports import Finished
 from vivavoce.engine.configuration import Configuration, ResponseSettings, ServerVad
 from vivavoce.engine.items import Conversation, Status
 from vivavoce.engine.made import clip_of
+from vivavoce.engine.manners import Manners
 from vivavoce.engine.orders import Audience, Order, Send
 from vivavoce.engine.server_frames import Event
 
@@ -51,6 +52,12 @@ class Policy:
     """Whoever speaks over the assistant for so long means it, whatever the words."""
     responses_per_minute: int | None = None
     context_tokens: int = 8_000
+    result_chars: int = 4_000
+    """Of one tool's result that the brain reads."""
+    speculate: bool = True
+    """Get ready while the user still speaks."""
+    manners: Manners | None = None
+    """What is said without asking the brain; None: nothing."""
     count: Callable[[str], int] = lambda text: len(text) // 4 + 1
     """How many tokens a text is to the brain."""
 
@@ -139,6 +146,13 @@ class State:
     notes: dict[str, str] = field(default_factory=dict)
     """What the brain is told in place of an item that has no words."""
     speech: Speech | None = None
+    shown: dict[str, str] = field(default_factory=dict)
+    """What clients have seen of transcripts that are not whole yet."""
+    unheard: int = 0
+    """Turns in a row that nobody understood."""
+    acknowledged: bool = False
+    """The user was told, in this turn, that it takes a moment."""
+    acknowledgements: int = 0
     probes: dict[str, Speech] = field(default_factory=dict)
     """Speech over the assistant that ended soon: the ears say whether it was a word at all."""
     committed_ms: int = 0

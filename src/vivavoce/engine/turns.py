@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from vivavoce.engine import answering, facts, listening, requests
+from vivavoce.brain.ports import Ask
+from vivavoce.engine import answering, facts, foresight, listening, requests, transcripts
 from vivavoce.engine.configuration import Configuration
 from vivavoce.engine.faults import Refused
-from vivavoce.engine.orders import Order
+from vivavoce.engine.orders import Answer, Order
+from vivavoce.engine.ports import Transcript
 from vivavoce.engine.server_frames import Event, error
 from vivavoce.engine.state import Draft, Phase, Policy, Signal, State
 
@@ -40,7 +42,7 @@ def diagram() -> str:
 
 
 class Machine:
-    """One Realtime session. `receive` is all there is."""
+    """One Realtime session. `receive` is all that changes it."""
 
     def __init__(
         self, policy: Policy, configuration: Configuration, new_id: Callable[[str], str]
@@ -55,6 +57,14 @@ class Machine:
         """`session.created`, for whoever opened the session."""
         state = self.state
         return requests.session_event("created", state)
+
+    def foresee(self, item_id: str, heard: Transcript) -> Answer | None:
+        """The answer that the turn would get if it ended with these words."""
+        return foresight.foresee(item_id, heard, self.state)
+
+    def outlook(self) -> Ask | None:
+        """How the brain's next question will begin."""
+        return foresight.outlook(self.state)
 
     def receive(self, fact: facts.Fact, now: float) -> list[Order]:
         draft = Draft(self.state, now, advance)
@@ -80,17 +90,17 @@ class Machine:
             case facts.SpeechStarted():
                 listening.started(fact, draft)
             case facts.SpeechPaused():
-                listening.paused(draft)
+                listening.paused(fact, draft)
             case facts.SpeechResumed():
                 listening.resumed(draft)
             case facts.SpeechStopped():
                 listening.stopped(fact, draft)
-            case facts.HeardPiece():
-                listening.heard_piece(fact, draft)
+            case facts.HeardSoFar():
+                transcripts.so_far(fact, draft)
             case facts.HeardAll():
-                listening.heard_all(fact, draft)
+                transcripts.heard_all(fact, draft)
             case facts.HearingFailed():
-                listening.failed(fact, draft)
+                transcripts.failed(fact, draft)
             # The assistant
             case facts.Thought():
                 answering.thought(fact, draft)

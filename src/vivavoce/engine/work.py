@@ -8,15 +8,25 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine
-from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
-from vivavoce.brain.ports import Brain
+from vivavoce.brain.ports import Ask, Brain
 from vivavoce.engine import facts, orders
 from vivavoce.engine.answerer import Answerer
 from vivavoce.engine.audio import Inbound
-from vivavoce.engine.ports import EAR_RATE, Detector, Ears, Judge, Mouth, Position, Samples
+from vivavoce.engine.guess import Guess
+from vivavoce.engine.hearing import Partials
+from vivavoce.engine.ports import (
+    EAR_RATE,
+    Detector,
+    Ears,
+    Judge,
+    Mouth,
+    Position,
+    Samples,
+    Transcript,
+)
 from vivavoce.errors import VivavoceError
 
 log = logging.getLogger(__name__)
@@ -31,21 +41,41 @@ class Parts:
     brain: Brain
     judge: Judge
     detector: Callable[[], Detector]
+    crowded: Callable[[], str | None] = lambda: None
+    """Why nobody else can be served well just now, in words; None when somebody can."""
+
+
+class Host(Protocol):
+    """The session, as far as its slow work needs it."""
+
+    id: str
+
+    def post(self, fact: facts.Fact) -> None: ...
+
+    def position(self) -> Position | None: ...
+
+    def sound(self, start_ms: int, end_ms: int | None = None) -> Samples:
+        """What was heard between two times, or until now."""
+        ...
+
+    def language(self) -> str | None: ...
+
+    def foresee(self, item_id: str, heard: Transcript) -> orders.Answer | None: ...
+
+    def outlook(self) -> Ask | None: ...
 
 
 class Work:
     """Nothing starts before `begin` or after `end`, and nothing outlives `end`."""
 
-    def __init__(
-        self,
-        parts: Parts,
-        post: Callable[[facts.Fact], None],
-        position: Callable[[], Position | None],
-    ) -> None:
-        self._parts, self._post, self._position = parts, post, position
+    def __init__(self, parts: Parts, host: Host) -> None:
+        self._parts, self._host = parts, host
         self._group: asyncio.TaskGroup | None = None
         self._tasks: set[asyncio.Task[None]] = set()
-        self._answers: dict[str, asyncio.Task[None]] = {}
+        self._answers: dict[str, tuple[Answerer, asyncio.Task[None]]] = {}
+        self._partials: tuple[Partials, asyncio.Task[None]] | None = None
+        self._guess: tuple[Guess, asyncio.Task[None]] | None = None
+        self._warming: asyncio.Task[None] | None = None
 
     def begin(self, group: asyncio.TaskGroup) -> None:
         self._group = group
@@ -54,6 +84,7 @@ class Work:
         self._group = None
         for task in self._tasks:
             task.cancel()
+        self._parts.brain.forget(self._host.id)
 
     def _spawn(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None] | None:
         if self._group is None:
@@ -67,47 +98,125 @@ class Work:
     # --- Answers --------------------------------------------------------------------------
 
     def answer(self, order: orders.Answer) -> None:
-        worker = Answerer(order, self._parts.brain, self._parts.mouth, self._post)
-        task = self._spawn(worker.run(), f"answer {order.response_id}")
-        if task is not None:
-            self._answers[order.response_id] = task
-            task.add_done_callback(lambda _: self._answers.pop(order.response_id, None))
+        self._stop_warming()
+        guess, self._guess = self._guess, None
+        if guess is not None and guess[0].fits(order):
+            answerer, task = guess[0].answerer, guess[1]
+            assert answerer is not None
+            self._keep(order.response_id, answerer, task)
+            answerer.release(order.response_id)
+            return
+        if guess is not None:
+            guess[1].cancel()
+        worker = self._answerer(order)
+        if (started := self._spawn(worker.run(), f"answer {order.response_id}")) is not None:
+            self._keep(order.response_id, worker, started)
+
+    def _answerer(self, order: orders.Answer, *, held: bool = False) -> Answerer:
+        return Answerer(order, self._parts.brain, self._parts.mouth, self._host.post, held=held)
+
+    def _keep(self, response_id: str, answerer: Answerer, task: asyncio.Task[None]) -> None:
+        self._answers[response_id] = (answerer, task)
+        task.add_done_callback(lambda _: self._answers.pop(response_id, None))
+
+    def interject(self, order: orders.Interject) -> None:
+        if order.response_id in self._answers:
+            self._answers[order.response_id][0].interject(order.words)
 
     def stop(self, response_id: str) -> None:
-        if (task := self._answers.pop(response_id, None)) is not None:
-            task.cancel()
+        if (kept := self._answers.pop(response_id, None)) is not None:
+            kept[1].cancel()
+
+    # --- Before the turn is over ----------------------------------------------------------
+
+    def listen(self, order: orders.Listen) -> None:
+        """Words of what is being said; the brain reads them as they come."""
+        self.stop_listening()
+        self.drop_guess()
+        item_id, host = order.item_id, self._host
+
+        def tell(heard: Transcript, certain: str) -> None:
+            if certain:
+                host.post(facts.HeardSoFar(item_id, certain))
+            if (foreseen := host.foresee(item_id, heard)) is not None and foreseen.ask is not None:
+                self._warm(foreseen.ask)
+
+        sound = lambda: host.sound(order.start_ms)  # noqa: E731 # one thought, one line
+        partials = Partials(item_id, self._parts.ears, sound, tell, host.language())
+        if (task := self._spawn(partials.run(), f"partials {item_id}")) is not None:
+            self._partials = (partials, task)
+
+    def stop_listening(self) -> None:
+        if self._partials is not None:
+            self._partials[1].cancel()
+            self._partials = None
+
+    def guess(self, order: orders.Guess) -> None:
+        """A pause, perhaps the end: what would be heard, thought and said if it were."""
+        self.drop_guess()
+        partials = self._partials[0] if self._partials is not None else None
+        hint = partials.newest if partials and partials.item_id == order.item_id else ""
+        speech = self._host.sound(order.start_ms, order.end_ms)
+
+        def held(foreseen: orders.Answer) -> Answerer:
+            self._stop_warming()
+            return self._answerer(foreseen, held=True)
+
+        guess = Guess(order.item_id, self._host.foresee, held)
+        work = guess.run(self._parts.ears, speech, self._host.language(), hint)
+        if (task := self._spawn(work, f"guess {order.item_id}")) is not None:
+            self._guess = (guess, task)
+
+    def drop_guess(self) -> None:
+        if self._guess is not None:
+            self._guess[1].cancel()
+            self._guess = None
+
+    def warm(self) -> None:
+        if (ask := self._host.outlook()) is not None:
+            self._warm(ask)
+
+    def _warm(self, ask: Ask) -> None:
+        self._stop_warming()
+        self._warming = self._spawn(self._parts.brain.warm(ask), "warm")
+
+    def _stop_warming(self) -> None:
+        if self._warming is not None:
+            self._warming.cancel()
+            self._warming = None
 
     # --- Words ----------------------------------------------------------------------------
 
-    def transcribe(self, item_id: str, speech: Samples, language: str | None) -> None:
-        self._spawn(self._transcribe(item_id, speech, language), f"ears {item_id}")
+    def transcribe(self, item_id: str, start_ms: int, end_ms: int) -> None:
+        speech, guess = self._host.sound(start_ms, end_ms), None
+        if self._guess is not None and self._guess[0].item_id == item_id:
+            guess = self._guess[0]
+        self._spawn(self._transcribe(item_id, speech, guess), f"ears {item_id}")
 
-    def transcribe_clip(self, item_id: str, audio: bytes, form: str, language: str | None) -> None:
+    def transcribe_clip(self, item_id: str, audio: bytes, form: str) -> None:
         """Sound that came whole, in the wire's own format: minutes of it, perhaps."""
 
         async def work() -> None:
             speech = await asyncio.to_thread(Inbound(form).feed, audio)
-            await self._transcribe(item_id, speech, language)
+            await self._transcribe(item_id, speech, None)
 
         self._spawn(work(), f"ears {item_id}")
 
-    async def _transcribe(self, item_id: str, speech: Samples, language: str | None) -> None:
-        text: list[str] = []
+    async def _transcribe(self, item_id: str, speech: Samples, guess: Guess | None) -> None:
+        host = self._host
         try:
-            pieces = self._parts.ears.transcribe(speech, language=language)
-            async with aclosing(pieces):
-                async for piece in pieces:
-                    text.append(piece)
-                    self._post(facts.HeardPiece(item_id, piece))
+            heard = await guess.words() if guess is not None else None
+            if heard is None:
+                heard = await self._parts.ears.transcribe(speech, language=host.language())
         except Exception as fault:  # the boundary of this task: the turn goes on without words
             known = isinstance(fault, VivavoceError)
             if not known:
                 log.exception("The ears failed")
             message = str(fault) if known else "The ears failed."
-            self._post(facts.HearingFailed(item_id, message, self._position()))
+            host.post(facts.HearingFailed(item_id, message, host.position()))
             return
         seconds = len(speech) / EAR_RATE
-        self._post(facts.HeardAll(item_id, "".join(text), seconds, self._position()))
+        host.post(facts.HeardAll(item_id, heard.text, seconds, host.position(), heard.confidence))
 
     # --- Verdicts -------------------------------------------------------------------------
 

@@ -7,11 +7,11 @@ know what will be said, a mouth that hums as long as the words would take.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import Iterable
 
 import numpy as np
 
-from vivavoce.engine.ports import MOUTH_RATE, Samples
+from vivavoce.engine.ports import MOUTH_RATE, Samples, Transcript, Utterance
 from vivavoce.errors import EarsError
 
 VOICES = ("marin", "cedar", "alloy", "ash", "ballad", "coral", "echo", "sage", "shimmer", "verse")
@@ -41,14 +41,21 @@ class ScriptedEars:
         self.heard_seconds: list[float] = []
 
     async def transcribe(
-        self, speech: Samples, *, language: str | None = None
-    ) -> AsyncGenerator[str, None]:
+        self,
+        speech: Samples,
+        *,
+        language: str | None = None,
+        hint: str = "",
+        urgent: bool = True,
+    ) -> Transcript:
+        if not urgent:  # in the middle of it: the beginning of what will have been said
+            ahead = (self.texts[0] if self.texts else self.otherwise) or ""
+            return Transcript(" ".join(ahead.split()[:2]))
         self.heard_seconds.append(len(speech) / 16_000)
         text = self.texts.popleft() if self.texts else self.otherwise
         if text is None:
             raise EarsError("These ears heard nothing they understood.")
-        for number, word in enumerate(text.split()):
-            yield word if number == 0 else f" {word}"
+        return Transcript(text)
 
 
 class HummingMouth:
@@ -61,12 +68,14 @@ class HummingMouth:
         self._ms, self._loudness = ms_a_character, loudness
         self.spoken: list[str] = []
 
-    async def speak(self, text: str, *, voice: str, speed: float = 1.0) -> bytes:
+    async def speak(
+        self, text: str, *, voice: str, speed: float = 1.0, lead_ms: int = 0
+    ) -> Utterance:
         self.spoken.append(text)
         samples = int(len(text.strip()) * self._ms * MOUTH_RATE / 1000 / speed)
         wave = np.sin(np.arange(samples) * (2 * np.pi * 220 / MOUTH_RATE)) * self._loudness
         pcm: bytes = (wave * 32767).astype("<i2").tobytes()
-        return pcm
+        return Utterance(pcm, ((text, samples * 1000 // MOUTH_RATE),))
 
 
 class SureJudge:

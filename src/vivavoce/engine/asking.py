@@ -1,0 +1,53 @@
+"""What a response is asked of the brain, and what is said without asking it."""
+
+from __future__ import annotations
+
+from vivavoce.engine import outputs
+from vivavoce.engine.configuration import ResponseSettings
+from vivavoce.engine.context import prompt
+from vivavoce.engine.items import Message
+from vivavoce.engine.orders import Answer, Interject, StartTimer
+from vivavoce.engine.state import Draft, Response, State
+
+
+def question(response_id: str, settings: ResponseSettings, state: State) -> Answer | None:
+    """What is put to the brain; where the user was not understood, what is said without it.
+    None when it is too long."""
+    voice = settings.voice if settings.speaks else None
+    manners, newest = state.policy.manners, state.conversation.last_id
+    if manners is not None and state.unheard and newest in state.notes and _waits(settings, state):
+        words = manners.apology(state.unheard)
+        return Answer(response_id, None, voice=voice, speed=settings.speed, words=words)
+    asked = prompt(settings, state)
+    return None if asked is None else Answer(response_id, asked, voice=voice, speed=settings.speed)
+
+
+def be_patient(response: Response, draft: Draft) -> None:
+    """Whoever spoke and hears nothing for a while is told that it takes a moment."""
+    state, manners = draft.state, draft.state.policy.manners
+    if manners is None or state.acknowledged or not _waits(response.settings, state):
+        return
+    draft.order(StartTimer(f"slow:{response.id}", manners.slow_after))
+
+
+def slow(response_id: str, draft: Draft) -> None:
+    """Nothing to hear yet: once a turn, and not while words are on their way."""
+    state, manners = draft.state, draft.state.policy.manners
+    response = state.responses.get(response_id)
+    if manners is None or response is None or not response.spoken:
+        return
+    if state.acknowledged or response.outputs:
+        return
+    words = manners.acknowledgement(state.acknowledgements) + " "
+    state.acknowledged, state.acknowledgements = True, state.acknowledgements + 1
+    outputs.words(response, words, draft)
+    draft.order(Interject(response_id, words))
+
+
+def _waits(settings: ResponseSettings, state: State) -> bool:
+    """Somebody said something, and listens for the answer."""
+    if not settings.speaks or settings.input is not None or settings.conversation != "auto":
+        return False
+    users = (i for i in state.conversation.newest() if isinstance(i, Message) and i.role == "user")
+    newest = next(users, None)
+    return newest is not None and newest.id in state.transcripts

@@ -1,0 +1,47 @@
+"""What a polite listener says when it is slow, or did not understand (seed 004, rules 11-12).
+
+Pure. An acknowledgement is said at most once a turn, and not the same one
+twice in a row; it is no part of what the brain is told it said.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+SLOW = ("One moment.", "Let me see.", "Just a second.")
+UNHEARD = (
+    "Sorry, I didn't catch that. Could you say that again?",
+    "I'm having trouble hearing you. You can also try typing your request.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Manners:
+    slow_after: float = 1.5
+    """Seconds of silence after a turn that want an acknowledgement."""
+    slow: tuple[str, ...] = SLOW
+    unheard: tuple[str, ...] = UNHEARD
+    """The first time, and from the second time on."""
+    least_sure: float = 0.3
+    """Ears that are less sure of their words than this have heard something garbled."""
+
+    def acknowledgement(self, said_before: int) -> str:
+        return self.slow[said_before % len(self.slow)]
+
+    def apology(self, times: int) -> str:
+        """`times` in a row that nothing was understood, this one included."""
+        return self.unheard[min(times, len(self.unheard)) - 1]
+
+    def understood(self, text: str, confidence: float) -> bool:
+        return any(letter.isalnum() for letter in text) and confidence >= self.least_sure
+
+
+def without_acknowledgement(text: str) -> str:
+    """What the assistant said, but for the "One moment." in front: a model that reads its own
+    courtesies begins every answer with them."""
+    for phrase in SLOW:
+        if text.startswith(phrase + " "):
+            return text[len(phrase) :].lstrip()
+        if text == phrase:
+            return ""
+    return text

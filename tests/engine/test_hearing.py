@@ -1,0 +1,101 @@
+"""Words while somebody still speaks."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.engine.scene import Scene, configured
+from tests.engine.stage import engine_server, loud, quiet
+from vivavoce.engine import facts
+from vivavoce.engine.hearing import Partials, agreement
+from vivavoce.engine.ports import Samples, Transcript
+from vivavoce.errors import EarsError
+from vivavoce.testing.engine import ScriptedEars
+
+DELTA = "conversation.item.input_audio_transcription.delta"
+COMPLETED = "conversation.item.input_audio_transcription.completed"
+
+
+def test_only_what_two_hearings_agree_on_is_certain_and_not_the_last_word() -> None:
+    assert agreement("What time is", "What time is it") == "What time"
+    assert agreement("What time. Is it", "What time is it in") == "What time is"
+    assert agreement("", "What time") == ""
+    assert agreement("Watt time is", "What time is it") == ""
+    assert agreement("I see. So", "I see. Some people") == "I see"
+
+
+@given(st.lists(st.text("ab .", max_size=12), max_size=6))
+def test_what_is_certain_only_ever_grows(hearings: list[str]) -> None:
+    told: list[str] = []
+    partials = Partials("i", ScriptedEars(), list, lambda _, certain: told.append(certain), None)  # type: ignore[arg-type]
+    for text in hearings:
+        partials._took(Transcript(text))
+    for before, after in itertools.pairwise(told):
+        assert after.startswith(before)
+
+
+async def test_ears_that_fail_in_the_middle_are_left_alone() -> None:
+    class Deaf(ScriptedEars):
+        async def transcribe(
+            self,
+            speech: Samples,
+            *,
+            language: str | None = None,
+            hint: str = "",
+            urgent: bool = True,
+        ) -> Transcript:
+            raise EarsError("too loud")
+
+    sound = np.ones(32_000, np.float32)
+    async with asyncio.timeout(5):
+        await Partials("i", Deaf(), lambda: sound, lambda *_: None, None).run()
+
+
+def test_clients_see_words_before_the_turn_is_over_and_the_rest_at_its_end() -> None:
+    scene = Scene(configured(transcription={"model": "whisper-1"}))
+    scene.tell(facts.SpeechStarted(0))
+    item = scene.last("input_audio_buffer.speech_started")["item_id"]
+    assert scene.tell(facts.HeardSoFar(item, "What time")) == [DELTA]
+    assert scene.tell(facts.HeardSoFar(item, "What time")) == []
+    assert scene.tell(facts.HeardSoFar(item, "What time is it")) == [DELTA]
+    scene.tell(facts.SpeechStopped(2000))
+    scene.tell(facts.HeardAll(item, "What time is it in Paris?", 2.0))
+    said = "".join(event["delta"] for event in scene.all(DELTA))
+    assert said == scene.last(COMPLETED)["transcript"] == "What time is it in Paris?"
+
+
+def test_a_change_of_mind_is_put_right_by_the_whole() -> None:
+    scene = Scene(configured(transcription={"model": "whisper-1"}))
+    scene.tell(facts.SpeechStarted(0))
+    item = scene.last("input_audio_buffer.speech_started")["item_id"]
+    scene.tell(facts.HeardSoFar(item, "Watt time"), facts.SpeechStopped(2000))
+    assert scene.tell(facts.HeardAll(item, "What time is it?", 2.0))[0] == COMPLETED
+    assert scene.last(COMPLETED)["transcript"] == "What time is it?"
+
+
+def test_who_asked_for_no_transcription_sees_none() -> None:
+    scene = Scene()
+    scene.tell(facts.SpeechStarted(0))
+    item = scene.last("input_audio_buffer.speech_started")["item_id"]
+    assert scene.tell(facts.HeardSoFar(item, "What time")) == []
+
+
+async def test_words_come_while_the_user_speaks() -> None:
+    ears = ScriptedEars(["one two three four"])
+    async with engine_server(ears=ears) as stage:
+        line = await stage.line()
+        await line.configure(audio={"input": {"transcription": {"model": "gpt-realtime-whisper"}}})
+        for _ in range(14):  # at the speed of speech
+            await line.append(loud(100))
+            await asyncio.sleep(0.1)
+        await line.append(quiet(700))
+        await line.until("response.done")
+        kinds = line.types()
+        assert kinds.index(DELTA) < kinds.index("input_audio_buffer.committed")
+        said = "".join(event["delta"] for event in line.all(DELTA))
+        assert said == line.all(COMPLETED)[0]["transcript"] == "one two three four"

@@ -1,0 +1,238 @@
+"""Getting ready during the silence: what is taken, what is thrown away, and that nobody notices."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import replace
+
+from tests.engine.scene import Scene, configured
+from tests.engine.stage import engine_server, loud, quiet
+from vivavoce.brain.ports import Ask, Budget, Finished, Piece, Said, Words
+from vivavoce.engine import facts, orders
+from vivavoce.engine.control import EngineOptions
+from vivavoce.engine.manners import UNHEARD, Manners
+from vivavoce.engine.ports import Samples, Transcript
+from vivavoce.errors import BrainError
+from vivavoce.testing.engine import ScriptedEars, SureJudge
+
+# --- What the machine wants -------------------------------------------------------------------
+
+
+def paused(scene: Scene) -> str:
+    scene.tell(facts.SpeechStarted(1000), facts.SpeechPaused(2000))
+    guess: orders.Guess = scene.orders(orders.Guess)[-1]
+    return guess.item_id
+
+
+def test_a_pause_is_guessed_at_and_speech_that_goes_on_throws_the_guess_away() -> None:
+    scene = Scene()
+    paused(scene)
+    assert scene.orders(orders.Guess)[-1].start_ms == 1000
+    scene.tell(facts.SpeechResumed(2300))
+    assert scene.orders(orders.DropGuess)
+    scene.tell(facts.SpeechPaused(3000))
+    assert len(scene.orders(orders.Guess)) == 2
+
+
+def test_without_speculation_nothing_is_prepared() -> None:
+    scene = Scene(speculate=False)
+    scene.tell(facts.SpeechStarted(1000), facts.SpeechPaused(2000), facts.SpeechStopped(2500))
+    assert not scene.orders(orders.Guess)
+    assert not scene.orders(orders.Listen)
+
+
+def test_what_is_foreseen_is_what_is_asked() -> None:
+    for text, confidence in (("What time is it?", 0.9), ("", 1.0), ("Blub.", 0.1)):
+        scene = Scene(manners=Manners())
+        scene.write("Be brief.", role="system")
+        item = paused(scene)
+        foreseen = scene.machine.foresee(item, Transcript(text, confidence))
+        scene.tell(facts.SpeechStopped(2500))
+        scene.tell(facts.HeardAll(item, text, 1.0, confidence=confidence))
+        asked = scene.orders(orders.Answer)[-1]
+        assert foreseen == replace(asked, response_id="")
+
+
+def test_looking_ahead_changes_nothing() -> None:
+    scene = Scene(manners=Manners())
+    item = paused(scene)
+    before = (list(scene.machine.state.conversation), dict(scene.machine.state.transcripts))
+    scene.machine.foresee(item, Transcript("Hello"))
+    scene.machine.foresee(item, Transcript(""))
+    assert before == (
+        list(scene.machine.state.conversation),
+        dict(scene.machine.state.transcripts),
+    )
+    assert scene.machine.state.unheard == 0
+
+
+def test_nothing_is_foreseen_where_nothing_would_be_answered() -> None:
+    vad = {"type": "server_vad", "create_response": False}
+    for scene in (
+        Scene(configured(turn_detection=vad)),
+        Scene(backchannel=frozenset({"uh-huh"}), paced=True),
+    ):
+        if scene.machine.state.policy.backchannel:
+            scene.write("Hi")
+            response = scene.respond()
+            scene.say(response, "A long story. ")
+            scene.sound(response, "A long story. ", 5000)
+        item = paused(scene)
+        assert scene.machine.foresee(item, Transcript("Hello")) is None
+
+
+# --- What the engine does ---------------------------------------------------------------------
+
+
+class Counting:
+    """Fills `Brain`: repeats what it was told last, and counts."""
+
+    name = "counting"
+    budget = Budget()
+
+    def __init__(self, failures: int = 0) -> None:
+        self.asked: list[Ask] = []
+        self.warmed: list[Ask] = []
+        self.failures = failures
+
+    def count(self, text: str) -> int:
+        return len(text) // 4
+
+    async def answer(self, ask: Ask) -> AsyncGenerator[Piece, None]:
+        self.asked.append(ask)
+        if self.failures:
+            self.failures -= 1
+            raise BrainError("not today")
+        last = ask.turns[-1]
+        yield Words(f"You said {last.text if isinstance(last, Said) else ''} ")
+        yield Finished()
+
+    async def warm(self, ask: Ask) -> None:
+        self.warmed.append(ask)
+
+    def forget(self, live: str) -> None: ...
+
+
+class Slow(SureJudge):
+    """Of one opinion, when it is told to have it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.decide = asyncio.Event()
+
+    async def finished(self, speech: Samples) -> float:
+        await self.decide.wait()
+        return 1.0
+
+
+async def until(condition: Callable[[], object]) -> None:
+    async with asyncio.timeout(10):
+        while not condition():
+            await asyncio.sleep(0.005)
+
+
+async def test_the_answer_is_ready_before_the_turn_is_over_and_nobody_sees_it() -> None:
+    brain, judge = Counting(), Slow()
+    async with engine_server(brain=brain, judge=judge, ears=ScriptedEars(["hello"])) as stage:
+        line = await stage.line()
+        await line.configure(audio={"input": {"turn_detection": {"type": "semantic_vad"}}})
+        await line.append(loud(600) + quiet(300))
+        await until(lambda: stage.mouth.spoken)
+        await line.send("conversation.item.retrieve", item_id="nobody")
+        await line.until("error")
+        assert "response.created" not in line.types()
+        judge.decide.set()
+        await line.append(quiet(64))
+        done = (await line.until("response.done"))["response"]
+        assert done["output"][0]["content"][0]["transcript"] == "You said hello "
+        assert len(brain.asked) == 1
+        assert stage.mouth.spoken == ["You said hello "]
+
+
+async def test_history_never_contains_a_discarded_guess() -> None:
+    brain = Counting()
+    ears = ScriptedEars(["I would like", "I would like two tickets"])
+    async with engine_server(brain=brain, ears=ears) as stage:
+        line = await stage.line()
+        await line.append(loud(600) + quiet(200))
+        await until(lambda: stage.mouth.spoken)
+        await line.append(loud(600) + quiet(700))
+        done = (await line.until("response.done"))["response"]
+        assert done["output"][0]["content"][0]["transcript"] == "You said I would like two tickets "
+        assert [ask.turns for ask in brain.asked] == [
+            (Said("user", "I would like"),),
+            (Said("user", "I would like two tickets"),),
+        ]
+        assert len(line.all("conversation.item.added")) == 2
+
+
+async def test_a_guess_that_failed_is_tried_again() -> None:
+    brain = Counting(failures=1)
+    async with engine_server(brain=brain, ears=ScriptedEars(["hello"])) as stage:
+        line = await stage.line()
+        await line.append(loud(600) + quiet(200))
+        await until(lambda: brain.asked)
+        await line.append(quiet(500))
+        done = (await line.until("response.done"))["response"]
+        assert done["status"] == "completed"
+        assert len(brain.asked) == 2
+
+
+async def test_another_question_than_the_foreseen_one_is_asked_afresh() -> None:
+    brain, judge = Counting(), Slow()
+    async with engine_server(brain=brain, judge=judge, ears=ScriptedEars(["hello"])) as stage:
+        line = await stage.line()
+        await line.configure(audio={"input": {"turn_detection": {"type": "semantic_vad"}}})
+        await line.append(loud(600) + quiet(300))
+        await until(lambda: stage.mouth.spoken)
+        await line.write("And be quick.")
+        judge.decide.set()
+        await line.append(quiet(64))
+        await line.until("response.done")
+        assert len(brain.asked) == 2
+        assert len(brain.asked[-1].turns) == 2
+
+
+async def test_the_brain_reads_while_the_user_speaks() -> None:
+    brain = Counting()
+    async with engine_server(brain=brain, ears=ScriptedEars(["one two three four"])) as stage:
+        line = await stage.line()
+        for _ in range(9):
+            await line.append(loud(100))
+            await asyncio.sleep(0.1)
+        said = [ask.turns[-1] for ask in brain.warmed if ask.turns]
+        assert Said("user", "one two") in said
+        assert all(ask.live for ask in brain.warmed)
+
+
+async def test_silence_that_was_taken_for_speech_is_apologised_for_in_sound() -> None:
+    brain = Counting()
+    options = EngineOptions(manners=Manners())
+    async with engine_server(brain=brain, ears=ScriptedEars([""]), options=options) as stage:
+        line = await stage.line()
+        await line.speak()
+        done = (await line.until("response.done"))["response"]
+        assert done["output"][0]["content"][0]["transcript"] == UNHEARD[0]
+        assert not brain.asked
+        assert line.all("response.output_audio.delta")
+
+
+async def test_a_slow_brain_is_excused_in_sound_before_its_answer() -> None:
+    go = asyncio.Event()
+
+    class Thoughtful(Counting):
+        async def answer(self, ask: Ask) -> AsyncGenerator[Piece, None]:
+            await go.wait()
+            yield Words("Forty-two.")
+            yield Finished()
+
+    options = EngineOptions(manners=Manners(slow_after=0.05))
+    async with engine_server(brain=Thoughtful(), options=options) as stage:
+        line = await stage.line()
+        await line.speak()
+        await line.until("response.output_audio.delta")
+        go.set()
+        done = (await line.until("response.done"))["response"]
+        assert done["output"][0]["content"][0]["transcript"] == "One moment. Forty-two."
+        assert stage.mouth.spoken == ["One moment. ", "Forty-two."]
