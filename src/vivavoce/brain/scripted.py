@@ -16,6 +16,7 @@ from typing import Any
 
 from vivavoce.brain.ports import (
     Ask,
+    Budget,
     Call,
     CallArguments,
     CallBegun,
@@ -65,6 +66,16 @@ class ScriptedBrain:
     @property
     def name(self) -> str:
         return self._name
+
+    @property
+    def budget(self) -> Budget:
+        return Budget()
+
+    async def warm(self, ask: Ask) -> None:
+        pass  # a script is read already
+
+    def forget(self, live: str) -> None:
+        pass  # and remembers nobody
 
     def count(self, text: str) -> int:
         return len(_PIECE.findall(text))
