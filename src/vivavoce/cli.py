@@ -29,14 +29,14 @@ examples:
   vivavoce serve --port 9000 --agent ./my-agent another port, an agent of your own
   vivavoce agent check ./my-agent               is everything in the folder right?
   vivavoce db sweep                             delete what is older than it should be
-  vivavoce models pull                          fetch the speech models before they are needed
+  vivavoce models pull                          fetch the models before they are needed
 
 environment (all of it in docs/settings.md; a .env file works too):
   OPENAI_API_KEY          the provider's key (or VIVAVOCE_API_KEY)
   VIVAVOCE_PROVIDER_URL   embedded (our own engine), openai, or any Realtime server's base URL
   VIVAVOCE_MODEL          its model
   VIVAVOCE_DATA_DIR       folder for everything that is written
-  VIVAVOCE_MODELS_DIR     folder for the speech models
+  VIVAVOCE_MODELS_DIR     folder for the models
   VIVAVOCE_DATABASE_URL   sqlite:////path/to.db or postgresql://…
   VIVAVOCE_AUTH           off (this machine only) or token, with VIVAVOCE_AUTH_TOKEN
 """
@@ -106,7 +106,7 @@ def _parser() -> argparse.ArgumentParser:
         action.add_argument("--data-dir", help="folder for everything that is written")
         action.set_defaults(run=run)
 
-    models = commands.add_parser("models", help="look after the speech models")
+    models = commands.add_parser("models", help="look after the models")
     models.set_defaults(run=_help_of(models))
     add_actions(models, run=_models)
 
@@ -239,8 +239,10 @@ def _db_sweep(args: argparse.Namespace) -> int:
 def _models(args: argparse.Namespace) -> int:
     from vivavoce.models.store import ModelStore
 
+    settings = _settings(args)
+    args.needed = settings.needed_models
     act: Callable[[ModelStore, argparse.Namespace], int] = args.act
-    return act(ModelStore(_settings(args).models_dir), args)
+    return act(ModelStore(settings.models_dir), args)
 
 
 def _agent_check(args: argparse.Namespace) -> int:

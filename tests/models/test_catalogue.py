@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import get_args
 
+import pytest
+
+from vivavoce.config import BRAINS, Settings
 from vivavoce.models.catalogue import DEFAULTS, MODELS
-from vivavoce.models.manifest import Web
+from vivavoce.models.manifest import Joined, Web
 from vivavoce.models.terminal import megabytes
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "models.md"
 
 
 def test_the_default_set_is_one_model_a_role() -> None:
-    assert DEFAULTS == ("silero-vad", "smart-turn", "moonshine-base", "kokoro")
+    assert DEFAULTS == ("silero-vad", "smart-turn", "moonshine-base", "qwen-1.5b", "kokoro")
     roles = [model.role for model in MODELS if model.default]
     assert len(set(roles)) == len(roles)
 
@@ -37,6 +41,32 @@ def test_the_authors_own_place_comes_first_and_is_encrypted() -> None:
             assert all(web.url.startswith("https://") for web in webs)
 
 
+def test_the_settings_choose_among_the_models_of_each_role() -> None:
+    roles = {model.name: model.role for model in MODELS}
+    for name, role in (("ears", "ears"), ("mouth", "mouth")):
+        choices = get_args(Settings.model_fields[name].annotation)
+        assert set(choices) == {name for name, its in roles.items() if its == role}
+    assert {*BRAINS} - {"scripted"} == {name for name, its in roles.items() if its == "brain"}
+
+
+def test_with_no_settings_the_default_set_is_what_is_needed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("BRAIN", "EARS", "MOUTH", "SCRIPT"):
+        monkeypatch.delenv(f"VIVAVOCE_{name}", raising=False)
+    assert Settings(_env_file=None).needed_models == DEFAULTS  # type: ignore[call-arg]
+
+
+def test_a_brain_in_parts_has_them_all_and_in_order() -> None:
+    for model in MODELS:
+        if model.role == "brain":
+            (file,) = model.files
+            (joined,) = (source for source in file.sources if isinstance(source, Joined))
+            numbers = [re.findall(r"part(\d+)", str(part.member)) for part in joined.parts]
+            wanted = range(1, len(joined.parts) + 1)
+            assert [[int(n) for n in each] for each in numbers] == [[n, n] for n in wanted]
+
+
 def test_kokoro_has_the_english_voices() -> None:
     (kokoro,) = (model for model in MODELS if model.name == "kokoro")
     voices = [f.name[7:-4] for f in kokoro.files if f.name.startswith("voices/")]
@@ -47,7 +77,7 @@ def test_kokoro_has_the_english_voices() -> None:
 
 def test_the_document_has_the_same_table() -> None:
     rows = re.findall(
-        r"^\| `([\w-]+)` \| (.+?) \| (.+?) \| (.+?) \| (.+?) \|$", PAGE.read_text(), re.M
+        r"^\| `([\w.-]+)` \| (.+?) \| (.+?) \| (.+?) \| (.+?) \|$", PAGE.read_text(), re.M
     )
     assert [(name, role, licence, size) for name, role, _, licence, size in rows] == [
         (

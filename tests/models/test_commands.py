@@ -29,7 +29,7 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def given(*names: str, every: bool = False) -> argparse.Namespace:
-    return argparse.Namespace(names=list(names), all=every)
+    return argparse.Namespace(names=list(names), all=every, needed=("m",))
 
 
 def test_the_list_says_what_there_is_and_where(
@@ -38,14 +38,21 @@ def test_the_list_says_what_there_is_and_where(
     assert main(["models", "list"]) == 0
     shown = capsys.readouterr().out
     assert "NAME" in shown
-    assert [line.split()[0] for line in shown.splitlines()[1:6]] == [
+    rows = [line.split() for line in shown.splitlines()[1:-2]]
+    assert [row[0] for row in rows if "*" in row] == [
         "silero-vad",
         "smart-turn",
         "moonshine-base",
-        "moonshine-tiny",
+        "qwen-1.5b",
         "kokoro",
     ]
-    assert "BSD-2-Clause    8.7 MB  missing" in shown
+    assert [row[0] for row in rows if "*" not in row] == [
+        "moonshine-tiny",
+        "whisper-small",
+        "qwen-0.5b",
+        "piper-joe",
+    ]
+    assert ["BSD-2-Clause", "8.7", "MB", "missing"] in [row[-4:] for row in rows]
     assert f"the folder is {tmp_path / 'models'}" in shown
     assert not (tmp_path / "models").exists()
 
@@ -53,6 +60,28 @@ def test_the_list_says_what_there_is_and_where(
 def test_another_folder_can_be_given(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert main(["models", "list", "--models-dir", "elsewhere"]) == 0
     assert f"the folder is {tmp_path / 'elsewhere'}" in capsys.readouterr().out
+
+
+def test_the_list_marks_what_the_settings_ask_for(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VIVAVOCE_BRAIN", "scripted")
+    monkeypatch.setenv("VIVAVOCE_MOUTH", "piper-joe")
+    assert main(["models", "list"]) == 0
+    marked = [line.split()[0] for line in capsys.readouterr().out.splitlines() if " * " in line]
+    assert marked == ["silero-vad", "smart-turn", "moonshine-base", "piper-joe"]
+
+
+def test_without_names_it_pulls_what_is_needed_and_with_all_everything(tmp_path: Path) -> None:
+    with Hub() as hub:
+        models = (model(name, {"f": (DATA, (hub.web(f"/{name}", DATA),))}) for name in "mno")
+        store = hub.store(tmp_path, *models)
+        assert commands.pull(store, given()) == 0
+        assert [store.have(name) for name in "mno"] == [True, False, False]
+        assert commands.pull(store, given("o")) == 0
+        assert [store.have(name) for name in "mno"] == [True, False, True]
+        assert commands.pull(store, given(every=True)) == 0
+        assert store.have("n")
 
 
 def test_without_an_action_it_shows_its_help(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,5 +1,6 @@
 """`vivavoce models list | pull | verify`.
 
+`args.needed` names the models that the engine uses as it is configured.
 The parser is built at every start of the command, so nothing of weight is
 imported before one of them runs.
 """
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 from vivavoce.errors import InvalidRequest, ModelUnavailable
 
 if TYPE_CHECKING:
+    from vivavoce.models.manifest import Model
     from vivavoce.models.store import ModelStore
 
 
@@ -42,7 +44,7 @@ def show_list(store: ModelStore, args: argparse.Namespace) -> int:
         state = "ready" if store.have(model.name) else "missing"
         if state == "missing" and store.progress([model.name])[0].received:
             state = "incomplete"
-        marked = f"{model.role}{' *' if model.default else ''}"
+        marked = f"{model.role}{' *' if model.name in args.needed else ''}"
         rows.append((model.name, marked, model.licence, megabytes(model.size), state))
     widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
     for row in rows:
@@ -51,7 +53,7 @@ def show_list(store: ModelStore, args: argparse.Namespace) -> int:
             for at, (cell, width) in enumerate(zip(row, widths, strict=True))
         )
         print("  ".join(cells).rstrip())
-    print(f"\n* used by default; the folder is {store.folder}")
+    print(f"\n* used as it is configured; the folder is {store.folder}")
     return 0
 
 
@@ -62,7 +64,7 @@ def pull(store: ModelStore, args: argparse.Namespace) -> int:
 
     if args.all and args.names:
         raise InvalidRequest("give names or --all, not both")
-    names = args.names or [m.name for m in store.models if m.default or args.all]
+    names = args.names or ([m.name for m in store.models] if args.all else args.needed)
     terminal = Terminal(sys.stderr)
     try:
         asyncio.run(store.pull(names, terminal.show))
@@ -75,8 +77,8 @@ def pull(store: ModelStore, args: argparse.Namespace) -> int:
 
 def verify(store: ModelStore, args: argparse.Namespace) -> int:
     # What should be there, and whatever else is, though it be only a damaged piece of it.
-    there = [m.name for m in store.models if m.default or (store.folder / m.name).exists()]
-    if not args.names and not any((store.folder / name).exists() for name in there):
+    there = [m.name for m in store.models if m.name in args.needed or _here(store, m)]
+    if not args.names and not any(_here(store, model) for model in store.models):
         raise ModelUnavailable(f"no models in {store.folder}: run `vivavoce models pull`")
     names = args.names or there
     problems = []
@@ -89,6 +91,10 @@ def verify(store: ModelStore, args: argparse.Namespace) -> int:
         lines = [str(problem) for problem in problems]
         raise ModelUnavailable("\n".join([*lines, f"run `vivavoce models pull {damaged}`"]))
     return 0
+
+
+def _here(store: ModelStore, model: Model) -> bool:
+    return (store.folder / model.name).exists()
 
 
 def _count(models: int) -> str:
