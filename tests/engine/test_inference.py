@@ -119,11 +119,13 @@ async def test_what_waits_when_the_worker_closes_is_refused() -> None:
     worker, gate = Worker("a worker", EarsError), threading.Event()
     async with asyncio.TaskGroup() as group:
         first = await _under_way(group, worker, gate.wait)
-        closing = group.create_task(_closed_behind(worker, gate))
-        with pytest.raises(EarsError, match="closed"):
-            await worker.run(lambda: "never")
+        refusal = group.create_task(_refusal(worker))
+        await asyncio.sleep(0)
+        closing = group.create_task(asyncio.to_thread(worker.close))
+        assert "closed" in await refusal  # before the work under way has ended
+        gate.set()
         await closing
-        assert first.result()
+        assert await first
 
 
 async def test_a_nice_worker_lets_others_go_first_and_only_it() -> None:
@@ -156,9 +158,7 @@ async def _under_way(
     return task
 
 
-async def _closed_behind(worker: Worker, gate: threading.Event) -> None:
-    """Close it; the work under way ends only once the closing has begun."""
-    async with asyncio.TaskGroup() as group:
-        group.create_task(asyncio.to_thread(worker.close))
-        await asyncio.sleep(0)
-        gate.set()
+async def _refusal(worker: Worker) -> str:
+    with pytest.raises(EarsError) as caught:
+        await worker.run(lambda: "never")
+    return caught.value.message

@@ -6,10 +6,17 @@ Knows onnxruntime and threads; knows nothing of what a model is for.
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import heapq
+import itertools
+import os
+import sys
+import threading
+import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import onnxruntime as ort
 
@@ -18,8 +25,10 @@ from vivavoce.errors import EngineFault, ModelUnavailable
 T = TypeVar("T")
 
 
-def open_model(path: Path, *, threads: int = 1) -> ort.InferenceSession:
-    """Load a model for the CPU. Blocks; raises `ModelUnavailable`."""
+def open_model(
+    path: Path, *, threads: int = 1, edit: Callable[[Path], bytes | None] | None = None
+) -> ort.InferenceSession:
+    """Load a model for the CPU, as `edit` makes it if it can. Blocks; raises `ModelUnavailable`."""
     if not path.is_file():
         raise ModelUnavailable(f"The model file {path.name} of {path.parent.name} is missing.")
     options = ort.SessionOptions()
@@ -29,7 +38,11 @@ def open_model(path: Path, *, threads: int = 1) -> ort.InferenceSession:
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.log_severity_level = 3
     try:
-        return ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        model = (edit(path) if edit else None) or str(path)
+        session = ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+        # It would keep the bytes for other providers than the one there is: a second model.
+        vars(session).pop("_model_bytes", None)
+        return session
     except Exception as fault:  # onnxruntime has a dozen kinds, with no common one of its own
         raise ModelUnavailable(
             f"The model file {path.name} of {path.parent.name} is damaged."
@@ -39,33 +52,139 @@ def open_model(path: Path, *, threads: int = 1) -> ort.InferenceSession:
 class Worker:
     """One thread for one model, and a bounded line in front of it.
 
+    `rank` is how many milliseconds a piece of work may stand back for others
+    that come meanwhile (a clause: the sound still in front of it). The line is
+    ordered by the time at which that patience ends, so the lowest rank goes
+    first, equals go first come first served, and nobody waits for ever.
     Whatever goes wrong inside comes out as `fault`, the error of the port.
     """
 
-    def __init__(self, name: str, fault: type[EngineFault], *, line: int = 64) -> None:
+    def __init__(
+        self,
+        name: str,
+        fault: type[EngineFault],
+        *,
+        line: int = 64,
+        nice: int = 0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._name = name
         self._fault = fault
         self._room = line
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix=name)
+        self._clock = clock
+        self._order = itertools.count()
+        self._line: list[_Job] = []
+        self._change = threading.Condition()
         self._closed = False
+        # Started here and not at the first job: a thread inherits the niceness of its maker.
+        self._thread = threading.Thread(target=self._work, args=(nice,), name=name, daemon=True)
+        self._thread.start()
 
-    async def run(self, work: Callable[[], T]) -> T:
-        """Do it on the thread. Cancelled before its turn, it is never done."""
-        if self._closed:
-            raise self._fault(f"{self._name} is closed.")
-        if self._room <= 0:
-            raise self._fault(f"{self._name} has too much to do.")
-        self._room -= 1
+    async def run(
+        self, work: Callable[[], T], *, rank: float = 0.0, stop: Callable[[], None] | None = None
+    ) -> T:
+        """Do it on the thread. Cancelled before its turn, it is never done.
+
+        Cancelled while it is under way, `stop` is called, which may make it
+        shorter (it runs on the loop, must be quick and may come a moment too
+        late); what comes of it is dropped.
+        """
+        loop = asyncio.get_running_loop()
+        result: asyncio.Future[T] = loop.create_future()
+        with self._change:
+            if self._closed:
+                raise self._fault(f"{self._name} is closed.")
+            if self._room <= 0:
+                raise self._fault(f"{self._name} has too much to do.")
+            self._room -= 1
+            due = self._clock() * 1000 + rank
+            job = _Job(due, next(self._order), work, stop, result, loop)
+            heapq.heappush(self._line, job)
+            self._change.notify()
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._thread, work)
-        except EngineFault:
+            return await result
+        except asyncio.CancelledError:
+            self._abandon(job)
             raise
-        except Exception as fault:  # whatever a model does wrong, sessions know one kind of fault
-            raise self._fault(f"{self._name} failed.") from fault
         finally:
             self._room += 1
 
     def close(self) -> None:
-        """Wait for the work under way, drop the rest. Blocks for one piece of work at most."""
-        self._closed = True
-        self._thread.shutdown(wait=True, cancel_futures=True)
+        """Wait for the work under way, refuse the rest. Blocks for one piece of work at most."""
+        with self._change:
+            self._closed = True
+            for job in self._line:
+                job.give(None, self._fault(f"{self._name} is closed."))
+            self._line.clear()
+            self._change.notify()
+        self._thread.join()
+
+    def _abandon(self, job: _Job) -> None:
+        with self._change:  # which keeps the thread from going on to the next job meanwhile
+            if job in self._line:
+                self._line.remove(job)
+                heapq.heapify(self._line)
+            elif job.under_way and job.stop is not None:
+                job.stop()
+
+    # --- On the thread ------------------------------------------------------------------
+
+    def _work(self, nice: int) -> None:
+        be_nice(nice)
+        while (job := self._next()) is not None:
+            result, fault = self._do(job.work)
+            with self._change:
+                job.under_way = False
+            job.give(result, fault)
+            del job, result, fault  # an idle thread keeps nobody's audio
+
+    def _next(self) -> _Job | None:
+        with self._change:
+            self._change.wait_for(lambda: self._line or self._closed)
+            if self._closed:
+                return None
+            job = heapq.heappop(self._line)
+            job.under_way = True
+            return job
+
+    def _do(self, work: Callable[[], Any]) -> tuple[Any, EngineFault | None]:
+        try:
+            return work(), None
+        except EngineFault as known:
+            return None, known
+        except BaseException as cause:  # whatever a model does wrong, sessions know one kind
+            fault = self._fault(f"{self._name} failed.")
+            fault.__cause__ = cause
+            return None, fault
+
+
+@dataclass(order=True, slots=True)
+class _Job:
+    """A place in the line: when it is due, and who came first."""
+
+    due: float
+    order: int
+    work: Callable[[], Any] = field(compare=False)
+    stop: Callable[[], None] | None = field(compare=False)
+    result: asyncio.Future[Any] = field(compare=False)
+    loop: asyncio.AbstractEventLoop = field(compare=False)
+    under_way: bool = field(default=False, compare=False)
+
+    def give(self, result: Any, fault: EngineFault | None) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            self.loop.call_soon_threadsafe(self._arrive, result, fault)
+
+    def _arrive(self, result: Any, fault: EngineFault | None) -> None:
+        if self.result.done():
+            return
+        if fault is not None:
+            self.result.set_exception(fault)
+        else:
+            self.result.set_result(result)
+
+
+def be_nice(more: int) -> None:
+    """Let others go before the thread that calls. What it starts from now on inherits it."""
+    if more and sys.platform == "linux":  # elsewhere niceness belongs to the process
+        thread = threading.get_native_id()
+        os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, thread) + more)

@@ -1,0 +1,199 @@
+"""Child processes of the server: started, watched, started again, and never left behind.
+
+Owns a process's life and its last words; what is said to it over its pipes is
+the business of whoever starts it. A child notices our death by the end of its
+stdin: whatever kills us, `follow_parent` on the other side ends it too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import sys
+import threading
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import ClassVar
+
+from vivavoce.errors import VivavoceError
+
+log = logging.getLogger(__name__)
+
+PASSED_ON = ("PATH", "HOME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "PYTHONPATH", "LD_LIBRARY_PATH")
+"""What a child sees of our environment, with LC_*: no key and no token of ours is among it."""
+
+
+class Child:
+    """A process that is wanted for as long as `run` is.
+
+    `arguments` are the whole command. `started` may go on for as long as the
+    process lives (it is cancelled when that ends); if it raises, the process
+    is ended and started anew. `ended` is called once after every start. With
+    `talks`, stdout is for `started` to read; otherwise it goes to the log, as
+    stderr always does. `environment` is added to what is passed on.
+    """
+
+    goodbye: ClassVar[float] = 1.0
+    """Seconds to end by itself once its stdin is closed."""
+
+    def __init__(
+        self,
+        name: str,
+        arguments: Sequence[str],
+        *,
+        started: Callable[[asyncio.subprocess.Process], Awaitable[None]],
+        ended: Callable[[], None],
+        nice: int = 0,
+        talks: bool = False,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        self._name = name
+        self._arguments = tuple(arguments)
+        self._started, self._ended = started, ended
+        self._nice, self._talks = nice, talks
+        self._environment = _passed_on() | dict(environment or {})
+        self._last_words: deque[str] = deque(maxlen=20)
+
+    async def run(self) -> None:
+        """Keep it alive until cancelled; then it is gone."""
+        loop, backoff = asyncio.get_running_loop(), Backoff()
+        while True:
+            born = loop.time()
+            why = await self._life()
+            pause = backoff.after(loop.time() - born)
+            told = {"child": self._name, "seconds": pause, "output": "\n".join(self._last_words)}
+            log.warning("The %s process %s; it is started again", self._name, why, extra=told)
+            await asyncio.sleep(pause)
+
+    async def _life(self) -> str:
+        """One start to one end. Says what became of it."""
+        self._last_words.clear()
+        try:
+            process = await self._spawn()
+        except OSError as refusal:
+            return f"cannot be started ({refusal.strerror})"
+        try:
+            async with asyncio.TaskGroup() as group:
+                watching = group.create_task(self._watch(process), name=f"{self._name} output")
+                serving = group.create_task(self._serve(process), name=f"{self._name} started")
+                dying = group.create_task(process.wait(), name=f"{self._name} end")
+                await asyncio.wait((serving, dying), return_when=asyncio.FIRST_COMPLETED)
+                fault = serving.result() if serving.done() else None
+                if fault is None:
+                    await dying
+                else:
+                    await self._end(process)
+                serving.cancel()
+                # Its last words are in the pipe; a grandchild may hold that open for ever.
+                await asyncio.wait((watching,), timeout=self.goodbye)
+                watching.cancel()
+        finally:
+            try:
+                await self._end(process)
+            finally:
+                self._ended()
+        return fault or f"ended ({_status(process.returncode)})"
+
+    async def _spawn(self) -> asyncio.subprocess.Process:
+        pipe = asyncio.subprocess.PIPE
+        process = await asyncio.create_subprocess_exec(
+            *self._arguments,
+            stdin=pipe,
+            stdout=pipe,
+            stderr=pipe if self._talks else asyncio.subprocess.STDOUT,
+            env=self._environment,
+            limit=1 << 20,
+        )
+        if self._nice and hasattr(os, "setpriority"):
+            # From outside, while it has one thread, which all others inherit it from. It stays in
+            # our process group: in a session of its own its niceness would not count beside us.
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                now = os.getpriority(os.PRIO_PROCESS, process.pid)
+                os.setpriority(os.PRIO_PROCESS, process.pid, now + self._nice)
+        log.info("Process started", extra={"child": self._name, "pid": process.pid})
+        return process
+
+    async def _serve(self, process: asyncio.subprocess.Process) -> str | None:
+        try:
+            await self._started(process)
+        except VivavoceError as fault:
+            return f"is of no use ({fault.message})"
+        except Exception:  # the boundary of somebody else's code: the process goes, we stay
+            log.exception("The %s process could not be talked to", self._name)
+            return "could not be talked to"
+        return None
+
+    async def _watch(self, process: asyncio.subprocess.Process) -> None:
+        stream = process.stderr if self._talks else process.stdout
+        assert stream is not None
+        rest = b""
+        while piece := await stream.read(4096):
+            *lines, rest = (rest + piece).split(b"\n")
+            for line in lines:
+                self._hear(line)
+            rest = rest[-4096:]  # of a line without end the last is enough
+        self._hear(rest)
+
+    def _hear(self, line: bytes) -> None:
+        if words := line.decode(errors="replace").strip()[:1000]:
+            self._last_words.append(words)
+            log.debug("Process output", extra={"child": self._name, "output": words})
+
+    async def _end(self, process: asyncio.subprocess.Process) -> None:
+        """Ask it to go, then make it. Returns when it is gone."""
+        try:
+            if process.returncode is None:
+                assert process.stdin is not None
+                process.stdin.close()
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(self.goodbye):
+                        await process.wait()
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+
+
+class Backoff:
+    """How long to wait before the next start: twice as long each time, after a good life short."""
+
+    first, longest, good_life = 0.2, 10.0, 60.0
+
+    def __init__(self) -> None:
+        self._next = self.first
+
+    def after(self, lived: float) -> float:
+        pause = self.first if lived >= self.good_life else self._next
+        self._next = min(pause * 2, self.longest)
+        return pause
+
+
+def follow_parent() -> None:
+    """For the child, at its start: end when our parent does, however that was, and not before.
+
+    Takes stdin for itself. Ctrl-C goes to everyone in the terminal's group,
+    but it is the parent who decides what it means.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_until_alone, name="follow parent", daemon=True).start()
+
+
+def _until_alone() -> None:
+    with contextlib.suppress(OSError):
+        while os.read(sys.stdin.fileno(), 4096):
+            pass
+    os._exit(0)
+
+
+def _passed_on() -> dict[str, str]:
+    return {k: v for k, v in os.environ.items() if k in PASSED_ON or k.startswith("LC_")}
+
+
+def _status(code: int | None) -> str:
+    if code is not None and code < 0:
+        with contextlib.suppress(ValueError):
+            return f"killed by {signal.Signals(-code).name}"
+    return f"status {code}"

@@ -1,0 +1,206 @@
+"""Child processes: kept alive while they are wanted, and gone afterwards."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+import psutil
+import pytest
+
+from vivavoce.children import Backoff, Child
+from vivavoce.errors import Unavailable
+
+ECHO = "import sys\nfor line in sys.stdin: print(line.strip(), flush=True)"
+FOLLOWER = (
+    "from vivavoce.children import follow_parent\n"
+    "import time\n"
+    "follow_parent()\n"
+    "print('here', flush=True)\n"
+    "time.sleep(600)"
+)
+DEAF = "import time\nprint('here', flush=True)\ntime.sleep(600)"
+PARENT = f"""
+import asyncio, sys
+from vivavoce.children import Child
+
+async def started(process):
+    print((await process.stdout.readline()).decode().strip(), process.pid, flush=True)
+
+asyncio.run(Child("one", [sys.executable, "-c", {FOLLOWER!r}],
+                  started=started, ended=lambda: None, talks=True).run())
+"""
+
+
+class Scene:
+    """What a child's owner sees of it."""
+
+    def __init__(self) -> None:
+        self.processes: asyncio.Queue[asyncio.subprocess.Process] = asyncio.Queue()
+        self.ends: asyncio.Queue[None] = asyncio.Queue()
+
+    async def started(self, process: asyncio.subprocess.Process) -> None:
+        self.processes.put_nowait(process)
+
+    def ended(self) -> None:
+        self.ends.put_nowait(None)
+
+    async def next(self) -> asyncio.subprocess.Process:
+        return await asyncio.wait_for(self.processes.get(), 20)
+
+
+@asynccontextmanager
+async def child(
+    code: str,
+    scene: Scene,
+    *,
+    started: Callable[[asyncio.subprocess.Process], Awaitable[None]] | None = None,
+    nice: int = 0,
+    talks: bool = True,
+) -> AsyncIterator[None]:
+    one = Child(
+        "one",
+        (sys.executable, "-c", code),
+        started=started or scene.started,
+        ended=scene.ended,
+        nice=nice,
+        talks=talks,
+        environment={"VIVAVOCE_COLOUR": "blue"},
+    )
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(one.run())
+        try:
+            yield
+        finally:
+            running.cancel()
+
+
+async def test_a_child_that_dies_is_started_again_and_its_owner_is_told_each_time() -> None:
+    scene = Scene()
+    async with child(ECHO, scene):
+        first = await scene.next()
+        first.kill()
+        second = await scene.next()
+        assert scene.ends.qsize() == 1
+        assert second.pid != first.pid
+        assert second.stdin is not None
+        assert second.stdout is not None
+        second.stdin.write(b"are you there\n")
+        assert await second.stdout.readline() == b"are you there\n"
+    assert scene.ends.qsize() == 2
+    assert not psutil.pid_exists(second.pid)
+
+
+async def test_a_child_that_does_not_go_when_asked_is_made_to(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Child, "goodbye", 0.05)
+    scene = Scene()
+    async with child(DEAF, scene):
+        process = await scene.next()
+    assert process.returncode == -signal.SIGKILL
+    assert not psutil.pid_exists(process.pid)
+
+
+async def test_an_owner_that_cannot_use_it_has_it_ended_and_started_anew(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    scene, refused = Scene(), list[int]()
+
+    async def started(process: asyncio.subprocess.Process) -> None:
+        if not refused:
+            refused.append(process.pid)
+            raise Unavailable("Not this one.")
+        await scene.started(process)
+
+    async with child(ECHO, scene, started=started):
+        assert (await scene.next()).pid != refused[0]
+        assert not psutil.pid_exists(refused[0])
+    assert "Not this one" in caplog.text
+
+
+async def test_an_owner_that_talks_for_long_is_told_when_the_other_side_is_gone() -> None:
+    scene, cancelled = Scene(), asyncio.Event()
+
+    async def started(process: asyncio.subprocess.Process) -> None:
+        await scene.started(process)
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            cancelled.set()
+            raise
+
+    async with child(ECHO, scene, started=started):
+        (await scene.next()).kill()
+        await asyncio.wait_for(cancelled.wait(), 20)
+
+
+async def test_what_cannot_be_started_is_tried_again_until_nobody_wants_it(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    scene = Scene()
+    one = Child("one", ("/nowhere/at/all",), started=scene.started, ended=scene.ended)
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(0.5):
+            await one.run()
+    assert caplog.text.count("cannot be started") >= 2
+    assert scene.ends.empty()
+
+
+async def test_a_child_sees_no_secret_and_is_as_nice_as_it_was_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    monkeypatch.setenv("VIVAVOCE_AUTH_TOKEN", "also secret")
+    scene = Scene()
+    code = "import os, sys\nsys.stdin.readline()\nprint(sorted(os.environ), os.nice(0), flush=True)"
+    async with child(code, scene, nice=3):
+        process = await scene.next()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(b"\n")
+        told = (await process.stdout.readline()).decode()
+    assert "KEY" not in told
+    assert "TOKEN" not in told
+    assert "VIVAVOCE_COLOUR" in told
+    assert told.rstrip().endswith(f"] {os.nice(0) + 3}")
+
+
+async def test_what_it_prints_goes_to_the_log_and_its_last_words_with_the_news_of_its_end(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.DEBUG, "vivavoce.children")
+    scene = Scene()
+    code = "import sys\nprint('x' * 200_000, flush=True)\nsys.exit('too old for this')"
+    async with child(code, scene, talks=False):
+        await scene.next()
+        await asyncio.wait_for(scene.ends.get(), 20)
+        await scene.next()
+    told = next(record for record in caplog.records if record.levelno == logging.WARNING)
+    assert "status 1" in told.getMessage()
+    assert "too old for this" in vars(told)["output"]
+    assert max(len(vars(record).get("output", "")) for record in caplog.records) <= 20 * 1001
+
+
+def test_the_pauses_between_starts_grow_to_a_limit_and_a_good_life_is_rewarded() -> None:
+    backoff = Backoff()
+    pauses = [backoff.after(1.0) for _ in range(8)]
+    assert pauses == [0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 10.0, 10.0]
+    assert [backoff.after(61.0), backoff.after(1.0)] == [0.2, 0.4]
+
+
+def test_nothing_is_left_of_it_when_we_are_killed_outright() -> None:
+    with subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.PIPE) as parent:
+        assert parent.stdout is not None
+        word, pid = parent.stdout.readline().split()
+        assert word == b"here"
+        orphan = psutil.Process(int(pid))
+        parent.kill()
+    assert not psutil.wait_procs([orphan], timeout=20)[1]
