@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vivavoce.engine.clauses import Clauses, pause_ms
+from vivavoce.engine.mouth.spoken import spoken
 
 
 def cut(text: str, step: int = 3) -> list[str]:
@@ -109,13 +110,53 @@ def test_a_second_text_begins_with_a_short_clause_again() -> None:
     assert clauses.feed("Well then, let us") == ["Well then, "]
 
 
+BLOCK = "```python\nif x:\n    print('Hi, there. You, too!')\n\n# one, two, three, four\n```\n"
+
+
+@pytest.mark.parametrize("step", [1, 2, 7, 1000])
+@pytest.mark.parametrize("block", [BLOCK, "   " + BLOCK, BLOCK.replace("```", "~~~")])
+def test_code_between_fences_is_a_clause_of_its_own(block: str, step: int) -> None:
+    text = f"Here it is, as you asked:\n\n{block}Run it, and see. Good."
+    said = " ".join(filter(None, map(spoken, cut(text, step))))
+    assert said == "Here it is, as you asked: Run it, and see. Good."
+    assert any(c.strip() == block.strip() for c in cut(text, step))
+
+
+def test_code_whose_fence_is_never_closed_is_not_said() -> None:
+    clauses = cut("Look:\n```\nOne thing, two things, three. Four.\nFive.\n")
+    assert [spoken(c) for c in clauses] == ["Look:", ""]
+
+
+def test_three_backticks_within_a_line_begin_no_block() -> None:
+    assert cut("```x``` is it. Yes.") == ["```x``` is it. ", "Yes."]
+    assert cut("Say ```x, y``` now. Yes.")[-1] == "Yes."
+
+
 def test_nothing_gives_nothing() -> None:
     assert cut("") == []
     assert cut("  ") == ["  "]
 
 
 WORDS = ("Sure", "Dr.", "3.5", "10:42", "1,000", "e.g.", "the", "and", "files", "好")
-MARKS = (". ", ", ", "? ", "!", "…", "—", " - ", "\n", "\n\n", "“", "”", "(", ")", "。", "\t")
+MARKS = (
+    "```",
+    "```\n",
+    ". ",
+    ", ",
+    "? ",
+    "!",
+    "…",
+    "—",
+    " - ",
+    "\n",
+    "\n\n",
+    "“",
+    "”",
+    "(",
+    ")",
+    "。",
+    "\t",
+)
 pieces = st.sampled_from((*WORDS, *MARKS, *" " * 8))
 texts = st.lists(st.one_of(pieces, st.text(max_size=4)), max_size=80).map("".join)
 
@@ -138,7 +179,7 @@ def test_no_clause_is_cut_inside_a_word_or_a_number(text: str, step: int) -> Non
 @settings(deadline=None)
 @given(texts)
 def test_every_clause_but_the_last_has_something_to_say(text: str) -> None:
-    assert all(re.search(r"\w", clause) for clause in cut(text)[:-1])
+    assert all(re.search(r"\w|```", clause) for clause in cut(text)[:-1])
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,8 @@
 The first clause is short, so that the first sound comes soon; later ones are
 whole sentences or long clauses, which sound better. All clauses together are
 the text, to the last space. Never cut: words, numbers ("3.5", "10:42", "1
-000"), abbreviations ("Dr. Who").
+000"), abbreviations ("Dr. Who"), and code between fences, which is a clause of
+its own that the mouth passes over.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ _BOUNDARY = re.compile(
 )
 _WORD = re.compile(r"\S*\w\S*")
 _SPACE = re.compile(r"\s+(?=\S)")
+
+_FENCE = re.compile(r"\s*(```|~~~)")
 
 _ABBREVIATION = re.compile(
     r"""(?: \b (?: mr | mrs | ms | dr | prof | st | jr | sr | vs | etc | e\.g | i\.e | approx | ca
@@ -76,6 +79,8 @@ class Clauses:
         self._text = ""
         self._seen = 0
         """Boundaries before this place were looked at, and are none."""
+        self._new_line = True
+        """The text begins where a line does."""
         self._sizes = iter(_SIZES)
         self._size = next(self._sizes)
 
@@ -85,19 +90,24 @@ class Clauses:
         while cut := self._cut():
             clauses.append(self._text[:cut])
             self._text, self._seen = self._text[cut:], 0
+            self._new_line = clauses[-1].endswith("\n")
             self._size = next(self._sizes, _SIZES[-1])
         return clauses
 
     def finish(self) -> list[str]:
         """What is left. The next text begins with a short clause again."""
         rest = [self._text] if self._text else []
-        self._text, self._seen = "", 0
+        self._text, self._seen, self._new_line = "", 0, True
         self._sizes = iter(_SIZES)
         self._size = next(self._sizes)
         return rest
 
     def _cut(self) -> int:
         """Where the next clause ends; 0 if that is not certain yet."""
+        if (fence := _FENCE.match(self._text)) and (self._new_line or "\n" in fence.group()):
+            head, line, _ = self._text[fence.end() :].partition("\n")
+            if fence[1][0] not in head.lstrip(fence[1][0]):  # else it is code within the line
+                return self._block(fence) if line else 0
         for match in _BOUNDARY.finditer(self._text, self._seen):
             place = match.end()
             if match.lastgroup == "end" and _NUMBERED.search(self._text[: place - 1]):
@@ -110,6 +120,14 @@ class Clauses:
                 return self._anywhere(match.start()) or place
             self._seen = match.start() + 1
         return self._anywhere(len(self._text))
+
+    def _block(self, fence: re.Match[str]) -> int:
+        closing = re.compile(rf"\n[ \t]*{fence[1]}[`~]*[ \t]*\n")
+        if match := closing.search(self._text, max(self._seen, fence.end())):
+            return match.end()
+        # The line under way may become the one that closes.
+        self._seen = max(0, self._text.rfind("\n"))
+        return 0
 
     def _ends(self, match: re.Match[str]) -> bool:
         before = self._text[: match.start()]

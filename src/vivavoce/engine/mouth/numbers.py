@@ -20,6 +20,7 @@ _ORDINALS = {
     "nine": "ninth",
     "twelve": "twelfth",
 }
+_TEN = tuple(f"10{ten}" for ten in range(1, 10))
 _LONGEST = 3 * (len(_GROUPS) + 1)
 
 
@@ -49,6 +50,36 @@ def year(number: int) -> str:
 
 def one_by_one(digits: str) -> str:
     return " ".join(_SMALL[int(digit)] for digit in digits)
+
+
+def quantity(number: str) -> str:
+    """A number as it is written, with commas between thousands and a decimal point."""
+    whole, _, part = number.replace(",", "").partition(".")
+    return cardinal(whole or "0") + (f" point {one_by_one(part)}" if part else "")
+
+
+def label(digits: str) -> str:
+    """A number that is a name: 404 as four oh four, 8080 as eighty eighty."""
+    if len(digits) == 3 and digits[0] != "0":
+        rest = digits[1:]
+        if rest == "00":
+            return f"{one_by_one(digits[0])} hundred"
+        return f"{one_by_one(digits[0])} {minutes(rest)}"
+    if len(digits) == 4 and digits[0] != "0":
+        return f"ten {cardinal(digits[2:])}" if digits[:3] in _TEN else year(int(digits))
+    return cardinal(digits) if len(digits) < 5 else one_by_one(digits)
+
+
+def minutes(digits: str) -> str:
+    """Two digits after others: 05 as oh five."""
+    return f"oh {one_by_one(digits[1])}" if digits[0] == "0" else cardinal(digits)
+
+
+def in_groups(digits: str) -> str:
+    """A long string of digits as one dictates it, in threes, the last of up to four."""
+    cuts = range(0, max(1, len(digits) - 1), 3)
+    groups = [digits[i : i + 3] if i + 4 < len(digits) else digits[i:] for i in cuts]
+    return ", ".join(one_by_one(group) for group in groups if group)
 
 
 def _whole(number: int) -> str:

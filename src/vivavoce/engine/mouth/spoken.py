@@ -1,172 +1,140 @@
 """Written English as one would say it, so that the phonemes leave nothing out. Pure.
 
-An ordered table of rules: marks go, then what has a shape of its own (dates,
-times, money) becomes words, then bare numbers, then symbols. Afterwards no
-digit is left.
+Marks go first, then the names that machines gave, then what has a shape of
+its own (dates, times, money) becomes words, then bare numbers, words that are
+said otherwise than written, and symbols. Afterwards no digit is left.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable
 
+from vivavoce.engine.mouth.dates import DATES, TIMES
+from vivavoce.engine.mouth.identifiers import names
 from vivavoce.engine.mouth.markdown import plain
-from vivavoce.engine.mouth.numbers import cardinal, one_by_one, ordinal, year
-from vivavoce.engine.mouth.words import FRACTIONS, MONEY, MONTHS, PLURALS, UNITS
+from vivavoce.engine.mouth.numbers import cardinal
+from vivavoce.engine.mouth.quantities import AMOUNTS, BARE, PHONES, UNCOUNTED, VERSIONS
+from vivavoce.engine.mouth.rules import Match, Rules, applied, one_of, rules
+from vivavoce.engine.mouth.words import COUNTED_IN_ROMAN, HOUSE_NUMBERS, ROMAN, SAID, SHORT, TITLES
 
-_NUMBER = r"(?<![\w.])\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?"
-_UNIT = "|".join(sorted(map(re.escape, UNITS), key=len, reverse=True))
-_MONTH = "|".join(MONTHS)
-_SCALE = r"(?:\s(hundred|thousand|million|billion|trillion)\b)?"
-
-Match = re.Match[str]
+_LONGEST, _KEPT = 200, 40
+"""What is longer than any word is no word; nobody would read out more than its beginning."""
 
 
 def spoken(text: str) -> str:
     """The words to say; nothing when there is nothing to say."""
-    # Fold accents and typographic forms, which the pronouncing dictionary does not know.
-    folded = unicodedata.normalize("NFKD", plain(text).translate(_TYPOGRAPHY))
-    text = "".join(c for c in folded if not unicodedata.combining(c))
-    for pattern, words in _RULES:
-        text = pattern.sub(words, text)
+    text = re.sub(rf"\S{{{_LONGEST},}}", lambda m: m[0][:_KEPT], plain(text))
+    if not text.isascii():
+        text = _folded(text)
+    text = names(applied(_FIRST, text))
+    if _DIGIT.search(text):  # most clauses have none, and need not pay for them
+        text = applied(_COUNTED, text)
+    text = applied(_REST, text)
     return " ".join(text.split()) if re.search(r"[A-Za-z]", text) else ""
 
 
+_DIGIT = re.compile(r"\d")
+
 _TYPOGRAPHY = str.maketrans(
-    {"’": "'", "‘": "'", "−": "-", "½": "1/2", "¼": "1/4", "¾": "3/4", "×": " times "}
-)
+    {"’": "'", "‘": "'", "−": "-", "½": " 1/2", "¼": " 1/4", "¾": " 3/4", "×": " times ",
+     "÷": " divided by ", "±": " plus or minus ", "≠": " is not ", "≤": " at most ",
+     "≥": " at least ", "≈": " about ", "→": " to ", "⇒": " to ", "➜": " to ", "➡": " to ",
+     "←": " from ", "©": " copyright ", "•": " ", "·": " ", "\u00a0": " ", "\u202f": " "}
+)  # fmt: skip
+
+
+def _folded(text: str) -> str:
+    """Accents and typographic forms, which the pronouncing dictionary does not know; no emoji."""
+    text = re.sub(r"(\d) ?[x×] ?(?=\d)", r"\1x", text)
+    text = re.sub(r"(?<!m)²", " squared ", re.sub(r"(?<!m)³", " cubed ", text))
+    folded = unicodedata.normalize("NFKD", text.translate(_TYPOGRAPHY))
+    return "".join(c for c in folded if c == "°" or unicodedata.category(c) not in _UNSAID)
+
+
+_UNSAID = frozenset(("Mn", "Me", "So", "Sk", "Cf", "Cs", "Co", "Cn", "Cc")) - {"Cc"}
 
 
 # --- What becomes of a match ----------------------------------------------------------
 
 
-def _quantity(number: str) -> str:
-    whole, _, part = number.replace(",", "").partition(".")
-    return cardinal(whole) + (f" point {one_by_one(part)}" if part else "")
+def _short(match: Match) -> str:
+    """A short form; its dot is the sentence's too, if that ends here."""
+    text = match[1]
+    said = SHORT[text.lower()]
+    if text.endswith(".") and not match.string[match.end() :].strip(" \n\"'”’)*_"):
+        return said.rstrip(",") + "."
+    return said.rstrip(",") if match.string[match.end() : match.end() + 1] == "," else said
 
 
-def _some(number: str, unit: str) -> str:
-    """A quantity with its unit, one or many of it."""
-    first, *rest = unit.split(" ")
-    if first == "square":
-        first, *rest = rest[0], *rest[1:]
-        return f"{_quantity(number)} square {first if number == '1' else first + 's'}"
-    uncounted = number == "1" or first.endswith(("hertz", "Celsius"))
-    many = first if uncounted else PLURALS.get(first, f"{first}s")
-    return " ".join([_quantity(number), many, *rest])
+def _known(match: Match) -> str:
+    return SAID.get(match[0].lower(), match[0])
 
 
-def _money(match: Match) -> str:
-    sign, number, scale = match.groups()
-    unit, small = MONEY[sign]
-    whole, _, part = number.partition(".")
-    if scale:
-        return f"{_quantity(number)} {scale} {PLURALS.get(unit, unit + 's')}"
-    if len(part) != 2:
-        return _some(number, unit)
-    cents = _some(str(int(part)), small)
-    if int(part) == 0:
-        return _some(whole, unit)
-    return cents if whole == "0" else f"{_some(whole, unit)} and {cents}"
-
-
-def _decade(match: Match) -> str:
-    words = year(int(match[1])) if match[1] else cardinal(match[2])
-    return words[:-1] + "ies" if words.endswith("y") else words + "s"
-
-
-def _date(match: Match) -> str:
-    number, month, day = (int(group) for group in match.groups())
-    if not (1 <= month <= 12 and 1 <= day <= 31):
-        return " ".join(one_by_one(group) for group in match.groups())
-    return f"{MONTHS[month - 1]} {ordinal(str(day))}, {year(number)} "
-
-
-def _time(match: Match) -> str:
-    hour, minute, second, half = match.groups()
-    half = f" {half[0]} m".lower() if half else ""
-    hour_words = cardinal(str(int(hour)))
-    if second and second != "00":
-        after = f" {_minutes(minute)} and {_some(str(int(second)), 'second')}"
-    elif minute != "00":
-        after = f" {_minutes(minute)}"
-    else:
-        after = "" if half else " o'clock" if 1 <= int(hour) <= 12 else " hundred"
-    return hour_words + after + half
-
-
-def _minutes(minute: str) -> str:
-    return f"oh {one_by_one(minute[1])}" if minute[0] == "0" else cardinal(minute)
-
-
-def _address(match: Match) -> str:
-    """A URL or an e-mail address: what one would say of it."""
-    text = re.sub(r"^https?://(?:www\.)?|/+$", "", match.group())
-    for mark, word in ((".", "dot"), ("/", "slash"), ("@", "at"), ("_", "underscore")):
-        text = text.replace(mark, f" {word} ")
-    return re.sub(r"[?&=#%:~-]+", " ", text)
-
-
-def _digits(match: Match) -> str:
-    return ", ".join(one_by_one(group) for group in re.findall(r"\d+", match.group()))
-
-
-Words = str | Callable[[Match], str]
-
-_RULES: tuple[tuple[re.Pattern[str], Words], ...] = tuple(
-    (re.compile(pattern), words)
-    for pattern, words in (
-        (r"https?://[^\s,;)]*[^\s,;).!?]|\b[\w.+-]+@\w[\w-]*(?:\.\w+)+", _address),
-        (r"(?i)\be\.g\.,?", "for example,"),
-        (r"(?i)\bi\.e\.,?", "that is,"),
-        (r"(?i)\betc\.?(?!\w)", "et cetera"),
-        (r"(?i)\bvs\.?(?!\w)", "versus"),
-        (r"(?i)\bapprox\.", "approximately"),
-        (r"\b[Nn]o\. ?(?=\d)|#(?=\d)", "number "),
-        (r"(?m)^\s*(\d{1,3})[.)]\s", lambda m: f"{cardinal(m[1])}: "),
-        (r"\b(\d{4})-(\d\d)-(\d\d)(?:T(?=\d)|(?!\d))", _date),
-        (r"\b([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?(?:Z|\s?([AaPp])\.?[Mm]\b\.?)?(?!\d)", _time),
-        (r"\b(\d{1,2})\s?([AaPp])\.?[Mm]\b\.?", lambda m: f"{cardinal(m[1])} {m[2].lower()} m"),
-        (r"\b((?:1[1-9]|20)\d0)s\b|(?:(?<=')|(?<=\bthe ))([2-9]0)s\b", _decade),
-        # Before units swallow the number, but not between two: "5 -10" is a range.
-        (r"(?<![\w)])(?<!\d )-(?=[$€£¥]?\.?\d)", "minus "),
-        (rf"([$€£¥])\s?({_NUMBER}){_SCALE}", _money),
-        (rf"({_NUMBER})\s?%", lambda m: f"{_quantity(m[1])} percent"),
-        (rf"({_NUMBER})\s?({_UNIT})(?![\w/])", lambda m: _some(m[1], UNITS[m[2]])),
-        (r"\b(\d+)(?:st|nd|rd|th)\b", lambda m: ordinal(m[1])),
-        (r"(?:\+\d{1,3}[ -])?\(?\b\d{3}\)?[ -]\d{3}[ -]\d{4}\b|\b\d{3}-\d{4}\b", _digits),
-        (r"\b\d+(?:\.\d+){2,}\b", lambda m: " point ".join(map(cardinal, m[0].split(".")))),
-        (r"(?<![\d/])\d/\d(?![\d/])", lambda m: FRACTIONS.get(m[0], m[0])),
-        (r"\b(\d+)\s?[-–]\s?(?=\d)", lambda m: f"{cardinal(m[1])} to "),
-        (
-            rf"\b({_MONTH}) (\d{{1,2}}),? (\d{{4}})\b",
-            lambda m: f"{m[1]} {ordinal(m[2])}, {year(int(m[3]))}",
-        ),
-        (
-            rf"(?i)\b(in|since|until|year|by|of|from|before|after|{_MONTH})"
-            r"(,? )((?:1[1-9]|20)\d\d)\b(?![,.]\d)",
-            lambda m: f"{m[1]}{m[2]}{year(int(m[3]))}",
-        ),
-        (rf"\b({_MONTH}) (\d{{1,2}})\b(?![:.]\d)", lambda m: f"{m[1]} {ordinal(m[2])}"),
-        (r"(?<=\d) (?=000\b)", ""),
-        (r"(?<![\w)])-(?=\d|\.\d)", "minus "),
-        (r"(?<!\d)\.(?=\d)", " point "),
-        (rf"({_NUMBER})", lambda m: f" {_quantity(m[1])} "),
-        (r"(?<=\w)\.(?=\w\w)", " dot "),  # names of files and hosts
-        (r"(?<=\w)/(?=\w)|_", " "),
-        (r"(?<!\S)/(?=\w)", "slash "),
-        (r"&", " and "),
-        (r"\+", " plus "),
-        (r"[=≈]", " equals "),
-        (r"@", " at "),
-        (r"~", " about "),
-        (r"(?<=\s)\*(?=\s)", " times "),
-        (r"(?<=\s)<(?=\s)", " less than "),
-        (r"(?<=\s)>(?=\s)|->|=>|→", " to "),
-        (r"[\\#*<>|^`{}\[\]]", " "),
-        (r"(?<=[\w'\")])[ \t]*\n\s*(?=\S)", ", "),  # the lines of a list
-        (r"\.{3,}", "…"),
-        (r"\s+(?=[,.!?;:](?:\s|$))", ""),
-    )
+_FIRST: Rules = rules(
+    (rf"(?i)(?<![\w/.])({one_of(SHORT)})(?![\w/])", _short),
+    (r"(?<=\w)\(\)", ""),
+    (r"\b([CF])#(?!\w)", r"\1 sharp"),
+    (r"\b(Ctrl|Cmd|Alt|Shift|Option)\+(?=\w)", r"\1 "),
+    (r"\b[Nn]os?\. ?(?=\d)|#(?=\d+\b(?![A-Fa-f]))", "number "),
+    (r"(?m)^\s{0,9}(\d{1,3})[.)]\s", lambda m: f"{cardinal(m[1])}: "),
+    (
+        rf"(?<=\w )({one_of(HOUSE_NUMBERS)})\.(?=\s*$|,|\s[a-z])",
+        lambda m: HOUSE_NUMBERS[m[1]] + ("" if m.string[m.end() :].strip() else "."),
+    ),
+    (rf"\b({one_of(TITLES)})\.? (?=[A-Z])(?<!\bSt )(?<!\bHon )", lambda m: f"{TITLES[m[1]]} "),
+    (r"\b(St|Hon)\. (?=[A-Z])", lambda m: f"{TITLES[m[1]]} "),
+    (r"\bUS(?= [a-z]|[.,?!]|$)|\bUSA\b", lambda m: "-".join(m[0])),
+    (r"\bIT(?= (?:team|department|support|staff|guy|infrastructure|desk)\b)", "I-T"),
+    (
+        rf"\b({COUNTED_IN_ROMAN}) ({one_of(ROMAN)})\b",
+        lambda m: f"{m[1]} {ROMAN[m[2]]}",
+    ),
+    (r"\bp\. ?(?=\d)", "page "),
+    (r"\bpp\. ?(?=\d)", "pages "),
+    (r"(?<!\S)--(?=[A-Za-z])", "dash dash "),
+    (r"(?<=\w )-(?=[A-Za-z]{1,3}(?:[\s.,]|$))", "dash "),
 )
+
+_SYMBOLS: Rules = rules(
+    (r"\bversion version\b", "version"),
+    (r"(?<=[A-Za-z])\.(?=[A-Za-z]{2})", " dot "),
+    (r"(?<=[\w.])/(?=\w)|_", " "),
+    (r"(?<!\S)/(?=\w)", "slash "),
+    (r"\^", " to the power of "),
+    (r"&&?", " and "),
+    (r"\|\|", " or "),
+    (r"\+", " plus "),
+    (r"(?:->|=>)", " to "),
+    (r"!=", " is not "),
+    (r">=", " at least "),
+    (r"<=", " at most "),
+    (r"={1,3}", " equals "),
+    (r"@", " at "),
+    (r"~", " about "),
+    (r"(?<=\s)\*(?=\s)", " times "),
+    (r"(?<=\s)<(?=\s)", " less than "),
+    (r"(?<=\s)>(?=\s)", " to "),
+    (r"[\\#*<>|^`{}\[\]]", " "),
+    (r"(?<=[\w'\")])[ \t]{0,99}\n\s{0,99}(?=\S)", ", "),  # the lines of a list
+    (r"\.{3,}", "…"),
+    (r"\s{1,9}(?=[,.!?;:](?:\s|$))", ""),
+)
+
+_COUNTED: Rules = (
+    *rules((r"(?<=\d) (?=000\b)", "")),
+    *DATES,
+    *PHONES,
+    *VERSIONS,
+    *TIMES,
+    *rules(
+        (r"(?<![\w)])-(?=[$€£¥])", "minus "),
+        (r"(?<![-=<])>\s?(?=[$€£]?\d)", " more than "),
+        (r"<\s?(?=[$€£]?\d)", " less than "),
+        (r"[~≈]\s?(?=[$€£]?\d)", " about "),
+    ),
+    *AMOUNTS,
+    *BARE,
+)
+
+_REST: Rules = (*UNCOUNTED, *rules((r"[A-Za-z][A-Za-z'-]*", _known)), *_SYMBOLS)
