@@ -9,11 +9,19 @@ import pytest
 from tests.speech import model_folder
 from vivavoce.engine.ears.moonshine import MoonshineEars
 from vivavoce.engine.mouth.kokoro import KokoroMouth
+from vivavoce.engine.mouth.piper import PiperMouth
 
 
 @pytest.fixture(scope="session")
 def mouth() -> Iterator[KokoroMouth]:
     mouth = KokoroMouth(model_folder("kokoro"))
+    yield mouth
+    mouth.close()
+
+
+@pytest.fixture(scope="session")
+def piper() -> Iterator[PiperMouth]:
+    mouth = PiperMouth(model_folder("piper-joe"))
     yield mouth
     mouth.close()
 

