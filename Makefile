@@ -10,9 +10,11 @@ MODULES := web/node_modules/.package-lock.json
 PAGE := src/vivavoce/server/static/index.html
 PAGE_SOURCES := $(wildcard web/*.*) $(shell find web/src -type f)
 NPM := PATH="$(CURDIR)/$(BIN):$$PATH" npm --prefix web
+# What `make test` runs with, beside the scripted brain: the large ones are for the long runs.
+TESTED := silero-vad smart-turn moonshine-base moonshine-tiny kokoro
 CLIENTS := tests/clients/node/node_modules/.package-lock.json
 
-.PHONY: help run test test-full bench lint setup page models clients clean docs
+.PHONY: help run test test-full journey bench lint setup page models models-all clients clean docs
 help: ## What there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
@@ -51,14 +53,17 @@ $(CLIENTS): tests/clients/node/package.json tests/clients/node/package-lock.json
 	PATH="$(CURDIR)/$(BIN):$$PATH" npm --prefix tests/clients/node ci --ignore-scripts
 	@touch $@
 
-models: $(SERVING) ## Fetch the speech models (once, 210 MB; several clones share them)
+models: $(SERVING) ## Fetch the models that tests need (once, 212 MB; several clones share them)
+	$(BIN)/vivavoce models pull $(TESTED)
+
+models-all: $(SERVING) ## Fetch every model, the brains too (once, 2.1 GB)
 	$(BIN)/vivavoce models pull --all
 
 clients: $(CLIENTS) ## Fetch the official clients that the tests run
 
 page: $(PAGE) ## Build the page that the server shows
 
-run: $(SERVING) $(PAGE) ## Serve http://127.0.0.1:8080
+run: $(SERVING) $(PAGE) ## Serve http://127.0.0.1:8080 (fetches its models, 1.3 GB, once)
 	$(BIN)/vivavoce serve
 
 lint: setup $(PAGE) ## Ruff, strict types, who may import whom
@@ -70,13 +75,17 @@ lint: setup $(PAGE) ## Ruff, strict types, who may import whom
 
 test: lint models $(CLIENTS) ## Everything but the long runs
 	$(NPM) test
-	$(BIN)/pytest -m "not full" -n 2 --dist worksteal
+	$(BIN)/pytest -m "not full and not brain" -n 2 --dist worksteal
 
-test-full: lint models $(CLIENTS) ## And the long runs
+journey: setup ## A short talk with the real brain (1.3 GB of models, once)
+	$(BIN)/vivavoce models pull $(TESTED) qwen-1.5b
+	$(BIN)/pytest -m brain tests/journeys/test_real_brain.py
+
+test-full: lint models-all $(CLIENTS) ## And the long runs
 	$(NPM) test
 	$(BIN)/pytest
 
-bench: setup models ## Each hot path beside its peer, as ratios
+bench: setup models-all ## Each hot path beside its peer, as ratios
 	$(BIN)/python -m bench
 
 docs: setup ## Regenerate the generated parts of docs/

@@ -43,6 +43,7 @@ def _free_port() -> int:
 
 def _until_healthy(command: list[str], port: int, folder: Path) -> float:
     environment = {**os.environ, "VIVAVOCE_DATA_DIR": str(folder), "OPENAI_API_KEY": "k"}
+    environment["VIVAVOCE_BRAIN"] = "scripted"  # nothing should load behind what is measured
     begun = time.perf_counter()
     with subprocess.Popen(command, cwd=folder, env=environment, stderr=subprocess.DEVNULL) as child:
         try:

@@ -90,6 +90,8 @@ def test_nobody_elses_variables_are_read(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_secrets_are_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret-value")
     monkeypatch.setenv("VIVAVOCE_AUTH_TOKEN", "sk-very-secret-value")
+    monkeypatch.setenv("VIVAVOCE_BRAIN", "https://llm.example/v1")
+    monkeypatch.setenv("VIVAVOCE_BRAIN_KEY", "sk-very-secret-value")
     monkeypatch.setenv("VIVAVOCE_DATABASE_URL", "postgresql://u:sk-very-secret-value@h/d")
     monkeypatch.setenv("VIVAVOCE_ICE_SERVERS", '[{"credential": "sk-very-secret-value"}]')
     settings = load_settings()
@@ -108,6 +110,18 @@ def test_secrets_are_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
             "api",
             "should be embedded, openai, or begin with http:// or https://, and is 'api'",
         ),
+        (
+            "VIVAVOCE_BRAIN",
+            "gpt",
+            "should be qwen-1.5b, qwen-0.5b, scripted, or begin with http:// or https://, "
+            "and is 'gpt'",
+        ),
+        ("VIVAVOCE_BRAIN", "http://", "should be qwen-1.5b"),
+        ("VIVAVOCE_BRAIN", "http://h:port", "port could not be"),
+        ("VIVAVOCE_BRAIN", "http://h/v1?key=k", "should be a base URL"),
+        ("VIVAVOCE_EARS", "whisper", "should be 'moonshine-base', 'moonshine-tiny' or 'whisper-"),
+        ("VIVAVOCE_MOUTH", "piper", "should be 'kokoro' or 'piper-joe', and is 'piper'"),
+        ("VIVAVOCE_MANNERS", "good", "should be a valid boolean, and is 'good'"),
         ("VIVAVOCE_ICE_SERVERS", "{", "should be JSON"),
         ("VIVAVOCE_ICE_SERVERS", "{}", "should be a list"),
         ("VIVAVOCE_TIME_ZONE", "Mars", "should be an IANA time zone such as Europe/Berlin"),
@@ -143,6 +157,76 @@ def test_token_mode_needs_a_token(monkeypatch: pytest.MonkeyPatch) -> None:
     assert problems(monkeypatch, VIVAVOCE_AUTH="token") == [
         "VIVAVOCE_AUTH_TOKEN: is needed with VIVAVOCE_AUTH=token"
     ]
+
+
+# --- The embedded engine's models ---------------------------------------------------
+
+HEARING = ("silero-vad", "smart-turn", "moonshine-base")
+
+
+def test_with_nothing_set_it_thinks_on_this_machine_and_has_manners() -> None:
+    settings = load_settings()
+    assert (settings.brain, settings.ears, settings.mouth) == (
+        "qwen-1.5b",
+        "moonshine-base",
+        "kokoro",
+    )
+    assert settings.manners
+    assert not settings.brain_by_url
+    assert settings.needed_models == (*HEARING, "qwen-1.5b", "kokoro")
+
+
+@pytest.mark.parametrize(
+    ("given", "taken"),
+    [
+        ("http://127.0.0.1:11434", "http://127.0.0.1:11434/v1"),
+        ("http://[::1]:8000/", "http://[::1]:8000/v1"),
+        ("https://llm.example/v1/", "https://llm.example/v1"),
+        ("https://llm.example/api/v3", "https://llm.example/api/v3"),
+        ("https://llm.example/v1/chat/completions", "https://llm.example/v1"),
+    ],
+)
+def test_a_brain_elsewhere_is_named_by_its_base_url_and_needs_no_model_here(
+    monkeypatch: pytest.MonkeyPatch, given: str, taken: str
+) -> None:
+    monkeypatch.setenv("VIVAVOCE_BRAIN", given)
+    monkeypatch.setenv("VIVAVOCE_BRAIN_MODEL", "llama3.2")
+    settings = load_settings()
+    assert (settings.brain, settings.brain_model) == (taken, "llama3.2")
+    assert settings.brain_by_url
+    assert settings.needed_models == (*HEARING, "kokoro")
+
+
+def test_the_choices_are_what_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("BRAIN", "QWEN-0.5B"), ("EARS", "Whisper-Small"), ("MOUTH", "piper-joe")):
+        monkeypatch.setenv(f"VIVAVOCE_{name}", value)
+    wanted = ("silero-vad", "smart-turn", "whisper-small", "qwen-0.5b", "piper-joe")
+    assert load_settings().needed_models == wanted
+
+
+def test_a_script_chooses_the_scripted_brain(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VIVAVOCE_SCRIPT", "mine.yaml")
+    assert load_settings().brain == "scripted"
+    assert load_settings().needed_models == (*HEARING, "kokoro")
+    assert problems(monkeypatch, VIVAVOCE_BRAIN="qwen-0.5b") == [
+        "VIVAVOCE_SCRIPT: is for VIVAVOCE_BRAIN=scripted"
+    ]
+
+
+@pytest.mark.parametrize("name", ["VIVAVOCE_BRAIN_MODEL", "VIVAVOCE_BRAIN_KEY"])
+def test_what_is_only_for_a_brain_elsewhere_is_refused_for_one_here(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    assert problems(monkeypatch, **{name: "something"}) == [
+        f"{name}: is for a VIVAVOCE_BRAIN that is a URL"
+    ]
+
+
+def test_a_password_in_the_brains_url_is_refused_and_not_repeated(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (line,) = problems(monkeypatch, VIVAVOCE_BRAIN="https://me:sesame@llm.example/v1")
+    assert line == ("VIVAVOCE_BRAIN: should hold no password; a key goes into VIVAVOCE_BRAIN_KEY")
 
 
 def test_settings_cannot_be_changed() -> None:

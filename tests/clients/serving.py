@@ -67,6 +67,7 @@ def _environment() -> dict[str, str]:
     own = {name: value for name, value in os.environ.items() if "VIVAVOCE" not in name}
     own.pop("OPENAI_API_KEY", None)
     models = os.environ.get("VIVAVOCE_MODELS_DIR")
+    own["VIVAVOCE_BRAIN"] = "scripted"  # the models are the small ones; these are about the doors
     return own | ({"VIVAVOCE_MODELS_DIR": models} if models else {})
 
 

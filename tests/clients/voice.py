@@ -32,14 +32,14 @@ class Voice:
     async def say(self, text: str) -> bytes:
         """PCM16 at 24 kHz, by another voice than the server's."""
         if text not in self._said:
-            self._said[text] = await self._mouth.speak(text, voice="am_michael")
+            self._said[text] = (await self._mouth.speak(text, voice="am_michael")).pcm
         return self._said[text]
 
     async def hear(self, pcm: bytes) -> str:
         """The words in PCM16 at 24 kHz."""
         samples = np.frombuffer(pcm, dtype="<i2").astype(np.float32) / np.float32(32768)
         speech = soxr.resample(_speech(samples), RATE, EAR_RATE).astype(np.float32)
-        return "".join([piece async for piece in self._ears.transcribe(speech)])
+        return (await self._ears.transcribe(speech)).text
 
 
 def _speech(samples: Samples) -> Samples:

@@ -128,7 +128,8 @@ TAKEN: list[tuple[dict[str, Any], str, Any]] = [
     (speaking(voice="marin"), "voice", "marin"),
     (speaking(speed=1.5), "speed", 1.5),
     ({"include": [], "prompt": None, "reasoning": None, "tracing": None}, "tracing", None),
-    (hearing(noise_reduction=None), "input_format", AudioFormat()),
+    (hearing(noise_reduction=None), "noise_reduction", None),
+    (hearing(noise_reduction={"type": "far_field"}), "noise_reduction", "far_field"),
 ]
 
 REFUSED: list[tuple[Any, str, str]] = [
@@ -203,9 +204,9 @@ REFUSED: list[tuple[Any, str, str]] = [
     ),
     (hearing(format={"type": "audio/opus"}), "session.audio.input.format.type", "invalid_value"),
     (
-        hearing(noise_reduction={"type": "near_field"}),
-        "session.audio.input.noise_reduction",
-        "unsupported_parameter",
+        hearing(noise_reduction={"type": "everywhere"}),
+        "session.audio.input.noise_reduction.type",
+        "invalid_value",
     ),
     (
         hearing(transcription={"model": "whisper-1", "language": "de"}),

@@ -85,9 +85,9 @@ def test_a_field_that_is_wrong_is_refused_by_its_path(patch: Any, param: str, co
 
 
 def test_what_is_missing_here_is_called_unsupported_in_words() -> None:
-    fault = refusal(hearing(noise_reduction={"type": "far_field"}))
+    fault = refusal({"prompt": {"id": "pmpt_1"}})
 
-    assert "not supported by this engine yet" in fault.message
+    assert "this engine keeps no prompt templates" in fault.message
 
 
 def test_the_voice_is_locked_once_it_was_heard() -> None:

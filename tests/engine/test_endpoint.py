@@ -86,8 +86,23 @@ def test_the_judge_is_asked_at_a_pause_and_ends_the_turn() -> None:
     points = Endpointer(SemanticVad())
     seen = run(points, (YES, 960), (NO, 224))
     assert seen[2:] == [Paused(960), Judge(1152)]
-    assert points.verdict(0.9, 1152) == [Stopped(1184, 960)]
+    assert points.verdict(0.9, 1152) == [], "a breath is not the end"
+    assert run(points, (NO, 224)) == [Stopped(960 + 416, 960)]
     assert not points.speaking
+
+
+def test_a_late_verdict_ends_the_turn_at_once() -> None:
+    points = Endpointer(SemanticVad())
+    run(points, (YES, 960), (NO, 512))
+    assert points.verdict(0.9, 1152) == [Stopped(960 + 512, 960)]
+
+
+def test_who_goes_on_after_a_breath_is_not_cut_off() -> None:
+    points = Endpointer(SemanticVad())
+    run(points, (YES, 960), (NO, 256))
+    assert points.verdict(0.9, 1152) == []
+    assert run(points, (YES, 320), (NO, 160)) == [Resumed(1216), Paused(1536)]
+    assert points.speaking
 
 
 def test_a_speaker_who_has_not_finished_is_waited_for_and_asked_about_again() -> None:
@@ -121,11 +136,11 @@ def test_the_eager_need_less_certainty_than_the_patient() -> None:
     def ends(eagerness: Eagerness, probability: float) -> bool:
         points = Endpointer(SemanticVad(eagerness))
         run(points, (YES, 320), (NO, 192))
-        return points.verdict(probability, points.now_ms) != []
+        return points.verdict(probability, points.now_ms) + run(points, (NO, 320)) != []
 
     assert [ends(e, 0.4) for e in ("low", "medium", "high")] == [False, False, True]
     assert [ends(e, 0.6) for e in ("low", "auto", "high")] == [False, True, True]
-    assert ends("low", 0.9)
+    assert not ends("low", 0.9), "and they take their time"
 
 
 def test_a_reset_forgets_the_turn_and_no_later_one_reaches_before_it() -> None:

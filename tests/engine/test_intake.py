@@ -80,6 +80,7 @@ def test_a_semantic_pause_asks_the_judge_and_hears_its_verdict() -> None:
     told.intake.feed_wire(loud(500) + quiet(300))
     assert len(told.questions) == 1
     told.intake.verdict(0.9, told.questions[0])
+    told.intake.feed_wire(quiet(200))
     assert len(told.all(facts.SpeechStopped)) == 1
 
 
@@ -118,3 +119,15 @@ def test_a_calls_track_may_have_any_rate() -> None:
     told.intake.feed_track(np.zeros(48_000, np.int16), 48_000)
     assert told.intake.end_ms == pytest.approx(2000, abs=20)
     assert told.all(facts.SpeechStopped)
+
+
+def test_noise_is_taken_out_where_the_session_wants_it() -> None:
+    hiss = (np.random.default_rng(7).normal(0, 900, 24 * 3000)).astype("<i2").tobytes()
+    levels = []
+    for noise in (None, {"type": "near_field"}):
+        told = Told(configured(turn_detection=None, noise_reduction=noise))
+        told.intake.feed_wire(hiss)
+        heard = told.intake.span(1500, 2900)
+        levels.append(float(np.sqrt(np.mean(heard * heard))))
+    plain, quieter = levels
+    assert quieter < plain / 2

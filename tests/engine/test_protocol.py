@@ -228,7 +228,6 @@ async def test_nonsense_gets_an_error_with_its_id_and_the_session_lives_on(
 
 
 UNSUPPORTED: list[dict[str, Any]] = [
-    {"audio": {"input": {"noise_reduction": {"type": "near_field"}}}},
     {"audio": {"input": {"transcription": {"model": "whisper-1", "language": "de"}}}},
     {"include": ["item.input_audio_transcription.logprobs"]},
     {"prompt": {"id": "pmpt_1"}},

@@ -143,7 +143,7 @@ async def test_the_answer_is_ready_before_the_turn_is_over_and_nobody_sees_it() 
         await line.until("error")
         assert "response.created" not in line.types()
         judge.decide.set()
-        await line.append(quiet(64))
+        await line.append(quiet(200))
         done = (await line.until("response.done"))["response"]
         assert done["output"][0]["content"][0]["transcript"] == "You said hello "
         assert len(brain.asked) == 1
@@ -188,7 +188,7 @@ async def test_another_question_than_the_foreseen_one_is_asked_afresh() -> None:
         await until(lambda: stage.mouth.spoken)
         await line.write("And be quick.")
         judge.decide.set()
-        await line.append(quiet(64))
+        await line.append(quiet(200))
         await line.until("response.done")
         assert len(brain.asked) == 2
         assert len(brain.asked[-1].turns) == 2

@@ -10,6 +10,7 @@ from __future__ import annotations
 from vivavoce.engine.configuration_answer import FunctionTool, RetentionRatio, Truncation
 from vivavoce.engine.configuration_audio import (
     AudioFormat,
+    NoiseReduction,
     SemanticVad,
     ServerVad,
     Transcription,
@@ -29,6 +30,7 @@ __all__ = [
     "Configuration",
     "FunctionTool",
     "Kind",
+    "NoiseReduction",
     "Reference",
     "ResponseSettings",
     "RetentionRatio",

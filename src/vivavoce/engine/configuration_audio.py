@@ -47,6 +47,19 @@ def read_format(raw: Any, where: str) -> AudioFormat:
     return form
 
 
+NoiseReduction = Literal["near_field", "far_field"]
+"""For a microphone at the mouth, or one across the room."""
+
+
+def read_noise_reduction(raw: Any, where: str) -> NoiseReduction | None:
+    if raw is None:
+        return None
+    said = check.fields(raw, where, ("type",))
+    kind = check.required(said, "type", where)
+    chosen = check.choice(kind, f"{where}.type", ("near_field", "far_field"))
+    return "near_field" if chosen == "near_field" else "far_field"
+
+
 @dataclass(frozen=True, slots=True)
 class Transcription:
     """Who writes down what the user said. Our ears answer to any model's name."""

@@ -18,6 +18,7 @@ from vivavoce.engine import configuration_checks as check
 from vivavoce.engine.configuration_answer import FunctionTool, Truncation
 from vivavoce.engine.configuration_audio import (
     AudioFormat,
+    NoiseReduction,
     ServerVad,
     Transcription,
     TurnDetection,
@@ -56,6 +57,7 @@ class Configuration:
     input_format: AudioFormat = field(default_factory=AudioFormat)
     output_format: AudioFormat = field(default_factory=AudioFormat)
     transcription: Transcription | None = None
+    noise_reduction: NoiseReduction | None = None
     turn_detection: TurnDetection = field(default_factory=ServerVad)
     speed: float = 1.0
 
@@ -211,10 +213,7 @@ _TRANSCRIPTION: dict[str, tuple[str | None, Reader]] = {"include": _INCLUDE}
 _INPUT: dict[str, tuple[str | None, Reader]] = {
     "format": ("input_format", audio.read_format),
     "transcription": ("transcription", audio.read_transcription),
-    "noise_reduction": (
-        None,
-        _only_null("noise reduction is not supported by this engine yet; give null."),
-    ),
+    "noise_reduction": ("noise_reduction", audio.read_noise_reduction),
     "turn_detection": ("turn_detection", audio.read_turn_detection),
 }
 _OUTPUT: dict[str, tuple[str | None, Reader]] = {

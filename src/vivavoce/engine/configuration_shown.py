@@ -19,7 +19,7 @@ def session_object(
     hearing: dict[str, Any] = {
         "format": c.input_format.shown(),
         "transcription": c.transcription and c.transcription.shown(),
-        "noise_reduction": None,
+        "noise_reduction": {"type": c.noise_reduction} if c.noise_reduction else None,
         "turn_detection": turns and turns.shown(),
     }
     if c.kind == "transcription":

@@ -10,7 +10,7 @@ import logging
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from vivavoce.engine import configuration as conf
@@ -45,6 +45,8 @@ class EngineOptions:
     """At most; a brain that reads slowly is asked less."""
     speculate: bool = True
     manners: Manners | None = None
+    noise_reduction: conf.NoiseReduction | None = None
+    """Where a session does not say."""
     media: MediaOptions = field(default_factory=MediaOptions)
 
 
@@ -197,6 +199,7 @@ class Engine:
         voices = parts.mouth.voices
         known: conf.Kind = "transcription" if kind == "transcription" else "realtime"
         first = conf.initial(model, voice=self.options.voice, voices=voices, kind=known)
+        first = replace(first, noise_reduction=self.options.noise_reduction)
         return conf.updated(first, session, voices=voices)
 
     def _start(self, call: Call) -> None:

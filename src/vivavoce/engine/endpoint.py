@@ -46,17 +46,22 @@ class SemanticVad:
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """What an eagerness means: the probability that ends a turn, and the longest wait."""
+    """What an eagerness means: the probability that ends a turn, and the longest wait.
+
+    `least_ms` of silence there must be however sure the judge is. The answer is
+    being made meanwhile, so they cost no time, and some people only breathe.
+    """
 
     sure: float
+    least_ms: int
     longest_ms: int
 
 
 PATIENCE: dict[Eagerness, Patience] = {
-    "low": Patience(0.8, 8_000),
-    "medium": Patience(0.5, 4_000),
-    "auto": Patience(0.5, 4_000),
-    "high": Patience(0.3, 2_000),
+    "low": Patience(0.8, 700, 8_000),
+    "medium": Patience(0.5, 400, 4_000),
+    "auto": Patience(0.5, 400, 4_000),
+    "high": Patience(0.4, 300, 2_000),
 }
 ASK_MS = (192, 608, 1216, 2016, 3008, 4512, 6016)
 """The judge is asked when a pause has lasted so long; what it says may change with the silence."""
@@ -140,6 +145,8 @@ class Endpointer:
         self._frames = self._over = self._silent = 0
         self._questions = 0
         self._asked_ms: int | None = None
+        self._finished = False
+        """The judge has spoken; only the least silence is missing."""
 
     @property
     def speaking(self) -> bool:
@@ -171,7 +178,11 @@ class Endpointer:
         if self._asked_ms != asked_ms or not isinstance(self.settings, SemanticVad):
             return []
         self._asked_ms = None
-        return self._stop() if probability >= PATIENCE[self.settings.eagerness].sure else []
+        patience = PATIENCE[self.settings.eagerness]
+        self._finished = probability >= patience.sure
+        enough = self.now_ms - self._since_ms >= patience.least_ms
+        return self._stop() if self._finished and enough else []
+
 
     # --- States ---------------------------------------------------------------------
 
@@ -202,12 +213,13 @@ class Endpointer:
             return []
         self._state = _State.PAUSE
         self._since_ms = begin_ms - (self._silent - 1) * FRAME_MS
-        self._questions, self._asked_ms = 0, None
+        self._questions, self._asked_ms, self._finished = 0, None, False
         return [Paused(self._since_ms), *self._wait()]
 
     def _pause(self, probability: float, begin_ms: int) -> list[Milestone]:
         if probability >= self.settings.threshold:
             self._state, self._silent, self._asked_ms = _State.SPEECH, 0, None
+            self._finished = False
             return [Resumed(begin_ms)]
         return self._wait()
 
@@ -218,7 +230,8 @@ class Endpointer:
         silence_ms = self.now_ms - self._since_ms
         if isinstance(self.settings, ServerVad):
             return self._stop() if silence_ms >= self.settings.silence_duration_ms else []
-        if silence_ms >= PATIENCE[self.settings.eagerness].longest_ms:
+        patience = PATIENCE[self.settings.eagerness]
+        if silence_ms >= (patience.least_ms if self._finished else patience.longest_ms):
             return self._stop()
         due = sum(silence_ms >= ask_ms for ask_ms in ASK_MS)
         if due <= self._questions:

@@ -13,7 +13,8 @@ import numpy as np
 
 from vivavoce.engine import endpoint, facts
 from vivavoce.engine.audio import Inbound, Pcm, Resampler, to_pcm
-from vivavoce.engine.configuration import Configuration, SemanticVad, ServerVad
+from vivavoce.engine.configuration import Configuration, NoiseReduction, SemanticVad, ServerVad
+from vivavoce.engine.ears.noise import Suppressor
 from vivavoce.engine.faults import Refused
 from vivavoce.engine.ports import EAR_RATE, FRAME, Detector, Position, Samples
 
@@ -43,6 +44,8 @@ class Intake:
         self._rest: Samples = np.zeros(0, np.float32)
         self._inbound = Inbound(configuration.input_format.type)
         self._track: tuple[int, Resampler] | None = None
+        self._noise: NoiseReduction | None = None
+        self._suppressor: Suppressor | None = None
         self._endpointer: endpoint.Endpointer | None = None
         self._watched_from = 0
         self.configure(configuration)
@@ -52,6 +55,10 @@ class Intake:
     def configure(self, configuration: Configuration) -> None:
         if configuration.input_format.type != self._inbound.form:
             self._inbound = Inbound(configuration.input_format.type)
+        if configuration.noise_reduction != self._noise:
+            self._noise = configuration.noise_reduction
+            far = self._noise == "far_field"
+            self._suppressor = Suppressor(far=far) if self._noise is not None else None
         wanted = _endpointing(configuration)
         if wanted is None:
             self._endpointer = None
@@ -93,6 +100,8 @@ class Intake:
             return
         if self.buffered_ms >= MAX_SECONDS * 1000:  # a turn without end: its beginning goes
             self.forget(self.end_ms - MAX_SECONDS * 1000 // 2)
+        if self._suppressor is not None:
+            samples = self._suppressor.feed(samples)
         self._pieces.append(to_pcm(samples))
         self._end += len(samples)
         watching = self._endpointer

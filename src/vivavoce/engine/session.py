@@ -89,7 +89,7 @@ class Session:
     async def run(self, seconds: float) -> None:
         """Until `end`, at most so many seconds; leaves nothing behind."""
         async with asyncio.TaskGroup() as group:
-            self._work.begin(group)
+            self._work.begin(group, self.machine.state.configuration.voice)
             self._start_timer("expiry", seconds)
             await self.ended.wait()
             for timer in self._timers.values():

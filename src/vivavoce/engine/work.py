@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -32,6 +33,9 @@ from vivavoce.errors import VivavoceError
 log = logging.getLogger(__name__)
 
 
+async def _nothing(voice: str) -> None: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Parts:
     """The models that all sessions share, and how to get the ones that they do not."""
@@ -43,6 +47,8 @@ class Parts:
     detector: Callable[[], Detector]
     crowded: Callable[[], str | None] = lambda: None
     """Why nobody else can be served well just now, in words; None when somebody can."""
+    prepare: Callable[[str], Awaitable[None]] = _nothing
+    """Have ready what a voice says most often."""
 
 
 class Host(Protocol):
@@ -77,8 +83,13 @@ class Work:
         self._guess: tuple[Guess, asyncio.Task[None]] | None = None
         self._warming: asyncio.Task[None] | None = None
 
-    def begin(self, group: asyncio.TaskGroup) -> None:
+    def begin(self, group: asyncio.TaskGroup, voice: str) -> None:
         self._group = group
+        self._spawn(self._prepare(voice), f"prepare {voice}")
+
+    async def _prepare(self, voice: str) -> None:
+        with suppress(VivavoceError):  # it is said when it is wanted, only later
+            await self._parts.prepare(voice)
 
     def end(self) -> None:
         self._group = None

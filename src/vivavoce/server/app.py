@@ -19,6 +19,7 @@ from fastapi_offline import FastAPIOffline
 from starlette.types import ASGIApp
 
 from vivavoce import __version__
+from vivavoce.brain.ports import Ask, Tool
 from vivavoce.config import EMBEDDED, Settings, variable
 from vivavoce.embedded import EmbeddedEngine
 from vivavoce.errors import ProviderError
@@ -140,6 +141,8 @@ def assemble(
         tools=[tool.name for tool in tools.definitions()],
         voice_setting=variable("voice") if "voice" in settings.agent_overrides() else None,
     )
+    if engine is not None:
+        engine.expect(agent.voice, _beginning(profile, tools))
     voice = Voice(
         store=store,
         journal=journal,
@@ -169,6 +172,16 @@ def assemble(
         new_sessions=Window(agent.sessions_per_10_minutes, 600, clock=clock, what="new sessions"),
         started_at=clock.now(),
         engine=engine,
+    )
+
+
+def _beginning(profile: Profile, tools: ToolRegistry) -> Ask:
+    """What every session of this agent begins with: its tools and its prompt."""
+    offered = tools.definitions(profile.tool_names(None))
+    return Ask(
+        instructions=profile.agent.prompt.rstrip(),
+        turns=(),
+        tools=tuple(Tool(t.name, t.description, t.parameters) for t in offered),
     )
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from vivavoce.engine.ports import MOUTH_RATE, Samples, Transcript, Utterance
-from vivavoce.errors import EarsError
+from vivavoce.errors import EarsError, MouthError
 
 VOICES = ("marin", "cedar", "alloy", "ash", "ballad", "coral", "echo", "sage", "shimmer", "verse")
 
@@ -71,6 +71,10 @@ class HummingMouth:
     async def speak(
         self, text: str, *, voice: str, speed: float = 1.0, lead_ms: int = 0
     ) -> Utterance:
+        if voice not in self.voices:
+            raise MouthError(f"There is no voice {voice!r}. There are: {', '.join(self.voices)}.")
+        if not 0.25 <= speed <= 4.0:
+            raise MouthError(f"The speed is between 0.25 and 4.0, not {speed}.")
         self.spoken.append(text)
         samples = int(len(text.strip()) * self._ms * MOUTH_RATE / 1000 / speed)
         wave = np.sin(np.arange(samples) * (2 * np.pi * 220 / MOUTH_RATE)) * self._loudness
