@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import urlsplit
@@ -218,6 +219,11 @@ class OpenAIProvider:
 
     def _load(self) -> AsyncOpenAI:
         from openai import AsyncOpenAI  # takes about a second
+
+        with suppress(ImportError):
+            # The SDK looks whether it is there, and takes one that another thread is still
+            # importing (the engine's models use it) for a whole one.
+            import httpx  # noqa: F401
 
         client = AsyncOpenAI(
             base_url=self._base_url,

@@ -271,6 +271,8 @@ async def _warm(here: Services) -> None:
             await here.provider.warm()
         except ProviderError as fault:
             log.warning("%s", fault.message)  # `/ready` says so too
+        except Exception:  # the boundary of this task: it is loaded when it is needed
+            log.exception("The provider's SDK could not be loaded beforehand")
 
 
 async def _recover(here: Services) -> None:

@@ -31,3 +31,12 @@ def test_segments_are_short_enough_and_lose_nothing(blocks: int, longest: float)
     found = segments(speech, longest)
     assert all(0 < len(segment) <= longest * EAR_RATE for segment in found)
     assert np.array_equal(np.concatenate([speech[:0], *found]), speech)
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(0, 400), st.integers(1, 400), st.integers(0, 1000))
+def test_a_cut_once_made_stays_where_it_is(blocks: int, more: int, seed: int) -> None:
+    drawn = np.random.default_rng(seed).normal(0.0, 0.1, (blocks + more) * 160)
+    speech = drawn.astype(np.float32)
+    before, after = segments(speech[: blocks * 160], 1.0), segments(speech, 1.0)
+    assert [len(s) for s in before[:-1]] == [len(s) for s in after[: max(0, len(before) - 1)]]

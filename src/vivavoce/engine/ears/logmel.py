@@ -21,10 +21,11 @@ _BEND_HZ, _BEND_MEL = 1000.0, 15.0
 _STEP = np.log(6.4) / 27.0
 
 
-def log_mel(speech: Samples) -> npt.NDArray[np.float32]:
-    """[bands, samples / 160]; the speech is brought to zero mean and unit variance first."""
-    level = (speech - speech.mean()) / np.sqrt(speech.var() + 1e-7)
-    padded = np.pad(level, _WINDOW // 2, mode="reflect")
+def log_mel(speech: Samples, *, level: bool = True) -> npt.NDArray[np.float32]:
+    """[bands, samples / 160]; to `level` is to bring it to zero mean and unit variance first."""
+    if level:
+        speech = (speech - speech.mean()) / np.sqrt(speech.var() + 1e-7)
+    padded = np.pad(speech, _WINDOW // 2, mode="reflect")
     # Centred windows make one more than there are hops; the models do without the last.
     windows = sliding_window_view(padded, _WINDOW)[::_HOP][: len(speech) // _HOP]
     power = np.square(np.abs(np.fft.rfft(windows * _HANN, axis=1)))

@@ -1,0 +1,128 @@
+"""What all ears on a local model share: segments, hints, turns on the model's thread.
+
+A long speech is heard segment by segment. A segment that is finished is
+remembered, so that someone who talks for a minute is not heard from the
+beginning again for every partial transcript.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections import OrderedDict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import partial
+from typing import Protocol
+
+import numpy as np
+import onnxruntime as ort
+
+from vivavoce.engine.ears.decoding import Decoding
+from vivavoce.engine.ears.segments import segments
+from vivavoce.engine.inference import Worker
+from vivavoce.engine.ports import EAR_RATE, Samples, Transcript
+from vivavoce.errors import EarsError
+
+_SHORTEST = EAR_RATE // 4
+"""No word is shorter, with what the detector keeps in front of it; less makes a model guess."""
+_QUIETEST = 1e-3
+"""A peak below -60 dB holds nothing to hear."""
+_RUN_UP = EAR_RATE // 20
+"""What is kept in front of the first sound."""
+_AT_ONCE = 4
+"""Tokens decoded before others may have the thread: some 30 ms with the default model."""
+_PATIENCE_MS = 1000.0
+"""How long a partial stands back for what is urgent."""
+_REMEMBERED = 64
+"""Finished segments, of all sessions together."""
+
+
+class Recogniser(Protocol):
+    """A model that takes one segment."""
+
+    def begin(
+        self, speech: Samples, language: str | None, guess: str, options: ort.RunOptions
+    ) -> Decoding:
+        """Encode the speech, with these options for every run. Blocks."""
+        ...
+
+    def text(self, decoding: Decoding) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """A segment's text, and the logarithms of its tokens' probabilities, added up."""
+
+    text: str = ""
+    log_probability: float = 0.0
+    tokens: int = 0
+
+
+class Listener:
+    """Makes `Ears.transcribe` of a recogniser; one for all sessions."""
+
+    def __init__(self, name: str, recogniser: Recogniser) -> None:
+        self._recogniser = recogniser
+        self._worker = Worker(name, EarsError)
+        self._memory: OrderedDict[tuple[str | None, bytes], Heard] = OrderedDict()
+
+    async def transcribe(
+        self, speech: Samples, language: str | None, hint: str, urgent: bool
+    ) -> Transcript:
+        *finished, last = segments(np.ascontiguousarray(speech, dtype=np.float32)) or [speech]
+        found = []
+        for segment in finished:
+            heard = await self._once(segment, language, hint, urgent)
+            found.append(heard)
+            # The hint is of the whole speech: what is left of it is of the next segment.
+            known, _, rest = hint.partition(heard.text)
+            hint = "" if known.strip() else rest.strip()
+        found.append(await self._segment(last, language, hint, urgent))
+        return _joined(found)
+
+    async def _once(self, segment: Samples, language: str | None, hint: str, urgent: bool) -> Heard:
+        key = (language, hashlib.blake2b(segment.data, digest_size=16).digest())
+        if (heard := self._memory.get(key)) is None:
+            heard = await self._segment(segment, language, hint, urgent)
+        self._memory[key] = heard
+        self._memory.move_to_end(key)
+        if len(self._memory) > _REMEMBERED:
+            self._memory.popitem(last=False)
+        return heard
+
+    async def _segment(
+        self, speech: Samples, language: str | None, hint: str, urgent: bool
+    ) -> Heard:
+        speech = _from_first_sound(speech)
+        if len(speech) < _SHORTEST:
+            return Heard()
+        rank = 0.0 if urgent else _PATIENCE_MS
+        options = ort.RunOptions()
+
+        def stop() -> None:
+            options.terminate = True
+
+        begin = partial(self._recogniser.begin, speech, language, hint, options)
+        decoding = await self._worker.run(begin, rank=rank, stop=stop)
+        while not decoding.done:
+            await self._worker.run(partial(decoding.step, _AT_ONCE), rank=rank, stop=stop)
+        text = self._recogniser.text(decoding)
+        return Heard(text, decoding.log_probability, decoding.chosen) if text else Heard()
+
+    def close(self) -> None:
+        self._worker.close()
+
+
+def _from_first_sound(speech: Samples) -> Samples:
+    """Without dead silence in front, as streams begin with: it is like nothing models know."""
+    loud = np.abs(speech) >= _QUIETEST
+    first = int(loud.argmax()) if loud.any() else len(speech)
+    return speech[max(0, first - _RUN_UP) :] if first < len(speech) else speech[:0]
+
+
+def _joined(found: Iterable[Heard]) -> Transcript:
+    spoken = [heard for heard in found if heard.text]
+    tokens = sum(heard.tokens for heard in spoken)
+    mean = sum(heard.log_probability for heard in spoken) / max(1, tokens)
+    return Transcript(" ".join(heard.text for heard in spoken), math.exp(min(0.0, mean)))

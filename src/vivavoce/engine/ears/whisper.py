@@ -1,0 +1,115 @@
+"""Speech to text with Whisper: the most accurate choice, in many languages, and the slowest.
+
+Owns the model's files, its control tokens and what it must not write. It
+always listens to 30 seconds, the missing ones as silence, so a short question
+costs as much as a long one.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+import onnxruntime as ort
+
+from vivavoce.engine.ears.decoding import Decoder, Decoding, Floats
+from vivavoce.engine.ears.logmel import log_mel
+from vivavoce.engine.ears.moonshine import vocabulary
+from vivavoce.engine.ears.recogniser import Listener
+from vivavoce.engine.inference import open_model
+from vivavoce.engine.ports import EAR_RATE, Samples, Transcript
+from vivavoce.errors import EarsError, ModelUnavailable
+
+_LENGTH = 30 * EAR_RATE
+_TOKENS_PER_S = {"en": 8.0}
+_MOST_TOKENS_PER_S = 25.0
+"""Languages far from English are written in pieces of characters."""
+_LONGEST = 220
+"""Half of what the decoder can remember, the other half being for what was said before."""
+_NO_SPEECH, _UNSURE = 0.3, -1.0
+"""Said to be no speech by so much, and with so little faith in the text: it is none."""
+_SIGNS = re.compile(r"Ġ?(?:[-#()*+/:;<=>@\[\\\]^_`{|}~]|âĻ.)+|Ġ'")
+"""Tokens that are only signs are subtitlers' remarks: music, laughter, who speaks."""
+
+
+class WhisperEars:
+    """`Ears` on a folder with encoder.onnx, decoder.onnx and tokenizer.json.
+
+    Loading blocks for some seconds; one object serves all sessions. English,
+    unless another language is asked for.
+    """
+
+    def __init__(self, folder: Path, *, threads: int = 2) -> None:
+        self._name = folder.name
+        self._encoder = open_model(folder / "encoder.onnx", threads=threads)
+        session = open_model(folder / "decoder.onnx", threads=threads)
+        self._tokenizer = vocabulary(folder)
+        end = self._token("<|endoftext|>")
+        self._silent = self._token("<|nocaptions|>")
+        self._never = self._forbidden(end)
+        self._decoder = Decoder(session, end, self._weigh)
+        self._listener = Listener(folder.name, self)
+        self.begin(np.zeros(EAR_RATE, dtype=np.float32), None, "warm", ort.RunOptions()).step()
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    async def transcribe(
+        self,
+        speech: Samples,
+        *,
+        language: str | None = None,
+        hint: str = "",
+        urgent: bool = True,
+    ) -> Transcript:
+        code = (language or "en").lower().replace("_", "-").split("-")[0]
+        if self._tokenizer.token_to_id(f"<|{code}|>") is None:
+            raise EarsError(f"{self._name} does not know the language {language!r}.")
+        return await self._listener.transcribe(speech, code, hint, urgent)
+
+    def begin(
+        self, speech: Samples, language: str | None, guess: str, options: ort.RunOptions
+    ) -> Decoding:
+        language = language or "en"
+        features = log_mel(np.pad(speech, (0, _LENGTH - len(speech))), level=False)
+        # By name: the file would give all its attention maps too, a gigabyte of them.
+        inputs = {"input_features": features[np.newaxis]}
+        hidden = self._encoder.run(["last_hidden_state"], inputs, options)[0]
+        orders = ("<|startoftranscript|>", f"<|{language}|>", "<|transcribe|>", "<|notimestamps|>")
+        prompt = [self._token(order) for order in orders]
+        rate = _TOKENS_PER_S.get(language, _MOST_TOKENS_PER_S)
+        limit = min(_LONGEST, max(8, math.ceil(len(speech) / EAR_RATE * rate)))
+        # Without the guess: it would save little beside the encoder, and might change the text.
+        return Decoding(self._decoder, hidden, prompt, limit, (), options)
+
+    def text(self, decoding: Decoding) -> str:
+        mean = decoding.log_probability / max(1, decoding.chosen)
+        if mean < _UNSURE and _probability(decoding.opening, self._silent) > _NO_SPEECH:
+            return ""
+        return str(self._tokenizer.decode(decoding.tokens)).strip()
+
+    def close(self) -> None:
+        self._listener.close()
+
+    def _weigh(self, scores: Floats, before: int) -> Floats:
+        return scores + self._never[: len(scores)]
+
+    def _token(self, name: str) -> int:
+        token = self._tokenizer.token_to_id(name)
+        if token is None:
+            raise ModelUnavailable(f"The vocabulary of {self._name} lacks {name}.")
+        return int(token)
+
+    def _forbidden(self, end: int) -> Floats:
+        words = self._tokenizer.get_vocab()
+        never = np.zeros(1 << 16, dtype=np.float32)
+        never[end + 1 :] = -np.inf  # control tokens and times
+        never[[token for word, token in words.items() if _SIGNS.fullmatch(word)]] = -np.inf
+        return never
+
+
+def _probability(scores: Floats, token: int) -> float:
+    return float(1.0 / np.exp(scores - scores[token]).sum())
