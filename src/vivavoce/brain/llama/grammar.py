@@ -1,0 +1,127 @@
+"""What the model may write, made from the tools of a question. Pure.
+
+llama.cpp is built with llguidance: a Lark grammar in which JSON Schemas stand
+as they are. So the arguments of a call are valid while they are written, and
+words cost nothing extra: they come first, as they are, or not at all.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from vivavoce.brain.ports import Ask, Tool
+from vivavoce.errors import BrainError
+
+MARK = "@"
+"""What a call begins with, and words never hold. Plain text: the token that the Qwen family has for
+it was never trained in its coding models, which then talk about their tools instead."""
+
+FORCED = "function:"
+_MAX_TEXT = 2_000
+_DEPTH = 8
+
+# What llguidance understands; the rest (`format`, `not`, `if`, …) is left to who checks the
+# arguments afterwards, since a grammar that is refused would mean no answer at all.
+_KEPT = frozenset(
+    {"type", "enum", "const", "required", "minimum", "maximum", "exclusiveMinimum"}
+    | {"exclusiveMaximum", "minLength", "maxLength", "minItems", "maxItems"}
+)
+_SPACING = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
+
+
+def offered(ask: Ask) -> tuple[Tool, ...]:
+    """The tools that may be called now. Raises `BrainError` where the choice cannot be obeyed."""
+    if ask.tool_choice == "none":
+        return ()
+    if ask.tool_choice.startswith(FORCED):
+        wanted = ask.tool_choice.removeprefix(FORCED)
+        tools = tuple(tool for tool in ask.tools if tool.name == wanted)
+        if not tools:
+            raise BrainError(f"There is no tool '{wanted}' to call.")
+        return tools
+    if ask.tool_choice == "required" and not ask.tools:
+        raise BrainError("A call is required, and there is no tool to call.")
+    return ask.tools
+
+
+def demanded(ask: Ask) -> bool:
+    return ask.tool_choice == "required" or ask.tool_choice.startswith(FORCED)
+
+
+def grammar(ask: Ask) -> str:
+    """The grammar of an answer."""
+    tools = offered(ask)
+    if not tools:
+        return "%llguidance {}\nstart: WORDS\n" + _WORDS
+    calls = "call+" if ask.parallel_calls else "call"
+    start = calls if demanded(ask) else f"WORDS | WORDS {calls} | {calls}"
+    choices = " | ".join(_call(tool) for tool in tools)  # in one line: a bracket ends with it
+    return f'%llguidance {{}}\nstart: {start}\n{_WORDS}call: "{MARK}" ({choices})\n'
+
+
+# Words are never empty, and never look like a call, markup or code: none of it can be spoken, and
+# a small model that cannot describe a call makes it.
+_WORDS = "WORDS: /[^@<{}`*\\s][^@<{}`*]*/\n"
+
+
+def _call(tool: Tool) -> str:
+    schema = {**schema_of(tool), "x-guidance": _SPACING}
+    return f"{json.dumps(tool.name + ' ')} %json {json.dumps(schema)}"
+
+
+def schema_of(tool: Tool) -> dict[str, Any]:
+    """The schema as far as a grammar can hold it: an object, with nothing it does not name."""
+    given = tool.parameters or {}
+    held = _held(given, given, _DEPTH)
+    if held.get("type") != "object":
+        held = {"type": "object"}
+    held.setdefault("properties", {})
+    held["additionalProperties"] = False
+    return held
+
+
+def _held(schema: Any, root: Mapping[str, Any], depth: int) -> dict[str, Any]:
+    if not isinstance(schema, Mapping) or depth <= 0:
+        return {}
+    if isinstance(reference := schema.get("$ref"), str):
+        return _held(_resolved(reference, root), root, depth - 1)
+    for either in ("anyOf", "oneOf"):
+        if isinstance(options := schema.get(either), Sequence) and options:
+            return {"anyOf": [_held(option, root, depth - 1) for option in options]}
+    if isinstance(parts := schema.get("allOf"), Sequence) and len(parts) == 1:
+        return _held(parts[0], root, depth - 1)
+    held = {key: value for key, value in schema.items() if key in _KEPT}
+    kind = held.get("type")
+    if kind == "string" and not held.keys() & {"enum", "const"}:
+        # A string without an end is how a small model loops.
+        held["maxLength"] = min(held.get("maxLength", _MAX_TEXT), _MAX_TEXT)
+    if kind == "object" or "properties" in schema:
+        _hold_object(held, schema, root, depth)
+    if "items" in schema:
+        held["items"] = _held(schema["items"], root, depth - 1)
+    return held
+
+
+def _hold_object(
+    held: dict[str, Any], schema: Mapping[str, Any], root: Mapping[str, Any], depth: int
+) -> None:
+    properties = schema.get("properties") or {}
+    held["type"] = "object"
+    held["properties"] = {name: _held(one, root, depth - 1) for name, one in properties.items()}
+    held["required"] = [name for name in schema.get("required", ()) if name in properties]
+    if properties or schema.get("additionalProperties") is False:
+        held["additionalProperties"] = False
+
+
+def _resolved(reference: str, root: Mapping[str, Any]) -> Any:
+    """`#/$defs/Name`; what points elsewhere may be anything."""
+    found: Any = root
+    if not reference.startswith("#/"):
+        return {}
+    for step in reference[2:].split("/"):
+        found = found.get(step.replace("~1", "/").replace("~0", "~"), {})
+        if not isinstance(found, Mapping):
+            return {}
+    return found

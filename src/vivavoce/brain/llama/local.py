@@ -1,0 +1,224 @@
+"""The local brain: questions in, pieces of an answer out, the child kept alive beside it.
+
+Owns who waits for whom: one request a slot at a time, and the background's
+reading only while no live conversation waits. How a prompt looks, what may be
+written and who sits where is decided in the modules beside this one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import secrets
+import shutil
+import sys
+import tempfile
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing, asynccontextmanager
+from importlib.metadata import version
+from pathlib import Path
+
+from vivavoce.brain.llama.budget import Pace
+from vivavoce.brain.llama.grammar import grammar, offered
+from vivavoce.brain.llama.kept import Shelf
+from vivavoce.brain.llama.line import Heard, Line
+from vivavoce.brain.llama.prompt import prompt
+from vivavoce.brain.llama.reading import Reading
+from vivavoce.brain.llama.seats import Seats
+from vivavoce.brain.ports import Ask, Budget, CallBegun, Finished, Piece
+from vivavoce.children import Child
+from vivavoce.errors import BrainError
+
+NICENESS = 10
+"""Below the mouth: a late word is a pause, a late sound is a stutter."""
+_OUTPUT = 300
+_LONGEST_OUTPUT = 1_024
+_STEP = 48
+"""Tokens of reading at once: about a second, after which it can be stopped."""
+_START_SECONDS = 120
+_BATCH = 128
+
+
+class LlamaBrain:
+    """Fills `Brain`. Answers within `running()`; before the model is loaded it cannot."""
+
+    def __init__(
+        self,
+        model: Path,
+        cache: Path,
+        *,
+        name: str,
+        live_slots: int = 2,
+        context: int = 6_144,
+        threads: int = 0,
+    ) -> None:
+        self._name = name
+        self._model, self._cache = model, cache
+        self._context = context
+        self._threads = threads or min(8, os.cpu_count() or 1)
+        self._live_slots = live_slots
+        self._pace = Pace(cache / f"{name}.json")
+        self._line: Line | None = None
+        self._ready = asyncio.Event()
+        self._seats = Seats(live_slots, self._shelf())
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def budget(self) -> Budget:
+        return self._pace.budget(self._context - _OUTPUT)
+
+    def count(self, text: str) -> int:
+        return self._pace.count(text)
+
+    def forget(self, live: str) -> None:
+        self._seats.leave(live)
+
+    # --- Its life -------------------------------------------------------------------
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """The child lives as long as this does, whatever happens to it."""
+        folder = Path(tempfile.mkdtemp(prefix="vivavoce-"))  # 0700
+        child = Child(
+            "brain",
+            (sys.executable, "-P", "-m", "vivavoce.brain.llama.server"),
+            nice=NICENESS,
+            started=lambda process: self._started(process, folder / "llama.sock"),
+            ended=self._ended,
+        )
+        try:
+            async with asyncio.TaskGroup() as group:
+                life = group.create_task(child.run(), name="brain process")
+                try:
+                    yield
+                finally:
+                    life.cancel()
+        finally:
+            self._pace.keep()
+            shutil.rmtree(folder, ignore_errors=True)
+
+    async def ready(self) -> None:
+        """The model is loaded and takes questions."""
+        await self._ready.wait()
+
+    async def _started(self, process: asyncio.subprocess.Process, socket: Path) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(socket)  # of the one before
+        key = secrets.token_urlsafe(32)
+        settings = {
+            "model": str(self._model),
+            "cache": str(self._cache),
+            "socket": str(socket),
+            "key": key,
+            "slots": self._live_slots + 1,
+            "context": self._context,
+            "batch": _BATCH,
+            "threads": self._threads,
+        }
+        assert process.stdin is not None
+        process.stdin.write(json.dumps(settings).encode() + b"\n")
+        await process.stdin.drain()
+        line = Line(socket, key)
+        try:
+            async with asyncio.timeout(_START_SECONDS):
+                await line.until_ready()
+            self._line = line
+            self._ready.set()
+            await asyncio.get_running_loop().create_future()  # until the process ends
+        except TimeoutError:
+            raise BrainError("The language model does not start.") from None
+        finally:
+            await line.close()
+
+    def _ended(self) -> None:
+        self._line = None
+        self._ready.clear()
+        self._seats.lost()
+
+    def _shelf(self) -> Shelf:
+        self._cache.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with contextlib.suppress(OSError):
+            self._cache.chmod(0o700)
+        stat = self._model.stat() if self._model.exists() else None
+        size = (stat.st_size, stat.st_mtime_ns) if stat else ()
+        return Shelf(self._cache, f"{self._name} {size} {self._context} {version('xllamacpp')}")
+
+    # --- Questions ------------------------------------------------------------------
+
+    async def answer(self, ask: Ask) -> AsyncGenerator[Piece, None]:
+        limit = min(ask.max_tokens or _OUTPUT, _LONGEST_OUTPUT)
+        rules, names = grammar(ask), {tool.name for tool in offered(ask)}
+        text = prompt(ask, room=self._context - limit, count=self.count)
+        line = self._there()
+        async with self._seats.taken(line, ask.live, text) as seat:
+            request = {
+                "prompt": text,
+                "id_slot": seat.slot,
+                "n_predict": limit,
+                "grammar": rules,
+                "stream": True,
+                "cache_prompt": True,
+                "temperature": 0,
+                "timings_per_token": True,
+            }
+            reading = Reading(lambda: f"call_{secrets.token_hex(8)}")
+            heard, written = Heard(""), ""
+            async with aclosing(line.write(request)) as writing:
+                async for heard in writing:
+                    written += heard.text
+                    seat.holds(text + written)
+                    for piece in reading.feed(heard.text):
+                        if isinstance(piece, CallBegun) and piece.name not in names:
+                            # llama.cpp passes over a grammar that it cannot read.
+                            raise BrainError("The language model called what is not there.")
+                        yield piece
+                    if reading.looping or (reading.calls and not ask.parallel_calls):
+                        break
+            self._learn(text, heard)
+            yield _finished(heard)
+
+    async def warm(self, ask: Ask) -> None:
+        with contextlib.suppress(BrainError):
+            text = prompt(ask, room=self._context - _OUTPUT, count=self.count, finished=False)
+            line = self._there()
+            tokens = await line.tokenize(text)
+            async with self._seats.warming(line, ask.live, text) as warming:
+                begun = len(await line.tokenize(warming.held)) if warming.held else 0
+                for upto in _steps(begun, len(tokens)):
+                    async with warming.step() as seat:
+                        if seat is None:
+                            return  # the question itself has come
+                        heard = await line.read(seat.slot, tokens[:upto])
+                        seat.holds(text[: len(text) * upto // len(tokens)])
+                    self._learn(text if upto == len(tokens) else "", heard)
+                if not ask.turns:
+                    await warming.keep(text)
+
+    def _there(self) -> Line:
+        if self._line is None:
+            raise BrainError("The language model is not ready yet.")
+        return self._line
+
+    def _learn(self, text: str, heard: Heard) -> None:
+        self._pace.read(heard.read_tokens, heard.read_ms)
+        if text:
+            self._pace.weighed(len(text), heard.input_tokens)
+
+
+def _steps(begun: int, total: int) -> list[int]:
+    """Where each step ends. Never before what is read already: that would be forgotten."""
+    return [*range(begun + _STEP, total, _STEP), total]
+
+
+def _finished(heard: Heard) -> Finished:
+    return Finished(
+        "length" if heard.limited else "stop",
+        heard.input_tokens,
+        heard.cached_tokens,
+        heard.output_tokens,
+    )

@@ -1,0 +1,203 @@
+"""The question as the model reads it, laid out for its memory. Pure.
+
+What never changes comes first (how to answer, the tools, the instructions,
+examples), then what is known today, then the talk: whatever was read once is a
+prefix of what comes next. When the talk grows too long its oldest part goes, in big steps, so that
+the rest stays a prefix for many turns.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from vivavoce.brain.llama.grammar import MARK
+from vivavoce.brain.ports import Ask, Call, Result, Said, Tool, Turn
+from vivavoce.errors import BrainError
+
+Count = Callable[[str], int]
+
+START, END = "<|im_start|>", "<|im_end|>"
+_STEPS = 3
+_SHORT_RESULT = 400
+_CHANGING = 1_000
+"""Letters."""
+
+_PLAIN = (
+    "You are a voice assistant. You answer in one or two short spoken sentences: plain words, "
+    "no lists, no markup, no code."
+)
+_WITH_TOOLS = f"""{_PLAIN} You act through tools: {MARK}name and its arguments as JSON.
+
+Tools:
+"""
+_REMINDER = (
+    f"Now the user speaks. If a tool fits, answer with {MARK} and its name at once: do not "
+    "announce, explain or refuse. Small talk and common knowledge: a short sentence, no tool."
+)
+
+# Of tools that nobody has, so that they teach the manner and no answer: a small model talks about
+# its tools unless it has just seen itself use them.
+_EXAMPLES = (
+    Said("user", "Hi there!"),
+    Said("assistant", "Hello! What can I do for you?"),
+    Said("user", "Could you set a timer for ten minutes?"),
+    Call("", "set_timer", '{"minutes": 10}'),
+    Result("", "Timer set."),
+    Said("assistant", "Your timer is running."),
+    Said("user", "Where do we keep the light bulbs?"),
+    Call("", "find_item", '{"name": "light bulb"}'),
+    Result("", "Shelf 4, 12 left."),
+    Said("assistant", "On shelf four."),
+    Said("user", "What's the biggest planet?"),
+    Said("assistant", "Jupiter."),
+    Said("user", "It's raining again today."),
+    Said("assistant", "Then it's a good day to stay in."),
+    Said("user", "Play the song home dot mp3 in the music folder."),
+    Call("", "play", '{"path": "music/home.mp3"}'),
+    Result("", "Playing."),
+    Said("assistant", "Here it comes."),
+    Said("user", "Great, thanks."),
+    Said("assistant", "You're welcome."),
+)
+
+# Text from outside must not end a message or begin another.
+_MARKUP = re.compile(r"<(?=\|)")
+
+
+def prompt(ask: Ask, *, room: int, count: Count, finished: bool = True) -> str:
+    """`room` is how many tokens it may have. Not `finished`: more is to come in the last turn."""
+    head = "".join(_head(ask))
+    turns = _fitting(ask.turns, room - count(head), count)
+    text = head + "".join(_rendered(turns))
+    if finished:
+        return f"{text}{START}assistant\n"
+    if turns and isinstance(turns[-1], Said) and turns[-1].role == "user":
+        # The end of an unfinished sentence, which the next word may change.
+        return text.removesuffix(f"{END}\n").rstrip()
+    return text
+
+
+def _head(ask: Ask) -> Iterable[str]:
+    """Examples come after the instructions, or a page of manners makes the model forget them; but
+    before what changes from one conversation to the next, or they would be read each time."""
+    instructions = _safe(ask.instructions).strip()
+    if not ask.tools:
+        yield _message("system", f"{_PLAIN}\n\n{instructions}".rstrip())
+        return
+    tools = "\n".join(_safe(signature(tool)) for tool in ask.tools)
+    lasting, changing = _parted(instructions)
+    yield _message("system", f"{_WITH_TOOLS}{tools}\n\n{lasting}".rstrip())
+    yield from _rendered(_EXAMPLES)
+    yield _message("system", f"{changing}\n\n{_REMINDER}".lstrip())
+
+
+def _parted(instructions: str) -> tuple[str, str]:
+    """What changes is told last, under a heading of its own, and is short."""
+    at = instructions.rfind("\n## ")
+    if at < 0 or len(instructions) - at > _CHANGING:
+        return instructions, ""
+    return instructions[:at].rstrip(), instructions[at:].strip()
+
+
+# --- Tools --------------------------------------------------------------------------
+
+
+def signature(tool: Tool) -> str:
+    """`name(path, limit?: integer): what it does`: a fifth of the tokens of its schema."""
+    schema = tool.parameters or {}
+    required = set(schema.get("required", ()))
+    parts = [
+        _parameter(name, given if isinstance(given, Mapping) else {}, name in required)
+        for name, given in (schema.get("properties") or {}).items()
+    ]
+    return f"{tool.name}({', '.join(parts)}): {' '.join(tool.description.split())}"
+
+
+def _parameter(name: str, schema: Mapping[str, Any], required: bool) -> str:
+    kind = schema.get("type", "any")
+    if isinstance(options := schema.get("enum"), Sequence):
+        kind = "|".join(str(option) for option in options)
+    said = f"{name}{'' if required else '?'}"
+    said += "" if kind == "string" else f": {kind}"
+    about = " ".join(str(schema.get("description", "")).split())
+    return f"{said} ({about})" if about else said
+
+
+# --- Turns --------------------------------------------------------------------------
+
+
+def _rendered(turns: Iterable[Turn]) -> Iterable[str]:
+    """What the assistant said and called in one answer is one message, as it wrote it."""
+    writing = False
+    for turn in turns:
+        mine = isinstance(turn, Call) or (isinstance(turn, Said) and turn.role == "assistant")
+        if writing and not isinstance(turn, Call):
+            yield f"{END}\n"
+            writing = False
+        match turn:
+            case Said("assistant", text):
+                yield f"{START}assistant\n{_safe(text)}"
+            case Said(role, text):
+                yield _message(role, _safe(text))
+            case Call(_, name, arguments):
+                begin = "" if writing else f"{START}assistant\n"
+                yield f"{begin}{MARK}{_safe(name)} {_safe(arguments)}"
+            case Result(_, output):
+                yield _message("user", f"Result: {_safe(output)}")
+        writing = mine
+    if writing:
+        yield f"{END}\n"
+
+
+def _message(role: str, text: str) -> str:
+    return f"{START}{role}\n{text}{END}\n"
+
+
+def _safe(text: str) -> str:
+    return _MARKUP.sub("< ", text)
+
+
+# --- What fits ----------------------------------------------------------------------
+
+
+def _fitting(turns: tuple[Turn, ...], room: int, count: Count) -> tuple[Turn, ...]:
+    """The oldest go in steps of a third of the room, counted from the first turn ever: the same
+    ones go at the next turn too, and what is left is still a prefix of what will be asked."""
+    weights = [count(text) for text in _each(turns)]
+    if sum(weights) <= room:
+        return turns
+    step = max(1, room // _STEPS)
+    over = sum(weights) - room
+    dropped = -(-over // step) * step
+    kept = _from(turns, weights, dropped)
+    if sum(count(text) for text in _each(kept)) <= room:
+        return kept
+    shortened = tuple(_shortened(turn) for turn in kept)
+    if sum(count(text) for text in _each(shortened)) <= room:
+        return shortened
+    raise BrainError("That is more than this language model can read at once.")
+
+
+def _from(turns: tuple[Turn, ...], weights: Sequence[int], dropped: int) -> tuple[Turn, ...]:
+    """From the first thing the user said after `dropped` tokens, or the last that was said."""
+    gone, last = 0, 0
+    for index, (turn, weight) in enumerate(zip(turns, weights, strict=True)):
+        if isinstance(turn, Said) and turn.role == "user":
+            last = index
+            if gone >= dropped:
+                return turns[index:]
+        gone += weight
+    return turns[last:]
+
+
+def _shortened(turn: Turn) -> Turn:
+    if isinstance(turn, Result) and len(turn.output) > _SHORT_RESULT:
+        return replace(turn, output=f"{turn.output[:_SHORT_RESULT]} … (cut)")
+    return turn
+
+
+def _each(turns: Iterable[Turn]) -> Iterable[str]:
+    return ("".join(_rendered((turn,))) for turn in turns)

@@ -1,0 +1,112 @@
+"""From what the model writes to the pieces of an answer. Pure.
+
+Words go on as they come, but for white space that nobody may need. A call is a
+name and an object; where the object ends is found by reading it as JSON is
+read, since the model's text comes in arbitrary pieces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from vivavoce.brain.llama.grammar import MARK
+from vivavoce.brain.ports import CallArguments, CallBegun, CallEnded, Piece, Words
+
+_LOOP = 3
+_SHORTEST_LOOP = 12
+_LONGEST_LOOP = 200
+
+
+@dataclass
+class Reading:
+    """One answer being written. `new_call_id` names its calls."""
+
+    new_call_id: Callable[[], str]
+    calls: int = 0
+    """How many are whole."""
+    words: str = ""
+    _held: str = ""
+    _call_id: str = ""
+    _named: bool = False
+    _object: _Object = field(default_factory=lambda: _Object())
+
+    def feed(self, text: str) -> Iterator[Piece]:
+        self._held += text
+        while self._held:
+            before = self._held
+            yield from self._in_call() if self._call_id else self._in_words()
+            if self._held == before:
+                return
+
+    @property
+    def looping(self) -> bool:
+        """The same words three times over: it would go on for ever."""
+        text = self.words
+        for size in range(_SHORTEST_LOOP, min(_LONGEST_LOOP, len(text) // _LOOP) + 1):
+            if text.endswith(text[-size:] * _LOOP) and text[-size:].strip():
+                return True
+        return False
+
+    def _in_words(self) -> Iterator[Piece]:
+        at = self._held.find(MARK)
+        if at >= 0:
+            yield from self._said(self._held[:at].rstrip())
+            self._held = self._held[at + len(MARK) :]
+            self._call_id, self._named, self._object = self.new_call_id(), False, _Object()
+            return
+        # White space waits: before a call, or at the end, nobody needs it.
+        said = self._held.rstrip()
+        self._held = self._held[len(said) :]
+        yield from self._said(said)
+
+    def _said(self, text: str) -> Iterator[Piece]:
+        if text and not self.words:
+            text = text.lstrip()
+        if text:
+            self.words += text
+            yield Words(text)
+
+    def _in_call(self) -> Iterator[Piece]:
+        if not self._named:
+            name, space, rest = self._held.partition(" ")
+            if not space:
+                return
+            self._held, self._named = rest, True
+            yield CallBegun(self._call_id, name)
+        if size := self._object.feed(self._held):
+            yield CallArguments(self._call_id, self._held[:size])
+            self._held = self._held[size:]
+        if self._object.whole:
+            yield CallEnded(self._call_id)
+            self._call_id = ""
+            self.calls += 1
+
+
+@dataclass
+class _Object:
+    """Finds the end of a JSON object."""
+
+    whole: bool = False
+    _depth: int = 0
+    _quoted: bool = False
+    _escaped: bool = False
+
+    def feed(self, text: str) -> int:
+        """How much of the text belongs to it."""
+        for index, letter in enumerate(text):
+            if self._escaped:
+                self._escaped = False
+            elif self._quoted:
+                self._escaped = letter == "\\"
+                self._quoted = letter != '"'
+            elif letter == '"':
+                self._quoted = True
+            elif letter in "{[":
+                self._depth += 1
+            elif letter in "}]":
+                self._depth -= 1
+                if self._depth == 0:
+                    self.whole = True
+                    return index + 1
+        return len(text)

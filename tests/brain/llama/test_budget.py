@@ -1,0 +1,51 @@
+"""What may be read while somebody waits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from vivavoce.brain.llama.budget import Pace
+
+
+def test_a_slow_reader_gets_short_results(tmp_path: Path) -> None:
+    slow, fast = Pace(tmp_path / "slow"), Pace(tmp_path / "fast")
+    slow.read(1000, 25_000)
+    fast.read(1000, 1_000)
+    assert slow.budget(4_000).result_chars < 600
+    assert fast.budget(4_000).result_chars == 4_000
+    assert slow.budget(4_000).context_tokens == 4_000
+
+
+def test_a_busy_moment_changes_little(tmp_path: Path) -> None:
+    pace = Pace(tmp_path / "pace")
+    pace.read(1000, 20_000)
+    pace.read(100, 50_000)
+    assert pace.tokens_per_second > 35
+
+
+def test_a_few_tokens_tell_nothing(tmp_path: Path) -> None:
+    pace = Pace(tmp_path / "pace")
+    before = pace.tokens_per_second
+    pace.read(3, 1_000)
+    assert pace.tokens_per_second == before
+
+
+def test_it_is_known_at_the_next_start(tmp_path: Path) -> None:
+    pace = Pace(tmp_path / "pace")
+    pace.read(1000, 20_000)
+    pace.keep()
+    assert Pace(tmp_path / "pace").tokens_per_second == pace.tokens_per_second
+
+
+def test_a_damaged_file_is_as_good_as_none(tmp_path: Path) -> None:
+    (tmp_path / "pace").write_text("{")
+    assert Pace(tmp_path / "pace").budget(100).result_chars > 0
+
+
+def test_counting_learns_from_what_was_read(tmp_path: Path) -> None:
+    pace = Pace(tmp_path / "pace")
+    for _ in range(20):
+        pace.weighed(2_000, 1_000)
+    assert 48 <= pace.count("x" * 100) <= 56
+    assert pace.count("") == 0
+    assert pace.count("日本語日本語") >= 6
