@@ -21,6 +21,8 @@ from pathlib import Path
 import httpx
 import psutil
 
+from vivavoce.config import load_settings
+
 READY_SECONDS = 240.0
 KEY = "any-key"
 REMOTE = "remote-100ms"
@@ -82,6 +84,7 @@ def serving(settings: Mapping[str, str], folder: Path | None = None) -> Iterator
     with tempfile.TemporaryDirectory() as temporary:
         place = folder or Path(temporary)
         port, log = _free_port(), place / "server.log"
+        _share_reading(place)
         with log.open("ab") as out:
             child = subprocess.Popen(
                 [sys.executable, "-m", "vivavoce", "serve", "--port", str(port)],
@@ -96,6 +99,14 @@ def serving(settings: Mapping[str, str], folder: Path | None = None) -> Iterator
             yield server
         finally:
             _end(child)
+
+
+def _share_reading(place: Path) -> None:
+    """A brain reads its prompt for a minute, once for each folder of data: not for each server."""
+    kept = Path(load_settings().models_dir) / "bench-brain"
+    kept.mkdir(parents=True, exist_ok=True)
+    if not (place / "brain").exists():
+        (place / "brain").symlink_to(kept, target_is_directory=True)
 
 
 def _free_port() -> int:

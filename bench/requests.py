@@ -1,12 +1,13 @@
 """Spoken requests for the tools of a workbench, with what a good brain does about each.
 
 Our own words, as people say them: file names spelled with "dot" and "slash",
-polite detours, and chit-chat in between. Every second one was used to find the
-wording of the brain's prompt; the others were held back, and are reported apart.
+polite detours, and chit-chat in between. The wording of the brain's prompt was
+found with these; `requests_fresh` has more, which were held back.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -76,39 +77,85 @@ def _schema(required: str, optional: str = "", **about: str) -> dict[str, Any]:
     }
 
 
+def _tool(
+    name: str, description: str, schema: dict[str, Any], *examples: tuple[str, dict[str, str]]
+) -> tuple[str, str, dict[str, Any]]:
+    """Described as the server describes its own: with examples, none of which is a request."""
+    lines = [f'Example: "{said}" {json.dumps(given)}' for said, given in examples]
+    return name, "\n".join([description, *lines]), schema
+
+
 TOOLS: tuple[tuple[str, str, dict[str, Any]], ...] = (
-    ("read_file", "Read what is in a file.", _schema("path")),
-    (
+    _tool(
+        "read_file",
+        "Read one file.",
+        _schema("path"),
+        ("What does utils dot py do?", {"path": "utils.py"}),
+        ("Let me hear the install notes.", {"path": "INSTALL.md"}),
+    ),
+    _tool(
         "glob",
-        "Find or list files by name or type.",
+        "List files by name or type.",
         _schema("pattern", "path", pattern="such as **/*.py", path="folder to look in"),
+        ("List the Rust files.", {"pattern": "**/*.rs"}),
+        ("What is in the assets folder?", {"pattern": "*", "path": "assets"}),
+        ("Do we have a file named server dot go?", {"pattern": "**/server.go"}),
     ),
-    (
+    _tool(
         "grep",
-        "Search inside files for a word or text.",
-        _schema("pattern", "path", pattern="the text", path="where to look"),
+        "Find a word or text inside files.",
+        _schema("pattern", "path", pattern="the text", path="folder to look in"),
+        ("Where is load model used?", {"pattern": "load_model"}),
+        ("Which files mention Kafka in the lib folder?", {"pattern": "Kafka", "path": "lib"}),
+        ("Find the text disk full in the code.", {"pattern": "disk full"}),
     ),
-    ("write_file", "Create a file with the given content.", _schema("path content")),
-    (
+    _tool(
+        "write_file",
+        "Create a file with the given content.",
+        _schema("path content"),
+        (
+            "Write feed the cat into chores dot txt.",
+            {"path": "chores.txt", "content": "feed the cat"},
+        ),
+    ),
+    _tool(
         "edit_file",
         "Replace one text by another in a file.",
         _schema("path old_string new_string"),
+        (
+            "In app dot css change red to blue.",
+            {"path": "app.css", "old_string": "red", "new_string": "blue"},
+        ),
     ),
-    (
+    _tool(
         "bash",
-        "Run a shell command: tests, git, installing, disk, processes.",
+        "Run a shell command.",
         _schema("command"),
+        ("What changed in git?", {"command": "git diff"}),
+        ("How much memory is free?", {"command": "free -h"}),
+        ("Is Node installed?", {"command": "node --version"}),
     ),
-    (
+    _tool(
         "web_search",
         "Search the web for news, weather, prices, current facts.",
         _schema("query"),
+        ("What is new in space travel?", {"query": "space travel news"}),
     ),
-    ("web_fetch", "Read a web page whose address is given.", _schema("url")),
-    (
+    _tool(
+        "web_fetch",
+        "Read a web page or website whose address is given.",
+        _schema("url"),
+        ("What is on the website bbc dot com?", {"url": "https://bbc.com"}),
+    ),
+    _tool(
         "task",
-        "Hand larger work to an agent: build a feature, refactor, review, investigate.",
+        "Hand a big job to an agent: a feature, a refactoring, a review, an investigation.",
         _schema("instruction"),
+        ("Build a small chess game.", {"instruction": "build a small chess game"}),
+        (
+            "Have somebody look into the memory leak.",
+            {"instruction": "look into the memory leak"},
+        ),
     ),
 )
 
@@ -118,167 +165,165 @@ def _want(tool: str, **arguments: str | Sequence[str]) -> Want:
     return Want(tool, lists)
 
 
-def _read(said: str, path: str) -> Request:
+def read(said: str, path: str) -> Request:
     return Request(said, (_want("read_file", path=path), _want("bash", command=f"cat {path}")))
 
 
-def _glob(said: str, *patterns: str, command: Sequence[str] = ("find", "ls")) -> Request:
+def glob(said: str, *patterns: str, command: Sequence[str] = ("find", "ls")) -> Request:
     return Request(said, (_want("glob", pattern=patterns), _want("bash", command=command)))
 
 
-def _grep(said: str, text: str) -> Request:
+def grep(said: str, text: str) -> Request:
     return Request(said, (_want("grep", pattern=text), _want("bash", command=f"grep {text}")))
 
 
-def _bash(said: str, *commands: str) -> Request:
+def bash(said: str, *commands: str) -> Request:
     return Request(said, (_want("bash", command=commands),))
 
 
-def _write(said: str, path: str, content: str) -> Request:
+def write(said: str, path: str, content: str) -> Request:
     return Request(said, (_want("write_file", path=path, content=content),))
 
 
-def _edit(said: str, path: str, old: str, new: str) -> Request:
+def edit(said: str, path: str, old: str, new: str) -> Request:
     return Request(said, (_want("edit_file", path=path, old_string=old, new_string=new),))
 
 
-def _search(said: str, *words: str) -> Request:
+def search(said: str, *words: str) -> Request:
     return Request(said, (_want("web_search", query=words),))
 
 
-def _fetch(said: str, url: str) -> Request:
+def fetch(said: str, url: str) -> Request:
     return Request(said, (_want("web_fetch", url=url),))
 
 
-def _task(said: str, *words: str) -> Request:
+def task(said: str, *words: str) -> Request:
     return Request(said, (_want("task", instruction=words),))
 
 
 REQUESTS: tuple[Request, ...] = (
-    _read("Read the file src slash main dot py.", "src/main.py"),
-    _read("Can you open readme dot md for me?", "readme.md"),
+    read("Read the file src slash main dot py.", "src/main.py"),
+    read("Can you open readme dot md for me?", "readme.md"),
     Request("Hello, how are you today?"),
-    _read("What's in config dot yaml?", "config.yaml"),
-    _read("Show me what's inside package dot json, please.", "package.json"),
+    read("What's in config dot yaml?", "config.yaml"),
+    read("Show me what's inside package dot json, please.", "package.json"),
     Request("Thanks, that was really helpful."),
-    _read("I'd like to know what the makefile says.", "makefile"),
-    _read(
-        "Take a look at tests slash test login dot py and tell me what it does.", "test_login.py"
-    ),
+    read("I'd like to know what the makefile says.", "makefile"),
+    read("Take a look at tests slash test login dot py and tell me what it does.", "test_login.py"),
     Request("What's your name?"),
-    _read("Go through docker compose dot yml, would you?", "docker-compose.yml"),
-    _read("Read me the change log.", "changelog"),
-    _read("Please pull up notes dot txt.", "notes.txt"),
+    read("Go through docker compose dot yml, would you?", "docker-compose.yml"),
+    read("Read me the change log.", "changelog"),
+    read("Please pull up notes dot txt.", "notes.txt"),
     Request("Tell me a joke."),
-    _read("Could you check what pyproject dot toml contains?", "pyproject.toml"),
-    _read("Have a look at the license file.", "license"),
-    _glob("Find all the Python files.", ".py"),
-    _glob("Which markdown files do we have?", ".md"),
+    read("Could you check what pyproject dot toml contains?", "pyproject.toml"),
+    read("Have a look at the license file.", "license"),
+    glob("Find all the Python files.", ".py"),
+    glob("Which markdown files do we have?", ".md"),
     Request("Good morning!"),
-    _glob("List all TypeScript files in the web folder.", ".ts"),
-    _glob("Are there any JSON files in this project?", ".json"),
+    glob("List all TypeScript files in the web folder.", ".ts"),
+    glob("Are there any JSON files in this project?", ".json"),
     Request("How do you feel about Mondays?"),
-    _glob("Show me every test file.", "test"),
-    _glob("Find files ending in dot css.", ".css"),
-    _glob("What files are in the docs folder?", "=*", "=**", "=**/*", "=docs/*", "=docs/**/*"),
+    glob("Show me every test file.", "test"),
+    glob("Find files ending in dot css.", ".css"),
+    glob("What files are in the docs folder?", "=*", "=**", "=**/*", "=docs/*", "=docs/**/*"),
     Request("I'm a bit tired today."),
-    _glob("Where are the image files, the PNGs I mean?", ".png"),
-    _glob("Give me a list of all YAML files.", ".yaml", ".yml"),
-    _glob("Is there a file called settings dot py somewhere?", "settings.py"),
+    glob("Where are the image files, the PNGs I mean?", ".png"),
+    glob("Give me a list of all YAML files.", ".yaml", ".yml"),
+    glob("Is there a file called settings dot py somewhere?", "settings.py"),
     Request("Okay, never mind."),
-    _glob("Look for shell scripts in the repository.", ".sh"),
-    _glob("What SQL files are there?", ".sql"),
-    _grep("Search the code for the word deprecated.", "deprecated"),
-    _grep("Where do we use the function parse date?", "parse_date"),
+    glob("Look for shell scripts in the repository.", ".sh"),
+    glob("What SQL files are there?", ".sql"),
+    grep("Search the code for the word deprecated.", "deprecated"),
+    grep("Where do we use the function parse date?", "parse_date"),
     Request("What's the capital of France?"),
-    _grep("Look for the text to do in the source folder.", "todo"),
-    _grep("Which files mention Redis?", "redis"),
+    grep("Look for the text to do in the source folder.", "todo"),
+    grep("Which files mention Redis?", "redis"),
     Request("You're doing a great job."),
-    _grep("Find every place where we import requests.", "requests"),
-    _grep("Search for the string connection refused in the logs folder.", "connection refused"),
-    _grep("Does anything in the code still say localhost?", "localhost"),
+    grep("Find every place where we import requests.", "requests"),
+    grep("Search for the string connection refused in the logs folder.", "connection refused"),
+    grep("Does anything in the code still say localhost?", "localhost"),
     Request("Can you hear me?"),
-    _grep("Grep for password in the config folder.", "password"),
-    _grep("Where is the class User Service defined?", "userservice"),
-    _grep("Find the error message invalid token in our source.", "invalid token"),
+    grep("Grep for password in the config folder.", "password"),
+    grep("Where is the class User Service defined?", "userservice"),
+    grep("Find the error message invalid token in our source.", "invalid token"),
     Request("What can you do?"),
-    _grep("Who calls send email in the code?", "send_email"),
-    _grep("Look for fix me comments in the Python code.", "fixme"),
-    _write("Create a file called hello dot txt that says hello world.", "hello.txt", "hello world"),
-    _write("Write buy milk into shopping dot txt.", "shopping.txt", "buy milk"),
+    grep("Who calls send email in the code?", "send_email"),
+    grep("Look for fix me comments in the Python code.", "fixme"),
+    write("Create a file called hello dot txt that says hello world.", "hello.txt", "hello world"),
+    write("Write buy milk into shopping dot txt.", "shopping.txt", "buy milk"),
     Request("Do you like music?"),
-    _write("Make a new file notes dot md with the title Meeting Notes.", "notes.md", "meeting"),
-    _write("Save the text version one point zero to version dot txt.", "version.txt", "version"),
+    write("Make a new file notes dot md with the title Meeting Notes.", "notes.md", "meeting"),
+    write("Save the text version one point zero to version dot txt.", "version.txt", "version"),
     Request("See you later."),
-    _write(
+    write(
         "Please create an empty to do list in todo dot md with the heading Tasks.", "todo", "task"
     ),
-    _write("Put call Anna at noon in a new file named reminder dot txt.", "reminder.txt", "anna"),
-    _write("Create a Python script greet dot py that prints hello.", "greet.py", "print"),
+    write("Put call Anna at noon in a new file named reminder dot txt.", "reminder.txt", "anna"),
+    write("Create a Python script greet dot py that prints hello.", "greet.py", "print"),
     Request("That's funny."),
-    _write("Start a file ideas dot txt and write voice garden in it.", "ideas.txt", "voice garden"),
-    _edit("In config dot py replace debug true with debug false.", "config.py", "true", "false"),
-    _edit(
+    write("Start a file ideas dot txt and write voice garden in it.", "ideas.txt", "voice garden"),
+    edit("In config dot py replace debug true with debug false.", "config.py", "true", "false"),
+    edit(
         "Change the port from 8080 to 9090 in settings dot yaml.", "settings.yaml", "8080", "9090"
     ),
     Request("What's two plus two?"),
-    _edit("In readme dot md change colour to color.", "readme.md", "colour", "color"),
-    _edit(
+    edit("In readme dot md change colour to color.", "readme.md", "colour", "color"),
+    edit(
         "Please rename the variable count to total in stats dot py.", "stats.py", "count", "total"
     ),
     Request("I had a lovely weekend."),
-    _edit("Replace foo with bar in main dot js.", "main.js", "foo", "bar"),
-    _edit("Swap the word staging for production in deploy dot sh.", "deploy.sh", "staging", "prod"),
-    _edit("Fix the typo recieve to receive in mail dot py.", "mail.py", "recieve", "receive"),
+    edit("Replace foo with bar in main dot js.", "main.js", "foo", "bar"),
+    edit("Swap the word staging for production in deploy dot sh.", "deploy.sh", "staging", "prod"),
+    edit("Fix the typo recieve to receive in mail dot py.", "mail.py", "recieve", "receive"),
     Request("Why is the sky blue?"),
-    _edit("Set the timeout from 30 to 60 in client dot py.", "client.py", "30", "60"),
-    _edit("In index dot html change the title Welcome to Hello.", "index.html", "welcome", "hello"),
-    _bash("Run the tests.", "test"),
-    _bash("What's the git status?", "git status"),
+    edit("Set the timeout from 30 to 60 in client dot py.", "client.py", "30", "60"),
+    edit("In index dot html change the title Welcome to Hello.", "index.html", "welcome", "hello"),
+    bash("Run the tests.", "test"),
+    bash("What's the git status?", "git status"),
     Request("Who wrote Romeo and Juliet?"),
-    _bash("Install the package numpy with pip.", "pip install numpy", "pip3 install numpy"),
-    _bash("How much disk space is left?", "df"),
+    bash("Install the package numpy with pip.", "pip install numpy", "pip3 install numpy"),
+    bash("How much disk space is left?", "df"),
     Request("Sorry, I was talking to someone else."),
-    _bash("Show me the last five git commits.", "git log"),
-    _bash("Run npm install, please.", "npm install"),
-    _bash("Which branch am I on?", "git branch", "git rev-parse", "git status", "git symbolic"),
+    bash("Show me the last five git commits.", "git log"),
+    bash("Run npm install, please.", "npm install"),
+    bash("Which branch am I on?", "git branch", "git rev-parse", "git status", "git symbolic"),
     Request("How old are you?"),
-    _bash("Execute make build.", "make build"),
-    _bash("Start the linter with ruff check.", "ruff check"),
-    _bash("Check which Python version is installed.", "python"),
+    bash("Execute make build.", "make build"),
+    bash("Start the linter with ruff check.", "ruff check"),
+    bash("Check which Python version is installed.", "python"),
     Request("Hm, let me think for a moment."),
-    _bash("Show the running processes.", "ps", "top"),
-    _bash("Commit everything with the message fix login.", "git commit"),
-    _search("Search the web for the latest Python release.", "python"),
-    _search("What's the weather in Berlin right now?", "berlin"),
+    bash("Show the running processes.", "ps", "top"),
+    bash("Commit everything with the message fix login.", "git commit"),
+    search("Search the web for the latest Python release.", "python"),
+    search("What's the weather in Berlin right now?", "berlin"),
     Request("Yes, exactly."),
-    _search("Look up the current price of bitcoin online.", "bitcoin"),
-    _search("Find news about electric cars on the internet.", "electric car"),
+    search("Look up the current price of bitcoin online.", "bitcoin"),
+    search("Find news about electric cars on the internet.", "electric car"),
     Request("What does the word serendipity mean?"),
-    _search("Who won the football match last night?", "football"),
-    _search("Google how to sharpen a kitchen knife.", "knife"),
-    _search("Can you find out online when the next solar eclipse is?", "eclipse"),
+    search("Who won the football match last night?", "football"),
+    search("Google how to sharpen a kitchen knife.", "knife"),
+    search("Can you find out online when the next solar eclipse is?", "eclipse"),
     Request("Good night, talk to you tomorrow."),
-    _search("Search for good pasta recipes on the web.", "pasta"),
-    _search("What are people saying online about the new iPhone?", "iphone"),
-    _fetch("Open the page example dot com.", "example.com"),
-    _fetch("Fetch https colon slash slash news dot ycombinator dot com.", "news.ycombinator.com"),
+    search("Search for good pasta recipes on the web.", "pasta"),
+    search("What are people saying online about the new iPhone?", "iphone"),
+    fetch("Open the page example dot com.", "example.com"),
+    fetch("Fetch https colon slash slash news dot ycombinator dot com.", "news.ycombinator.com"),
     Request("Are you a robot?"),
-    _fetch("Summarize the website docs dot python dot org for me.", "docs.python.org"),
-    _fetch("What does the page at github dot com slash features say?", "github.com/features"),
+    fetch("Summarize the website docs dot python dot org for me.", "docs.python.org"),
+    fetch("What does the page at github dot com slash features say?", "github.com/features"),
     Request("My dog is called Bruno."),
-    _fetch("Read the web page wikipedia dot org slash wiki slash tea.", "wikipedia.org/wiki/tea"),
-    _fetch("Go to fastapi dot tiangolo dot com and tell me what's there.", "fastapi.tiangolo.com"),
-    _task("Have an agent refactor the authentication module.", "auth"),
-    _task("Build me a login page with password reset.", "login"),
+    fetch("Read the web page wikipedia dot org slash wiki slash tea.", "wikipedia.org/wiki/tea"),
+    fetch("Go to fastapi dot tiangolo dot com and tell me what's there.", "fastapi.tiangolo.com"),
+    task("Have an agent refactor the authentication module.", "auth"),
+    task("Build me a login page with password reset.", "login"),
     Request("I think that's a good idea."),
-    _task("Delegate a full security review of the code base.", "security"),
-    _task("Get someone to investigate why the build has become so slow.", "build"),
+    task("Delegate a full security review of the code base.", "security"),
+    task("Get someone to investigate why the build has become so slow.", "build"),
     Request("Say something nice."),
-    _task("Implement dark mode for the whole app.", "dark mode"),
-    _task("Hand over the migration from Flask to FastAPI to an agent.", "fastapi"),
-    _task("I need a complete test suite for the payment service, please get it built.", "payment"),
+    task("Implement dark mode for the whole app.", "dark mode"),
+    task("Hand over the migration from Flask to FastAPI to an agent.", "fastapi"),
+    task("I need a complete test suite for the payment service, please get it built.", "payment"),
     Request("How's it going?"),
-    _task("Start an agent that rewrites the documentation.", "documentation"),
+    task("Start an agent that rewrites the documentation.", "documentation"),
     Request("No, I don't need anything else."),
 )

@@ -11,7 +11,7 @@ import logging
 import secrets
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -55,7 +55,8 @@ class EmbeddedEngine:
         self._store = ModelStore(settings.models_dir)
         self._names = settings.needed_models
         self._given = parts
-        self._expected: tuple[str, Ask] | None = None
+        self._expected: Ask | None = None
+        self._reading = False
         if settings.brain == "scripted":
             scripted(settings)  # a wrong script is told at once
         self._engine: Engine | None = None
@@ -91,6 +92,8 @@ class EmbeddedEngine:
         if engine is not None and engine.problem is not None:
             return [engine.problem]
         models = self.models()
+        if self._reading:
+            return ["The brain is reading its instructions; that takes a minute, once."]
         if all(model["state"] == "ready" for model in models):
             return ["The engine is loading its models."]
         done, total = sum(m["received"] for m in models), sum(m["total"] for m in models)
@@ -137,9 +140,9 @@ class EmbeddedEngine:
             try:
                 async with AsyncExitStack() as processes:
                     parts = await self._parts(processes)
+                    await self._read_in(parts)
                     engine.provide(parts)
                     log.info("The engine is ready")
-                    await self._get_warm(parts)
                     await self._stop.wait()
                 return
             except Exception as fault:  # the boundary of this task: it tries again
@@ -170,17 +173,19 @@ class EmbeddedEngine:
 
         return show
 
-    async def _get_warm(self, parts: Parts) -> None:
-        """What will be wanted first is made before anyone asks."""
-        if self._expected is not None:
-            voice, question = self._expected
-            await parts.brain.warm(question)
-            with suppress(VivavoceError):  # a mouth that is lost just now is started again
-                await parts.prepare(voice)
+    async def _read_in(self, parts: Parts) -> None:
+        """The brain reads what every session begins with: a minute, once, then it is kept.
 
-    def expect(self, voice: str, question: Ask) -> None:
-        """How sessions will begin, so that their brain has read it beforehand."""
-        self._expected = (voice, question)
+        Nobody is let in before: the first question would wait for it in silence.
+        """
+        if self._expected is not None:
+            self._reading = True
+            await parts.brain.warm(self._expected)
+            self._reading = False
+
+    def expect(self, question: Ask) -> None:
+        """How sessions will begin."""
+        self._expected = question
 
 
 def _known(settings: Settings) -> Callable[[str | None], bool]:

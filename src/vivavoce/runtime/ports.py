@@ -7,6 +7,7 @@ suite runs over both.
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -263,12 +264,23 @@ class ToolDefinition:
     timeout: float = 60.0
     examples: tuple[ToolExample, ...] = ()
 
+    @property
+    def described(self) -> str:
+        """As models are told."""
+        lines = [
+            f'Example: "{e.description}" {json.dumps(dict(e.arguments))}' for e in self.examples
+        ]
+        return "\n".join([self.description, *lines])
+
     def function(self) -> dict[str, Any]:
-        """The shape of OpenAI's function calling (seed 003 §4.1)."""
+        """The shape of OpenAI's function calling (seed 003 §4.1).
+
+        Examples are lines of the description: small models learn more from one than from a page.
+        """
         return {
             "type": "function",
             "name": self.name,
-            "description": self.description,
+            "description": self.described,
             "parameters": dict(self.parameters),
         }
 

@@ -142,7 +142,7 @@ def assemble(
         voice_setting=variable("voice") if "voice" in settings.agent_overrides() else None,
     )
     if engine is not None:
-        engine.expect(agent.voice, _beginning(profile, tools))
+        engine.expect(_beginning(profile, tools))
     voice = Voice(
         store=store,
         journal=journal,
@@ -181,7 +181,7 @@ def _beginning(profile: Profile, tools: ToolRegistry) -> Ask:
     return Ask(
         instructions=profile.agent.prompt.rstrip(),
         turns=(),
-        tools=tuple(Tool(t.name, t.description, t.parameters) for t in offered),
+        tools=tuple(Tool(t.name, t.described, t.parameters) for t in offered),
     )
 
 

@@ -29,7 +29,7 @@ def _current_time(clock: Clock, time_zone: str) -> Tool:
         category="utility",
         examples=[
             ToolExample(
-                "The time in another city",
+                "What time is it in Tokyo?",
                 {"time_zone": "Asia/Tokyo"},
                 "Saturday, January 31, 2026, 11:30 PM in Asia/Tokyo (2026-01-31T23:30:22+09:00)",
             )
@@ -66,8 +66,8 @@ def _zone(name: str) -> ZoneInfo:
     category="utility",
     timeout=10,
     examples=[
-        ToolExample("A tip of 15 percent", {"expression": "84.50 * 0.15"}, "12.675"),
-        ToolExample("A square root", {"expression": "sqrt(2) * 10"}, "14.1421356237"),
+        ToolExample("What is fifteen percent of eighty-four fifty?", {"expression": "84.50 * 0.15"}, "12.675"),
+        ToolExample("Ten times the square root of two, please.", {"expression": "sqrt(2) * 10"}, "14.1421356237"),
     ],
     describe=lambda given: f"Calculating {given['expression']}",
 )
@@ -90,7 +90,7 @@ def _wait(clock: Clock) -> Tool:
     @tool(
         category="utility",
         timeout=MAX_WAIT + 10,
-        examples=[ToolExample("A short pause", {"seconds": 5}, "Waited 5 seconds.")],
+        examples=[ToolExample("Wait five seconds.", {"seconds": 5}, "Waited 5 seconds.")],
         describe=lambda given: f"Waiting {given['seconds']:g} seconds",
     )
     async def wait(

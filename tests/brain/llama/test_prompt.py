@@ -63,10 +63,11 @@ def test_every_turn_begins_with_the_prompt_of_the_one_before() -> None:
     assert second.startswith(first)
 
 
-def test_reading_ahead_stops_where_the_next_word_may_come() -> None:
-    ahead = _prompt(Said("user", "Read the "), finished=False)
-    assert ahead.endswith("Read the")
-    assert _prompt(Said("user", "Read the file.")).startswith(ahead)
+def test_reading_ahead_reads_all_of_it_if_nothing_more_is_said() -> None:
+    ahead = _prompt(Said("user", "Read the file."), finished=False)
+    assert ahead == _prompt(Said("user", "Read the file."))
+    longer = _prompt(Said("user", "Read the file. Now."))
+    assert longer.startswith(ahead[: ahead.rindex("Read the file.") + len("Read the file.")])
     assert _prompt(Said("user", "x")).startswith(_prompt(finished=False))
 
 
@@ -98,7 +99,7 @@ def test_the_oldest_turns_go_and_the_instructions_stay() -> None:
 
 
 def test_turns_go_in_big_steps_so_that_most_prompts_go_on_from_the_last() -> None:
-    prompts = [_prompt(*_talk(turns), room=600) for turns in range(1, 81, 2)]
+    prompts = [_prompt(*_talk(turns), room=900) for turns in range(1, 121, 2)]
     ends = len("<|im_start|>assistant\n")
     kept = sum(b.startswith(a[:-ends]) for a, b in itertools.pairwise(prompts))
     assert kept >= 0.7 * len(prompts)

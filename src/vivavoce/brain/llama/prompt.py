@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from vivavoce.brain.llama.examples import described, examples
 from vivavoce.brain.llama.grammar import MARK
 from vivavoce.brain.ports import Ask, Call, Result, Said, Tool, Turn
 from vivavoce.errors import BrainError
@@ -38,45 +39,21 @@ _REMINDER = (
     "announce, explain or refuse. Small talk and common knowledge: a short sentence, no tool."
 )
 
-# Of tools that nobody has, so that they teach the manner and no answer: a small model talks about
-# its tools unless it has just seen itself use them.
-_EXAMPLES = (
-    Said("user", "Hi there!"),
-    Said("assistant", "Hello! What can I do for you?"),
-    Said("user", "Could you set a timer for ten minutes?"),
-    Call("", "set_timer", '{"minutes": 10}'),
-    Result("", "Timer set."),
-    Said("assistant", "Your timer is running."),
-    Said("user", "Where do we keep the light bulbs?"),
-    Call("", "find_item", '{"name": "light bulb"}'),
-    Result("", "Shelf 4, 12 left."),
-    Said("assistant", "On shelf four."),
-    Said("user", "What's the biggest planet?"),
-    Said("assistant", "Jupiter."),
-    Said("user", "It's raining again today."),
-    Said("assistant", "Then it's a good day to stay in."),
-    Said("user", "Play the song home dot mp3 in the music folder."),
-    Call("", "play", '{"path": "music/home.mp3"}'),
-    Result("", "Playing."),
-    Said("assistant", "Here it comes."),
-    Said("user", "Great, thanks."),
-    Said("assistant", "You're welcome."),
-)
-
 # Text from outside must not end a message or begin another.
 _MARKUP = re.compile(r"<(?=\|)")
 
 
 def prompt(ask: Ask, *, room: int, count: Count, finished: bool = True) -> str:
-    """`room` is how many tokens it may have. Not `finished`: more is to come in the last turn."""
+    """`room` is how many tokens it may have. Not `finished`: the question is still to come.
+
+    Then, where the user spoke last, it ends as if it were whole: if no word follows, everything
+    is read; if one does, only the few tokens of the end were for nothing.
+    """
     head = "".join(_head(ask))
     turns = _fitting(ask.turns, room - count(head), count)
     text = head + "".join(_rendered(turns))
-    if finished:
+    if finished or (turns and isinstance(turns[-1], Said) and turns[-1].role == "user"):
         return f"{text}{START}assistant\n"
-    if turns and isinstance(turns[-1], Said) and turns[-1].role == "user":
-        # The end of an unfinished sentence, which the next word may change.
-        return text.removesuffix(f"{END}\n").rstrip()
     return text
 
 
@@ -90,7 +67,7 @@ def _head(ask: Ask) -> Iterable[str]:
     tools = "\n".join(_safe(signature(tool)) for tool in ask.tools)
     lasting, changing = _parted(instructions)
     yield _message("system", f"{_WITH_TOOLS}{tools}\n\n{lasting}".rstrip())
-    yield from _rendered(_EXAMPLES)
+    yield from _rendered(examples(ask.tools))
     yield _message("system", f"{changing}\n\n{_REMINDER}".lstrip())
 
 
@@ -113,7 +90,7 @@ def signature(tool: Tool) -> str:
         _parameter(name, given if isinstance(given, Mapping) else {}, name in required)
         for name, given in (schema.get("properties") or {}).items()
     ]
-    return f"{tool.name}({', '.join(parts)}): {' '.join(tool.description.split())}"
+    return f"{tool.name}({', '.join(parts)}): {described(tool)}"
 
 
 def _parameter(name: str, schema: Mapping[str, Any], required: bool) -> str:
