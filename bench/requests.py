@@ -99,7 +99,6 @@ TOOLS: tuple[tuple[str, str, dict[str, Any]], ...] = (
         _schema("pattern", "path", pattern="such as **/*.py", path="folder to look in"),
         ("List the Rust files.", {"pattern": "**/*.rs"}),
         ("What is in the assets folder?", {"pattern": "*", "path": "assets"}),
-        ("Do we have a file named server dot go?", {"pattern": "**/server.go"}),
     ),
     _tool(
         "grep",
@@ -108,6 +107,7 @@ TOOLS: tuple[tuple[str, str, dict[str, Any]], ...] = (
         ("Where is load model used?", {"pattern": "load_model"}),
         ("Which files mention Kafka in the lib folder?", {"pattern": "Kafka", "path": "lib"}),
         ("Find the text disk full in the code.", {"pattern": "disk full"}),
+        ("Where is the class Invoice?", {"pattern": "class Invoice"}),
     ),
     _tool(
         "write_file",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ctypes
 import logging
 import os
 import signal
@@ -22,6 +23,8 @@ from vivavoce.errors import VivavoceError
 
 log = logging.getLogger(__name__)
 
+CAN_PAUSE = sys.platform == "linux"
+_PR_SET_PDEATHSIG = 1
 PASSED_ON = ("PATH", "HOME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "PYTHONPATH", "LD_LIBRARY_PATH")
 """What a child sees of our environment, with LC_*: no key and no token of ours is among it."""
 
@@ -56,6 +59,21 @@ class Child:
         self._nice, self._talks = nice, talks
         self._environment = _passed_on() | dict(environment or {})
         self._last_words: deque[str] = deque(maxlen=20)
+        self._process: asyncio.subprocess.Process | None = None
+
+    def pause(self) -> None:
+        """It stands still, whatever it is doing, until `resume`. Only where it dies with us."""
+        if CAN_PAUSE:
+            self._signal("SIGSTOP")
+
+    def resume(self) -> None:
+        if CAN_PAUSE:
+            self._signal("SIGCONT")
+
+    def _signal(self, name: str) -> None:
+        if self._process is not None and self._process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                self._process.send_signal(getattr(signal, name))
 
     async def run(self) -> None:
         """Keep it alive until cancelled; then it is gone."""
@@ -113,6 +131,7 @@ class Child:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 now = os.getpriority(os.PRIO_PROCESS, process.pid)
                 os.setpriority(os.PRIO_PROCESS, process.pid, now + self._nice)
+        self._process = process
         log.info("Process started", extra={"child": self._name, "pid": process.pid})
         return process
 
@@ -147,6 +166,7 @@ class Child:
         try:
             if process.returncode is None:
                 assert process.stdin is not None
+                self.resume()
                 process.stdin.close()
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(self.goodbye):
@@ -178,6 +198,9 @@ def follow_parent() -> None:
     but it is the parent who decides what it means.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if CAN_PAUSE:
+        # Who stands still does not notice the end of stdin: the kernel sees to it.
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     threading.Thread(target=_until_alone, name="follow parent", daemon=True).start()
 
 

@@ -7,6 +7,7 @@ another; only the detector, which is asked thirty times a second, stays here.
 from __future__ import annotations
 
 import asyncio
+import os
 from contextlib import AsyncExitStack
 from functools import partial
 from typing import TYPE_CHECKING
@@ -20,9 +21,11 @@ from vivavoce.errors import InvalidRequest
 from vivavoce.models.store import ModelStore
 
 if TYPE_CHECKING:
+    from vivavoce.engine.ports import Mouth
     from vivavoce.engine.speech.process import Speech
     from vivavoce.engine.work import Parts
 
+FEW_CORES = 4
 LIVE_SLOTS = 3
 """Conversations that a local brain remembers at once; others are put aside and fetched back."""
 
@@ -45,7 +48,7 @@ async def parts_of(settings: Settings, store: ModelStore, processes: AsyncExitSt
     assert speech.judge is not None
     return Parts(
         ears=speech.ears,
-        mouth=speech.mouth,
+        mouth=_mouth(speech, brain),
         brain=brain,
         judge=speech.judge,
         detector=detector,
@@ -109,6 +112,16 @@ def scripted(settings: Settings) -> ScriptedBrain:
         return ScriptedBrain(script_file.load(settings.script.read_text()))
     except script_file.ScriptError as exc:
         raise InvalidRequest(f"{settings.script}: {exc}") from None
+
+
+def _mouth(speech: Speech, brain: Brain) -> Mouth:
+    """Where the cores are few, a local brain stands still for the mouth."""
+    from vivavoce.brain.llama.local import LlamaBrain
+    from vivavoce.engine.speech.first import MouthFirst
+
+    if not isinstance(brain, LlamaBrain) or (os.cpu_count() or 1) > FEW_CORES:
+        return speech.mouth
+    return MouthFirst(speech.mouth, brain.pause, brain.resume)
 
 
 async def _prepare(speech: Speech, voice: str) -> None:

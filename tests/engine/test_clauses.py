@@ -80,7 +80,7 @@ def test_so_do_i_ends_a_sentence() -> None:
 
 def test_a_first_clause_without_punctuation_is_cut_between_words_after_a_few() -> None:
     first = cut("The quick brown fox jumps over the lazy dog and then it sleeps")[0]
-    assert first == "The quick brown fox jumps "
+    assert first == "The quick brown fox "
 
 
 def test_a_first_clause_comes_before_the_sentence_is_over() -> None:

@@ -37,9 +37,7 @@ async def test_speech_becomes_a_turn_with_words_and_an_answer_with_sound() -> No
         said = done["output"][0]["content"][0]["transcript"]
         assert "what is the time" in said
         sound = line.all("response.output_audio.delta")
-        spoken = [
-            (await HummingMouth(10).speak(t, voice="marin")).pcm for t in stage.mouth.spoken
-        ]
+        spoken = [(await HummingMouth(10).speak(t, voice="marin")).pcm for t in stage.mouth.spoken]
         assert b"".join(base64.b64decode(e["delta"]) for e in sound) == b"".join(spoken)
 
 

@@ -25,11 +25,14 @@ class _Size:
 # Each a little longer than the one before: brain and mouth have as long as the last one sounds,
 # and on two cores need three quarters of that. An opening such as "Sure," is ready made.
 _SIZES = (
-    _Size(comma=1, most=5),
-    _Size(comma=5, most=8),
+    _Size(comma=1, most=4),
+    _Size(comma=5, most=7),
+    _Size(comma=5, most=9),
     _Size(comma=6, most=12),
     _Size(comma=8, most=18),
 )
+
+_PATIENCE = 3
 
 _BOUNDARY = re.compile(
     r"""(?P<end> [.!?…]{1,9} ["'”’)\]*_]{0,4} \s )  # the space shows that it is no "3.5"
@@ -148,19 +151,29 @@ class Clauses:
     def _anywhere(self, end: int) -> int:
         """A cut between two words before `end`, if the clause is too long without one."""
         words = list(_WORD.finditer(self._text, 0, end))
-        if len(words) <= self._size.most:
+        most = self._size.most
+        if len(words) <= most:
             return 0
-        cuts = [
+        cuts = self._cuts(words[2 : most + 1])
+        for left, right, place in reversed(cuts):
+            if _LEADING.fullmatch(right) and not _LEANING.fullmatch(left):
+                return place
+        good = [place for left, _, place in cuts if not _LEANING.fullmatch(left)]
+        if good:
+            return good[-1]
+        # A few words more may bring a better place; then any will do.
+        late = self._cuts(words[2 : most + _PATIENCE + 1]) if len(words) > most + _PATIENCE else []
+        good = [place for left, _, place in late if not _LEANING.fullmatch(left)]
+        return good[0] if good else late[-1][2] if late else 0
+
+    def _cuts(self, words: list[re.Match[str]]) -> list[tuple[str, str, int]]:
+        """Where two of these words may be parted: the words and the place."""
+        return [
             (left.group().lower(), right.group().lower(), space.end())
-            for left, right in pairwise(words[2 : self._size.most + 1])
+            for left, right in pairwise(words)
             if (space := _SPACE.match(self._text, left.end()))
             and space.end() == right.start()
             and not left.group()[-1].isdigit()
             and not right.group()[0].isdigit()
             and not _ABBREVIATION.search(left.group())
         ]
-        for left, right, place in reversed(cuts):
-            if _LEADING.fullmatch(right) and not _LEANING.fullmatch(left):
-                return place
-        good = [place for left, _, place in cuts if not _LEANING.fullmatch(left)]
-        return good[-1] if good else cuts[-1][2] if cuts else 0

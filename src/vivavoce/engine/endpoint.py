@@ -183,7 +183,6 @@ class Endpointer:
         enough = self.now_ms - self._since_ms >= patience.least_ms
         return self._stop() if self._finished and enough else []
 
-
     # --- States ---------------------------------------------------------------------
 
     def _quiet(self, probability: float, begin_ms: int) -> list[Milestone]:

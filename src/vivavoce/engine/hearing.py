@@ -11,6 +11,8 @@ import logging
 import re
 from collections.abc import Callable
 
+import numpy as np
+
 from vivavoce.engine.ports import EAR_RATE, Ears, Samples, Transcript
 from vivavoce.errors import VivavoceError
 
@@ -19,7 +21,14 @@ log = logging.getLogger(__name__)
 EVERY_S = 0.4
 _LEAST = int(0.7 * EAR_RATE)
 """Of speech, with what the detector keeps in front of it: less is half a word."""
+_SILENCE = int(0.2 * EAR_RATE)
 _WORD = re.compile(r"\S+\s*")
+
+
+def ending(speech: Samples) -> Samples:
+    """With a little silence behind it: sound that is cut off in the middle makes ears say it
+    again from the beginning."""
+    return np.concatenate((speech, np.zeros(_SILENCE, np.float32)))
 
 
 class Partials:
@@ -48,7 +57,7 @@ class Partials:
             if len(speech) >= _LEAST:
                 try:
                     heard = await self._ears.transcribe(
-                        speech, language=self._language, hint=self.newest, urgent=False
+                        ending(speech), language=self._language, hint=self.newest, urgent=False
                     )
                 except VivavoceError as fault:
                     log.debug("No words while somebody speaks: %s", fault)

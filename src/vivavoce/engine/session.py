@@ -247,7 +247,7 @@ class Session:
             case orders.Guess():
                 self._work.guess(order)
             case orders.DropGuess():
-                self._work.drop_guess()
+                self._work.resume()
             case orders.Warm():
                 self._work.warm()
             case orders.Answer():

@@ -10,6 +10,7 @@ import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 from vivavoce.brain.ports import Ask, Brain
@@ -17,7 +18,7 @@ from vivavoce.engine import facts, orders
 from vivavoce.engine.answerer import Answerer
 from vivavoce.engine.audio import Inbound
 from vivavoce.engine.guess import Guess
-from vivavoce.engine.hearing import Partials
+from vivavoce.engine.hearing import Partials, ending
 from vivavoce.engine.ports import (
     EAR_RATE,
     Detector,
@@ -79,9 +80,11 @@ class Work:
         self._group: asyncio.TaskGroup | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._answers: dict[str, tuple[Answerer, asyncio.Task[None]]] = {}
-        self._partials: tuple[Partials, asyncio.Task[None]] | None = None
+        self._partials: Partials | None = None
+        self._hearing: asyncio.Task[None] | None = None
         self._guess: tuple[Guess, asyncio.Task[None]] | None = None
-        self._warming: asyncio.Task[None] | None = None
+        self._reading: asyncio.Task[None] | None = None
+        self._to_read: Ask | None = None
 
     def begin(self, group: asyncio.TaskGroup, voice: str) -> None:
         self._group = group
@@ -109,19 +112,24 @@ class Work:
     # --- Answers --------------------------------------------------------------------------
 
     def answer(self, order: orders.Answer) -> None:
-        self._stop_warming()
-        guess, self._guess = self._guess, None
-        if guess is not None and guess[0].fits(order):
-            answerer, task = guess[0].answerer, guess[1]
-            assert answerer is not None
-            self._keep(order.response_id, answerer, task)
-            answerer.release(order.response_id)
+        self._to_read = None
+        if self._adopted(order):
             return
-        if guess is not None:
-            guess[1].cancel()
+        self.drop_guess()
         worker = self._answerer(order)
         if (started := self._spawn(worker.run(), f"answer {order.response_id}")) is not None:
             self._keep(order.response_id, worker, started)
+
+    def _adopted(self, order: orders.Answer) -> bool:
+        """The answer was foreseen, and is under way."""
+        if self._guess is None or not self._guess[0].fits(order):
+            return False
+        (guess, task), self._guess = self._guess, None
+        assert guess.answerer is not None
+        if not task.done():
+            self._keep(order.response_id, guess.answerer, task)
+        guess.answerer.release(order.response_id)
+        return True
 
     def _answerer(self, order: orders.Answer, *, held: bool = False) -> Answerer:
         return Answerer(order, self._parts.brain, self._parts.mouth, self._host.post, held=held)
@@ -141,10 +149,10 @@ class Work:
     # --- Before the turn is over ----------------------------------------------------------
 
     def listen(self, order: orders.Listen) -> None:
-        """Words of what is being said; the brain reads them as they come."""
+        """Words of what is being said, as they come; the brain reads them already."""
         self.stop_listening()
         self.drop_guess()
-        item_id, host = order.item_id, self._host
+        host, item_id = self._host, order.item_id
 
         def tell(heard: Transcript, certain: str) -> None:
             if certain:
@@ -152,31 +160,42 @@ class Work:
             if (foreseen := host.foresee(item_id, heard)) is not None and foreseen.ask is not None:
                 self._warm(foreseen.ask)
 
-        sound = lambda: host.sound(order.start_ms)  # noqa: E731 # one thought, one line
-        partials = Partials(item_id, self._parts.ears, sound, tell, host.language())
-        if (task := self._spawn(partials.run(), f"partials {item_id}")) is not None:
-            self._partials = (partials, task)
+        sound = partial(host.sound, order.start_ms)
+        self._partials = Partials(item_id, self._parts.ears, sound, tell, host.language())
+        self._hear_on()
+
+    def _hear_on(self) -> None:
+        if self._partials is not None:
+            name = f"partials {self._partials.item_id}"
+            self._hearing = self._spawn(self._partials.run(), name)
+
+    def _hear_no_more(self) -> None:
+        if self._hearing is not None:
+            self._hearing.cancel()
+            self._hearing = None
 
     def stop_listening(self) -> None:
-        if self._partials is not None:
-            self._partials[1].cancel()
-            self._partials = None
+        self._hear_no_more()
+        self._partials = None
 
     def guess(self, order: orders.Guess) -> None:
         """A pause, perhaps the end: what would be heard, thought and said if it were."""
         self.drop_guess()
-        partials = self._partials[0] if self._partials is not None else None
+        self._hear_no_more()  # the whole of it is heard now
+        self._to_read = None
+        partials = self._partials
         hint = partials.newest if partials and partials.item_id == order.item_id else ""
-        speech = self._host.sound(order.start_ms, order.end_ms)
-
-        def held(foreseen: orders.Answer) -> Answerer:
-            self._stop_warming()
-            return self._answerer(foreseen, held=True)
-
-        guess = Guess(order.item_id, self._host.foresee, held)
+        speech = ending(self._host.sound(order.start_ms, order.end_ms))
+        guess = Guess(order.item_id, self._host.foresee, partial(self._answerer, held=True))
         work = guess.run(self._parts.ears, speech, self._host.language(), hint)
         if (task := self._spawn(work, f"guess {order.item_id}")) is not None:
             self._guess = (guess, task)
+
+    def resume(self) -> None:
+        """It was not the end."""
+        if self._guess is not None:
+            self.drop_guess()
+            self._hear_on()
 
     def drop_guess(self) -> None:
         if self._guess is not None:
@@ -188,13 +207,15 @@ class Work:
             self._warm(ask)
 
     def _warm(self, ask: Ask) -> None:
-        self._stop_warming()
-        self._warming = self._spawn(self._parts.brain.warm(ask), "warm")
+        """One after the other, the newest next: a model in the middle of reading hears nobody."""
+        self._to_read = ask
+        if self._reading is None or self._reading.done():
+            self._reading = self._spawn(self._read(), "read ahead")
 
-    def _stop_warming(self) -> None:
-        if self._warming is not None:
-            self._warming.cancel()
-            self._warming = None
+    async def _read(self) -> None:
+        while (ask := self._to_read) is not None:
+            self._to_read = None
+            await self._parts.brain.warm(ask)
 
     # --- Words ----------------------------------------------------------------------------
 

@@ -66,8 +66,16 @@ def _zone(name: str) -> ZoneInfo:
     category="utility",
     timeout=10,
     examples=[
-        ToolExample("What is fifteen percent of eighty-four fifty?", {"expression": "84.50 * 0.15"}, "12.675"),
-        ToolExample("Ten times the square root of two, please.", {"expression": "sqrt(2) * 10"}, "14.1421356237"),
+        ToolExample(
+            "What is fifteen percent of eighty-four fifty?",
+            {"expression": "84.50 * 0.15"},
+            "12.675",
+        ),
+        ToolExample(
+            "Ten times the square root of two, please.",
+            {"expression": "sqrt(2) * 10"},
+            "14.1421356237",
+        ),
     ],
     describe=lambda given: f"Calculating {given['expression']}",
 )

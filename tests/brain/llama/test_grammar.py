@@ -21,7 +21,7 @@ def _start(text: str) -> str:
 
 
 def test_words_or_a_call_or_words_and_a_call() -> None:
-    assert _start(grammar(ask("hi", tools=(_READ,)))) == "start: WORDS | WORDS call+ | call+"
+    assert _start(grammar(ask("hi", tools=(_READ,)))) == "start: (WORDS | WORDS call+ | call+) END"
 
 
 def test_without_parallel_calls_there_is_one_at_most() -> None:
@@ -29,19 +29,47 @@ def test_without_parallel_calls_there_is_one_at_most() -> None:
 
 
 def test_a_required_call_leaves_no_room_for_words() -> None:
-    assert _start(grammar(ask("hi", tools=(_READ,), tool_choice="required"))) == "start: call+"
+    rules = grammar(ask("hi", tools=(_READ,), tool_choice="required"))
+    assert _start(rules) == "start: call+ END"
 
 
 def test_a_forced_tool_is_the_only_one_there_is() -> None:
     rules = grammar(ask("hi", tools=(_READ, _RUN), tool_choice="function:bash"))
-    assert _start(rules) == "start: call+"
+    assert _start(rules) == "start: call+ END"
     assert "bash" in rules
     assert "read_file" not in rules
 
 
 @pytest.mark.parametrize("question", [ask("hi"), ask("hi", tools=(_READ,), tool_choice="none")])
 def test_where_nothing_may_be_called_there_are_words_only(question: object) -> None:
-    assert _start(grammar(question)) == "start: WORDS"  # type: ignore[arg-type]
+    assert _start(grammar(question)) == "start: WORDS END"  # type: ignore[arg-type]
+
+
+def _words() -> re.Pattern[str]:
+    rule = next(line for line in grammar(ask("hi")).splitlines() if line.startswith("WORDS: "))
+    return re.compile(rule.removeprefix("WORDS: /").removesuffix("/"))
+
+
+@pytest.mark.parametrize("said", ["Hello.", "It's 3 + 4 = 7, isn't it?", "Ünïcode… 你好", "7"])
+def test_words_are_a_line(said: str) -> None:
+    assert _words().fullmatch(said)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        *("", " x", "a\nb", "a\n", "\na", "a\r\nb", "a\rb", "> a", "= a", "# a", "@a {}"),
+        *("a @b {}", "a <|im_end|>", "a > b", "`ls`", "**a**", "a # b", '{"a": 1}'),
+    ],
+)
+def test_words_are_never_more_than_a_line_nor_look_like_anothers(said: str) -> None:
+    assert not _words().fullmatch(said)
+
+
+def test_an_answer_ends_with_its_line() -> None:
+    rules = grammar(ask("hi", tools=(_READ,))).splitlines()
+    assert "END: /\\n/" in rules
+    assert _start("\n".join(rules)).endswith(" END")
 
 
 @pytest.mark.parametrize("choice", ["function:fly", "required"])
@@ -94,5 +122,6 @@ def test_it_is_one_rule_a_line_since_a_bracket_ends_with_its_line() -> None:
         "%llguidance",
         "start:",
         "WORDS:",
+        "END:",
         "call:",
     ]

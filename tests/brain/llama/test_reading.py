@@ -92,3 +92,17 @@ def test_a_little_repetition_is_none(text: str) -> None:
     reading = Reading(lambda: "call_1")
     list(reading.feed(text))
     assert not reading.looping
+
+
+def test_three_sentences_are_enough_and_a_number_is_no_end() -> None:
+    reading = Reading(lambda: "c")
+    list(reading.feed("It is 3.5 meters. That is long. It weighs 2."))
+    assert not reading.enough
+    list(reading.feed("5 tons. "))
+    assert reading.enough
+
+
+def test_nobody_is_stopped_in_the_middle_of_a_call() -> None:
+    reading = Reading(lambda: "c")
+    list(reading.feed('One. Two. Three. @clock {"zone": "'))
+    assert not reading.enough

@@ -17,7 +17,7 @@ from tests.engine.speech.stage import fakes, speaking, until
 from vivavoce.engine.ports import Transcript, Utterance
 from vivavoce.engine.speech import frames
 from vivavoce.engine.speech.files import SpeechFiles, SpeechPart
-from vivavoce.engine.speech.process import Speech
+from vivavoce.engine.speech.process import NICE, Speech
 from vivavoce.errors import EarsError, ModelUnavailable, MouthError
 
 SERVER = """
@@ -60,7 +60,7 @@ async def test_ears_judge_and_mouth_answer_from_the_other_process(tmp_path: Path
         stats = await speech.stats()
         pid = stats["pid"]
         assert (pid, stats["jobs"], stats["done"]) == (speech.pid, 0, 7)
-        assert psutil.Process(pid).nice() == psutil.Process().nice() + 5
+        assert psutil.Process(pid).nice() == psutil.Process().nice() + NICE
     assert not psutil.pid_exists(pid)
 
 

@@ -54,16 +54,16 @@ def grammar(ask: Ask) -> str:
     """The grammar of an answer."""
     tools = offered(ask)
     if not tools:
-        return "%llguidance {}\nstart: WORDS\n" + _WORDS
+        return "%llguidance {}\nstart: WORDS END\n" + _WORDS
     calls = "call+" if ask.parallel_calls else "call"
-    start = calls if demanded(ask) else f"WORDS | WORDS {calls} | {calls}"
+    start = f"{calls} END" if demanded(ask) else f"(WORDS | WORDS {calls} | {calls}) END"
     choices = " | ".join(_call(tool) for tool in tools)  # in one line: a bracket ends with it
     return f'%llguidance {{}}\nstart: {start}\n{_WORDS}call: "{MARK}" ({choices})\n'
 
 
-# Words are never empty, and never look like a call, markup or code: none of it can be spoken, and
-# a small model that cannot describe a call makes it.
-_WORDS = "WORDS: /[^@<{}`*\\s][^@<{}`*]*/\n"
+# Words are one line, never empty, and never look like a call, markup or code: none of it can be
+# spoken, and a small model that cannot describe a call makes it.
+_WORDS = "WORDS: /[^@<>{}`*#=\\s][^@<>{}`*#\\n\\r]*/\nEND: /\\n/\n"
 
 
 def _call(tool: Tool) -> str:

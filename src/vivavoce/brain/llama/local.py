@@ -21,23 +21,26 @@ from importlib.metadata import version
 from pathlib import Path
 
 from vivavoce.brain.llama.budget import Pace
-from vivavoce.brain.llama.grammar import grammar, offered
+from vivavoce.brain.llama.grammar import MARK, grammar, offered
 from vivavoce.brain.llama.kept import Shelf
 from vivavoce.brain.llama.line import Heard, Line
 from vivavoce.brain.llama.prompt import prompt
 from vivavoce.brain.llama.reading import Reading
-from vivavoce.brain.llama.seats import Seats
+from vivavoce.brain.llama.seats import Seats, Warming
 from vivavoce.brain.ports import Ask, Budget, CallBegun, Finished, Piece
 from vivavoce.children import Child
 from vivavoce.errors import BrainError
 
-NICENESS = 10
-"""Below the mouth: a late word is a pause, a late sound is a stutter."""
+NICENESS = 3
+"""Below the mouth, and not by much: threads that wait for each other starve together."""
 _OUTPUT = 300
 _LONGEST_OUTPUT = 1_024
 _STEP = 48
 """Tokens of reading at once: about a second, after which it can be stopped."""
 _START_SECONDS = 120
+_RELUCTANT = [[MARK, -1.0]]
+"""A call must be clearly more likely than words. In our own requests those that want a tool are
+above this by far, and nearly all small talk is below."""
 _BATCH = 128
 
 
@@ -62,6 +65,7 @@ class LlamaBrain:
         self._pace = Pace(cache / f"{name}.json")
         self._line: Line | None = None
         self._ready = asyncio.Event()
+        self._child: Child | None = None
         self._seats = Seats(live_slots, self._shelf())
 
     @property
@@ -84,7 +88,7 @@ class LlamaBrain:
     async def running(self) -> AsyncIterator[None]:
         """The child lives as long as this does, whatever happens to it."""
         folder = Path(tempfile.mkdtemp(prefix="vivavoce-"))  # 0700
-        child = Child(
+        self._child = child = Child(
             "brain",
             (sys.executable, "-P", "-m", "vivavoce.brain.llama.server"),
             nice=NICENESS,
@@ -101,6 +105,15 @@ class LlamaBrain:
         finally:
             self._pace.keep()
             shutil.rmtree(folder, ignore_errors=True)
+
+    def pause(self) -> None:
+        """Stand still for a moment: somebody else needs all the cores there are."""
+        if self._child is not None:
+            self._child.pause()
+
+    def resume(self) -> None:
+        if self._child is not None:
+            self._child.resume()
 
     async def ready(self) -> None:
         """The model is loaded and takes questions."""
@@ -161,6 +174,8 @@ class LlamaBrain:
                 "id_slot": seat.slot,
                 "n_predict": limit,
                 "grammar": rules,
+                "stop": ["\n"],
+                "logit_bias": _RELUCTANT if ask.tool_choice == "auto" else [],
                 "stream": True,
                 "cache_prompt": True,
                 "temperature": 0,
@@ -177,7 +192,7 @@ class LlamaBrain:
                             # llama.cpp passes over a grammar that it cannot read.
                             raise BrainError("The language model called what is not there.")
                         yield piece
-                    if reading.looping or (reading.calls and not ask.parallel_calls):
+                    if reading.enough or (reading.calls and not ask.parallel_calls):
                         break
             self._learn(text, heard)
             yield _finished(heard)
@@ -198,6 +213,17 @@ class LlamaBrain:
                     self._learn(text if upto == len(tokens) else "", heard)
                 if not ask.turns:
                     await warming.keep(text)
+                    await self._compile(line, ask, warming, tokens)
+
+    async def _compile(self, line: Line, ask: Ask, warming: Warming, tokens: list[int]) -> None:
+        """llama.cpp needs most of a second for a grammar, once: not when somebody waits."""
+        async with warming.step() as seat:
+            if seat is not None:
+                given = {"prompt": tokens, "id_slot": seat.slot, "n_predict": 1}
+                given |= {"grammar": grammar(ask), "cache_prompt": True, "stream": True}
+                async with aclosing(line.write(given)) as writing:
+                    async for _ in writing:
+                        pass
 
     def _there(self) -> Line:
         if self._line is None:

@@ -1,9 +1,19 @@
-"""The question as the model reads it, laid out for its memory. Pure.
+"""The question as the model reads it, laid out for its memory and for haste. Pure.
 
 What never changes comes first (how to answer, the tools, the instructions,
 examples), then what is known today, then the talk: whatever was read once is a
-prefix of what comes next. When the talk grows too long its oldest part goes, in big steps, so that
-the rest stays a prefix for many turns.
+prefix of what comes next. When the talk grows too long its oldest part goes,
+in big steps, so that the rest stays a prefix for many turns.
+
+The talk is lines, one a turn, in a single message of the model's own:
+
+    > what time is it
+    @current_time {}
+    = 10:42
+    It's ten forty-two.
+
+Between the user's last word and the answer there is one token. The marks that
+chat models have for it are five, and each takes as long as a word to read.
 """
 
 from __future__ import annotations
@@ -27,48 +37,45 @@ _CHANGING = 1_000
 """Letters."""
 
 _PLAIN = (
-    "You are a voice assistant. You answer in one or two short spoken sentences: plain words, "
-    "no lists, no markup, no code."
+    "You are a voice assistant. You answer each line of the user with one line: one or two short "
+    "spoken sentences, plain words, no lists, no markup, no code."
 )
 _WITH_TOOLS = f"""{_PLAIN} You act through tools: {MARK}name and its arguments as JSON.
 
 Tools:
 """
+_LINES = "\n\nLines with > are the user's, with = what a tool returned, with # notes."
 _REMINDER = (
-    f"Now the user speaks. If a tool fits, answer with {MARK} and its name at once: do not "
-    "announce, explain or refuse. Small talk and common knowledge: a short sentence, no tool."
+    f"Asked for what a tool does, answer with {MARK} and its name at once: do not announce, "
+    "explain or refuse. Greetings, feelings and common knowledge: a short sentence, no tool."
 )
 
 # Text from outside must not end a message or begin another.
 _MARKUP = re.compile(r"<(?=\|)")
+_STOPS = " .,!?;:…"
+_MARKS = f">=#{MARK} "
+"""What the lines of others begin with, and its own never."""
 
 
 def prompt(ask: Ask, *, room: int, count: Count, finished: bool = True) -> str:
-    """`room` is how many tokens it may have. Not `finished`: the question is still to come.
-
-    Then, where the user spoke last, it ends as if it were whole: if no word follows, everything
-    is read; if one does, only the few tokens of the end were for nothing.
-    """
+    """`room` is how many tokens it may have. Not `finished`: more may come in the last turn."""
     head = "".join(_head(ask))
     turns = _fitting(ask.turns, room - count(head), count)
     text = head + "".join(_rendered(turns))
-    if finished or (turns and isinstance(turns[-1], Said) and turns[-1].role == "user"):
-        return f"{text}{START}assistant\n"
-    return text
+    return text if finished else text.removesuffix("\n")
 
 
 def _head(ask: Ask) -> Iterable[str]:
     """Examples come after the instructions, or a page of manners makes the model forget them; but
     before what changes from one conversation to the next, or they would be read each time."""
-    instructions = _safe(ask.instructions).strip()
-    if not ask.tools:
-        yield _message("system", f"{_PLAIN}\n\n{instructions}".rstrip())
-        return
-    tools = "\n".join(_safe(signature(tool)) for tool in ask.tools)
-    lasting, changing = _parted(instructions)
-    yield _message("system", f"{_WITH_TOOLS}{tools}\n\n{lasting}".rstrip())
+    lasting, changing = _parted(_safe(ask.instructions).strip())
+    told = _PLAIN
+    if ask.tools:
+        told = _WITH_TOOLS + "\n".join(_line(signature(tool)) for tool in ask.tools)
+    yield f"{START}system\n{told}{_LINES}\n\n{lasting}".rstrip() + f"{END}\n{START}assistant\n"
     yield from _rendered(examples(ask.tools))
-    yield _message("system", f"{changing}\n\n{_REMINDER}".lstrip())
+    notes = ["A new talk begins.", *changing.splitlines(), *([_REMINDER] if ask.tools else [])]
+    yield from (f"# {note.lstrip('# ')}\n" for note in notes if note.strip())
 
 
 def _parted(instructions: str) -> tuple[str, str]:
@@ -107,30 +114,33 @@ def _parameter(name: str, schema: Mapping[str, Any], required: bool) -> str:
 
 
 def _rendered(turns: Iterable[Turn]) -> Iterable[str]:
-    """What the assistant said and called in one answer is one message, as it wrote it."""
+    """What the assistant said and called in one answer is one line, as it wrote it."""
     writing = False
     for turn in turns:
-        mine = isinstance(turn, Call) or (isinstance(turn, Said) and turn.role == "assistant")
         if writing and not isinstance(turn, Call):
-            yield f"{END}\n"
+            yield "\n"
             writing = False
         match turn:
             case Said("assistant", text):
-                yield f"{START}assistant\n{_safe(text)}"
-            case Said(role, text):
-                yield _message(role, _safe(text))
+                words = _line(text).lstrip(_MARKS)
+                writing = bool(words)
+                yield words
+            case Said("user", text):
+                # Without the stop at its end, which comes and goes while somebody speaks.
+                yield f"> {_line(text).rstrip(_STOPS)}\n"
+            case Said(_, text):
+                yield f"# {_line(text)}\n"
             case Call(_, name, arguments):
-                begin = "" if writing else f"{START}assistant\n"
-                yield f"{begin}{MARK}{_safe(name)} {_safe(arguments)}"
+                writing = True
+                yield f"{MARK}{_line(name)} {_line(arguments)}"
             case Result(_, output):
-                yield _message("user", f"Result: {_safe(output)}")
-        writing = mine
+                yield f"= {_line(output)}\n"
     if writing:
-        yield f"{END}\n"
+        yield "\n"
 
 
-def _message(role: str, text: str) -> str:
-    return f"{START}{role}\n{text}{END}\n"
+def _line(text: str) -> str:
+    return " ".join(_safe(text).split())
 
 
 def _safe(text: str) -> str:

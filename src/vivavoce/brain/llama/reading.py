@@ -7,12 +7,15 @@ read, since the model's text comes in arbitrary pieces.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from vivavoce.brain.llama.grammar import MARK
 from vivavoce.brain.ports import CallArguments, CallBegun, CallEnded, Piece, Words
 
+_SENTENCES = 3
+_SENTENCE = re.compile(r"[.!?…]\s")
 _LOOP = 3
 _SHORTEST_LOOP = 12
 _LONGEST_LOOP = 200
@@ -38,6 +41,14 @@ class Reading:
             yield from self._in_call() if self._call_id else self._in_words()
             if self._held == before:
                 return
+
+    @property
+    def enough(self) -> bool:
+        """Small models do not know when to stop: three sentences are an answer."""
+        if self._call_id:
+            return False
+        said = self.words + self._held  # the space that shows it was no "3.5" waits there
+        return self.looping or len(_SENTENCE.findall(said)) >= _SENTENCES
 
     @property
     def looping(self) -> bool:

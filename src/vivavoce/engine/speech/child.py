@@ -21,7 +21,7 @@ from vivavoce.engine.speech.frames import Frame
 from vivavoce.engine.speech.jobs import Jobs, Parts
 from vivavoce.errors import VivavoceError
 
-_MOUTH_NICE = 2
+_MOUTH_NICE = 1
 """Whoever has spoken should be understood before others are spoken to."""
 
 

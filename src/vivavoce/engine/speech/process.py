@@ -20,7 +20,7 @@ from vivavoce.engine.speech.load import Load
 from vivavoce.engine.speech.parts import FarEars, FarJudge, FarMouth
 from vivavoce.errors import EngineFault, ModelUnavailable, Unavailable
 
-NICE = 5
+NICE = 1
 """The server's loop and its media go before models."""
 LOADING = 120.0
 """Seconds after which a process that is still loading is taken for stuck."""

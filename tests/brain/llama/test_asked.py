@@ -1,0 +1,65 @@
+"""What the child process is asked for, and what becomes of its lines. Without a model."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.brain.asking import answer, ask
+from vivavoce.brain.llama.line import Heard, Line
+from vivavoce.brain.llama.local import LlamaBrain
+from vivavoce.errors import BrainError
+
+
+class _Recorded(Line):
+    """Writes what it was given, and keeps the request."""
+
+    def __init__(self, folder: Path, *pieces: str) -> None:
+        super().__init__(folder / "none.sock", "key")
+        self._pieces = pieces
+        self.request: Mapping[str, Any] = {}
+
+    async def write(self, request: Mapping[str, Any]) -> AsyncGenerator[Heard, None]:
+        self.request = request
+        for piece in self._pieces:
+            yield Heard(piece)
+        yield Heard("", last=True)
+
+
+def _brain(folder: Path, line: Line) -> LlamaBrain:
+    brain = LlamaBrain(folder / "none.gguf", folder, name="none")
+    brain._line = line
+    return brain
+
+
+async def test_an_answer_is_one_line_after_the_users(tmp_path: Path) -> None:
+    line = _Recorded(tmp_path, "Hello", " Ann.")
+    said = await answer(_brain(tmp_path, line), ask("I am Ann."))
+    assert said.text == "Hello Ann."
+    assert line.request["stop"] == ["\n"]
+    assert line.request["prompt"].endswith("\n> I am Ann\n")
+
+
+@pytest.mark.parametrize(
+    ("choice", "reluctant"),
+    [("auto", True), ("none", False), ("required", False), ("function:bash", False)],
+)
+async def test_only_a_call_that_is_left_to_the_model_must_be_likelier_than_words(
+    tmp_path: Path, choice: str, reluctant: bool
+) -> None:
+    line = _Recorded(tmp_path, "Well.")
+    await answer(_brain(tmp_path, line), ask("List.", tools=("bash",), tool_choice=choice))
+    bias = line.request["logit_bias"]
+    assert [mark for mark, _ in bias] == (["@"] if reluctant else [])
+    assert all(weight < 0 for _, weight in bias)
+
+
+async def test_a_call_in_pieces_is_a_call_and_one_of_no_tool_is_refused(tmp_path: Path) -> None:
+    line = _Recorded(tmp_path, "Let me", " see.@ba", "sh {", "}")
+    said = await answer(_brain(tmp_path, line), ask("List.", tools=("bash",)))
+    assert (said.text, said.calls) == ("Let me see.", [("bash", {})])
+    with pytest.raises(BrainError):
+        await answer(_brain(tmp_path, line), ask("List.", tools=("read",)))
