@@ -26,7 +26,7 @@ from aiortc import MediaStreamTrack, RTCConfiguration, RTCPeerConnection, RTCSes
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.asyncio.server import ServerConnection, serve
 
-from vivavoce.brain.ports import Ask, Finished, Piece, Words
+from vivavoce.brain.ports import Ask, Budget, Finished, Piece, Words
 from vivavoce.config import load_settings
 from vivavoce.engine.calls import Call
 from vivavoce.engine.configuration import initial
@@ -54,6 +54,7 @@ class Parrot:
     """Fills `Brain`: so many words, at once."""
 
     name = "parrot"
+    budget = Budget()
 
     def __init__(self, words: int) -> None:
         self._text = "word, " * words
@@ -64,6 +65,10 @@ class Parrot:
     async def answer(self, ask: Ask) -> AsyncGenerator[Piece, None]:
         yield Words(self._text)
         yield Finished()
+
+    async def warm(self, ask: Ask) -> None: ...
+
+    def forget(self, live: str) -> None: ...
 
 
 def parts(words: int, detector: Callable[[], Detector] = LoudnessDetector) -> Parts:
@@ -110,7 +115,7 @@ def barge_in(report: Report) -> None:
     said = asyncio.run(mouth.speak("Wait, stop!", voice="cedar"))
     mouth.close()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        took = runner.run(_interruptions(np.frombuffer(said, np.int16).repeat(2), detector))
+        took = runner.run(_interruptions(np.frombuffer(said.pcm, np.int16).repeat(2), detector))
     for name, share in (("median", 50), ("p95", 95)):
         ours = float(np.percentile(took, share))
         what = f"barge-in, speech to the last packet, {name}, beside the target"

@@ -15,7 +15,7 @@ from contextlib import asynccontextmanager
 import psutil
 import pytest
 
-from vivavoce.children import Backoff, Child
+from vivavoce.children import CAN_PAUSE, Backoff, Child
 from vivavoce.errors import Unavailable
 
 ECHO = "import sys\nfor line in sys.stdin: print(line.strip(), flush=True)"
@@ -64,7 +64,7 @@ async def child(
     started: Callable[[asyncio.subprocess.Process], Awaitable[None]] | None = None,
     nice: int = 0,
     talks: bool = True,
-) -> AsyncIterator[None]:
+) -> AsyncIterator[Child]:
     one = Child(
         "one",
         (sys.executable, "-c", code),
@@ -77,7 +77,7 @@ async def child(
     async with asyncio.TaskGroup() as group:
         running = group.create_task(one.run())
         try:
-            yield
+            yield one
         finally:
             running.cancel()
 
@@ -196,11 +196,36 @@ def test_the_pauses_between_starts_grow_to_a_limit_and_a_good_life_is_rewarded()
     assert [backoff.after(61.0), backoff.after(1.0)] == [0.2, 0.4]
 
 
-def test_nothing_is_left_of_it_when_we_are_killed_outright() -> None:
+@pytest.mark.skipif(not CAN_PAUSE, reason="only where a child dies with us may it stand still")
+async def test_a_child_stands_still_and_goes_on_and_ends_even_so() -> None:
+    scene = Scene()
+    async with child(FOLLOWER, scene) as one:
+        process = await scene.next()
+        assert process.stdout is not None
+        await process.stdout.readline()
+        seen = psutil.Process(process.pid)
+        one.pause()
+        assert await _until(lambda: seen.status() == psutil.STATUS_STOPPED)
+        one.resume()
+        assert await _until(lambda: seen.status() != psutil.STATUS_STOPPED)
+        one.pause()
+    assert not psutil.pid_exists(process.pid)
+
+
+async def _until(condition: Callable[[], bool]) -> bool:
+    async with asyncio.timeout(10):
+        while not condition():
+            await asyncio.sleep(0.01)
+    return True
+
+
+def test_nothing_is_left_of_it_when_we_are_killed_outright_even_if_it_stood_still() -> None:
     with subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.PIPE) as parent:
         assert parent.stdout is not None
         word, pid = parent.stdout.readline().split()
         assert word == b"here"
         orphan = psutil.Process(int(pid))
+        if CAN_PAUSE:
+            orphan.suspend()
         parent.kill()
     assert not psutil.wait_procs([orphan], timeout=20)[1]

@@ -122,6 +122,7 @@ class EmbeddedEngine:
             async with asyncio.TaskGroup() as group:
                 loading = group.create_task(self._load(engine), name="models")
                 await self._stop.wait()
+                await engine.end_calls()
                 loading.cancel()
 
     def _build(self) -> tuple[Engine, ASGIApp]:
@@ -145,7 +146,10 @@ class EmbeddedEngine:
                     log.info("The engine is ready")
                     await self._stop.wait()
                 return
-            except Exception as fault:  # the boundary of this task: it tries again
+            except Exception as raised:  # the boundary of this task: it tries again
+                fault: BaseException = raised
+                while isinstance(fault, BaseExceptionGroup):
+                    fault = fault.exceptions[0]
                 known = isinstance(fault, VivavoceError)
                 words = fault.message if isinstance(fault, VivavoceError) else str(fault)
                 log.error("The engine is not ready: %s", words, exc_info=not known)

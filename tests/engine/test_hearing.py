@@ -99,3 +99,12 @@ async def test_words_come_while_the_user_speaks() -> None:
         assert kinds.index(DELTA) < kinds.index("input_audio_buffer.committed")
         said = "".join(event["delta"] for event in line.all(DELTA))
         assert said == line.all(COMPLETED)[0]["transcript"] == "one two three four"
+
+
+def test_a_buffer_that_is_cleared_leaves_no_half_sentence() -> None:
+    scene = Scene(configured(transcription={"model": "whisper-1"}))
+    scene.tell(facts.SpeechStarted(0))
+    item = scene.last("input_audio_buffer.speech_started")["item_id"]
+    scene.tell(facts.HeardSoFar(item, "What time"))
+    kinds = scene.ask(facts.ClearInput(1000))
+    assert kinds[0] == "conversation.item.input_audio_transcription.failed"

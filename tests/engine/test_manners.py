@@ -132,3 +132,36 @@ def test_only_the_courtesy_in_front_is_left_out() -> None:
     assert without_acknowledgement("One moment. It is ten.") == "It is ten."
     assert without_acknowledgement("Let me see.") == ""
     assert without_acknowledgement("It is ten. One moment. More.") == "It is ten. One moment. More."
+
+
+def test_silence_after_a_mumble_is_not_apologised_for() -> None:
+    vad = {"type": "server_vad", "idle_timeout_ms": 5000}
+    scene = Scene(configured(turn_detection=vad), manners=Manners(), speculate=False)
+    say(scene, "", 0)
+    done(scene)
+    scene.tell(facts.TimerFired("idle", 9000))
+    asked = scene.orders(orders.Answer)[-1]
+    assert asked.ask is not None
+    assert not [o for o in scene.orders(orders.StartTimer) if o.name == f"slow:{asked.response_id}"]
+
+
+def test_nobody_is_told_to_wait_for_what_nobody_asked() -> None:
+    scene = polite()
+    say(scene, "Tell me.", 0)
+    scene.say(scene.response_id, "It is ten.")
+    scene.sound(scene.response_id, "It is ten.", 500)
+    done(scene)
+    scene.write("The task is done.", role="system")
+    before = len(scene.orders(orders.StartTimer))
+    scene.respond()
+    assert not [o for o in scene.orders(orders.StartTimer)[before:] if o.name.startswith("slow")]
+
+
+def test_whoever_typed_in_between_is_apologised_to_from_the_beginning() -> None:
+    scene = polite()
+    say(scene, "", 0)
+    done(scene)
+    scene.write("What time is it?")
+    scene.respond()
+    done(scene)
+    assert say(scene, "", 4000).words == UNHEARD[0]

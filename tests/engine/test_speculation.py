@@ -236,3 +236,26 @@ async def test_a_slow_brain_is_excused_in_sound_before_its_answer() -> None:
         done = (await line.until("response.done"))["response"]
         assert done["output"][0]["content"][0]["transcript"] == "One moment. Forty-two."
         assert stage.mouth.spoken == ["One moment. ", "Forty-two."]
+
+
+async def test_pause_end_and_the_next_speech_in_one_breath_lose_nothing() -> None:
+    ears = ScriptedEars(["one", "two", "two"])
+    async with engine_server(brain=Counting(), ears=ears) as stage:
+        line = await stage.line()
+        await line.configure(audio={"input": {"transcription": {"model": "whisper-1"}}})
+        await line.append(loud(300) + quiet(600) + loud(300) + quiet(600), piece=1 << 20)
+        done = "conversation.item.input_audio_transcription.completed"
+        while len(line.all(done)) < 2:
+            await line.next()
+
+
+async def test_a_brain_that_breaks_while_it_reads_ahead_ends_no_call() -> None:
+    class Brittle(Counting):
+        async def warm(self, ask: Ask) -> None:
+            raise RuntimeError("closed")
+
+    async with engine_server(brain=Brittle(), ears=ScriptedEars(["hello"])) as stage:
+        line = await stage.line()
+        await line.configure(instructions="Be brief.")
+        await line.speak()
+        assert (await line.until("response.done"))["response"]["status"] == "completed"

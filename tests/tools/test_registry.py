@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from vivavoce.errors import InvalidArguments, ToolFailed, ToolNotFound
-from vivavoce.runtime.ports import Toolbox, ToolContext, ToolDefinition
+from vivavoce.runtime.ports import Toolbox, ToolContext, ToolDefinition, ToolExample
 from vivavoce.tools import Registry, Tool, tool
 
 CONTEXT = ToolContext(user_id="ann")
@@ -42,6 +42,12 @@ def test_it_fills_the_port() -> None:
         "description": "Answers.",
         "parameters": {"additionalProperties": False, "type": "object", "properties": {}},
     }
+
+
+def test_models_are_told_the_examples_of_a_tool() -> None:
+    example = ToolExample("Greet me.", {"who": "me"}, "Hello!")
+    greet = ToolDefinition("greet", "Greets.", {}, examples=(example,))
+    assert greet.function()["description"] == 'Greets.\nExample: "Greet me." {"who": "me"}'
 
 
 async def test_a_tool_is_run_by_its_name() -> None:

@@ -14,7 +14,7 @@ DEGREES = {"kitchen": 21, "cellar": 12}
 @tool(
     category="home",
     timeout=10,
-    examples=[ToolExample("The kitchen", {"room": "kitchen"}, "21 degrees")],
+    examples=[ToolExample("Is it warm in the kitchen?", {"room": "kitchen"}, "21 degrees")],
     describe=lambda given: f"Looking at the thermometer in the {given['room']}",
 )
 async def temperature(

@@ -7,15 +7,16 @@ from vivavoce.engine.configuration import ResponseSettings
 from vivavoce.engine.context import prompt
 from vivavoce.engine.items import Message
 from vivavoce.engine.orders import Answer, Interject, StartTimer
-from vivavoce.engine.state import Draft, Response, State
+from vivavoce.engine.state import SILENCE, UNHEARD, Draft, Response, State
 
 
 def question(response_id: str, settings: ResponseSettings, state: State) -> Answer | None:
     """What is put to the brain; where the user was not understood, what is said without it.
     None when it is too long."""
     voice = settings.voice if settings.speaks else None
-    manners, newest = state.policy.manners, state.conversation.last_id
-    if manners is not None and state.unheard and newest in state.notes and _waits(settings, state):
+    manners = state.policy.manners
+    unheard = state.notes.get(state.conversation.last_id or "") == UNHEARD
+    if manners is not None and unheard and _waits(settings, state):
         words = manners.apology(state.unheard)
         return Answer(response_id, None, voice=voice, speed=settings.speed, words=words)
     asked = prompt(settings, state)
@@ -48,6 +49,9 @@ def _waits(settings: ResponseSettings, state: State) -> bool:
     """Somebody said something, and listens for the answer."""
     if not settings.speaks or settings.input is not None or settings.conversation != "auto":
         return False
-    users = (i for i in state.conversation.newest() if isinstance(i, Message) and i.role == "user")
-    newest = next(users, None)
-    return newest is not None and newest.id in state.transcripts
+    # Tools may have come in between; whoever was told something does not wait any more.
+    messages = (item for item in state.conversation.newest() if isinstance(item, Message))
+    newest = next((item for item in messages if item.role != "system"), None)
+    if newest is None or newest.role != "user" or newest.id not in state.transcripts:
+        return False
+    return state.notes.get(newest.id) != SILENCE

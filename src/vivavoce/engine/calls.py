@@ -33,6 +33,7 @@ class Call:
         self._media: WebRtcPeer | None = None
         self._channel: ChannelClient | None = None
         self._joined = False
+        self.over = asyncio.Event()
 
     async def answer(self, offer: str, options: MediaOptions) -> str:
         """The SDP for the browser. Raises `InvalidSdp` or `Unavailable`."""

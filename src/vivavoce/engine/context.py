@@ -44,8 +44,12 @@ def prompt(settings: ResponseSettings, state: State) -> Ask | None:
         max_tokens=settings.max_tokens,
         parallel_calls=settings.parallel_tool_calls,
         # What is aside of the conversation must not push out what the brain remembers of it.
-        live=state.policy.session_id if settings.input is None else "",
+        live=state.policy.session_id if _of_the_talk(settings) else "",
     )
+
+
+def _of_the_talk(settings: ResponseSettings) -> bool:
+    return settings.input is None and settings.conversation == "auto"
 
 
 def tokens(question: Ask, state: State) -> int:

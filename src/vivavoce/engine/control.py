@@ -82,6 +82,14 @@ class Engine:
                 for call in list(self._calls.values()):
                     call.session.end("the server is stopping")
 
+    async def end_calls(self) -> None:
+        """Everyone hangs up, before the models go."""
+        calls = list(self._calls.values())
+        for call in calls:
+            call.session.end("the server is stopping")
+        for call in calls:
+            await call.over.wait()
+
     @property
     def sessions(self) -> int:
         return len(self._calls)
@@ -214,3 +222,4 @@ class Engine:
             log.exception("A call failed")
         finally:
             self._calls.pop(call.id, None)
+            call.over.set()

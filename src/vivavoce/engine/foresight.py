@@ -15,8 +15,8 @@ from vivavoce.engine.context import prompt, sources
 from vivavoce.engine.made import user_audio, with_transcript
 from vivavoce.engine.orders import Answer
 from vivavoce.engine.ports import Transcript
-from vivavoce.engine.state import State
-from vivavoce.engine.transcripts import UNHEARD, understood
+from vivavoce.engine.state import UNHEARD, State
+from vivavoce.engine.transcripts import understood
 
 
 def foresee(item_id: str, heard: Transcript, state: State) -> Answer | None:

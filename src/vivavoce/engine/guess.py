@@ -41,6 +41,8 @@ class Guess:
             self._heard = await ears.transcribe(speech, language=language, hint=hint)
         except VivavoceError as fault:
             log.debug("A guess at what was said failed: %s", fault)
+        except Exception:  # the boundary of this task: whoever needs the words asks again
+            log.exception("A guess at what was said failed")
         finally:
             self._listened.set()
         # Where the turn is over by now the words go the usual way: nothing is foreseen any more.
@@ -50,6 +52,10 @@ class Guess:
         if self._order is not None:
             self.answerer = self._make(self._order)
             await self.answerer.run()
+
+    def dropped(self) -> None:
+        """Nothing comes of it any more, even if it never began."""
+        self._listened.set()
 
     async def words(self) -> Transcript | None:
         """None where the ears failed, or the guess was dropped: whoever needs them asks again."""

@@ -62,6 +62,9 @@ class Partials:
                 except VivavoceError as fault:
                     log.debug("No words while somebody speaks: %s", fault)
                     return
+                except Exception:  # the boundary of this task
+                    log.exception("No words while somebody speaks")
+                    return
                 self._took(heard)
             # Never more than half of the ears' time: others want to be heard too.
             took = loop.time() - began

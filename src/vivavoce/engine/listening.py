@@ -24,11 +24,10 @@ from vivavoce.engine.orders import (
     Transcribe,
 )
 from vivavoce.engine.ports import Position
-from vivavoce.engine.state import Draft, Signal, Speech
+from vivavoce.engine.state import SILENCE, Draft, Signal, Speech
 
 _TAIL_MS = 200
 """Of the pause that belongs to the speech, where it is there already: soft last sounds."""
-SILENCE = "(The user has said nothing for a while.)"
 
 
 # --- Speech ---------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from vivavoce.engine.configuration import (
 )
 from vivavoce.engine.context import sources
 from vivavoce.engine.faults import Refused
-from vivavoce.engine.items import Item, item_object, parse_item, with_id
+from vivavoce.engine.items import Item, Message, item_object, parse_item, with_id
 from vivavoce.engine.made import clip_of
 from vivavoce.engine.orders import Configure, RestartEars, StopTimer, TranscribeClip, Warm
 from vivavoce.engine.state import Draft, Response, State
@@ -59,6 +59,7 @@ def update_session(wish: facts.UpdateSession, draft: Draft) -> None:
     state.configuration = wanted
     draft.order(Configure(state.configuration))
     if before.turn_detection != state.configuration.turn_detection:
+        transcripts.unsay(draft)
         listening.abandon(draft)
         draft.order(StopTimer("idle"))
     draft.order(Warm())
@@ -102,6 +103,7 @@ def commit(wish: facts.CommitInput, draft: Draft) -> None:
 
 
 def clear_input(wish: facts.ClearInput, draft: Draft) -> None:
+    transcripts.unsay(draft)
     listening.abandon(draft)
     listening.forget(wish.end_ms, draft)
     draft.order(RestartEars())
@@ -147,6 +149,8 @@ def create_item(wish: facts.CreateItem, draft: Draft) -> None:
     if clip:
         state.transcripts[item.id] = None
         draft.order(TranscribeClip(item.id, clip))
+    elif isinstance(item, Message) and item.role == "user":
+        state.unheard = 0  # whoever types has found another way
 
 
 def delete_item(wish: facts.DeleteItem, draft: Draft) -> None:
@@ -159,7 +163,7 @@ def delete_item(wish: facts.DeleteItem, draft: Draft) -> None:
             param="item_id",
         )
     state.conversation.delete(found.id)
-    for kept in (state.transcripts, state.seconds, state.notes, state.sounds):
+    for kept in (state.transcripts, state.seconds, state.notes, state.sounds, state.shown):
         kept.pop(found.id, None)
     draft.send(say.item_deleted(found.id))
     transcripts.release(found.id, draft)

@@ -19,6 +19,9 @@ from vivavoce.engine.manners import Manners
 from vivavoce.engine.orders import Audience, Order, Send
 from vivavoce.engine.server_frames import Event
 
+SILENCE = "(The user has said nothing for a while.)"
+UNHEARD = "(The user said something that could not be understood.)"
+
 
 class Phase(StrEnum):
     """Who has the floor. "Answering" lasts until the last sound was played."""

@@ -7,10 +7,9 @@ import re
 from vivavoce.engine import answering, facts, listening
 from vivavoce.engine import server_frames as say
 from vivavoce.engine.made import with_transcript
-from vivavoce.engine.state import Draft, State
+from vivavoce.engine.state import UNHEARD, Draft, State
 from vivavoce.engine.usage import transcription_usage
 
-UNHEARD = "(The user said something that could not be understood.)"
 _WORD = re.compile(r"[^\w' -]+")
 
 
@@ -65,6 +64,13 @@ def failed(fact: facts.HearingFailed, draft: Draft) -> None:
     if state.configuration.transcription:
         draft.send(say.transcript_failed(fact.item_id, fact.message))
     release(fact.item_id, draft)
+
+
+def unsay(draft: Draft) -> None:
+    """What is being said is off: who saw the beginning of it learns that nothing follows."""
+    speech = draft.state.speech
+    if speech is not None and draft.state.shown.pop(speech.item_id, None) is not None:
+        draft.send(say.transcript_failed(speech.item_id, "The input audio buffer was cleared."))
 
 
 def release(item_id: str, draft: Draft) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
@@ -91,8 +90,12 @@ class Work:
         self._spawn(self._prepare(voice), f"prepare {voice}")
 
     async def _prepare(self, voice: str) -> None:
-        with suppress(VivavoceError):  # it is said when it is wanted, only later
+        try:
             await self._parts.prepare(voice)
+        except VivavoceError:
+            pass  # it is made when it is wanted, only later
+        except Exception:  # the boundary of this task
+            log.exception("Preparing a voice failed")
 
     def end(self) -> None:
         self._group = None
@@ -112,10 +115,11 @@ class Work:
     # --- Answers --------------------------------------------------------------------------
 
     def answer(self, order: orders.Answer) -> None:
-        self._to_read = None
         if self._adopted(order):
             return
-        self.drop_guess()
+        if order.ask is None or order.ask.live:  # one aside takes nothing from the conversation
+            self._to_read = None
+            self.drop_guess()
         worker = self._answerer(order)
         if (started := self._spawn(worker.run(), f"answer {order.response_id}")) is not None:
             self._keep(order.response_id, worker, started)
@@ -145,6 +149,8 @@ class Work:
     def stop(self, response_id: str) -> None:
         if (kept := self._answers.pop(response_id, None)) is not None:
             kept[1].cancel()
+        elif self._guess is not None and self._guess[0].answerer is not None:
+            self.drop_guess()  # it would have been this one's
 
     # --- Before the turn is over ----------------------------------------------------------
 
@@ -199,7 +205,9 @@ class Work:
 
     def drop_guess(self) -> None:
         if self._guess is not None:
-            self._guess[1].cancel()
+            guess, task = self._guess
+            task.cancel()
+            guess.dropped()
             self._guess = None
 
     def warm(self) -> None:
@@ -215,7 +223,10 @@ class Work:
     async def _read(self) -> None:
         while (ask := self._to_read) is not None:
             self._to_read = None
-            await self._parts.brain.warm(ask)
+            try:
+                await self._parts.brain.warm(ask)
+            except Exception:  # the boundary of this task: it is read when it is asked
+                log.exception("Reading ahead failed")
 
     # --- Words ----------------------------------------------------------------------------
 

@@ -67,6 +67,8 @@ class Shelf:
             self.drop(self._kept[0])
 
     def drop(self, kept: Kept) -> None:
+        if kept not in self._kept:
+            return  # two found it damaged at once
         self._kept.remove(kept)
         self._text(kept.file).unlink(missing_ok=True)
         self.remove(kept.file)

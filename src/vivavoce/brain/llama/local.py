@@ -64,7 +64,7 @@ class LlamaBrain:
         self._live_slots = live_slots
         self._pace = Pace(cache / f"{name}.json")
         self._line: Line | None = None
-        self._ready = asyncio.Event()
+        self._ready, self._failed = asyncio.Event(), asyncio.Event()
         self._child: Child | None = None
         self._seats = Seats(live_slots, self._shelf())
 
@@ -116,8 +116,15 @@ class LlamaBrain:
             self._child.resume()
 
     async def ready(self) -> None:
-        """The model is loaded and takes questions."""
-        await self._ready.wait()
+        """The model is loaded and takes questions. Raises `BrainError`; it is tried again."""
+        waiting = (self._ready.wait(), self._failed.wait())
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(one) for one in waiting]
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in tasks:
+                task.cancel()
+        if not self._ready.is_set():
+            raise BrainError("The language model does not start; the log says why.")
 
     async def _started(self, process: asyncio.subprocess.Process, socket: Path) -> None:
         with contextlib.suppress(FileNotFoundError):
@@ -141,12 +148,19 @@ class LlamaBrain:
             async with asyncio.timeout(_START_SECONDS):
                 await line.until_ready()
             self._line = line
+            self._failed.clear()
             self._ready.set()
             await asyncio.get_running_loop().create_future()  # until the process ends
         except TimeoutError:
             raise BrainError("The language model does not start.") from None
         finally:
+            # At once: whoever comes now must not be given a line that is closed.
+            loaded = self._line is line
+            self._line = None
+            self._ready.clear()
             await line.close()
+            if not loaded:
+                self._failed.set()
 
     def _ended(self) -> None:
         self._line = None

@@ -113,8 +113,10 @@ class Seats:
         """Who leaves is put away; who comes gets the best beginning there is."""
         place = self._places[seat.slot]
         if seat.instead_of and place.held and len(self._saved) < _SAVED:
-            await memory.save(seat.slot, self._shelf.live_name(seat.instead_of))
             self._saved[seat.instead_of] = place.held
+            await memory.save(seat.slot, self._shelf.live_name(seat.instead_of))
+            if seat.instead_of not in self._saved:  # it was over meanwhile
+                self._shelf.remove(self._shelf.live_name(seat.instead_of))
         if seat.arrived and live in self._saved:
             await self._restore(memory, place, self._shelf.live_name(live), self._saved[live])
             self.leave_saved(live)
