@@ -8,7 +8,10 @@ import sys
 from bench import report
 
 ALL = ("startup", "store", "sse", "sideband", "memory", "media", "mouth")
-LONG = ("engine", "load", "cut_ins", "round_trip")
+LONG = (
+    *("engine", "load", "cut_ins", "hearing", "round_trip"),
+    *("tool_choice", "tool_choice_spoken"),
+)
 """Minutes each, in real time: by name only."""
 
 
