@@ -142,7 +142,7 @@ def assemble(
         voice_setting=variable("voice") if "voice" in settings.agent_overrides() else None,
     )
     if engine is not None:
-        engine.expect(_beginning(profile, tools))
+        engine.expect(_beginning(profile, tools, clock))
     voice = Voice(
         store=store,
         journal=journal,
@@ -175,11 +175,12 @@ def assemble(
     )
 
 
-def _beginning(profile: Profile, tools: ToolRegistry) -> Ask:
-    """What every session of this agent begins with: its tools and its prompt."""
+def _beginning(profile: Profile, tools: ToolRegistry, clock: Clock) -> Ask:
+    """What every session of this agent begins with: its tools and its prompt. The hour at the end
+    will be another one."""
     offered = tools.definitions(profile.tool_names(None))
     return Ask(
-        instructions=profile.agent.prompt.rstrip(),
+        instructions=profile.words(clock.now()),
         turns=(),
         tools=tuple(Tool(t.name, t.described, t.parameters) for t in offered),
     )
