@@ -19,7 +19,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import orjson
 from websockets.asyncio.client import ClientConnection, connect
 
@@ -89,12 +88,12 @@ def _session() -> dict[str, Any]:
     }
 
 
-async def ask(server: Server, request: Request, pcm: bytes) -> Outcome:
+async def ask(server: Server, request: Request, pcm: bytes, patience: float = _PATIENCE) -> Outcome:
     async with connect(
         server.realtime, additional_headers=server.headers, max_size=None, proxy=None
     ) as socket:
         await _send(socket, type="session.update", session=_session())
-        async with asyncio.timeout(_PATIENCE), asyncio.TaskGroup() as group:
+        async with asyncio.timeout(patience), asyncio.TaskGroup() as group:
             saying = group.create_task(_say(socket, bytes(48 * 300) + pcm + _SILENCE))
             outcome = await _outcome(socket, request)
             saying.cancel()
@@ -137,7 +136,7 @@ async def outcomes(brain: str, requests: Sequence[Request]) -> list[Outcome]:
     clips = await spoken(requests)
     with serving({"VIVAVOCE_BRAIN": brain}) as server:
         # The first question waits for the prompt to be read, which is no part of this.
-        await ask(server, Request("Hello."), np.zeros(24, np.int16).tobytes() + clips[0])
+        await ask(server, Request("Hello."), clips[0], patience=5 * _PATIENCE)
         done = []
         for request, clip in zip(requests, clips, strict=True):
             outcome = await ask(server, request, clip)

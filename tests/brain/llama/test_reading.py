@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.brain.asking import Answer
 from vivavoce.brain.llama.reading import Reading
-from vivavoce.brain.ports import CallArguments, CallBegun, Words
+from vivavoce.brain.ports import CallArguments, CallBegun, CallEnded, Words
 
 
 def _read(*deltas: str) -> Answer:
@@ -82,7 +82,7 @@ def test_where_the_text_is_cut_makes_no_difference(words: str, value: str, cuts:
 def test_the_same_words_over_and_over_are_a_loop() -> None:
     reading = Reading(lambda: "call_1")
     list(reading.feed("Here it is. " + "I can help you with that. " * 3))
-    assert reading.looping
+    assert reading.enough
 
 
 @pytest.mark.parametrize(
@@ -96,13 +96,17 @@ def test_a_little_repetition_is_none(text: str) -> None:
 
 def test_three_sentences_are_enough_and_a_number_is_no_end() -> None:
     reading = Reading(lambda: "c")
-    list(reading.feed("It is 3.5 meters. That is long. It weighs 2."))
-    assert not reading.enough
-    list(reading.feed("5 tons. "))
-    assert reading.enough
+    list(reading.feed("Dr. Who has 3.5 meters. That is long! It weighs 2."))
+    before = reading.enough
+    said = list(reading.feed("55 tons. And"))
+    assert (before, reading.enough) == (False, True)
+    assert said == [Words("55 tons.")]
+    assert list(reading.feed(" so on.")) == []
 
 
 def test_nobody_is_stopped_in_the_middle_of_a_call() -> None:
     reading = Reading(lambda: "c")
-    list(reading.feed('One. Two. Three. @clock {"zone": "'))
+    pieces = list(reading.feed('One day. Two days. Three days. @clock {"zone": "'))
     assert not reading.enough
+    pieces += list(reading.feed('x"}'))
+    assert [type(piece) for piece in pieces][-1] is CallEnded

@@ -15,7 +15,8 @@ from vivavoce.brain.llama.grammar import MARK
 from vivavoce.brain.ports import CallArguments, CallBegun, CallEnded, Piece, Words
 
 _SENTENCES = 3
-_SENTENCE = re.compile(r"[.!?…]\s")
+# A space shows that it is no "3.5", two small letters in front that it is no "Dr." or "J.".
+_SENTENCE = re.compile(r"(?:[a-z0-9)%]{2}|[!?…])(?<!Mrs)(?<!Prof)(?<!etc)[.!?…]*(?=\s)(?<=[.!?…])")
 _LOOP = 3
 _SHORTEST_LOOP = 12
 _LONGEST_LOOP = 200
@@ -30,6 +31,7 @@ class Reading:
     """How many are whole."""
     words: str = ""
     _held: str = ""
+    _full: bool = False
     _call_id: str = ""
     _named: bool = False
     _object: _Object = field(default_factory=lambda: _Object())
@@ -45,10 +47,7 @@ class Reading:
     @property
     def enough(self) -> bool:
         """Small models do not know when to stop: three sentences are an answer."""
-        if self._call_id:
-            return False
-        said = self.words + self._held  # the space that shows it was no "3.5" waits there
-        return self.looping or len(_SENTENCE.findall(said)) >= _SENTENCES
+        return not self._call_id and (self._full or self.looping)
 
     @property
     def looping(self) -> bool:
@@ -74,9 +73,16 @@ class Reading:
     def _said(self, text: str) -> Iterator[Piece]:
         if text and not self.words:
             text = text.lstrip()
-        if text:
+        if text and not self._full:
+            text = self._within(text)
             self.words += text
             yield Words(text)
+
+    def _within(self, text: str) -> str:
+        """No more than an answer has sentences; what came with the last one is not said."""
+        ends = [end.end() for end in _SENTENCE.finditer(self.words + text)]
+        self._full = len(ends) >= _SENTENCES
+        return text[: ends[_SENTENCES - 1] - len(self.words)] if self._full else text
 
     def _in_call(self) -> Iterator[Piece]:
         if not self._named:
