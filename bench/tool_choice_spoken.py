@@ -4,7 +4,7 @@ A server of its own with the real ears and brain; each request is a session of
 its own, by WebSocket, with the tools of `bench/requests.py`. What the ears
 made of a request is shown beside what went wrong.
 
-    python -m bench.tool_choice_spoken [--brain NAME] [--fresh] [--every N]
+    python -m bench.tool_choice_spoken [--brain NAME] [--fresh] [--only REGEX]
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import asyncio
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -59,13 +60,15 @@ async def spoken(requests: Sequence[Request]) -> list[bytes]:
     mouth: KokoroMouth | None = None
     clips = []
     for number, request in enumerate(requests):
+        # As a name is written, so that the mouth says it as people do: "pie", not "pee why".
+        said = re.sub(r"\s+dot\s+", ".", re.sub(r"\s+slash\s+", "/", request.said))
         voice = VOICES[number % len(VOICES)]
-        name = hashlib.sha256(f"{voice} {request.said}".encode()).hexdigest()[:16]
+        name = hashlib.sha256(f"{voice} {said}".encode()).hexdigest()[:16]
         file = folder / f"{name}.pcm"
         if not file.exists():
             if mouth is None:
                 mouth = KokoroMouth(ModelStore(load_settings().models_dir).folder / "kokoro")
-            file.write_bytes((await mouth.speak(request.said, voice=voice)).pcm)
+            file.write_bytes((await mouth.speak(said, voice=voice)).pcm)
         clips.append(file.read_bytes())
     if mouth is not None:
         mouth.close()
@@ -171,10 +174,11 @@ def main() -> None:
     options = argparse.ArgumentParser()
     options.add_argument("--brain", default="qwen-1.5b")
     options.add_argument("--fresh", action="store_true", help="only those nothing was tuned on")
-    options.add_argument("--every", type=int, default=1)
+    options.add_argument("--only", default="", help="a regular expression")
     given = options.parse_args()
     among = FRESH if given.fresh else (*REQUESTS, *FRESH)
-    show(asyncio.run(outcomes(given.brain, among[:: given.every])))
+    wanted = [request for request in among if re.search(given.only, request.said)]
+    show(asyncio.run(outcomes(given.brain, wanted)))
 
 
 if __name__ == "__main__":

