@@ -71,7 +71,7 @@ def _environment() -> dict[str, str]:
     return own | ({"VIVAVOCE_MODELS_DIR": models} if models else {})
 
 
-def _wait(origin: str, process: subprocess.Popen[bytes], log: Path, seconds: float = 150) -> None:
+def _wait(origin: str, process: subprocess.Popen[bytes], log: Path, seconds: float = 240) -> None:
     end = time.monotonic() + seconds
     answer = "nothing"
     with httpx.Client(base_url=origin, trust_env=False) as http:
