@@ -196,7 +196,6 @@ def test_the_pauses_between_starts_grow_to_a_limit_and_a_good_life_is_rewarded()
     assert [backoff.after(61.0), backoff.after(1.0)] == [0.2, 0.4]
 
 
-@pytest.mark.skipif(not CAN_PAUSE, reason="only where a child dies with us may it stand still")
 async def test_a_child_stands_still_and_goes_on_and_ends_even_so() -> None:
     scene = Scene()
     async with child(FOLLOWER, scene) as one:
@@ -205,7 +204,8 @@ async def test_a_child_stands_still_and_goes_on_and_ends_even_so() -> None:
         await process.stdout.readline()
         seen = psutil.Process(process.pid)
         one.pause()
-        assert await _until(lambda: seen.status() == psutil.STATUS_STOPPED)
+        # Elsewhere a child that stood still would outlive us, and so nobody is stopped.
+        assert not CAN_PAUSE or await _until(lambda: seen.status() == psutil.STATUS_STOPPED)
         one.resume()
         assert await _until(lambda: seen.status() != psutil.STATUS_STOPPED)
         one.pause()

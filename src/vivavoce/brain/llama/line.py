@@ -95,7 +95,7 @@ class Line:
                 if reply.status_code != 200:
                     await reply.aread()
                     raise _refused(reply)
-                async with aclosing(reply.aiter_lines()) as lines:  # type: ignore[type-var]
+                async with aclosing(reply.aiter_lines()) as lines:  # type: ignore[type-var] # it is a generator
                     async for line in lines:
                         begun = True
                         if line.startswith("data: "):
