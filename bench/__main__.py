@@ -7,7 +7,7 @@ import sys
 
 from bench import report
 
-ALL = ("startup", "store", "sse", "sideband", "memory", "media", "mouth")
+ALL = ("startup", "store", "sse", "sideband", "memory", "media", "mouth", "tools_grep")
 LONG = (
     *("engine", "load", "cut_ins", "hearing", "round_trip"),
     *("tool_choice", "tool_choice_spoken"),

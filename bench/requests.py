@@ -7,11 +7,13 @@ found with these; `requests_fresh` has more, which were held back.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
+
+from vivavoce.runtime.ports import ToolDefinition
+from vivavoce.tools.wording import WORDING
 
 Verdict = Literal["right", "wrong tool", "wrong arguments", "no call", "needless call"]
 
@@ -64,99 +66,33 @@ def plain(text: str) -> str:
     return re.sub(r"[\s'\"`_-]+", "", text)
 
 
-def _schema(required: str, optional: str = "", **about: str) -> dict[str, Any]:
-    names = [*required.split(), *optional.split()]
-    return {
+def _tool(name: str, required: str, optional: str = "") -> tuple[str, str, dict[str, Any]]:
+    """In the words of the tools that ship; none of their examples is a request."""
+    wording = WORDING[name]
+    about = wording.parameters
+    schema = {
         "type": "object",
         "properties": {
             name: {"type": "string"} | ({"description": about[name]} if name in about else {})
-            for name in names
+            for name in (*required.split(), *optional.split())
         },
         "required": required.split(),
         "additionalProperties": False,
     }
-
-
-def _tool(
-    name: str, description: str, schema: dict[str, Any], *examples: tuple[str, dict[str, str]]
-) -> tuple[str, str, dict[str, Any]]:
-    """Described as the server describes its own: with examples, none of which is a request."""
-    lines = [f'Example: "{said}" {json.dumps(given)}' for said, given in examples]
-    return name, "\n".join([description, *lines]), schema
+    definition = ToolDefinition(name, wording.description, schema, examples=wording.examples)
+    return name, definition.described, schema
 
 
 TOOLS: tuple[tuple[str, str, dict[str, Any]], ...] = (
-    _tool(
-        "read_file",
-        "Read one file.",
-        _schema("path"),
-        ("What does utils dot py do?", {"path": "utils.py"}),
-        ("Let me hear the install notes.", {"path": "INSTALL.md"}),
-    ),
-    _tool(
-        "glob",
-        "List files by name or type.",
-        _schema("pattern", "path", pattern="such as **/*.py", path="folder to look in"),
-        ("List the Rust files.", {"pattern": "**/*.rs"}),
-        ("What is in the assets folder?", {"pattern": "*", "path": "assets"}),
-    ),
-    _tool(
-        "grep",
-        "Find a word or text inside files.",
-        _schema("pattern", "path", pattern="the text", path="folder to look in"),
-        ("Where is load model used?", {"pattern": "load_model"}),
-        ("Which files mention Kafka in the lib folder?", {"pattern": "Kafka", "path": "lib"}),
-        ("Find the text disk full in the code.", {"pattern": "disk full"}),
-        ("Where is the class Invoice?", {"pattern": "class Invoice"}),
-    ),
-    _tool(
-        "write_file",
-        "Create a file with the given content.",
-        _schema("path content"),
-        (
-            "Write feed the cat into chores dot txt.",
-            {"path": "chores.txt", "content": "feed the cat"},
-        ),
-    ),
-    _tool(
-        "edit_file",
-        "Replace one text by another in a file.",
-        _schema("path old_string new_string"),
-        (
-            "In app dot css change red to blue.",
-            {"path": "app.css", "old_string": "red", "new_string": "blue"},
-        ),
-    ),
-    _tool(
-        "bash",
-        "Run a shell command.",
-        _schema("command"),
-        ("What changed in git?", {"command": "git diff"}),
-        ("How much memory is free?", {"command": "free -h"}),
-        ("Is Node installed?", {"command": "node --version"}),
-    ),
-    _tool(
-        "web_search",
-        "Search the web for news, weather, prices, current facts.",
-        _schema("query"),
-        ("What is new in space travel?", {"query": "space travel news"}),
-    ),
-    _tool(
-        "web_fetch",
-        "Read a web page or website whose address is given.",
-        _schema("url"),
-        ("What is on the website bbc dot com?", {"url": "https://bbc.com"}),
-    ),
-    _tool(
-        "task",
-        "Hand a big job to an agent: a feature, a refactoring, a review, an investigation.",
-        _schema("instruction"),
-        ("Build a small chess game.", {"instruction": "build a small chess game"}),
-        (
-            "Have somebody look into the memory leak.",
-            {"instruction": "look into the memory leak"},
-        ),
-    ),
+    _tool("read_file", "path"),
+    _tool("glob", "pattern", "path"),
+    _tool("grep", "pattern", "path"),
+    _tool("write_file", "path content"),
+    _tool("edit_file", "path old_string new_string"),
+    _tool("bash", "command"),
+    _tool("web_search", "query"),
+    _tool("web_fetch", "url"),
+    _tool("task", "instruction"),
 )
 
 
@@ -267,17 +203,19 @@ REQUESTS: tuple[Request, ...] = (
         "Change the port from 8080 to 9090 in settings dot yaml.", "settings.yaml", "8080", "9090"
     ),
     Request("What's two plus two?"),
-    edit("In readme dot md change colour to color.", "readme.md", "colour", "color"),
+    edit("In readme dot md change autumn to winter.", "readme.md", "autumn", "winter"),
     edit(
         "Please rename the variable count to total in stats dot py.", "stats.py", "count", "total"
     ),
     Request("I had a lovely weekend."),
     edit("Replace foo with bar in main dot js.", "main.js", "foo", "bar"),
     edit("Swap the word staging for production in deploy dot sh.", "deploy.sh", "staging", "prod"),
-    edit("Fix the typo recieve to receive in mail dot py.", "mail.py", "recieve", "receive"),
+    edit("Correct the year from 2024 to 2025 in mail dot py.", "mail.py", "2024", "2025"),
     Request("Why is the sky blue?"),
     edit("Set the timeout from 30 to 60 in client dot py.", "client.py", "30", "60"),
-    edit("In index dot html change the title Welcome to Hello.", "index.html", "welcome", "hello"),
+    edit(
+        "In index dot html replace the title Welcome with Hello.", "index.html", "welcome", "hello"
+    ),
     bash("Run the tests.", "test"),
     bash("What's the git status?", "git status"),
     Request("Who wrote Romeo and Juliet?"),

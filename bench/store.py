@@ -23,7 +23,7 @@ from vivavoce.store import open_store
 from vivavoce.store.codec import entry_row
 from vivavoce.store.database import Database, parse
 from vivavoce.store.migrate import prepare
-from vivavoce.store.queries import Write, writes_for
+from vivavoce.store.upserts import Write, writes_for
 from vivavoce.wire.records import (
     Conversation,
     Entry,

@@ -17,6 +17,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from bench.tool_choice import Report, instructions
 from vivavoce.config import load_settings
 from vivavoce.engine.mouth.kokoro import KokoroMouth
 from vivavoce.models.store import ModelStore
+from vivavoce.runtime.agents import load_agent
 
 VOICES = ("am_michael", "bf_emma", "af_sarah", "bm_george")
 _PIECE = 4_800  # bytes: 100 ms
@@ -78,6 +80,13 @@ async def spoken(requests: Sequence[Request]) -> list[bytes]:
 # --- Asking ---------------------------------------------------------------------------
 
 
+@cache
+def _keywords() -> str:
+    """Those of the workbench, whose tools these are."""
+    agent = load_agent("workbench")
+    return f"Keywords: {', '.join(agent.transcription_keywords)}"
+
+
 def _session() -> dict[str, Any]:
     return {
         "type": "realtime",
@@ -87,7 +96,7 @@ def _session() -> dict[str, Any]:
             {"type": "function", "name": name, "description": about, "parameters": schema}
             for name, about, schema in TOOLS
         ],
-        "audio": {"input": {"transcription": {"model": "vivavoce"}}},
+        "audio": {"input": {"transcription": {"model": "vivavoce", "prompt": _keywords()}}},
     }
 
 

@@ -29,6 +29,7 @@ examples:
   vivavoce serve --port 9000 --agent ./my-agent another port, an agent of your own
   vivavoce agent check ./my-agent               is everything in the folder right?
   vivavoce db sweep                             delete what is older than it should be
+  vivavoce mcp                                  its tools and tasks for an MCP host, over stdio
   vivavoce models pull                          fetch the models before they are needed
 
 environment (all of it in docs/settings.md; a .env file works too):
@@ -109,6 +110,15 @@ def _parser() -> argparse.ArgumentParser:
     models = commands.add_parser("models", help="look after the models")
     models.set_defaults(run=_help_of(models))
     add_actions(models, run=_models)
+
+    mcp = commands.add_parser("mcp", help="offer a server's tools and tasks to an MCP host")
+    mcp.set_defaults(run=_mcp)
+    mcp.add_argument(
+        "--url", default="http://127.0.0.1:8080", help="where the server is (%(default)s)"
+    )
+    mcp.add_argument(
+        "--token", help="its token; better in VIVAVOCE_AUTH_TOKEN, which ps does not show"
+    )
 
     agent = commands.add_parser("agent", help="work with agent folders")
     agent.set_defaults(run=_help_of(agent))
@@ -243,6 +253,15 @@ def _models(args: argparse.Namespace) -> int:
     args.needed = settings.needed_models
     act: Callable[[ModelStore, argparse.Namespace], int] = args.act
     return act(ModelStore(settings.models_dir), args)
+
+
+def _mcp(args: argparse.Namespace) -> int:
+    from vivavoce.mcp_server import run
+
+    token: str | None = args.token
+    if token is None and (secret := _settings(args).auth_token) is not None:
+        token = secret.get_secret_value()
+    return run(args.url, token)
 
 
 def _agent_check(args: argparse.Namespace) -> int:

@@ -257,6 +257,28 @@ class Settings(BaseSettings):
         description="The public IPv4 address that WebRTC peers should use, behind a NAT.",
     )
 
+    # --- What the voice can do
+    sandbox_network: bool = Field(
+        default=False,
+        description="Whether `bash` may use the network, loopback included. Off is safe.",
+    )
+    web_allowed_hosts: Words = Field(
+        default=(),
+        description="Hosts on a private network that `web_fetch` may read, as `name` or "
+        "`name:port`, comma-separated.",
+    )
+    search_backend: Literal["searxng", "brave", "tavily"] = Field(
+        default="searxng", description="Who answers `web_search`: `searxng`, `brave` or `tavily`."
+    )
+    search_url: str = Field(
+        default="",
+        description="Its address, such as `http://localhost:8888`; empty is the service's own, "
+        "and for SearXNG no search.",
+    )
+    search_key: SecretStr | None = Field(
+        default=None, description="Key for the search service, where it wants one."
+    )
+
     # --- Who may
     auth: Literal["off", "token"] = Field(
         default="off",
@@ -326,7 +348,7 @@ class Settings(BaseSettings):
         default=False, description="Whether logs may contain what people said and tools got."
     )
 
-    @field_validator("allowed_hosts", "allowed_origins", mode="before")
+    @field_validator("allowed_hosts", "allowed_origins", "web_allowed_hosts", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
         if isinstance(value, str):
@@ -475,6 +497,12 @@ def load_settings(**given: Any) -> Settings:
         # 'error parsing value for field "ice_servers" from source "EnvSettingsSource"'
         name = next((n for n in Settings.model_fields if f'"{n}"' in str(exc)), "settings")
         raise SettingsError([f"{variable(name)}: should be JSON"]) from None
+
+
+def named_values() -> dict[str, str]:
+    """What `${NAME}` in an agent's file may stand for: the environment, and `.env` behind it."""
+    kept = dotenv_values(ENV_FILE) if Path(ENV_FILE).is_file() else {}
+    return {name: value for name, value in kept.items() if value} | dict(os.environ)
 
 
 def unknown_variables(environ: Iterable[str] = os.environ) -> list[str]:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from vivavoce.brain.ports import Ask
+from vivavoce.brain.ports import Ask, Brain
 from vivavoce.config import Settings
 from vivavoce.embedded_parts import parts_of, scripted
 from vivavoce.errors import Unavailable, VivavoceError
@@ -80,6 +80,11 @@ class EmbeddedEngine:
     @property
     def calls(self) -> int:
         return self._engine.sessions if self._engine is not None else 0
+
+    @property
+    def brain(self) -> Brain | None:
+        """Once it is loaded: agents at work think with it too."""
+        return self._engine.brain if self._engine is not None else None
 
     @property
     def failed(self) -> bool:

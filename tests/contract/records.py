@@ -15,6 +15,7 @@ from vivavoce.wire.records import (
     ToolCall,
     VoiceSession,
 )
+from vivavoce.wire.work import Approval, Question, Task
 
 START = datetime(2026, 1, 31, 14, 30, 22, 123456, tzinfo=UTC)
 
@@ -92,3 +93,33 @@ def event(type_: str = "session.started", **changed: Any) -> LogEvent:
         "session_id": "vs_1",
     }
     return LogEvent(**given | changed)
+
+
+def task(name: str = "t", **changed: Any) -> Task:
+    given: dict[str, Any] = {
+        "id": name,
+        "user_id": "ann",
+        "description": "Find the biggest file.",
+        "agent": "explorer",
+        "backend": "embedded",
+        "created_at": START,
+        "updated_at": START,
+    }
+    return Task(**given | changed)
+
+
+def question(name: str = "q", **changed: Any) -> Question:
+    given: dict[str, Any] = {"id": name, "text": "Which one?", "asked_at": START}
+    return Question(**given | changed)
+
+
+def approval(name: str = "a", **changed: Any) -> Approval:
+    given: dict[str, Any] = {
+        "id": name,
+        "user_id": "ann",
+        "tool": "bash",
+        "question": "May I run the tests?",
+        "requested_at": START,
+        "expires_at": at(60),
+    }
+    return Approval(**given | changed)

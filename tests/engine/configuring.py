@@ -111,6 +111,11 @@ TAKEN: list[tuple[dict[str, Any], str, Any]] = [
         "transcription",
         Transcription("whisper-1", "en-GB"),
     ),
+    (
+        hearing(transcription={"prompt": "Keywords: Marcelo, Zoë"}),
+        "transcription",
+        Transcription(prompt="Keywords: Marcelo, Zoë"),
+    ),
     (hearing(transcription=None), "transcription", None),
     (hearing(turn_detection=None), "turn_detection", None),
     (hearing(turn_detection={"type": "server_vad"}), "turn_detection", ServerVad()),
@@ -214,8 +219,18 @@ REFUSED: list[tuple[Any, str, str]] = [
         "unsupported_parameter",
     ),
     (
-        hearing(transcription={"prompt": "names: Marcelo"}),
+        hearing(transcription={"prompt": ["Marcelo"]}),
         "session.audio.input.transcription.prompt",
+        "invalid_type",
+    ),
+    (
+        hearing(transcription={"prompt": "a, " * 3_000}),
+        "session.audio.input.transcription.prompt",
+        "invalid_value",
+    ),
+    (
+        hearing(transcription={"keywords": ["Marcelo"]}),
+        "session.audio.input.transcription.keywords",
         "unsupported_parameter",
     ),
     (

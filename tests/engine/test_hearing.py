@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+from collections.abc import Sequence
 
 import numpy as np
 from hypothesis import given
@@ -48,6 +49,7 @@ async def test_ears_that_fail_in_the_middle_are_left_alone() -> None:
             language: str | None = None,
             hint: str = "",
             urgent: bool = True,
+            keywords: Sequence[str] = (),
         ) -> Transcript:
             raise EarsError("too loud")
 
@@ -108,3 +110,31 @@ def test_a_buffer_that_is_cleared_leaves_no_half_sentence() -> None:
     scene.tell(facts.HeardSoFar(item, "What time"))
     kinds = scene.ask(facts.ClearInput(1000))
     assert kinds[0] == "conversation.item.input_audio_transcription.failed"
+
+
+async def test_the_keywords_of_the_prompt_reach_the_ears_and_names_are_written() -> None:
+    ears = ScriptedEars(["Please open main dot pie."])
+    async with engine_server(ears=ears) as stage:
+        line = await stage.line()
+        prompt = "Keywords: pytest, git log"
+        await line.configure(audio={"input": {"transcription": {"prompt": prompt}}})
+        await line.append(loud(1000))
+        await line.append(quiet(700))
+        await line.until("response.done")
+        assert line.all(COMPLETED)[0]["transcript"] == "Please open main.py."
+        assert tuple(ears.keywords) == ("pytest", "git log")
+
+
+def test_a_name_is_told_when_it_is_whole() -> None:
+    told: list[tuple[str, str]] = []
+
+    def tell(heard: Transcript, certain: str) -> None:
+        told.append((heard.text, certain))
+
+    partials = Partials("i", ScriptedEars(), lambda: np.zeros(0, np.float32), tell, None)
+    for text in ("Open main dot", "Open main dot pie and", "Open main dot pie and tell me what is"):
+        partials._took(Transcript(text))
+        partials._took(Transcript(text))
+    assert partials.newest == "Open main dot pie and tell me what is"  # a hint, as it was heard
+    assert [certain for _, certain in told[1::2]] == ["Open main", "Open main", told[-1][1]]
+    assert told[-1] == ("Open main.py and tell me what is", "Open main.py and tell me what")

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from vivavoce.engine.keyterms import keyterms
 from vivavoce.runtime.agents import Agent, AgentError, find_agent, list_agents, load_agent
+from vivavoce.runtime.ports import Capabilities
+from vivavoce.runtime.profile import Defaults, Profile
+from vivavoce.runtime.wishes import Wishes
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -77,7 +82,7 @@ voice: ash
 tools: [current_time, wait]
 greeting: Say hello.
 turn_detection: {type: semantic_vad, eagerness: high}
-transcription: {model: other, language: de}
+transcription: {model: other, language: de, keywords: [Redis, git log]}
 timeouts: {idle_minutes: null, warning_seconds: 5, cap_minutes: 30}
 limits: {sessions_per_10_minutes: 5, executions_per_minute: 0}
 restore: {turns: 3}
@@ -87,10 +92,37 @@ max_output_tokens: 300
     assert agent.tools == ("current_time", "wait")
     assert agent.turn_detection == {"type": "semantic_vad", "eagerness": "high"}
     assert (agent.transcription_model, agent.transcription_language) == ("other", "de")
+    assert agent.transcription_keywords == ("Redis", "git log")
     assert (agent.idle_seconds, agent.idle_warning_seconds, agent.cap_seconds) == (None, 5, 1800)
     assert (agent.sessions_per_10_minutes, agent.executions_per_minute) == (5, 0)
     assert (agent.restore_turns, agent.max_output_tokens) == (3, 300)
     assert (agent.voice, agent.greeting) == ("ash", "Say hello.")
+
+
+def test_keywords_are_sent_as_the_prompt_of_the_transcription(tmp_path: Path) -> None:
+    known = Capabilities(context_tokens=8_000, session_seconds=60.0, voices=())
+
+    def transcription(yaml: str) -> object:
+        agent = load_agent(folder(tmp_path, yaml))
+        setup = Profile(agent, Defaults(), known).setup(Wishes(), [], datetime.now(UTC))
+        return setup.session["audio"]["input"]["transcription"]
+
+    sent = {"model": "m", "prompt": "Keywords: Redis, git log"}
+    assert transcription("name: a\ntranscription: {model: m, keywords: [Redis, git log]}") == sent
+    assert transcription("name: a\ntranscription: {model: m}") == {"model": "m"}
+    assert keyterms(sent["prompt"]) == ("Redis", "git log")
+
+
+def test_the_engine_takes_every_keyword_of_the_workbench() -> None:
+    words = load_agent("workbench").transcription_keywords
+    assert 30 <= len(words) <= 60
+    assert keyterms(f"Keywords: {', '.join(words)}") == words
+
+
+@pytest.mark.parametrize("word", ["a, b", "x", "a" * 41])
+def test_a_keyword_that_could_not_be_sent_is_told(tmp_path: Path, word: str) -> None:
+    yaml = f"name: a\ntranscription:\n  keywords: ['{word}']\n"
+    assert complaints(folder(tmp_path, yaml))[0].startswith("agent.yaml:3: ")
 
 
 def test_turns_may_be_taken_by_hand(tmp_path: Path) -> None:

@@ -180,7 +180,7 @@ async def test_long_output_is_cut_for_the_model_and_kept_whole_in_the_record() -
     outcome = await bench.run()
     assert outcome.truncated
     assert len(outcome.for_model) <= 4000
-    assert outcome.for_model.endswith("output\n...[truncated, 17000 characters in all]")
+    assert 'read_output("call_1", from_line) shows the rest]' in outcome.for_model
     assert len(bench.call().output) == 17_000
     assert bench.call().truncated
     assert len(bench.book.events[-1][1]["output_preview"]) == 200

@@ -17,7 +17,18 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Table, inspect, select, text, update
 
-from tests.contract.records import START, conversation, entry, event, session, snapshot, uid
+from tests.contract.records import (
+    START,
+    approval,
+    call,
+    conversation,
+    entry,
+    event,
+    session,
+    snapshot,
+    task,
+    uid,
+)
 from tests.store.stores import opened
 from vivavoce.errors import Unavailable
 from vivavoce.store import codec, migrate
@@ -28,10 +39,31 @@ from vivavoce.store.schema import (
     log_head,
     messages,
     metadata,
+    tool_calls,
     versions,
     voice_sessions,
 )
-from vivavoce.wire.records import Announce, Kind, PutEntry, PutSnapshot
+from vivavoce.wire.records import (
+    Announce,
+    CallStatus,
+    Kind,
+    PutApproval,
+    PutEntry,
+    PutSnapshot,
+    PutTask,
+    PutToolCall,
+)
+
+OLD_CALL = call(
+    "call_1",
+    conversation_id=uid("c"),
+    origin="webhook",
+    arguments={"zone": "UTC"},
+    truncated=True,
+    status=CallStatus.FAILED,
+    finished_at=START,
+    duration_ms=7,
+)
 
 
 @contextmanager
@@ -46,7 +78,7 @@ def connected(url: str) -> Iterator[Connection]:
 
 def old_database(url: str) -> None:
     """As the first version left it, with something of everything."""
-    call = entry(
+    called = entry(
         "f", kind=Kind.TOOL_CALL, data={"call_id": "x"}, created_at=START.replace(second=40)
     )
     with connected(url) as connection:
@@ -57,7 +89,8 @@ def old_database(url: str) -> None:
 
         put(conversations, codec.conversation_row(conversation(title="Plans")))
         put(voice_sessions, codec.session_row(session()))
-        for each in (call, entry("e")):
+        put(tool_calls, codec.call_row(OLD_CALL))
+        for each in (called, entry("e")):
             row = codec.entry_row(each)
             del row["ordinal"]
             put(messages, row)
@@ -78,11 +111,24 @@ async def test_a_database_of_the_previous_version_is_upgraded_with_its_rows(url:
         for each in entries:
             # SQLite's own arithmetic knows milliseconds, PostgreSQL's microseconds.
             assert each.ordinal == pytest.approx(each.created_at.timestamp() * 1000, abs=1)
+        assert await store.tool_call("call_1", user_id="ann") == OLD_CALL
+        by_task = call("call_2", origin="task", conversation_id=uid("c"))
+        given = task(conversation_id=uid("c"))
         (placed,) = await store.commit(
-            [PutSnapshot(snapshot()), PutEntry(entry("g")), Announce(event())]
+            [
+                PutSnapshot(snapshot()),
+                PutEntry(entry("g")),
+                PutToolCall(by_task),
+                PutTask(given),
+                PutApproval(approval()),
+                Announce(event()),
+            ]
         )
         assert placed.position == 8
         assert await store.snapshot("vs_1", user_id="ann") == snapshot()
+        assert await store.tool_call("call_2", user_id="ann") == by_task
+        assert await store.task("t", user_id="ann") == given
+        assert await store.approval("a", user_id="ann") == approval()
 
 
 def test_the_migrations_lead_to_the_schema(url: str) -> None:
@@ -125,6 +171,20 @@ async def test_going_back_keeps_what_the_older_version_knows(url: str) -> None:
         assert len(connection.execute(select(messages.c.id)).all()) == 2
     async with opened(url) as store:
         assert len(await store.entries(uid("c"), user_id="ann")) == 2
+
+
+async def test_going_back_makes_calls_of_tasks_calls_of_the_model(url: str) -> None:
+    by_task = call("call_1", origin="task", arguments={"a": 1})
+    async with opened(url) as store:
+        await store.commit([PutToolCall(by_task), PutTask(task())])
+    with connected(url) as connection:
+        migrate.move(connection, "0002")
+        tables = set(inspect(connection).get_table_names())
+        assert not tables & {"tasks", "approvals"}
+    async with opened(url) as store:
+        found = await store.tool_call("call_1", user_id="ann")
+        assert found == call("call_1", origin="model", arguments={"a": 1})
+        assert await store.tasks(user_id="ann") == []
 
 
 def test_the_code_knows_every_migration() -> None:

@@ -13,10 +13,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.contract.records import conversation, entry, uid
+from tests.contract.records import conversation, entry, question, task, uid
 from tests.store.stores import opened
 from vivavoce.store.clean import clean_json, clean_text
-from vivavoce.wire.records import Entry, Kind, PutConversation, PutEntry
+from vivavoce.wire.records import Entry, Kind, PutConversation, PutEntry, PutTask
+from vivavoce.wire.work import Task
 
 # Any text at all, halves of surrogate pairs and NUL included.
 ANY_TEXT = st.text(st.characters(codec=None))
@@ -53,11 +54,14 @@ def test_what_is_not_json_is_refused() -> None:
         clean_json({"when": object()})
 
 
-@settings(
+_FEW = settings(
     max_examples=10,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
+
+
+@_FEW
 @given(
     said=st.lists(
         st.tuples(st.sampled_from(Kind), ANY_TEXT, st.dictionaries(ANY_TEXT, ANY_JSON, max_size=3)),
@@ -81,3 +85,32 @@ def test_entries_come_back(url: str, said: list[tuple[Kind, str, dict[str, Any]]
     assert asyncio.run(there_and_back()) == [
         replace(each, text=clean_text(each.text), data=clean_json(each.data)) for each in written
     ]
+
+
+@_FEW
+@given(said=ANY_TEXT, lists=st.lists(ANY_TEXT, max_size=3).map(tuple))
+def test_tasks_come_back(url: str, said: str, lists: tuple[str, ...]) -> None:
+    name = str(uuid.uuid4())
+    written = task(
+        name,
+        result=said,
+        files_changed=lists,
+        tried=lists,
+        suggestions=lists,
+        question=question(text=said, choices=lists),
+    )
+
+    async def there_and_back() -> Task | None:
+        async with opened(url) as store:
+            await store.commit([PutTask(written)])
+            return await store.task(name, user_id="ann")
+
+    text, cleaned = clean_text(said), tuple(map(clean_text, lists))
+    assert asyncio.run(there_and_back()) == replace(
+        written,
+        result=text,
+        files_changed=cleaned,
+        tried=cleaned,
+        suggestions=cleaned,
+        question=question(text=text, choices=cleaned),
+    )

@@ -13,7 +13,7 @@ import pytest
 from pydantic import BaseModel, Field
 
 from vivavoce.errors import InvalidArguments, Unavailable
-from vivavoce.runtime.ports import ToolContext
+from vivavoce.runtime.ports import ToolContext, ToolOutput
 from vivavoce.tools.functions import Tool, as_text, tool
 from vivavoce.tools.threads import Threads
 
@@ -149,3 +149,18 @@ def test_a_tool_may_have_another_name_than_its_function() -> None:
 async def order_again() -> str:
     """Once more."""
     return ""
+
+
+async def test_an_output_of_its_own_kind_is_handed_on_as_it_is() -> None:
+    made = ToolOutput("a.py", "files", files_changed=("a.py",))
+
+    @tool(description="Told instead of the docstring.", changes=True, detached=True)
+    def change() -> ToolOutput:
+        """Not told."""
+        return made
+
+    assert await change.handler({}, CONTEXT) is made
+    definition = change.definition
+    assert definition.description == "Told instead of the docstring."
+    assert (definition.changes, definition.detached) == (True, True)
+    assert (order.definition.changes, order.definition.detached) == (False, False)

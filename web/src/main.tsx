@@ -3,10 +3,19 @@ import { createRoot } from "react-dom/client";
 import { browserConversation } from "./session/browser";
 import { App } from "./ui/App";
 import "./ui/page.css";
+import "./ui/work.css";
 
 const conversation = browserConversation();
 conversation.watch();
 addEventListener("pagehide", () => void conversation.stop());
+
+// A browser has few connections to one server: those that nobody looks at are given back.
+const look = () => {
+  if (document.visibilityState === "visible") conversation.desk.open();
+  else conversation.desk.close();
+};
+document.addEventListener("visibilitychange", look);
+look();
 
 const root = document.getElementById("root");
 if (root) {

@@ -1,22 +1,56 @@
 /** A conversation with everything around it made up: server, stream, microphone, transports. */
 
 import type { Microphone } from "../src/audio/microphone";
+import { aborted } from "../src/session/aborting";
 import { Conversation } from "../src/session/conversation";
 import type { ServerFact, TransportKind } from "../src/session/state";
+import type { Approval, Task, Work } from "../src/session/work";
 import { situation } from "../src/session/words";
 import { Choice } from "../src/transport/choice";
 import { type Call, deferred, type Transport } from "../src/transport/transport";
 import { Api } from "../src/wire/api";
+import type { InboxListener } from "../src/wire/inbox";
 import type { StreamListener, StreamStart } from "../src/wire/stream";
 
 const VERY_LONG_MS = 60_000;
 
 type Answer = { status?: number; body: unknown };
 
+export function aTask(more: Partial<Task> = {}): Task {
+  return {
+    id: "t1",
+    title: "Write it",
+    description: "",
+    agent: "coder",
+    backend: "embedded",
+    status: "running",
+    files_changed: [],
+    details: [],
+    suggestions: [],
+    created_at: "2026-11-15T12:00:00.000Z",
+    updated_at: "2026-11-15T12:00:00.000Z",
+    told: false,
+    ...more,
+  };
+}
+
+export function anApproval(id: string, more: Partial<Approval> = {}): Approval {
+  return {
+    id,
+    tool_name: "bash",
+    question: "May I?",
+    arguments: { command: "git push" },
+    requested_at: "2026-11-15T12:00:00.000Z",
+    expires_at: "2026-11-15T12:01:00.000Z",
+    ...more,
+  };
+}
+
 /** Answers like the server, remembers what it was asked, and can be told to refuse. */
 export class FakeServer {
   readonly asked: string[] = [];
   readonly tokens: (string | null)[] = [];
+  readonly bodies: { request: string; body: unknown }[] = [];
   readonly answers = new Map<string, Answer[]>();
   keys = 0;
 
@@ -29,6 +63,9 @@ export class FakeServer {
     const request = `${init?.method ?? "GET"} ${pathname}`;
     this.asked.push(request + search);
     this.tokens.push(new Headers(init?.headers).get("authorization"));
+    if (typeof init?.body === "string" && init.body.startsWith("{")) {
+      this.bodies.push({ request, body: JSON.parse(init.body) });
+    }
     const told = this.answers.get(request)?.shift();
     const { status = 200, body } = told ?? { body: this.usual(request) };
     return new Response(JSON.stringify(body), { status });
@@ -44,6 +81,10 @@ export class FakeServer {
         return { ...common, client_secret: { value: this.key(), expires_at: 0 } };
       case "GET /session/reconnect":
         return { ...common, ephemeral_key: this.key() };
+      case "GET /tasks":
+        return { tasks: [], count: 0 };
+      case "GET /approvals":
+        return { approvals: [], count: 0 };
       default:
         return {};
     }
@@ -101,6 +142,9 @@ export class Scene {
   readonly websocket = new FakeTransport("websocket");
   readonly streams: { start: StreamStart; listener: StreamListener; closed: boolean }[] = [];
   readonly pauses: number[] = [];
+  readonly inboxes: { listener: InboxListener; signal: AbortSignal; end: () => void }[] = [];
+  inboxFaults: unknown[] = [];
+  remembered: readonly string[] = [];
   readonly unplugged = deferred();
   time = 0;
   microphones = 0;
@@ -109,7 +153,7 @@ export class Scene {
 
   constructor() {
     this.conversation = new Conversation({
-      api: new Api("http://server/", this.server.fetch),
+      api: new Api("http://server/", (input, init) => this.server.fetch(input, init)),
       transports: { webrtc: this.webrtc, websocket: this.websocket },
       choice: new Choice(),
       openMicrophone: async () => {
@@ -122,6 +166,14 @@ export class Scene {
         this.streams.push(stream);
         return { close: () => void (stream.closed = true) };
       },
+      openInbox: async (listener, signal) => {
+        const fault = this.inboxFaults.shift();
+        if (fault) throw fault;
+        const ended = deferred();
+        this.inboxes.push({ listener, signal, end: ended.resolve });
+        await Promise.race([ended.promise, aborted(signal)]);
+      },
+      memory: { read: () => ["t_old"], write: (ids) => void (this.remembered = ids) },
       pause: async (ms, signal) => {
         this.pauses.push(ms);
         // Nobody waits here; but what is meant to take very long does.
@@ -137,8 +189,17 @@ export class Scene {
     return situation(this.conversation.store.get());
   }
 
+  get work(): Work {
+    return this.conversation.store.get().work;
+  }
+
   tell(name: ServerFact["name"], data: object): void {
     this.streams.at(-1)?.listener.event({ type: "event", name, data } as ServerFact);
+  }
+
+  /** What the inbox tells: of all sessions, and without any. */
+  news(name: ServerFact["name"], data: object): void {
+    this.inboxes.at(-1)?.listener.event({ type: "event", name, data } as ServerFact);
   }
 
   status(state: string): void {

@@ -86,11 +86,11 @@ def decide(script: Script, ask: Ask) -> Plan:
     results = _open_results(ask)
     if results:
         names = {turn.call_id: turn.name for turn in ask.turns if isinstance(turn, Call)}
-        return _joined([_about(script, names.get(r.call_id, ""), r, offered) for r in results])
-    if ask.turns and isinstance(last := ask.turns[-1], Said) and last.role == "system":
-        for rule in script.rules:
-            if rule.note and (plan := _fit(rule, last.text, {"text": last.text}, offered)):
-                return plan
+        plans = [_about(script, names.get(r.call_id, ""), r, offered) for r in results]
+        # News that came with them would otherwise never be told.
+        return _joined([*plans, noted] if (noted := _noted(script, ask, offered)) else plans)
+    if plan := _noted(script, ask, offered):
+        return plan
     text = last_words(ask)
     if text is None:
         heard_any = any(isinstance(turn, Said) and turn.role == "user" for turn in ask.turns)
@@ -103,6 +103,15 @@ def decide(script: Script, ask: Ask) -> Plan:
         if about_words and (plan := _fit(rule, text, values, offered)):
             return plan
     return Plan(_filled(script.otherwise, values))
+
+
+def _noted(script: Script, ask: Ask, offered: Sequence[str]) -> Plan | None:
+    """What a system message at the very end wants."""
+    if ask.turns and isinstance(last := ask.turns[-1], Said) and last.role == "system":
+        for rule in script.rules:
+            if rule.note and (plan := _fit(rule, last.text, {"text": last.text}, offered)):
+                return plan
+    return None
 
 
 def last_words(ask: Ask) -> str | None:

@@ -8,12 +8,15 @@ from vivavoce.engine.context import prompt
 from vivavoce.engine.items import Message
 from vivavoce.engine.orders import Answer, Interject, StartTimer
 from vivavoce.engine.state import SILENCE, UNHEARD, Draft, Response, State
+from vivavoce.wire.commands import SAY
 
 
 def question(response_id: str, settings: ResponseSettings, state: State) -> Answer | None:
     """What is put to the brain; where the user was not understood, what is said without it.
     None when it is too long."""
     voice = settings.voice if settings.speaks else None
+    if given := (settings.metadata or {}).get(SAY, "").strip():
+        return Answer(response_id, None, voice=voice, speed=settings.speed, words=given)
     manners = state.policy.manners
     unheard = state.notes.get(state.conversation.last_id or "") == UNHEARD
     if manners is not None and unheard and _waits(settings, state):
@@ -26,6 +29,8 @@ def question(response_id: str, settings: ResponseSettings, state: State) -> Answ
 def be_patient(response: Response, draft: Draft) -> None:
     """Whoever spoke and hears nothing for a while is told that it takes a moment."""
     state, manners = draft.state, draft.state.policy.manners
+    if SAY in (response.settings.metadata or {}):
+        return  # these words are there already
     if manners is None or state.acknowledged or not _waits(response.settings, state):
         return
     draft.order(StartTimer(f"slow:{response.id}", manners.slow_after))

@@ -66,12 +66,14 @@ class Transcription:
 
     model: str = "vivavoce"
     language: str | None = None
-    prompt: None = None
+    prompt: str | None = None
+    """Keywords, or anything else: see `keyterms`."""
 
     def shown(self) -> Json:
         return asdict(self)
 
 
+_PROMPT = 8_000
 _ENGLISH = re.compile(r"en([-_][A-Za-z]{2,4})?", re.IGNORECASE)
 _TRANSCRIPTION_FIELDS = ("model", "language", "prompt", "languages", "keywords", "delay")
 
@@ -80,18 +82,21 @@ def read_transcription(raw: Any, where: str) -> Transcription | None:
     if raw is None:
         return None
     said = check.fields(raw, where, _TRANSCRIPTION_FIELDS)
-    for name in ("prompt", "languages", "keywords", "delay"):
+    for name in ("languages", "keywords", "delay"):
         if said.get(name) not in (None, "", []):
             raise unsupported(f"{where}.{name}", "these ears take no hints: leave it out.")
+    prompt = said.get("prompt") or None
+    if prompt is not None:
+        prompt = check.text(prompt, f"{where}.prompt", most=_PROMPT)
     language = said.get("language")
     if language is not None:
         language = check.text(language, f"{where}.language", most=100)
         if not _ENGLISH.fullmatch(language):
             raise unsupported(f"{where}.language", "these ears hear English only: 'en' or null.")
     if "model" not in said:
-        return Transcription(language=language)
+        return Transcription(language=language, prompt=prompt)
     model = check.text(said["model"], f"{where}.model", least=1, most=128)
-    return Transcription(model, language)
+    return Transcription(model, language, prompt)
 
 
 # --- Turns ------------------------------------------------------------------------

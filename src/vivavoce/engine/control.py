@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from vivavoce.brain.ports import Brain
 from vivavoce.engine import configuration as conf
 from vivavoce.engine.calls import Call
 from vivavoce.engine.clients import SocketClient
@@ -62,6 +63,11 @@ class Engine:
         self._group: asyncio.TaskGroup | None = None
 
     # --- Life -----------------------------------------------------------------------------
+
+    @property
+    def brain(self) -> Brain | None:
+        """Once it is there; others may think with it too."""
+        return self._parts.brain if self._parts is not None else None
 
     def provide(self, parts: Parts) -> None:
         """The models are there."""

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from vivavoce.engine.answerer import Answerer
+from vivavoce.engine.hearing import written
 from vivavoce.engine.orders import Answer
 from vivavoce.engine.ports import Ears, Samples, Transcript
 from vivavoce.errors import VivavoceError
@@ -36,9 +37,17 @@ class Guess:
         self._heard: Transcript | None = None
         self._listened = asyncio.Event()
 
-    async def run(self, ears: Ears, speech: Samples, language: str | None, hint: str) -> None:
+    async def run(
+        self,
+        ears: Ears,
+        speech: Samples,
+        language: str | None,
+        hint: str,
+        keywords: Sequence[str] = (),
+    ) -> None:
         try:
-            self._heard = await ears.transcribe(speech, language=language, hint=hint)
+            heard = await ears.transcribe(speech, language=language, hint=hint, keywords=keywords)
+            self._heard = written(heard)
         except VivavoceError as fault:
             log.debug("A guess at what was said failed: %s", fault)
         except Exception:  # the boundary of this task: whoever needs the words asks again

@@ -9,10 +9,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
+from vivavoce.engine.ears.dictation import dictated, settled
 from vivavoce.engine.ports import EAR_RATE, Ears, Samples, Transcript
 from vivavoce.errors import VivavoceError
 
@@ -31,6 +33,11 @@ def ending(speech: Samples) -> Samples:
     return np.concatenate((speech, np.zeros(_SILENCE, np.float32)))
 
 
+def written(heard: Transcript) -> Transcript:
+    """As it is told to everybody but the ears, whose hints are what they heard."""
+    return replace(heard, text=dictated(heard.text))
+
+
 class Partials:
     """One for each speech. `tell` gets the newest hearing and what of it is certain."""
 
@@ -41,11 +48,12 @@ class Partials:
         sound: Callable[[], Samples],
         tell: Callable[[Transcript, str], None],
         language: str | None,
+        keywords: Sequence[str] = (),
     ) -> None:
         self.item_id = item_id
         self.newest = ""
         self._ears, self._sound, self._tell = ears, sound, tell
-        self._language = language
+        self._language, self._keywords = language, keywords
         self._certain = ""
 
     async def run(self) -> None:
@@ -57,7 +65,11 @@ class Partials:
             if len(speech) >= _LEAST:
                 try:
                     heard = await self._ears.transcribe(
-                        ending(speech), language=self._language, hint=self.newest, urgent=False
+                        ending(speech),
+                        language=self._language,
+                        hint=self.newest,
+                        urgent=False,
+                        keywords=self._keywords,
                     )
                 except VivavoceError as fault:
                     log.debug("No words while somebody speaks: %s", fault)
@@ -73,9 +85,10 @@ class Partials:
     def _took(self, heard: Transcript) -> None:
         agreed = agreement(self.newest, heard.text)
         self.newest = heard.text
-        if len(agreed) > len(self._certain) and agreed.startswith(self._certain):
-            self._certain = agreed
-        self._tell(heard, self._certain)
+        certain = dictated(settled(agreed))
+        if len(certain) > len(self._certain) and certain.startswith(self._certain):
+            self._certain = certain
+        self._tell(written(heard), self._certain)
 
 
 def agreement(before: str, now: str) -> str:

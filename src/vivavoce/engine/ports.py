@@ -7,6 +7,7 @@ at 24 kHz on the way out.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
@@ -56,13 +57,16 @@ class Ears(Protocol):
         language: str | None = None,
         hint: str = "",
         urgent: bool = True,
+        keywords: Sequence[str] = (),
     ) -> Transcript:
         """Any length of speech; long speech is heard in segments, cut at pauses.
 
         `hint` is what was heard of the beginning of the same speech a moment
         ago: it may make the work shorter, and never changes the result. What
-        is not `urgent` (a partial) waits for what is. Heavy work happens off
-        the event loop; cancelling stops it soon. Raises `EarsError`.
+        is not `urgent` (a partial) waits for what is. `keywords` are likely to
+        be said: where one sounds nearly as right as something else, it is
+        written. Heavy work happens off the event loop; cancelling stops it
+        soon. Raises `EarsError`.
         """
         ...
 

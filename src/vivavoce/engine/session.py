@@ -23,6 +23,7 @@ from vivavoce.engine.client_frames import BadFrame
 from vivavoce.engine.configuration import Configuration
 from vivavoce.engine.faults import Refused
 from vivavoce.engine.intake import Intake
+from vivavoce.engine.keyterms import keyterms
 from vivavoce.engine.ports import MOUTH_RATE, Peer, Position, Samples, Transcript
 from vivavoce.engine.server_frames import Event, error
 from vivavoce.engine.state import Policy
@@ -195,6 +196,10 @@ class Session:
     def language(self) -> str | None:
         wanted = self.machine.state.configuration.transcription
         return wanted.language if wanted else None
+
+    def keywords(self) -> tuple[str, ...]:
+        wanted = self.machine.state.configuration.transcription
+        return keyterms(wanted.prompt) if wanted else ()
 
     def foresee(self, item_id: str, heard: Transcript) -> orders.Answer | None:
         return self.machine.foresee(item_id, heard)

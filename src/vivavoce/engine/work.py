@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
@@ -17,7 +17,7 @@ from vivavoce.engine import facts, orders
 from vivavoce.engine.answerer import Answerer
 from vivavoce.engine.audio import Inbound
 from vivavoce.engine.guess import Guess
-from vivavoce.engine.hearing import Partials, ending
+from vivavoce.engine.hearing import Partials, ending, written
 from vivavoce.engine.ports import (
     EAR_RATE,
     Detector,
@@ -65,6 +65,10 @@ class Host(Protocol):
         ...
 
     def language(self) -> str | None: ...
+
+    def keywords(self) -> Sequence[str]:
+        """What the user is likely to say."""
+        ...
 
     def foresee(self, item_id: str, heard: Transcript) -> orders.Answer | None: ...
 
@@ -167,7 +171,8 @@ class Work:
                 self._warm(foreseen.ask)
 
         sound = partial(host.sound, order.start_ms)
-        self._partials = Partials(item_id, self._parts.ears, sound, tell, host.language())
+        manner = (host.language(), host.keywords())
+        self._partials = Partials(item_id, self._parts.ears, sound, tell, *manner)
         self._hear_on()
 
     def _hear_on(self) -> None:
@@ -193,7 +198,8 @@ class Work:
         hint = partials.newest if partials and partials.item_id == order.item_id else ""
         speech = ending(self._host.sound(order.start_ms, order.end_ms))
         guess = Guess(order.item_id, self._host.foresee, partial(self._answerer, held=True))
-        work = guess.run(self._parts.ears, speech, self._host.language(), hint)
+        manner = (self._host.language(), hint, self._host.keywords())
+        work = guess.run(self._parts.ears, speech, *manner)
         if (task := self._spawn(work, f"guess {order.item_id}")) is not None:
             self._guess = (guess, task)
 
@@ -250,7 +256,10 @@ class Work:
         try:
             heard = await guess.words() if guess is not None else None
             if heard is None:
-                heard = await self._parts.ears.transcribe(speech, language=host.language())
+                ears, keywords = self._parts.ears, host.keywords()
+                heard = written(
+                    await ears.transcribe(speech, language=host.language(), keywords=keywords)
+                )
         except Exception as fault:  # the boundary of this task: the turn goes on without words
             known = isinstance(fault, VivavoceError)
             if not known:

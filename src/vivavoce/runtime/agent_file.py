@@ -12,6 +12,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from vivavoce.runtime.agent_mcp import PARTS as MCP_PARTS
+from vivavoce.runtime.agent_mcp import Mcp
+from vivavoce.runtime.agent_work import PARTS as WORK_PARTS
+from vivavoce.runtime.agent_work import Approval, Delegation
 from vivavoce.runtime.yaml_lines import FileProblems, YamlFile
 
 
@@ -31,9 +35,14 @@ class _SemanticVad(_Part):
     eagerness: Literal["low", "medium", "high", "auto"] = "auto"
 
 
+_Keyword = Annotated[str, Field(min_length=2, max_length=40, pattern=r"^[^,;\n]*$")]
+"""They are sent in one line, with commas between them."""
+
+
 class _Transcription(_Part):
     model: str = Field(default="gpt-4o-mini-transcribe", min_length=1)
     language: str | None = Field(default=None, pattern=r"^[a-z]{2,3}$")
+    keywords: tuple[_Keyword, ...] = Field(default=(), max_length=200)
 
 
 class _Timeouts(_Part):
@@ -65,6 +74,9 @@ class AgentFile(_Part):
     limits: _Limits = _Limits()
     restore: _Restore = _Restore()
     max_output_tokens: Annotated[int, Field(ge=1, le=4096)] | Literal["inf"] = "inf"
+    approval: Approval = Approval()
+    delegation: Delegation = Delegation()
+    mcp: Mcp = {}
 
 
 def read_agent_file(path: Path) -> AgentFile:
@@ -84,6 +96,8 @@ _PARTS: tuple[type[BaseModel], ...] = (
     _Timeouts,
     _Limits,
     _Restore,
+    *WORK_PARTS,
+    *MCP_PARTS,
 )
 _KEYS = sorted({key for part in _PARTS for key in part.model_fields})
 
@@ -144,7 +158,9 @@ def _wanted(error: Any) -> str:
             return "be a list"
         case _:
             said: str = error["msg"]
-            return said.removeprefix("Input should ").removeprefix("String should ")
+            for opening in ("Input should ", "String should ", "Value error, "):
+                said = said.removeprefix(opening)
+            return said
 
 
 def _short(value: Any) -> str:

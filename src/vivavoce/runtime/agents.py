@@ -9,10 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal
 
 from vivavoce.runtime.agent_file import AgentFile, read_agent_file
+from vivavoce.runtime.agent_mcp import servers
+from vivavoce.runtime.agent_work import Delegation
+from vivavoce.runtime.mcp_ports import McpServer
+from vivavoce.runtime.permissions import Permissions
 from vivavoce.runtime.yaml_lines import FileProblems, YamlFile, read_text
 
 __all__ = ["Agent", "AgentError", "check_names", "find_agent", "list_agents", "load_agent"]
@@ -41,12 +46,29 @@ class Agent:
     description: str = ""
     voice: str = "marin"
     tools: tuple[str, ...] | None = None
-    """The tools it may use, by name; None is all there are."""
+    """The tools it may use, by name or pattern, `!` takes away; None is all there are."""
+
+    def chosen(self, known: Sequence[str]) -> list[str] | None:
+        """Its tools among those there are; None is all of them."""
+        if self.tools is None:
+            return None
+        names: dict[str, None] = {}
+        for pattern in self.tools:
+            fitting = [name for name in known if fnmatchcase(name, pattern.removeprefix("!"))]
+            for name in fitting:
+                if pattern.startswith("!"):
+                    names.pop(name, None)
+                else:
+                    names[name] = None
+        return list(names)
+
     greeting: str | None = None
     turn_detection: Mapping[str, Any] | None = field(default_factory=lambda: dict(_SERVER_VAD))
     """As the provider takes it; None is manual."""
     transcription_model: str = "gpt-4o-mini-transcribe"
     transcription_language: str | None = None
+    transcription_keywords: tuple[str, ...] = ()
+    """What people are likely to say to it, so that it is not misheard."""
     idle_seconds: float | None = 900.0
     idle_warning_seconds: float = 30.0
     cap_seconds: float | None = None
@@ -55,6 +77,10 @@ class Agent:
     max_output_tokens: int | Literal["inf"] = "inf"
     sessions_per_10_minutes: int = 20
     executions_per_minute: int = 60
+    permissions: Permissions = field(default_factory=Permissions)
+    delegation: Delegation = field(default_factory=Delegation)
+    mcp: tuple[McpServer, ...] = ()
+    """MCP servers whose tools it has; what they name of the environment is not yet filled in."""
 
 
 def agent_roots(agents_dir: Path | None = None) -> list[Path]:
@@ -94,7 +120,8 @@ def load_agent(
     `overrides` are fields of `Agent` by name. Raises `AgentError`.
     """
     folder = find_agent(name_or_path, agents_dir)
-    fields = _fields(read_agent_file(folder / "agent.yaml")) | dict(overrides or {})
+    said = read_agent_file(folder / "agent.yaml")
+    fields = _fields(said) | {"mcp": servers(said.mcp, folder)} | dict(overrides or {})
     return Agent(folder=folder, prompt=_prompt(folder / "prompt.md"), **fields)
 
 
@@ -117,7 +144,9 @@ def check_names(
         there = ", ".join(voices)
         wrong.append((line, f"{where}: there is no voice '{agent.voice}'; there are: {there}"))
     for at, name in enumerate(agent.tools or ()):
-        if name not in tools:
+        if name.removeprefix("!").startswith(tuple(f"{server.name}_" for server in agent.mcp)):
+            continue  # known only once its server has answered
+        if not any(fnmatchcase(tool, name.removeprefix("!")) for tool in tools):
             line, there = source.line(["tools", at]), ", ".join(tools)
             words = f"tools: there is no tool '{name}'; there are: {there}"
             wrong.append((line, f"{source.path}:{line}: {words}"))
@@ -146,6 +175,7 @@ def _fields(said: AgentFile) -> dict[str, Any]:
         "turn_detection": None if detection == "manual" else detection.model_dump(),
         "transcription_model": said.transcription.model,
         "transcription_language": said.transcription.language,
+        "transcription_keywords": said.transcription.keywords,
         "idle_seconds": None if times.idle_minutes is None else times.idle_minutes * 60,
         "idle_warning_seconds": times.warning_seconds,
         "cap_seconds": None if times.cap_minutes == "provider" else times.cap_minutes * 60,
@@ -153,4 +183,6 @@ def _fields(said: AgentFile) -> dict[str, Any]:
         "max_output_tokens": said.max_output_tokens,
         "sessions_per_10_minutes": said.limits.sessions_per_10_minutes,
         "executions_per_minute": said.limits.executions_per_minute,
+        "permissions": said.approval.permissions(),
+        "delegation": said.delegation,
     }

@@ -16,7 +16,17 @@ from vivavoce.errors import VivavoceError
 from vivavoce.logs import failure
 from vivavoce.runtime.call_records import progressed
 from vivavoce.runtime.outcomes import ToolRequest, fault_of, timed_out
-from vivavoce.runtime.ports import Clock, Report, Toolbox, ToolContext
+from vivavoce.runtime.ports import (
+    Approving,
+    Asking,
+    Clock,
+    Report,
+    Toolbox,
+    ToolContext,
+    ToolOutput,
+    no_approval,
+    nobody,
+)
 from vivavoce.wire.clean import clean_line
 from vivavoce.wire.records import Change, LogEvent, ToolCall
 
@@ -37,7 +47,9 @@ async def attempt(
     arguments: Mapping[str, Any],
     call: ToolCall,
     report: Report,
-) -> str | VivavoceError:
+    ask: Asking = nobody,
+    approve: Approving = no_approval,
+) -> str | ToolOutput | VivavoceError:
     """Its output, or what went wrong; raises only when this task is cancelled."""
     seconds = tools.definition(request.name).timeout
     if request.timeout is not None:
@@ -49,6 +61,9 @@ async def attempt(
         call_id=request.call_id,
         origin=call.origin,
         report=report,
+        ask=ask,
+        approve=approve,
+        task_id=request.task_id,
     )
     deadline = asyncio.timeout(seconds)
     try:

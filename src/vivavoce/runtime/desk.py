@@ -1,7 +1,7 @@
 """The tool desk: the one way every call takes, from the model, `/execute` and `/webhook`.
 
-    known already? ─► admit ─► check ─► record ─► run ─► record ─► answer
-         │              └──── refused ─────────────────────┘
+    known already? ─► admit ─► check ─► permit ─► record ─► run ─► record ─► answer
+         │              └─────── refused ────────────────────────────┘
          └─► the same answer once more
 
 A call is durable before it runs, and its outcome before anyone is told. A
@@ -16,6 +16,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 from vivavoce.errors import (
@@ -42,7 +43,9 @@ from vivavoce.runtime.outcomes import (
     recalled,
     succeeded,
 )
-from vivavoce.runtime.ports import Clock, Toolbox
+from vivavoce.runtime.ports import Asking, Clock, Toolbox, ToolDefinition, nobody
+from vivavoce.runtime.questions import Questions
+from vivavoce.runtime.shaping import MODEL_LIMIT
 from vivavoce.wire.clean import clean_line
 from vivavoce.wire.records import CallStatus, Change, ToolCall
 
@@ -58,6 +61,19 @@ class Calls(Protocol):
 
     async def tool_call(self, call_id: str, *, user_id: str) -> ToolCall | None: ...
     async def open_calls(self, session_id: str) -> list[ToolCall]: ...
+
+
+class Gate(Protocol):
+    """Whether a checked call may run: None, or why not. May wait for the user."""
+
+    async def admit(
+        self,
+        call: ToolCall,
+        definition: ToolDefinition,
+        arguments: Mapping[str, Any],
+        description: str,
+        task_id: str | None,
+    ) -> VivavoceError | None: ...
 
 
 class Limiter(Protocol):
@@ -89,6 +105,9 @@ class ToolDesk:
         per_user: Limiter,
         per_session: Limiter,
         settled: Callable[[ToolCall], None] | None = None,
+        gate: Gate | None = None,
+        questions: Questions | None = None,
+        most: Callable[[], int] = lambda: MODEL_LIMIT,
     ) -> None:
         self._tools = tools
         self._calls = calls
@@ -97,6 +116,7 @@ class ToolDesk:
         self._per_user = per_user
         self._per_session = per_session
         self._settled = settled
+        self._gate, self._questions, self._most = gate, questions, most
         self._running: dict[tuple[str, str], _Running] = {}
 
     def running(self, session_id: str | None = None) -> list[ToolCall]:
@@ -197,6 +217,14 @@ class ToolDesk:
             arguments = self._check(request, asked)
         except VivavoceError as fault:
             return await self._refuse(request, asked, fault)
+        if self._gate is not None:
+            description = self._described(request.name, arguments)
+            definition = self._tools.definition(request.name)
+            refusal = await self._gate.admit(
+                asked, definition, arguments, description, request.task_id
+            )
+            if refusal is not None:
+                return await self._refuse(request, asked, refusal)
         return await self._perform(request, asked, arguments, recorded)
 
     async def _again(self, known: ToolCall, asked: ToolCall) -> ToolOutcome:
@@ -246,13 +274,15 @@ class ToolDesk:
         recorded: Callable[[], None],
     ) -> ToolOutcome:
         ordinal = self._ordinal(request, call)
-        description = clean_line(self._tools.describe(request.name, arguments))
+        description = self._described(request.name, arguments)
         progress = Progress(self._journal, self._clock, call)
         begun = self._clock.monotonic()
         try:
             await self._journal.commit(write.started(call, description, ordinal))
             recorded()
-            result = await attempt(self._tools, request, arguments, call, progress.report)
+            result = await attempt(
+                self._tools, request, arguments, call, progress.report, self._asking(call)
+            )
         except asyncio.CancelledError:
             outcome = _cancelled(call, self._since(begun))
             # The start may not have been written yet: the entry goes in once more.
@@ -260,10 +290,12 @@ class ToolDesk:
             await self._settle_quietly(progress.close(), outcome, ordinal, before)
             raise
         duration = self._since(begun)
-        if isinstance(result, str):
-            outcome, output, status = succeeded(result, duration), result, CallStatus.COMPLETED
-        else:
+        if isinstance(result, VivavoceError):
             outcome, output, status = failed(result, duration), "", CallStatus.FAILED
+        else:
+            outcome = succeeded(result, duration, write.wire_id(call), self._most())
+            output = result if isinstance(result, str) else result.text
+            status = CallStatus.COMPLETED
         done = await self._settle(progress.close(), outcome, ordinal, status, output)
         if self._settled is not None:
             self._settled(done)
@@ -292,6 +324,12 @@ class ToolDesk:
                 await self._settle(call, outcome, ordinal, CallStatus.FAILED, before=before)
         except Exception:
             log.exception("Cancelled call not recorded", extra=fields(call_id=call.id))
+
+    def _described(self, name: str, arguments: Mapping[str, Any]) -> str:
+        return clean_line(self._tools.describe(name, arguments))
+
+    def _asking(self, call: ToolCall) -> Asking:
+        return nobody if self._questions is None else partial(self._questions.ask, call)
 
     def _ordinal(self, request: ToolRequest, call: ToolCall) -> float:
         given = request.ordinal

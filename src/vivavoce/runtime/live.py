@@ -46,6 +46,11 @@ OUTBOX = 256
 _COMMIT_RETRIES = (0.2, 1.0, 3.0)
 _UNSTORED = '{"success": false, "error": "The call could not be recorded.", "recoverable": true}'
 
+_CANCELLED = (
+    '{"success": false, "error": "The user stopped this before it was done.", '
+    '"recoverable": true, "suggestion": "Say so in a word, and do not start it again"}'
+)
+
 Traced = Callable[[TurnTraced], None]
 
 
@@ -62,6 +67,24 @@ class Journal(Protocol):
 
 class Desk(Protocol):
     async def run(self, request: ToolRequest) -> ToolOutcome: ...
+
+
+class Office(Protocol):
+    """What a session passes on about work beyond its own calls."""
+
+    async def resolve(self, user_id: str, effect: fx.Resolve) -> None: ...
+    async def told(self, user_id: str, key: str) -> None: ...
+    async def welcome(self, live: LiveSession) -> None:
+        """A new call: tell it what the user has not heard yet."""
+        ...
+
+
+class NoOffice:
+    """Where nothing is delegated."""
+
+    async def resolve(self, user_id: str, effect: fx.Resolve) -> None: ...
+    async def told(self, user_id: str, key: str) -> None: ...
+    async def welcome(self, live: LiveSession) -> None: ...
 
 
 @dataclass(slots=True)
@@ -105,12 +128,17 @@ class LiveSession:
         desk: Desk,
         clock: Clock,
         traced: Traced = untold,
+        office: Office | None = None,
         inbox: int = INBOX,
     ) -> None:
         self.machine = machine
         self.books = books
         self._journal, self._desk, self._clock = journal, desk, clock
         self._traced = traced
+        self._office = office or NoOffice()
+        self._calls: dict[str, asyncio.Task[None]] = {}
+        self._stopped: set[str] = set()  # by the user, not by the end of the session
+        self._pictures = provider.capabilities.pictures
         self._inbox: asyncio.Queue[_Posted] = asyncio.Queue(inbox)
         self._outbox: asyncio.Queue[_Step] = asyncio.Queue(OUTBOX)
         self._timers: dict[str, asyncio.Task[None]] = {}
@@ -165,6 +193,14 @@ class LiveSession:
         if self._over.is_set():
             return False  # it ended while we waited to post
         return await taken
+
+    def stop_calls(self, but: str = "") -> int:
+        """End the tools that run, each with its one output; how many there were."""
+        running = {call_id: task for call_id, task in self._calls.items() if call_id != but}
+        for call_id, task in running.items():
+            self._stopped.add(call_id)
+            task.cancel()
+        return len(running)
 
     def cancel(self) -> None:
         """For one that does not end when asked."""
@@ -224,6 +260,8 @@ class LiveSession:
                 case fx.HangUp() if self.machine.phase is Phase.TERMINATED:
                     # The end does not wait for the store either: nobody listens any more.
                     await self._line.hang_up(effect.call_id)
+                case fx.CancelCalls():
+                    self.stop_calls()  # the user said stop: nothing to wait for
                 case fx.StartTimer() | fx.StopTimer():
                     self._set_timer(effect, group)
                 case _:
@@ -294,7 +332,12 @@ class LiveSession:
             case fx.Tell(event=TurnTraced() as turn):
                 self._traced(turn)
             case fx.RunTool():
-                group.create_task(self._run_tool(effect), name=f"{self.id} {effect.name}")
+                name = f"{self.id} {effect.name}"
+                self._calls[effect.call_id] = group.create_task(self._run_tool(effect), name=name)
+            case fx.Resolve():
+                await self._office.resolve(self.books.session.user_id, effect)
+            case fx.Told():
+                await self._office.told(self.books.session.user_id, effect.key)
             case fx.Attach():
                 await self._line.attach(effect, group)
             case fx.HangUp():  # the old call; the new one does not wait for it
@@ -314,12 +357,24 @@ class LiveSession:
             ordinal=effect.ordinal,
             allowed=self.allowed_tools,
         )
+        pictures: tuple[str, ...] = ()
         try:
-            outcome = (await self._desk.run(request)).for_model
+            outcome = await self._desk.run(request)
+            output = outcome.for_model
+            if self._pictures:
+                pictures = tuple(f"data:{p.mime_type};base64,{p.data}" for p in outcome.pictures)
         except VivavoceError:
             log.exception("A call could not be recorded", extra={"session_id": self.id})
-            outcome = _UNSTORED
-        await self.post(ToolFinished(effect.call_id, outcome))
+            output = _UNSTORED
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if effect.call_id not in self._stopped or task is None or task.uncancel():
+                raise  # the session is over
+            output = _CANCELLED
+        finally:
+            self._calls.pop(effect.call_id, None)
+            self._stopped.discard(effect.call_id)
+        await self.post(ToolFinished(effect.call_id, output, pictures))
 
     async def _abandon(self) -> None:
         """After a fault of our own: the user must not sit in a call that nobody hears, and

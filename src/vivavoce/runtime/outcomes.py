@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import orjson
 
@@ -23,11 +23,10 @@ from vivavoce.errors import (
     VivavoceError,
     translate,
 )
-from vivavoce.wire.records import CallStatus, ToolCall
+from vivavoce.runtime.ports import Picture, ToolOutput
+from vivavoce.runtime.shaping import MODEL_LIMIT, kind_of, shape
+from vivavoce.wire.records import CallStatus, Origin, ToolCall
 
-Origin = Literal["model", "http", "webhook"]
-
-MODEL_LIMIT = 4_000  # characters: "tokens are precious" (seed 000 §4.3)
 STORED_LIMIT = 256 * 1024
 ARGUMENTS_LIMIT = 256 * 1024
 
@@ -57,6 +56,7 @@ class ToolRequest:
     origin: Origin = "model"
     timeout: float | None = None
     ordinal: float | None = None
+    task_id: str | None = None
     allowed: Collection[str] | None = None
 
 
@@ -76,6 +76,8 @@ class ToolOutcome:
     recoverable: bool = True
     suggestion: str | None = None
     fault: VivavoceError | None = None
+    pictures: tuple[Picture, ...] = ()
+    files_changed: tuple[str, ...] = ()
 
     @property
     def result(self) -> dict[str, Any]:
@@ -96,30 +98,20 @@ class ToolOutcome:
         }
 
 
-def shape(output: str, limit: int = MODEL_LIMIT) -> tuple[str, bool]:
-    """The output within the limit, cut at the end of a line where one is near.
-
-    Half a surrogate pair (a file name that is no UTF-8, say) goes over no wire.
-    """
-    output = output.encode("utf-8", "replace").decode()
-    if len(output) <= limit:
-        return output, False
-    mark = f"\n...[truncated, {len(output)} characters in all]"
-    kept = output[: max(0, limit - len(mark))]
-    line = kept.rfind("\n")
-    if line > len(kept) * 3 // 4:
-        kept = kept[:line]
-    return kept + mark, True
-
-
-def succeeded(output: str, duration_ms: int) -> ToolOutcome:
-    shown, truncated = shape(output)
+def succeeded(
+    output: str | ToolOutput, duration_ms: int, ref: str = "", limit: int = MODEL_LIMIT
+) -> ToolOutcome:
+    """`ref` names the call to whoever wants to read on."""
+    made = output if isinstance(output, ToolOutput) else ToolOutput(output, kind_of(output))
+    shown, truncated = shape(made.text, made.kind, ref, limit)
     return ToolOutcome(
         success=True,
         output=shown,
         duration_ms=duration_ms,
         for_model=shown,
         truncated=truncated,
+        pictures=made.pictures,
+        files_changed=made.files_changed,
     )
 
 
@@ -128,7 +120,7 @@ def failed(
 ) -> ToolOutcome:
     """Every failure reaches the model in this one shape."""
     said = words or translate(fault)
-    error, _ = shape(said.message)
+    error, _ = shape(said.message, "text")
     told = {
         "success": False,
         "error": error,
@@ -151,7 +143,7 @@ def recalled(call: ToolCall) -> ToolOutcome:
     """The answer of a call that was settled before, from its record alone."""
     duration = call.duration_ms or 0
     if call.status is CallStatus.COMPLETED:
-        return succeeded(call.output, duration)
+        return succeeded(call.output, duration, call.id)
     words = INTERRUPTED if call.status is CallStatus.UNKNOWN else None
     fault = ToolFailed(call.error or f"The tool '{call.tool}' failed")
     return failed(fault, duration, words or Translation(fault.message, True))

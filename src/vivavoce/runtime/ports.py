@@ -13,11 +13,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, Protocol
 
+from vivavoce.errors import ToolFailed
 from vivavoce.wire.records import (
     Change,
     Conversation,
     Entry,
     LogEvent,
+    Origin,
     SessionSummary,
     Snapshot,
     Status,
@@ -25,6 +27,7 @@ from vivavoce.wire.records import (
     ToolStats,
     VoiceSession,
 )
+from vivavoce.wire.work import Approval, Task
 
 # --- Time -----------------------------------------------------------------------
 
@@ -102,7 +105,31 @@ class Store(Protocol):
         """Started, outcome not known."""
         ...
 
+    async def recent_calls(self, *, user_id: str, limit: int = 20) -> list[ToolCall]:
+        """Settled ones, newest first: what the workspace remembers."""
+        ...
+
     async def tool_stats(self, tool: str) -> ToolStats: ...
+
+    async def task(self, task_id: str, *, user_id: str | None) -> Task | None:
+        """`user_id=None` is for the server itself."""
+        ...
+
+    async def tasks(
+        self, *, user_id: str, open_only: bool = False, untold_only: bool = False, limit: int = 50
+    ) -> list[Task]:
+        """Newest first. Untold: over, and the user has not heard how it ended."""
+        ...
+
+    async def open_tasks(self) -> list[Task]:
+        """Of every user, oldest first: what a restart has to look after."""
+        ...
+
+    async def approval(self, approval_id: str, *, user_id: str) -> Approval | None: ...
+
+    async def pending_approvals(self, *, user_id: str | None = None) -> list[Approval]:
+        """Oldest first; `None` is every user's, for the server itself."""
+        ...
 
     async def snapshot(self, session_id: str, *, user_id: str) -> Snapshot | None: ...
 
@@ -157,6 +184,8 @@ class Capabilities:
     client_secrets: bool = True
     websocket_calls: bool = False
     """Calls whose sound goes over a WebSocket, for browsers that WebRTC cannot reach."""
+    pictures: bool = False
+    """Can its model look at images?"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,6 +292,10 @@ class ToolDefinition:
     category: str = "general"
     timeout: float = 60.0
     examples: tuple[ToolExample, ...] = ()
+    changes: bool = False
+    """Does it change the world? Such a call is never run again when nobody knows how it ended."""
+    detached: bool = False
+    """It answers at once and its work goes on elsewhere (`task`)."""
 
     @property
     def described(self) -> str:
@@ -293,6 +326,53 @@ async def no_report(message: str, percentage: int | None = None) -> None:
     """For those who do not listen."""
 
 
+class Asking(Protocol):
+    """Puts a question to the user and waits for their words, by voice or by click."""
+
+    async def __call__(self, question: str, choices: Sequence[str] = ()) -> str:
+        """Raises `ToolFailed` when nobody can be asked, or nobody answers in time."""
+        ...
+
+
+async def nobody(question: str, choices: Sequence[str] = ()) -> str:
+    """For calls behind which there is no one to ask."""
+    raise ToolFailed("There is nobody to ask here")
+
+
+class Approving(Protocol):
+    """Asks for a yes to one more thing that a running tool or agent wants to do."""
+
+    async def __call__(self, tool: str, arguments: Mapping[str, Any], question: str) -> bool: ...
+
+
+async def no_approval(tool: str, arguments: Mapping[str, Any], question: str) -> bool:
+    """Where there is nobody to say yes, it is a no."""
+    return False
+
+
+OutputKind = Literal["text", "code", "files", "log", "matches", "json"]
+"""How an output may be cut when it is too long for the model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """`data` is base64, `mime_type` such as image/png."""
+
+    mime_type: str
+    data: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOutput:
+    """What a tool says, when it is more than plain words (seed 000 §3.4)."""
+
+    text: str
+    kind: OutputKind = "text"
+    pictures: tuple[Picture, ...] = ()
+    files_changed: tuple[str, ...] = ()
+    """Relative to the workspace, for what it remembers."""
+
+
 @dataclass(frozen=True, slots=True)
 class ToolContext:
     """Who calls, from where, and how to tell of progress."""
@@ -301,8 +381,12 @@ class ToolContext:
     session_id: str | None = None
     conversation_id: str | None = None
     call_id: str = ""
-    origin: Literal["model", "http", "webhook"] = "model"
+    origin: Origin = "model"
     report: Report = field(default=no_report)
+    ask: Asking = field(default=nobody)
+    approve: Approving = field(default=no_approval)
+    task_id: str | None = None
+    """The task on whose behalf it is called, if any."""
 
 
 class Toolbox(Protocol):
@@ -325,6 +409,8 @@ class Toolbox(Protocol):
         """What a person reads while it runs: "Reading file src/main.py"."""
         ...
 
-    async def run(self, name: str, arguments: Mapping[str, Any], context: ToolContext) -> str:
-        """The output as text. Raises `ToolFailed` or whatever the tool raised."""
+    async def run(
+        self, name: str, arguments: Mapping[str, Any], context: ToolContext
+    ) -> str | ToolOutput:
+        """The output. Raises `ToolFailed` or whatever the tool raised."""
         ...

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
 from vivavoce.errors import InvalidRequest
 from vivavoce.runtime.agents import Agent
+from vivavoce.runtime.memory import Memory
 from vivavoce.runtime.ports import Capabilities, ToolDefinition
 from vivavoce.runtime.wishes import Wishes
 from vivavoce.session.context import Situation, instructions
@@ -22,6 +23,17 @@ GREET_RECONNECTED = (
     "The connection was lost for a moment and is back. Say so in one short sentence, with a word "
     "of apology, and pick up where you left off."
 )
+
+
+INTERIM = {
+    "read_file": "Let me look.",
+    "glob": "Let me look.",
+    "grep": "Let me look.",
+    "bash": "Running that now, one moment.",
+    "web_search": "Let me search for that.",
+    "web_fetch": "Let me read that page.",
+}
+"""What is said while a tool is slow; others get the policy's own words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,8 +55,15 @@ class Defaults:
 class Profile:
     """Makes the sessions of one agent."""
 
-    def __init__(self, agent: Agent, defaults: Defaults, capabilities: Capabilities) -> None:
+    def __init__(
+        self,
+        agent: Agent,
+        defaults: Defaults,
+        capabilities: Capabilities,
+        known: Callable[[], Sequence[str]] = tuple,
+    ) -> None:
         self.agent = agent
+        self._known = known
         self.defaults = defaults
         self.capabilities = capabilities
 
@@ -56,11 +75,10 @@ class Profile:
 
     def tool_names(self, wanted: Sequence[str] | None) -> list[str] | None:
         """What the agent has, narrowed to what is wanted; never more than the agent has."""
-        if wanted is None:
-            return None if self.agent.tools is None else list(self.agent.tools)
-        if self.agent.tools is None:
-            return list(wanted)
-        foreign = sorted(set(wanted) - set(self.agent.tools))
+        has = self.agent.chosen(self._known() or self.agent.tools or ())
+        if wanted is None or has is None:
+            return has if wanted is None else list(wanted)
+        foreign = sorted(set(wanted) - set(has))
         if foreign:
             raise InvalidRequest(
                 f"The agent '{self.agent.name}' does not have: {', '.join(foreign)[:200]}",
@@ -68,12 +86,16 @@ class Profile:
             )
         return list(wanted)
 
-    def words(self, now: datetime, prompt: str | None = None) -> str:
+    def words(self, now: datetime, prompt: str | None = None, memory: Memory | None = None) -> str:
         """The instructions of a session that starts now."""
+        known = memory or Memory()
         situation = Situation(
             now=now,
             time_zone=self.defaults.time_zone,
             working_directory=self.defaults.workspace or None,
+            active_files=known.active_files,
+            running_tasks=known.running_tasks,
+            discoveries=known.discoveries,
         )
         return instructions(prompt or self.agent.prompt, situation)
 
@@ -84,6 +106,8 @@ class Profile:
         transcription: dict[str, Any] = {"model": agent.transcription_model}
         if agent.transcription_language:
             transcription["language"] = agent.transcription_language
+        if agent.transcription_keywords:
+            transcription["prompt"] = f"Keywords: {', '.join(agent.transcription_keywords)}"
         return Setup(
             session={
                 "type": "realtime",
@@ -112,6 +136,7 @@ class Profile:
             cap=min(caps) if caps else None,
             attach_tries=defaults.attach_tries,
             attach_delay=defaults.attach_delay,
+            interim=INTERIM,
             peer_text=defaults.peer_text,
         )
 

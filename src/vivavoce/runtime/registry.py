@@ -55,6 +55,10 @@ class Registry:
             return live is not None and live.books.session.user_id == user_id
         return any(live.books.session.user_id == user_id for live in self._live.values())
 
+    def of_user(self, user_id: str) -> list[LiveSession]:
+        """Oldest first."""
+        return [live for live in self._live.values() if live.books.session.user_id == user_id]
+
     def of_conversation(self, conversation_id: str) -> list[LiveSession]:
         return [
             live

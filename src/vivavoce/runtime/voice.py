@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -24,7 +24,8 @@ from vivavoce.errors import (
 from vivavoce.runtime.bookkeeping import Books
 from vivavoce.runtime.ids import SessionIds
 from vivavoce.runtime.journal import Journal
-from vivavoce.runtime.live import Desk, LiveSession, Traced, untold
+from vivavoce.runtime.live import Desk, LiveSession, Office, Traced, untold
+from vivavoce.runtime.memory import Memory, no_memory
 from vivavoce.runtime.ports import AudioCall, Clock, Provider, Store, Toolbox, ToolDefinition
 from vivavoce.runtime.profile import (
     GREET_RECONNECTED,
@@ -89,10 +90,14 @@ class Voice:
         profile: Profile,
         clock: Clock,
         traced: Traced = untold,
+        office: Office | None = None,
+        memory: Callable[[str], Awaitable[Memory]] = no_memory,
     ) -> None:
         self._store, self._journal, self._provider = store, journal, provider
         self._tools, self._desk, self._registry = tools, desk, registry
         self._profile, self._clock, self._traced = profile, clock, traced
+        self.office = office
+        self._memory = memory
         self._ids = SessionIds(clock.now)
         self._waiting: dict[str, _Waiting] = {}
         # Weak: a lock is there as long as somebody holds or wants it.
@@ -224,6 +229,7 @@ class Voice:
             desk=self._desk,
             clock=self._clock,
             traced=self._traced,
+            office=self.office,
             inbox=self._profile.defaults.inbox,
         )
 
@@ -282,6 +288,8 @@ class Voice:
             await self._abandon(call_id)
             raise SessionNotFound(f"Session '{live.id}' ended while it was connecting.")
         self._waiting.pop(live.id, None)
+        if self.office is not None:
+            await self.office.welcome(live)
 
     async def _place(self, live: LiveSession, call_id: str, waiting: _Waiting) -> bool:
         """Tell the session of its call. True once that is stored: after a crash we find the
@@ -290,11 +298,14 @@ class Voice:
             return False
         past = await self._history(live.books.conversation, live.setup)
         now = self._clock.now()
+        memory = await self._memory(live.books.session.user_id)
         live.books.called(call_id, now, [str(item["id"]) for item in past.items])
         return await live.submit(
             CallPlaced(
                 call_id,
-                instructions=self._profile.words(now, remembered(live.books.session).instructions),
+                instructions=self._profile.words(
+                    now, remembered(live.books.session).instructions, memory
+                ),
                 history=past.items,
                 history_tokens=past.tokens,
                 greeting=waiting.greeting if past.items else self._profile.agent.greeting,

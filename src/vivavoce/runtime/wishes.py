@@ -19,12 +19,15 @@ class Wishes:
     tools_filter: tuple[str, ...] | None = None
     turn_detection: Mapping[str, Any] | Literal["agent"] | None = "agent"
     """None is manual."""
+    auto_approve: bool = False
+    """What would be asked is allowed; what is denied stays denied."""
 
     def to_json(self) -> dict[str, Any]:
         return {
             "instructions": self.instructions,
             "tools_filter": None if self.tools_filter is None else list(self.tools_filter),
             "turn_detection": self.turn_detection,
+            "auto_approve": self.auto_approve,
         }
 
     @classmethod
@@ -35,6 +38,7 @@ class Wishes:
             instructions=told.get("instructions"),
             tools_filter=None if tools is None else tuple(tools),
             turn_detection=told.get("turn_detection", "agent"),
+            auto_approve=told.get("auto_approve") is True,
         )
 
 

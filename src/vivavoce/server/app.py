@@ -11,36 +11,48 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 
 from fastapi import FastAPI
 from fastapi_offline import FastAPIOffline
 from starlette.types import ASGIApp
 
 from vivavoce import __version__
-from vivavoce.brain.ports import Ask, Tool
+from vivavoce.brain.ports import Ask, Brain, Tool
 from vivavoce.config import EMBEDDED, Settings, variable
 from vivavoce.embedded import EmbeddedEngine
 from vivavoce.errors import ProviderError
 from vivavoce.runtime.agents import check_names, load_agent
+from vivavoce.runtime.approvals import Approvals
 from vivavoce.runtime.clock import SystemClock
+from vivavoce.runtime.delegating import Delegating
 from vivavoce.runtime.desk import ToolDesk
+from vivavoce.runtime.gatekeeping import Gatekeeper
 from vivavoce.runtime.journal import Journal
 from vivavoce.runtime.library import Library
 from vivavoce.runtime.limits import Window
+from vivavoce.runtime.memory import remembered
+from vivavoce.runtime.office import WorkOffice
 from vivavoce.runtime.openai_provider import OpenAIProvider
 from vivavoce.runtime.ports import Clock, Provider, Store
 from vivavoce.runtime.profile import Defaults, Profile
+from vivavoce.runtime.questions import Questions
 from vivavoce.runtime.recovery import Recovery
 from vivavoce.runtime.registry import Registry
+from vivavoce.runtime.ringing import Bell
+from vivavoce.runtime.shaping import MODEL_LIMIT
+from vivavoce.runtime.tasks import Tasks, WorkCalls
 from vivavoce.runtime.voice import Voice
+from vivavoce.runtime.wishes import remembered as wishes_of
 from vivavoce.server import (
     door_config,
     door_events,
     door_health,
     door_recovery,
     door_sessions,
+    door_tasks,
     door_tools,
     door_webrtc,
     openapi,
@@ -53,9 +65,9 @@ from vivavoce.server.metrics import Metrics
 from vivavoce.server.services import Services
 from vivavoce.server.tickets import StreamTokens, Tickets
 from vivavoce.store import open_store
-from vivavoce.tools.builtin import builtins
 from vivavoce.tools.registry import Registry as ToolRegistry
 from vivavoce.wire.records import new_id
+from vivavoce.workroom import ToolRoom
 
 log = logging.getLogger(__name__)
 
@@ -66,6 +78,7 @@ _DOORS = (
     door_recovery,
     door_webrtc,
     door_tools,
+    door_tasks,
     door_events,
     door_health,
     door_config,
@@ -111,8 +124,15 @@ def assemble(
         streams=lambda: journal.streams,
         log_position=lambda: max(0, journal.position),
     )
-    tools = ToolRegistry(builtins(clock, settings.time_zone))
-    tools.load_plugins()
+    # Without a port of its own a process cannot be told from another after a restart.
+    instance = f"{socket.gethostname()}:{settings.port or new_id()}"
+    room = ToolRoom(settings, agent, clock, store, _brain_of(engine), instance=instance)
+    tools, bell = room.registry, Bell(registry)
+    approvals = Approvals(kept=store, journal=journal, clock=clock, ring=bell)
+    questions = Questions(journal=journal, clock=clock, ring=bell)
+    gate = Gatekeeper(
+        agent.permissions, approvals, auto_approve=lambda session: _auto_approves(registry, session)
+    )
     calls = "tool executions"
     desk = ToolDesk(
         tools=tools,
@@ -122,23 +142,38 @@ def assemble(
         per_user=Window(2 * agent.executions_per_minute, 60, clock=clock, what=calls),
         per_session=Window(agent.executions_per_minute, 60, clock=clock, what=calls),
         settled=metrics.tool_settled,
+        gate=gate,
+        questions=questions,
+        most=lambda: _most_chars(engine),
     )
+    work = Tasks(
+        kept=store,
+        journal=journal,
+        clock=clock,
+        ring=bell,
+        carrier=room.carrier,
+        backends=room.backends,
+        calls=WorkCalls(desk, gate),
+        default_agent=agent.delegation.default,
+    )
+    stop_calls = partial(_stop_calls, registry)
+    room.offer_delegation(Delegating(work, questions, store, stop_calls))
     defaults = Defaults(
         model=settings.model,
         time_zone=settings.time_zone,
         workspace=str(settings.workspace),
-        # Without a port of its own a process cannot be told from another after a restart.
-        instance=f"{socket.gethostname()}:{settings.port or new_id()}",
+        instance=instance,
         attach_tries=settings.sideband_tries,
         attach_delay=settings.sideband_delay,
         peer_text=settings.peer_text,
         inbox=settings.session_inbox,
     )
-    profile = Profile(agent, defaults, provider.capabilities)
+    known = partial(_names, tools)
+    profile = Profile(agent, defaults, provider.capabilities, known)
     check_names(
         agent,
         voices=[voice.id for voice in provider.capabilities.voices],
-        tools=[tool.name for tool in tools.definitions()],
+        tools=known(),
         voice_setting=variable("voice") if "voice" in settings.agent_overrides() else None,
     )
     if engine is not None:
@@ -153,6 +188,8 @@ def assemble(
         profile=profile,
         clock=clock,
         traced=metrics.turn_traced,
+        office=WorkOffice(work, approvals),
+        memory=lambda user_id: remembered(store, user_id, room.discoveries),
     )
     return Services(
         settings=settings,
@@ -171,8 +208,36 @@ def assemble(
         metrics=metrics,
         new_sessions=Window(agent.sessions_per_10_minutes, 600, clock=clock, what="new sessions"),
         started_at=clock.now(),
+        work=work,
+        questions=questions,
+        approvals=approvals,
+        workroom=room,
         engine=engine,
     )
+
+
+def _names(tools: ToolRegistry) -> list[str]:
+    return [tool.name for tool in tools.definitions()]
+
+
+def _brain_of(engine: EmbeddedEngine | None) -> Callable[[], Brain | None]:
+    return lambda: engine.brain if engine is not None else None
+
+
+def _most_chars(engine: EmbeddedEngine | None) -> int:
+    """What the brain can read of one result while somebody waits."""
+    brain = engine.brain if engine is not None else None
+    return MODEL_LIMIT if brain is None else brain.budget.result_chars
+
+
+def _auto_approves(registry: Registry, session_id: str | None) -> bool:
+    live = registry.get(session_id) if session_id else None
+    return live is not None and wishes_of(live.books.session).auto_approve
+
+
+def _stop_calls(registry: Registry, session_id: str | None, but: str) -> int:
+    live = registry.get(session_id) if session_id else None
+    return live.stop_calls(but) if live is not None else 0
 
 
 def _beginning(profile: Profile, tools: ToolRegistry, clock: Clock) -> Ask:
@@ -236,7 +301,9 @@ async def running(here: Services) -> AsyncIterator[None]:
         here.background.group = group
         if here.engine is not None:
             await stack.enter_async_context(here.engine.running())
-        async with here.registry.running():
+        await stack.enter_async_context(here.workroom.running())
+        async with here.registry.running(), here.work.running():
+            await here.approvals.recover()
             await _recover(here)  # before anyone can ask for what is being picked up
             try:
                 yield

@@ -26,7 +26,12 @@ async def create_session(
     here.new_sessions.check(user)
     body = body or s.CreateSessionRequest()
     tools = None if body.tools_filter is None else tuple(body.tools_filter)
-    wishes = Wishes(voice=body.voice, instructions=body.instructions, tools_filter=tools)
+    wishes = Wishes(
+        voice=body.voice,
+        instructions=body.instructions,
+        tools_filter=tools,
+        auto_approve=body.auto_approve,
+    )
     return views.opened(here, await here.voice.create(user, wishes))
 
 

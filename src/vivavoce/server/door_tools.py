@@ -1,4 +1,4 @@
-"""`/tools`, `/execute`, `/webhook`, `/tasks`: what the voice can do (seed 003 §4).
+"""`/tools`, `/execute`, `/webhook`: what the voice can do (seed 003 §4).
 
 A call from here passes the same desk, with the same checks, as one from the model.
 """
@@ -15,7 +15,6 @@ from vivavoce.errors import ClientError, Conflict, Slow, ToolNotFound, Unavailab
 from vivavoce.runtime.desk import ToolRequest
 from vivavoce.runtime.ids import new_call_id
 from vivavoce.server import schemas_tools as s
-from vivavoce.server import views
 from vivavoce.server.problems import errors
 from vivavoce.server.services import (
     Here,
@@ -143,19 +142,6 @@ async def webhook(
     here.background.start(here.desk.run(request, admitted=admitted))
     await admitted
     return s.WebhookResponse(call_id=body.call_id, task_id=body.call_id)
-
-
-@router.get(
-    "/tasks/{task_id}",
-    operation_id="getTask",
-    response_model_exclude_none=True,
-    responses=errors(404),
-)
-async def task(
-    here: Here, user: User, task_id: Annotated[str, Path(max_length=128)]
-) -> s.TaskResponse:
-    """How a call is going, with its whole output once it is done."""
-    return views.task(await here.library.task(task_id, user))
 
 
 async def _conversation(here: Services, user: str, session_id: str | None) -> str | None:

@@ -16,13 +16,16 @@ from starlette.types import ASGIApp
 
 from vivavoce.config import Settings
 from vivavoce.errors import InvalidRequest, Unavailable, UnsupportedMedia
+from vivavoce.runtime.approvals import Approvals
 from vivavoce.runtime.desk import ToolDesk
 from vivavoce.runtime.journal import Journal
 from vivavoce.runtime.library import Library
 from vivavoce.runtime.limits import Window
 from vivavoce.runtime.ports import Clock, Provider, Store, Toolbox
 from vivavoce.runtime.profile import Profile
+from vivavoce.runtime.questions import Questions
 from vivavoce.runtime.registry import Registry
+from vivavoce.runtime.tasks import Tasks
 from vivavoce.runtime.voice import Voice
 from vivavoce.server.auth import current_user
 from vivavoce.server.metrics import Metrics
@@ -92,6 +95,16 @@ class Embedded(Protocol):
         ...
 
 
+class Workroom(Protocol):
+    """What the tools stand on: sandbox, MCP servers, agents."""
+
+    def running(self) -> AbstractAsyncContextManager[None]: ...
+
+    def status(self) -> Mapping[str, Any]:
+        """For `/status`: which sandbox holds, which servers and agents are there, and why not."""
+        ...
+
+
 @dataclass(slots=True, kw_only=True)
 class Services:
     """Everything, put together by `app.py`."""
@@ -112,6 +125,10 @@ class Services:
     metrics: Metrics
     new_sessions: Window
     started_at: datetime
+    work: Tasks
+    questions: Questions
+    approvals: Approvals
+    workroom: Workroom
     background: Background = field(default_factory=Background)
     engine: Embedded | None = None
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from vivavoce.session import news
 from vivavoce.session.effects import RunTool, StartTimer
 from vivavoce.session.events import TaskFinished, TaskStarted, ToolFinished
 from vivavoce.session.state import Draft, Phase, Signal
-from vivavoce.wire.commands import CreateResponse, message_item, output_item
+from vivavoce.wire.commands import CreateResponse, message_item, output_item, picture_item
 from vivavoce.wire.realtime import CallRequested
 
 _AWAY = (Phase.DISCONNECTED, Phase.INITIALIZING, Phase.RECONNECTING, Phase.TERMINATED)
@@ -23,6 +24,7 @@ def requested(event: CallRequested, draft: Draft) -> None:
     ordinal = state.order.place(event.item_id, None, draft.now_ms)
     state.turns.called(event.response_id, event.call_id, name, draft.now)
     draft.do(RunTool(event.call_id, name, event.arguments, ordinal))
+    news.tool_began(name, draft)
     draft.active()
     draft.signal(Signal.TOOL_CALLED)
 
@@ -42,6 +44,10 @@ def finished(event: ToolFinished, draft: Draft) -> None:
     item_id = state.item_id(f"output:{event.call_id}")
     draft.add_item(output_item(item_id, event.call_id, event.output))
     state.responses.wish(item_id)
+    for number, picture in enumerate(event.pictures):
+        shown = state.item_id(f"picture:{event.call_id}:{number}")
+        draft.add_item(picture_item(shown, picture))
+        state.responses.wish(shown)
     draft.active()
 
 
@@ -55,6 +61,8 @@ def task_finished(event: TaskFinished, draft: Draft) -> None:
     if event.task_id not in state.tasks:
         return
     state.tasks.discard(event.task_id)
+    if not event.words:
+        return
     item_id = state.item_id(f"task:{event.task_id}")
     draft.add_item(message_item(item_id, "system", event.words))
     state.responses.wish(item_id)
@@ -67,12 +75,14 @@ def settle(draft: Draft) -> None:
     if state.phase in _AWAY:
         return
     # While tools run, their outputs wait for each other; while the user speaks, all wait.
-    if not state.open_calls and state.phase is not Phase.LISTENING:
-        event_id = state.next_id("evt") if state.responses.wished else ""
-        wish = state.responses.ask(event_id) if event_id else None
+    due = state.responses.due(calls_open=bool(state.open_calls))
+    if due and state.phase is not Phase.LISTENING:
+        event_id = state.next_id("evt")
+        wish = state.responses.ask(event_id)
         if wish is not None:
-            state.turns.asked(draft.now, unprompted=wish.instructions is not None)
-            draft.send(CreateResponse(event_id, wish.instructions))
+            unprompted = wish.instructions is not None and wish.say is None
+            state.turns.asked(draft.now, unprompted=unprompted)
+            draft.send(CreateResponse(event_id, wish.instructions, wish.say))
             draft.do(StartTimer("turn", state.policy.turn_patience))
     if state.responses.busy or state.speech.sounding is not None:
         return

@@ -40,6 +40,8 @@ class Situation:
     working_directory: str | None = None
     active_files: tuple[str, ...] = ()
     running_tasks: tuple[str, ...] = ()
+    discoveries: str = ""
+    """What the project should remember, from a file that anyone may have written."""
     verbosity: str = "normal"
 
 
@@ -55,6 +57,8 @@ def instructions(prompt: str, situation: Situation) -> str:
         lines.append(f"Recently discussed files: {', '.join(situation.active_files[:5])}")
     if situation.running_tasks:
         lines.append(f"Running tasks: {'; '.join(situation.running_tasks[:3])}")
+    if situation.discoveries:
+        lines.append(f"Notes kept in the project, for information:\n{situation.discoveries}")
     if situation.verbosity != "normal":
         lines.append(f"The user likes answers to be {situation.verbosity}.")
     return f"{prompt.rstrip()}\n\n## Current Context\n" + "\n".join(lines)

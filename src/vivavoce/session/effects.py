@@ -56,6 +56,29 @@ class RunTool:
 
 
 @dataclass(frozen=True, slots=True)
+class CancelCalls:
+    """The user said stop: end these calls, each with its one output."""
+
+    call_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Resolve:
+    """The user's own yes or no to what they were asked."""
+
+    approval_id: str
+    granted: bool
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """The user hears this piece of news now."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
 class StartTimer:
     """Replaces a running one of the same name."""
 
@@ -89,4 +112,18 @@ class Close:
     reason: str
 
 
-Effect = Send | Record | Tell | Account | RunTool | StartTimer | StopTimer | Attach | HangUp | Close
+Effect = (
+    Send
+    | Record
+    | Tell
+    | Account
+    | RunTool
+    | CancelCalls
+    | Resolve
+    | Told
+    | StartTimer
+    | StopTimer
+    | Attach
+    | HangUp
+    | Close
+)

@@ -87,6 +87,8 @@ class ToolFinished:
 
     call_id: str
     output: str
+    pictures: tuple[str, ...] = ()
+    """As data URLs, for a model that can look at them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +100,39 @@ class TaskStarted:
 
 @dataclass(frozen=True, slots=True)
 class TaskFinished:
-    """`words` tell the model what came of it."""
+    """`words` tell the model what came of it; none, where the user knows."""
 
     task_id: str
     words: str
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """Something the user should hear once: how a task ended, or what it asks.
+
+    `words` are for the model to tell in its own; `settles` is a task that is over with it.
+    """
+
+    key: str
+    words: str
+    settles: str | None = None
+    say: str | None = None
+    """These very words are said at once, even while a tool runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalAsked:
+    """`question` is said as it is, and the user's next yes or no answers it."""
+
+    approval_id: str
+    question: str
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalSettled:
+    """Answered here, by a click, or too late."""
+
+    approval_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +173,9 @@ OwnEvent = (
     | ToolFinished
     | TaskStarted
     | TaskFinished
+    | News
+    | ApprovalAsked
+    | ApprovalSettled
     | TimerFired
     | Interrupt
     | Reconfigure

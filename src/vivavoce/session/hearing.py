@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vivavoce.session import calling, gaps, line, saying
+from vivavoce.session import calling, gaps, line, news, saying
 from vivavoce.session.effects import StartTimer
 from vivavoce.session.state import Draft, Signal, UserItem
 from vivavoce.wire.commands import CancelResponse, DeleteItem
@@ -34,6 +34,7 @@ def speech_started(event: UserSpeechStarted, draft: Draft) -> None:
     if draft.state.policy.barge_in == "ours":
         saying.interrupt(draft)
     draft.state.speech_began_ms = event.audio_start_ms
+    draft.state.began_ms[event.item_id] = draft.now_ms
     draft.state.turns.speech_started(draft.now)
     draft.tell(SpeechStarted, item_id=event.item_id)
     draft.active()
@@ -60,6 +61,7 @@ def committed(event: InputCommitted, draft: Draft) -> None:
 
 def _turn_over(draft: Draft) -> None:
     state = draft.state
+    state.quiet_turn = True
     if state.setup.answers_by_itself and state.responses.active is None:
         state.responses.turn_pending = True
         draft.do(StartTimer("turn", state.policy.turn_patience))
@@ -130,6 +132,7 @@ def _typed(item: Item, previous: str | None, draft: Draft) -> None:
         heard.settled = True
         draft.state.turns.typed(item.id, draft.now)
         _said(heard, item.text, draft, modality="text")
+        news.user_said(item.text, draft.now_ms, draft)
 
 
 def revert(item: Item, draft: Draft) -> None:
@@ -160,6 +163,8 @@ def transcript(event: UserTranscript, draft: Draft) -> None:
     item.settled = True
     draft.state.turns.transcript(event.item_id, draft.now)
     _said(item, event.transcript.strip(), draft)
+    began = draft.state.began_ms.pop(event.item_id, item.ordinal)
+    news.user_said(event.transcript, began, draft)
     draft.active()
 
 
@@ -169,6 +174,7 @@ def transcript_failed(event: UserTranscriptFailed, draft: Draft) -> None:
     if item.settled:
         return
     item.settled = True
+    draft.state.began_ms.pop(event.item_id, None)
     draft.state.turns.transcript(event.item_id, draft.now)
     _said(item, "", draft, transcription_failed=True)
     draft.tell(

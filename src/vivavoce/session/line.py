@@ -78,12 +78,14 @@ def up(draft: Draft) -> None:
     state.line_up, state.up_since = True, draft.now
     state.guard.forget_orders()
     configuring.order(draft)
-    for command in tuple(state.unconfirmed.values()):
+    waiting = tuple(state.unconfirmed.values())
+    if state.fresh_call:
+        for item in state.history:
+            draft.add_item(item)
+    for command in waiting:  # news of today comes after the history
         draft.send(command)
     if state.fresh_call:
         state.fresh_call = False
-        for item in state.history:
-            draft.add_item(item)
         draft.tell(
             ContextUpdated,
             reason=state.history_reason,

@@ -15,6 +15,7 @@ from vivavoce.session import (
     configuring,
     hearing,
     line,
+    news,
     reports,
     saying,
     timing,
@@ -22,6 +23,8 @@ from vivavoce.session import (
 )
 from vivavoce.session.effects import Effect
 from vivavoce.session.events import (
+    ApprovalAsked,
+    ApprovalSettled,
     AttachFailed,
     BadFrame,
     CallPlaced,
@@ -32,6 +35,7 @@ from vivavoce.session.events import (
     Interrupt,
     LineLost,
     LineUp,
+    News,
     Reconfigure,
     SessionEvent,
     TaskFinished,
@@ -200,6 +204,12 @@ class Machine:
                 calling.task_started(event, draft)
             case TaskFinished():
                 calling.task_finished(event, draft)
+            case News():
+                news.arrived(event, draft)
+            case ApprovalAsked():
+                news.approval_asked(event, draft)
+            case ApprovalSettled():
+                news.approval_settled(event, draft)
             case TimerFired():
                 timing.fired(event, draft)
             case rt.ItemDeleted() | rt.Unhandled():

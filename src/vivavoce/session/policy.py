@@ -33,6 +33,11 @@ class Policy:
     attach_delay: float = 3.0
     turn_patience: float = 10.0
     peer_text: Literal["deny", "allow"] = "deny"
+    interim_after: float | None = 1.2
+    """A tool that runs longer gets a word, unless something was said in this turn."""
+    interim_words: str = "One moment, I'm on it."
+    interim: Mapping[str, str] = field(default_factory=dict)
+    """By tool: "Let me look…"."""
     # Who cuts the answer when the user speaks over it: most providers do it themselves.
     barge_in: Literal["provider", "ours"] = "provider"
 

@@ -15,10 +15,15 @@ SOME_RESPONSE = "?"  # one is active, but we do not know which: the line was dow
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """A response that somebody wants. `covers` are the items it is to answer."""
+    """A response that somebody wants. `covers` are the items it is to answer.
+
+    With `say` it is these words and nothing else, and it does not wait for open calls.
+    """
 
     covers: frozenset[str] = frozenset()
     instructions: str | None = None
+    say: str | None = None
+    key: str = ""
 
 
 class Responses:
@@ -29,6 +34,11 @@ class Responses:
         self.turn_pending = False  # the user's turn ended; the provider answers by itself
         self._asked: tuple[str, Wish] | None = None
         self._wish: Wish | None = None
+        self._says: list[Wish] = []
+        self.covered: frozenset[str] = frozenset()
+        """The items that the response which began last answers."""
+        self.said_key = ""
+        """The key of what the response which began last says word for word."""
         self._seen: set[str] = set()  # items that the provider has confirmed
 
     @property
@@ -49,23 +59,43 @@ class Responses:
             instructions=instructions or old.instructions,
         )
 
+    def say(self, words: str, key: str = "") -> None:
+        """Exactly these words, as soon as the floor is free, whatever runs."""
+        if not any(wish.say == words for wish in self._says):
+            self._says.append(Wish(say=words, key=key))
+
+    def unsay(self, key: str) -> None:
+        """It need not be said any more."""
+        self._says = [wish for wish in self._says if wish.key != key]
+
     def confirm(self, item_id: str) -> None:
         """The provider has this item in the conversation."""
         self._seen.add(item_id)
 
+    def due(self, *, calls_open: bool) -> bool:
+        """Is there a wish that need not wait?"""
+        return not self.busy and (bool(self._says) or (self.wished and not calls_open))
+
     def ask(self, event_id: str) -> Wish | None:
         """The wish to send now, if the floor is free; `event_id` will name it."""
-        if self._wish is None or self.busy:
+        if self.busy:
             return None
-        wish, self._wish = self._wish, None
-        self._asked = (event_id, wish)
+        if self._says:
+            wish: Wish | None = self._says.pop(0)
+        else:
+            wish, self._wish = self._wish, None
+        if wish is not None:
+            self._asked = (event_id, wish)
         return wish
 
     def created(self, response_id: str) -> None:
         self.active = response_id
         self.turn_pending = False
-        if self._asked is None and self._wish is not None and self._fulfilled(self._wish):
-            self._wish = None
+        wish = self._asked[1] if self._asked else None
+        if wish is None and self._wish is not None and self._fulfilled(self._wish):
+            wish, self._wish = self._wish, None
+        self.covered = wish.covers if wish else frozenset()
+        self.said_key = wish.key if wish else ""
         self._asked = None
 
     def _fulfilled(self, wish: Wish) -> bool:
@@ -84,7 +114,7 @@ class Responses:
             return False
         wish, self._asked = self._asked[1], None
         if try_again:
-            self.wish(*wish.covers, instructions=wish.instructions)
+            self._again(wish)
             self.active = self.active or SOME_RESPONSE
         return True
 
@@ -99,8 +129,13 @@ class Responses:
         """What was asked may never have arrived: wish it again. A response that was
         active may have ended unseen."""
         if self._asked is not None:
-            wish = self._asked[1]
-            self.wish(*wish.covers, instructions=wish.instructions)
+            self._again(self._asked[1])
         self._asked = None
         self.active = None
         self.turn_pending = False
+
+    def _again(self, wish: Wish) -> None:
+        if wish.say is not None:
+            self._says.insert(0, wish)
+        else:
+            self.wish(*wish.covers, instructions=wish.instructions)

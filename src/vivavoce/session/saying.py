@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from vivavoce.session import calling
+from vivavoce.session import calling, news
 from vivavoce.session.effects import Account, StopTimer
 from vivavoce.session.speech import Utterance
 from vivavoce.session.state import Draft, Signal
@@ -35,6 +35,7 @@ from vivavoce.wire.voice_events import (
 
 def response_created(event: ResponseCreated, draft: Draft) -> None:
     draft.state.responses.created(event.response_id)
+    news.response_began(event.response_id, draft)
     draft.state.turns.created(event.response_id, draft.now)
     draft.do(StopTimer("turn"))
     draft.signal(Signal.RESPONDING)
@@ -140,6 +141,7 @@ def _begin_sound(item: Utterance, draft: Draft) -> None:
     if draft.state.speech.start(item, draft.now_ms):
         draft.state.turns.sound(item.item_id, item.response_id, draft.now)
         draft.tell(AssistantSpeaking, item_id=item.item_id)
+        news.sounded(item.response_id, draft)
         draft.signal(Signal.SOUND_STARTED)
 
 
@@ -199,6 +201,7 @@ def response_done(event: ResponseDone, draft: Draft) -> None:
             _end_sound(utterance, draft, cut=event.status == "cancelled")
             _plays_on(utterance, draft)
     state.turns.done(event.response_id, event.status)
+    news.response_over(event.response_id, event.status, draft)
     _account(event, draft)
     if event.status == "failed":
         draft.tell(

@@ -68,6 +68,14 @@ class UserItem:
     settled: bool = False  # transcribed, or known never to be
 
 
+@dataclass(slots=True)
+class Asked:
+    """A request for a yes: which response asks it, and since when the user hears that."""
+
+    response_id: str = ""
+    heard_ms: float | None = None
+
+
 @dataclass
 class State:
     """Everything a session knows; one event at a time changes it."""
@@ -111,6 +119,12 @@ class State:
     open_calls: set[str] = field(default_factory=set)
     ran: set[str] = field(default_factory=set)
     tasks: set[str] = field(default_factory=set)
+    news: dict[str, str] = field(default_factory=dict)  # key → our item
+    telling: dict[str, tuple[str, ...]] = field(default_factory=dict)  # response → keys
+    approvals: dict[str, Asked] = field(default_factory=dict)
+    began_ms: dict[str, float] = field(default_factory=dict)  # user's item → its first sound
+    quiet_turn: bool = True  # nothing was said since the user's last turn
+    slow_tool: str = ""
 
     # Time and money
     last_activity: datetime | None = None
@@ -143,6 +157,9 @@ class State:
         self.heard, self.turns = {}, Turns()
         self.tasks |= self.open_calls  # the new call knows nothing of them
         self.open_calls = set()
+        # What was put to the old call and not heard is told anew to this one.
+        self.news, self.telling, self.approvals = {}, {}, {}
+        self.quiet_turn, self.began_ms = True, {}
 
     @property
     def voice_locked(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vivavoce.session import line, tracing
+from vivavoce.session import line, news, tracing
 from vivavoce.session.effects import StartTimer, StopTimer
 from vivavoce.session.events import TimerFired
 from vivavoce.session.state import Draft, Phase
@@ -41,6 +41,8 @@ def fired(event: TimerFired, draft: Draft) -> None:
         case "turn":
             draft.state.responses.forget_turn()
             draft.state.turns.nothing_came()
+        case news.INTERIM:
+            news.interim(draft)
         case tracing.TIMER:
             draft.state.turns.wake = None
 

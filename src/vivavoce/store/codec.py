@@ -7,17 +7,16 @@ caller is, so that what cannot be stored fails there and alone.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import datetime
-from operator import attrgetter
-from typing import Any, Generic, TypeVar, assert_never
+from typing import Any, assert_never
 
 from sqlalchemy import Row
 
-from vivavoce.errors import InvalidRequest
 from vivavoce.runtime.ports import LogBounds
-from vivavoce.store.clean import canonical_uuid
-from vivavoce.store.queries import KIND_KEY, Write
+from vivavoce.store.codec_work import approval_row, task_row
+from vivavoce.store.rows import Columns, Fields, named, named_or_none
+from vivavoce.store.upserts import KIND_KEY, Write
 from vivavoce.wire.records import (
     Announce,
     CallStatus,
@@ -26,10 +25,12 @@ from vivavoce.wire.records import (
     Entry,
     Kind,
     LogEvent,
+    PutApproval,
     PutConversation,
     PutEntry,
     PutSession,
     PutSnapshot,
+    PutTask,
     PutToolCall,
     SessionSummary,
     Snapshot,
@@ -38,9 +39,6 @@ from vivavoce.wire.records import (
     ToolStats,
     VoiceSession,
 )
-
-Fields = dict[str, Any]
-R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +66,10 @@ def plan(changes: Sequence[Change]) -> Plan:
                 writes.append((Write.TOOL_CALL, call_row(call)))
             case PutSnapshot(snapshot):
                 writes.append((Write.SNAPSHOT, snapshot_row(snapshot)))
+            case PutTask(task):
+                writes.append((Write.TASK, task_row(task)))
+            case PutApproval(approval):
+                writes.append((Write.APPROVAL, approval_row(approval)))
             case Announce(event):
                 announced.append(event)
             case _:
@@ -77,28 +79,9 @@ def plan(changes: Sequence[Change]) -> Plan:
 
 # --- Columns --------------------------------------------------------------------
 
-
-class _Columns(Generic[R]):
-    """Which field of a record is in which column: the same name unless it says otherwise."""
-
-    def __init__(self, kind: type[R], /, **renamed: str) -> None:
-        self._make = kind
-        self._fields = [field.name for field in fields(kind)]  # type: ignore[arg-type]
-        self._columns = [renamed.get(name, name) for name in self._fields]
-        self._values = attrgetter(*self._fields)
-
-    def row(self, record: R) -> Fields:
-        return dict(zip(self._columns, self._values(record), strict=True))
-
-    def record(self, row: Row[Any], **changed: Any) -> R:
-        found = row._mapping
-        pairs = zip(self._fields, self._columns, strict=True)
-        return self._make(**{name: found[column] for name, column in pairs} | changed)
-
-
-_CONVERSATIONS = _Columns(Conversation)
-_SESSIONS = _Columns(VoiceSession)
-_ENTRIES = _Columns(
+_CONVERSATIONS = Columns(Conversation)
+_SESSIONS = Columns(VoiceSession)
+_ENTRIES = Columns(
     Entry,
     kind="role",
     text="content",
@@ -106,19 +89,12 @@ _ENTRIES = _Columns(
     data="metadata",
     session_id="voice_session_id",
 )
-_CALLS = _Columns(ToolCall, session_id="voice_session_id")
-_SNAPSHOTS = _Columns(Snapshot)
-_EVENTS = _Columns(LogEvent, session_id="voice_session_id", at="created_at")
+_CALLS = Columns(ToolCall, session_id="voice_session_id")
+_SNAPSHOTS = Columns(Snapshot)
+_EVENTS = Columns(LogEvent, session_id="voice_session_id", at="created_at")
 
 
 # --- Records to rows ------------------------------------------------------------
-
-
-def _uuid(text: str) -> str:
-    uuid = canonical_uuid(text)
-    if uuid is None:
-        raise InvalidRequest("Conversations and entries are named by UUIDs.")
-    return uuid
 
 
 def _milliseconds(start: datetime, end: datetime | None) -> int | None:
@@ -127,7 +103,7 @@ def _milliseconds(start: datetime, end: datetime | None) -> int | None:
 
 def conversation_row(record: Conversation) -> Fields:
     row = _CONVERSATIONS.row(record)
-    row["id"] = _uuid(record.id)
+    row["id"] = named(record.id)
     took = _milliseconds(record.created_at, record.ended_at)
     row["duration_seconds"] = None if took is None else took // 1000
     return row
@@ -135,7 +111,7 @@ def conversation_row(record: Conversation) -> Fields:
 
 def session_row(record: VoiceSession) -> Fields:
     row = _SESSIONS.row(record)
-    row["conversation_id"] = _uuid(record.conversation_id)
+    row["conversation_id"] = named(record.conversation_id)
     row["status"] = record.status.value  # drivers have ideas of their own about enums
     row["duration_ms"] = _milliseconds(record.created_at, record.ended_at)
     return row
@@ -144,7 +120,7 @@ def session_row(record: VoiceSession) -> Fields:
 def entry_row(record: Entry) -> Fields:
     """Tool calls and results are `function` messages (seed 004 §8) that know what they were."""
     row = _ENTRIES.row(record)
-    row["id"], row["conversation_id"] = _uuid(record.id), _uuid(record.conversation_id)
+    row["id"], row["conversation_id"] = named(record.id), named(record.conversation_id)
     row["role"] = record.kind.value
     if record.kind in (Kind.TOOL_CALL, Kind.TOOL_RESULT):
         row["role"] = "function"
@@ -155,8 +131,7 @@ def entry_row(record: Entry) -> Fields:
 def call_row(record: ToolCall) -> Fields:
     row = _CALLS.row(record)
     row["status"] = record.status.value
-    if record.conversation_id is not None:
-        row["conversation_id"] = _uuid(record.conversation_id)
+    row["conversation_id"] = named_or_none(record.conversation_id)
     return row
 
 

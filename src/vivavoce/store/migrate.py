@@ -10,11 +10,14 @@ from sqlalchemy import Connection, inspect, select, text
 
 from vivavoce.errors import Unavailable
 from vivavoce.store.database import Database
-from vivavoce.store.schema import log_head, metadata, versions
+from vivavoce.store.schema import log_head, versions
+from vivavoce.store.schema_work import tasks
 
 # Every revision in `migrations/versions`, oldest first; a test compares the two.
-REVISIONS = ("0001", "0002")
+REVISIONS = ("0001", "0002", "0003")
 HEAD = REVISIONS[-1]
+
+metadata = tasks.metadata  # of every table: `schema_work` adds its own to those of `schema`
 
 # Any number will do, as long as every version of us takes the same one.
 _LOCK = text("SELECT pg_advisory_xact_lock(7620384710)")

@@ -1,29 +1,21 @@
 """Every statement the store runs, by name. SQL is code.
 
-Reads are module constants; writes differ by dialect only in who makes the
-INSERT (both speak ON CONFLICT) and come from `writes_for`.
+Those about tasks and approvals are in `queries_work`, the upserts in `upserts`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from enum import StrEnum
 from typing import Any
 
 from sqlalchemy import (
-    Insert,
     Select,
-    Table,
-    and_,
     bindparam,
     func,
     insert,
-    literal_column,
     select,
     text,
     update,
 )
-from sqlalchemy.dialects import postgresql, sqlite
 
 from vivavoce.store.schema import (
     conversations,
@@ -36,8 +28,6 @@ from vivavoce.store.schema import (
 )
 
 CHANNEL = "vivavoce_log"
-# Where a `function` message keeps whether it was a call or a result.
-KIND_KEY = "entry_kind"
 
 # --- Reads ----------------------------------------------------------------------
 
@@ -176,77 +166,3 @@ NAME_VOICE_SESSION = (
     .where(conversations.c.id == bindparam("of"))
     .values(voice_session_id=bindparam("session_id"))
 )
-
-
-class Write(StrEnum):
-    """The writes of a plan; the order is that of foreign keys, one table after another."""
-
-    CONVERSATION = "conversation"
-    NEW_SESSION = "new_session"
-    SESSION = "session"
-    ENTRY = "entry"
-    ENTRY_IF_ABSENT = "entry_if_absent"
-    TOOL_CALL = "tool_call"
-    SNAPSHOT = "snapshot"
-
-
-RANK = {
-    Write.CONVERSATION: 0,
-    Write.NEW_SESSION: 1,
-    Write.SESSION: 1,
-    Write.ENTRY: 2,
-    Write.ENTRY_IF_ABSENT: 2,
-    Write.TOOL_CALL: 3,
-    Write.SNAPSHOT: 4,
-}
-
-_CONVERSATION = ("context_type", "title", "summary", "metadata", "updated_at", "ended_at")
-_KEPT = ("title", "summary")
-_SESSION = ("agent", "status", "model", "voice", "call_id", "updated_at", "ended_at", "duration_ms")
-_OUTCOME = ("status", "output", "error", "truncated", "progress", "finished_at", "duration_ms")
-_USAGE = ("end_reason", "input_tokens", "output_tokens", "metadata")
-
-
-def writes_for(dialect: str) -> dict[Write, Insert]:
-    """The writes in the words of one database."""
-    make: Any = postgresql.insert if dialect == "postgresql" else sqlite.insert
-
-    def upsert(table: Table, key: list[str], mutable: Iterable[str], same: Iterable[str]) -> Insert:
-        """Update only what may change, and only in the row of the same owner."""
-        statement = make(table)
-        new = statement.excluded
-        kept = [table.c[name] == new[name] for name in same]
-        if table is messages:  # a call does not become a result
-            kept.append(_kind(messages.c, dialect).is_not_distinct_from(_kind(new, dialect)))
-        values = {
-            # Whoever writes without knowing a title does not take it away.
-            name: func.coalesce(new[name], table.c[name]) if name in _KEPT else new[name]
-            for name in mutable
-        }
-        result: Insert = statement.on_conflict_do_update(
-            index_elements=key, set_=values, where=and_(*kept)
-        )
-        return result
-
-    owned = ("user_id",)
-    placed = ("user_id", "conversation_id")
-    return {
-        Write.CONVERSATION: upsert(
-            conversations, ["id"], (*_CONVERSATION, "duration_seconds"), owned
-        ),
-        Write.NEW_SESSION: make(voice_sessions)
-        .on_conflict_do_nothing()
-        .returning(voice_sessions.c.id),
-        Write.SESSION: upsert(voice_sessions, ["id"], (*_SESSION, *_USAGE), placed),
-        Write.ENTRY: upsert(messages, ["id"], ("content", "metadata"), (*placed, "role")),
-        Write.ENTRY_IF_ABSENT: make(messages).on_conflict_do_nothing(index_elements=["id"]),
-        Write.TOOL_CALL: upsert(tool_calls, ["user_id", "id"], _OUTCOME, owned),
-        Write.SNAPSHOT: upsert(snapshots, ["session_id"], ("saved_at", "data"), owned),
-    }
-
-
-def _kind(columns: Any, dialect: str) -> Any:
-    """Written out, not bound: a parameter a row would be the dearest part of the write."""
-    if dialect == "postgresql":
-        return columns.metadata.op("->>")(literal_column(f"'{KIND_KEY}'"))
-    return func.json_extract(columns.metadata, literal_column(f"'$.{KIND_KEY}'"))

@@ -18,6 +18,12 @@ from vivavoce.store.transaction import explain, lost
 T = TypeVar("T")
 Decode = Callable[[Row[Any]], T]
 
+LARGEST = 2**63 - 1  # clients choose positions and limits; a database has its own
+
+
+def within(number: int) -> int:
+    return max(0, min(number, LARGEST))
+
 
 class Reader:
     """One thread a connection. What waits is bounded by who waits: each caller for its own."""

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from sqlalchemy import Connection, Delete, delete, func, select
+from sqlalchemy import Connection, Delete, delete, func, select, update
 
 from vivavoce.runtime.ports import Retention
 from vivavoce.store.queries import ADVANCE_LOG
+from vivavoce.store.queries_work import OVER
 from vivavoce.store.schema import (
     conversations,
     events,
@@ -22,6 +23,7 @@ from vivavoce.store.schema import (
     tool_calls,
     voice_sessions,
 )
+from vivavoce.store.schema_work import approvals, tasks
 from vivavoce.store.writer import Job
 
 SLICE = 2000
@@ -39,6 +41,8 @@ def steps(retention: Retention, now: datetime) -> Iterator[Job]:
     if retention.conversations is not None:
         yield _old_conversations(before(retention.conversations))
         yield _slices(_old_loose_calls(before(retention.conversations)))
+        yield _slices(_old_loose_tasks(before(retention.conversations)))
+        yield _slices(_old_loose_approvals(before(retention.conversations)))
 
 
 def _slices(statement: Delete) -> Job:
@@ -80,6 +84,33 @@ def _old_loose_calls(cutoff: datetime) -> Delete:
     )
 
 
+def _old_loose_tasks(cutoff: datetime) -> Delete:
+    """Over, and of no conversation, or of one that went: a running one outlives its own."""
+    old = (
+        select(tasks.c.id)
+        .where(
+            tasks.c.conversation_id.is_(None),
+            tasks.c.status.in_(OVER),
+            tasks.c.updated_at < cutoff,
+        )
+        .limit(SLICE)
+    )
+    return delete(tasks).where(tasks.c.id.in_(old))
+
+
+def _old_loose_approvals(cutoff: datetime) -> Delete:
+    old = (
+        select(approvals.c.id)
+        .where(
+            approvals.c.conversation_id.is_(None),
+            approvals.c.status != "pending",
+            approvals.c.requested_at < cutoff,
+        )
+        .limit(SLICE)
+    )
+    return delete(approvals).where(approvals.c.id.in_(old))
+
+
 def _old_conversations(cutoff: datetime) -> Job:
     """Untouched since: neither they nor any session or entry of theirs is younger."""
     spoken_in = select(voice_sessions.c.id).where(
@@ -99,6 +130,9 @@ def _old_conversations(cutoff: datetime) -> Job:
     def job(connection: Connection) -> int:
         connection.execute(ADVANCE_LOG, {"count": 0})
         ids = list(connection.execute(old).scalars())
+        for work in (tasks, approvals):  # before, so that no order of keys matters
+            theirs = work.c.conversation_id.in_(ids)
+            connection.execute(update(work).where(theirs).values(conversation_id=None))
         sessions = select(voice_sessions.c.id).where(voice_sessions.c.conversation_id.in_(ids))
         doomed = (
             delete(snapshots).where(snapshots.c.session_id.in_(sessions)),

@@ -1,4 +1,6 @@
-"""What lies on disk, as it is now. `migrations/` says how it came to be.
+"""What lies on disk, as it is now (tasks and approvals: `schema_work`).
+
+`migrations/` says how it came to be.
 
 Every row has its `user_id`, and foreign keys carry it along: the database
 itself refuses an entry of one user in the conversation of another.
@@ -133,7 +135,9 @@ tool_calls = Table(
     Column("finished_at", Utc),
     Column("duration_ms", Position),
     PrimaryKeyConstraint("user_id", "id", name="tool_calls_pkey"),
-    CheckConstraint("origin IN ('model', 'http', 'webhook')", name="tool_calls_origin_check"),
+    CheckConstraint(
+        "origin IN ('model', 'http', 'webhook', 'task')", name="tool_calls_origin_check"
+    ),
     CheckConstraint(
         "status IN ('started', 'completed', 'failed', 'unknown')", name="tool_calls_status_check"
     ),
@@ -144,6 +148,7 @@ tool_calls = Table(
         ondelete="CASCADE",
     ),
     Index("idx_tool_calls_tool", "tool", "started_at"),
+    Index("idx_tool_calls_user", "user_id", "started_at"),
     Index("idx_tool_calls_session", "voice_session_id", "status"),
     Index("idx_tool_calls_conversation", "conversation_id"),
 )

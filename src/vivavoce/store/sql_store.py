@@ -1,7 +1,8 @@
 """`SqlStore`: fills the runtime's `Store` port. Reads go to a few threads, writes to one.
 
 Puts the parts together; what a row is stands in `codec.py`, every statement in
-`queries.py`, the two ways to the database in `reader.py` and `writer.py`.
+`queries.py`, the two ways to the database in `reader.py` and `writer.py`, the
+reads of tasks and approvals in `work.py`.
 """
 
 from __future__ import annotations
@@ -23,9 +24,10 @@ from vivavoce.store import codec, queries
 from vivavoce.store.clean import canonical_uuid
 from vivavoce.store.database import Database, parse
 from vivavoce.store.migrate import prepare
-from vivavoce.store.reader import Reader
+from vivavoce.store.reader import Reader, within
 from vivavoce.store.retention import steps
 from vivavoce.store.transaction import Performer
+from vivavoce.store.work import WorkReads
 from vivavoce.store.writer import Writer
 from vivavoce.wire.records import (
     Change,
@@ -45,7 +47,6 @@ if TYPE_CHECKING:
 
 READERS = 4
 POLL_SECONDS = 5.0  # how late a lost notification may be noticed
-LARGEST = 2**63 - 1  # clients choose positions; a database has its limits
 
 
 def open_store(url: str) -> SqlStore:
@@ -62,7 +63,7 @@ class _Lines:
     engines: tuple[Engine, ...]
 
 
-class SqlStore:
+class SqlStore(WorkReads):
     """Everything is awaited, nothing blocks the loop."""
 
     def __init__(self, database: Database, *, poll: float = POLL_SECONDS) -> None:
@@ -126,7 +127,7 @@ class SqlStore:
     async def sessions(
         self, *, user_id: str, status: Status | None = None, limit: int = 20
     ) -> list[SessionSummary]:
-        given = {"user_id": user_id, "limit": _within(limit)}
+        given = {"user_id": user_id, "limit": within(limit)}
         if status is None:
             return await self._read.all(codec.to_summary, queries.SESSIONS, **given)
         query = queries.SESSIONS_BY_STATUS
@@ -171,13 +172,13 @@ class SqlStore:
         query = queries.events_after(
             user=user_id is not None, session=session_id is not None, upto=upto is not None
         )
-        given: dict[str, object] = {"after": _within(after), "limit": _within(limit)}
+        given: dict[str, object] = {"after": within(after), "limit": within(limit)}
         if user_id is not None:
             given["user_id"] = user_id
         if session_id is not None:
             given["session_id"] = session_id
         if upto is not None:
-            given["upto"] = _within(upto)
+            given["upto"] = within(upto)
         return await self._read.all(codec.to_event, query, **given)
 
     async def last_events(
@@ -189,7 +190,7 @@ class SqlStore:
             kind=kind,
             session_id=session_id,
             user_id=user_id,
-            limit=_within(limit),
+            limit=within(limit),
         )
         return found[::-1]
 
@@ -265,7 +266,3 @@ def _cause(error: DBAPIError | OSError) -> str:
         case _:
             lines = str(error.orig).strip().splitlines()  # libpq goes on with advice
             return lines[0][:200] if lines else type(error.orig).__name__
-
-
-def _within(number: int) -> int:
-    return max(0, min(number, LARGEST))

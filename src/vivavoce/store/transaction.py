@@ -13,9 +13,10 @@ from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
 
 from vivavoce.errors import Conflict, InternalError, Unavailable, VivavoceError
 from vivavoce.store import queries
-from vivavoce.store.codec import Fields, Plan, event_row
+from vivavoce.store.codec import Plan, event_row
 from vivavoce.store.prepared import Prepared
-from vivavoce.store.queries import RANK, Write
+from vivavoce.store.rows import Fields
+from vivavoce.store.upserts import RANK, Write, writes_for
 from vivavoce.wire.records import LogEvent
 
 
@@ -23,7 +24,7 @@ class Performer:
     """Writes the plans of a batch; `sender` names us to those who listen."""
 
     def __init__(self, dialect: str, sender: str) -> None:
-        self._writes = queries.writes_for(dialect)
+        self._writes = writes_for(dialect)
         self._prepared: dict[Write | None, Prepared] = {}
         self._notify = dialect == "postgresql"
         self._sender = sender

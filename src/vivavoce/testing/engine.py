@@ -7,7 +7,7 @@ know what will be said, a mouth that hums as long as the words would take.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -39,6 +39,8 @@ class ScriptedEars:
         self.texts = deque(texts)
         self.otherwise = otherwise
         self.heard_seconds: list[float] = []
+        self.keywords: Sequence[str] = ()
+        """Those of the last speech."""
 
     async def transcribe(
         self,
@@ -47,7 +49,9 @@ class ScriptedEars:
         language: str | None = None,
         hint: str = "",
         urgent: bool = True,
+        keywords: Sequence[str] = (),
     ) -> Transcript:
+        self.keywords = keywords
         if not urgent:  # in the middle of it: the beginning of what will have been said
             ahead = (self.texts[0] if self.texts else self.otherwise) or ""
             return Transcript(" ".join(ahead.split()[:2]))

@@ -1,22 +1,23 @@
 """`MemoryStore`: the store's fake. It forgets when it is gone and otherwise keeps the contract.
 
-The same suite (`tests/contract/test_store.py`) runs over this, SQLite and
+The same suite (`tests/contract/test_store*.py`) runs over this, SQLite and
 PostgreSQL: what the databases refuse, this refuses.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, MutableMapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import islice
-from typing import TypeVar
 
 from vivavoce.errors import Unavailable
 from vivavoce.runtime.ports import LogBounds, Retention
 from vivavoce.store.clean import canonical_uuid, clean_text
-from vivavoce.testing.memory_tables import Tables, apply, clean, order
+from vivavoce.testing.memory_clean import clean
+from vivavoce.testing.memory_tables import Tables, apply, order
+from vivavoce.testing.memory_work import WorkReads, drop, drop_loose, let_go
 from vivavoce.wire.records import (
     Announce,
     CallStatus,
@@ -33,11 +34,8 @@ from vivavoce.wire.records import (
     VoiceSession,
 )
 
-K = TypeVar("K")
-V = TypeVar("V")
 
-
-class MemoryStore:
+class MemoryStore(WorkReads):
     """Opening and closing keep what is there, as reopening a database does."""
 
     def __init__(self) -> None:
@@ -181,7 +179,7 @@ class MemoryStore:
         gone = 0
         if retention.snapshots is not None:
             cutoff = now - timedelta(seconds=retention.snapshots)
-            gone += _drop(self._tables.snapshots, lambda each: each.saved_at < cutoff)
+            gone += drop(self._tables.snapshots, lambda each: each.saved_at < cutoff)
         if retention.log is not None:
             cutoff = now - timedelta(seconds=retention.log)
             old = next((i for i, e in enumerate(self._log) if e.at >= cutoff), len(self._log))
@@ -220,24 +218,19 @@ class MemoryStore:
             if each.updated_at < cutoff and each.id not in live
         }
         sessions = {s.id for s in tables.sessions.values() if s.conversation_id in old}
+        let_go(tables, old)
         return (
-            _drop(tables.snapshots, lambda each: each.session_id in sessions)
-            + _drop(tables.calls, lambda each: each.conversation_id in old)
-            + _drop(
+            drop_loose(tables, cutoff)
+            + drop(tables.snapshots, lambda each: each.session_id in sessions)
+            + drop(tables.calls, lambda each: each.conversation_id in old)
+            + drop(
                 tables.calls,
                 lambda each: each.conversation_id is None and each.started_at < cutoff,
             )
-            + _drop(tables.entries, lambda each: each.conversation_id in old)
-            + _drop(tables.sessions, lambda each: each.conversation_id in old)
-            + _drop(tables.conversations, lambda each: each.id in old)
+            + drop(tables.entries, lambda each: each.conversation_id in old)
+            + drop(tables.sessions, lambda each: each.conversation_id in old)
+            + drop(tables.conversations, lambda each: each.id in old)
         )
-
-
-def _drop(table: MutableMapping[K, V], old: Callable[[V], bool]) -> int:
-    doomed = [key for key, value in table.items() if old(value)]
-    for key in doomed:
-        del table[key]
-    return len(doomed)
 
 
 def _mean(numbers: Sequence[int]) -> float:

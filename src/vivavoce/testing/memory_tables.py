@@ -5,32 +5,28 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import MutableMapping
 from dataclasses import dataclass, field, fields, replace
-from datetime import UTC, datetime
-from enum import Enum
-from typing import Any, TypeVar, assert_never
+from typing import Any, assert_never
 
-from vivavoce.errors import Conflict, InternalError, InvalidRequest
-from vivavoce.store.clean import canonical_uuid, clean_json, clean_text
+from vivavoce.errors import Conflict, InternalError
 from vivavoce.wire.records import (
     Announce,
     Change,
     Conversation,
     Entry,
-    LogEvent,
+    PutApproval,
     PutConversation,
     PutEntry,
     PutSession,
     PutSnapshot,
+    PutTask,
     PutToolCall,
     Snapshot,
     ToolCall,
     VoiceSession,
 )
+from vivavoce.wire.work import Approval, ApprovalStatus, Task
 
 ORPHAN = "The store refused a record that belongs to nothing it knows."
-ODD = "The store could not do this."
-
-R = TypeVar("R", Conversation, VoiceSession, Entry, ToolCall, Snapshot, LogEvent)
 
 
 @dataclass(slots=True)
@@ -40,6 +36,8 @@ class Tables:
     entries: MutableMapping[str, Entry] = field(default_factory=dict)
     calls: MutableMapping[tuple[str, str], ToolCall] = field(default_factory=dict)
     snapshots: MutableMapping[str, Snapshot] = field(default_factory=dict)
+    tasks: MutableMapping[str, Task] = field(default_factory=dict)
+    approvals: MutableMapping[str, Approval] = field(default_factory=dict)
 
     def draft(self) -> Tables:
         """Writes go on top, reads see through."""
@@ -51,7 +49,7 @@ class Tables:
             table.update(written.maps[0])
 
     def _each(self) -> tuple[Any, ...]:
-        return self.conversations, self.sessions, self.entries, self.calls, self.snapshots
+        return tuple(getattr(self, each.name) for each in fields(self))
 
 
 # --- Writing --------------------------------------------------------------------
@@ -63,7 +61,9 @@ _RANK: dict[type, int] = {
     PutEntry: 2,
     PutToolCall: 3,
     PutSnapshot: 4,
-    Announce: 5,
+    PutTask: 5,
+    PutApproval: 6,
+    Announce: 7,
 }
 
 
@@ -97,6 +97,10 @@ def apply(tables: Tables, change: Change) -> None:
             _put_call(tables, call)
         case PutSnapshot(snapshot):
             _put_snapshot(tables, snapshot)
+        case PutTask(task):
+            _put_task(tables, task)
+        case PutApproval(approval):
+            _put_approval(tables, approval)
         case Announce():
             pass
         case _:
@@ -118,8 +122,7 @@ def _put_call(tables: Tables, call: ToolCall) -> None:
     key = (call.user_id, call.id)
     there = tables.calls.get(key)
     if there is None:
-        if call.conversation_id is not None:
-            _belongs(tables, call.conversation_id, call.user_id)
+        _belongs(tables, call.conversation_id, call.user_id)
         tables.calls[key] = call
         return
     tables.calls[key] = replace(
@@ -143,7 +146,41 @@ def _put_snapshot(tables: Tables, snapshot: Snapshot) -> None:
         raise InternalError(ORPHAN)
 
 
-def _belongs(tables: Tables, conversation_id: str, user_id: str) -> None:
+def _put_task(tables: Tables, task: Task) -> None:
+    there = tables.tasks.get(task.id)
+    if there is None:
+        _belongs(tables, task.conversation_id, task.user_id)
+        tables.tasks[task.id] = task
+    elif there.user_id == task.user_id and (not there.status.over or there.status is task.status):
+        tables.tasks[task.id] = replace(
+            task,
+            description=there.description,
+            conversation_id=there.conversation_id,
+            session_id=there.session_id,
+            call_id=there.call_id,
+            created_at=there.created_at,
+            told_at=there.told_at or task.told_at,
+        )
+
+
+def _put_approval(tables: Tables, approval: Approval) -> None:
+    there = tables.approvals.get(approval.id)
+    if there is None:
+        _belongs(tables, approval.conversation_id, approval.user_id)
+        tables.approvals[approval.id] = approval
+    elif there.user_id == approval.user_id and there.status is ApprovalStatus.PENDING:
+        tables.approvals[approval.id] = replace(
+            there,
+            status=approval.status,
+            resolved_at=approval.resolved_at,
+            resolved_by=approval.resolved_by,
+            words=approval.words,
+        )
+
+
+def _belongs(tables: Tables, conversation_id: str | None, user_id: str) -> None:
+    if conversation_id is None:
+        return
     conversation = tables.conversations.get(conversation_id)
     if conversation is None or conversation.user_id != user_id:
         raise InternalError(ORPHAN)
@@ -151,57 +188,3 @@ def _belongs(tables: Tables, conversation_id: str, user_id: str) -> None:
 
 def _place(record: Entry | VoiceSession) -> tuple[str, str]:
     return record.conversation_id, record.user_id
-
-
-def clean(change: Change) -> Change:
-    """A copy as a database would give it back."""
-    match change:
-        case PutConversation(record):
-            return PutConversation(_clean_record(record))
-        case PutSession(record, new):
-            return PutSession(_clean_record(record), new)
-        case PutEntry(record, overwrite):
-            return PutEntry(_clean_record(record), overwrite)
-        case PutToolCall(record):
-            return PutToolCall(_clean_record(record))
-        case PutSnapshot(record):
-            return PutSnapshot(_clean_record(record))
-        case Announce(event):
-            return Announce(_clean_record(event))
-        case _:
-            assert_never(change)
-
-
-def _clean_record(record: R) -> R:
-    return replace(record, **{f.name: _value(record, f.name) for f in fields(record)})
-
-
-def _value(record: object, name: str) -> Any:
-    value = getattr(record, name)
-    named = name == "conversation_id" and not isinstance(record, LogEvent)
-    if named or (name == "id" and isinstance(record, Conversation | Entry)):
-        if value is not None and canonical_uuid(value) is None:
-            raise InvalidRequest("Conversations and entries are named by UUIDs.")
-        return value and canonical_uuid(value)
-    match value:
-        case Enum() | bool():
-            return value
-        case str():
-            return clean_text(value)
-        case bytes():
-            return clean_text(value.decode(errors="replace")).encode()
-        case dict():
-            return _json(value)
-        case datetime() if value.tzinfo is None:
-            raise InternalError(ODD)
-        case datetime():
-            return value.astimezone(UTC)
-        case _:
-            return value
-
-
-def _json(value: dict[str, Any]) -> Any:
-    try:
-        return clean_json(value)
-    except TypeError as error:
-        raise InternalError(ODD) from error

@@ -34,6 +34,7 @@ class TellingEars:
         language: str | None = None,
         hint: str = "",
         urgent: bool = True,
+        keywords: Sequence[str] = (),
     ) -> Transcript:
         match language:
             case "xx":
@@ -43,7 +44,8 @@ class TellingEars:
             case "fail":
                 raise ValueError("inside")
         peak = float(np.abs(speech).max()) if len(speech) else 0.0
-        return Transcript(f"{len(speech)} {peak:.3f} {language} {hint} {urgent}", 0.5)
+        told = (len(speech), f"{peak:.3f}", language, hint, urgent, *keywords)
+        return Transcript(" ".join(map(str, told)), 0.5)
 
 
 class HeldMouth:

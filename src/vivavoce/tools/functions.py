@@ -6,7 +6,7 @@
 
 A `ToolContext` parameter is filled in and no part of the schema. Plain
 functions run in a thread. What a function returns becomes text: a string as
-it is, anything else as JSON.
+it is, a `ToolOutput` too, anything else as JSON.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from typing import Any, get_type_hints
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, create_model
 
 from vivavoce.errors import InvalidArguments
-from vivavoce.runtime.ports import ToolContext, ToolDefinition, ToolExample
+from vivavoce.runtime.ports import ToolContext, ToolDefinition, ToolExample, ToolOutput
 from vivavoce.tools.threads import SHARED
 
-Handler = Callable[[Mapping[str, Any], ToolContext], Awaitable[str]]
+Handler = Callable[[Mapping[str, Any], ToolContext], Awaitable[str | ToolOutput]]
 Describe = Callable[[Mapping[str, Any]], str]
 DEFAULT_TIMEOUT = 60.0
 
@@ -42,26 +42,31 @@ class Tool:
 def tool(
     *,
     name: str | None = None,
+    description: str | None = None,
     category: str = "general",
     timeout: float = DEFAULT_TIMEOUT,
     examples: Iterable[ToolExample] = (),
     describe: Describe | None = None,
+    changes: bool = False,
+    detached: bool = False,
 ) -> Callable[[Callable[..., Any]], Tool]:
-    """Makes a `Tool` of the function below it."""
+    """Makes a `Tool` of the function below it; without a `description` its docstring is told."""
 
     def decorate(function: Callable[..., Any]) -> Tool:
         title = name or function.__name__
-        description = inspect.getdoc(function)
-        if not description:
+        told = description or inspect.getdoc(function)
+        if not told:
             raise TypeError(f"tool '{title}': give it a docstring, the model decides by it")
         model, context_names = _parameters(function, title)
         definition = ToolDefinition(
             name=title,
-            description=description,
+            description=told,
             parameters=schema_of(model),
             category=category,
             timeout=timeout,
             examples=tuple(examples),
+            changes=changes,
+            detached=detached,
         )
         return Tool(definition, _handler(function, model, context_names), describe)
 
@@ -118,10 +123,10 @@ def _handler(
 ) -> Handler:
     native = inspect.iscoroutinefunction(function)
 
-    async def handle(arguments: Mapping[str, Any], context: ToolContext) -> str:
+    async def handle(arguments: Mapping[str, Any], context: ToolContext) -> str | ToolOutput:
         values = _values(model, arguments) | dict.fromkeys(context_names, context)
         result = await (function(**values) if native else SHARED.run(function, **values))
-        return as_text(result)
+        return result if isinstance(result, ToolOutput) else as_text(result)
 
     return handle
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from vivavoce.errors import ToolNotFound
 from vivavoce.logs import failure
-from vivavoce.runtime.ports import ToolContext, ToolDefinition
+from vivavoce.runtime.ports import ToolContext, ToolDefinition, ToolOutput
 from vivavoce.tools.checks import Checker
 from vivavoce.tools.functions import Describe, Handler, Tool
 
@@ -94,7 +94,9 @@ class Registry:
                 log.warning("Describing a call failed", extra=failure(exc, tool=name))
         return f"Running {name}"
 
-    async def run(self, name: str, arguments: Mapping[str, Any], context: ToolContext) -> str:
+    async def run(
+        self, name: str, arguments: Mapping[str, Any], context: ToolContext
+    ) -> str | ToolOutput:
         return await self._find(name)[0].handler(arguments, context)
 
     def _find(self, name: str) -> tuple[Tool, Checker]:

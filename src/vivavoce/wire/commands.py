@@ -92,14 +92,30 @@ class Truncate:
         }
 
 
+SAY = "vivavoce_say"
+"""The metadata by which our own engine knows the words; others follow the instructions."""
+_LONGEST = 512
+
+
 @dataclass(frozen=True, slots=True)
 class CreateResponse:
+    """With `say` the response is these words: no tool is offered, and nothing else is asked."""
+
     event_id: str
     instructions: str | None = None
+    say: str | None = None
 
     def payload(self) -> Payload:
         frame: Payload = {"type": "response.create", "event_id": self.event_id}
-        if self.instructions:
+        if self.say:
+            words = self.say[:_LONGEST]
+            frame["response"] = {
+                "instructions": f"Say exactly this to the user, and nothing else: {words}",
+                "tools": [],
+                "tool_choice": "none",
+                "metadata": {SAY: words},
+            }
+        elif self.instructions:
             frame["response"] = {"instructions": self.instructions}
         return frame
 
@@ -143,6 +159,12 @@ def message_item(item_id: str, role: str, text: str) -> Payload:
         "role": role,
         "content": [{"type": kind, "text": text}],
     }
+
+
+def picture_item(item_id: str, url: str) -> Payload:
+    """What a tool showed; no other role may carry an image."""
+    content = {"type": "input_image", "image_url": url}
+    return {"id": item_id, "type": "message", "role": "user", "content": [content]}
 
 
 def call_item(item_id: str, call_id: str, name: str, arguments: str) -> Payload:

@@ -12,6 +12,8 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, Literal
 
+from vivavoce.wire.work import Approval, Task
+
 Json = dict[str, Any]
 DEFAULT_USER = "local"
 
@@ -108,6 +110,10 @@ class Entry:
     data: Json = field(default_factory=dict)
 
 
+Origin = Literal["model", "http", "webhook", "task"]
+"""Who asks for a tool: the voice's model, a client, a client that relays, delegated work."""
+
+
 class CallStatus(StrEnum):
     STARTED = "started"
     COMPLETED = "completed"
@@ -126,7 +132,7 @@ class ToolCall:
     arguments: Json = field(default_factory=dict)
     conversation_id: str | None = None
     session_id: str | None = None
-    origin: Literal["model", "http", "webhook"] = "model"
+    origin: Origin = "model"
     status: CallStatus = CallStatus.STARTED
     output: str = ""
     error: str | None = None
@@ -204,13 +210,36 @@ class PutSnapshot:
 
 
 @dataclass(frozen=True, slots=True)
+class PutTask:
+    """How a task ended does not change, and what was told stays told."""
+
+    task: Task
+
+
+@dataclass(frozen=True, slots=True)
+class PutApproval:
+    """Only a pending one can be settled: the first answer counts."""
+
+    approval: Approval
+
+
+@dataclass(frozen=True, slots=True)
 class Announce:
     """Append to the event log; the position is given at the commit."""
 
     event: LogEvent
 
 
-Change = PutConversation | PutSession | PutEntry | PutToolCall | PutSnapshot | Announce
+Change = (
+    PutConversation
+    | PutSession
+    | PutEntry
+    | PutToolCall
+    | PutSnapshot
+    | PutTask
+    | PutApproval
+    | Announce
+)
 
 
 # --- Small helpers that everyone who makes records needs ------------------------

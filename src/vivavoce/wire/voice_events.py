@@ -205,6 +205,84 @@ class ToolError(VoiceEvent):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TaskDelegated(VoiceEvent):
+    type = "task.delegated"
+    task_id: str
+    title: str
+    agent: str
+    backend: str
+    call_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskProgress(VoiceEvent):
+    """`agent` is the one at work now, where several follow each other."""
+
+    type = "task.progress"
+    task_id: str
+    message: str
+    agent: str
+    percentage: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskQuestion(VoiceEvent):
+    """The task waits for the user's words: `POST /tasks/{id}/answer`, or by voice."""
+
+    type = "task.question"
+    task_id: str
+    question_id: str
+    question: str
+    choices: list[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskCompleted(VoiceEvent):
+    type = "task.completed"
+    task_id: str
+    title: str
+    summary: str
+    files_changed: list[str]
+    duration_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskFailed(VoiceEvent):
+    """`details` is what was tried, in order."""
+
+    type = "task.failed"
+    task_id: str
+    title: str
+    error: str
+    details: list[str]
+    suggestions: list[str]
+    cancelled: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalRequested(VoiceEvent):
+    type = "approval.requested"
+    approval_id: str
+    tool_name: str
+    question: str
+    arguments: dict[str, object]
+    expires_at: datetime
+    call_id: str | None = None
+    task_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalResolved(VoiceEvent):
+    """`by`: voice, click, timeout, restart or cancel."""
+
+    type = "approval.resolved"
+    approval_id: str
+    tool_name: str
+    granted: bool
+    by: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectionStatus(VoiceEvent):
     type = "connection.status"
     webrtc_state: str

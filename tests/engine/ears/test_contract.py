@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pytest
@@ -26,6 +26,7 @@ class Scripted(ScriptedEars):
         language: str | None = None,
         hint: str = "",
         urgent: bool = True,
+        keywords: Sequence[str] = (),
     ) -> Transcript:
         self.texts.clear()
         # Sound with pauses in it is speech: that is all there is to know here.
@@ -95,6 +96,14 @@ async def test_a_hint_never_changes_the_text(every: Ears, jfk: Samples) -> None:
     plain = (await every.transcribe(speech)).text
     for hint in (plain, plain[: len(plain) // 2], f"{plain} and more", "nobody said this"):
         assert (await every.transcribe(speech, hint=hint)).text == plain
+
+
+async def test_keywords_that_nobody_said_change_nothing(every: Ears, jfk: Samples) -> None:
+    speech = jfk[: 4 * EAR_RATE]
+    plain = (await every.transcribe(speech)).text
+    keywords = ("pytest", "Redis", "dot", "git status", "\N{SLIGHTLY SMILING FACE}")
+    assert (await every.transcribe(speech, keywords=keywords)).text == plain
+    assert await every.transcribe(silence(1), keywords=keywords) == Transcript("")
 
 
 async def test_the_urgent_goes_before_partials(every: Ears, jfk: Samples) -> None:

@@ -18,9 +18,11 @@ from vivavoce.engine.ports import EAR_RATE, Samples
 from vivavoce.errors import EarsError, ModelUnavailable
 
 
-def decoded(ears: MoonshineEars, speech: Samples, guess: str = "") -> tuple[Decoding, int]:
+def decoded(
+    ears: MoonshineEars, speech: Samples, guess: str = "", keywords: tuple[str, ...] = ()
+) -> tuple[Decoding, int]:
     """To the end, and in how many steps."""
-    decoding, steps = ears.begin(speech, None, guess, ort.RunOptions()), 0
+    decoding, steps = ears.begin(speech, None, guess, ort.RunOptions(), keywords), 0
     while not decoding.done:
         decoding.step()
         steps += 1
@@ -89,10 +91,14 @@ async def test_long_speech_is_heard_to_its_end_and_its_beginning_only_once(
     begin = ears.begin
 
     def watched(
-        speech: Samples, language: str | None, guess: str, options: ort.RunOptions
+        speech: Samples,
+        language: str | None,
+        guess: str,
+        options: ort.RunOptions,
+        keywords: tuple[str, ...] = (),
     ) -> Decoding:
         encoded.append(len(speech) / EAR_RATE)
-        return begin(speech, language, guess, options)
+        return begin(speech, language, guess, options, keywords)
 
     ears.begin = watched  # type: ignore[method-assign] # to see what reaches the model
     try:

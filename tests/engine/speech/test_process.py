@@ -42,6 +42,8 @@ async def test_ears_judge_and_mouth_answer_from_the_other_process(tmp_path: Path
         assert speech.mouth.voices == ("marin",)
         heard = await speech.ears.transcribe(SPEECH, language="en", hint="so", urgent=False)
         assert heard == Transcript("700 0.500 en so False", 0.5)
+        heard = await speech.ears.transcribe(SPEECH, keywords=("Redis", "git log"))
+        assert heard.text == "700 0.500 None  True Redis git log"
         assert speech.judge is not None
         assert await speech.judge.finished(SPEECH[::2]) == 0.35
         said = await speech.mouth.speak("one two", voice="marin")
@@ -59,7 +61,7 @@ async def test_ears_judge_and_mouth_answer_from_the_other_process(tmp_path: Path
         assert speech.crowded is None
         stats = await speech.stats()
         pid = stats["pid"]
-        assert (pid, stats["jobs"], stats["done"]) == (speech.pid, 0, 7)
+        assert (pid, stats["jobs"], stats["done"]) == (speech.pid, 0, 8)
         assert psutil.Process(pid).nice() == psutil.Process().nice() + NICE
     assert not psutil.pid_exists(pid)
 

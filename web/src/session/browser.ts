@@ -5,6 +5,7 @@ import { Choice, forcedTransport } from "../transport/choice";
 import { WebRtcTransport } from "../transport/webrtc";
 import { WebSocketTransport } from "../transport/websocket";
 import { Api } from "../wire/api";
+import { openInbox } from "../wire/inbox";
 import { EventStream } from "../wire/stream";
 import { Conversation } from "./conversation";
 
@@ -16,10 +17,33 @@ export function browserConversation(): Conversation {
     choice: new Choice(forcedTransport(location.search)),
     openMicrophone,
     openStream: (start, listener) => new EventStream(api, start, listener),
+    openInbox: (listener, signal) => openInbox(api, listener, signal),
+    memory,
     pause,
     now: () => performance.now(),
   });
 }
+
+const SEEN = "vivavoce.seen";
+
+/** A private window may have no storage: then it is remembered as long as the page lives. */
+const memory = {
+  read(): string[] {
+    try {
+      const kept: unknown = JSON.parse(localStorage.getItem(SEEN) ?? "[]");
+      return Array.isArray(kept) ? kept.filter((id) => typeof id === "string") : [];
+    } catch {
+      return [];
+    }
+  },
+  write(ids: readonly string[]): void {
+    try {
+      localStorage.setItem(SEEN, JSON.stringify(ids));
+    } catch {
+      // Full or forbidden.
+    }
+  },
+};
 
 /** A wait that ends early when the network comes back: then it is worth a try. */
 function pause(ms: number, signal: AbortSignal): Promise<void> {

@@ -9,6 +9,7 @@ import type { Transport } from "../transport/transport";
 import { ApiError } from "../wire/api";
 import type { SessionResponse } from "../wire/types";
 import { hungUp, orAborted } from "./aborting";
+import { Desk, type DeskPorts } from "./desk";
 import { keepCalling } from "./line";
 import { untilReady } from "./readiness";
 import { reduce } from "./reducer";
@@ -16,7 +17,7 @@ import { type Fact, INITIAL, type State, type Tell, type TransportKind } from ".
 import { createStore, type Store } from "./store";
 import { Visit, type VisitPorts } from "./visit";
 
-export interface Ports extends VisitPorts {
+export interface Ports extends VisitPorts, DeskPorts {
   readonly transports: Readonly<Record<TransportKind, Transport>>;
   readonly choice: Choice;
   readonly openMicrophone: () => Promise<Microphone>;
@@ -30,7 +31,12 @@ export class Conversation {
   #microphone: Microphone | null = null;
   #talkWanted = false;
 
-  constructor(private readonly ports: Ports) {}
+  /** Tasks and approvals: they are there without a conversation, too. */
+  readonly desk: Desk;
+
+  constructor(private readonly ports: Ports) {
+    this.desk = new Desk(ports, this.store, this.#tell);
+  }
 
   /** Before anybody pressed anything: is the server there yet? */
   watch(): void {
@@ -67,6 +73,8 @@ export class Conversation {
         return tell({ type: "locked", why: refusedToken(fault) });
       }
       tell({ type: "stopped" });
+      this.desk.close();
+      this.desk.open();
       if (wanted) this.start();
       else this.watch();
     });

@@ -3,6 +3,8 @@
 import type { Fact, Line, ServerFact, State } from "./state";
 import { INITIAL } from "./state";
 import * as transcript from "./transcript";
+import { callOver, NO_WORK, worked } from "./work";
+import { heardOfWork, isWork, type WorkFact } from "./work_events";
 
 export function reduce(state: State, fact: Fact): State {
   switch (fact.type) {
@@ -13,7 +15,7 @@ export function reduce(state: State, fact: Fact): State {
     case "server.ready":
       return { ...state, loading: null, stage: state.stage === "loading" ? "idle" : state.stage };
     case "microphone.asked":
-      return { ...INITIAL, loading: state.loading, stage: "asking" };
+      return { ...INITIAL, loading: state.loading, work: state.work, stage: "asking" };
     case "microphone.refused":
       return { ...over(state), stage: "refused", problem: fact.why };
     case "call.placing": {
@@ -34,18 +36,28 @@ export function reduce(state: State, fact: Fact): State {
       return { ...state, voice: fact.voice };
     case "transcript.read":
       return { ...state, lines: transcript.fromEntries(fact.entries) };
+    case "work":
+      return { ...state, work: worked(state.work, fact.news) };
     case "stopped":
       // What ended by itself has said why already.
       if (state.stage === "ended") return state;
       return { ...over(state), stage: state.loading ? "loading" : "idle", notice: null };
     case "locked":
-      return { ...over(state), stage: "locked", problem: fact.why };
+      // Whoever has the next token may be somebody else.
+      return {
+        ...over(state),
+        stage: "locked",
+        problem: fact.why,
+        work: { ...NO_WORK, seen: state.work.seen },
+      };
     case "failed":
       return { ...over(state), stage: "failed", problem: fact.why };
   }
 }
 
-function heard(state: State, { name, data }: ServerFact): State {
+function heard(state: State, fact: ServerFact): State {
+  if (isWork(fact)) return heardAtWork(state, fact);
+  const { name, data } = fact;
   switch (name) {
     case "session.status":
       // The only word on the state: durable events come once they are stored, and so too late.
@@ -96,9 +108,29 @@ type ToolFact = Extract<
   { name: "tool.started" | "tool.progress" | "tool.completed" | "tool.error" }
 >;
 
+/** What was decided elsewhere is said: a card that just goes would be a riddle. */
+function heardAtWork(state: State, fact: WorkFact): State {
+  const work = heardOfWork(state.work, fact);
+  if (fact.name !== "approval.resolved") return { ...state, work };
+  const { approval_id, tool_name, granted, by } = fact.data;
+  const shown = state.work.approvals.some((one) => one.id === approval_id);
+  if (!shown || by === "click") return { ...state, work };
+  const how = DECIDED[by] ?? "";
+  return { ...state, work, notice: `${tool_name} was ${granted ? "allowed" : "refused"}${how}.` };
+}
+
+const DECIDED: Record<string, string> = {
+  voice: " by voice",
+  timeout: ": nobody answered in time",
+  cancel: ": it is not wanted any more",
+  restart: ": the server was restarted",
+};
+
 function tooled(state: State, { name, data }: ToolFact): State {
   const others = state.tools.filter((tool) => tool.callId !== data.call_id);
   const mark = (change: Partial<Line>) => transcript.tool(state.lines, data.call_id, change);
+  const line = state.lines.find(({ id }) => id === data.call_id);
+  const work = callOver(state.work, data.call_id);
   switch (name) {
     case "tool.started": {
       const running = { callId: data.call_id, name: data.tool_name, percentage: null };
@@ -106,15 +138,26 @@ function tooled(state: State, { name, data }: ToolFact): State {
       return { ...state, tools: [...others, running], lines: mark({ text }) };
     }
     case "tool.progress": {
-      const percentage = data.percentage ?? null;
+      if (line?.done) return state; // late
+      const percentage = data.percentage === undefined ? null : clamped(data.percentage);
       const running = { callId: data.call_id, name: data.tool_name, percentage };
-      return { ...state, tools: [...others, running] };
+      const text = line?.text || data.tool_name;
+      const lines = mark({ text, note: data.message, percentage });
+      return { ...state, tools: [...others, running], lines };
     }
     case "tool.completed":
-      return { ...state, tools: others, lines: mark({ done: true, failed: !data.success }) };
-    case "tool.error":
-      return { ...state, tools: others, lines: mark({ done: true, failed: true }) };
+      return { ...state, work, tools: others, lines: mark({ ...ENDED_TOOL, failed: !data.success }) };
+    case "tool.error": {
+      const note = [data.error, data.suggestion].filter(Boolean).join(" ");
+      return { ...state, work, tools: others, lines: mark({ ...ENDED_TOOL, failed: true, note }) };
+    }
   }
+}
+
+const ENDED_TOOL: Partial<Line> = { done: true, note: "", percentage: null };
+
+function clamped(percentage: number): number {
+  return Math.min(100, Math.max(0, percentage));
 }
 
 /** The conversation is over: what was said stays, what was going on does not. */

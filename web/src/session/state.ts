@@ -1,6 +1,7 @@
 /** What the page knows, and what it can be told. No code of the browser's or of React's. */
 
 import type { EventName, ModelStatus, TranscriptEntry, VoiceEvents } from "../wire/types";
+import { NO_WORK, type Work, type WorkNews } from "./work";
 
 export type TransportKind = "webrtc" | "websocket";
 
@@ -26,6 +27,9 @@ export interface Line {
   readonly cut: boolean;
   readonly done: boolean;
   readonly failed: boolean;
+  /** Of a tool: how it is going, or why it failed. */
+  readonly note: string;
+  readonly percentage: number | null;
 }
 
 /** What the server waits for before anyone can talk to it. */
@@ -52,6 +56,7 @@ export interface State {
   readonly streaming: boolean;
   readonly tools: readonly RunningTool[];
   readonly lines: readonly Line[];
+  readonly work: Work;
   readonly notice: string | null;
   readonly problem: string | null;
 }
@@ -66,6 +71,7 @@ export const INITIAL: State = {
   streaming: true,
   tools: [],
   lines: [],
+  work: NO_WORK,
   notice: null,
   problem: null,
 };
@@ -92,6 +98,7 @@ export type Fact =
   | { readonly type: "stream.down" }
   | { readonly type: "voice.read"; readonly voice: string }
   | { readonly type: "transcript.read"; readonly entries: readonly TranscriptEntry[] }
+  | { readonly type: "work"; readonly news: WorkNews }
   | { readonly type: "stopped" }
   | { readonly type: "locked"; readonly why: string | null }
   | { readonly type: "failed"; readonly why: string };

@@ -13,6 +13,8 @@ const EMPTY: Omit<Line, "id" | "kind"> = {
   cut: false,
   done: false,
   failed: false,
+  note: "",
+  percentage: null,
 };
 
 /** A place for what is being said, so that a late transcript does not come after its answer. */

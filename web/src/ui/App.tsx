@@ -1,12 +1,14 @@
-/** The page: one button, the state in words, the level, the transcript. */
+/** The page: one button, the state in words, the level, the transcript; work beside it. */
 
 import { useEffect, useSyncExternalStore } from "react";
 import type { Conversation } from "../session/conversation";
 import { busy, buttonWords, situation, words } from "../session/words";
+import { Approvals } from "./Approvals";
 import { Details } from "./Details";
 import { Level } from "./Level";
 import { TalkButton } from "./TalkButton";
 import { Transcript } from "./Transcript";
+import { Tray } from "./Tray";
 
 export function App({ conversation }: { conversation: Conversation }) {
   const state = useSyncExternalStore(conversation.store.subscribe, conversation.store.get);
@@ -17,6 +19,12 @@ export function App({ conversation }: { conversation: Conversation }) {
     else delete document.body.dataset["transport"];
   }, [now, state.transport]);
 
+  const waiting = state.work.approvals.length > 0;
+  useEffect(() => {
+    document.title = waiting ? "Yes or no? · Vivavoce" : "Vivavoce";
+  }, [waiting]);
+
+  const { desk } = conversation;
   const talking = busy(state);
   const toggle = () => (talking ? void conversation.stop() : conversation.start());
   return (
@@ -26,7 +34,9 @@ export function App({ conversation }: { conversation: Conversation }) {
       </header>
       <main>
         <Transcript lines={state.lines} />
+        <Tray work={state.work} desk={desk} quiet={now === "loading"} />
         <section className="talk" aria-label="Talk">
+          <Approvals work={state.work} decide={(id, granted) => void desk.decide(id, granted)} />
           <p className="state" data-testid="state" role="status" aria-live="polite">
             <span className="dot" aria-hidden="true" />
             {words(state)}

@@ -67,6 +67,29 @@ function Empty() {
   );
 }
 
+/** How far it is, in the tool's own words; then how it ended. */
+function ToolState({ line }: { line: Line }) {
+  if (line.done) {
+    const ending = line.failed ? " · failed" : " · done";
+    return (
+      <span className="outcome">
+        {ending}
+        {line.note && `: ${line.note}`}
+      </span>
+    );
+  }
+  return (
+    <>
+      <span className="outcome" role="status" aria-live="polite">
+        {line.note && ` · ${line.note}`}
+      </span>
+      {line.percentage !== null && (
+        <progress max={100} value={line.percentage} aria-label={`${line.text}, progress`} />
+      )}
+    </>
+  );
+}
+
 const Entry = memo(function Entry({ line }: { line: Line }) {
   const shown = line.text || line.unheard;
   return (
@@ -75,9 +98,7 @@ const Entry = memo(function Entry({ line }: { line: Line }) {
       <p>
         {line.text}
         {!shown && !line.cut && <span className="pending">…</span>}
-        {line.kind === "tool" && line.done && (
-          <span className="outcome">{line.failed ? " · failed" : " · done"}</span>
-        )}
+        {line.kind === "tool" && <ToolState line={line} />}
         {line.unheard && <del>{line.unheard}</del>}
         {line.cut && <span className="cut">{shown && " · "}interrupted</span>}
       </p>

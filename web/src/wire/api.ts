@@ -1,7 +1,8 @@
 /** The requests that the page makes, each with the type of its answer. It keeps no state but
- * the server's token, where the server asks for one. */
+ * the server's token, where the server asks for one, and what its clock says. */
 
 import type {
+  ApprovalListResponse,
   AudioCallResponse,
   ErrorResponse,
   IceConfigResponse,
@@ -10,6 +11,8 @@ import type {
   SessionDetailResponse,
   SessionResponse,
   SessionStateResponse,
+  WorkListResponse,
+  WorkResponse,
 } from "./types";
 
 /** The server said no, or nothing (`status` 0). */
@@ -31,9 +34,12 @@ export class ApiError extends Error {
 }
 
 const PATIENCE_MS = 20_000;
+const HALF_A_SECOND = 500; // the header tells whole ones
 
 export class Api {
   token: string | null = null;
+  /** How far the server's clock is ahead of ours, by its last answer. */
+  skewMs = 0;
 
   constructor(
     private readonly base: string,
@@ -92,17 +98,48 @@ export class Api {
     return this.json("audio", { method: "POST", headers: { authorization: `Bearer ${key}` } });
   }
 
+  tasks(signal?: AbortSignal): Promise<WorkListResponse> {
+    return this.json("tasks", { signal: signal ?? null });
+  }
+
+  cancelTask(id: string): Promise<WorkResponse> {
+    return this.json(`tasks/${encodeURIComponent(id)}/cancel`, { method: "POST" });
+  }
+
+  async answerTask(id: string, questionId: string, answer: string): Promise<void> {
+    const body = { answer, question_id: questionId };
+    await this.ask(`tasks/${encodeURIComponent(id)}/answer`, posted(body));
+  }
+
+  approvals(signal?: AbortSignal): Promise<ApprovalListResponse> {
+    return this.json("approvals", { signal: signal ?? null });
+  }
+
+  async decide(id: string, granted: boolean): Promise<void> {
+    await this.ask(`approvals/${encodeURIComponent(id)}`, posted({ granted }));
+  }
+
+  /** The stream of all the user's sessions; it lasts as long as `patience`. */
+  events(subscribe: string, signal: AbortSignal, patience: AbortSignal): Promise<Response> {
+    const path = `events?subscribe=${encodeURIComponent(subscribe)}`;
+    return this.ask(path, { signal, headers: { accept: "text/event-stream" } }, [], patience);
+  }
+
   private async json<Answer>(path: string, init: RequestInit = {}): Promise<Answer> {
     const response = await this.ask(path, init);
     return (await response.json()) as Answer;
   }
 
-  private async ask(path: string, init: RequestInit, fine: number[] = []): Promise<Response> {
+  private async ask(
+    path: string,
+    init: RequestInit,
+    fine: number[] = [],
+    patience: AbortSignal = AbortSignal.timeout(PATIENCE_MS),
+  ): Promise<Response> {
     const headers = new Headers(init.headers);
     if (this.token && !headers.has("authorization")) {
       headers.set("authorization", `Bearer ${this.token}`);
     }
-    const patience = AbortSignal.timeout(PATIENCE_MS);
     const signal = init.signal ? AbortSignal.any([init.signal, patience]) : patience;
     let response: Response;
     try {
@@ -111,9 +148,16 @@ export class Api {
       if (init.signal?.aborted) throw fault;
       throw new ApiError(0, "unreachable", "The server does not answer.");
     }
+    const date = Date.parse(response.headers.get("date") ?? "");
+    if (Number.isFinite(date)) this.skewMs = date + HALF_A_SECOND - Date.now();
     if (response.ok || fine.includes(response.status)) return response;
     throw await refusal(response);
   }
+}
+
+function posted(body: object): RequestInit {
+  const headers = { "content-type": "application/json" };
+  return { method: "POST", headers, body: JSON.stringify(body) };
 }
 
 async function refusal(response: Response): Promise<ApiError> {

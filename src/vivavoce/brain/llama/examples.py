@@ -21,8 +21,8 @@ from vivavoce.brain.ports import Call, Result, Said, Tool, Turn
 _MARK = 'Example: "'
 _LONGEST = 400
 """Letters of one. Descriptions come from anywhere."""
-_EACH = 4
-_MOST = 24
+_EACH = 6
+_MOST = 28
 """Every one of them costs half a second of reading, once."""
 
 
@@ -45,11 +45,13 @@ _SMALL_TALK = (
     _talk("I think I need a holiday.", "You have earned one."),
     _talk("Who are you?", "I'm your voice assistant."),
     _talk("That sounds good to me.", "Glad to hear it."),
-    _talk("What does frugal mean?", "Careful with money."),
+    _talk("What's six times seven?", "Forty-two."),
     _talk("I slept badly.", "I'm sorry to hear that."),
     _talk("Make me laugh.", "Why did the bicycle fall over? It was two tired."),
+    _talk("Who composed Carmen?", "Georges Bizet."),
+    _talk("Our cat's name is Mia.", "What a lovely name."),
     _talk("Let me see, hm.", "Take your time."),
-    _talk("Who invented the telephone?", "Alexander Graham Bell."),
+    _talk("What's the meaning of the word frugal?", "Careful with money."),
 )
 _IMAGINARY = (
     _use("Could you set a timer for ten minutes?", "set_timer", '{"minutes": 10}',

@@ -38,7 +38,7 @@ _LONGEST_OUTPUT = 1_024
 _STEP = 48
 """Tokens of reading at once: about a second, after which it can be stopped."""
 _START_SECONDS = 120
-_RELUCTANT = [[MARK, -1.0]]
+_RELUCTANT = [[MARK, -1.5]]
 """A call must be clearly more likely than words. In our own requests those that want a tool are
 above this by far, and nearly all small talk is below."""
 _BATCH = 128

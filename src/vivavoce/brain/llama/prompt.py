@@ -47,7 +47,8 @@ Tools:
 _LINES = "\n\nLines with > are the user's, with = what a tool returned, with # notes."
 _REMINDER = (
     f"Asked for what a tool does, answer with {MARK} and its name at once: do not announce, "
-    "explain or refuse. Greetings, feelings and common knowledge: a short sentence, no tool."
+    "explain or refuse. Greetings, feelings, sums, words, people, common knowledge: answer in a "
+    "short sentence, no tool."
 )
 
 # Text from outside must not end a message or begin another.

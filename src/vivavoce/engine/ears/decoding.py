@@ -1,4 +1,5 @@
-"""One piece of speech on its way to tokens: the most probable one each time.
+"""One piece of speech on its way to tokens: the most probable one each time, unless a keyword
+is nearly as probable.
 
 For decoders that were exported with and without memory in one file, as those
 of Moonshine and Whisper are. Knows tensors and tokens; audio and text are its
@@ -12,15 +13,12 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import onnxruntime as ort
 
-Floats: TypeAlias = npt.NDArray[np.float32]
+from vivavoce.engine.ears.keywords import CLOSE, Floats, Found, Keywords, spot
+
 Weigh: TypeAlias = Callable[[Floats, int], Floats]
 """The scores of the next token and how many there were before it, to the scores that count."""
-
-_CLOSE = 0.05
-"""Guesses that win by less are worked out again, with no company but one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +42,10 @@ class Decoding:
     `guess` is what the first tokens may be: they are all looked at in one run,
     and those that would have come anyway are taken. With `options` all of it
     can be terminated from another thread.
+
+    A keyword is looked at to its end before its first token is taken: one that
+    only begins like what was said loses nothing but the time of looking. What
+    is taken depends on the sound and on the tokens before, never on the guess.
     """
 
     def __init__(
@@ -54,8 +56,10 @@ class Decoding:
         limit: int,
         guess: Sequence[int],
         options: ort.RunOptions,
+        keywords: Keywords | None = None,
     ) -> None:
         self._decoder = decoder
+        self._keywords = keywords
         self._options = options
         self._hidden = hidden
         self._prompt = list(prompt)
@@ -78,31 +82,62 @@ class Decoding:
         for _ in range(tokens):
             if self.done:
                 return
-            self._take(self._run([*self._prompt, *self.tokens][self._seen :])[-1])
+            row = self._run([*self._prompt, *self.tokens][self._seen :])[-1]
+            self._take(row, self._spotted(row))
 
     def _verify(self, guess: list[int]) -> None:
         scores = self._run([*self._prompt, *guess])[len(self._prompt) - 1 :]
-        for place, row in enumerate(scores):
-            weighed = self._decoder.weigh(row, len(self.tokens))
-            second, first = np.partition(weighed, -2)[-2:]
-            if first - second < _CLOSE:
+        while not self.done and (place := len(self.tokens)) <= len(guess):
+            row = scores[place]
+            second, first = np.partition(self._decoder.weigh(row, place), -2)[-2:]
+            found = self._spotted(row)
+            if first - second < CLOSE or (found is not None and found.margin < CLOSE):
                 self._forget(len(self._prompt) + place - 1)
                 return
-            self._take(row)
-            if self.done:
-                return
-            if place < len(guess) and self.tokens[-1] != guess[place]:
+            self._take(row, found)
+            taken = self.tokens[place:]
+            if place < len(guess) and taken != guess[place : len(self.tokens)]:
                 self._forget(len(self._prompt) + place)
                 return
 
-    def _take(self, row: Floats) -> None:
+    def _take(self, row: Floats, found: Found | None = None) -> None:
         weighed = self._decoder.weigh(row, len(self.tokens))
         token = int(weighed.argmax())
+        # A keyword is as sure as what would have been written in its place.
         self.log_probability -= float(np.log(np.exp(weighed - weighed[token]).sum()))
         self.chosen += 1
-        if token != self._decoder.end:
+        if found is not None and found.tokens:
+            self.tokens.extend(found.tokens)
+        elif token != self._decoder.end:
             self.tokens.append(token)
-        self.done = token == self._decoder.end or len(self.tokens) >= self._limit
+        else:
+            self.done = True
+        self.done = self.done or len(self.tokens) >= self._limit
+
+    # --- Keywords -------------------------------------------------------------------------
+
+    def _spotted(self, row: Floats) -> Found | None:
+        if self._keywords is None:
+            return None
+        before = len(self.tokens)
+        weighed = self._decoder.weigh(row, before)
+        if weighed.argmax() == self._decoder.end:
+            return None  # nothing is put behind the last word
+        return spot(self._keywords, weighed, lambda tokens: self._look(before, tokens))
+
+    def _look(self, before: int, tokens: Sequence[int]) -> Floats:
+        """What the scores would be behind these. The memory stays as it is."""
+        held = self._past, self._seen
+        self._past = dict(self._past)
+        try:
+            if self._seen > len(self._prompt) + before:
+                self._forget(len(self._prompt) + before)
+            row = self._run(list(tokens))[-1]
+        finally:
+            self._past, self._seen = held
+        return self._decoder.weigh(row, before + len(tokens))
+
+    # --- The model ------------------------------------------------------------------------
 
     def _run(self, tokens: list[int]) -> Floats:
         """The scores after each of them."""

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import onnxruntime as ort
 from tokenizers import Tokenizer
 
-from vivavoce.engine.ears.decoding import Decoder, Decoding, Floats
+from vivavoce.engine.ears.decoding import Decoder, Decoding
 from vivavoce.engine.ears.graph import rowwise
+from vivavoce.engine.ears.keywords import Floats, Trees
 from vivavoce.engine.ears.recogniser import Listener
 from vivavoce.engine.inference import open_model
 from vivavoce.engine.ports import EAR_RATE, Samples, Transcript
@@ -38,6 +40,7 @@ class MoonshineEars:
         decoder = open_model(folder / "decoder.onnx", threads=threads, edit=rowwise)
         self._decoder = Decoder(decoder, _END, _weigh, least=2)
         self._tokenizer = vocabulary(folder)
+        self._trees = Trees(self._tokenizer)
         self._listener = Listener(folder.name, self)
         self.begin(np.zeros(EAR_RATE, dtype=np.float32), None, "warm", ort.RunOptions()).step()
 
@@ -52,18 +55,25 @@ class MoonshineEars:
         language: str | None = None,
         hint: str = "",
         urgent: bool = True,
+        keywords: Sequence[str] = (),
     ) -> Transcript:
         if language is not None and language.lower().replace("_", "-").split("-")[0] != "en":
             raise EarsError(f"{self._name} hears English only, not {language!r}.")
-        return await self._listener.transcribe(speech, None, hint, urgent)
+        return await self._listener.transcribe(speech, None, hint, urgent, tuple(keywords))
 
     def begin(
-        self, speech: Samples, language: str | None, guess: str, options: ort.RunOptions
+        self,
+        speech: Samples,
+        language: str | None,
+        guess: str,
+        options: ort.RunOptions,
+        keywords: tuple[str, ...] = (),
     ) -> Decoding:
         hidden = self._encoder.run(None, {"input_values": speech[np.newaxis]}, options)[0]
         tokens = self._tokenizer.encode(guess, add_special_tokens=False).ids
         limit = max(3, math.ceil(len(speech) / EAR_RATE * _TOKENS_PER_S))
-        return Decoding(self._decoder, hidden, (_START,), limit, tokens, options)
+        likely = self._trees.of(keywords)
+        return Decoding(self._decoder, hidden, (_START,), limit, tokens, options, likely)
 
     def text(self, decoding: Decoding) -> str:
         return str(self._tokenizer.decode(decoding.tokens)).strip()

@@ -42,12 +42,26 @@ class Recogniser(Protocol):
     """A model that takes one segment."""
 
     def begin(
-        self, speech: Samples, language: str | None, guess: str, options: ort.RunOptions
+        self,
+        speech: Samples,
+        language: str | None,
+        guess: str,
+        options: ort.RunOptions,
+        keywords: tuple[str, ...],
     ) -> Decoding:
         """Encode the speech, with these options for every run. Blocks."""
         ...
 
     def text(self, decoding: Decoding) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How somebody wants to be heard."""
+
+    language: str | None
+    keywords: tuple[str, ...]
+    urgent: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,45 +79,51 @@ class Listener:
     def __init__(self, name: str, recogniser: Recogniser) -> None:
         self._recogniser = recogniser
         self._worker = Worker(name, EarsError)
-        self._memory: OrderedDict[tuple[str | None, bytes], Heard] = OrderedDict()
+        self._memory: OrderedDict[tuple[str | None, tuple[str, ...], bytes], Heard] = OrderedDict()
 
     async def transcribe(
-        self, speech: Samples, language: str | None, hint: str, urgent: bool
+        self,
+        speech: Samples,
+        language: str | None,
+        hint: str,
+        urgent: bool,
+        keywords: tuple[str, ...] = (),
     ) -> Transcript:
+        manner = Manner(language, keywords, urgent)
         *finished, last = segments(np.ascontiguousarray(speech, dtype=np.float32)) or [speech]
         found = []
         for segment in finished:
-            heard = await self._once(segment, language, hint, urgent)
+            heard = await self._once(segment, hint, manner)
             found.append(heard)
             # The hint is of the whole speech: what is left of it is of the next segment.
             known, _, rest = hint.partition(heard.text)
             hint = "" if known.strip() else rest.strip()
-        found.append(await self._segment(last, language, hint, urgent))
+        found.append(await self._segment(last, hint, manner))
         return _joined(found)
 
-    async def _once(self, segment: Samples, language: str | None, hint: str, urgent: bool) -> Heard:
-        key = (language, hashlib.blake2b(segment.data, digest_size=16).digest())
+    async def _once(self, segment: Samples, hint: str, manner: Manner) -> Heard:
+        sound = hashlib.blake2b(segment.data, digest_size=16).digest()
+        key = (manner.language, manner.keywords, sound)
         if (heard := self._memory.get(key)) is None:
-            heard = await self._segment(segment, language, hint, urgent)
+            heard = await self._segment(segment, hint, manner)
         self._memory[key] = heard
         self._memory.move_to_end(key)
         if len(self._memory) > _REMEMBERED:
             self._memory.popitem(last=False)
         return heard
 
-    async def _segment(
-        self, speech: Samples, language: str | None, hint: str, urgent: bool
-    ) -> Heard:
+    async def _segment(self, speech: Samples, hint: str, manner: Manner) -> Heard:
         speech = _from_first_sound(speech)
         if len(speech) < _SHORTEST:
             return Heard()
-        rank = 0.0 if urgent else _PATIENCE_MS
+        rank = 0.0 if manner.urgent else _PATIENCE_MS
         options = ort.RunOptions()
 
         def stop() -> None:
             options.terminate = True
 
-        begin = partial(self._recogniser.begin, speech, language, hint, options)
+        how = (manner.language, hint, options, manner.keywords)
+        begin = partial(self._recogniser.begin, speech, *how)
         decoding = await self._worker.run(begin, rank=rank, stop=stop)
         while not decoding.done:
             await self._worker.run(partial(decoding.step, _AT_ONCE), rank=rank, stop=stop)

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import onnxruntime as ort
 
-from vivavoce.engine.ears.decoding import Decoder, Decoding, Floats
+from vivavoce.engine.ears.decoding import Decoder, Decoding
+from vivavoce.engine.ears.keywords import Floats, Trees
 from vivavoce.engine.ears.logmel import log_mel
 from vivavoce.engine.ears.moonshine import vocabulary
 from vivavoce.engine.ears.recogniser import Listener
@@ -46,6 +48,7 @@ class WhisperEars:
         self._encoder = open_model(folder / "encoder.onnx", threads=threads)
         session = open_model(folder / "decoder.onnx", threads=threads)
         self._tokenizer = vocabulary(folder)
+        self._trees = Trees(self._tokenizer)
         end = self._token("<|endoftext|>")
         self._silent = self._token("<|nocaptions|>")
         self._never = self._forbidden(end)
@@ -64,14 +67,20 @@ class WhisperEars:
         language: str | None = None,
         hint: str = "",
         urgent: bool = True,
+        keywords: Sequence[str] = (),
     ) -> Transcript:
         code = (language or "en").lower().replace("_", "-").split("-")[0]
         if self._tokenizer.token_to_id(f"<|{code}|>") is None:
             raise EarsError(f"{self._name} does not know the language {language!r}.")
-        return await self._listener.transcribe(speech, code, hint, urgent)
+        return await self._listener.transcribe(speech, code, hint, urgent, tuple(keywords))
 
     def begin(
-        self, speech: Samples, language: str | None, guess: str, options: ort.RunOptions
+        self,
+        speech: Samples,
+        language: str | None,
+        guess: str,
+        options: ort.RunOptions,
+        keywords: tuple[str, ...] = (),
     ) -> Decoding:
         language = language or "en"
         features = log_mel(np.pad(speech, (0, _LENGTH - len(speech))), level=False)
@@ -83,7 +92,8 @@ class WhisperEars:
         rate = _TOKENS_PER_S.get(language, _MOST_TOKENS_PER_S)
         limit = min(_LONGEST, max(8, math.ceil(len(speech) / EAR_RATE * rate)))
         # Without the guess: it would save little beside the encoder, and might change the text.
-        return Decoding(self._decoder, hidden, prompt, limit, (), options)
+        likely = self._trees.of(keywords)
+        return Decoding(self._decoder, hidden, prompt, limit, (), options, likely)
 
     def text(self, decoding: Decoding) -> str:
         mean = decoding.log_probability / max(1, decoding.chosen)

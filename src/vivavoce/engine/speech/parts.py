@@ -48,8 +48,15 @@ class FarEars:
         language: str | None = None,
         hint: str = "",
         urgent: bool = True,
+        keywords: Sequence[str] = (),
     ) -> Transcript:
-        words = {"do": "transcribe", "language": language, "hint": hint, "urgent": urgent}
+        words = {
+            "do": "transcribe",
+            "language": language,
+            "hint": hint,
+            "urgent": urgent,
+            "keywords": list(keywords),
+        }
         presses = "ears" if urgent else None
         answer = await self._ask(EarsError, words, _raw(speech), presses=presses, awaited=urgent)
         return Transcript(answer.words["text"], answer.words["confidence"])

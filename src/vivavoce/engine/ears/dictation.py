@@ -1,0 +1,121 @@
+"""Names as people dictate them, written as they are meant: `main dot pie` is `main.py`. Pure.
+
+Only after the word "dot", or a written one, and only for endings that files
+and hosts have; everything else is prose and stays as it was heard. Says too
+how much of a sentence that is still being said is written already.
+"""
+
+from __future__ import annotations
+
+import re
+
+_ENDINGS = {
+    "py": "py|pie|pi|pot|pye|p y|p why|pee why",
+    "txt": "txt|text|t x t",
+    "md": "md|emd|emdy|em d|m d|em dee|m dee|empty",
+    "json": "json|jason|jayson|j son|j s o n",
+    "js": "js|j s|j's|jay s|jays|jay ess",
+    "ts": "ts|t s|t's|tee s|tee ess",
+    "jsx": "jsx|j s x",
+    "tsx": "tsx|t s x",
+    "toml": "toml|tumble|tommel|tom l|tom ell|tomal|tomel|tommle|t o m l",
+    "yaml": "yaml|yamal|yammel|yamel|y a m l",
+    "yml": "yml|y m l",
+    "sh": "sh|s h|ess h|es h",
+    "css": "css|c s s|see s s",
+    "html": "html|h t m l",
+    "svg": "svg|s v g",
+    "png": "png|p n g",
+    "jpg": "jpg|j p g|jay peg|jpeg",
+    "pdf": "pdf|p d f",
+    "csv": "csv|c s v",
+    "xml": "xml|x m l",
+    "sql": "sql|s q l|sequel",
+    "cfg": "cfg|c f g",
+    "ini": "ini|i n i",
+    "log": "log",
+    "lock": "lock",
+    "rs": "rs|r s",
+    "rb": "rb|r b",
+    "cpp": "cpp|c p p",
+    "java": "java",
+    "com": "com",
+    "org": "org",
+    "net": "net",
+    "io": "io|i o",
+    "dev": "dev",
+}
+_WRITTEN = {
+    re.sub(r"\s", "", alias): ending
+    for ending, said in _ENDINGS.items()
+    for alias in said.split("|")
+}
+_WINDOW = 1 + max(len(alias.split()) for said in _ENDINGS.values() for alias in said.split("|"))
+
+
+def _heard_as(alias: str) -> str:
+    """Letters that were said one by one come as "P.Y.", "p-y" or "P Y"."""
+    return r"[.\s-]+".join(map(re.escape, alias.split()))
+
+
+_ALIASES = sorted({a for said in _ENDINGS.values() for a in said.split("|")}, key=len, reverse=True)
+_OVER = r"(?![\w'’]|[-/]\w)"
+_END = rf"(?P<end>{'|'.join(map(_heard_as, _ALIASES))})(?:\.(?=\.))?{_OVER}"
+_NAME = r"(?<![\w'’.])(?P<name>[\w/-]*\w)"
+_SAID = re.compile(rf"{_NAME}(?P<more>(?:,?\s+dot,?\s+[\w-]+){{0,3}}?),?\s+dot,?\s+{_END}", re.I)
+_DOTTED = re.compile(rf"{_NAME}\.(?P<end>pot|pie|pi|text|jason|tumble|emd|emdy|yamal){_OVER}", re.I)
+_DOT = re.compile(r",?\s+dot,?\s+", re.I)
+
+_PATH = rf"[\w.-]*(?:/[\w./-]*\w|\.(?:{'|'.join(_ENDINGS)}))"
+_SLASH = re.compile(
+    rf"(?<![\w'’./-])(?P<left>src|lib|{_PATH}),?\s+slash,?\s+(?=\w)"
+    rf"|(?<![\w'’./-])(?P<name>[\w-]+),?\s+slash,?\s+(?={_PATH}\b)",
+    re.I,
+)
+_NO_NAMES = frozenset(
+    re.findall(
+        r"\w+",
+        "a an the this that these those each every any some no one two three another other "
+        "which what my your his her its our their me him them us of in on at to by with from "
+        "for into as is are was were be and or but if than then so not it he she we you they "
+        "i black white red blue green yellow orange polka big small little tiny single first "
+        "last next dot slash colon ",
+    )
+)
+"""Words in front of a dot that is only a dot."""
+
+
+def dictated(text: str) -> str:
+    """The text with its names written. Applied twice it does no more than once."""
+    while (written := _slashes(_DOTTED.sub(_named, _SAID.sub(_named, text)))) != text:
+        text = written
+    return text
+
+
+def settled(text: str) -> str:
+    """As much of what was heard so far as is written the same whatever follows."""
+    words = text.split()
+    held = len(words)
+    for place in reversed(range(len(words))):
+        if held - place > _WINDOW:
+            break
+        if words[place].lower().strip(",.") in ("dot", "slash"):
+            held = place
+    return text if held == len(words) else " ".join(words[:held]).rstrip(".,!?;:…")
+
+
+def _named(found: re.Match[str]) -> str:
+    name = found["name"]
+    if name.lower() in _NO_NAMES:
+        return found[0]
+    ending = _WRITTEN[re.sub(r"[.\s-]", "", found["end"].lower())]
+    more = _DOT.sub(".", found["more"]) if "more" in found.re.groupindex else ""
+    return f"{name}{more}.{ending}"
+
+
+def _slashes(text: str) -> str:
+    def join(found: re.Match[str]) -> str:
+        name = found["left"] or found["name"]
+        return found[0] if name.lower() in _NO_NAMES else f"{name}/"
+
+    return _SLASH.sub(join, text)

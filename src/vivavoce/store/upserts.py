@@ -1,0 +1,138 @@
+"""The writes of a plan. A record is written as often as it changes: each is an upsert.
+
+What may change in a row, and by whom, stands here. The databases differ only in
+who makes the INSERT: both speak ON CONFLICT.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy import Boolean, ColumnElement, Insert, Table, and_, func, literal_column, or_
+from sqlalchemy.dialects import postgresql, sqlite
+
+from vivavoce.store.schema import conversations, messages, snapshots, tool_calls, voice_sessions
+from vivavoce.store.schema_work import approvals, tasks
+
+# Where a `function` message keeps whether it was a call or a result.
+KIND_KEY = "entry_kind"
+
+
+class Write(StrEnum):
+    """The writes of a plan; the order is that of foreign keys, one table after another."""
+
+    CONVERSATION = "conversation"
+    NEW_SESSION = "new_session"
+    SESSION = "session"
+    ENTRY = "entry"
+    ENTRY_IF_ABSENT = "entry_if_absent"
+    TOOL_CALL = "tool_call"
+    SNAPSHOT = "snapshot"
+    TASK = "task"
+    APPROVAL = "approval"
+
+
+RANK = {
+    Write.CONVERSATION: 0,
+    Write.NEW_SESSION: 1,
+    Write.SESSION: 1,
+    Write.ENTRY: 2,
+    Write.ENTRY_IF_ABSENT: 2,
+    Write.TOOL_CALL: 3,
+    Write.SNAPSHOT: 4,
+    Write.TASK: 5,
+    Write.APPROVAL: 6,
+}
+
+_CONVERSATION = ("context_type", "title", "summary", "metadata", "updated_at", "ended_at")
+_KEPT = ("title", "summary")
+_SESSION = ("agent", "status", "model", "voice", "call_id", "updated_at", "ended_at", "duration_ms")
+_OUTCOME = ("status", "output", "error", "truncated", "progress", "finished_at", "duration_ms")
+_USAGE = ("end_reason", "input_tokens", "output_tokens", "metadata")
+
+_ASKED = ("question_id", "question", "choices", "asked_at")
+_ENDED = ("result", "files_changed", "error", "tried", "suggestions", "finished_at", "told_at")
+_TASK = (
+    *("title", "agent", "backend", "status", "phase", "progress", "percentage", "updated_at"),
+    *_ASKED,
+    *_ENDED,
+)
+_APPROVAL = ("status", "resolved_at", "resolved_by", "words")
+
+Only = Callable[[Any], ColumnElement[bool]]
+"""A condition more, given the row that comes."""
+
+
+def writes_for(dialect: str) -> dict[Write, Insert]:
+    """The writes in the words of one database."""
+    make: Any = postgresql.insert if dialect == "postgresql" else sqlite.insert
+
+    def upsert(
+        table: Table, key: list[str], mutable: Iterable[str], same: Iterable[str], *only: Only
+    ) -> Insert:
+        """Update only what may change, and only in the row of the same owner."""
+        statement = make(table)
+        new = statement.excluded
+        kept = [table.c[name] == new[name] for name in same] + [each(new) for each in only]
+        values = {name: _value(table, new, name) for name in mutable}
+        result: Insert = statement.on_conflict_do_update(
+            index_elements=key, set_=values, where=and_(*kept)
+        )
+        return result
+
+    def same_kind(new: Any) -> ColumnElement[bool]:  # a call does not become a result
+        found: ColumnElement[bool] = _kind(messages.c, dialect).is_not_distinct_from(
+            _kind(new, dialect)
+        )
+        return found
+
+    owned = ("user_id",)
+    placed = ("user_id", "conversation_id")
+    return {
+        Write.CONVERSATION: upsert(
+            conversations, ["id"], (*_CONVERSATION, "duration_seconds"), owned
+        ),
+        Write.NEW_SESSION: make(voice_sessions)
+        .on_conflict_do_nothing()
+        .returning(voice_sessions.c.id),
+        Write.SESSION: upsert(voice_sessions, ["id"], (*_SESSION, *_USAGE), placed),
+        Write.ENTRY: upsert(
+            messages, ["id"], ("content", "metadata"), (*placed, "role"), same_kind
+        ),
+        Write.ENTRY_IF_ABSENT: make(messages).on_conflict_do_nothing(index_elements=["id"]),
+        Write.TOOL_CALL: upsert(tool_calls, ["user_id", "id"], _OUTCOME, owned),
+        Write.SNAPSHOT: upsert(snapshots, ["session_id"], ("saved_at", "data"), owned),
+        Write.TASK: upsert(tasks, ["id"], _TASK, owned, _not_over),
+        Write.APPROVAL: upsert(approvals, ["id"], _APPROVAL, owned, _not_settled),
+    }
+
+
+def _value(table: Table, new: Any, name: str) -> Any:
+    if table is conversations and name in _KEPT:
+        # Whoever writes without knowing a title does not take it away.
+        return func.coalesce(new[name], table.c[name])
+    if name == "told_at":  # once, and by the first who did
+        return func.coalesce(table.c[name], new[name])
+    return new[name]
+
+
+# Written out, not bound: a parameter a row would be the dearest part of the write.
+
+
+def _not_over(new: Any) -> ColumnElement[bool]:
+    """How a task ended does not change: of a cancel and a result, the first one counts."""
+    goes_on = literal_column("tasks.status NOT IN ('completed', 'failed', 'cancelled')", Boolean)
+    return or_(goes_on, tasks.c.status == new.status)
+
+
+def _not_settled(new: Any) -> ColumnElement[bool]:
+    """A yes that comes after the no is none."""
+    return approvals.c.status == literal_column("'pending'")
+
+
+def _kind(columns: Any, dialect: str) -> Any:
+    if dialect == "postgresql":
+        return columns.metadata.op("->>")(literal_column(f"'{KIND_KEY}'"))
+    return func.json_extract(columns.metadata, literal_column(f"'$.{KIND_KEY}'"))

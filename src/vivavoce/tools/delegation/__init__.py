@@ -1,0 +1,1 @@
+"""Delegated work: who carries it through crashes, and the agents that do it."""

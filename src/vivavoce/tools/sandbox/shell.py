@@ -1,0 +1,62 @@
+"""How a command is handed to bash: with its limits set, in an environment of its own.
+
+Pure. Nothing of the server's environment is passed on: what is not named here
+is not there, so no key or token can be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from vivavoce.tools.sandbox.ports import Limits
+
+SYSTEM_PATH = ("/usr/local/bin", "/usr/bin", "/bin", "/usr/local/sbin", "/usr/sbin", "/sbin")
+NOT_STARTED = 125
+"""The exit code when the limits could not be set: better nothing than without them."""
+
+
+_THREADS = 4
+"""The kernel counts threads, we count processes: so many threads each is usual."""
+
+
+def limited(bash: str, command: str, limits: Limits, *, memory: bool = True) -> list[str]:
+    """The command line. bash sets the limits on itself, hard ones, then reads the command.
+
+    Memory is limited as data (`-d`), not as address space: V8 and Go reserve
+    tens of gigabytes of addresses that they never touch.
+    """
+    options = [
+        "-c 0",
+        f"-f {max(1, limits.file_size // 1024)}",
+        f"-t {limits.cpu_seconds}",
+        f"-n {limits.open_files}",
+        f"-u {_THREADS * limits.processes}",
+    ]
+    if memory:
+        options.append(f"-d {max(1, limits.memory // 1024)}")
+    script = f'ulimit {" ".join(options)} || exit {NOT_STARTED}; eval "$1"'
+    return [bash, "-c", script, "bash", command]
+
+
+def environment(
+    *, home: str, temporary: str, first: Sequence[str] = (), last: Sequence[str] = ()
+) -> dict[str, str]:
+    """`first` and `last`: folders of the PATH around the system's."""
+    return {
+        "PATH": ":".join(dict.fromkeys((*first, *SYSTEM_PATH, *last))),
+        "HOME": home,
+        "TMPDIR": temporary,
+        "LANG": "C.UTF-8",
+        "TERM": "dumb",
+        "NO_COLOR": "1",
+        # Output goes through a pipe: without this, progress would come in one piece at the end.
+        "PYTHONUNBUFFERED": "1",
+        "PAGER": "cat",
+        "GIT_PAGER": "cat",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_CONFIG_NOSYSTEM": "1",
+        # Inside, another owner's repository can harm nobody; git would only refuse to look at it.
+        "GIT_CONFIG_COUNT": "1",
+        "GIT_CONFIG_KEY_0": "safe.directory",
+        "GIT_CONFIG_VALUE_0": "*",
+    }

@@ -1,0 +1,164 @@
+"""What models are told of the workbench's tools, as plain data: nothing here runs.
+
+In one place, since a small model chooses by these words alone: the benchmark
+of its choice and the tools that ship must not differ in a letter. The examples
+are what people say, spelled as ears write it ("notes.txt" and "notes dot txt"
+both), and show what is easily mixed up: names of files (glob) and text inside
+them (grep), a page whose address is given (web_fetch) and anything else online
+(web_search). Every example costs half a second of reading, once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from vivavoce.runtime.ports import ToolExample
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    description: str
+    examples: tuple[ToolExample, ...]
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    """What is told of those whose name does not say it."""
+
+
+_FOLDER = "only if a folder is named"
+
+WORDING: Mapping[str, Wording] = {
+    "read_file": Wording(
+        "Read a file that is named.",
+        (
+            ToolExample("Bring up draft dot text.", {"path": "draft.txt"}, "Dear all, …"),
+            ToolExample("Read the install guide.", {"path": "INSTALL.md"}, "# Installing …"),
+        ),
+    ),
+    "glob": Wording(
+        "List files by name or type, not by content.",
+        (
+            ToolExample("List the Rust files.", {"pattern": "**/*.rs"}, "src/main.rs"),
+            ToolExample(
+                "Do we have a file named index dot js?",
+                {"pattern": "**/index.js"},
+                "web/index.js",
+            ),
+            ToolExample(
+                "What files are in the assets folder?",
+                {"pattern": "*", "path": "assets"},
+                "assets/logo.svg",
+            ),
+        ),
+        {"pattern": "such as **/*.py; * for all", "path": _FOLDER},
+    ),
+    "grep": Wording(
+        "Find where a word, text, function or class is inside the files.",
+        (
+            ToolExample(
+                "Where is the class Tax Rate defined?",
+                {"pattern": "class TaxRate"},
+                "src/tax.py:12:class TaxRate:",
+            ),
+            ToolExample(
+                "Search for the string no route in the code.",
+                {"pattern": "no route"},
+                'src/net.py:40:    raise OSError("no route")',
+            ),
+            ToolExample("Which files mention Kafka?", {"pattern": "Kafka"}, "bus.py:3:# Kafka"),
+            ToolExample(
+                "Where do we use load model?",
+                {"pattern": "load_model"},
+                "src/app.py:9:load_model(path)",
+            ),
+            ToolExample(
+                "Look for the text disk full in the lib folder.",
+                {"pattern": "disk full", "path": "lib"},
+                'lib/disk.py:40:    raise OSError("disk full")',
+            ),
+            ToolExample(
+                "Find all the places that import pandas.",
+                {"pattern": "import pandas"},
+                "src/table.py:1:import pandas as pd",
+            ),
+        ),
+        {"pattern": "the text, word for word", "path": _FOLDER},
+    ),
+    "write_file": Wording(
+        "Create a file with the given content.",
+        (
+            ToolExample(
+                "Write feed the cat into chores dot txt.",
+                {"path": "chores.txt", "content": "feed the cat"},
+                "Wrote 12 characters to chores.txt.",
+            ),
+            ToolExample(
+                "Save the text release 7 to release.txt.",
+                {"path": "release.txt", "content": "release 7"},
+                "Wrote 9 characters to release.txt.",
+            ),
+        ),
+        {"content": "word for word"},
+    ),
+    "edit_file": Wording(
+        "Replace one text by another in a file.",
+        (
+            ToolExample(
+                "In app dot css change red to blue.",
+                {"path": "app.css", "old_string": "red", "new_string": "blue"},
+                "Replaced 1 place in app.css.",
+            ),
+            ToolExample(
+                "Change the speed from 3 to 5 in robot.toml.",
+                {"path": "robot.toml", "old_string": "3", "new_string": "5"},
+                "Replaced 1 place in robot.toml.",
+            ),
+        ),
+    ),
+    "bash": Wording(
+        "Run a shell command or program.",
+        (
+            ToolExample("What changed in git?", {"command": "git diff"}, "+ a new line"),
+            ToolExample("How much memory is free?", {"command": "free -h"}, "Mem: 15Gi"),
+            ToolExample("Start the formatter with black.", {"command": "black ."}, "All done!"),
+        ),
+    ),
+    "web_search": Wording(
+        "Search the web for news, weather, prices, current facts.",
+        (
+            ToolExample(
+                "What is new in space travel?",
+                {"query": "space travel news"},
+                "1. A rocket that lands …",
+            ),
+            ToolExample(
+                "How did the Lakers play yesterday?",
+                {"query": "Lakers game yesterday"},
+                "1. Lakers win …",
+            ),
+        ),
+    ),
+    "web_fetch": Wording(
+        "Read a web page or website whose address is given.",
+        (
+            ToolExample(
+                "What is on the website bbc dot com?", {"url": "https://bbc.com"}, "BBC Home …"
+            ),
+            ToolExample("Summarize the website nasa.gov.", {"url": "https://nasa.gov"}, "NASA …"),
+        ),
+    ),
+    "task": Wording(
+        "Hand a big job to an agent: a feature, a refactoring, a review, an investigation.",
+        (
+            ToolExample(
+                "Build a small chess game.",
+                {"instruction": "build a small chess game"},
+                "Started: task_7",
+            ),
+            ToolExample(
+                "Have somebody look into the memory leak.",
+                {"instruction": "look into the memory leak"},
+                "Started: task_8",
+            ),
+        ),
+    ),
+}

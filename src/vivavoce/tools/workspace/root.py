@@ -1,0 +1,182 @@
+"""The workspace: one folder, beneath which every path a tool is given is opened, or refused.
+
+Owns what may be opened and how a refusal is told. How a path is followed
+safely is `opening.py`, how a file is replaced `writing.py`. A file is known by
+where it really is: rules are checked there, not on the words that led to it.
+Hard links cannot be told from the file itself; whoever can make one into the
+workspace could read the file anyway, and writing never goes through one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from vivavoce.errors import ToolFailed
+from vivavoce.tools.workspace.names import Rules, alike, label, shown
+from vivavoce.tools.workspace.opening import FILE, FOLDER, Opened, Opening, best_opening
+from vivavoce.tools.workspace.walking import tree
+
+MAX_FILE = 10 * 1024 * 1024
+MAX_PATH = 4096
+HIDDEN = (".vivavoce",)
+"""Neither read nor written nor listed: our own data, where it lies in the workspace."""
+UNWRITABLE = (".git",)
+"""Hooks and configuration in there are programs that git runs later, outside any sandbox."""
+_LOOK_AT = 10_000  # names, for what may have been meant
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A regular file, held open for reading. `path` is where it really is, `name` is for words."""
+
+    fd: int
+    path: str
+    name: str
+    about: os.stat_result
+
+    def read(self, limit: int) -> bytes:
+        """All of it, even if it grew meanwhile, or a refusal."""
+        if self.about.st_size > limit:
+            raise too_big(self.name, self.about.st_size, limit)
+        with os.fdopen(os.dup(self.fd), "rb") as stream:
+            data = stream.read(limit + 1)
+        if len(data) > limit:
+            raise too_big(self.name, len(data), limit)
+        return data
+
+
+class Workspace:
+    """`hidden` and `unwritable` are names at any depth, or paths from the root if they have
+    a slash. `opening` is for tests: the best way of this machine is taken otherwise."""
+
+    def __init__(
+        self,
+        root: Path,
+        *,
+        hidden: Iterable[str | Path] = HIDDEN,
+        unwritable: Iterable[str] = UNWRITABLE,
+        max_bytes: int = MAX_FILE,
+        opening: Opening | None = None,
+    ) -> None:
+        self.root = root.resolve()
+        self.max_bytes = max_bytes
+        self.hidden = Rules.of(self._relative(hidden))
+        self._unwritable = Rules.of(unwritable)
+        self._spellings = {str(self.root), str(root.absolute())}
+        self._opening = opening or best_opening()
+
+    # --- Opening ----------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def file(self, path: str) -> Iterator[File]:
+        """A regular file, or `ToolFailed` that says why not."""
+        with self.opened(path, FILE) as found:
+            about, name = os.fstat(found.fd), label(found.parts)
+            if stat.S_ISDIR(about.st_mode):
+                raise ToolFailed(f"{name or 'That'} is a folder: list it with glob")
+            if not stat.S_ISREG(about.st_mode):
+                raise refused(f"{name} is no file but {_kind(about.st_mode)}")
+            yield File(found.fd, "/".join(found.parts), name, about)
+
+    def read(self, path: str) -> bytes:
+        with self.file(path) as found:
+            return found.read(self.max_bytes)
+
+    @contextlib.contextmanager
+    def folder(self, path: str) -> Iterator[Opened]:
+        with self.opened(path, FOLDER) as found:
+            yield found
+
+    @contextlib.contextmanager
+    def opened(self, path: str, flags: int) -> Iterator[Opened]:
+        parts = self.parts(path)
+        try:
+            found = self.open_parts(parts, flags)
+        except OSError as refusal:
+            raise self.refusal(path, refusal) from None
+        try:
+            if self.hidden.forbid(found.parts):
+                raise refused(f"'{shown(path)}' is not for tools")
+            yield found
+        finally:
+            os.close(found.fd)
+
+    def open_parts(self, parts: Sequence[str], flags: int) -> Opened:
+        """Beneath the root; no rule is checked. The caller closes it. Raises `OSError`."""
+        root = os.open(self.root, FOLDER | os.O_CLOEXEC)
+        try:
+            return self._opening(root, str(self.root), parts, flags)
+        finally:
+            os.close(root)
+
+    # --- Names ------------------------------------------------------------------------
+
+    def parts(self, path: str) -> list[str]:
+        """A path as it was given, relative to the root. Nothing is resolved yet."""
+        if "\0" in path or len(path) > MAX_PATH:
+            raise refused("That is no name of a file")
+        try:
+            os.fsencode(path)
+        except UnicodeEncodeError:
+            raise refused("That is no name of a file") from None
+        if path.startswith("/"):
+            for root in self._spellings:
+                if (path + "/").startswith(root.rstrip("/") + "/"):
+                    return path[len(root) :].split("/")
+            raise refused(f"'{shown(path)}' is outside the workspace; give a path within it")
+        return path.split("/")
+
+    def may_write(self, parts: Sequence[str]) -> bool:
+        return not (self._unwritable.forbid(parts) or self.hidden.forbid(parts))
+
+    def refusal(self, path: str, why: OSError) -> ToolFailed:
+        """In words that the model can use."""
+        match why.errno:
+            case errno.ENOENT | errno.ENOTDIR | errno.ENAMETOOLONG:
+                return self._missing(path)
+            case errno.EXDEV:
+                return refused(f"'{shown(path)}' leads out of the workspace")
+            case errno.ELOOP:
+                return refused(f"'{shown(path)}' is a link that leads nowhere")
+            case errno.EACCES | errno.EPERM | errno.ENXIO | errno.EROFS:
+                return refused(f"'{shown(path)}' may not be opened")
+            case _:
+                return ToolFailed(f"'{shown(path)}' could not be opened: {why.strerror}")
+
+    def _missing(self, path: str) -> ToolFailed:
+        there = (label(e.parts) for e in tree(self, limit=_LOOK_AT) if not e.folder)
+        near = alike(path, there)
+        hint = f"; did you mean {' or '.join(near)}?" if near else ""
+        message = f"There is no '{shown(path)}' in the workspace{hint}"
+        return ToolFailed(message, cause="ENOENT", did_you_mean=near or None)
+
+    def _relative(self, hidden: Iterable[str | Path]) -> Iterator[str]:
+        for one in hidden:
+            place = Path(one)
+            if not place.is_absolute():
+                yield str(one)
+            elif place.resolve().is_relative_to(self.root):
+                yield f"/{place.resolve().relative_to(self.root)}"
+
+
+def refused(message: str) -> ToolFailed:
+    return ToolFailed(message, cause="EACCES")
+
+
+def too_big(name: str, size: int, limit: int) -> ToolFailed:
+    return ToolFailed(
+        f"{name} is too big to read ({size / 1e6:.1f} MB; {limit / 1e6:.1f} MB is the most): "
+        "search in it with grep"
+    )
+
+
+def _kind(mode: int) -> str:
+    if stat.S_ISFIFO(mode):
+        return "a pipe"
+    return "a socket" if stat.S_ISSOCK(mode) else "a device"

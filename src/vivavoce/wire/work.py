@@ -1,0 +1,103 @@
+"""Work that outlives its turn, and what needs a yes: tasks and approvals as they are kept.
+
+Records are values, written as `PutTask` and `PutApproval` of `wire.records`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Literal
+
+Json = dict[str, Any]
+
+
+class TaskStatus(StrEnum):
+    RUNNING = "running"
+    WAITING = "waiting"  # for the user's words, or their yes
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+    @property
+    def over(self) -> bool:
+        return self in (TaskStatus.COMPLETED, TaskStatus.FAILED, TaskStatus.CANCELLED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What a task waits for. The answer names the question, so an old one answers nothing new."""
+
+    id: str
+    text: str
+    choices: tuple[str, ...] = ()
+    asked_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """Delegated work. It belongs to a user; the conversation and session say where it began."""
+
+    id: str
+    user_id: str
+    description: str
+    agent: str
+    backend: str
+    created_at: datetime
+    updated_at: datetime
+    title: str = ""
+    """A few words for a list and for the ear."""
+    conversation_id: str | None = None
+    session_id: str | None = None
+    call_id: str | None = None
+    """The tool call that began it."""
+    status: TaskStatus = TaskStatus.RUNNING
+    phase: str | None = None
+    """Which agent is at it: "planner", "coder" (seed 001 §4.2)."""
+    progress: str | None = None
+    percentage: int | None = None
+    question: Question | None = None
+    result: str = ""
+    files_changed: tuple[str, ...] = ()
+    error: str | None = None
+    tried: tuple[str, ...] = ()
+    """What was attempted before it gave up (seed 001 §5.2)."""
+    suggestions: tuple[str, ...] = ()
+    finished_at: datetime | None = None
+    told_at: datetime | None = None
+    """When the user heard how it ended. Until then it waits for them."""
+
+
+class ApprovalStatus(StrEnum):
+    PENDING = "pending"
+    GRANTED = "granted"
+    DENIED = "denied"
+    EXPIRED = "expired"  # nobody said yes in time, which is a no
+
+
+By = Literal["voice", "click", "timeout", "restart", "cancel"]
+"""How an approval was settled. A model, a tool or a page is never among them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Approval:
+    """One thing that may only happen with the user's yes."""
+
+    id: str
+    user_id: str
+    tool: str
+    question: str
+    """As it is shown, and asked aloud."""
+    requested_at: datetime
+    expires_at: datetime
+    arguments: Json = field(default_factory=dict)
+    conversation_id: str | None = None
+    session_id: str | None = None
+    call_id: str | None = None
+    task_id: str | None = None
+    status: ApprovalStatus = ApprovalStatus.PENDING
+    resolved_at: datetime | None = None
+    resolved_by: By | None = None
+    words: str | None = None
+    """What the user said, where it was by voice."""

@@ -1,0 +1,89 @@
+"""Names as people dictate them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vivavoce.engine.ears.dictation import dictated, settled
+
+NAMES = {
+    "Read main dot pie.": "Read main.py.",
+    "Read the file source slash main dot pot.": "Read the file source/main.py.",
+    "What's in src slash main.py?": "What's in src/main.py?",
+    "Set it in client.pot.": "Set it in client.py.",
+    "settings dot P.Y.": "settings.py.",
+    "settings dot p y, please": "settings.py, please",
+    "stats dot Pi": "stats.py",
+    "Create a file called Hello Dot Text that says": "Create a file called Hello.txt that says",
+    "package, dot Jason, please": "package.json, please",
+    "Readme dot M. D.": "Readme.md.",
+    "notes dot Emd with a title": "notes.md with a title",
+    "pyproject dot tumble contains": "pyproject.toml contains",
+    "in main dot j's.": "in main.js.",
+    "Deploy Dot, S. H..": "Deploy.sh.",
+    "main dot c s s": "main.css",
+    "settings dot Yamal": "settings.yaml",
+    "docs dot python dot org for me": "docs.python.org for me",
+    "github dot com slash features say": "github.com/features say",
+    "wikipedia dot org slash wiki slash tea": "wikipedia.org/wiki/tea",
+    "src slash components slash list dot t s x": "src/components/list.tsx",
+}
+
+PROSE = (
+    "I like dot art.",
+    "The dot product of two vectors.",
+    "The dot text is too small.",
+    "Every polka dot pie was eaten.",
+    "We met at six on the dot. I was late.",
+    "Put a red dot in the corner, and a blue dot pot beside it.",
+    "Connect each dot, then go on.",
+    "Send me a text, please.",
+    "I had a pie and a pot of tea.",
+    "Jason is empty handed.",
+    "He slash she may read slash write.",
+    "They slash prices every spring.",
+    "Find files ending in dot css.",
+    "Version 3.11 came out at 9.30.",
+    "So I said yes. Text me later.",
+    "It is a tumble, not a fall.",
+    "What is the log of ten?",
+    "",
+)
+
+
+@pytest.mark.parametrize(("heard", "meant"), NAMES.items())
+def test_a_dictated_name_is_written_as_it_is_meant(heard: str, meant: str) -> None:
+    assert dictated(heard) == meant
+    assert dictated(meant) == meant
+
+
+@pytest.mark.parametrize("prose", PROSE)
+def test_prose_stays_as_it_was_heard(prose: str) -> None:
+    assert dictated(prose) == prose
+
+
+WORDS = ("open", "main", "docs", "the", "src", "red", "and", "notes,", "M.", "com", "text")
+SIGNS = ("dot", "dot", "dot", "slash", "slash", "pie", "py", "p", "y", "j", "s", "o", "n", "h")
+
+
+@given(st.lists(st.sampled_from(WORDS + SIGNS), max_size=14))
+def test_twice_is_once_and_what_was_told_stays_told(words: list[str]) -> None:
+    whole = dictated(" ".join(words))
+    assert dictated(whole) == whole
+    told = ""
+    for count in range(len(words) + 1):
+        now = dictated(settled(" ".join(words[:count]))).rstrip(".,")
+        assert now.startswith(told), (told, now)
+        told = now
+    assert whole.startswith(told)
+
+
+def test_a_name_is_held_back_until_it_is_whole_and_nothing_else_is() -> None:
+    assert settled("Open the file main") == "Open the file main"
+    assert settled("Open the file main dot") == "Open the file main"
+    assert settled("Open the file main dot j") == "Open the file main"
+    assert settled("Open main dot js and tell me what it does") == (
+        "Open main dot js and tell me what it does"
+    )

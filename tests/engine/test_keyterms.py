@@ -1,0 +1,27 @@
+"""Keywords out of the prompt of a transcription."""
+
+from __future__ import annotations
+
+from vivavoce.engine.keyterms import LONGEST, MOST, keyterms
+
+
+def test_a_list_is_taken_with_its_label_or_without() -> None:
+    assert keyterms("Keywords: pytest, Redis, docs") == ("pytest", "Redis", "docs")
+    assert keyterms("pytest,Redis;\ndocs.") == ("pytest", "Redis", "docs")
+    assert keyterms("key terms: Zoë") == ("Zoë",)
+    assert keyterms("keyword: Docker  Compose,, Redis, Redis") == ("Docker Compose", "Redis")
+
+
+def test_free_text_has_none() -> None:
+    assert keyterms(None) == keyterms("") == keyterms("  ") == ()
+    assert keyterms("Expect words about technology") == ()
+    assert keyterms("The speaker is a doctor at home, who tells us of her long day at work") == ()
+
+
+def test_what_is_no_word_is_left_out() -> None:
+    assert keyterms("x, --, \x00bell, ok") == ("ok",)
+    assert keyterms(f"fine, {'a' * (LONGEST + 1)}, one two three four five") == ("fine",)
+
+
+def test_there_is_an_end_to_it() -> None:
+    assert len(keyterms(", ".join(f"word{n}" for n in range(5_000)))) == MOST

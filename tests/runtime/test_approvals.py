@@ -1,0 +1,98 @@
+"""A yes is the user's own, stored with who and when; everything else is a no."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from tests.runtime.work_bench import WorkBench, settle, work_bench
+from vivavoce.errors import Conflict, NotFound
+from vivavoce.runtime.approvals import Wanted
+from vivavoce.session.events import ApprovalAsked, ApprovalSettled
+from vivavoce.wire.work import Approval, ApprovalStatus
+
+
+def wanted(timeout: float = 30.0) -> Wanted:
+    return Wanted(
+        user_id="ann",
+        tool="bash",
+        arguments={"command": "make"},
+        question="May I run make?",
+        timeout=timeout,
+        session_id="vs_1",
+    )
+
+
+async def pending(bench: WorkBench) -> Approval:
+    while not (found := bench.approvals.pending("ann")):
+        await asyncio.sleep(0)
+    return found[0]
+
+
+async def test_a_click_grants_and_is_stored_with_who_and_when() -> None:
+    async with work_bench() as bench, asyncio.TaskGroup() as group:
+        asking = group.create_task(bench.approvals.ask(wanted()))
+        approval = await pending(bench)
+        await bench.approvals.resolve(approval.id, "ann", granted=True, by="click")
+        assert await asking is True
+        kept = await bench.store.approval(approval.id, user_id="ann")
+        assert kept is not None
+        assert (kept.status, kept.resolved_by) == (ApprovalStatus.GRANTED, "click")
+        assert kept.resolved_at is not None
+        assert await bench.events() == ["approval.requested", "approval.resolved"]
+        assert bench.bell.rung == [
+            ApprovalAsked(approval.id, "May I run make?"),
+            ApprovalSettled(approval.id),
+        ]
+
+
+async def test_silence_is_a_no() -> None:
+    async with work_bench() as bench:
+        assert await bench.approvals.ask(wanted(timeout=0.01)) is False
+        assert await bench.events() == ["approval.requested", "approval.resolved"]
+        assert not bench.approvals.pending("ann")
+
+
+async def test_another_user_can_neither_see_nor_answer_it() -> None:
+    async with work_bench() as bench, asyncio.TaskGroup() as group:
+        asking = group.create_task(bench.approvals.ask(wanted()))
+        approval = await pending(bench)
+        assert bench.approvals.pending("bob") == []
+        with pytest.raises(NotFound):
+            await bench.approvals.resolve(approval.id, "bob", granted=True, by="click")
+        await bench.approvals.resolve(approval.id, "ann", granted=False, by="voice", words="No.")
+        assert await asking is False
+
+
+async def test_the_first_answer_counts_and_the_same_again_is_no_error() -> None:
+    async with work_bench() as bench, asyncio.TaskGroup() as group:
+        asking = group.create_task(bench.approvals.ask(wanted()))
+        approval = await pending(bench)
+        await bench.approvals.resolve(approval.id, "ann", granted=False, by="click")
+        assert await asking is False
+        await bench.approvals.resolve(approval.id, "ann", granted=False, by="click")
+        with pytest.raises(Conflict):
+            await bench.approvals.resolve(approval.id, "ann", granted=True, by="click")
+
+
+async def test_a_call_that_is_given_up_takes_its_request_back() -> None:
+    async with work_bench() as bench, asyncio.TaskGroup() as group:
+        asking = group.create_task(bench.approvals.ask(wanted()))
+        approval = await pending(bench)
+        asking.cancel()
+        await settle()
+        kept = await bench.store.approval(approval.id, user_id="ann")
+        assert kept is not None
+        assert (kept.status, kept.resolved_by) == (ApprovalStatus.DENIED, "cancel")
+
+
+async def test_a_restart_in_between_is_a_no() -> None:
+    async with work_bench() as bench, asyncio.TaskGroup() as group:
+        asking = group.create_task(bench.approvals.ask(wanted()))
+        approval = await pending(bench)
+        await bench.new_approvals().recover()
+        kept = await bench.store.approval(approval.id, user_id="ann")
+        assert kept is not None
+        assert (kept.status, kept.resolved_by) == (ApprovalStatus.EXPIRED, "restart")
+        asking.cancel()

@@ -1,0 +1,130 @@
+"""Approvals, questions and tasks on a bench: a real store in memory, a bell that notes who rang."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from vivavoce.runtime.approvals import Approvals
+from vivavoce.runtime.journal import Journal
+from vivavoce.runtime.outcomes import ToolOutcome, ToolRequest, succeeded
+from vivavoce.runtime.questions import Questions
+from vivavoce.runtime.task_ports import AgentCard, Backends, Desk, Done, Listener, Work
+from vivavoce.runtime.tasks import Tasks
+from vivavoce.session.events import SessionEvent
+from vivavoce.testing.clock import ManualClock
+from vivavoce.testing.memory import MemoryStore
+from vivavoce.wire.work import Task
+
+
+class Bell:
+    def __init__(self) -> None:
+        self.rung: list[SessionEvent] = []
+
+    async def tell(
+        self,
+        event: SessionEvent,
+        *,
+        user_id: str,
+        session_id: str | None,
+        conversation_id: str | None,
+    ) -> bool:
+        self.rung.append(event)
+        return True
+
+
+class Someone:
+    """A backend whose work the test does by hand."""
+
+    name = "someone"
+
+    def agents(self) -> Sequence[AgentCard]:
+        away = AgentCard(
+            name="away", description="", backend=self.name, available=False, why_not="not installed"
+        )
+        return [AgentCard(name="coder", description="", backend=self.name), away]
+
+    async def run(self, work: Work, desk: Desk) -> Done:
+        raise AssertionError("the carrier of these tests runs nothing")
+
+    async def close(self) -> None: ...
+
+
+class Hands:
+    """A carrier that carries nothing: the test reports in its place."""
+
+    def __init__(self) -> None:
+        self.started: list[Work] = []
+        self.answers: list[tuple[str, str, str]] = []
+        self.listener: Listener | None = None
+
+    @asynccontextmanager
+    async def running(self, listener: Listener) -> AsyncIterator[None]:
+        self.listener = listener
+        yield
+
+    async def start(self, task: Task, work: Work) -> None:
+        self.started.append(work)
+
+    async def answer(self, task_id: str, question_id: str, words: str) -> None:
+        self.answers.append((task_id, question_id, words))
+
+    async def cancel(self, task_id: str) -> None:
+        assert self.listener is not None
+        await self.listener.cancelled(task_id)
+
+
+class Calls:
+    def __init__(self) -> None:
+        self.requests: list[ToolRequest] = []
+
+    async def run(self, request: ToolRequest) -> ToolOutcome:
+        self.requests.append(request)
+        return succeeded("fine", 1)
+
+    async def permitted(
+        self, tool: str, arguments: Mapping[str, Any], question: str, task: Task
+    ) -> bool:
+        return tool == "allowed"
+
+
+class WorkBench:
+    def __init__(self) -> None:
+        self.store, self.clock, self.bell = MemoryStore(), ManualClock(), Bell()
+        self.journal = Journal(self.store, self.clock)
+        self.hands, self.calls = Hands(), Calls()
+        self.approvals = self.new_approvals()
+        self.questions = Questions(journal=self.journal, clock=self.clock, ring=self.bell)
+        self.tasks = Tasks(
+            kept=self.store,
+            journal=self.journal,
+            clock=self.clock,
+            ring=self.bell,
+            carrier=self.hands,
+            backends=Backends((Someone(),)),
+            calls=self.calls,
+            default_agent="coder",
+        )
+
+    def new_approvals(self) -> Approvals:
+        return Approvals(kept=self.store, journal=self.journal, clock=self.clock, ring=self.bell)
+
+    async def events(self) -> list[str]:
+        return [event.type for event in await self.store.events(after=0, limit=100)]
+
+
+@asynccontextmanager
+async def work_bench() -> AsyncIterator[WorkBench]:
+    bench = WorkBench()
+    await bench.store.open()
+    async with bench.tasks.running():
+        yield bench
+    await bench.store.close()
+
+
+async def settle() -> None:
+    """Everything that can go on without us does."""
+    for _ in range(20):
+        await asyncio.sleep(0)

@@ -1,0 +1,119 @@
+"""The pure parts: what is kept, what is shown, what is filtered, what macOS is told."""
+
+from __future__ import annotations
+
+import struct
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vivavoce.tools.sandbox.collected import Collected
+from vivavoce.tools.sandbox.macos import PROGRAM, SandboxExec, profile
+from vivavoce.tools.sandbox.places import Tools, tools_of, workspace_tools
+from vivavoce.tools.sandbox.ports import Limits
+from vivavoce.tools.sandbox.seccomp import filter_for
+from vivavoce.tools.sandbox.shell import environment, limited
+
+
+@given(st.lists(st.binary(max_size=20)), st.integers(0, 60))
+def test_what_is_kept_is_the_beginning_and_the_end(pieces: list[bytes], limit: int) -> None:
+    kept = Collected(limit)
+    for piece in pieces:
+        kept.feed(piece)
+    whole = b"".join(pieces)
+    assert kept.truncated == (len(whole) > limit)
+    if not kept.truncated:
+        assert kept.text == whole.decode(errors="replace")
+    else:
+        head, tail = limit - limit // 2, limit // 2
+        assert kept.text.startswith(whole[:head].decode(errors="replace"))
+        assert kept.text.endswith(whole[len(whole) - tail :].decode(errors="replace"))
+
+
+def test_the_environment_is_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    made = environment(home="/tmp", temporary="/tmp", first=["/a/bin"], last=["/z/bin"])
+    assert "sk-secret" not in str(made)
+    assert made["PATH"].startswith("/a/bin:/usr/local/bin:")
+    assert made["PATH"].endswith(":/z/bin")
+
+
+def test_limits_are_hard_and_a_shell_without_them_does_not_start() -> None:
+    line = limited("/bin/bash", "ulimit -Hn; ulimit -Hf", Limits(open_files=77, file_size=4096))
+    assert subprocess.run(line, capture_output=True, text=True).stdout.split() == ["77", "4"]
+    wrong = limited("/bin/bash", "echo ran", Limits(open_files=-5))
+    done = subprocess.run(wrong, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (125, "")
+
+
+def test_tools_of_the_path_come_with_their_installation_but_not_with_secrets(
+    tmp_path: Path,
+) -> None:
+    home = tmp_path / "home"
+    for folder in (".local/bin", ".local/lib", ".nvm/node/v22/bin", ".nvm/node/v22/lib"):
+        (home / folder).mkdir(parents=True)
+    (home / ".pyenv/shims").mkdir(parents=True)
+    names = [".local/bin", ".nvm/node/v22/bin", ".pyenv/shims", "missing/bin"]
+    path = ":".join([*(str(home / name) for name in names), "/usr/bin", "relative/bin"])
+    found = tools_of(path, home=home)
+    assert home / ".nvm/node/v22" in found.folders
+    assert home / ".local/bin" in found.folders
+    assert not [f for f in found.folders if f in (home, home / ".local", home / ".pyenv/shims")]
+    assert found.first[0] == str(home / ".nvm/node/v22/bin")
+    assert found.last == (str(home / ".local/bin"),)
+
+
+def test_a_virtualenv_cannot_name_a_folder_that_is_no_python(tmp_path: Path) -> None:
+    (tmp_path / ".venv/bin").mkdir(parents=True)
+    secret = tmp_path / "elsewhere/deep/.ssh"
+    secret.mkdir(parents=True)
+    (tmp_path / ".venv/pyvenv.cfg").write_text(f"home = {secret}/bin\n")
+    assert workspace_tools(tmp_path).folders == ()
+    (secret / "lib/python3.12").mkdir(parents=True)
+    (secret / "lib/python3.12/os.py").touch()
+    assert workspace_tools(tmp_path) == Tools((secret,), (str(tmp_path / ".venv/bin"),))
+
+
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
+def test_the_filter_is_a_program_whose_jumps_stay_inside(machine: str) -> None:
+    program = filter_for(machine)
+    assert program is not None
+    lines = list(struct.iter_unpack("=HBBI", program))
+    for place, (code, if_true, if_false, _) in enumerate(lines):
+        if code & 0x07 == 0x05:
+            assert place + 1 + max(if_true, if_false) < len(lines)
+    assert lines[-1] == (0x06, 0, 0, 0x7FFF0000)
+
+
+def test_a_machine_we_do_not_know_has_no_filter() -> None:
+    assert filter_for("pdp11") is None
+
+
+def test_the_profile_of_macos_denies_first_and_hides_last() -> None:
+    text = profile(["/usr"], ["/w s", "/t"], ["/w s/data"], network=False)
+    lines = text.splitlines()
+    assert lines[:2] == ["(version 1)", "(deny default)"]
+    assert '(allow file-read* file-write* (subpath "/w s"))' in lines
+    assert lines[-1] == '(deny file-read* file-write* (subpath "/w s/data"))'
+    assert '(deny file-write* (subpath "/w s/.git/hooks"))' in lines
+    assert "network" not in text
+    assert "(allow network*)" in profile([], ["/w"], [], network=True)
+
+
+def test_a_path_cannot_write_the_profile_of_macos() -> None:
+    text = profile([], ['/w")) (allow default) (("'], [], network=False)
+    assert '(subpath "/w\\")) (allow default) ((\\""))' in text
+
+
+def test_the_command_line_on_macos(tmp_path: Path) -> None:
+    made = SandboxExec(tmp_path, Tools((Path("/opt/tool"),), ("/opt/tool/bin",)))
+    launch = made.launch("echo hi", tmp_path / "t", tmp_path, Limits(), network=False)
+    assert list(launch.arguments[:2]) == [PROGRAM, "-p"]
+    assert '(allow file-read* (subpath "/opt/tool"))' in launch.arguments[2]
+    assert list(launch.arguments[3:5]) == ["/bin/bash", "-c"]
+    assert launch.arguments[-1] == "echo hi"
+    assert launch.environment["HOME"] == str(tmp_path / "t")
+    assert launch.environment["PATH"].startswith("/opt/tool/bin:")

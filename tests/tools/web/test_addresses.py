@@ -1,0 +1,66 @@
+"""What is public and what is not, beside what Python itself thinks."""
+
+from __future__ import annotations
+
+from ipaddress import IPv4Address, IPv6Address, IPv6Network
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vivavoce.tools.web.addresses import is_public, kind_of
+from vivavoce.tools.web.urls import Refused, Rules, spelled, target_of
+
+CARRIERS = (IPv6Network("::ffff:0:0/96"), IPv6Network("64:ff9b::/96"))
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "1.1.1.1",
+        "93.184.216.34",
+        "172.32.0.1",
+        "100.128.0.1",
+        "2606:4700::1111",
+        "64:ff9b::808:808",
+    ],
+)
+def test_the_internet_is_public(address: str) -> None:
+    assert is_public(address)
+
+
+@pytest.mark.parametrize("address", ["", "localhost", "127.1", "1.2.3", "::g"])
+def test_what_is_no_address_is_not_public(address: str) -> None:
+    assert not is_public(address)
+
+
+@given(st.ip_addresses())
+def test_nothing_that_python_calls_private_passes(address: IPv4Address | IPv6Address) -> None:
+    if kind_of(address) == "public" and not any(address in one for one in CARRIERS):
+        assert not address.is_private
+        assert not address.is_multicast
+        assert not address.is_reserved
+        assert not address.is_loopback
+        assert not address.is_link_local
+
+
+@given(st.ip_addresses(v=4))
+def test_an_address_inside_another_is_judged_by_itself(address: IPv4Address) -> None:
+    for carrier in CARRIERS:
+        assert kind_of(carrier[int(address)]) == kind_of(address)
+
+
+@given(st.text(max_size=40))
+def test_whatever_is_said_is_refused_or_becomes_one_plain_target(said: str) -> None:
+    try:
+        target = target_of(spelled(said), Rules())
+    except Refused:
+        return
+    assert target.url.isascii()
+    assert target_of(target.url, Rules()) == target
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from(["{}", "0x{:x}", "0{:o}"]))
+def test_a_number_written_as_one_is_never_a_host(number: int, form: str) -> None:
+    with pytest.raises(Refused):
+        target_of(f"http://{form.format(number)}/", Rules())

@@ -1,0 +1,233 @@
+"""The workspace's tools as the model meets them: what they say, and what they say no to."""
+
+from __future__ import annotations
+
+import base64
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from vivavoce.errors import InvalidArguments, ToolFailed
+from vivavoce.runtime.ports import ToolContext, ToolOutput
+from vivavoce.tools.registry import Registry
+from vivavoce.tools.wording import WORDING
+from vivavoce.tools.workspace import Workspace, workspace_tools
+
+CONTEXT = ToolContext(user_id="ann")
+PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 16
+
+
+class Desk:
+    """A workspace with its tools, called by name."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.registry = Registry(workspace_tools(Workspace(root)))
+
+    async def __call__(self, name: str, **arguments: Any) -> ToolOutput:
+        given = self.registry.check(name, arguments)
+        output = await self.registry.run(name, given, CONTEXT)
+        assert isinstance(output, ToolOutput)
+        return output
+
+    def put(self, name: str, content: str | bytes, modified: int = 0) -> Path:
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        if modified:
+            os.utime(path, (modified, modified))
+        return path
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
+
+
+def test_they_are_told_in_the_words_that_were_tried_on_a_small_model(desk: Desk) -> None:
+    definitions = desk.registry.definitions()
+    assert [one.name for one in definitions] == [
+        *("read_file", "glob", "grep", "write_file", "edit_file")
+    ]
+    for one in definitions:
+        assert one.description == WORDING[one.name].description
+        assert one.examples == WORDING[one.name].examples
+        assert one.changes is (one.name in ("write_file", "edit_file"))
+    for one in definitions:
+        for example in one.examples:
+            desk.registry.check(one.name, dict(example.arguments))
+
+
+# --- Reading --------------------------------------------------------------------------
+
+
+async def test_a_whole_file_has_no_line_numbers_and_a_range_has(desk: Desk) -> None:
+    desk.put("a.py", "one\ntwo\nthree\nfour\n")
+    whole = await desk("read_file", path="a.py")
+    assert (whole.text, whole.kind) == ("one\ntwo\nthree\nfour\n", "code")
+    part = await desk("read_file", path="a.py", offset=2, limit=2)
+    assert part.text == "2  two\n3  three\n(1 more lines)"
+    with pytest.raises(ToolFailed, match="only 4 lines"):
+        await desk("read_file", path="a.py", offset=9)
+
+
+@pytest.mark.parametrize(
+    ("data", "mime"),
+    [
+        (PNG, "image/png"),
+        (b"\xff\xd8\xff\xe0rest", "image/jpeg"),
+        (b"GIF89arest", "image/gif"),
+        (b"RIFF\0\0\0\0WEBPrest", "image/webp"),
+    ],
+)
+async def test_a_picture_is_known_by_its_content(desk: Desk, data: bytes, mime: str) -> None:
+    desk.put("picture.txt", data)
+    (picture,) = (await desk("read_file", path="picture.txt")).pictures
+    assert (picture.mime_type, base64.b64decode(picture.data)) == (mime, data)
+
+
+async def test_a_picture_that_is_too_big_is_only_told_of(desk: Desk) -> None:
+    desk.put("big.png", PNG + b"x" * 5_000_000)
+    output = await desk("read_file", path="big.png")
+    assert output.pictures == ()
+    assert "too big" in output.text
+
+
+async def test_other_binary_data_is_told_as_such(desk: Desk) -> None:
+    desk.put("a.out", b"\x7fELF\0\0")
+    assert "is binary" in (await desk("read_file", path="a.out")).text
+
+
+async def test_text_in_another_encoding_is_read_as_well_as_it_can_be(desk: Desk) -> None:
+    desk.put("old.txt", "Grüße".encode("latin-1"))
+    assert (await desk("read_file", path="old.txt")).text == "Gr��e"
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ("readme", "README.md"),
+        ("Read me dot MD", "README.md"),
+        ("main.py", "src/main.py"),
+        ("src slash main dot py", "src/main.py"),
+        ("test login dot py", "tests/test_login.py"),
+        ("src/mian.py", "src/main.py"),
+    ],
+)
+async def test_a_name_as_it_is_spoken_leads_to_the_file(desk: Desk, said: str, meant: str) -> None:
+    for name in ("README.md", "src/main.py", "tests/test_login.py", "unrelated/thing.txt"):
+        desk.put(name, "x")
+    with pytest.raises(ToolFailed) as caught:
+        await desk("read_file", path=said)
+    assert caught.value.cause == "ENOENT"
+    assert caught.value.details["did_you_mean"][0] == meant
+    assert f"did you mean {meant}" in caught.value.message
+
+
+async def test_what_resembles_nothing_is_just_not_there(desk: Desk) -> None:
+    desk.put("README.md", "x")
+    with pytest.raises(ToolFailed, match=r"There is no 'zebra\.xyz' in the workspace$"):
+        await desk("read_file", path="zebra.xyz")
+
+
+async def test_a_folder_is_not_read_but_the_way_to_list_it_is_told(desk: Desk) -> None:
+    desk.put("src/a.py", "x")
+    with pytest.raises(ToolFailed, match="glob"):
+        await desk("read_file", path="src")
+
+
+# --- Writing --------------------------------------------------------------------------
+
+
+async def test_writing_tells_what_changed_and_keeps_the_mode(desk: Desk) -> None:
+    desk.put("run.sh", "old").chmod(0o754)
+    output = await desk("write_file", path="./run.sh", content="new")
+    assert output.text == "Wrote 3 characters to run.sh, replacing what was there."
+    assert output.files_changed == ("run.sh",)
+    assert (desk.root / "run.sh").stat().st_mode & 0o777 == 0o754
+    assert os.listdir(desk.root) == ["run.sh"]
+
+
+async def test_writing_never_goes_through_a_hard_link(desk: Desk, tmp_path: Path) -> None:
+    other = desk.put("other.txt", "kept")
+    os.link(other, desk.root / "linked.txt")
+    await desk("write_file", path="linked.txt", content="new")
+    assert other.read_text() == "kept"
+
+
+async def test_an_edit_answers_with_a_short_diff(desk: Desk) -> None:
+    desk.put("a.css", "body {\n  color: red;\n}\n")
+    output = await desk("edit_file", path="a.css", old_string="red", new_string="blue")
+    assert output.text.startswith("Replaced 1 place in a.css.\n--- a.css\n+++ a.css\n")
+    assert "-  color: red;\n+  color: blue;" in output.text
+    assert output.files_changed == ("a.css",)
+    assert (desk.root / "a.css").read_text() == "body {\n  color: blue;\n}\n"
+
+
+async def test_an_edit_of_several_places_must_be_meant(desk: Desk) -> None:
+    desk.put("a.txt", "cat\ndog\ncat\n")
+    with pytest.raises(ToolFailed, match=r"2 times \(line 1, 3\).*replace_all"):
+        await desk("edit_file", path="a.txt", old_string="cat", new_string="cow")
+    output = await desk(
+        "edit_file", path="a.txt", old_string="cat", new_string="cow", replace_all=True
+    )
+    assert "Replaced 2 places" in output.text
+    assert (desk.root / "a.txt").read_text() == "cow\ndog\ncow\n"
+
+
+async def test_an_edit_that_does_not_fit_says_what_is_there(desk: Desk) -> None:
+    desk.put("a.py", "x = 1\nDEBUG_MODE = True\n")
+    with pytest.raises(ToolFailed, match="line 2 has: DEBUG_MODE"):
+        await desk("edit_file", path="a.py", old_string="debug mode", new_string="x")
+    with pytest.raises(ToolFailed, match="exactly as it is there"):
+        await desk("edit_file", path="a.py", old_string="zebra", new_string="x")
+    with pytest.raises(ToolFailed, match="nothing to change"):
+        await desk("edit_file", path="a.py", old_string="x", new_string="x")
+    with pytest.raises(InvalidArguments):
+        await desk("edit_file", path="a.py", old_string="", new_string="x")
+
+
+async def test_lines_that_end_as_on_windows_are_edited_and_stay_so(desk: Desk) -> None:
+    desk.put("a.txt", "one\r\ntwo\r\nthree\r\n")
+    await desk("edit_file", path="a.txt", old_string="one\ntwo", new_string="1\n2")
+    assert (desk.root / "a.txt").read_bytes() == b"1\r\n2\r\nthree\r\n"
+
+
+async def test_what_is_no_text_is_not_edited(desk: Desk) -> None:
+    path = desk.put("a.bin", b"\xff\xfe\0x")
+    with pytest.raises(ToolFailed, match="no text"):
+        await desk("edit_file", path="a.bin", old_string="x", new_string="y")
+    assert path.read_bytes() == b"\xff\xfe\0x"
+
+
+# --- Finding --------------------------------------------------------------------------
+
+
+async def test_files_are_listed_newest_first_without_what_is_ignored(desk: Desk) -> None:
+    desk.put("old.py", "", 1_000)
+    desk.put("src/new.py", "", 3_000)
+    desk.put("src/mid.py", "", 2_000)
+    desk.put("node_modules/x.py", "")
+    desk.put("build/x.py", "")
+    desk.put(".gitignore", "build/\n")
+    output = await desk("glob", pattern="**/*.py")
+    assert output.kind == "files"
+    assert output.text.splitlines() == [
+        "Found 3 files, the newest first:",
+        *("src/new.py", "src/mid.py", "old.py"),
+    ]
+
+
+async def test_a_name_without_a_folder_is_found_deeper_too(desk: Desk) -> None:
+    desk.put("a/b/settings.py", "")
+    output = await desk("glob", pattern="Settings.py")
+    assert output.text == "Found 1 file in deeper folders:\na/b/settings.py"
+    assert (await desk("glob", pattern="*.rs")).text == "No files match."
+
+
+async def test_names_that_are_no_text_do_not_break_a_list(desk: Desk) -> None:
+    Path(os.fsdecode(os.fsencode(desk.root) + b"/b\xffd\nname.txt")).write_text("found\n")
+    assert "b�d?name.txt" in (await desk("glob", pattern="*.txt")).text
+    (await desk("glob", pattern="*")).text.encode()

@@ -1,0 +1,114 @@
+import { renderToStaticMarkup } from "react-dom/server";
+import { describe, expect, test } from "vitest";
+import { NO_WORK, type Work } from "../src/session/work";
+import { Approvals } from "../src/ui/Approvals";
+import { Transcript } from "../src/ui/Transcript";
+import { Tray } from "../src/ui/Tray";
+import { anApproval, aTask } from "./scene";
+
+const desk = { cancel: async () => undefined, answer: async () => undefined, seen: () => undefined };
+
+function tray(work: Partial<Work>, quiet = false): string {
+  return renderToStaticMarkup(<Tray work={{ ...NO_WORK, ...work }} desk={desk} quiet={quiet} />);
+}
+
+function approvals(work: Partial<Work>): string {
+  return renderToStaticMarkup(
+    <Approvals work={{ ...NO_WORK, ...work }} decide={() => undefined} />,
+  );
+}
+
+describe("the tray", () => {
+  test("is not there without work", () => {
+    expect(tray({})).toBe("");
+    expect(tray({ unread: "Busy." }, true)).toBe("");
+    expect(tray({ unread: "Busy." })).toContain("Tasks could not be read: Busy.");
+  });
+
+  test("shows who is at it, the last word and how far it is", () => {
+    const running = tray({ tasks: [aTask({ phase: "planner", progress: "Reading", percentage: 40 })] });
+    expect(running).toContain('aria-expanded="true"');
+    expect(running).toContain('aria-live="polite">planner · Reading');
+    expect(running).toMatch(/<progress max="100"[^>]*value="40"/);
+    expect(running).toContain("Cancel");
+    expect(tray({ tasks: [aTask({ percentage: null })] })).not.toContain("<progress");
+  });
+
+  test("asks with choices and a field, and says what was refused", () => {
+    const question = { id: "q1", text: "Which?", choices: ["A", "B"], asked_at: "" };
+    const asking = tray({ tasks: [aTask({ status: "waiting", question })], faults: { t1: "Too late." } });
+    for (const part of ["Which?", ">A</button>", ">B</button>", "<input", "Too late."]) {
+      expect(asking).toContain(part);
+    }
+    const call = { callId: "c1", id: "q2", text: "Sure?", choices: [] };
+    expect(tray({ questions: [call] })).toContain("Sure?");
+  });
+
+  test("keeps results and failures to be read, with a mark on the new ones", () => {
+    const failed = aTask({
+      status: "failed",
+      error: "It broke.",
+      details: ["Tried once", "Tried once"],
+      suggestions: ["Wait"],
+      finished_at: "2026-11-15T12:00:00.000Z",
+    });
+    const fresh = tray({ tasks: [failed] });
+    for (const part of ["Failed", "It broke.", "What was tried", "Tried once", "Wait", "New:"]) {
+      expect(fresh).toContain(part);
+    }
+    const seen = tray({ tasks: [failed], seen: ["t1"] });
+    expect(seen).not.toContain("New:");
+    expect(seen).toContain('aria-expanded="false"'); // quiet again
+  });
+});
+
+describe("an approval's card", () => {
+  const hostile = anApproval("a1", {
+    question: "Write <b>it</b>?",
+    arguments: { content: "<img src=x onerror=alert(1)>\u202e", count: 2 },
+    expires_at: new Date(Date.now() + 30_000).toISOString(),
+  });
+
+  test("shows the tool and its arguments as text and never as markup", () => {
+    const card = approvals({ approvals: [hostile] });
+    expect(card).toContain("bash");
+    expect(card).toContain("&lt;img src=x onerror=alert(1)&gt;\\u{202e}");
+    expect(card).not.toMatch(/<img|<b>/);
+    expect(card).toContain("<dt>count</dt><dd><pre>2</pre></dd>");
+  });
+
+  test("is announced at once, and no button is the default", () => {
+    const card = approvals({ approvals: [hostile] });
+    expect(card).toContain('role="alert" aria-live="assertive">Yes or no? Write');
+    expect(card).toContain('role="alertdialog"');
+    expect(card).not.toMatch(/autofocus|type="submit"|<form/i);
+    expect(card.indexOf(">No</button>")).toBeLessThan(card.indexOf(">Yes</button>"));
+    // Not before it has been there for a moment.
+    expect(card.match(/aria-disabled="true"/g)).toHaveLength(2);
+    // Its place is known before anything is asked, or nobody would hear it.
+    expect(approvals({})).toContain('aria-live="assertive"');
+  });
+
+  test("counts down, and says when it is too late", () => {
+    expect(approvals({ approvals: [hostile] })).toMatch(/in (29|30) s\./);
+    expect(approvals({ approvals: [hostile], skewMs: 60_000 })).toContain("Time is up");
+  });
+
+  test("is one at a time, and says what is behind it and what went wrong", () => {
+    const work = { approvals: [hostile, anApproval("a2")], faults: { a1: "One moment." } };
+    const card = approvals(work);
+    expect(card.match(/alertdialog/g)).toHaveLength(1);
+    expect(card).toContain("1 more after this.");
+    expect(card).toContain("One moment.");
+  });
+});
+
+test("a running tool shows its progress in the conversation", () => {
+  const line = { id: "c1", kind: "tool" as const, text: "Running pytest", unheard: "", cut: false };
+  const going = { ...line, done: false, failed: false, note: "12 of 50 tests passed", percentage: 24 };
+  const markup = renderToStaticMarkup(<Transcript lines={[going]} />);
+  expect(markup).toContain(" · 12 of 50 tests passed");
+  expect(markup).toMatch(/<progress max="100"[^>]*value="24"/);
+  const failed = { ...going, done: true, failed: true, note: "Killed.", percentage: null };
+  expect(renderToStaticMarkup(<Transcript lines={[failed]} />)).toContain(" · failed: Killed.");
+});
