@@ -7,7 +7,10 @@ import sys
 
 from bench import report
 
-ALL = ("startup", "store", "sse", "sideband", "memory", "media", "mouth", "tools_grep")
+ALL = (
+    *("startup", "store", "sse", "sideband", "memory", "media", "mouth"),
+    *("tools", "tools_grep", "tools_sandbox"),
+)
 LONG = (
     *("engine", "load", "cut_ins", "hearing", "round_trip"),
     *("tool_choice", "tool_choice_spoken"),

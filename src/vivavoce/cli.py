@@ -269,12 +269,11 @@ def _agent_check(args: argparse.Namespace) -> int:
     from vivavoce.runtime.agents import AgentError, check_names, load_agent
     from vivavoce.runtime.capabilities import capabilities_of
     from vivavoce.runtime.clock import SystemClock
-    from vivavoce.tools import Registry, builtins
+    from vivavoce.workroom import known_tools
 
     settings = _settings(args)
     given = Path(args.agent_checked)
-    registry = Registry(builtins(SystemClock()))
-    registry.load_plugins()
+    registry = known_tools(settings, SystemClock())
     try:
         named = given.absolute() if given.is_dir() else args.agent_checked
         agent = load_agent(named, settings.agents_dir)
@@ -283,6 +282,6 @@ def _agent_check(args: argparse.Namespace) -> int:
         check_names(agent, voices=voices, tools=tools)
     except AgentError as exc:
         raise Complaint(str(exc)) from None
-    count = len(registry.definitions(agent.tools))
+    count = len(registry.definitions(agent.chosen(tools)))
     print(f"{agent.name}: fine ({count} tools, a prompt of {len(agent.prompt)} characters)")
     return 0

@@ -9,23 +9,26 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from vivavoce.brain.ports import Brain
-from vivavoce.config import Settings
+from vivavoce.config import Settings, named_values
 from vivavoce.runtime.agents import Agent
+from vivavoce.runtime.mcp_ports import resolve
 from vivavoce.runtime.memory import DISCOVERIES
 from vivavoce.runtime.ports import Clock, Store
-from vivavoce.runtime.task_ports import Backend, Backends
+from vivavoce.runtime.task_ports import Backends
 from vivavoce.thinking import BrainThinker
 from vivavoce.tools.bash import bash_tool
 from vivavoce.tools.builtin import builtins
 from vivavoce.tools.delegation.carrier import DurableCarrier
 from vivavoce.tools.delegation.embedded import EmbeddedBackend
 from vivavoce.tools.delegation.lazy import LazyCarrier
+from vivavoce.tools.mcp.servers import McpServers
 from vivavoce.tools.outputs import read_output_tool
 from vivavoce.tools.registry import Registry
 from vivavoce.tools.sandbox.late import LateSandbox
@@ -64,7 +67,11 @@ class ToolRoom:
             read_output_tool(store),
         ):
             self.registry.add(tool)
-        self.backends = Backends((self._embedded(find_brain), *_others(agent)))
+        servers, problems = resolve(agent.mcp, named_values())
+        for problem in problems:
+            log.error("MCP: %s", problem)
+        self._servers = McpServers(servers, self.registry)
+        self.backends = Backends((self._embedded(find_brain),))
         self.carrier = LazyCarrier(
             DurableCarrier(
                 _work_url(settings), self.backends, executor_id=instance.replace(":", "-")
@@ -91,6 +98,7 @@ class ToolRoom:
             stack.push_async_callback(self._close)
             group = await stack.enter_async_context(asyncio.TaskGroup())
             probing = group.create_task(self._settle(), name="sandbox")
+            await stack.enter_async_context(self._servers.running())
             try:
                 yield
             finally:
@@ -125,17 +133,31 @@ class ToolRoom:
                 {"name": c.name, "backend": c.backend, "available": c.available}
                 for c in self.backends.cards()
             ],
+            "mcp": [asdict(server) for server in self._servers.status()],
         }
+
+
+def known_tools(settings: Settings, clock: Clock) -> Registry:
+    """Every tool that `serve` would have before its MCP servers answer; none of them can run."""
+    workspace = Workspace(settings.workspace)
+    registry = Registry(builtins(clock, settings.time_zone))
+    for tool in (
+        *workspace_tools(workspace),
+        bash_tool(NoSandbox("this is only a list"), settings.workspace),
+        *web_tools(_web(settings)),
+        read_output_tool(cast("Store", None)),
+        *task_tools(cast("Delegation", None), ()),
+        ask_user,
+    ):
+        registry.add(tool)
+    registry.load_plugins()
+    return registry
 
 
 def _inside(data: Path, workspace: Path) -> tuple[Path, ...]:
     """Our own data, where it lies in the workspace; elsewhere it is out of reach anyway."""
     data, workspace = data.resolve(), workspace.resolve()
     return (data,) if data != workspace and data.is_relative_to(workspace) else ()
-
-
-def _others(agent: Agent) -> Sequence[Backend]:
-    return ()
 
 
 def _web(settings: Settings) -> WebSettings:

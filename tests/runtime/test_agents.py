@@ -43,7 +43,8 @@ def test_the_workbench_is_what_the_seeds_ask_for() -> None:
     assert (agent.idle_seconds, agent.idle_warning_seconds) == (900, 30)
     assert agent.cap_seconds is None
     assert agent.restore_turns == 10
-    assert agent.tools is None
+    known = ["read_file", "ask_user", "some_server_tool"]
+    assert agent.chosen(known) == ["read_file", "some_server_tool"]
 
 
 def test_the_prompt_is_sent_as_written() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
@@ -45,6 +46,22 @@ async def test_a_click_grants_and_is_stored_with_who_and_when() -> None:
             ApprovalAsked(approval.id, "May I run make?"),
             ApprovalSettled(approval.id),
         ]
+
+
+@pytest.mark.parametrize("command", ["ls \u202e", "echo \x1b[2K", "a\x00b", "x\ud800"])
+async def test_nobody_can_say_yes_to_what_cannot_be_seen(command: str) -> None:
+    async with work_bench() as bench:
+        asked = replace(wanted(), arguments={"command": command})
+        assert await bench.approvals.ask(asked) is False
+        assert await bench.events() == []
+
+
+async def test_what_is_shown_is_exactly_what_would_run() -> None:
+    async with work_bench() as bench, asyncio.TaskGroup() as group:
+        given = {"command": "cat <notes.txt >out && echo '<b>'", "n": [1, {"a": None}]}
+        asking = group.create_task(bench.approvals.ask(replace(wanted(), arguments=given)))
+        assert (await pending(bench)).arguments == given
+        asking.cancel()
 
 
 async def test_silence_is_a_no() -> None:

@@ -15,6 +15,14 @@ from vivavoce.testing import ManualClock, ScriptedProvider
 from vivavoce.testing.script import HttpError
 
 
+TOOLS = [
+    *("current_time", "calculate", "wait"),
+    *("read_file", "glob", "grep", "write_file", "edit_file", "bash"),
+    *("web_fetch", "web_search", "read_output"),
+    *("task", "list_tasks", "cancel_task", "answer_task"),
+]
+
+
 async def test_health_is_quick_open_and_says_little(tmp_path: Path) -> None:
     clock = ManualClock()
     async with doors(tmp_path, clock=clock, auth="token", auth_token="x" * 16) as d:
@@ -22,7 +30,7 @@ async def test_health_is_quick_open_and_says_little(tmp_path: Path) -> None:
         assert await d.get("/health") == {
             "status": "healthy",
             "version": __version__,
-            "amplifier": {"enabled": True, "tools_count": 3},
+            "amplifier": {"enabled": True, "tools_count": len(TOOLS)},
             "model": "gpt-realtime",
             "uptime_seconds": 90,
             "active_sessions": 0,
@@ -57,6 +65,7 @@ async def test_status_has_what_a_dashboard_wants(tmp_path: Path) -> None:
             "openai",
             "resources",
             "events",
+            "work",
         }
         server = status["server"]
         assert MOMENT.fullmatch(server.pop("started_at"))
@@ -65,9 +74,12 @@ async def test_status_has_what_a_dashboard_wants(tmp_path: Path) -> None:
             "enabled": True,
             "bundle": "workbench",
             "cwd": str(tmp_path),
-            "tools_count": 3,
-            "tools": ["current_time", "calculate", "wait"],
+            "tools_count": len(TOOLS),
+            "tools": TOOLS,
         }
+        assert {agent["name"] for agent in status["work"]["agents"]} >= {"coder", "explorer"}
+        assert status["work"]["sandbox"]["name"]
+        assert status["work"]["mcp"] == []
         assert status["sessions"] == {"active": 1, "total": 2, "avg_duration_ms": 10_000}
         assert status["openai"] == {"model": "gpt-realtime", "voice": "marin", "connected": True}
         assert status["resources"]["memory_mb"] > 1

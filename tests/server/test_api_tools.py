@@ -45,7 +45,7 @@ async def test_tools_are_listed_as_functions_and_by_category(tmp_path: Path) -> 
         listed = await d.get("/tools")
         assert set(listed) == {"tools", "count", "categories"}
         names = [found["name"] for found in listed["tools"]]
-        assert listed["count"] == len(names) == 6
+        assert listed["count"] == len(names) == 19
         for found in listed["tools"]:
             assert set(found) == {"type", "name", "description", "parameters"}
             assert found["type"] == "function"
@@ -193,7 +193,7 @@ async def test_long_output_is_cut_and_says_so(tmp_path: Path) -> None:
         done = await d.post("/execute/verbose", body)
         assert done["truncated"] is True
         assert len(done["output"]) <= 4000
-        assert done["output"].endswith("...[truncated, 10000 characters in all]")
+        assert "...[truncated, 10000 characters, 1 lines in all" in done["output"]
         assert (await d.get("/tasks/call_long"))["output"] == "x" * 10_000
 
 

@@ -243,7 +243,12 @@ GET /tools
 GET /tools/{tool_name}
 POST /execute/{tool_name}
 POST /webhook/tool-call
+GET /tasks
 GET /tasks/{task_id}
+POST /tasks/{task_id}/cancel
+POST /tasks/{task_id}/answer
+GET /approvals
+POST /approvals/{approval_id}
 GET /events
 GET /health
 GET /status

@@ -18,7 +18,7 @@ from vivavoce.errors import Conflict, NotFound
 from vivavoce.runtime.attempt import Journal
 from vivavoce.runtime.ports import Clock
 from vivavoce.session.events import ApprovalAsked, ApprovalSettled, SessionEvent
-from vivavoce.wire.clean import clean_json, clean_line
+from vivavoce.wire.clean import clean_line, unseen
 from vivavoce.wire.records import Announce, PutApproval, new_id
 from vivavoce.wire.voice_events import ApprovalRequested, ApprovalResolved, VoiceEvent, to_log
 from vivavoce.wire.work import Approval, ApprovalStatus, By
@@ -82,8 +82,8 @@ class Approvals:
 
     async def ask(self, wanted: Wanted) -> bool:
         """Until the user says yes or no, or the time is up."""
-        if len(self._open) >= MAX_PENDING:
-            return False
+        if len(self._open) >= MAX_PENDING or unseen(dict(wanted.arguments)):
+            return False  # nobody can say yes to what cannot be seen
         approval = self._made(wanted)
         await self._journal.commit(
             [PutApproval(approval), self._announce(approval, _requested(approval))]
@@ -174,7 +174,7 @@ class Approvals:
             user_id=wanted.user_id,
             tool=wanted.tool,
             question=clean_line(wanted.question, QUESTION_LENGTH),
-            arguments=clean_json(dict(wanted.arguments)),
+            arguments=dict(wanted.arguments),  # exactly what will run: `ask` refused the rest
             requested_at=now,
             expires_at=now + timedelta(seconds=wanted.timeout),
             conversation_id=wanted.conversation_id,

@@ -78,7 +78,8 @@ class Profile:
         has = self.agent.chosen(self._known() or self.agent.tools or ())
         if wanted is None or has is None:
             return has if wanted is None else list(wanted)
-        foreign = sorted(set(wanted) - set(has))
+        # What nobody has is another's to refuse, with other words.
+        foreign = sorted((set(wanted) & set(self._known())) - set(has))
         if foreign:
             raise InvalidRequest(
                 f"The agent '{self.agent.name}' does not have: {', '.join(foreign)[:200]}",

@@ -22,7 +22,9 @@ router = APIRouter(tags=["Tasks"], dependencies=[Depends(json_only)])
 TaskPath = Annotated[str, Path(max_length=128)]
 
 
-@router.get("/tasks", operation_id="listTasks", response_model_exclude_none=True)
+@router.get(
+    "/tasks", operation_id="listTasks", response_model_exclude_none=True, responses=errors()
+)
 async def list_tasks(
     here: Here,
     user: User,
@@ -75,7 +77,12 @@ async def answer(
     return s.AnswerResponse()
 
 
-@router.get("/approvals", operation_id="listApprovals", response_model_exclude_none=True)
+@router.get(
+    "/approvals",
+    operation_id="listApprovals",
+    response_model_exclude_none=True,
+    responses=errors(),
+)
 async def approvals(here: Here, user: User) -> s.ApprovalListResponse:
     """What waits for the user's yes now."""
     found = here.approvals.pending(user)

@@ -83,6 +83,25 @@ class EngineStatus(BaseModel):
     models: list[ModelStatus]
 
 
+class SandboxStatus(BaseModel):
+    name: str
+    why_not: str | None = Field(default=None, description="Why `bash` is off, where it is")
+
+
+class WorkerStatus(BaseModel):
+    name: str
+    backend: str
+    available: bool
+
+
+class WorkStatus(BaseModel):
+    """What the tools stand on."""
+
+    sandbox: SandboxStatus
+    agents: list[WorkerStatus]
+    mcp: list[dict[str, Any]]
+
+
 class StatusResponse(BaseModel):
     server: ServerStatus
     amplifier: AmplifierStatus
@@ -90,6 +109,7 @@ class StatusResponse(BaseModel):
     openai: ProviderStatus
     resources: ResourceStatus
     events: EventsStatus
+    work: WorkStatus
     engine: EngineStatus | None = None
 
 

@@ -37,6 +37,15 @@ def clean_text(text: str, limit: int = MAX_TEXT) -> str:
     return text
 
 
+def unseen(value: Any) -> bool:
+    """Is there anything in it that a reader would not see? What needs a yes must be whole."""
+    if isinstance(value, str):
+        return _UNSEEN.search(value.replace("\r\n", "\n")) is not None
+    if isinstance(value, dict):
+        return any(unseen(key) or unseen(inner) for key, inner in value.items())
+    return isinstance(value, list | tuple) and any(map(unseen, value))
+
+
 def clean_line(text: str, limit: int = 200) -> str:
     """One line of it: for names, titles and what a status shows."""
     return " ".join(clean_text(text, limit * 4).split())[:limit]

@@ -9,13 +9,17 @@ from pathlib import Path
 
 import psutil
 import pytest
+from acp import RequestError
 
 from tests.tools.delegation.others_stage import Deciding, Ledger, order
 from vivavoce.runtime.agent_work import AcpAgent
 from vivavoce.runtime.task_ports import Done, GaveUp
 from vivavoce.tools.delegation.acp import AcpBackend
 from vivavoce.tools.delegation.acp_account import Account
+from vivavoce.tools.delegation.acp_host import Host
 from vivavoce.tools.delegation.acp_visit import Bounds
+from vivavoce.tools.delegation.window import Window
+from vivavoce.tools.workspace.root import Workspace
 
 HERE = Path(__file__).parent
 
@@ -34,6 +38,13 @@ async def run(at: AcpBackend, listener: Deciding, what: str, ledger: Ledger | No
     return await at.run(order("claude", what), (ledger or Ledger()).desk(listener))
 
 
+async def gone(pid: int) -> None:
+    """It was killed: the kernel may take a moment."""
+    async with asyncio.timeout(10):
+        while psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
+            await asyncio.sleep(0.01)
+
+
 async def test_an_agent_plans_asks_reads_and_writes_only_what_it_may(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -42,9 +53,7 @@ async def test_an_agent_plans_asks_reads_and_writes_only_what_it_may(
     listener = Deciding(refuse=frozenset({"delete_file"}))
     done = await run(backend(tmp_path, "acp_agent.py"), listener, "build it")
     # Yes was for once, never for always; no was no; the environment has what was named.
-    assert done.summary == (
-        "two once once no cancelled ['-32602', '-32602', '-32601'] ['MY_KEY']"
-    )
+    assert done.summary == ("two once once no cancelled ['-32602', '-32602', '-32601'] ['MY_KEY']")
     assert done.files_changed == ("edited.py", "made.py")
     assert (tmp_path / "made.py").read_text() == "print(1)\n"
     assert listener.progress == [
@@ -74,8 +83,7 @@ async def test_a_cancelled_agent_ends_with_all_it_started_and_goes_on_when_it_is
         running.cancel()
     found = re.search(r"\d+", listener.progress[0][0])
     assert found is not None
-    child = int(found[0])
-    assert not psutil.pid_exists(child) or psutil.Process(child).status() == "zombie"
+    await gone(int(found[0]))
     # It was told, and the question it was waiting for was taken back.
     assert (tmp_path / "stopped").read_text() == "cancelled"
 
@@ -85,20 +93,38 @@ async def test_a_cancelled_agent_ends_with_all_it_started_and_goes_on_when_it_is
     assert again == done  # what is finished needs no process
 
 
-@pytest.mark.parametrize(
-    ("how", "error"),
-    [
+async def test_an_agent_that_fails_says_why(tmp_path: Path) -> None:
+    for how, error in [
         ("version", "speaks version 99 of ACP"),
         ("auth", "is not logged in"),
         ("refusal", "refused to do it"),
         ("tokens", "ran out of room"),
         ("crash", "ended unexpectedly, with code 3"),
         ("fails", "failed: The model is away"),
-    ],
-)
-async def test_an_agent_that_fails_says_why(tmp_path: Path, how: str, error: str) -> None:
-    with pytest.raises(GaveUp, match=re.escape(error)):
-        await run(backend(tmp_path, "acp_odd.py", how), Deciding(), "do it")
+    ]:
+        with pytest.raises(GaveUp, match=re.escape(error)):
+            await run(backend(tmp_path, "acp_odd.py", how), Deciding(), "do it")
+
+
+async def test_what_is_hidden_or_could_not_be_shown_whole_is_refused_without_a_question(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "vivavoce.db").write_text("ours")
+    listener = Deciding()
+    window = Window(Ledger().desk(listener))
+    room = Workspace(tmp_path, hidden=(tmp_path / "data",))
+    host = Host("claude", room, window, Account(lambda *_: None, str))
+    async with window.open():
+        with pytest.raises(RequestError) as refused:
+            await host.read_text_file("s", "data/vivavoce.db")
+        assert "not for tools" in str(refused.value.data)
+        with pytest.raises(RequestError):
+            await host.write_text_file("s", "big.txt", "x" * 1_000_001)
+    assert listener.asked_for == []
+    with pytest.raises(RequestError):  # nobody is at the desk any more
+        await host.write_text_file("s", "late.txt", "x")
+    assert [each.name for each in tmp_path.iterdir()] == ["data"]
 
 
 async def test_what_is_not_understood_is_left_out(tmp_path: Path) -> None:

@@ -145,8 +145,10 @@ function tooled(state: State, { name, data }: ToolFact): State {
       const lines = mark({ text, note: data.message, percentage });
       return { ...state, tools: [...others, running], lines };
     }
-    case "tool.completed":
-      return { ...state, work, tools: others, lines: mark({ ...ENDED_TOOL, failed: !data.success }) };
+    case "tool.completed": {
+      const lines = mark({ ...ENDED_TOOL, failed: !data.success });
+      return { ...state, work, tools: others, lines };
+    }
     case "tool.error": {
       const note = [data.error, data.suggestion].filter(Boolean).join(" ");
       return { ...state, work, tools: others, lines: mark({ ...ENDED_TOOL, failed: true, note }) };

@@ -23,8 +23,9 @@ export function isWork(fact: ServerFact): fact is WorkFact {
 export function heardOfWork(work: Work, { name, data }: WorkFact): Work {
   switch (name) {
     case "task.delegated": {
-      const begun = { ...unknown(data), title: data.title, agent: data.agent, backend: data.backend };
-      return work.tasks.some((task) => task.id === data.task_id) ? work : put(work, begun);
+      if (work.tasks.some((task) => task.id === data.task_id)) return work;
+      const { title, agent, backend } = data;
+      return put(work, { ...unknown(data), title, agent, backend });
     }
     case "task.progress": {
       const percentage = data.percentage ?? null;

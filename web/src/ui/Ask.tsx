@@ -28,7 +28,12 @@ export function Ask({ question, acting, fault, answer }: Props) {
       {question.choices.length > 0 && (
         <div className="choices">
           {question.choices.map((choice, at) => (
-            <button key={`${at} ${choice}`} type="button" disabled={acting} onClick={() => answer(choice)}>
+            <button
+              key={`${at} ${choice}`}
+              type="button"
+              disabled={acting}
+              onClick={() => answer(choice)}
+            >
               {choice}
             </button>
           ))}

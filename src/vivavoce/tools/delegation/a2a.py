@@ -12,13 +12,16 @@ import asyncio
 import importlib
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 from vivavoce.runtime.agent_work import A2aAgent
 from vivavoce.runtime.task_ports import AgentCard, Desk, Done, GaveUp, Value, Work
-from vivavoce.tools.delegation.a2a_talk import Bounds, Talk
-from vivavoce.tools.delegation.a2a_words import origin
+from vivavoce.tools.delegation.a2a_words import Bounds, origin
 from vivavoce.tools.delegation.briefs import brief, told
 from vivavoce.tools.delegation.window import Window
+
+if TYPE_CHECKING:
+    from vivavoce.tools.delegation.a2a_talk import Talk
 
 GOES_ON = "the process ends, the task does not"
 """The words of a cancellation that is no wish of the user: the remote task is left alone."""
@@ -55,6 +58,8 @@ class A2aBackend:
         if agent is None:
             raise GaveUp(f"There is no agent named {work.agent}")
         await asyncio.to_thread(importlib.import_module, "a2a.client")
+        from vivavoce.tools.delegation.a2a_talk import Talk  # needs what may not be installed
+
         async with Talk(work.agent, agent, Window(desk), self._bounds) as talk:
             return await _Errand(work, desk, talk).run()
 

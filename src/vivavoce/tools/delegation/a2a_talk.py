@@ -11,29 +11,18 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from vivavoce.runtime.agent_work import A2aAgent
 from vivavoce.runtime.task_ports import GaveUp, Value
-from vivavoce.tools.delegation.a2a_web import client, web
-from vivavoce.tools.delegation.a2a_words import Seen, origin
+from vivavoce.tools.delegation.a2a_web import Line, client
+from vivavoce.tools.delegation.a2a_words import Bounds, Seen, origin
 from vivavoce.tools.delegation.briefs import told
 from vivavoce.tools.delegation.window import Window
 
 if TYPE_CHECKING:
     from a2a.client import Client
     from a2a.types import StreamResponse
-
-
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    work_seconds: float = 24 * 3600.0
-    answer_seconds: float = 120.0
-    poll_seconds: float = 2.0
-    retries: int = 30
-    """Failures in a row before a task that is under way is given up; each waits a little longer."""
-    cancel_seconds: float = 5.0
 
 
 class Talk:
@@ -43,6 +32,7 @@ class Talk:
         self._window = window
         self._bounds = bounds
         self._stack = AsyncExitStack()
+        self._line = Line(agent.url)
         self._client: Client | None = None
         self._stream: AsyncIterator[StreamResponse] | None = None
         self._seen = Seen()
@@ -153,17 +143,15 @@ class Talk:
 
     async def _connected(self) -> Client:
         if self._client is None:
-            http = web(self._agent.url, self._agent.headers)
+            http = self._line.web(self._agent.headers)
             self._stack.push_async_callback(http.aclose)
             self._client = await client(self._agent.url, http)
         return self._client
 
     async def _leave(self) -> None:
-        stream: Any = self._stream
-        self._stream = None
+        stream, self._stream = self._stream, None
         if stream is not None:
-            with contextlib.suppress(Exception):
-                await stream.aclose()
+            await self._line.hang_up(stream)
 
 
 @contextlib.contextmanager

@@ -7,6 +7,8 @@ where a card points.
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING
 
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
 MAX_ANSWER = 32 * 1024 * 1024
 READ_SECONDS = 600.0
 """A stream may be silent while the agent works; it is taken up again when it breaks."""
+_HANG_UP = 1.0
+_ROUNDS = 25
+"""Turns of the loop in which generators one within the other are closed."""
 _WELL_KNOWN = "/.well-known/agent-card.json"
 
 
@@ -29,20 +34,30 @@ class _Counted(httpx.AsyncByteStream):
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         size = 0
-        async for piece in self._stream:
-            size += len(piece)
-            if size > MAX_ANSWER:
-                raise httpx.ReadError(f"it sent more than {MAX_ANSWER} bytes")
-            yield piece
+        try:
+            async for piece in self._stream:
+                size += len(piece)
+                if size <= MAX_ANSWER:
+                    yield piece
+                else:
+                    await self._stream.aclose()  # so that reading on ends, all the way down
+        except Exception:
+            if size <= MAX_ANSWER:
+                raise
+        if size > MAX_ANSWER:
+            raise httpx.ReadError(f"it sent more than {MAX_ANSWER} bytes")
 
     async def aclose(self) -> None:
         await self._stream.aclose()
 
 
-class _OneOrigin(httpx.AsyncBaseTransport):
-    def __init__(self, allowed: str) -> None:
-        self._allowed = allowed
+class Line(httpx.AsyncBaseTransport):
+    """To one origin only."""
+
+    def __init__(self, url: str) -> None:
+        self._allowed = origin(url)
         self._inner = httpx.AsyncHTTPTransport()
+        self._last: _Counted | None = None
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         wanted = origin(str(request.url))
@@ -50,21 +65,32 @@ class _OneOrigin(httpx.AsyncBaseTransport):
             raise httpx.ConnectError(f"its card points to {wanted}, not to {self._allowed}")
         response = await self._inner.handle_async_request(request)
         assert isinstance(response.stream, httpx.AsyncByteStream)
-        response.stream = _Counted(response.stream)
+        response.stream = self._last = _Counted(response.stream)
         return response
+
+    async def hang_up(self, stream: AsyncIterator[object]) -> None:
+        """Ends what is being streamed. A generator of the SDK's that is merely closed leaves those
+        within it to the garbage collector; read to its end, it leaves nothing."""
+        with contextlib.suppress(Exception):
+            async with asyncio.timeout(_HANG_UP):
+                if self._last is not None:
+                    await self._last.aclose()
+                async for _ in stream:
+                    pass
+        for _ in range(_ROUNDS):  # after a message the SDK leaves off by itself, with the same end
+            await asyncio.sleep(0)
 
     async def aclose(self) -> None:
         await self._inner.aclose()
 
-
-def web(url: str, headers: Mapping[str, str]) -> httpx.AsyncClient:
-    return httpx.AsyncClient(
-        transport=_OneOrigin(origin(url)),
-        headers=dict(headers),
-        timeout=httpx.Timeout(30.0, read=READ_SECONDS),
-        follow_redirects=False,
-        trust_env=False,
-    )
+    def web(self, headers: Mapping[str, str]) -> httpx.AsyncClient:
+        return httpx.AsyncClient(
+            transport=self,
+            headers=dict(headers),
+            timeout=httpx.Timeout(30.0, read=READ_SECONDS),
+            follow_redirects=False,
+            trust_env=False,
+        )
 
 
 async def client(url: str, http: httpx.AsyncClient) -> Client:

@@ -1,8 +1,10 @@
-"""What an A2A agent says, read: states, words of messages and artifacts, ids. Pure."""
+"""What an A2A agent says, read: states, words of messages and artifacts, ids; and how long it is
+waited for. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -15,6 +17,16 @@ _PORTS = {"http": 80, "https": 443}
 
 OPEN = frozenset({"unspecified", "submitted", "working"})
 """States in which the agent goes on by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    work_seconds: float = 24 * 3600.0
+    answer_seconds: float = 120.0
+    poll_seconds: float = 2.0
+    retries: int = 30
+    """Failures in a row before a task that is under way is given up; each waits a little longer."""
+    cancel_seconds: float = 5.0
 
 
 def origin(url: str) -> str:

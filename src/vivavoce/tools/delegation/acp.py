@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,16 +18,23 @@ from vivavoce.runtime.task_ports import AgentCard, Desk, Done, GaveUp, Work
 from vivavoce.tools.delegation.acp_visit import Bounds, Visit, found
 from vivavoce.tools.delegation.attempts import attempted
 from vivavoce.tools.delegation.window import Window
+from vivavoce.tools.workspace.root import HIDDEN, Workspace
 
 
 class AcpBackend:
     """A `Backend`."""
 
     def __init__(
-        self, agents: Mapping[str, AcpAgent], *, workspace: Path, bounds: Bounds | None = None
+        self,
+        agents: Mapping[str, AcpAgent],
+        *,
+        workspace: Path,
+        hidden: Iterable[Path] = (),
+        bounds: Bounds | None = None,
     ) -> None:
+        """`hidden`: what of the workspace is not for agents, beside what never is."""
         self._agents = dict(agents)
-        self._workspace = workspace
+        self._workspace = Workspace(workspace, hidden=(*HIDDEN, *hidden))
         self._bounds = bounds or Bounds()
 
     @property

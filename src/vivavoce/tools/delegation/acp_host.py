@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     )
     from acp.schema import PermissionOption, ToolCallUpdate
 
-_MAX_ARGUMENT = 4_000
+_MAX_ARGUMENT = 1_000_000
+"""What is longer is refused: nobody can say yes to what is not shown whole."""
+_MAX_TITLE = 500
 
 
 class Host:
@@ -53,7 +55,7 @@ class Host:
         tool, arguments = self._as_ours(tool_call)
         question = f"{self._name}: {self._described(tool, arguments, tool_call.title)}"
         try:
-            yes = await self._window.approve(tool, arguments, question)
+            yes = _fits(arguments) and await self._window.approve(tool, arguments, question)
         except (Closed, VivavoceError):
             return RequestPermissionResponse(outcome=DeniedOutcome(outcome="cancelled"))
         chosen = _option(options, yes)
@@ -86,11 +88,13 @@ class Host:
     ) -> WriteTextFileResponse | None:
         from acp import RequestError, WriteTextFileResponse
 
-        arguments = {"path": self.relative(path), "content": content[:_MAX_ARGUMENT]}
+        arguments = {"path": self.relative(path), "content": content}
         question = f"{self._name}: {narrate('write_file', arguments)}"
         try:
-            if not await self._window.approve("write_file", arguments, question):
-                raise RequestError.invalid_params({"details": "The user said no to this change"})
+            if not _fits(arguments) or not await self._window.approve(
+                "write_file", arguments, question
+            ):
+                raise RequestError.invalid_params({"details": "This change is not allowed"})
             where, _ = await asyncio.to_thread(write, self._workspace, path, content.encode())
         except VivavoceError as refusal:
             raise RequestError.invalid_params({"details": refusal.message}) from None
@@ -109,29 +113,33 @@ class Host:
     def relative(self, path: str) -> str:
         """As the user knows it; one outside of the workspace stays as it is."""
         root = f"{self._workspace.root}/"
-        return path.removeprefix(root)[:_MAX_ARGUMENT]
+        return path.removeprefix(root)
 
-    def _as_ours(self, call: ToolCallUpdate) -> tuple[str, dict[str, Any]]:
+    def _as_ours(self, call: ToolCallUpdate) -> tuple[str, dict[str, str]]:
         given = call.raw_input if isinstance(call.raw_input, dict) else {}
         places = [place.path for place in call.locations or ()]
-        title = call.title or ""
+        title = (call.title or "")[:_MAX_TITLE]
         match call.kind:
             case "execute":
-                return "bash", {"command": _command(given) or title[:_MAX_ARGUMENT]}
+                return "bash", {"command": _command(given) or title}
             case "edit" | "read" | "delete" | "move" as kind:
                 path = _text(given, "file_path", "path", "abs_path") or next(iter(places), title)
                 tool = {"edit": "edit_file", "read": "read_file"}.get(kind, f"{kind}_file")
                 return tool, {"path": self.relative(path)}
             case "fetch":
-                return "web_fetch", {"url": _text(given, "url") or title[:_MAX_ARGUMENT]}
+                return "web_fetch", {"url": _text(given, "url") or title}
             case kind:
-                return f"{self._name}_{kind or 'other'}", {"title": title[:_MAX_ARGUMENT]}
+                return f"{self._name}_{kind or 'other'}", {"title": title}
 
     def _described(self, tool: str, arguments: Mapping[str, Any], title: str | None) -> str:
         """What the policy was told, not what the agent calls it, where the two can differ."""
         if tool in ("bash", "edit_file", "read_file", "web_fetch"):
             return narrate(tool, arguments)
         return short(title or tool)
+
+
+def _fits(arguments: Mapping[str, str]) -> bool:
+    return sum(map(len, arguments.values())) <= _MAX_ARGUMENT
 
 
 def _option(options: Sequence[PermissionOption], yes: bool) -> str | None:
@@ -144,11 +152,11 @@ def _command(given: Mapping[str, Any]) -> str:
     command = given.get("command")
     if isinstance(command, list) and all(isinstance(each, str) for each in command):
         command = shlex.join(command)
-    return command[:_MAX_ARGUMENT] if isinstance(command, str) else ""
+    return command if isinstance(command, str) else ""
 
 
 def _text(given: Mapping[str, Any], *keys: str) -> str:
     for key in keys:
         if isinstance(given.get(key), str) and given[key]:
-            return str(given[key])[:_MAX_ARGUMENT]
+            return str(given[key])
     return ""

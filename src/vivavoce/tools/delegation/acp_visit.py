@@ -12,7 +12,6 @@ import shutil
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from vivavoce.logs import fields
@@ -53,14 +52,14 @@ class Visit:
         work: Work,
         agent: AcpAgent,
         window: Window,
-        workspace: Path,
+        workspace: Workspace,
         bounds: Bounds,
         stack: AsyncExitStack,
     ) -> None:
         self._order = work
         self._agent = agent
         self._window = window
-        self._workspace = Workspace(workspace)
+        self._workspace = workspace
         self._bounds = bounds
         self._stack = stack
         self._account = Account(self._say, lambda path: self._host.relative(path))

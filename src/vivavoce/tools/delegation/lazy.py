@@ -50,6 +50,9 @@ class LazyCarrier:
             if ready.done():
                 raise
             ready.set_exception(fault)
+        except ImportError:
+            words = "Delegated work needs more packages: pip install 'vivavoce[tools]'"
+            ready.set_exception(Unavailable(words))
 
     async def _started(self) -> Carrier:
         if self._ready is None:

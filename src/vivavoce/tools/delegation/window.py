@@ -29,7 +29,7 @@ class Closed(Exception):
 
 @asynccontextmanager
 async def plain_group() -> AsyncIterator[asyncio.TaskGroup]:
-    """A task group out of which the body's own exception comes as it is. The body ends its tasks."""
+    """Out of it the body's own exception comes as it is. The body ends the tasks it began."""
     fault: Exception | None = None
     async with asyncio.TaskGroup() as group:
         try:
