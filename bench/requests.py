@@ -101,8 +101,10 @@ def _want(tool: str, **arguments: str | Sequence[str]) -> Want:
     return Want(tool, lists)
 
 
-def read(said: str, path: str) -> Request:
-    return Request(said, (_want("read_file", path=path), _want("bash", command=f"cat {path}")))
+def read(said: str, *paths: str) -> Request:
+    """Several, where they sound the same: people say "source" and mean "src"."""
+    cat = [f"cat {path}" for path in paths]
+    return Request(said, (_want("read_file", path=paths), _want("bash", command=cat)))
 
 
 def glob(said: str, *patterns: str, command: Sequence[str] = ("find", "ls")) -> Request:
@@ -138,7 +140,7 @@ def task(said: str, *words: str) -> Request:
 
 
 REQUESTS: tuple[Request, ...] = (
-    read("Read the file src slash main dot py.", "src/main.py"),
+    read("Read the file src slash main dot py.", "src/main.py", "source/main.py"),
     read("Can you open readme dot md for me?", "readme.md"),
     Request("Hello, how are you today?"),
     read("What's in config dot yaml?", "config.yaml"),
@@ -161,7 +163,7 @@ REQUESTS: tuple[Request, ...] = (
     Request("How do you feel about Mondays?"),
     glob("Show me every test file.", "test"),
     glob("Find files ending in dot css.", ".css"),
-    glob("What files are in the docs folder?", "=*", "=**", "=**/*", "=docs/*", "=docs/**/*"),
+    glob("What files are in the docs folder?", "=*", "=**", "=**/*", "docs/*", "docs/**/*"),
     Request("I'm a bit tired today."),
     glob("Where are the image files, the PNGs I mean?", ".png"),
     glob("Give me a list of all YAML files.", ".yaml", ".yml"),
@@ -186,7 +188,7 @@ REQUESTS: tuple[Request, ...] = (
     grep("Who calls send email in the code?", "send_email"),
     grep("Look for fix me comments in the Python code.", "fixme"),
     write("Create a file called hello dot txt that says hello world.", "hello.txt", "hello world"),
-    write("Write buy milk into shopping dot txt.", "shopping.txt", "buy milk"),
+    write("Put eggs and butter into shopping dot txt.", "shopping.txt", "eggs and butter"),
     Request("Do you like music?"),
     write("Make a new file notes dot md with the title Meeting Notes.", "notes.md", "meeting"),
     write("Save the text version one point zero to version dot txt.", "version.txt", "version"),

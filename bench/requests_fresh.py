@@ -6,7 +6,7 @@ from bench.requests import Request, bash, edit, fetch, glob, grep, read, search,
 
 FRESH: tuple[Request, ...] = (
     read("Open the file setup dot cfg.", "setup.cfg"),
-    read("What does src slash server dot ts look like?", "src/server.ts"),
+    read("What does src slash server dot ts look like?", "src/server.ts", "source/server.ts"),
     Request("Good afternoon!"),
     read("Please read the security policy file.", "security"),
     glob("Find all the Go files.", ".go"),

@@ -136,7 +136,7 @@ class Settings(BaseSettings):
     workspace: Path = Field(
         default_factory=Path.cwd,
         json_schema_extra={"shown": "where it was started"},
-        description="The working directory the agent is told of.",
+        description="The one folder in which its tools read, write and run commands.",
     )
     time_zone: str = Field(
         default_factory=_system_zone,
@@ -307,7 +307,8 @@ class Settings(BaseSettings):
     executions_per_minute: int = Field(
         default=60,
         ge=0,
-        description="Tool calls a user may make, in place of the agent's limit; 0 is no limit.",
+        description="Tool calls a session may make, and a user twice as many, in place of the "
+        "agent's limit; 0 is no limit.",
     )
     tool_timeout: float = Field(
         default=60.0, gt=0, le=3600, description="Seconds `/execute` gives a tool by default."
@@ -436,6 +437,13 @@ class Settings(BaseSettings):
     def _token_given(self) -> Settings:
         if self.auth == "token" and self.auth_token is None:
             raise ValueError("VIVAVOCE_AUTH_TOKEN: is needed with VIVAVOCE_AUTH=token")
+        return self
+
+    @model_validator(mode="after")
+    def _no_open_door(self) -> Settings:
+        if self.sandbox_network and self.auth == "off":
+            # A command could call our own doors, and say yes to itself.
+            raise ValueError("VIVAVOCE_SANDBOX_NETWORK: needs VIVAVOCE_AUTH=token")
         return self
 
     @model_validator(mode="after")

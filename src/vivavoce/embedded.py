@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from vivavoce.brain.ports import Ask, Brain
 from vivavoce.config import Settings
-from vivavoce.embedded_parts import parts_of, scripted
+from vivavoce.embedded_parts import chat_brain, parts_of, scripted
 from vivavoce.errors import Unavailable, VivavoceError
 from vivavoce.models.progress import ModelProgress, OnProgress
 from vivavoce.models.store import ModelStore
@@ -30,6 +30,8 @@ from vivavoce.server.auth import is_loopback
 if TYPE_CHECKING:
     from vivavoce.engine.control import Engine, EngineOptions
     from vivavoce.engine.work import Parts
+
+__all__ = ["EmbeddedEngine", "chat_brain"]
 
 log = logging.getLogger(__name__)
 

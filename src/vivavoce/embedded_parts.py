@@ -21,6 +21,7 @@ from vivavoce.errors import InvalidRequest
 from vivavoce.models.store import ModelStore
 
 if TYPE_CHECKING:
+    from vivavoce.brain.chat import ChatBrain
     from vivavoce.engine.ports import Mouth
     from vivavoce.engine.speech.process import Speech
     from vivavoce.engine.work import Parts
@@ -85,10 +86,7 @@ async def _brain(
     if settings.brain == "scripted":
         return scripted(settings)
     if settings.brain_by_url:
-        from vivavoce.brain.chat import ChatBrain
-
-        key = settings.brain_key.get_secret_value() if settings.brain_key else None
-        chat = ChatBrain(settings.brain, model=settings.brain_model, key=key)
+        chat = chat_brain(settings)
         processes.push_async_callback(chat.close)
         return chat
     from vivavoce.brain.llama.local import LlamaBrain
@@ -102,6 +100,14 @@ async def _brain(
     await processes.enter_async_context(local.running())
     group.create_task(local.ready())
     return local
+
+
+def chat_brain(settings: Settings) -> ChatBrain:
+    """A brain elsewhere, by its URL."""
+    from vivavoce.brain.chat import ChatBrain
+
+    key = settings.brain_key.get_secret_value() if settings.brain_key else None
+    return ChatBrain(settings.brain, model=settings.brain_model, key=key)
 
 
 def scripted(settings: Settings) -> ScriptedBrain:

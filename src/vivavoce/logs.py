@@ -43,8 +43,11 @@ PRIVATE = frozenset(
     }
 )
 _NOISY = (
+    "a2a",
     "aioice",
     "aiortc",
+    "amplifier_core",
+    "dbos",
     "openai",
     "httpx",
     "httpx2",

@@ -17,6 +17,7 @@ from typing import Any, cast
 
 from vivavoce.brain.ports import Brain
 from vivavoce.config import Settings, named_values
+from vivavoce.runtime.agent_work import Delegation as DelegationFile
 from vivavoce.runtime.agents import Agent
 from vivavoce.runtime.mcp_ports import resolve
 from vivavoce.runtime.memory import DISCOVERIES
@@ -28,6 +29,7 @@ from vivavoce.tools.builtin import builtins
 from vivavoce.tools.delegation.carrier import DurableCarrier
 from vivavoce.tools.delegation.embedded import EmbeddedBackend
 from vivavoce.tools.delegation.lazy import LazyCarrier
+from vivavoce.tools.delegation.others import backends_of
 from vivavoce.tools.mcp.servers import McpServers
 from vivavoce.tools.outputs import read_output_tool
 from vivavoce.tools.registry import Registry
@@ -71,12 +73,26 @@ class ToolRoom:
         for problem in problems:
             log.error("MCP: %s", problem)
         self._servers = McpServers(servers, self.registry)
-        self.backends = Backends((self._embedded(find_brain),))
+        others = backends_of(
+            self._named(agent),
+            settings.workspace,
+            agent.folder,
+            self.registry.definitions,
+            self._hidden,
+        )
+        self.backends = Backends((self._embedded(find_brain), *others))
         self.carrier = LazyCarrier(
             DurableCarrier(
                 _work_url(settings), self.backends, executor_id=instance.replace(":", "-")
             )
         )
+
+    def _named(self, agent: Agent) -> DelegationFile:
+        """With the values of the variables that its agents' settings name."""
+        known, problems = agent.delegation.filled(named_values())
+        for problem in problems:
+            log.error("Delegation: %s", problem)
+        return known
 
     def offer_delegation(self, delegation: Delegation) -> None:
         """Once the desk of tasks is there: the tools by which the voice uses it."""
@@ -128,7 +144,11 @@ class ToolRoom:
 
     def status(self) -> Mapping[str, Any]:
         return {
-            "sandbox": {"name": self._sandbox.name, "why_not": self._sandbox.why_not},
+            "sandbox": {
+                "name": self._sandbox.name,
+                "why_not": self._sandbox.why_not,
+                "notes": self._sandbox.notes,
+            },
             "agents": [
                 {"name": c.name, "backend": c.backend, "available": c.available}
                 for c in self.backends.cards()

@@ -155,6 +155,8 @@ async def test_what_needs_a_yes_is_asked_aloud_and_answered_by_voice(
             assert asked["arguments"] == {"command": "rm src/config.py"}
             assert "rm src/config.py" in await heard(line, "May I do this")
             assert (root / "src" / "config.py").exists()
+            if answer != "no":
+                await asyncio.sleep(0.9)  # who agrees has listened; see session/news.py
             await line.speak()
             resolved = await watcher.wait_for("approval.resolved")
             assert (resolved["granted"], resolved["by"]) == (answer != "no", "voice")

@@ -14,7 +14,6 @@ from vivavoce.errors import InternalError
 from vivavoce.testing import ManualClock, ScriptedProvider
 from vivavoce.testing.script import HttpError
 
-
 TOOLS = [
     *("current_time", "calculate", "wait"),
     *("read_file", "glob", "grep", "write_file", "edit_file", "bash"),

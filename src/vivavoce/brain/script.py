@@ -133,6 +133,8 @@ def _open_results(ask: Ask) -> list[Result]:
     for turn in reversed(ask.turns):
         if isinstance(turn, Result):
             results.append(turn)
+        elif isinstance(turn, Call) and results:
+            break  # what came before this call led to it
         elif isinstance(turn, Said) and turn.role != "system":
             break
     return results[::-1]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from vivavoce.runtime.mcp_ports import filled
 from vivavoce.runtime.permissions import Decision, Permissions, Rule
 from vivavoce.wire.records import Origin
 
@@ -91,6 +93,25 @@ Delegate = Annotated[AcpAgent | A2aAgent | AmplifierAgent, Field(discriminator="
 class Delegation(_Part):
     default: Name = "coder"
     agents: dict[Name, Delegate] = {}
+
+    def filled(self, environment: Mapping[str, str]) -> tuple[Delegation, list[str]]:
+        """With ${NAME} replaced in `env` and `headers`; an agent that names one that is not
+        there is left out, and told. The complaints name variables, never values."""
+        agents: dict[str, AcpAgent | A2aAgent | AmplifierAgent] = {}
+        problems: list[str] = []
+        for name, agent in self.agents.items():
+            missing: dict[str, None] = {}
+            changes = {
+                key: {k: filled(v, environment, missing) for k, v in getattr(agent, key).items()}
+                for key in ("env", "headers")
+                if hasattr(agent, key)
+            }
+            if missing:
+                names = ", ".join(missing)
+                problems.append(f"delegation.agents.{name}: the environment has no {names}")
+            else:
+                agents[name] = agent.model_copy(update=changes)
+        return self.model_copy(update={"agents": agents}), problems
 
 
 PARTS: tuple[type[BaseModel], ...] = (

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any, Protocol
 
+import orjson
+
 from vivavoce.errors import Conflict, NotFound
 from vivavoce.runtime.attempt import Journal
 from vivavoce.runtime.ports import Clock
@@ -26,6 +28,7 @@ from vivavoce.wire.work import Approval, ApprovalStatus, By
 log = logging.getLogger(__name__)
 
 MAX_PENDING = 100  # of all users; more than that is a flood, and a flood gets no yes
+MAX_OWN = 20  # of one user, who must not take the others' places
 QUESTION_LENGTH = 300
 
 
@@ -70,11 +73,13 @@ class Approvals:
     def __init__(self, *, kept: Kept, journal: Journal, clock: Clock, ring: Ring) -> None:
         self._kept, self._journal, self._clock, self._ring = kept, journal, clock, ring
         self._open: dict[str, tuple[Approval, asyncio.Future[bool]]] = {}
-        self._settling: set[str] = set()
+        self._settling: dict[str, asyncio.Event] = {}
 
     async def recover(self) -> None:
         """What was open when the process died is a no: whoever asked is gone."""
-        for approval in await self._kept.pending_approvals():
+        left = await self._kept.pending_approvals()
+        # Work that goes on may have asked already.
+        for approval in [one for one in left if one.id not in self._open]:
             await self._settle(approval, ApprovalStatus.EXPIRED, "restart")
 
     def pending(self, user_id: str) -> list[Approval]:
@@ -82,30 +87,43 @@ class Approvals:
 
     async def ask(self, wanted: Wanted) -> bool:
         """Until the user says yes or no, or the time is up."""
-        if len(self._open) >= MAX_PENDING or unseen(dict(wanted.arguments)):
+        crowded = len(self._open) >= MAX_PENDING or len(self.pending(wanted.user_id)) >= MAX_OWN
+        if crowded or not _showable(dict(wanted.arguments)):
             return False  # nobody can say yes to what cannot be seen
         approval = self._made(wanted)
-        await self._journal.commit(
-            [PutApproval(approval), self._announce(approval, _requested(approval))]
-        )
         answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        self._open[approval.id] = (approval, answer)
         try:
-            await self.ring_for(approval)
+            await self._journal.commit(
+                [PutApproval(approval), self._announce(approval, _requested(approval))]
+            )
+            self._open[approval.id] = (approval, answer)
+            await self._tell(approval, ApprovalAsked(approval.id, approval.question))
             async with asyncio.timeout(wanted.timeout):
-                return await answer
+                return await asyncio.shield(answer)
         except TimeoutError:
-            await self._settle(approval, ApprovalStatus.EXPIRED, "timeout")
-            return False
+            return await self._too_late(approval, answer)
         except asyncio.CancelledError:
-            await asyncio.shield(self._settle(approval, ApprovalStatus.DENIED, "cancel"))
+            if answer.cancel():
+                await asyncio.shield(self._settle(approval, ApprovalStatus.DENIED, "cancel"))
             raise
         finally:
             self._open.pop(approval.id, None)
+            # Not by `resolve`: a session that passes on a yes must not wait for its own inbox.
+            await self._tell(approval, ApprovalSettled(approval.id))
 
-    async def ring_for(self, approval: Approval) -> None:
+    async def _too_late(self, approval: Approval, answer: asyncio.Future[bool]) -> bool:
+        """The time is up; an answer that is being stored came before."""
+        while (under_way := self._settling.get(approval.id)) is not None:
+            await under_way.wait()
+        if answer.done():
+            return answer.result()
+        answer.cancel()
+        await self._settle(approval, ApprovalStatus.EXPIRED, "timeout")
+        return False
+
+    async def _tell(self, approval: Approval, event: ApprovalAsked | ApprovalSettled) -> None:
         await self._ring.tell(
-            ApprovalAsked(approval.id, approval.question),
+            event,
             user_id=approval.user_id,
             session_id=approval.session_id,
             conversation_id=approval.conversation_id,
@@ -121,21 +139,23 @@ class Approvals:
         approval, answer = found
         if approval_id in self._settling or answer.done():
             raise Conflict("This was answered already.")
-        self._settling.add(approval_id)
+        stored = self._settling[approval_id] = asyncio.Event()
         status = ApprovalStatus.GRANTED if granted else ApprovalStatus.DENIED
         try:
             settled = await self._settle(approval, status, by, words)
+            if not answer.done():
+                answer.set_result(granted)
+            return settled
         finally:
-            self._settling.discard(approval_id)
-        if not answer.done():
-            answer.set_result(granted)
-        return settled
+            del self._settling[approval_id]
+            stored.set()
 
     async def _late(self, approval_id: str, user_id: str, granted: bool) -> Approval:
         known = await self._kept.approval(approval_id, user_id=user_id)
         if known is None:
             raise NotFound(f"There is no request '{clean_line(approval_id, 64)}'.")
-        if (known.status is ApprovalStatus.GRANTED) == granted:
+        over = known.status is not ApprovalStatus.PENDING
+        if over and (known.status is ApprovalStatus.GRANTED) == granted:
             return known
         raise Conflict("This was answered already, or nobody waits for it any more.")
 
@@ -159,12 +179,6 @@ class Approvals:
             by=by,
         )
         await self._journal.commit([PutApproval(settled), self._announce(settled, event)])
-        await self._ring.tell(
-            ApprovalSettled(approval.id),
-            user_id=approval.user_id,
-            session_id=approval.session_id,
-            conversation_id=approval.conversation_id,
-        )
         return settled
 
     def _made(self, wanted: Wanted) -> Approval:
@@ -188,6 +202,15 @@ class Approvals:
         return Announce(
             to_log(event, user_id=approval.user_id, conversation_id=approval.conversation_id)
         )
+
+
+def _showable(arguments: dict[str, Any]) -> bool:
+    """Can it be written down as it is, and read? What is nested too deeply can not."""
+    try:
+        orjson.dumps(arguments)
+        return not unseen(arguments)
+    except (TypeError, ValueError, RecursionError):
+        return False
 
 
 def _requested(approval: Approval) -> ApprovalRequested:

@@ -39,4 +39,5 @@ def capabilities_of(model: str, *, client_secrets: bool = True) -> Capabilities:
         session_seconds=SESSION_SECONDS,
         voices=VOICES,
         client_secrets=client_secrets,
+        pictures=model.startswith("gpt-realtime"),
     )

@@ -82,6 +82,9 @@ class Delegating:
         asking = [task for task in found if task.question is not None]
         if not asking:
             raise Conflict("No task waits for an answer.")
+        if len(asking) > 1:
+            which = ", ".join(f'{task.id} ("{task.title}")' for task in asking)
+            raise Conflict(f"Several tasks wait for an answer. Say which: {which}")
         return asking[0]
 
     async def _said(self, context: ToolContext) -> str:

@@ -97,4 +97,8 @@ class Gatekeeper:
 
 def _question(description: str) -> str:
     """ "Running pytest -q" becomes a question that can be answered with yes or no."""
-    return f"May I do this: {clean_line(description, _SHOWN)}? Please say yes or no."
+    shown = clean_line(description, _SHOWN)
+    # Who only listens must know that this is not all of it.
+    cut = "\u2026" in shown or len(clean_line(description, 4 * _SHOWN)) > len(shown)
+    rest = ", and more that is on the screen" if cut else ""
+    return f"May I do this: {shown}{rest}? Please say yes or no."

@@ -198,8 +198,9 @@ class LiveSession:
         """End the tools that run, each with its one output; how many there were."""
         running = {call_id: task for call_id, task in self._calls.items() if call_id != but}
         for call_id, task in running.items():
-            self._stopped.add(call_id)
-            task.cancel()
+            if call_id not in self._stopped:  # a second time would take its output away
+                self._stopped.add(call_id)
+                task.cancel()
         return len(running)
 
     def cancel(self) -> None:
@@ -262,6 +263,7 @@ class LiveSession:
                     await self._line.hang_up(effect.call_id)
                 case fx.CancelCalls():
                     self.stop_calls()  # the user said stop: nothing to wait for
+                    self._stopped.update(set(effect.call_ids) - self._calls.keys())
                 case fx.StartTimer() | fx.StopTimer():
                     self._set_timer(effect, group)
                 case _:
@@ -332,8 +334,7 @@ class LiveSession:
             case fx.Tell(event=TurnTraced() as turn):
                 self._traced(turn)
             case fx.RunTool():
-                name = f"{self.id} {effect.name}"
-                self._calls[effect.call_id] = group.create_task(self._run_tool(effect), name=name)
+                group.create_task(self._run_tool(effect), name=f"{self.id} {effect.name}")
             case fx.Resolve():
                 await self._office.resolve(self.books.session.user_id, effect)
             case fx.Told():
@@ -358,6 +359,13 @@ class LiveSession:
             allowed=self.allowed_tools,
         )
         pictures: tuple[str, ...] = ()
+        task = asyncio.current_task()
+        assert task is not None
+        if effect.call_id in self._stopped:  # before it began
+            self._stopped.discard(effect.call_id)
+            await self.post(ToolFinished(effect.call_id, _CANCELLED))
+            return
+        self._calls[effect.call_id] = task
         try:
             outcome = await self._desk.run(request)
             output = outcome.for_model
@@ -367,8 +375,7 @@ class LiveSession:
             log.exception("A call could not be recorded", extra={"session_id": self.id})
             output = _UNSTORED
         except asyncio.CancelledError:
-            task = asyncio.current_task()
-            if effect.call_id not in self._stopped or task is None or task.uncancel():
+            if effect.call_id not in self._stopped or task.uncancel():
                 raise  # the session is over
             output = _CANCELLED
         finally:

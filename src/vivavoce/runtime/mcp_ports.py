@@ -45,8 +45,8 @@ def resolve(
     problems: list[str] = []
     for server in servers:
         missing: dict[str, None] = {}
-        env = {key: _filled(value, environment, missing) for key, value in server.env.items()}
-        headers = {k: _filled(v, environment, missing) for k, v in server.headers.items()}
+        env = {key: filled(value, environment, missing) for key, value in server.env.items()}
+        headers = {k: filled(v, environment, missing) for k, v in server.headers.items()}
         if missing:
             names = ", ".join(missing)
             problems.append(f"mcp.{server.name}: the environment has no {names}")
@@ -57,7 +57,9 @@ def resolve(
     return tuple(fine), tuple(problems)
 
 
-def _filled(text: str, environment: Mapping[str, str], missing: dict[str, None]) -> str:
+def filled(text: str, environment: Mapping[str, str], missing: dict[str, None]) -> str:
+    """The text with its ${NAME}s replaced; those without a value are added to `missing`."""
+
     def value(found: re.Match[str]) -> str:
         if text[: found.start()].endswith("$"):
             return found[0]

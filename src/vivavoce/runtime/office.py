@@ -8,6 +8,7 @@ from vivavoce.errors import VivavoceError
 from vivavoce.logs import fields
 from vivavoce.runtime.approvals import Approvals
 from vivavoce.runtime.live import LiveSession
+from vivavoce.runtime.questions import Questions
 from vivavoce.runtime.tasks import Tasks
 from vivavoce.session import effects as fx
 from vivavoce.session.events import ApprovalAsked, TaskStarted
@@ -18,8 +19,10 @@ log = logging.getLogger(__name__)
 class WorkOffice:
     """Fills `live.Office`. A fault here costs a message, never the session."""
 
-    def __init__(self, tasks: Tasks, approvals: Approvals) -> None:
-        self._tasks, self._approvals = tasks, approvals
+    def __init__(
+        self, tasks: Tasks, approvals: Approvals, questions: Questions | None = None
+    ) -> None:
+        self._tasks, self._approvals, self._questions = tasks, approvals, questions
 
     async def resolve(self, user_id: str, effect: fx.Resolve) -> None:
         """The user's spoken yes or no. One that comes too late changes nothing."""
@@ -48,5 +51,7 @@ class WorkOffice:
                 await live.post(news)
         except VivavoceError:
             log.exception("What waits for the user could not be read")
+        for question in self._questions.waiting_for(user_id) if self._questions else ():
+            await live.post(question)
         for approval in self._approvals.pending(user_id):
             await live.post(ApprovalAsked(approval.id, approval.question))

@@ -8,7 +8,7 @@ changes nothing is allowed, and what changes something is as `changes` says.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any, Literal
@@ -25,7 +25,8 @@ class Rule:
     """`tool` is a name, with * and ?; `arguments` are patterns that must match as a whole.
 
     For a `deny` it is enough that a pattern is found anywhere: what is forbidden
-    must not be let through by a word in front of it.
+    must not be let through by a word in front of it. Where that of an `ask` is found
+    somewhere, a later `allow` is not enough.
     """
 
     decision: Decision
@@ -34,15 +35,31 @@ class Rule:
     origins: frozenset[Origin] = frozenset()
 
     def fits(self, tool: str, arguments: Mapping[str, Any], origin: Origin) -> bool:
-        if not fnmatchcase(tool, self.tool) or (self.origins and origin not in self.origins):
-            return False
-        return all(self._matches(arguments.get(name), p) for name, p in self.arguments.items())
+        matches = _found if self.decision == "deny" else _whole
+        return self._about(tool, origin) and self._all(matches, arguments)
 
-    def _matches(self, value: object, pattern: str) -> bool:
-        text = value if isinstance(value, str) else "" if value is None else str(value)
-        if self.decision == "deny":
-            return re.search(pattern, text[:_LONGEST]) is not None or len(text) > _LONGEST
-        return len(text) <= _LONGEST and re.fullmatch(pattern, text) is not None
+    def touches(self, tool: str, arguments: Mapping[str, Any], origin: Origin) -> bool:
+        """Is it about something that must be asked, among other things?"""
+        asks = self.decision == "ask" and self._about(tool, origin)
+        return asks and self._all(_found, arguments)
+
+    def _about(self, tool: str, origin: Origin) -> bool:
+        return fnmatchcase(tool, self.tool) and (not self.origins or origin in self.origins)
+
+    def _all(self, matches: Callable[[str, str], bool], arguments: Mapping[str, Any]) -> bool:
+        return all(matches(_text(arguments.get(name)), p) for name, p in self.arguments.items())
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else "" if value is None else str(value)
+
+
+def _found(text: str, pattern: str) -> bool:
+    return re.search(pattern, text[:_LONGEST]) is not None or len(text) > _LONGEST
+
+
+def _whole(text: str, pattern: str) -> bool:
+    return len(text) <= _LONGEST and re.fullmatch(pattern, text) is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,8 +82,12 @@ class Permissions:
         """`auto_approve` is the user's own policy: whatever would be asked is allowed.
         What is denied stays denied."""
         decision: Decision = self.changes if changes else "allow"
+        wary = False
         for rule in self.rules:
             if rule.fits(tool, arguments, origin):
                 decision = rule.decision
                 break
+            wary = wary or rule.touches(tool, arguments, origin)
+        if wary and decision == "allow":
+            decision = "ask"
         return "allow" if decision == "ask" and auto_approve else decision

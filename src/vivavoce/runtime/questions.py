@@ -26,7 +26,7 @@ class Questions:
 
     def __init__(self, *, journal: Journal, clock: Clock, ring: Ring) -> None:
         self._journal, self._clock, self._ring = journal, clock, ring
-        self._open: dict[tuple[str, str], tuple[str, asyncio.Future[str]]] = {}
+        self._open: dict[tuple[str, str], tuple[str, asyncio.Future[str], News]] = {}
 
     async def ask(self, call: ToolCall, question: str, choices: Sequence[str] = ()) -> str:
         key = call.user_id, call.id
@@ -43,12 +43,13 @@ class Questions:
             choices=options,
         )
         told = to_log(event, user_id=call.user_id, conversation_id=call.conversation_id)
-        await self._journal.commit([Announce(told)])
+        news = News(f"question:{question_id}", _words(call, question, options), say=question)
         answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        self._open[key] = question_id, answer
+        self._open[key] = question_id, answer, news
         try:
+            await self._journal.commit([Announce(told)])
             await self._ring.tell(
-                News(f"question:{question_id}", _words(call, question, options), say=question),
+                news,
                 user_id=call.user_id,
                 session_id=call.session_id,
                 conversation_id=call.conversation_id,
@@ -63,6 +64,10 @@ class Questions:
     def open_for(self, user_id: str) -> list[str]:
         """The calls that wait for words, oldest first."""
         return [call_id for owner, call_id in self._open if owner == user_id]
+
+    def waiting_for(self, user_id: str) -> list[News]:
+        """What is to be asked again on a new call."""
+        return [news for (owner, _), (_, _, news) in self._open.items() if owner == user_id]
 
     def answer(
         self, call_id: str, user_id: str, words: str, *, question_id: str | None = None

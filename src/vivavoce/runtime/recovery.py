@@ -108,9 +108,12 @@ class Recovery:
         if session.call_id is None:
             await live.post(End("error", Status.ERROR))
             return False
-        # A client that called `/execute` has had its answer; the model never asked.
-        orphans = tuple(wire_id(call) for call, _ in left if call.origin != "http")
+        # A client that called `/execute` has had its answer, delegated work asks again by
+        # itself; the model asked for neither.
+        orphans = tuple(wire_id(call) for call, _ in left if call.origin in ("model", "webhook"))
         await live.post(await self._survived(session, session.call_id, orphans))
+        if self._voice.office is not None:  # what nobody had heard when we died
+            await self._voice.office.welcome(live)
         return True
 
     async def _survived(

@@ -19,6 +19,10 @@ Value: TypeAlias = Any
 """JSON: what a finished step leaves behind."""
 
 
+GOES_ON = "the process ends, the task does not"
+"""The message of a cancellation that is a shutdown: work elsewhere may simply go on."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
     """What is to be done."""

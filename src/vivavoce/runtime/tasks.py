@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 from weakref import WeakValueDictionary
 
-from vivavoce.errors import Conflict, InvalidArguments, NotFound, RateLimited
+from vivavoce.errors import Conflict, InvalidArguments, NotFound, RateLimited, VivavoceError
 from vivavoce.logs import fields
 from vivavoce.runtime import task_records as write
 from vivavoce.runtime.approvals import Ring
@@ -126,8 +126,11 @@ class Tasks:
         """While the server is up. What a crash interrupted goes on."""
         async with self._carrier.running(self):
             for task in await self._kept.open_tasks():
-                # The same id is the same task: only what was stored and never begun begins.
-                await self._carrier.start(task, _work(task))
+                try:
+                    # The same id is the same task: only what was stored and never begun begins.
+                    await self._carrier.start(task, _work(task))
+                except VivavoceError:  # it stays open, and the server starts all the same
+                    log.exception("A task cannot go on", extra=fields(task_id=task.id))
             yield
 
     # --- For the doors and the tools ----------------------------------------------------
@@ -161,9 +164,14 @@ class Tasks:
             call_id=order.call_id,
         )
         await self._journal.commit(write.begun(task))
-        await self._carrier.start(task, _work(task, order.context))
         if task.session_id is not None:
+            # Before it can end, or the session would wait for it for ever.
             await self._tell(task, TaskStarted(task.id))
+        try:
+            await self._carrier.start(task, _work(task, order.context))
+        except Exception:
+            await self._ended_badly(task.id, GaveUp("It could not be begun."), cancelled=True)
+            raise
         return task
 
     async def get(self, task_id: str, user_id: str) -> Task:

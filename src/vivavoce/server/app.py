@@ -13,7 +13,7 @@ import logging
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from functools import partial
+from functools import cache, partial
 
 from fastapi import FastAPI
 from fastapi_offline import FastAPIOffline
@@ -22,7 +22,7 @@ from starlette.types import ASGIApp
 from vivavoce import __version__
 from vivavoce.brain.ports import Ask, Brain, Tool
 from vivavoce.config import EMBEDDED, Settings, variable
-from vivavoce.embedded import EmbeddedEngine
+from vivavoce.embedded import EmbeddedEngine, chat_brain
 from vivavoce.errors import ProviderError
 from vivavoce.runtime.agents import check_names, load_agent
 from vivavoce.runtime.approvals import Approvals
@@ -126,7 +126,7 @@ def assemble(
     )
     # Without a port of its own a process cannot be told from another after a restart.
     instance = f"{socket.gethostname()}:{settings.port or new_id()}"
-    room = ToolRoom(settings, agent, clock, store, _brain_of(engine), instance=instance)
+    room = ToolRoom(settings, agent, clock, store, _brain_of(engine, settings), instance=instance)
     tools, bell = room.registry, Bell(registry)
     approvals = Approvals(kept=store, journal=journal, clock=clock, ring=bell)
     questions = Questions(journal=journal, clock=clock, ring=bell)
@@ -155,6 +155,7 @@ def assemble(
         backends=room.backends,
         calls=WorkCalls(desk, gate),
         default_agent=agent.delegation.default,
+        allowed=lambda: profile.tool_names(None),
     )
     stop_calls = partial(_stop_calls, registry)
     room.offer_delegation(Delegating(work, questions, store, stop_calls))
@@ -188,7 +189,7 @@ def assemble(
         profile=profile,
         clock=clock,
         traced=metrics.turn_traced,
-        office=WorkOffice(work, approvals),
+        office=WorkOffice(work, approvals, questions),
         memory=lambda user_id: remembered(store, user_id, room.discoveries),
     )
     return Services(
@@ -220,7 +221,10 @@ def _names(tools: ToolRegistry) -> list[str]:
     return [tool.name for tool in tools.definitions()]
 
 
-def _brain_of(engine: EmbeddedEngine | None) -> Callable[[], Brain | None]:
+def _brain_of(engine: EmbeddedEngine | None, settings: Settings) -> Callable[[], Brain | None]:
+    """Who thinks for agents: the engine's brain, or, with another provider, the one by URL."""
+    if engine is None and settings.brain_by_url:
+        return cache(partial(chat_brain, settings))
     return lambda: engine.brain if engine is not None else None
 
 

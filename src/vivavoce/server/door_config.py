@@ -76,9 +76,9 @@ async def config(here: Here, user: User) -> s.ConfigResponse:
         amplifier=s.AmplifierConfig(
             bundle=profile.agent.name,
             cwd=profile.defaults.workspace,
-            auto_approve=True,  # there is no approval yet: what the agent has, runs
+            auto_approve=profile.agent.permissions.changes == "allow",
             tool_timeout=settings.tool_timeout,
-            approval_policy="allow",
+            approval_policy=profile.agent.permissions.changes,
         ),
     )
 

@@ -86,6 +86,7 @@ class EngineStatus(BaseModel):
 class SandboxStatus(BaseModel):
     name: str
     why_not: str | None = Field(default=None, description="Why `bash` is off, where it is")
+    notes: list[str] = Field(default=[], description="What it holds less tightly than others")
 
 
 class WorkerStatus(BaseModel):

@@ -11,6 +11,8 @@ from vivavoce.wire.realtime import CallRequested
 
 _AWAY = (Phase.DISCONNECTED, Phase.INITIALIZING, Phase.RECONNECTING, Phase.TERMINATED)
 
+_AND_NEWS = "Then tell them in a sentence or two what the newest results and system messages say."
+
 
 def requested(event: CallRequested, draft: Draft) -> None:
     """The model wants a tool. The same call may be reported twice (arguments, then the
@@ -82,7 +84,10 @@ def settle(draft: Draft) -> None:
         if wish is not None:
             unprompted = wish.instructions is not None and wish.say is None
             state.turns.asked(draft.now, unprompted=unprompted)
-            draft.send(CreateResponse(event_id, wish.instructions, wish.say))
+            words = wish.instructions
+            if words and wish.covers:  # a greeting must not swallow what came meanwhile
+                words = f"{words} {_AND_NEWS}"
+            draft.send(CreateResponse(event_id, words, wish.say))
             draft.do(StartTimer("turn", state.policy.turn_patience))
     if state.responses.busy or state.speech.sounding is not None:
         return

@@ -42,6 +42,8 @@ def consent(words: str) -> Literal["yes", "no"] | None:
     said = _plain(words)
     if _BEGINS_NO.fullmatch(said):
         return "no"
+    if "?" in words or "\uff1f" in words:
+        return None  # "Allow it?" asks back
     return "yes" if len(said) <= _LONGEST and _ALL_YES.fullmatch(said) else None
 
 
@@ -53,4 +55,5 @@ def stops(words: str) -> bool:
 
 def _plain(words: str) -> str:
     said = words.lower().replace("\u2019", "'")
-    return " ".join(re.sub(r"[^a-z' ]+", " ", said).split())
+    # Letters of other alphabets stay: "ok" with a no in another language is no yes.
+    return " ".join(re.sub(r"[^\w']|_", " ", said).split())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from vivavoce.session import calling, configuring, hearing, saying, timing, tracing
+from vivavoce.session import calling, configuring, hearing, news, saying, timing, tracing
 from vivavoce.session.effects import Attach, Close, HangUp
 from vivavoce.session.events import CallPlaced, CallSurvived, LineLost, ToolFinished
 from vivavoce.session.state import Draft, Phase, Signal
@@ -111,6 +111,7 @@ def lost(event: LineLost, draft: Draft) -> None:
         end(draft, "user_ended", Status.COMPLETED)
         return
     state.responses.line_lost()
+    news.line_lost(draft)
     # Not asked again: an answer that is too large for the line would take it down each time.
     state.sought, state.followers = {}, {}
     state.speech.sounding = None

@@ -4,6 +4,8 @@ Each piece of news has a key and is told once: as an item of ours, so that the
 model knows it, and aloud in the next gap. It counts as told when the sound of
 the response that covers it begins. A request for a yes is said word for word,
 by us and not by the model, and even while the call that it is about is open.
+Requests are put one at a time, and one that something else was said after is
+put again: a yes is for what was asked last.
 """
 
 from __future__ import annotations
@@ -16,15 +18,17 @@ from vivavoce.wire.commands import message_item
 
 INTERIM = "interim"
 """The timer after which a tool that still runs gets a word."""
+_INTO_IT = 800.0
+"""Milliseconds of a request: who says yes earlier cannot have heard what it is about."""
 
 
 def arrived(event: News, draft: Draft) -> None:
     state = draft.state
+    state.tasks.discard(event.settles or "")
     if event.key in state.news:
         return
     item_id = state.item_id(event.key)
     state.news[event.key] = item_id
-    state.tasks.discard(event.settles or "")
     draft.add_item(message_item(item_id, "system", event.words))
     if event.say:
         state.responses.say(event.say, key=event.key)
@@ -37,14 +41,23 @@ def approval_asked(event: ApprovalAsked, draft: Draft) -> None:
     state = draft.state
     if event.approval_id in state.approvals:
         return
-    state.approvals[event.approval_id] = Asked()
-    state.responses.say(event.question, key=event.approval_id)
+    state.approvals[event.approval_id] = Asked(event.question)
+    _put_next(draft)
     draft.active()
+
+
+def _put_next(draft: Draft) -> None:
+    """One at a time, or a yes to one would be taken for another."""
+    for key, asked in list(draft.state.approvals.items())[:1]:
+        if not asked.put:
+            asked.put = True
+            draft.state.responses.say(asked.question, key=key)
 
 
 def approval_settled(event: ApprovalSettled, draft: Draft) -> None:
     draft.state.approvals.pop(event.approval_id, None)
     draft.state.responses.unsay(event.approval_id)
+    _put_next(draft)
 
 
 def response_began(response_id: str, draft: Draft) -> None:
@@ -54,53 +67,95 @@ def response_began(response_id: str, draft: Draft) -> None:
     keys = tuple(key for key, item_id in state.news.items() if item_id in covered)
     if keys:
         state.telling[response_id] = keys
-    if (asked := state.responses.said_key) in state.approvals:
-        state.approvals[asked].response_id = response_id
+    if (key := state.responses.said_key) in state.approvals:
+        asked = state.approvals[key]
+        asked.response_id, asked.heard_ms, asked.until_ms = response_id, None, None
+
+
+def line_lost(draft: Draft) -> None:
+    """Whether what was about to be said was heard, nobody knows: it is said again."""
+    for response_id in [*draft.state.telling, *_unheard(draft)]:
+        response_over(response_id, "cancelled", draft)
+
+
+def another_began(response_id: str, draft: Draft) -> None:
+    """The response that began was not ours after all; ours is wished again already."""
+    state = draft.state
+    state.telling.pop(response_id, None)
+    for asked in state.approvals.values():
+        if asked.response_id == response_id:
+            asked.response_id, asked.heard_ms = "", None
 
 
 def sounded(response_id: str, draft: Draft) -> None:
     """The user hears it now."""
     state = draft.state
     state.quiet_turn = False
-    _heard(response_id, draft)
+    _heard(response_id, _INTO_IT, draft)
+    _spoken_over(response_id, draft)
     for key in state.telling.pop(response_id, ()):
         draft.do(Told(key))
 
 
 def response_over(response_id: str, status: str, draft: Draft) -> None:
-    """News whose response came to nothing is told again; a written answer has told it."""
+    """News whose response came to nothing is told again; a written answer has told it.
+
+    One that fails is tried once more: a provider that always fails must not be asked for ever.
+    """
     state = draft.state
     if status == "completed":
-        _heard(response_id, draft)
-    keys = state.telling.pop(response_id, ())
-    for key in keys:
+        _heard(response_id, 0.0, draft)
+        if state.speech.of_response(response_id):
+            _spoken_over(response_id, draft)
+    elif status == "cancelled":
+        for key in _unheard(draft).get(response_id, ()):
+            state.approvals[key].response_id = ""
+            state.responses.say(state.approvals[key].question, key=key)
+    for key in state.telling.pop(response_id, ()):
         if status == "completed":
             draft.do(Told(key))
-        else:
+        elif status == "cancelled" or key not in state.retold:
+            if status != "cancelled":
+                state.retold.add(key)
             state.responses.wish(state.news[key])
 
 
-def _heard(response_id: str, draft: Draft) -> None:
+def _unheard(draft: Draft) -> dict[str, list[str]]:
+    """The responses that are to ask something, and what."""
+    found: dict[str, list[str]] = {}
+    for key, asked in draft.state.approvals.items():
+        if asked.response_id and asked.heard_ms is None:
+            found.setdefault(asked.response_id, []).append(key)
+    return found
+
+
+def _heard(response_id: str, into_it: float, draft: Draft) -> None:
     for asked in draft.state.approvals.values():
         if asked.response_id == response_id and asked.heard_ms is None:
-            asked.heard_ms = draft.now_ms
+            asked.heard_ms, asked.clear_ms = draft.now_ms, draft.now_ms + into_it
+
+
+def _spoken_over(response_id: str, draft: Draft) -> None:
+    """A yes after other words is an answer to those; so the request is put again."""
+    for key, asked in draft.state.approvals.items():
+        other = asked.heard_ms is not None and asked.response_id != response_id
+        if other and asked.until_ms is None:
+            asked.until_ms = draft.now_ms
+            draft.state.responses.say(asked.question, key=key)
 
 
 def user_said(words: str, began_ms: float, draft: Draft) -> None:
     """The user's own words, spoken or typed: an answer to a request, or an order to stop.
 
-    Only what they began to say after they heard the request answers it: the
-    transcript of an earlier "yes" may come late.
+    Only what they began to say after they heard the request answers it, and before
+    they heard anything else: the transcript of an earlier "yes" may come late.
     """
     state = draft.state
-    asked = [
-        key
-        for key, one in state.approvals.items()
-        if one.heard_ms is not None and one.heard_ms <= began_ms
-    ]
-    if asked and (answer := consent(words)):
-        # The oldest that they have heard; one yes is for one thing.
-        draft.do(Resolve(asked[0], granted=answer == "yes", words=words))
+    answer = consent(words)
+    granted = answer == "yes"
+    heard = [k for k, one in state.approvals.items() if one.answered_by(began_ms, granted=granted)]
+    if heard and answer:
+        draft.do(Resolve(heard[0], granted=granted, words=words))  # one yes is for one thing
     elif state.open_calls and stops(words):
         draft.do(CancelCalls(tuple(sorted(state.open_calls))))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from vivavoce.session import configuring, timing
+from vivavoce.session import configuring, news, timing
 from vivavoce.session.state import Draft
 from vivavoce.wire.clean import clean_line
 from vivavoce.wire.realtime import Fault, RateLimits
@@ -22,6 +22,9 @@ def fault(event: Fault, draft: Draft) -> None:
     active = event.code == ALREADY_ACTIVE
     if state.responses.refused(event.event_id, try_again=active) and active:
         return  # it waits its turn
+    if active and state.responses.mistaken(event.event_id):
+        news.another_began(state.responses.active or "", draft)
+        return
     if state.guard.refused(event.event_id):
         configuring.refused(draft)
     if event.code == "session_expired":

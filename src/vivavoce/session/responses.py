@@ -33,6 +33,7 @@ class Responses:
         self.active: str | None = None
         self.turn_pending = False  # the user's turn ended; the provider answers by itself
         self._asked: tuple[str, Wish] | None = None
+        self._given: tuple[str, Wish] | None = None  # to the response which began last
         self._wish: Wish | None = None
         self._says: list[Wish] = []
         self.covered: frozenset[str] = frozenset()
@@ -61,7 +62,7 @@ class Responses:
 
     def say(self, words: str, key: str = "") -> None:
         """Exactly these words, as soon as the floor is free, whatever runs."""
-        if not any(wish.say == words for wish in self._says):
+        if not any((wish.say, wish.key) == (words, key) for wish in self._says):
             self._says.append(Wish(say=words, key=key))
 
     def unsay(self, key: str) -> None:
@@ -96,7 +97,7 @@ class Responses:
             wish, self._wish = self._wish, None
         self.covered = wish.covers if wish else frozenset()
         self.said_key = wish.key if wish else ""
-        self._asked = None
+        self._given, self._asked = self._asked, None
 
     def _fulfilled(self, wish: Wish) -> bool:
         return not wish.instructions and wish.covers <= self._seen
@@ -116,6 +117,15 @@ class Responses:
         if try_again:
             self._again(wish)
             self.active = self.active or SOME_RESPONSE
+        return True
+
+    def mistaken(self, event_id: str | None) -> bool:
+        """We were refused because another response was there first: the one that we took for
+        ours. Ours waits its turn."""
+        if self._given is None or self._given[0] != event_id:
+            return False
+        wish, self._given = self._given[1], None
+        self._again(wish)
         return True
 
     def forget_turn(self) -> None:

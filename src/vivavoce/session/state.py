@@ -70,10 +70,21 @@ class UserItem:
 
 @dataclass(slots=True)
 class Asked:
-    """A request for a yes: which response asks it, and since when the user hears that."""
+    """A request for a yes: which response asks it, and since when the user has heard that,
+    until something else was said."""
 
+    question: str = ""
+    put: bool = False
     response_id: str = ""
     heard_ms: float | None = None
+    clear_ms: float = 0.0  # by then it is clear what it is about
+    until_ms: float | None = None
+
+    def answered_by(self, began_ms: float, *, granted: bool) -> bool:
+        """Can words that began then be meant for it? A no counts from the first sound."""
+        if self.heard_ms is None or (self.until_ms is not None and began_ms >= self.until_ms):
+            return False
+        return began_ms >= (max(self.heard_ms, self.clear_ms) if granted else self.heard_ms)
 
 
 @dataclass
@@ -121,6 +132,7 @@ class State:
     tasks: set[str] = field(default_factory=set)
     news: dict[str, str] = field(default_factory=dict)  # key → our item
     telling: dict[str, tuple[str, ...]] = field(default_factory=dict)  # response → keys
+    retold: set[str] = field(default_factory=set)  # news whose answer failed once
     approvals: dict[str, Asked] = field(default_factory=dict)
     began_ms: dict[str, float] = field(default_factory=dict)  # user's item → its first sound
     quiet_turn: bool = True  # nothing was said since the user's last turn
@@ -159,6 +171,7 @@ class State:
         self.open_calls = set()
         # What was put to the old call and not heard is told anew to this one.
         self.news, self.telling, self.approvals = {}, {}, {}
+        self.retold = set()
         self.quiet_turn, self.began_ms = True, {}
 
     @property

@@ -24,56 +24,50 @@ class Wording:
     """What is told of those whose name does not say it."""
 
 
-_FOLDER = "only if a folder is named"
-
 WORDING: Mapping[str, Wording] = {
     "read_file": Wording(
         "Read a file that is named.",
         (
+            ToolExample("What does utils dot py do?", {"path": "utils.py"}, "def clamp(x): …"),
+            ToolExample("What's in settings.ini?", {"path": "settings.ini"}, "[server] …"),
             ToolExample("Bring up draft dot text.", {"path": "draft.txt"}, "Dear all, …"),
-            ToolExample("Read the install guide.", {"path": "INSTALL.md"}, "# Installing …"),
+            ToolExample("Let me hear the install notes.", {"path": "INSTALL.md"}, "# Installing …"),
         ),
     ),
     "glob": Wording(
-        "List files by name or type, not by content.",
+        "List files by name or type.",
         (
             ToolExample("List the Rust files.", {"pattern": "**/*.rs"}, "src/main.rs"),
             ToolExample(
-                "Do we have a file named index dot js?",
-                {"pattern": "**/index.js"},
-                "web/index.js",
-            ),
-            ToolExample(
-                "What files are in the assets folder?",
+                "What is in the assets folder?",
                 {"pattern": "*", "path": "assets"},
                 "assets/logo.svg",
             ),
         ),
-        {"pattern": "such as **/*.py; * for all", "path": _FOLDER},
+        {"pattern": "such as **/*.py", "path": "folder to look in"},
     ),
     "grep": Wording(
-        "Find where a word, text, function or class is inside the files.",
+        "Find a word or text inside files.",
         (
             ToolExample(
-                "Where is the class Tax Rate defined?",
-                {"pattern": "class TaxRate"},
-                "src/tax.py:12:class TaxRate:",
-            ),
-            ToolExample(
-                "Search for the string no route in the code.",
-                {"pattern": "no route"},
-                'src/net.py:40:    raise OSError("no route")',
-            ),
-            ToolExample("Which files mention Kafka?", {"pattern": "Kafka"}, "bus.py:3:# Kafka"),
-            ToolExample(
-                "Where do we use load model?",
+                "Where is load model used?",
                 {"pattern": "load_model"},
                 "src/app.py:9:load_model(path)",
             ),
             ToolExample(
-                "Look for the text disk full in the lib folder.",
-                {"pattern": "disk full", "path": "lib"},
-                'lib/disk.py:40:    raise OSError("disk full")',
+                "Which files mention Kafka in the lib folder?",
+                {"pattern": "Kafka", "path": "lib"},
+                "lib/bus.py:3:# Kafka",
+            ),
+            ToolExample(
+                "Find the text disk full in the code.",
+                {"pattern": "disk full"},
+                'src/disk.py:40:    raise OSError("disk full")',
+            ),
+            ToolExample(
+                "Where is the class Invoice?",
+                {"pattern": "class Invoice"},
+                "src/bill.py:12:class Invoice:",
             ),
             ToolExample(
                 "Find all the places that import pandas.",
@@ -81,7 +75,7 @@ WORDING: Mapping[str, Wording] = {
                 "src/table.py:1:import pandas as pd",
             ),
         ),
-        {"pattern": "the text, word for word", "path": _FOLDER},
+        {"pattern": "the text", "path": "folder to look in"},
     ),
     "write_file": Wording(
         "Create a file with the given content.",
@@ -118,8 +112,10 @@ WORDING: Mapping[str, Wording] = {
         "Run a shell command or program.",
         (
             ToolExample("What changed in git?", {"command": "git diff"}, "+ a new line"),
+            ToolExample("Show me the newest commit.", {"command": "git log -1"}, "a1b2c3 Fix"),
             ToolExample("How much memory is free?", {"command": "free -h"}, "Mem: 15Gi"),
             ToolExample("Start the formatter with black.", {"command": "black ."}, "All done!"),
+            ToolExample("Is Node installed?", {"command": "node --version"}, "v22.12.0"),
         ),
     ),
     "web_search": Wording(

@@ -95,9 +95,10 @@ class Coder:
     async def hang(self) -> PromptResponse:
         child = subprocess.Popen(["sleep", "300"], start_new_session=True)
         await self.tell(start_tool_call("t1", f"child {child.pid}"))
-        asking = asyncio.ensure_future(self.may("t1", "execute", {"command": "rm x"}, [YES, NO]))  # noqa: TID251
-        await self.stop.wait()
-        (self.cwd / "stopped").write_text(str(await asking))
+        async with asyncio.TaskGroup() as group:
+            asking = group.create_task(self.may("t1", "execute", {"command": "rm x"}, [YES, NO]))
+            await self.stop.wait()
+        (self.cwd / "stopped").write_text(asking.result())
         return PromptResponse(stop_reason="cancelled")
 
     async def may(

@@ -11,8 +11,8 @@ import pytest
 from tests.tools.delegation.a2a_agent import Remote, serving
 from tests.tools.delegation.others_stage import Deciding, Ledger, order
 from vivavoce.runtime.agent_work import A2aAgent
-from vivavoce.runtime.task_ports import Done, GaveUp
-from vivavoce.tools.delegation.a2a import GOES_ON, A2aBackend
+from vivavoce.runtime.task_ports import GOES_ON, Done, GaveUp
+from vivavoce.tools.delegation.a2a import A2aBackend
 from vivavoce.tools.delegation.a2a_words import Bounds, origin
 
 QUICK = Bounds(poll_seconds=0.02, retries=2)

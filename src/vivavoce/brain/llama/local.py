@@ -21,6 +21,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from vivavoce.brain.llama.budget import Pace
+from vivavoce.brain.llama.fitting import fitting, without_addresses, without_files
 from vivavoce.brain.llama.grammar import MARK, grammar, offered
 from vivavoce.brain.llama.kept import Shelf
 from vivavoce.brain.llama.line import Heard, Line
@@ -179,7 +180,7 @@ class LlamaBrain:
 
     async def answer(self, ask: Ask) -> AsyncGenerator[Piece, None]:
         limit = min(ask.max_tokens or _OUTPUT, _LONGEST_OUTPUT)
-        rules, names = grammar(ask), {tool.name for tool in offered(ask)}
+        rules, names = grammar(fitting(ask)), {tool.name for tool in offered(ask)}
         text = prompt(ask, room=self._context - limit, count=self.count)
         line = self._there()
         async with self._seats.taken(line, ask.live, text) as seat:
@@ -231,10 +232,12 @@ class LlamaBrain:
 
     async def _compile(self, line: Line, ask: Ask, warming: Warming, tokens: list[int]) -> None:
         """llama.cpp needs most of a second for a grammar, once: not when somebody waits."""
-        async with warming.step() as seat:
-            if seat is not None:
+        for rules in {grammar(each) for each in (ask, without_files(ask), without_addresses(ask))}:
+            async with warming.step() as seat:
+                if seat is None:
+                    return
                 given = {"prompt": tokens, "id_slot": seat.slot, "n_predict": 1}
-                given |= {"grammar": grammar(ask), "cache_prompt": True, "stream": True}
+                given |= {"grammar": rules, "cache_prompt": True, "stream": True}
                 async with aclosing(line.write(given)) as writing:
                     async for _ in writing:
                         pass

@@ -11,7 +11,7 @@ import re
 
 _ENDINGS = {
     "py": "py|pie|pi|pot|pye|p y|p why|pee why",
-    "txt": "txt|text|t x t",
+    "txt": "txt|text|t x t|tax",
     "md": "md|emd|emdy|em d|m d|em dee|m dee|empty",
     "json": "json|jason|jayson|j son|j s o n",
     "js": "js|j s|j's|jay s|jays|jay ess",

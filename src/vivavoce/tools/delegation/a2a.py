@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from vivavoce.runtime.agent_work import A2aAgent
-from vivavoce.runtime.task_ports import AgentCard, Desk, Done, GaveUp, Value, Work
+from vivavoce.runtime.task_ports import GOES_ON, AgentCard, Desk, Done, GaveUp, Value, Work
 from vivavoce.tools.delegation.a2a_words import Bounds, origin
 from vivavoce.tools.delegation.briefs import brief, told
 from vivavoce.tools.delegation.window import Window
@@ -23,8 +23,6 @@ from vivavoce.tools.delegation.window import Window
 if TYPE_CHECKING:
     from vivavoce.tools.delegation.a2a_talk import Talk
 
-GOES_ON = "the process ends, the task does not"
-"""The words of a cancellation that is no wish of the user: the remote task is left alone."""
 _MAX_TURNS = 50
 _MAX_STARTS = 3
 

@@ -20,7 +20,7 @@ from vivavoce.runtime.ports import ToolDefinition
 from vivavoce.runtime.task_ports import AgentCard, Desk, Done, GaveUp, Value, Work
 from vivavoce.tools.delegation.amplifier_host import Approvals, Display
 from vivavoce.tools.delegation.amplifier_plan import plan_file, read_plan
-from vivavoce.tools.delegation.amplifier_session import Wiring, Worker, equipped, opened
+from vivavoce.tools.delegation.amplifier_session import Wiring, Worker, equipped, opened, uncut
 from vivavoce.tools.delegation.attempts import attempted
 from vivavoce.tools.delegation.briefs import brief, told
 from vivavoce.tools.delegation.window import Window
@@ -131,10 +131,12 @@ async def _from_bundle(bundle: str, wiring: Wiring, phase: str) -> AsyncIterator
     foundation = await asyncio.to_thread(importlib.import_module, "amplifier_foundation")
     try:
         prepared = await (await foundation.load_bundle(bundle)).prepare()
-        session = await prepared.create_session(
-            approval_system=Approvals(wiring.window, phase),
-            display_system=Display(wiring.window, phase),
-            session_cwd=wiring.workspace,
+        session = await uncut(
+            prepared.create_session(
+                approval_system=Approvals(wiring.window, phase),
+                display_system=Display(wiring.window, phase),
+                session_cwd=wiring.workspace,
+            )
         )
     except Exception as exc:  # another's code, and the network's
         why = told(str(exc), type(exc).__name__, 300)

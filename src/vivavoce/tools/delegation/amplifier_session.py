@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from vivavoce.runtime.ports import ToolDefinition
 from vivavoce.runtime.task_ports import GaveUp
@@ -24,6 +24,8 @@ from vivavoce.tools.delegation.amplifier_tools import AskTool, OurTool, Scene, T
 from vivavoce.tools.delegation.briefs import told
 from vivavoce.tools.delegation.own_tools import ASK
 from vivavoce.tools.delegation.window import Window
+
+T = TypeVar("T")
 
 MAX_DEPTH = 3
 STOP_SECONDS = 5.0
@@ -53,6 +55,28 @@ class _Watched:
     async def execute(self, *args: Any, **kwargs: Any) -> Any:
         self.task = asyncio.current_task()
         return await self._inner.execute(*args, **kwargs)
+
+
+async def uncut(doing: Awaitable[T]) -> T:
+    """To its end even when we are cancelled: a call into the kernel that is merely cancelled goes
+    on by itself, with nobody who knows of it."""
+
+    async def outcome() -> T | Exception:
+        try:
+            return await doing
+        except Exception as exc:
+            return exc
+
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(outcome())
+        try:
+            value = await asyncio.shield(task)
+        except asyncio.CancelledError:
+            await asyncio.wait({task}, timeout=STOP_SECONDS)
+            raise
+    if isinstance(value, Exception):
+        raise value
+    return value
 
 
 class Worker:
@@ -111,7 +135,7 @@ async def opened(
         await coordinator.mount("module-source-resolver", sources)
         _introduce(session, plan, wiring, depth)
         try:
-            await session.initialize()
+            await uncut(session.initialize())
         except Exception as exc:  # whatever a module raises
             why = told(str(exc), type(exc).__name__, 300)
             raise GaveUp(f"The Amplifier session could not be set up: {why}") from None

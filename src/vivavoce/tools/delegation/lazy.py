@@ -8,12 +8,15 @@ them, and that starts it too.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 from vivavoce.errors import Unavailable, VivavoceError
 from vivavoce.runtime.task_ports import Carrier, Listener, Work
 from vivavoce.wire.work import Task
+
+log = logging.getLogger(__name__)
 
 
 class LazyCarrier:
@@ -53,6 +56,11 @@ class LazyCarrier:
         except ImportError:
             words = "Delegated work needs more packages: pip install 'vivavoce[tools]'"
             ready.set_exception(Unavailable(words))
+        except Exception:  # the boundary of this task: the server goes on without it
+            if ready.done():
+                raise
+            log.exception("Delegated work cannot be carried out")
+            ready.set_exception(Unavailable("Delegated work cannot be carried out now"))
 
     async def _started(self) -> Carrier:
         if self._ready is None:

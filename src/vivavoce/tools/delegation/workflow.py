@@ -14,7 +14,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 
 from vivavoce.logs import failure
-from vivavoce.runtime.task_ports import Backends, Done, GaveUp, Listener, Work
+from vivavoce.runtime.task_ports import GOES_ON, Backends, Done, GaveUp, Listener, Work
 from vivavoce.tools.delegation.answers import Mail
 from vivavoce.tools.delegation.desk import DurableDesk
 from vivavoce.tools.delegation.ledger import Ledger, Stopped
@@ -69,7 +69,7 @@ class Live:
         """The process ends, the task does not."""
         self._line.shut()
         if self._doing is not None:
-            self._doing.cancel()
+            self._doing.cancel(None if self._unwanted else GOES_ON)
 
     def unwant(self) -> None:
         """The user does not want it any more."""

