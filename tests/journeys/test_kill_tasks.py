@@ -19,7 +19,7 @@ from websockets.asyncio.client import connect
 from tests.journeys.process import Server
 from vivavoce.testing.provider import ScriptedProvider
 
-LINES = 30
+LINES = 12
 KILLS = 20
 SCRIPT = rf"""
 rules:
@@ -27,15 +27,15 @@ rules:
     when: 'is done\b.*instruction: (.*)'
     say: 'Good news: {{1}}'
   - result_of: bash
-    when: '^Succeeded[\s\S]*\b{LINES}$'
-    call: {{done: {{summary: All lines are there.}}}}
+    when: '^Succeeded[\s\S]*\b{LINES} (\w+)$'
+    call: {{done: {{summary: 'All lines are in {{1}}.'}}}}
   - result_of: bash
-    when: '^Succeeded[\s\S]*?(\d+)$'
-    call: {{bash: {{command: 'sleep 0.5; echo after {{1}} >> out.txt; wc -l < out.txt'}}}}
+    when: '^Succeeded[\s\S]*?(\d+) (\w+)$'
+    call: {{bash: {{command: 'sleep 0.5; echo after {{1}} >> {{2}}; wc -l {{2}}'}}}}
   - result_of: bash
-    call: {{bash: {{command: 'touch out.txt; true {{output.error}}; wc -l < out.txt'}}}}
-  - when: write the lines
-    call: {{bash: {{command: 'touch out.txt; wc -l < out.txt'}}}}
+    call: {{bash: {{command: 'wc -l $(ls -t | head -1); true'}}}}
+  - when: write the lines to (\w+)
+    call: {{bash: {{command: 'touch {{1}}; wc -l {{1}}'}}}}
 opening: Hello.
 """
 AGENT = "name: hands\napproval: {changes: allow}\nlimits: {executions_per_minute: 0}\n"
@@ -69,7 +69,7 @@ async def heard_in_a_call(server: Server, seconds: float) -> list[str]:
     async with connect(url, subprotocols=opened["protocols"], max_size=None) as line:
         try:
             async with asyncio.timeout(seconds):
-                while not said:
+                while True:
                     event: dict[str, Any] = orjson.loads(await line.recv())
                     if event["type"] == "response.output_audio_transcript.done":
                         said.append(event["transcript"])
@@ -101,26 +101,36 @@ async def test_twenty_kills_repeat_nothing_and_lose_nothing(tmp_path: Path) -> N
     async with ScriptedProvider() as unused:
         server = Server(unused, tmp_path, **folders(tmp_path))
         await server.start()
-        async with httpx.AsyncClient(base_url=server.url, timeout=60) as http:
-            told = await http.post(
-                "/execute/task", json={"arguments": {"instruction": "write the lines"}}
-            )
-            assert told.json()["success"], told.text
-            task_id = (await http.get("/tasks")).json()["tasks"][0]["id"]
-        kills = 0
-        out = tmp_path / "work" / "out.txt"
-        while not await finished(server, task_id):
-            await grown(out)  # the models take seconds to load, and then it goes on
-            await asyncio.sleep(random.uniform(0.0, 1.0))
-            if kills < KILLS:
-                await server.stop(signal.SIGKILL)
-                await server.start()
-                kills += 1
-        lines = out.read_text().splitlines()
-        assert kills == KILLS
-        assert len(lines) == LINES
-        assert len(set(lines)) == LINES, "a finished step ran again"
-        assert await heard_in_a_call(server, 60) == ["Good news: All lines are there."]
+        kills = tasks = 0
+        while kills < KILLS:
+            tasks += 1
+            kills += await carried(server, tmp_path / "work" / f"out{tasks}", KILLS - kills)
+        for number in range(1, tasks + 1):
+            lines = (tmp_path / "work" / f"out{number}").read_text().splitlines()
+            assert len(lines) == LINES
+            assert len(set(lines)) == LINES, "a finished step ran again"
+        heard = " ".join(await heard_in_a_call(server, 25))
+        assert heard.count("Good news") >= 1
         assert await heard_in_a_call(server, 5) == []
+        async with httpx.AsyncClient(base_url=server.url) as http:
+            assert all(task["told"] for task in (await http.get("/tasks")).json()["tasks"])
         await server.stop(signal.SIGTERM)
-        print(f"{kills} kills")
+        print(f"{kills} kills, {tasks} tasks")
+
+
+async def carried(server: Server, out: Path, kills: int) -> int:
+    """A task to its end, with so many kills on the way at most; how many there were."""
+    async with httpx.AsyncClient(base_url=server.url, timeout=60) as http:
+        order = {"arguments": {"instruction": f"write the lines to {out.name}"}}
+        told = await http.post("/execute/task", json=order)
+        assert told.json()["success"], told.text
+        task_id = (await http.get("/tasks")).json()["tasks"][0]["id"]
+    killed = 0
+    while not await finished(server, task_id):
+        await grown(out)  # the models take seconds to load, and then it goes on
+        await asyncio.sleep(random.uniform(0.0, 1.0))
+        if killed < kills:
+            await server.stop(signal.SIGKILL)
+            await server.start()
+            killed += 1
+    return killed

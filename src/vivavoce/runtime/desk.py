@@ -1,7 +1,7 @@
 """The tool desk: the one way every call takes, from the model, `/execute` and `/webhook`.
 
-    known already? ─► admit ─► check ─► permit ─► record ─► run ─► record ─► answer
-         │              └─────── refused ────────────────────────────┘
+    known already? ─► admit ─► check ─► record ─► permit ─► run ─► record ─► answer
+         │              └──── refused ──────────────┴───────────────┘
          └─► the same answer once more
 
 A call is durable before it runs, and its outcome before anyone is told. A
@@ -43,7 +43,7 @@ from vivavoce.runtime.outcomes import (
     recalled,
     succeeded,
 )
-from vivavoce.runtime.ports import Asking, Clock, Toolbox, ToolDefinition, nobody
+from vivavoce.runtime.ports import Asking, Clock, Toolbox, ToolDefinition, ToolOutput, nobody
 from vivavoce.runtime.questions import Questions
 from vivavoce.runtime.shaping import MODEL_LIMIT
 from vivavoce.wire.clean import clean_line
@@ -217,14 +217,6 @@ class ToolDesk:
             arguments = self._check(request, asked)
         except VivavoceError as fault:
             return await self._refuse(request, asked, fault)
-        if self._gate is not None:
-            description = self._described(request.name, arguments)
-            definition = self._tools.definition(request.name)
-            refusal = await self._gate.admit(
-                asked, definition, arguments, description, request.task_id
-            )
-            if refusal is not None:
-                return await self._refuse(request, asked, refusal)
         return await self._perform(request, asked, arguments, recorded)
 
     async def _again(self, known: ToolCall, asked: ToolCall) -> ToolOutcome:
@@ -280,9 +272,13 @@ class ToolDesk:
         try:
             await self._journal.commit(write.started(call, description, ordinal))
             recorded()
-            result = await attempt(
-                self._tools, request, arguments, call, progress.report, self._asking(call)
-            )
+            # Recorded first: a yes may take a minute, and after a crash in it the call has its end.
+            result = await self._permitted(request, call, arguments, description)
+            if result is None:
+                begun = self._clock.monotonic()
+                result = await attempt(
+                    self._tools, request, arguments, call, progress.report, self._asking(call)
+                )
         except asyncio.CancelledError:
             outcome = _cancelled(call, self._since(begun))
             # The start may not have been written yet: the entry goes in once more.
@@ -300,6 +296,19 @@ class ToolDesk:
         if self._settled is not None:
             self._settled(done)
         return outcome
+
+    async def _permitted(
+        self,
+        request: ToolRequest,
+        call: ToolCall,
+        arguments: Mapping[str, Any],
+        description: str,
+    ) -> str | ToolOutput | VivavoceError | None:
+        """None, or why it may not run."""
+        if self._gate is None:
+            return None
+        definition = self._tools.definition(request.name)
+        return await self._gate.admit(call, definition, arguments, description, request.task_id)
 
     async def _settle(
         self,

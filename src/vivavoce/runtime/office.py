@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Sequence
 
 from vivavoce.errors import VivavoceError
 from vivavoce.logs import fields
@@ -20,9 +21,15 @@ class WorkOffice:
     """Fills `live.Office`. A fault here costs a message, never the session."""
 
     def __init__(
-        self, tasks: Tasks, approvals: Approvals, questions: Questions | None = None
+        self,
+        tasks: Tasks,
+        approvals: Approvals,
+        questions: Questions | None = None,
+        others: Callable[[str], Sequence[LiveSession]] = lambda user_id: (),
     ) -> None:
+        """`others`: the live sessions of a user."""
         self._tasks, self._approvals, self._questions = tasks, approvals, questions
+        self._others = others
 
     async def resolve(self, user_id: str, effect: fx.Resolve) -> None:
         """The user's spoken yes or no. One that comes too late changes nothing."""
@@ -40,6 +47,11 @@ class WorkOffice:
             # It may be told once more: better than never.
             log.exception("Could not note that news was told")
 
+    def _told_elsewhere(self, live: LiveSession, user_id: str) -> set[str]:
+        """What another session of theirs is about to say: it is told once, and not in two rooms."""
+        others = [one for one in self._others(user_id) if one is not live and one.vitals.line_up]
+        return {key for one in others for key in one.machine.state.news}
+
     async def welcome(self, live: LiveSession) -> None:
         """Everything that waits for this user, into their new call."""
         user_id = live.books.session.user_id
@@ -47,8 +59,10 @@ class WorkOffice:
             for task in await self._tasks.list(user_id, open_only=True):
                 if task.conversation_id == live.books.session.conversation_id:
                     await live.post(TaskStarted(task.id))
+            elsewhere = self._told_elsewhere(live, user_id)
             for news in await self._tasks.waiting_for(user_id):
-                await live.post(news)
+                if news.key not in elsewhere:
+                    await live.post(news)
         except VivavoceError:
             log.exception("What waits for the user could not be read")
         for question in self._questions.waiting_for(user_id) if self._questions else ():

@@ -189,7 +189,7 @@ def assemble(
         profile=profile,
         clock=clock,
         traced=metrics.turn_traced,
-        office=WorkOffice(work, approvals, questions),
+        office=WorkOffice(work, approvals, questions, registry.of_user),
         memory=lambda user_id: remembered(store, user_id, room.discoveries),
     )
     return Services(

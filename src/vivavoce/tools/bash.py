@@ -16,13 +16,14 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from vivavoce.errors import InvalidArguments, ToolFailed
-from vivavoce.runtime.ports import Report, ToolContext, ToolExample, ToolOutput
+from vivavoce.runtime.ports import Report, ToolContext, ToolOutput
 from vivavoce.tools.changed import changed_since
 from vivavoce.tools.functions import Tool, tool
 from vivavoce.tools.progress import ProgressReader
 from vivavoce.tools.progress_lines import Progress
 from vivavoce.tools.sandbox.ports import MIB, Finished, Limits, Sandbox
 from vivavoce.tools.threads import SHARED
+from vivavoce.tools.wording import WORDING
 
 MAX_SECONDS = 60
 """Seed 000 §4.4: bash takes 1 to 60 seconds."""
@@ -46,20 +47,12 @@ def bash_tool(
         category="development",
         timeout=MAX_SECONDS + _GRACE,
         changes=True,
-        examples=[
-            ToolExample("Run the tests.", {"command": "pytest"}, "Succeeded (exit code 0). …"),
-            ToolExample(
-                "How many lines of Python are there?",
-                {"command": "find . -name '*.py' | xargs cat | wc -l"},
-                "Succeeded (exit code 0).\n4120",
-            ),
-        ],
+        description=WORDING["bash"].description,
+        examples=WORDING["bash"].examples,
         describe=_described,
     )
     async def bash(
-        command: Annotated[
-            str, Field(description="The command, as bash reads it", min_length=1, max_length=20_000)
-        ],
+        command: Annotated[str, Field(min_length=1, max_length=20_000)],
         context: ToolContext,
         timeout: Annotated[
             int, Field(description="Seconds it may take", ge=1, le=MAX_SECONDS)

@@ -15,6 +15,7 @@ from pydantic import Field
 from vivavoce.errors import ToolFailed
 from vivavoce.runtime.ports import ToolContext, ToolExample
 from vivavoce.tools.functions import Tool, tool
+from vivavoce.tools.wording import WORDING
 
 
 class Delegation(Protocol):
@@ -32,20 +33,13 @@ def task_tools(delegation: Delegation, agents: Sequence[str]) -> list[Tool]:
     @tool(
         category="delegation",
         timeout=300,
-        examples=[
-            ToolExample(
-                "Have an agent add logging to the auth module.",
-                {"instruction": "Add logging to the auth module"},
-                "Task started: task_1.",
-            )
-        ],
+        description=WORDING["task"].description,
+        examples=WORDING["task"].examples,
         describe=lambda given: f"Delegating: {given['instruction']}",
         detached=True,
     )
     async def task(
-        instruction: Annotated[
-            str, Field(description="What to do, whole and clear", min_length=3, max_length=4000)
-        ],
+        instruction: Annotated[str, Field(min_length=3, max_length=4000)],
         context: ToolContext,
         agent: Annotated[str, Field(description="Who does it; left out, the usual one")] = "",
     ) -> str:

@@ -295,6 +295,7 @@ async def test_the_end_is_told_when_the_listener_can_take_it(tmp_path: Path) -> 
     assert len(listener.ends) == 1
 
 
+@pytest.mark.full
 async def test_on_postgres_nobody_takes_the_work_of_another_instance_unasked() -> None:
     async def asks(work: Work, desk: Desk) -> Done:
         return Done(summary=await desk.ask("Well?"))

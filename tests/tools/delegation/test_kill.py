@@ -63,6 +63,7 @@ def check(journal: Path) -> None:
         assert f"began {n}" not in seen[first:]
 
 
+@pytest.mark.full
 def test_a_killed_task_goes_on_and_repeats_nothing(tmp_path: Path) -> None:
     journal = tmp_path / "journal"
     assert to_its_end(url(tmp_path), journal, kills=2, seed=1)

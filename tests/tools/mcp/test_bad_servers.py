@@ -17,6 +17,7 @@ from vivavoce.tools import Registry
 from vivavoce.tools.mcp import Patience
 
 
+@pytest.mark.full
 async def test_bad_servers_of_every_kind_leave_the_good_one_alone() -> None:
     bad = ["crash", "hang", "endless", "flood"]
     missing = McpServer(name="missing", command="/no/such/program")

@@ -22,7 +22,7 @@ WAYS = {"kernel": (best_opening(), None), "steps": (open_by_steps, "")}
 BIG = "x" * 10_500_000
 
 
-@pytest.fixture(params=WAYS)
+@pytest.fixture(params=["kernel", pytest.param("steps", marks=pytest.mark.full)])
 def way(request: pytest.FixtureRequest) -> tuple[Opening, str | None]:
     found: tuple[Opening, str | None] = WAYS[request.param]
     return found

@@ -148,10 +148,12 @@ async def _end(process: asyncio.subprocess.Process, mark: str) -> None:
                 _signal_group(process.pid, signal.SIGTERM)
                 await _gone(process)
     finally:
-        _signal_group(process.pid, signal.SIGKILL)
-        await asyncio.to_thread(_kill_marked, mark)
-        await _gone(process)
-        _close(process)
+        try:
+            _signal_group(process.pid, signal.SIGKILL)
+            await asyncio.to_thread(_kill_marked, mark)
+            await _gone(process)
+        finally:  # whoever loses patience with us cancels this too
+            _close(process)
 
 
 async def _gone(process: asyncio.subprocess.Process) -> bool:
