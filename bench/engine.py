@@ -39,6 +39,7 @@ TURNS = 12
 MINUTES = 6.0
 LEAST = 2
 _BETWEEN = 0.6
+_WARMING = 5
 """Seconds between an answer and the next question."""
 _PEER_SHARE = 1.5
 """What the peer gets of a brain's time, where a transport with one VAD gets 1: it has to start."""
@@ -87,6 +88,8 @@ def _brain(brain: str, plan: Plan, questions: list[Question], until: float, repo
     with brain_settings(brain) as settings:
         print(f"   {brain}: starting", flush=True)
         with serving(settings) as server:
+            # Right after its start a server reads prompts and makes openings: not part of a turn.
+            _talk(server, *ways[0], questions[:_WARMING], until)
             for number, (transport, vad) in enumerate(ways):
                 left = until - time.monotonic()
                 limit = time.monotonic() + left / (shares - number)
