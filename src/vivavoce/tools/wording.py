@@ -37,12 +37,16 @@ WORDING: Mapping[str, Wording] = {
     "glob": Wording(
         "List files by name or type.",
         (
-            ToolExample("List the Rust files.", {"pattern": "**/*.rs"}, "src/main.rs"),
+            ToolExample("Find all the Rust files.", {"pattern": "**/*.rs"}, "src/main.rs"),
             ToolExample(
                 "What is in the assets folder?",
                 {"pattern": "*", "path": "assets"},
                 "assets/logo.svg",
             ),
+            ToolExample(
+                "Is there a file called index dot js?", {"pattern": "**/index.js"}, "web/index.js"
+            ),
+            ToolExample("Where are the log files?", {"pattern": "**/*.log"}, "var/app.log"),
         ),
         {"pattern": "such as **/*.py", "path": "folder to look in"},
     ),
@@ -70,9 +74,14 @@ WORDING: Mapping[str, Wording] = {
                 "src/bill.py:12:class Invoice:",
             ),
             ToolExample(
-                "Find all the places that import pandas.",
+                "What places import pandas?",
                 {"pattern": "import pandas"},
                 "src/table.py:1:import pandas as pd",
+            ),
+            ToolExample(
+                "Search for the string no route in the lib folder.",
+                {"pattern": "no route", "path": "lib"},
+                'lib/net.py:7:    raise OSError("no route")',
             ),
         ),
         {"pattern": "the text", "path": "folder to look in"},

@@ -22,7 +22,7 @@ _MARK = 'Example: "'
 _LONGEST = 400
 """Letters of one. Descriptions come from anywhere."""
 _EACH = 6
-_MOST = 28
+_MOST = 30
 """Every one of them costs half a second of reading, once."""
 
 
@@ -71,6 +71,11 @@ def examples(tools: Sequence[Tool]) -> tuple[Turn, ...]:
     share = -(-len(uses) // asides)
     mixed = ((*uses[n * share : (n + 1) * share], _SMALL_TALK[n]) for n in range(asides))
     return *_FIRST, *_WHOLE, *chain.from_iterable(chain.from_iterable(mixed)), *_LAST
+
+
+def spoken(tool: Tool) -> tuple[str, ...]:
+    """What people say when they want it, by its examples."""
+    return tuple(said for said, _ in islice(_usable(tool), _EACH))
 
 
 def described(tool: Tool) -> str:

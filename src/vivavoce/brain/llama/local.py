@@ -21,7 +21,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from vivavoce.brain.llama.budget import Pace
-from vivavoce.brain.llama.fitting import fitting, without_addresses, without_files
+from vivavoce.brain.llama.fitting import fitting, variants
 from vivavoce.brain.llama.grammar import MARK, grammar, offered
 from vivavoce.brain.llama.kept import Shelf
 from vivavoce.brain.llama.line import Heard, Line
@@ -232,7 +232,7 @@ class LlamaBrain:
 
     async def _compile(self, line: Line, ask: Ask, warming: Warming, tokens: list[int]) -> None:
         """llama.cpp needs most of a second for a grammar, once: not when somebody waits."""
-        for rules in {grammar(each) for each in (ask, without_files(ask), without_addresses(ask))}:
+        for rules in dict.fromkeys(map(grammar, variants(ask))):
             async with warming.step() as seat:
                 if seat is None:
                     return
