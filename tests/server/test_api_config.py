@@ -21,9 +21,9 @@ async def test_the_configuration_tells_neither_instructions_nor_secrets(tmp_path
             "amplifier": {
                 "bundle": "workbench",
                 "cwd": str(tmp_path),
-                "auto_approve": True,
+                "auto_approve": False,
                 "tool_timeout": 60.0,
-                "approval_policy": "allow",
+                "approval_policy": "ask",
             },
         }
         assert d.here.profile.agent.prompt[:40] not in response.text

@@ -22,7 +22,7 @@ ROUNDS = 400
 CONTEXT = ToolContext(user_id="ann")
 
 
-@pytest.fixture(params=["kernel", "steps"])
+@pytest.fixture(params=["kernel", pytest.param("steps", marks=pytest.mark.full)])
 def workspace(request: pytest.FixtureRequest, tmp_path: Path) -> Workspace:
     opening: Opening = best_opening() if request.param == "kernel" else open_by_steps
     (tmp_path / "outside").mkdir()

@@ -1,0 +1,122 @@
+"""The inbox of delegated work, and what waits for a yes, through the doors."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+from tests.server.doors import Doors, doors, refused
+from vivavoce.runtime.approvals import Wanted
+from vivavoce.runtime.ports import ToolContext
+from vivavoce.tools.functions import tool
+from vivavoce.wire.records import PutTask
+from vivavoce.wire.work import Question, Task, TaskStatus
+
+ANN = {"x-user-id": "ann"}
+
+
+@tool(category="test", changes=True)
+async def paint(colour: str) -> str:
+    """Paints, which changes something."""
+    return f"painted {colour}"
+
+
+@tool(category="test")
+async def curious(context: ToolContext) -> str:
+    """Asks before it answers."""
+    return f"you said {await context.ask('Which one?', ['a', 'b'])}"
+
+
+async def stored(d: Doors, user: str, **more: object) -> Task:
+    now = d.here.clock.now()
+    task = Task(
+        id=f"task_{user}",
+        user_id=user,
+        description="Add logging",
+        title="Add logging",
+        agent="coder",
+        backend="embedded",
+        created_at=now,
+        updated_at=now,
+    )
+    task = replace(task, **more)  # type: ignore[arg-type]
+    await d.here.store.commit([PutTask(task)])
+    return task
+
+
+async def test_tasks_are_listed_and_shown_to_their_user_only(tmp_path: Path) -> None:
+    async with doors(tmp_path) as d:
+        done = await stored(d, "local", status=TaskStatus.COMPLETED, result="Logs are there.")
+        await stored(d, "ann")
+        listed = await d.get("/tasks")
+        assert [task["id"] for task in listed["tasks"]] == [done.id]
+        assert (await d.get("/tasks", params={"open_only": True}))["count"] == 0
+        shown = await d.get(f"/tasks/{done.id}")
+        assert (shown["status"], shown["result"], shown["told"]) == (
+            "completed",
+            "Logs are there.",
+            False,
+        )
+        refused(await d.http.get("/tasks/task_ann"), 404, "not_found")
+        assert (await d.get("/tasks/task_ann", headers=ANN))["id"] == "task_ann"
+
+
+async def test_one_that_is_over_stays_as_it_is(tmp_path: Path) -> None:
+    async with doors(tmp_path) as d:
+        task = await stored(d, "local", status=TaskStatus.FAILED, error="No.", tried=("this",))
+        after = await d.post(f"/tasks/{task.id}/cancel")
+        assert (after["status"], after["details"]) == ("failed", ["this"])
+        refused(await d.http.post("/tasks/nope/cancel"), 404, "not_found")
+
+
+async def test_an_answer_to_what_is_not_asked_is_a_conflict(tmp_path: Path) -> None:
+    async with doors(tmp_path) as d:
+        asked = Question(id="task_local:1", text="Which?", asked_at=d.here.clock.now())
+        task = await stored(d, "local", status=TaskStatus.WAITING, question=asked)
+        assert (await d.get(f"/tasks/{task.id}"))["question"]["text"] == "Which?"
+        other = {"answer": "a", "question_id": "another"}
+        refused(await d.http.post(f"/tasks/{task.id}/answer", json=other), 409, "conflict")
+        nobody = await d.http.post("/tasks/nope/answer", json={"answer": "a"})
+        refused(nobody, 404, "not_found")
+
+
+async def test_a_running_tool_that_asks_is_answered_by_its_call_id(tmp_path: Path) -> None:
+    async with doors(tmp_path, tools=[curious]) as d, asyncio.TaskGroup() as group:
+        body = {"arguments": {}, "call_id": "call_q"}
+        asking = group.create_task(d.post("/execute/curious", body))
+        while not d.here.questions.open_for("local"):
+            await asyncio.sleep(0)
+        await d.post("/tasks/call_q/answer", {"answer": "b"})
+        assert (await asking)["output"] == "you said b"
+
+
+async def test_what_changes_something_waits_for_a_click(tmp_path: Path) -> None:
+    async with doors(tmp_path, tools=[paint]) as d, asyncio.TaskGroup() as group:
+        body = {"arguments": {"colour": "red"}}
+        painting = group.create_task(d.post("/execute/paint", body))
+        while not (waiting := (await d.get("/approvals"))["approvals"]):
+            await asyncio.sleep(0)
+        [one] = waiting
+        assert (one["tool_name"], one["arguments"]) == ("paint", {"colour": "red"})
+        assert (await d.get("/approvals", headers=ANN))["count"] == 0
+        path = f"/approvals/{one['id']}"
+        foreign = await d.http.post(path, json={"granted": True}, headers=ANN)
+        refused(foreign, 404, "not_found")
+        settled = await d.post(path, {"granted": True})
+        assert (settled["status"], settled["resolved_by"]) == ("granted", "click")
+        assert (await painting)["output"] == "painted red"
+        late = await d.http.post(path, json={"granted": False})
+        refused(late, 409, "conflict")
+
+
+async def test_a_request_says_until_when(tmp_path: Path) -> None:
+    async with doors(tmp_path) as d, asyncio.TaskGroup() as group:
+        wanted = Wanted(user_id="local", tool="paint", question="May I?", timeout=30)
+        asking = group.create_task(d.here.approvals.ask(wanted))
+        while not (waiting := d.here.approvals.pending("local")):
+            await asyncio.sleep(0)
+        assert waiting[0].expires_at - waiting[0].requested_at == timedelta(seconds=30)
+        await d.post(f"/approvals/{waiting[0].id}", {"granted": False})
+        assert await asking is False
