@@ -53,6 +53,8 @@ def folders(root: Path) -> dict[str, str]:
         "VIVAVOCE_SCRIPT": str(root / "script.yaml"),
         "VIVAVOCE_AGENT": str(agent),
         "VIVAVOCE_WORKSPACE": str(work),
+        "VIVAVOCE_EARS": "moonshine-tiny",  # what is there soonest after a restart
+        "VIVAVOCE_MOUTH": "piper-joe",
     }
 
 
