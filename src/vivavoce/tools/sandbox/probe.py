@@ -6,13 +6,13 @@ door on our loopback, is none.
 
 from __future__ import annotations
 
-import asyncio
 import importlib.util
 import logging
 import os
 import platform
 import secrets
 import shutil
+import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -135,20 +135,20 @@ def _binds_fds(program: str) -> bool:
 async def problem_of(sandbox: Confined) -> str | None:
     """Why it does not hold, or None."""
     secret = secrets.token_hex(16)
-    server = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0)
-    port = server.sockets[0].getsockname()[1]
     try:
-        with tempfile.TemporaryDirectory() as folder:
-            canary = f"{folder}/canary"
+        # Whoever can reach it is in its queue: nobody needs to answer, and nothing is left open
+        # where this is cancelled.
+        with (
+            socket.create_server(("127.0.0.1", 0)) as listening,
+            tempfile.TemporaryDirectory() as folder,
+        ):
+            canary, port = f"{folder}/canary", listening.getsockname()[1]
             await SHARED.run(Path(canary).write_text, secret)
             questions = _QUESTIONS.format(canary=canary, port=port)
             done = await sandbox.run(questions, cwd=sandbox.workspace, limits=_TRIAL)
             outside = len(os.listdir(folder)) > 1
     except (VivavoceError, OSError) as exc:
         return str(exc)
-    finally:
-        server.close()
-        await server.wait_closed()
     return judged(done.output, secret, outside)
 
 
