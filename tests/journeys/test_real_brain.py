@@ -109,16 +109,16 @@ async def test_it_understands_picks_the_tool_and_answers_aloud(
     served: Served, voice: Voice
 ) -> None:
     async with calling(served) as (caller, http, session_id):
-        words, sound = await caller.ask(await voice.say("What is six times seven?"))
+        words, sound = await caller.ask(await voice.say("What time is it in Paris?"))
         heard = plain(await voice.hear(sound))
-        assert "42" in plain(words) or "forty two" in plain(words), words
-        assert "42" in heard or "forty two" in heard, heard
+        assert re.search(r"\d", words), words
+        assert "paris" in heard or re.search(r"\d", heard), heard
         shown = (await http.get(f"/sessions/{session_id}")).json()
-        calls = [entry for entry in shown["transcript"] if "calculate" in str(entry)]
+        calls = [entry for entry in shown["transcript"] if "current_time" in str(entry)]
         assert calls, shown["transcript"]
 
         words, sound = await caller.ask(await voice.say("Thank you. How are you today?"))
         assert words
         assert plain(await voice.hear(sound)).split()
         shown = (await http.get(f"/sessions/{session_id}")).json()
-        assert len([e for e in shown["transcript"] if "calculate" in str(e)]) == len(calls)
+        assert len([e for e in shown["transcript"] if "current_time" in str(e)]) == len(calls)

@@ -45,7 +45,7 @@ _SMALL_TALK = (
     _talk("I think I need a holiday.", "You have earned one."),
     _talk("Who are you?", "I'm your voice assistant."),
     _talk("That sounds good to me.", "Glad to hear it."),
-    _talk("What's six times seven?", "Forty-two."),
+    _talk("What's the opposite of hot?", "Cold."),
     _talk("I slept badly.", "I'm sorry to hear that."),
     _talk("Make me laugh.", "Why did the bicycle fall over? It was two tired."),
     _talk("Who composed Carmen?", "Georges Bizet."),
