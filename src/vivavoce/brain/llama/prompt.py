@@ -47,7 +47,7 @@ Tools:
 _LINES = "\n\nLines with > are the user's, with = what a tool returned, with # notes."
 _REMINDER = (
     f"Asked for what a tool does, answer with {MARK} and its name at once: do not announce, "
-    "explain or refuse. Greetings, feelings, sums, words, people, common knowledge: answer in a "
+    "explain or refuse. Greetings, feelings, words, people, common knowledge: answer in a "
     "short sentence, no tool."
 )
 
