@@ -26,6 +26,9 @@ _PAUSE_FRAMES = 2
 """Closed lips in the middle of a word look like silence for a frame."""
 _HYSTERESIS = 0.15
 """Speech goes on at probabilities that would not have begun it."""
+_LATE_MS = 46
+"""How much later than the ear the detector notices that speech has ended: the median over people
+and voices. A silence is counted from where it began, to the nearest frame."""
 
 Eagerness = Literal["low", "medium", "high", "auto"]
 
@@ -228,7 +231,8 @@ class Endpointer:
         """Is the silence long enough, or is it time to ask?"""
         silence_ms = self.now_ms - self._since_ms
         if isinstance(self.settings, ServerVad):
-            return self._stop() if silence_ms >= self.settings.silence_duration_ms else []
+            counted_ms = silence_ms + _LATE_MS + FRAME_MS // 2
+            return self._stop() if counted_ms >= self.settings.silence_duration_ms else []
         patience = PATIENCE[self.settings.eagerness]
         if silence_ms >= (patience.least_ms if self._finished else patience.longest_ms):
             return self._stop()
