@@ -25,12 +25,12 @@ $(SERVING): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) -U "pip>=25.1"
-	$(PIP) -c constraints.txt -e ".[engine,tools]"
+	$(PIP) -c constraints.txt -e ".[engine,tools,auth,intents]"
 	@touch $@
 
 $(WORKING): $(SERVING)
 	@echo "==> Adding what tests and checks need (once; a few minutes on a slow line)"
-	$(PIP) -c constraints.txt -e ".[engine,tools,delegation,amplifier]" --group dev
+	$(PIP) -c constraints.txt -e ".[engine,tools,auth,intents,delegation,amplifier]" --group dev
 	@touch $@
 
 # Node.js builds the page. Where there is none, or an old one, the venv gets its own.

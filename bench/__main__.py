@@ -12,8 +12,8 @@ ALL = (
     *("tools", "tools_grep", "tools_sandbox"),
 )
 LONG = (
-    *("engine", "load", "cut_ins", "hearing", "round_trip"),
-    *("tool_choice", "tool_choice_spoken"),
+    *("conversations", "engine", "load", "cut_ins", "hearing", "round_trip"),
+    *("tool_choice", "tool_choice_spoken", "intents", "intents_spoken"),
 )
 """Minutes each, in real time: by name only."""
 

@@ -119,7 +119,8 @@ def bash(said: str, *commands: str) -> Request:
     return Request(said, (_want("bash", command=commands),))
 
 
-def write(said: str, path: str, content: str) -> Request:
+def write(said: str, path: str, *content: str) -> Request:
+    """Several, where a list may be written in a line or in lines."""
     return Request(said, (_want("write_file", path=path, content=content),))
 
 
@@ -188,7 +189,12 @@ REQUESTS: tuple[Request, ...] = (
     grep("Who calls send email in the code?", "send_email"),
     grep("Look for fix me comments in the Python code.", "fixme"),
     write("Create a file called hello dot txt that says hello world.", "hello.txt", "hello world"),
-    write("Put eggs and butter into shopping dot txt.", "shopping.txt", "eggs and butter"),
+    write(
+        "Put eggs and butter into shopping dot txt.",
+        "shopping.txt",
+        "eggs and butter",
+        "eggs butter",
+    ),
     Request("Do you like music?"),
     write("Make a new file notes dot md with the title Meeting Notes.", "notes.md", "meeting"),
     write("Save the text version one point zero to version dot txt.", "version.txt", "version"),

@@ -1,12 +1,13 @@
-"""The table in docs/settings.md, made from the settings themselves.
+"""The table in docs/settings.md and the file .env.example, made from the settings themselves.
 
-`python -m tests.docs_settings --write` brings the file up to date; a test
-fails when it is not.
+`python -m tests.docs_settings --write` brings both up to date; a test fails
+when one is not.
 """
 
 from __future__ import annotations
 
 import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,9 @@ from pydantic.fields import FieldInfo
 
 from vivavoce.config import Settings, variable
 
-FILE = Path(__file__).resolve().parents[1] / "docs" / "settings.md"
+ROOT = Path(__file__).resolve().parents[1]
+FILE = ROOT / "docs" / "settings.md"
+ENV_FILE = ROOT / ".env.example"
 BEGIN = "<!-- settings: begin (generated) -->"
 END = "<!-- settings: end -->"
 
@@ -48,12 +51,48 @@ def expected() -> str:
     return f"{before}{BEGIN}\n{table()}\n{END}{after}"
 
 
+ENV_HEAD = """\
+# Every setting, with its default. Copy this file to .env and take the # away from what you change.
+# `vivavoce serve` reads .env in the folder where it starts; compose.yaml gives it to its server.
+# Keep .env to yourself: it holds keys.
+
+# --- For compose.yaml: fill these in (docs/deploy.md)
+
+# The name people use for the server; it has to point to this machine. Without one: localhost.
+DOMAIN=localhost
+# Of the database inside; letters and digits. `openssl rand -hex 32` makes a good one.
+POSTGRES_PASSWORD=
+"""
+# What has to be chosen before anyone beyond this machine may come.
+_TO_FILL = {"auth": "off, token or jwt; compose.yaml needs one of the last two", "auth_token": ""}
+
+
+def env_file() -> str:
+    """The settings in the order of the docs, each with what it is; only some are not comments."""
+    parts = [ENV_HEAD, "# --- Settings\n"]
+    for name, field in Settings.model_fields.items():
+        lines = textwrap.wrap(str(field.description), 96)
+        if (extra := _TO_FILL.get(name)) or isinstance(field.json_schema_extra, dict):
+            lines += textwrap.wrap(extra or f"Default: {_default(field)}.", 96)
+        said = "".join(f"# {line}\n" for line in lines)
+        value = "" if isinstance(field.json_schema_extra, dict) else _default(field).strip("`")
+        if name in _TO_FILL:
+            parts.append(f"{said}{variable(name)}=\n")
+        else:
+            parts.append(f"{said}#{variable(name)}={value}\n")
+    return "\n".join(parts)
+
+
 def main() -> None:
     text = expected()
     if "--write" in sys.argv[1:]:
         FILE.write_text(text, encoding="utf-8")
-    elif text != current():
-        sys.exit(f"{FILE.name} is out of date: run python -m tests.docs_settings --write")
+        ENV_FILE.write_text(env_file(), encoding="utf-8")
+    elif text != current() or ENV_FILE.read_text(encoding="utf-8") != env_file():
+        sys.exit(
+            f"{FILE.name} or {ENV_FILE.name} is out of date: "
+            "run python -m tests.docs_settings --write"
+        )
 
 
 if __name__ == "__main__":

@@ -298,6 +298,43 @@ def test_an_agent_is_checked_by_its_name_too(
     assert main(["agent", "check", "butler"]) == 0
 
 
+def test_a_checked_agent_shows_its_voice_its_tools_and_what_its_intents_need(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["agent", "check", "flux"]) == 0
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        "  voice: alloy",
+        "  tools: none but its intents",
+        "  intent submit_goal_intent → GOAL: needs goal_statement",
+        "  intent submit_new_task_intent → NEW_TASK: needs title, trigger_type, scheduled_at if "
+        "trigger_type is time, location_trigger if trigger_type is location",
+        "  intent submit_reschedule_intent → RESCHEDULE_TASK: needs task_id",
+    ]
+
+
+def test_every_mistake_of_a_folder_is_told_whichever_file_it_is_in(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "mine"
+    an_agent(folder, "name: mine\nvoise: x\n")
+    (folder / "prompt.md").write_text("")
+    (folder / "intents.yaml").write_text("intents:\n  - {name: a b, route: A, description: A}\n")
+    assert main(["agent", "check", str(folder)]) == 2
+    told = capsys.readouterr().err.splitlines()
+    assert [line.removeprefix(f"vivavoce: {folder}/").split(": ")[0] for line in told] == [
+        "agent.yaml:2",
+        "prompt.md:1",
+        "intents.yaml:2",
+    ]
+    (folder / "agent.yaml").write_text("name: mine\nvoice: kermit\n")
+    (folder / "prompt.md").write_text("Hello.")
+    (folder / "intents.yaml").write_text("intents:\n  - {name: bash, route: A, description: A}\n")
+    assert main(["agent", "check", str(folder)]) == 2
+    voice, name = capsys.readouterr().err.splitlines()
+    assert "agent.yaml:2: voice: there is no voice 'kermit'" in voice
+    assert "intents.yaml:2: intents.0.name: there is a tool 'bash' already" in name
+
+
 def test_serving_and_checking_tell_the_same_of_an_agent(tmp_path: Path) -> None:
     folder = tmp_path / "mine"
     an_agent(folder, "name: mine\nvoice: kermit\ntools:\n  - calculate\n  - juggle\n")

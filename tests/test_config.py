@@ -103,7 +103,7 @@ def test_secrets_are_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ("VIVAVOCE_PORT", "abc", "should be a valid integer, and is 'abc'"),
         ("VIVAVOCE_PORT", "70000", "should be less than or equal to 65535, and is '70000'"),
-        ("VIVAVOCE_AUTH", "maybe", "should be 'off' or 'token', and is 'maybe'"),
+        ("VIVAVOCE_AUTH", "maybe", "should be 'off', 'token' or 'jwt', and is 'maybe'"),
         ("VIVAVOCE_AUTH_TOKEN", "hunter2", "should have at least 16 characters"),
         (
             "VIVAVOCE_PROVIDER_URL",

@@ -171,11 +171,12 @@ def _serve(args: argparse.Namespace) -> int:
 
 
 def _serve_quickly(args: argparse.Namespace) -> int:
-    from vivavoce.runtime.agents import AgentError, load_agent
+    from vivavoce.agentroom import open_agent
+    from vivavoce.runtime.agents import AgentError
 
     settings = _settings(args)
     try:
-        load_agent(settings.agent, settings.agents_dir)  # before what takes long to import
+        open_agent(settings.agent, settings.agents_dir)  # before what takes long to import
 
         from vivavoce.server.auth import UnsafeBind, check_bind
         from vivavoce.server.listen import serve
@@ -266,7 +267,8 @@ def _mcp(args: argparse.Namespace) -> int:
 
 def _agent_check(args: argparse.Namespace) -> int:
     """What `serve` would say of it, and no server."""
-    from vivavoce.runtime.agents import AgentError, check_names, load_agent
+    from vivavoce.agentroom import check_agent, described, open_agent
+    from vivavoce.runtime.agents import AgentError
     from vivavoce.runtime.capabilities import capabilities_of
     from vivavoce.runtime.clock import SystemClock
     from vivavoce.workroom import known_tools
@@ -276,12 +278,14 @@ def _agent_check(args: argparse.Namespace) -> int:
     registry = known_tools(settings, SystemClock())
     try:
         named = given.absolute() if given.is_dir() else args.agent_checked
-        agent = load_agent(named, settings.agents_dir)
+        source = open_agent(named, settings.agents_dir)
+        agent, intents = source.current, source.intents
         voices = [voice.id for voice in capabilities_of(settings.model).voices]
         tools = [tool.name for tool in registry.definitions()]
-        check_names(agent, voices=voices, tools=tools)
+        check_agent(agent, intents, voices=voices, tools=tools)
     except AgentError as exc:
         raise Complaint(str(exc)) from None
-    count = len(registry.definitions(agent.chosen(tools)))
-    print(f"{agent.name}: fine ({count} tools, a prompt of {len(agent.prompt)} characters)")
+    there = [*tools, *intents.tool_names]
+    chosen = agent.chosen(there)
+    print("\n".join(described(agent, intents, there if chosen is None else chosen)))
     return 0

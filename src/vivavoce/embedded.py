@@ -200,11 +200,16 @@ class EmbeddedEngine:
 
 
 def _known(settings: Settings) -> Callable[[str | None], bool]:
-    """Keys of the Realtime API's clients: as `auth` has it for everyone else."""
+    """Keys of the Realtime API's clients: as `auth` has it for everyone else, but for users with
+    a JWT. Whoever has such a key can take a seat on every call, so it is the operator's."""
     if settings.auth == "off":
         return lambda key: True
     token = settings.auth_token.get_secret_value() if settings.auth_token else ""
-    return lambda key: key is not None and secrets.compare_digest(key.encode(), token.encode())
+    return lambda key: (
+        key is not None
+        and bool(token)  # nothing is no key
+        and secrets.compare_digest(key.encode(), token.encode())
+    )
 
 
 def _options(settings: Settings) -> EngineOptions:

@@ -20,6 +20,8 @@
     │   ├── RequestTimeout         408 timeout
     │   └── ToolTimeout            408 tool_timeout
     ├── ToolFailed                 500 internal_error; the model explains it
+    │   ├── IntentRefused          400 intent_refused; the model asks the user again
+    │   └── OrchestratorUnavailable 502 orchestrator_error; kept, and tried again
     ├── ProviderError              502 openai_error
     │   ├── ProviderRefused        502; a retry does not help (key, model, call gone)
     │   └── ProviderRateLimited    502; after a while
@@ -162,6 +164,28 @@ class ToolFailed(VivavoceError):
         self.cause = cause
 
 
+class IntentRefused(ToolFailed):
+    """The orchestrator will not: `message` says in words for the model what is missing or wrong,
+    `suggestion` what to ask."""
+
+    code = "intent_refused"
+    status = 400
+
+    def __init__(
+        self, message: str, *, suggestion: str = "Ask the user, then call again", **details: Any
+    ) -> None:
+        super().__init__(message, **details)
+        self.suggestion = suggestion
+
+
+class OrchestratorUnavailable(ToolFailed):
+    """It cannot now (seed 004 §12). What was submitted is kept."""
+
+    code = "orchestrator_error"
+    status = 502
+    spoken = "I'm having trouble setting that up. Should I try again?"
+
+
 class ProviderError(VivavoceError):
     code = "openai_error"
     status = 502
@@ -265,6 +289,14 @@ SPOKEN: dict[str, Translation] = {
 def translate(fault: BaseException) -> Translation:
     """The spoken side of any fault; the unknown ones give nothing of the inside away."""
     match fault:
+        case IntentRefused():
+            return Translation(fault.message, True, fault.suggestion)
+        case OrchestratorUnavailable():
+            return Translation(
+                fault.message,
+                True,
+                "Say that you are having trouble setting it up, and ask whether to try again",
+            )
         case ToolFailed(cause=str() as cause) if cause in SPOKEN:
             return SPOKEN[cause]
         case ToolFailed():

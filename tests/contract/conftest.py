@@ -6,13 +6,19 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 
 from tests.contract.postgres import drop_database, new_database
+from vivavoce.runtime.agenda_ports import AgendaStore
 from vivavoce.runtime.ports import Store
 from vivavoce.store import open_store
 from vivavoce.testing.memory import MemoryStore
+
+
+class FullStore(Store, AgendaStore, Protocol):
+    """All that a store has to fill."""
 
 
 @dataclass(frozen=True)
@@ -20,10 +26,10 @@ class Backend:
     """One place where things are kept; every store it opens sees the same things."""
 
     name: str
-    make: Callable[[], Store]
+    make: Callable[[], FullStore]
 
     @asynccontextmanager
-    async def store(self) -> AsyncIterator[Store]:
+    async def store(self) -> AsyncIterator[FullStore]:
         store = self.make()
         await store.open()
         try:

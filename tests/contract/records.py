@@ -6,6 +6,7 @@ import uuid
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from vivavoce.wire.agenda import Delivery, Goal, Intent, Milestone, Person, Todo
 from vivavoce.wire.records import (
     Conversation,
     Entry,
@@ -123,3 +124,71 @@ def approval(name: str = "a", **changed: Any) -> Approval:
         "expires_at": at(60),
     }
     return Approval(**given | changed)
+
+
+def person(who: str = "ann", **changed: Any) -> Person:
+    given: dict[str, Any] = {"id": who, "created_at": START, "updated_at": START}
+    return Person(**given | changed)
+
+
+def goal(name: str = "g", **changed: Any) -> Goal:
+    given: dict[str, Any] = {
+        "id": uid(name),
+        "user_id": "ann",
+        "statement": "Learn Spanish",
+        "created_at": START,
+        "updated_at": START,
+    }
+    return Goal(**given | changed)
+
+
+def milestone(name: str = "m", of: str = "g", **changed: Any) -> Milestone:
+    given: dict[str, Any] = {
+        "id": name,
+        "goal_id": uid(of),
+        "user_id": "ann",
+        "title": name,
+        "position": 0,
+        "created_at": START,
+    }
+    return Milestone(**given | changed)
+
+
+def todo(name: str = "td", **changed: Any) -> Todo:
+    given: dict[str, Any] = {
+        "id": uid(name),
+        "user_id": "ann",
+        "title": name,
+        "trigger_type": "time",
+        "created_at": START,
+        "updated_at": START,
+    }
+    return Todo(**given | changed)
+
+
+def intent(name: str = "i", of: str = "c", **changed: Any) -> Intent:
+    given: dict[str, Any] = {
+        "id": name,
+        "user_id": "ann",
+        "conversation_id": uid(of),
+        "name": "submit_goal_intent",
+        "route": "GOAL",
+        "payload": {"statement": "Learn Spanish"},
+        "created_at": START,
+        "updated_at": START,
+    }
+    return Intent(**given | changed)
+
+
+def delivery(name: str = "d", of: str = "i", **changed: Any) -> Delivery:
+    given: dict[str, Any] = {
+        "id": name,
+        "intent_id": of,
+        "user_id": "ann",
+        "action": "submit",
+        "body": {"intent": "GOAL"},
+        "created_at": START,
+        "updated_at": START,
+        "due_at": START,
+    }
+    return Delivery(**given | changed)

@@ -115,3 +115,23 @@ async def test_it_can_be_reached_and_says_what_it_can_do(make: Make) -> None:
         assert capabilities.context_tokens >= 4_000
         assert capabilities.session_seconds > 0
         assert any(voice.recommended for voice in capabilities.voices)
+
+
+@providers
+async def test_text_has_a_session_without_a_call_that_is_attached_once(make: Make) -> None:
+    async with make() as scene:
+        call_id = await scene.provider.create_text_call(SESSION)
+        assert scene.provider.is_text_call(call_id)
+        line = await scene.provider.attach(call_id)
+        theirs = await scene.fake.next_call()
+        assert theirs.offer == ""
+        assert (await next_event(line))["type"] == "session.created"
+        await line.send({"type": "session.update", "session": SESSION})
+        assert (await next_event(line))["type"] == "session.updated"
+        with pytest.raises(ProviderRefused):
+            await scene.provider.attach(call_id)
+        await scene.provider.hang_up(call_id)
+        await line.close()
+        await theirs.detached()
+        with pytest.raises(ProviderRefused):
+            await scene.provider.attach("text_of_somebody")

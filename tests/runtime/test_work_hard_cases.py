@@ -190,7 +190,7 @@ def live_session(desk: Desk) -> LiveSession:
 async def test_stop_said_twice_still_gives_the_call_its_one_output() -> None:
     live = live_session(Desk())
     async with asyncio.TaskGroup() as group:
-        group.create_task(live._run_tool(fx.RunTool("call_1", "bash", "{}", 0.0)))
+        await live._perform(fx.RunTool("call_1", "bash", "{}", 0.0), group)
         await asyncio.sleep(0)
         assert live.stop_calls() == 1
         await asyncio.sleep(0)

@@ -16,6 +16,7 @@ import httpx
 from tests.journeys.stage import settings_for
 from tests.offers import OFFER
 from tests.server.serving import until
+from vivavoce.runtime.agenda_ports import WholeStore
 from vivavoce.runtime.ports import Clock
 from vivavoce.server.app import assemble, build_app, running
 from vivavoce.server.services import Services
@@ -91,12 +92,15 @@ async def doors(
     provider: ScriptedProvider | None = None,
     *,
     clock: Clock | None = None,
+    store: WholeStore | None = None,
     tools: Iterable[Tool] = (),
     **settings: Any,
 ) -> AsyncIterator[Doors]:
     async with provider or ScriptedProvider() as scripted:
         here = assemble(
-            settings_for(scripted, folder, **settings), store=MemoryStore(), clock=clock
+            settings_for(scripted, folder, **settings),
+            store=store or MemoryStore(),
+            clock=clock,
         )
         assert isinstance(here.tools, Registry)
         for tool in tools:

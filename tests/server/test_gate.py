@@ -15,6 +15,8 @@ from fastapi.responses import HTMLResponse, PlainTextResponse
 from fastapi_offline import FastAPIOffline
 
 from tests.server.serving import Served, request, serving
+from tests.server.tokens import ADA, AUDIENCE, EVE, ISSUER, SECRET
+from tests.server.tokens import token as a_jwt
 from vivavoce.server.auth import (
     Authenticator,
     UnsafeBind,
@@ -22,6 +24,7 @@ from vivavoce.server.auth import (
     current_user,
     token_session,
 )
+from vivavoce.server.auth_jwt import JwtRules, JwtVerifier
 from vivavoce.server.gate import Gate
 from vivavoce.server.problems import install
 from vivavoce.server.tickets import StreamTokens
@@ -44,6 +47,19 @@ def an_app() -> FastAPI:
         user: User, session: Annotated[str | None, Depends(token_session)]
     ) -> dict[str, Any]:
         return {"user": user, "session": session}
+
+    @app.get("/api/v1/voice/session/{session_id}/events")
+    async def session_events(session_id: str, user: User) -> dict[str, Any]:
+        return {"user": user, "session": session_id}
+
+    @app.post("/api/v1/voice/session/{session_id}/sdp")
+    async def session_sdp(session_id: str) -> PlainTextResponse:
+        return PlainTextResponse("answer")
+
+    @app.get("/status")
+    @app.get("/metrics")
+    async def operator(user: User) -> dict[str, Any]:
+        return {"user": user}
 
     @app.get("/health")
     @app.get("/ready")
@@ -445,6 +461,91 @@ async def test_a_stream_token_opens_the_events_of_its_session(mode: Any) -> None
             assert (await answer.error())["code"] == "token_expired"
 
 
+async def test_a_stream_token_opens_the_events_of_no_other_session() -> None:
+    tokens = StreamTokens(ManualClock())
+    mine = tokens.issue(session_id="vs_1", user_id="ada").value
+    async with gated(Authenticator("token", token=TOKEN, streams=tokens)) as served:
+        path = "/api/v1/voice/session/{}/events?token={}"
+        found = await json_of(served, path.format("vs_1", mine))
+        assert found == {"user": "ada", "session": "vs_1"}
+        async with request(served, path.format("vs_2", mine)) as answer:
+            assert answer.status == 404
+            assert (await answer.error())["code"] == "session_not_found"
+        for wrong in (f"vs_1/x/events?token={mine}", f"vs_1/sdp/?token={mine}", "vs_1/events"):
+            assert await status_of(served, f"/api/v1/voice/session/{wrong}") == 401
+        assert await status_of(served, "/api/v1/voice/session/vs_1/sdp", method="POST") == 200
+
+
+def jwt_auth(operator: str | None = TOKEN) -> Authenticator:
+    verifier = JwtVerifier(JwtRules(ISSUER, AUDIENCE, ("HS256",)), secret=SECRET)
+    streams = StreamTokens(ManualClock(), secret=SECRET)
+    return Authenticator("jwt", token=operator, jwt=verifier, streams=streams)
+
+
+async def test_with_jwts_everyone_is_who_the_token_says() -> None:
+    async with gated(jwt_auth()) as served:
+        for user in (ADA, EVE):
+            found = await json_of(
+                served, "/whoami", f"Authorization: Bearer {a_jwt(user)}", "X-User-ID: admin"
+            )
+            assert found["user"] == user
+        for wrong in (TOKEN, f"{a_jwt()}x", "", "ü" * 20):
+            assert await status_of(served, "/whoami", f"Authorization: Bearer {wrong}") == 401
+        assert await status_of(served, "/whoami", "X-User-ID: admin") == 401
+        assert await status_of(served, "/health") == 200
+        async with request(served, "/whoami", f"Authorization: Bearer {a_jwt(exp=1)}") as answer:
+            assert answer.status == 401
+            assert (await answer.error())["code"] == "token_expired"
+
+
+async def test_a_jwt_in_the_address_opens_nothing() -> None:
+    async with gated(jwt_auth()) as served:
+        good = f"Authorization: Bearer {a_jwt()}"
+        for path in ("/events", "/api/v1/voice/session/vs_1/events"):
+            assert await status_of(served, path, good) == 200
+            for name in ("token", "access_token", "jwt"):
+                assert await status_of(served, f"{path}?{name}={a_jwt()}") == 401
+            # Not even beside a good one: it would be in somebody's log.
+            assert await status_of(served, f"{path}?token={a_jwt()}", good) == 401
+        assert await status_of(served, f"/whoami?token={a_jwt()}") == 401
+
+
+async def test_what_shows_everyones_doings_is_the_operators() -> None:
+    user, operator = (f"Authorization: Bearer {key}" for key in (a_jwt(), TOKEN))
+    async with gated(jwt_auth()) as served:
+        for path in ("/status", "/metrics"):
+            assert await status_of(served, path, user) == 403
+            assert await status_of(served, path) == 401
+            assert (await json_of(served, path, operator))["user"] == "operator"
+        for key in (user, operator):
+            assert await status_of(served, "/openapi.json", key) == 200
+    async with gated(jwt_auth(operator=None)) as served:
+        assert await status_of(served, "/status", user) == 403
+        for nothing in ("Authorization: Bearer ", 'Authorization: Bearer ""', operator):
+            assert await status_of(served, "/status", nothing) == 401
+
+
+async def test_a_websocket_asks_for_the_jwt_as_well() -> None:
+    shake = (
+        "Connection: Upgrade",
+        "Upgrade: websocket",
+        "Sec-WebSocket-Version: 13",
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+    )
+    async with gated(jwt_auth()) as served:
+        good = f"Authorization: Bearer {a_jwt()}"
+        assert await status_of(served, "/socket", good, *shake) == 101
+        assert await status_of(served, "/socket", *shake) == 401
+        assert await status_of(served, f"/socket?token={a_jwt()}", *shake) == 401
+
+
+def test_each_mode_has_what_it_needs() -> None:
+    verifier = JwtVerifier(JwtRules(ISSUER, AUDIENCE, ("HS256",)), secret=SECRET)
+    for mode, jwt in (("jwt", None), ("token", verifier), ("off", verifier)):
+        with pytest.raises(ValueError, match="JWT"):
+            Authenticator(mode, token=TOKEN, jwt=jwt)  # type: ignore[arg-type]
+
+
 async def test_a_path_without_a_user_refuses_who_needs_one() -> None:
     auth = Authenticator("token", token=TOKEN, open_paths=frozenset({"/whoami"}))
     async with gated(auth) as served:
@@ -464,9 +565,10 @@ def test_loopback_needs_no_authentication(host: str) -> None:
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "", "192.168.1.5", "voice.example"])
 def test_anywhere_else_is_refused_without_authentication(host: str) -> None:
-    with pytest.raises(UnsafeBind, match="VIVAVOCE_AUTH=token"):
+    with pytest.raises(UnsafeBind, match=r"VIVAVOCE_AUTH=token.*VIVAVOCE_AUTH=jwt"):
         check_bind(host, "off")
     check_bind(host, "token")
+    check_bind(host, "jwt")
 
 
 async def test_a_proxys_prefix_does_not_hide_the_path() -> None:

@@ -23,10 +23,15 @@ from schemathesis.openapi import from_url
 from schemathesis.transport.requests import REQUESTS_TRANSPORT
 
 from tests.journeys.stage import Stage
+from tests.server.doors import SESSION_ID
 from tests.server.standing import Standing, standing
+from tests.server.v1 import CONVERSATIONS, SESSIONS
+from vivavoce.wire.agenda import Goal, Todo
+from vivavoce.wire.records import DEFAULT_USER, PutGoal, PutTodo, new_id
 
 LIMITLESS = {"sessions_per_10_minutes": 0, "executions_per_minute": 0, "max_sessions": 5000}
 CALL = "call_known"
+STREAMS = ("GET /events", f"GET {SESSIONS}/{{session_id}}/events")
 _FINE: list[int | str] = ["2xx", "3xx", 401, 403, 404, 409, 429]
 _REFUSED = [400, 401, 403, 404, 405, 409, 415, 429]
 
@@ -48,19 +53,45 @@ def spec(server: Standing) -> dict[str, Any]:
 
 async def _population(st: Stage) -> dict[str, list[str]]:
     """Sessions of every kind, so that requests go deep and not only as far as a 404."""
-    kept = []
+    kept, messages = [], []
     for _ in range(3):  # live, and nothing below ends them
         session, call, watcher = await st.talk()
         await call.user_says("What is one and one?")
-        await watcher.wait_for("transcription.completed")
+        said = await watcher.wait_for("transcription.completed")
         kept.append(session["session_id"])
+        messages.append(said["entry_id"])
     arguments = {"arguments": {"expression": "1+1"}, "call_id": CALL}
     await st.post("/execute/calculate", arguments, headers={"x-session-id": kept[0]})
     tracked = (await st.post("/sessions", {"title": "Tracked"}))["session_id"]
     ended = (await st.post("/session"))["session_id"]
     await st.post(f"/sessions/{ended}/end")
     passing = [(await st.post("/session"))["session_id"] for _ in range(3)]
-    return {"live": kept, "any": [tracked, ended, *passing]}
+    # Not those of the live ones: to resume a conversation is to take its session over.
+    conversations = [(await st.post("/session"))["conversation_id"] for _ in range(2)]
+    goal, todo = await _plans(st, conversations[0])
+    return {
+        "live": kept,
+        "any": [tracked, ended, *passing],
+        "conversations": conversations,
+        "messages": messages,
+        "goals": [goal],
+        "todos": [todo],
+    }
+
+
+async def _plans(st: Stage, conversation_id: str) -> tuple[str, str]:
+    """A goal and a task, as if they had been talked about."""
+    now = st.here.clock.now()
+    whose: dict[str, Any] = {
+        "user_id": DEFAULT_USER,
+        "conversation_id": conversation_id,
+        "created_at": now,
+        "updated_at": now,
+    }
+    goal = Goal(id=new_id(), statement="Learn Spanish", **whose)
+    todo = Todo(id=new_id(), title="Run", trigger_type="time", scheduled_at=now, **whose)
+    await st.here.journal.commit([PutGoal(goal), PutTodo(todo)])
+    return goal.id, todo.id
 
 
 def _config(ids: dict[str, list[str]], examples: int) -> SchemathesisConfig:
@@ -78,6 +109,9 @@ def _config(ids: dict[str, list[str]], examples: int) -> SchemathesisConfig:
         "GET /session",
         "GET /session/reconnect",
         "GET /session/pending_updates",
+        "PATCH /api/v1/profile",
+        "PATCH /api/v1/preferences",
+        f"POST {CONVERSATIONS}/{{conversation_id}}/messages",  # words that nobody can see
     ]
     return SchemathesisConfig.from_dict(
         {
@@ -87,6 +121,7 @@ def _config(ids: dict[str, list[str]], examples: int) -> SchemathesisConfig:
                 "tools": {"values": ["calculate", "current_time", "nothing"]},
                 "voices": {"values": ["marin", "cedar"]},
                 "calls": {"values": [CALL]},
+                **{name: {"values": ids[name]} for name in _NAMED},
             },
             "parameters": {
                 "session_id": anyone,
@@ -96,10 +131,21 @@ def _config(ids: dict[str, list[str]], examples: int) -> SchemathesisConfig:
                 "body.name": {"dictionary": "tools", "probability": 0.8},
                 "path.tool_name": {"dictionary": "tools", "probability": 0.8},
                 "path.task_id": {"dictionary": "calls", "probability": 0.5},
+                "conversation_id": _one_of("conversations"),
+                "body.conversation_id": _one_of("conversations"),
+                "body.task_id": _one_of("todos"),
+                "query.before": _one_of("messages"),
+                "path.goal_id": _one_of("goals"),
             },
             "operations": [
                 {"include-name": name, "checks": meaning, "parameters": _live_for(name, live)}
                 for name in judged
+            ]
+            + [
+                {
+                    "include-name": "GET /api/v1/tasks/{task_id}",
+                    "parameters": {"path.task_id": _one_of("todos")},
+                },
             ],
             # Too large is told before it is read, and so before it is judged.
             "checks": {"negative_data_rejection": {"expected-statuses": [*_REFUSED, 413]}},
@@ -107,6 +153,13 @@ def _config(ids: dict[str, list[str]], examples: int) -> SchemathesisConfig:
             "request-timeout": 20,
         }
     )
+
+
+_NAMED = ("conversations", "messages", "goals", "todos")
+
+
+def _one_of(name: str) -> dict[str, Any]:
+    return {"dictionary": name, "probability": 0.8}
 
 
 def _live_for(name: str, live: dict[str, Any]) -> dict[str, Any]:
@@ -132,12 +185,32 @@ def _with_keys(schema: schemathesis.BaseSchema, server: Standing) -> None:
         def set(self, case: Any, data: str, context: Any) -> None:
             case.headers = {**(case.headers or {}), "Authorization": f"Bearer {data}"}
 
+    @schema.auth(refresh_interval=None).apply_to(path=f"{SESSIONS}/{{session_id}}/sdp")
+    class OwnKey:
+        """A key opens the call of its own session."""
+
+        def get(self, case: Any, context: Any) -> dict[str, Any]:
+            return server.do(lambda st: st.post(SESSIONS))
+
+        def set(self, case: Any, data: dict[str, Any], context: Any) -> None:
+            bearer = f"Bearer {data['ephemeral_key']}"
+            case.headers = {**(case.headers or {}), "Authorization": bearer}
+            if SESSION_ID.fullmatch(str(case.path_parameters["session_id"])):
+                case.path_parameters["session_id"] = data["session_id"]
+
 
 def _end_of_stream(context: schemathesis.HookContext, case: Any, kwargs: Any) -> None:
     """An event stream that is followed has no end; what it says is the same."""
-    query = dict(case.query or {})
-    if case.operation.label == "GET /events" and _follows(query):
+    query, label = dict(case.query or {}), case.operation.label
+    if label in STREAMS and _follows(query):
         case.query = query | {"follow": "false"}
+    # Nobody answers what is written to the scripted provider: do not wait for it.
+    if label == f"POST {CONVERSATIONS}/{{conversation_id}}/messages" and isinstance(
+        case.body, dict
+    ):
+        asked = case.body.get("wait_seconds", 30)
+        if isinstance(asked, int | float) and not isinstance(asked, bool) and 0 < asked <= 60:
+            case.body = case.body | {"wait_seconds": 0}
 
 
 def _follows(query: dict[str, Any]) -> bool:
@@ -263,6 +336,31 @@ GET /config/voices
 GET /config/turn-detection
 """
 
+# Those of the Conversations API (seed 004 §9), and what its clients need beside them.
+V1_ENDPOINTS = """
+POST /api/v1/voice/session
+DELETE /api/v1/voice/session/{session_id}
+POST /api/v1/voice/session/{session_id}/sdp
+POST /api/v1/voice/session/{session_id}/call
+GET /api/v1/voice/session/{session_id}/events
+POST /api/v1/voice/session/{session_id}/events/token
+GET /api/v1/conversations
+POST /api/v1/conversations
+GET /api/v1/conversations/search
+GET /api/v1/conversations/{conversation_id}/messages
+POST /api/v1/conversations/{conversation_id}/messages
+GET /api/v1/goals
+GET /api/v1/goals/{goal_id}
+GET /api/v1/tasks
+GET /api/v1/tasks/{task_id}
+GET /api/v1/intents
+GET /api/v1/profile
+PATCH /api/v1/profile
+GET /api/v1/preferences
+PATCH /api/v1/preferences
+GET /api/v1/usage
+"""
+
 
 def _operations(spec: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     for path, methods in spec["paths"].items():
@@ -272,7 +370,18 @@ def _operations(spec: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def test_the_description_is_openapi_3_1_and_names_every_endpoint(spec: dict[str, Any]) -> None:
     assert re.fullmatch(r"3\.1\.\d+", spec["openapi"])
-    assert {label for label, _ in _operations(spec)} == set(ENDPOINTS.split("\n")) - {""}
+    every = (ENDPOINTS + V1_ENDPOINTS).split("\n")
+    assert {label for label, _ in _operations(spec)} == set(every) - {""}
+
+
+def test_every_body_of_the_conversations_api_has_an_example(spec: dict[str, Any]) -> None:
+    schemas = spec["components"]["schemas"]
+    for label, operation in _operations(spec):
+        if not label.split()[1].startswith("/api/v1"):
+            continue
+        sent = operation.get("requestBody", {}).get("content", {}).get("application/json")
+        name = re.findall(r"schemas/(\w+)", str(sent))
+        assert all("examples" in schemas[one] for one in name), label
 
 
 def test_every_operation_has_a_name_a_summary_a_tag_and_words(spec: dict[str, Any]) -> None:
@@ -334,7 +443,7 @@ def test_with_a_token_the_description_asks_for_it_and_so_does_every_operation(
                 if path in ("/health", "/ready"):
                     assert operation["security"] == []
                     assert answer.status_code == 200, label
-                elif path in ("/sdp", "/audio"):  # have a key of their own
+                elif path.endswith(("/sdp", "/audio")):  # have a key of their own
                     assert operation["security"] == [{"ephemeralToken": []}]
                 else:
                     assert "security" not in operation

@@ -121,3 +121,20 @@ def test_whatever_is_no_token_is_refused_quietly(text: str) -> None:
     for value in (text, "st_" + text, f"st_{text}.{text}"):
         with pytest.raises(Unauthorized):
             tokens.verify(value)
+
+
+def test_processes_with_the_same_secret_take_each_others_tokens() -> None:
+    clock = ManualClock()
+    one, other = (StreamTokens(clock, secret="the same secret") for _ in range(2))
+    issued = one.issue(session_id="vs_1", user_id="ada")
+    assert other.verify(issued.value) == ADA
+    for stranger in (StreamTokens(clock, secret="another secret"), StreamTokens(clock)):
+        with pytest.raises(Unauthorized):
+            stranger.verify(issued.value)
+
+
+def test_only_what_says_it_is_a_stream_token_is_read_as_one() -> None:
+    tokens = StreamTokens(ManualClock())
+    issued = tokens.issue(session_id="vs_1", user_id="ada").value
+    with pytest.raises(Unauthorized, match="no other key"):
+        tokens.verify(issued.removeprefix("st_"))

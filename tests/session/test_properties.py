@@ -67,7 +67,9 @@ own_events = st.one_of(
     st.builds(ev.ToolFinished, calls, text),
     st.builds(ev.TaskStarted, calls),
     st.builds(ev.TaskFinished, calls, text),
-    st.builds(ev.TimerFired, st.sampled_from(["turn", "idle", "trace"])),
+    st.builds(ev.TimerFired, st.sampled_from(["turn", "idle", "trace", "budget"])),
+    st.builds(ev.TypedText, st.sampled_from(["vvt_1", "vvt_2"]), text),
+    st.just(ev.BudgetSpent()),
     st.just(ev.Interrupt()),
     st.just(ev.Flush()),
     st.builds(
@@ -90,6 +92,7 @@ policies = st.builds(
     Policy,
     barge_in=st.sampled_from(["provider", "ours"]),
     peer_text=st.sampled_from(["allow", "deny"]),
+    one_line=st.booleans(),
 )
 
 

@@ -15,7 +15,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, Table, inspect, select, text, update
+from sqlalchemy import Connection, MetaData, Table, inspect, select, text, update
 
 from tests.contract.records import (
     START,
@@ -24,6 +24,7 @@ from tests.contract.records import (
     conversation,
     entry,
     event,
+    goal,
     session,
     snapshot,
     task,
@@ -31,7 +32,8 @@ from tests.contract.records import (
 )
 from tests.store.stores import opened
 from vivavoce.errors import Unavailable
-from vivavoce.store import codec, migrate
+from vivavoce.store import codec, migrate, search
+from vivavoce.store.codec_work import task_row
 from vivavoce.store.database import parse
 from vivavoce.store.schema import (
     conversations,
@@ -43,12 +45,15 @@ from vivavoce.store.schema import (
     versions,
     voice_sessions,
 )
+from vivavoce.store.schema_work import approvals, delegated_tasks
 from vivavoce.wire.records import (
     Announce,
     CallStatus,
     Kind,
     PutApproval,
+    PutConversation,
     PutEntry,
+    PutGoal,
     PutSnapshot,
     PutTask,
     PutToolCall,
@@ -85,15 +90,15 @@ def old_database(url: str) -> None:
         migrate.move(connection, "0001")
 
         def put(table: Table, row: dict[str, Any]) -> None:
-            connection.execute(table.insert().values(**row))
+            there = {column["name"] for column in inspect(connection).get_columns(table.name)}
+            known = {name: value for name, value in row.items() if name in there}
+            connection.execute(table.insert().values(**known))
 
         put(conversations, codec.conversation_row(conversation(title="Plans")))
         put(voice_sessions, codec.session_row(session()))
         put(tool_calls, codec.call_row(OLD_CALL))
         for each in (called, entry("e")):
-            row = codec.entry_row(each)
-            del row["ordinal"]
-            put(messages, row)
+            put(messages, codec.entry_row(each))
         put(events, codec.event_row(event()) | {"position": 7})
         connection.execute(update(log_head).values(position=7))
 
@@ -134,7 +139,8 @@ async def test_a_database_of_the_previous_version_is_upgraded_with_its_rows(url:
 def test_the_migrations_lead_to_the_schema(url: str) -> None:
     with connected(url) as connection:
         migrate.move(connection, migrate.HEAD)
-        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+        context = MigrationContext.configure(connection, opts={"include_object": not_of_the_search})
+        assert compare_metadata(context, metadata) == []
         by_migration = constraints(connection)
         migrate.move(connection, "base")
         versions.drop(connection)
@@ -142,6 +148,11 @@ def test_the_migrations_lead_to_the_schema(url: str) -> None:
     migrate.prepare(parse(url))
     with connected(url) as connection:
         assert constraints(connection) == by_migration
+
+
+def not_of_the_search(thing: object, name: str | None, *rest: object) -> bool:
+    """`search.py` makes what only one of the databases has."""
+    return not search.ours(name)
 
 
 def constraints(connection: Connection) -> dict[str, list[Any]]:
@@ -180,11 +191,48 @@ async def test_going_back_makes_calls_of_tasks_calls_of_the_model(url: str) -> N
     with connected(url) as connection:
         migrate.move(connection, "0002")
         tables = set(inspect(connection).get_table_names())
-        assert not tables & {"tasks", "approvals"}
+        assert not tables & {"tasks", "delegated_tasks", "approvals"}
     async with opened(url) as store:
         found = await store.tool_call("call_1", user_id="ann")
         assert found == call("call_1", origin="model", arguments={"a": 1})
         assert await store.tasks(user_id="ann") == []
+
+
+async def test_delegated_work_moves_to_its_own_table_and_back(url: str) -> None:
+    """From the version before, where it was in `tasks`, and to it."""
+    old_database(url)
+    given = task(
+        conversation_id=uid("c"), title="T", files_changed=("a", "b"), told_at=START, percentage=3
+    )
+    asked = approval(conversation_id=uid("c"))
+    before = delegated_tasks.to_metadata(MetaData(), name="tasks")
+    with connected(url) as connection:
+        migrate.move(connection, "0003")
+        connection.execute(before.insert().values(**task_row(given)))
+    for _ in range(2):
+        async with opened(url) as store:
+            assert await store.task("t", user_id="ann") == given
+            assert await store.conversation(uid("c"), user_id="ann") == conversation(title="Plans")
+            await store.commit([PutApproval(asked), PutGoal(goal(conversation_id=uid("c")))])
+            linked = conversation(linked_goal_id=uid("g"))
+            await store.commit([PutConversation(linked)])
+        with connected(url) as connection:
+            migrate.move(connection, "0003")
+            (row,) = connection.execute(select(before))
+            assert (row.id, row.conversation_id, row.percentage) == ("t", uid("c"), 3)
+            tables = set(inspect(connection).get_table_names())
+            assert not tables & {"delegated_tasks", "goals", "users", "outbox", search.INDEX}
+            assert connection.execute(select(approvals.c.id)).scalars().all() == ["a"]
+
+
+async def test_what_was_said_before_is_listed_and_found(url: str) -> None:
+    old_database(url)
+    async with opened(url) as store:
+        ((shown,), total) = await store.conversation_list(user_id="ann")
+        assert (shown.preview, shown.messages, shown.last_message_at, total) == ("e", 1, START, 1)
+        (hit,) = await store.search("e", user_id="ann")
+        assert hit.message_id == uid("e")
+        assert (await store.spent(user_id="ann", since=START)).sessions == 1
 
 
 def test_the_code_knows_every_migration() -> None:

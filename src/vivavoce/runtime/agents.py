@@ -2,25 +2,32 @@
 
 `agent.yaml` says how it sounds, what it may use and how long it stays;
 `prompt.md` is sent to the model as written. Errors name the file, the line
-and what would be right. What tools and voices there are is told by others.
+and what would be right. What tools and voices there are is told by others, and
+`intents.yaml` is read by the room `intents`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from vivavoce.runtime.agent_file import AgentFile, read_agent_file
+from vivavoce.runtime.agent_folders import find_agent, list_agents
+from vivavoce.runtime.agent_intents import Backend
 from vivavoce.runtime.agent_mcp import servers
 from vivavoce.runtime.agent_work import Delegation
 from vivavoce.runtime.mcp_ports import McpServer
 from vivavoce.runtime.permissions import Permissions
 from vivavoce.runtime.yaml_lines import FileProblems, YamlFile, read_text
+from vivavoce.wire.agenda import SessionLimits
 
 __all__ = ["Agent", "AgentError", "check_names", "find_agent", "list_agents", "load_agent"]
+
+A = TypeVar("A")
+B = TypeVar("B")
 
 AgentError = FileProblems
 MAX_PROMPT = 64_000  # characters; a session's instructions have to leave room for the talk
@@ -31,9 +38,6 @@ _SERVER_VAD = {
     "prefix_padding_ms": 300,
     "silence_duration_ms": 500,
 }
-
-_CHECKOUT = Path(__file__).resolve().parents[3] / "agents"
-_PACKAGED = Path(__file__).resolve().parents[1] / "_agents"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +56,7 @@ class Agent:
         """Its tools among those there are; None is all of them."""
         if self.tools is None:
             return None
-        names: dict[str, None] = {}
+        names = dict.fromkeys(name for name in self.intents if name in known)
         for pattern in self.tools:
             fitting = [name for name in known if fnmatchcase(name, pattern.removeprefix("!"))]
             for name in fitting:
@@ -71,43 +75,42 @@ class Agent:
     """What people are likely to say to it, so that it is not misheard."""
     idle_seconds: float | None = 900.0
     idle_warning_seconds: float = 30.0
+    idle_question: str | None = None
+    """Said word for word after `idle_seconds`; then there are `idle_warning_seconds` to answer.
+    Without one the warning comes so long before the end."""
     cap_seconds: float | None = None
     """None: as long as the provider allows."""
     restore_turns: int = 10
     max_output_tokens: int | Literal["inf"] = "inf"
     sessions_per_10_minutes: int = 20
+    sessions_per_day: int = 0
+    concurrent_sessions: int = 0
+    tokens_per_day: int = 0
+    cost_per_day: float = 0.0
+    """Dollars."""
     executions_per_minute: int = 60
     permissions: Permissions = field(default_factory=Permissions)
     delegation: Delegation = field(default_factory=Delegation)
     mcp: tuple[McpServer, ...] = ()
     """MCP servers whose tools it has; what they name of the environment is not yet filled in."""
+    context_type: str = "voice"
+    """Of the conversations that begin with it (seed 004 §8)."""
+    orchestrator: Backend | None = None
+    """Who acts on its intents; None is the one inside."""
+    intents: tuple[str, ...] = ()
+    """Tools that it has because of its `intents.yaml`, whatever `tools` says, unless it takes
+    them away."""
 
-
-def agent_roots(agents_dir: Path | None = None) -> list[Path]:
-    """Where agents are looked for, first come first served."""
-    return [root for root in (agents_dir, _CHECKOUT, _PACKAGED) if root is not None]
-
-
-def list_agents(agents_dir: Path | None = None) -> list[str]:
-    found = {
-        file.parent.name: None
-        for root in agent_roots(agents_dir)
-        for file in sorted(root.glob("*/agent.yaml"))
-    }
-    return list(found)
-
-
-def find_agent(name_or_path: str | Path, agents_dir: Path | None = None) -> Path:
-    """The folder of an agent: a path as it is, a name in the usual places."""
-    given = Path(name_or_path)
-    if given.name != str(name_or_path) or str(name_or_path) in (".", ".."):
-        return given
-    for root in agent_roots(agents_dir):
-        if (root / given / "agent.yaml").is_file():
-            return root / given
-    known = ", ".join(list_agents(agents_dir)) or "none"
-    hint = f"; for the folder here, say ./{given}" if given.is_dir() else ""
-    raise AgentError([f"there is no agent '{given}'; there are: {known}{hint}"])
+    def session_limits(self) -> SessionLimits:
+        """What one user may have of it."""
+        return SessionLimits(
+            per_10_minutes=self.sessions_per_10_minutes,
+            per_day=self.sessions_per_day,
+            concurrent=self.concurrent_sessions,
+            stale_seconds=max(SessionLimits().stale_seconds, 2 * (self.cap_seconds or 0.0)),
+            tokens_per_day=self.tokens_per_day,
+            cost_micros_per_day=round(self.cost_per_day * 1_000_000),
+        )
 
 
 def load_agent(
@@ -120,9 +123,26 @@ def load_agent(
     `overrides` are fields of `Agent` by name. Raises `AgentError`.
     """
     folder = find_agent(name_or_path, agents_dir)
-    said = read_agent_file(folder / "agent.yaml")
+    if not folder.is_dir():
+        read_agent_file(folder / "agent.yaml")  # says so, once
+    said, prompt = together(
+        lambda: read_agent_file(folder / "agent.yaml"), lambda: _prompt(folder / "prompt.md")
+    )
     fields = _fields(said) | {"mcp": servers(said.mcp, folder)} | dict(overrides or {})
-    return Agent(folder=folder, prompt=_prompt(folder / "prompt.md"), **fields)
+    return Agent(folder=folder, prompt=prompt, **fields)
+
+
+def together(one: Callable[[], A], other: Callable[[], B]) -> tuple[A, B]:
+    """Both, or the problems of both: who mends a folder wants to know them all."""
+    try:
+        first = one()
+    except FileProblems as exc:
+        try:
+            other()
+        except FileProblems as more:
+            raise FileProblems([*exc.problems, *more.problems]) from None
+        raise
+    return first, other()
 
 
 def check_names(
@@ -178,11 +198,13 @@ def _fields(said: AgentFile) -> dict[str, Any]:
         "transcription_keywords": said.transcription.keywords,
         "idle_seconds": None if times.idle_minutes is None else times.idle_minutes * 60,
         "idle_warning_seconds": times.warning_seconds,
+        "idle_question": times.idle_question,
         "cap_seconds": None if times.cap_minutes == "provider" else times.cap_minutes * 60,
         "restore_turns": said.restore.turns,
         "max_output_tokens": said.max_output_tokens,
-        "sessions_per_10_minutes": said.limits.sessions_per_10_minutes,
-        "executions_per_minute": said.limits.executions_per_minute,
+        **said.limits.model_dump(),
         "permissions": said.approval.permissions(),
         "delegation": said.delegation,
+        "context_type": said.context_type,
+        "orchestrator": None if said.orchestrator == "embedded" else said.orchestrator.backend(),
     }

@@ -1,7 +1,8 @@
-"""The books of one session: which records its effects change. No I/O.
+"""The books of one session: which records its effects change, and what it costs. No I/O.
 
 Holds the session's and the conversation's records as they will be once the
-changes are committed.
+changes are committed. What others write of the conversation meanwhile (its
+latest intent, a summary, another title) is theirs, and left alone.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from vivavoce.runtime.pricing import FREE, Budget, Price, cost_micros
 from vivavoce.session import effects as fx
 from vivavoce.session.state import State
 from vivavoce.wire.clean import clean_line
@@ -40,15 +42,38 @@ def title_from(entry: Entry) -> str | None:
     return clean_line(entry.text, TITLE_LENGTH)
 
 
+def ours(conversation: Conversation, title: str | None = None) -> Conversation:
+    """The record without what others write: what is None in a change stays as it is."""
+    return replace(
+        conversation,
+        title=title,
+        summary=None,
+        extracted_intent=None,
+        intent_payload=None,
+        linked_goal_id=None,
+        linked_task_id=None,
+    )
+
+
 class Books:
     """Turns effects into changes."""
 
     def __init__(
-        self, session: VoiceSession, conversation: Conversation, *, workspace: str = ""
+        self,
+        session: VoiceSession,
+        conversation: Conversation,
+        *,
+        workspace: str = "",
+        price: Price = FREE,
+        budget: Budget | None = None,
     ) -> None:
         self.session = session
         self.conversation = conversation
+        self.goes_on = not session.voice
+        """Does the conversation not end with the session: one that is taken over, or text?"""
         self._workspace = workspace
+        self._price, self._budget = price, budget or Budget()
+        self._title: str | None = None  # of our own choice
 
     def write(self, effects: Sequence[fx.Effect], now: datetime, state: State) -> list[Change]:
         """The durable part of these effects, in the order in which they must be seen."""
@@ -60,22 +85,32 @@ class Books:
                     changes.append(PutEntry(entry, replace=not backfill))
                 case fx.Tell(event=event) if event.durable:
                     changes.append(Announce(self.announcement(event)))
-                case fx.Account(usage=usage):
-                    self.session = replace(
-                        self.session,
-                        input_tokens=self.session.input_tokens + usage.input,
-                        output_tokens=self.session.output_tokens + usage.output,
-                    )
                 case fx.Close(status=status, reason=reason):
                     self.session = replace(
                         self.session, status=status, end_reason=reason, ended_at=now
                     )
+                    if not self.goes_on:  # seed 004 §5.8
+                        self.conversation = replace(self.conversation, ended_at=now)
                     changes.append(PutSnapshot(self._snapshot(now, state)))
                 case _:
                     pass
         if not changes:
             return []
         return [*self.touched(now), *changes]
+
+    def account(self, effects: Sequence[fx.Effect]) -> bool:
+        """Adds up what was used, stored with the next change. Is the budget spent with it?"""
+        used = [effect.usage for effect in effects if isinstance(effect, fx.Account)]
+        for usage in used:
+            self.session = replace(
+                self.session,
+                input_tokens=self.session.input_tokens + usage.input,
+                output_tokens=self.session.output_tokens + usage.output,
+                cost_micros=self.session.cost_micros + cost_micros(usage, self._price),
+            )
+        return bool(used) and self._budget.spent_by(
+            self.session.input_tokens + self.session.output_tokens, self.session.cost_micros
+        )
 
     def announcement(self, event: VoiceEvent) -> LogEvent:
         return to_log(
@@ -87,7 +122,10 @@ class Books:
     def touched(self, now: datetime) -> list[Change]:
         self.session = replace(self.session, updated_at=now)
         self.conversation = replace(self.conversation, updated_at=now)
-        return [PutConversation(self.conversation), PutSession(self.session)]
+        return [
+            PutConversation(ours(self.conversation, self._title)),
+            PutSession(self.session),
+        ]
 
     def called(self, call_id: str, now: datetime, seeded: Sequence[str]) -> None:
         """The session has a new call, with these items of ours; stored with the next change."""
@@ -98,6 +136,7 @@ class Books:
     def _name(self, entry: Entry) -> None:
         if self.conversation.title is None and (title := title_from(entry)):
             self.conversation = replace(self.conversation, title=title)
+            self._title = title
 
     def _snapshot(self, now: datetime, state: State) -> Snapshot:
         """What the entries do not say (seed 000 §7.3)."""

@@ -142,6 +142,7 @@ def settled(call: ToolCall, outcome: ToolOutcome, ordinal: float, now: datetime)
             error=call.error or "",
             recoverable=outcome.recoverable,
             suggestion=outcome.suggestion,
+            code=outcome.fault.code if outcome.fault else None,
         )
     return [
         PutToolCall(call),

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from vivavoce.errors import OutcomeUnknown, Unavailable
 from vivavoce.runtime.ports import Clock, LogBounds, Store
-from vivavoce.runtime.streams import Filter, Subscription, encode
+from vivavoce.runtime.streams import Filter, Subscription, Tell
 from vivavoce.wire.records import Announce, Change, LogEvent
 from vivavoce.wire.voice_events import Heartbeat, StreamReset, VoiceEvent, to_log
 
@@ -125,7 +125,7 @@ class Journal:
         """Heard by those who listen now; never stored."""
         readers = self._readers(user_id, event.session_id, event.type)
         if readers:
-            _offer(readers, encode(to_log(event, user_id=user_id, conversation_id=conversation_id)))
+            _offer(readers, to_log(event, user_id=user_id, conversation_id=conversation_id))
 
     async def _announce(self, events: list[LogEvent]) -> None:
         first, last = events[0].position, events[-1].position
@@ -157,7 +157,7 @@ class Journal:
             if event.position > self._position:
                 readers = self._readers(event.user_id, event.session_id, event.type)
                 if readers:
-                    _offer(readers, encode(event))
+                    _offer(readers, event)
                 self._position = event.position
 
     def _readers(self, user_id: str, session_id: str | None, kind: str) -> list[Subscription]:
@@ -222,7 +222,7 @@ class Journal:
             oldest=bounds.oldest,
             latest=bounds.latest,
         )
-        frame = encode(to_log(event, user_id=only.user_id, conversation_id=None))
+        frame = only.tell(to_log(event, user_id=only.user_id, conversation_id=None))
         return b"%b\nid: %d\n\n" % (frame.rstrip(b"\n"), bounds.latest)
 
     def forget(self, subscription: Subscription) -> None:
@@ -242,7 +242,7 @@ class Journal:
         for (user_id, session_id), group in self._index.items():
             active = self._session_active(user_id, session_id)
             event = Heartbeat(session_id=session_id, timestamp=now, session_active=active)
-            _offer(group, encode(to_log(event, user_id=user_id, conversation_id=None)))
+            _offer(group, to_log(event, user_id=user_id, conversation_id=None))
 
     async def _tick(self) -> None:
         while True:
@@ -273,6 +273,13 @@ class Journal:
                 self._doubt.set()
 
 
-def _offer(readers: Iterable[Subscription], frame: bytes) -> None:
+def _offer(readers: Iterable[Subscription], event: LogEvent) -> None:
+    """Encoded once for all who read the same words."""
+    frames: dict[Tell, bytes] = {}
     for reader in readers:
-        reader.offer(frame)
+        tell = reader.only.tell
+        frame = frames.get(tell)
+        if frame is None:
+            frame = frames[tell] = tell(event)
+        if frame:
+            reader.offer(frame)

@@ -93,6 +93,7 @@ class Library:
             agent=self._agent,
             created_at=now,
             updated_at=now,
+            counted=False,  # it takes nothing of ours
             metadata={"tracked": True},
         )
         await self._journal.commit([PutConversation(conversation), PutSession(session, new=True)])

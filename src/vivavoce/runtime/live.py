@@ -10,109 +10,32 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection
 from contextlib import suppress
-from dataclasses import dataclass, field
 from itertools import chain, repeat
-from typing import Protocol
 
-from vivavoce.errors import Unavailable, VivavoceError
+from vivavoce.errors import Unavailable
 from vivavoce.runtime.bookkeeping import Books
 from vivavoce.runtime.line import Line
-from vivavoce.runtime.outcomes import ToolOutcome, ToolRequest
+from vivavoce.runtime.live_ports import Desk, Journal, NoOffice, Office, Traced, Vitals, untold
 from vivavoce.runtime.ports import Clock, Provider
+from vivavoce.runtime.steps import Posted, Step, resolve, still_news
+from vivavoce.runtime.tool_runs import ToolRuns
 from vivavoce.session import effects as fx
-from vivavoce.session.events import (
-    End,
-    SessionEvent,
-    TimerFired,
-    ToolFinished,
-)
+from vivavoce.session.events import BudgetSpent, End, SessionEvent, TimerFired, TypedText
 from vivavoce.session.machine import Machine
 from vivavoce.session.policy import Setup
 from vivavoce.session.state import Phase
-from vivavoce.wire.records import Change, LogEvent, Status
-from vivavoce.wire.voice_events import (
-    TranscriptionCompleted,
-    TranscriptionDelta,
-    TurnTraced,
-    VoiceEvent,
-)
+from vivavoce.wire.records import Change, Entry, Status
+from vivavoce.wire.voice_events import TurnTraced
+
+__all__ = ["Desk", "LiveSession", "Office", "Traced", "Vitals", "untold"]
 
 log = logging.getLogger(__name__)
 
 INBOX = 1024
 OUTBOX = 256
 _COMMIT_RETRIES = (0.2, 1.0, 3.0)
-_UNSTORED = '{"success": false, "error": "The call could not be recorded.", "recoverable": true}'
-
-_CANCELLED = (
-    '{"success": false, "error": "The user stopped this before it was done.", '
-    '"recoverable": true, "suggestion": "Say so in a word, and do not start it again"}'
-)
-
-Traced = Callable[[TurnTraced], None]
-
-
-def untold(turn: TurnTraced) -> None:
-    """For those who do not count turns."""
-
-
-class Journal(Protocol):
-    async def commit(self, changes: Sequence[Change]) -> list[LogEvent]: ...
-    def publish_ephemeral(
-        self, event: VoiceEvent, *, user_id: str, conversation_id: str | None = None
-    ) -> None: ...
-
-
-class Desk(Protocol):
-    async def run(self, request: ToolRequest) -> ToolOutcome: ...
-
-
-class Office(Protocol):
-    """What a session passes on about work beyond its own calls."""
-
-    async def resolve(self, user_id: str, effect: fx.Resolve) -> None: ...
-    async def told(self, user_id: str, key: str) -> None: ...
-    async def welcome(self, live: LiveSession) -> None:
-        """A new call: tell it what the user has not heard yet."""
-        ...
-
-
-class NoOffice:
-    """Where nothing is delegated."""
-
-    async def resolve(self, user_id: str, effect: fx.Resolve) -> None: ...
-    async def told(self, user_id: str, key: str) -> None: ...
-    async def welcome(self, live: LiveSession) -> None: ...
-
-
-@dataclass(slots=True)
-class _Step:
-    """What one event leaves to do: the durable part, then the rest in order."""
-
-    changes: list[Change] = field(default_factory=list)
-    after: list[fx.Effect] = field(default_factory=list)
-    taken: asyncio.Future[bool] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Posted:
-    """An event on its way: about which call, and who waits for it to be durable."""
-
-    event: SessionEvent
-    call_id: str | None = None
-    taken: asyncio.Future[bool] | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Vitals:
-    """How a session is, for those who only look; the defaults are of one that is over."""
-
-    state: str = str(Phase.TERMINATED)
-    line_up: bool = False
-    pending_tasks: int = 0
-    context_tokens: int = 0
 
 
 class LiveSession:
@@ -133,18 +56,23 @@ class LiveSession:
     ) -> None:
         self.machine = machine
         self.books = books
-        self._journal, self._desk, self._clock = journal, desk, clock
+        self._journal, self._clock = journal, clock
         self._traced = traced
         self._office = office or NoOffice()
-        self._calls: dict[str, asyncio.Task[None]] = {}
-        self._stopped: set[str] = set()  # by the user, not by the end of the session
-        self._pictures = provider.capabilities.pictures
-        self._inbox: asyncio.Queue[_Posted] = asyncio.Queue(inbox)
-        self._outbox: asyncio.Queue[_Step] = asyncio.Queue(OUTBOX)
+        self._tools = ToolRuns(
+            desk,
+            books,
+            self.post,
+            lambda: self.allowed_tools,
+            pictures=provider.capabilities.pictures,
+        )
+        self._inbox: asyncio.Queue[Posted] = asyncio.Queue(inbox)
+        self._outbox: asyncio.Queue[Step] = asyncio.Queue(OUTBOX)
         self._timers: dict[str, asyncio.Task[None]] = {}
         self._line = Line(provider, clock, books.session.id, self.post)
-        self._steps: list[_Step] = []  # being stored now
+        self._steps: list[Step] = []  # being stored now
         self._taking: list[asyncio.Future[bool] | None] = []  # being decided now
+        self._answers: dict[str, asyncio.Future[bool]] = {}  # to what was typed
         self._task: asyncio.Task[None] | None = None
         self._over = asyncio.Event()
 
@@ -182,26 +110,37 @@ class LiveSession:
         With `call_id` it is about that call, and of no interest once there is another.
         """
         if not self._over.is_set():
-            await self._inbox.put(_Posted(event, call_id))
+            await self._inbox.put(Posted(event, call_id))
 
     async def submit(self, event: SessionEvent) -> bool:
         """As `post`, and waits until what it did is stored; False if the session was over."""
         taken: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         if self._over.is_set():
             return False
-        await self._inbox.put(_Posted(event, taken=taken))
+        await self._inbox.put(Posted(event, taken=taken))
         if self._over.is_set():
             return False  # it ended while we waited to post
         return await taken
 
+    async def ask(self, event: TypedText, *, wait: float) -> tuple[Entry, Entry | None] | None:
+        """What was typed, once it is stored, and the reply to it if it comes in time; None if
+        the session was over and it was not stored."""
+        answered = asyncio.get_running_loop().create_future()
+        self._answers[event.item_id] = answered
+        try:
+            if not await self.submit(event):
+                return None
+            question = self.machine.state.typed[event.item_id]
+            with suppress(TimeoutError):
+                async with asyncio.timeout(max(0.0, wait)):
+                    await answered
+            return question.message, question.reply if answered.done() else None
+        finally:
+            self._answers.pop(event.item_id, None)
+
     def stop_calls(self, but: str = "") -> int:
         """End the tools that run, each with its one output; how many there were."""
-        running = {call_id: task for call_id, task in self._calls.items() if call_id != but}
-        for call_id, task in running.items():
-            if call_id not in self._stopped:  # a second time would take its output away
-                self._stopped.add(call_id)
-                task.cancel()
-        return len(running)
+        return self._tools.stop(but)
 
     def cancel(self) -> None:
         """For one that does not end when asked."""
@@ -240,8 +179,8 @@ class LiveSession:
         waiting += [step.taken for step in self._steps]
         while not self._inbox.empty():
             waiting.append(self._inbox.get_nowait().taken)
-        for taken in (*waiting, *self._taking):
-            _resolve(taken, value=False)
+        for taken in (*waiting, *self._taking, *self._answers.values()):
+            resolve(taken, value=False)
 
     # --- Deciding ---------------------------------------------------------------------
 
@@ -249,12 +188,12 @@ class LiveSession:
         while self.machine.phase is not Phase.TERMINATED:
             await self._decide_on(await self._inbox.get(), group)
 
-    async def _decide_on(self, posted: _Posted, group: asyncio.TaskGroup) -> None:
+    async def _decide_on(self, posted: Posted, group: asyncio.TaskGroup) -> None:
         if posted.call_id not in (None, self.machine.state.call_id):
             return
-        step = _Step(taken=posted.taken)
+        step = Step(taken=posted.taken)
         self._taking = [posted.taken]
-        for effect in self.machine.receive(posted.event, self._clock.now()):
+        for effect in self._effects(posted.event):
             match effect:
                 case fx.Send(urgent=True):
                     await self._line.send(effect.command)
@@ -262,8 +201,8 @@ class LiveSession:
                     # The end does not wait for the store either: nobody listens any more.
                     await self._line.hang_up(effect.call_id)
                 case fx.CancelCalls():
-                    self.stop_calls()  # the user said stop: nothing to wait for
-                    self._stopped.update(set(effect.call_ids) - self._calls.keys())
+                    self._tools.stop()  # the user said stop: nothing to wait for
+                    self._tools.never_start(effect.call_ids)
                 case fx.StartTimer() | fx.StopTimer():
                     self._set_timer(effect, group)
                 case _:
@@ -272,6 +211,13 @@ class LiveSession:
         if step.after or step.taken:
             await self._outbox.put(step)
         self._taking = []
+
+    def _effects(self, event: SessionEvent) -> list[fx.Effect]:
+        """What the event makes the machine do, and what its price does."""
+        effects = self.machine.receive(event, self._clock.now())
+        if self.books.account(effects):
+            effects += self.machine.receive(BudgetSpent(), self._clock.now())
+        return effects
 
     def _set_timer(self, effect: fx.StartTimer | fx.StopTimer, group: asyncio.TaskGroup) -> None:
         old = self._timers.pop(effect.name, None)
@@ -302,9 +248,9 @@ class LiveSession:
             await self._commit(changes)
         steps, self._steps = self._steps, []
         for step in steps:
-            _resolve(step.taken, value=True)
+            resolve(step.taken, value=True)
         after = [effect for step in steps for effect in step.after]
-        for effect in _still_news(after):
+        for effect in still_news(after):
             await self._perform(effect, group)
         return any(isinstance(effect, fx.Close) for effect in after)
 
@@ -334,7 +280,9 @@ class LiveSession:
             case fx.Tell(event=TurnTraced() as turn):
                 self._traced(turn)
             case fx.RunTool():
-                group.create_task(self._run_tool(effect), name=f"{self.id} {effect.name}")
+                self._tools.start(effect, group)
+            case fx.Answered():
+                resolve(self._answers.get(effect.item_id), value=True)
             case fx.Resolve():
                 await self._office.resolve(self.books.session.user_id, effect)
             case fx.Told():
@@ -345,43 +293,6 @@ class LiveSession:
                 group.create_task(self._line.hang_up(effect.call_id), name=f"{self.id} hang up")
             case _:
                 pass  # durable: the commit was all
-
-    async def _run_tool(self, effect: fx.RunTool) -> None:
-        who = self.books.session
-        request = ToolRequest(
-            name=effect.name,
-            arguments=effect.arguments,
-            call_id=effect.call_id,
-            user_id=who.user_id,
-            session_id=who.id,
-            conversation_id=who.conversation_id,
-            ordinal=effect.ordinal,
-            allowed=self.allowed_tools,
-        )
-        pictures: tuple[str, ...] = ()
-        task = asyncio.current_task()
-        assert task is not None
-        if effect.call_id in self._stopped:  # before it began
-            self._stopped.discard(effect.call_id)
-            await self.post(ToolFinished(effect.call_id, _CANCELLED))
-            return
-        self._calls[effect.call_id] = task
-        try:
-            outcome = await self._desk.run(request)
-            output = outcome.for_model
-            if self._pictures:
-                pictures = tuple(f"data:{p.mime_type};base64,{p.data}" for p in outcome.pictures)
-        except VivavoceError:
-            log.exception("A call could not be recorded", extra={"session_id": self.id})
-            output = _UNSTORED
-        except asyncio.CancelledError:
-            if effect.call_id not in self._stopped or task.uncancel():
-                raise  # the session is over
-            output = _CANCELLED
-        finally:
-            self._calls.pop(effect.call_id, None)
-            self._stopped.discard(effect.call_id)
-        await self.post(ToolFinished(effect.call_id, output, pictures))
 
     async def _abandon(self) -> None:
         """After a fault of our own: the user must not sit in a call that nobody hears, and
@@ -399,31 +310,6 @@ class LiveSession:
             log.exception("A session could not be ended well", extra={"session_id": self.id})
             with suppress(Exception):
                 await self._journal.commit(ending)
-
-
-def _resolve(taken: asyncio.Future[bool] | None, *, value: bool) -> None:
-    if taken is not None and not taken.done():
-        taken.set_result(value)
-
-
-def _still_news(effects: list[fx.Effect]) -> list[fx.Effect]:
-    """Without the deltas of what is complete by now: its whole text was just announced."""
-    complete = {
-        effect.event.item_id
-        for effect in effects
-        if isinstance(effect, fx.Tell) and isinstance(effect.event, TranscriptionCompleted)
-    }
-    if not complete:
-        return effects
-    return [
-        effect
-        for effect in effects
-        if not (
-            isinstance(effect, fx.Tell)
-            and isinstance(effect.event, TranscriptionDelta)
-            and effect.event.item_id in complete
-        )
-    ]
 
 
 class _Finished(Exception):

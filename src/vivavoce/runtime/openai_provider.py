@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -51,6 +52,8 @@ CHECK_TIMEOUT = 3.0
 HTTP_TIMEOUT = 20.0
 HANG_UP_TIMEOUT = 5.0
 MAX_ANSWER = 1024 * 1024
+TEXT = "text_"  # how the ids of sessions without a call begin: ours, never the provider's
+MAX_TEXTS = 1000  # that were asked for and never attached
 _CALL_ID = re.compile(r"[\w-]{1,200}")
 
 
@@ -77,6 +80,7 @@ class OpenAIProvider:
         self._place = parts.netloc.rpartition("@")[2]
         self._embedded = embedded
         self._secrets_offered = True
+        self._texts: dict[str, str] = {}  # id → model, until it is attached
         self._client: AsyncOpenAI | None = None
         self._loading = asyncio.Lock()
         self._checking = asyncio.Lock()
@@ -162,14 +166,29 @@ class OpenAIProvider:
             case _:
                 raise self._noted(ProviderRefused("The engine's answer cannot be read."))
 
+    async def create_text_call(self, session: Mapping[str, Any]) -> str:
+        """Nothing is asked of the provider yet: the session begins with its line."""
+        call_id = f"{TEXT}{secrets.token_hex(16)}"
+        while len(self._texts) >= MAX_TEXTS:
+            del self._texts[next(iter(self._texts))]
+        self._texts[call_id] = str(session.get("model") or self._model)
+        return call_id
+
+    def is_text_call(self, call_id: str) -> bool:
+        return call_id.startswith(TEXT)
+
     async def attach(self, call_id: str) -> OpenAISideband:
-        if not _CALL_ID.fullmatch(call_id):
+        model = self._texts.get(call_id)
+        if not _CALL_ID.fullmatch(call_id) or (model is None and self.is_text_call(call_id)):
             raise call_not_found()  # a client may report any id; not all belong in a URL
         client = await self._sdk()
         options = cast("Any", CONNECTION_OPTIONS)
-        line = client.realtime.connect(call_id=call_id, websocket_connection_options=options)
+        where: dict[str, Any] = {"call_id": call_id} if model is None else {"model": model}
+        line = client.realtime.connect(**where, websocket_connection_options=options)
         try:
-            return OpenAISideband(await line.enter())
+            sideband = OpenAISideband(await line.enter())
+            self._texts.pop(call_id, None)
+            return sideband
         except InvalidStatus as error:
             refusal = _handshake_refusal(error)
             fault = attach_fault(refusal, model=self._model, secrets=[self._key])
@@ -178,6 +197,9 @@ class OpenAIProvider:
         raise self._noted(fault)
 
     async def hang_up(self, call_id: str) -> None:
+        if self.is_text_call(call_id):
+            self._texts.pop(call_id, None)  # it ends with its line
+            return
         if not _CALL_ID.fullmatch(call_id):
             return
         try:

@@ -254,6 +254,15 @@ class Provider(Protocol):
         """Raises `Conflict` where `capabilities.websocket_calls` is false."""
         ...
 
+    async def create_text_call(self, session: Mapping[str, Any]) -> str:
+        """An id whose `attach` opens a session without a call, for text alone. It lives as long
+        as that line, and can be attached once."""
+        ...
+
+    def is_text_call(self, call_id: str) -> bool:
+        """Does the id look like one of those?"""
+        ...
+
     async def attach(self, call_id: str) -> Sideband:
         """One try. Raises `ProviderRefused` when the call is gone."""
         ...

@@ -8,8 +8,10 @@ from datetime import datetime
 from typing import Any, Literal
 
 from vivavoce.errors import InvalidRequest
+from vivavoce.runtime.agent_source import AgentSource
 from vivavoce.runtime.agents import Agent
 from vivavoce.runtime.memory import Memory
+from vivavoce.runtime.people import UserContext
 from vivavoce.runtime.ports import Capabilities, ToolDefinition
 from vivavoce.runtime.wishes import Wishes
 from vivavoce.session.context import Situation, instructions
@@ -57,15 +59,25 @@ class Profile:
 
     def __init__(
         self,
-        agent: Agent,
+        agent: Agent | AgentSource[Any],
         defaults: Defaults,
         capabilities: Capabilities,
         known: Callable[[], Sequence[str]] = tuple,
     ) -> None:
-        self.agent = agent
+        self._source = agent
         self._known = known
         self.defaults = defaults
         self.capabilities = capabilities
+
+    @property
+    def agent(self) -> Agent:
+        """The one that a session which begins now has."""
+        return self._source if isinstance(self._source, Agent) else self._source.current
+
+    async def refresh(self) -> None:
+        """Before a session: has the folder changed?"""
+        if not isinstance(self._source, Agent):
+            await self._source.refresh()
 
     def check_voice(self, voice: str) -> str:
         known = [option.id for option in self.capabilities.voices]
@@ -87,21 +99,40 @@ class Profile:
             )
         return list(wanted)
 
-    def words(self, now: datetime, prompt: str | None = None, memory: Memory | None = None) -> str:
+    def words(
+        self,
+        now: datetime,
+        prompt: str | None = None,
+        memory: Memory | None = None,
+        user: UserContext | None = None,
+    ) -> str:
         """The instructions of a session that starts now."""
-        known = memory or Memory()
+        # Who has no tools of the workspace has no use for what lies in it either.
+        works = self.agent.tools != ()
+        known = (memory if works else None) or Memory()
+        user = user or UserContext(time_zone=self.defaults.time_zone)
         situation = Situation(
             now=now,
-            time_zone=self.defaults.time_zone,
-            working_directory=self.defaults.workspace or None,
+            time_zone=user.time_zone,
+            verbosity=user.verbosity,
+            about_user=user.lines,
+            working_directory=(self.defaults.workspace if works else "") or None,
             active_files=known.active_files,
             running_tasks=known.running_tasks,
             discoveries=known.discoveries,
         )
         return instructions(prompt or self.agent.prompt, situation)
 
-    def setup(self, wishes: Wishes, tools: Sequence[ToolDefinition], now: datetime) -> Setup:
+    def setup(
+        self,
+        wishes: Wishes,
+        tools: Sequence[ToolDefinition],
+        now: datetime,
+        user: UserContext | None = None,
+    ) -> Setup:
+        """What the user asked for comes before what they prefer, and that before the agent's."""
         agent = self.agent
+        voice = wishes.voice or self._preferred(user) or agent.voice
         chosen = wishes.turn_detection
         turns = agent.turn_detection if chosen == "agent" else chosen
         transcription: dict[str, Any] = {"model": agent.transcription_model}
@@ -113,14 +144,14 @@ class Profile:
             session={
                 "type": "realtime",
                 "model": self.defaults.model,
-                "instructions": self.words(now, wishes.instructions),
+                "instructions": self.words(now, wishes.instructions, user=user),
                 "output_modalities": ["audio"],
                 "audio": {
                     "input": {
                         "transcription": transcription,
                         "turn_detection": detection(turns),
                     },
-                    "output": {"voice": self.check_voice(wishes.voice or agent.voice)},
+                    "output": {"voice": self.check_voice(voice)},
                 },
                 "tools": [tool.function() for tool in tools],
                 "tool_choice": "auto",
@@ -128,12 +159,22 @@ class Profile:
             }
         )
 
+    def _preferred(self, user: UserContext | None) -> str | None:
+        """A voice that this provider does not have is no reason to refuse a session."""
+        known = [option.id for option in self.capabilities.voices]
+        voice = user.voice if user is not None else None
+        return voice if not known or voice in known else None
+
     def policy(self) -> Policy:
         agent, defaults = self.agent, self.defaults
+        idle = agent.idle_seconds
+        if idle is not None and agent.idle_question:
+            idle += agent.idle_warning_seconds  # asked after that long, and then there is a grace
         caps = [c for c in (agent.cap_seconds, self.capabilities.session_seconds) if c]
         return Policy(
-            idle=agent.idle_seconds,
+            idle=idle,
             idle_warning=agent.idle_warning_seconds,
+            idle_question=agent.idle_question,
             cap=min(caps) if caps else None,
             attach_tries=defaults.attach_tries,
             attach_delay=defaults.attach_delay,

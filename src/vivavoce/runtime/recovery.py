@@ -100,12 +100,9 @@ class Recovery:
         if conversation is None:
             return False
         left = await self._desk.interrupted(session.id)
-        wishes = remembered(session)
-        tools = self._tools.definitions(self._profile.tool_names(wishes.tools_filter))
-        setup = self._profile.setup(wishes, tools, self._clock.now())
-        live = self._voice.assemble(session, conversation, setup)
+        live = await self._voice.assemble_again(session, conversation)
         self._registry.start(live)
-        if session.call_id is None:
+        if session.call_id is None or remembered(session).text:  # its line was all it had
             await live.post(End("error", Status.ERROR))
             return False
         # A client that called `/execute` has had its answer, delegated work asks again by

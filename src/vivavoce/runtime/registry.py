@@ -66,6 +66,13 @@ class Registry:
             if live.books.session.conversation_id == conversation_id
         ]
 
+    def with_call(self, call_id: str) -> LiveSession | None:
+        """The session whose call this is."""
+        for live in self._live.values():
+            if call_id in (live.books.session.call_id, live.machine.state.call_id):
+                return live
+        return None
+
     @contextmanager
     def seat(self, conversation_id: str) -> Iterator[None]:
         """A place for a session in the making; a clear refusal before anything is promised.

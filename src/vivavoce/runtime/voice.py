@@ -1,4 +1,4 @@
-"""Voice sessions as the doors know them: create, connect, change, resume, end, recover.
+"""Voice sessions as the doors know them: create, connect, write to, change, resume, end, recover.
 
 Every door onto sessions is thin because this is here. Knows nothing of HTTP.
 """
@@ -6,54 +6,34 @@ Every door onto sessions is thin because this is here. Knows nothing of HTTP.
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
-from weakref import WeakValueDictionary
 
-from vivavoce.errors import (
-    BridgeUnavailable,
-    Conflict,
-    InvalidSdp,
-    ProviderError,
-    SessionNotFound,
-    ToolNotFound,
-)
-from vivavoce.runtime.bookkeeping import Books
-from vivavoce.runtime.ids import SessionIds
+from vivavoce.errors import Conflict, NotFound, SessionNotFound
+from vivavoce.runtime.admission import Admission
+from vivavoce.runtime.agenda_ports import AgendaStore
+from vivavoce.runtime.changing import OVER, reconfigure
+from vivavoce.runtime.connecting import Connector, Waiting
 from vivavoce.runtime.journal import Journal
-from vivavoce.runtime.live import Desk, LiveSession, Office, Traced, untold
+from vivavoce.runtime.live import LiveSession
+from vivavoce.runtime.live_ports import Desk, Office, Traced, untold
+from vivavoce.runtime.making import Maker
 from vivavoce.runtime.memory import Memory, no_memory
+from vivavoce.runtime.parts import Parts, People, people_of, strangers
 from vivavoce.runtime.ports import AudioCall, Clock, Provider, Store, Toolbox, ToolDefinition
-from vivavoce.runtime.profile import (
-    GREET_RECONNECTED,
-    GREET_RESTORED,
-    Profile,
-    detection,
-)
+from vivavoce.runtime.pricing import Budget
+from vivavoce.runtime.profile import GREET_RECONNECTED, GREET_RESTORED, Profile
 from vivavoce.runtime.registry import Registry
-from vivavoce.runtime.wishes import Wishes, remember, remembered
-from vivavoce.session.context import History, history, history_budget
-from vivavoce.session.events import CallPlaced, Created, Flush, Reconfigure
-from vivavoce.session.machine import Machine
-from vivavoce.session.policy import Identity, Setup
+from vivavoce.runtime.texting import Exchange, Texting
+from vivavoce.runtime.wishes import Wishes, remembered
+from vivavoce.session.context import History
+from vivavoce.session.events import Created
+from vivavoce.session.policy import Setup
 from vivavoce.session.state import Phase
-from vivavoce.wire.records import (
-    Conversation,
-    PutConversation,
-    PutSession,
-    Status,
-    VoiceSession,
-    new_id,
-)
-from vivavoce.wire.sdp import flaw
+from vivavoce.wire.records import Conversation, Status, VoiceSession, new_id
 
-log = logging.getLogger(__name__)
-
-SECRET_SECONDS = 55.0  # the provider's own lapses after 60
-_ID_TRIES = 5
+__all__ = ["Exchange", "Opened", "Voice"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,16 +43,6 @@ class Opened:
     session: VoiceSession
     tools: list[ToolDefinition]
     history: History = field(default_factory=History)
-
-
-@dataclass(slots=True)
-class _Waiting:
-    """What the next `/sdp` of a session needs to know."""
-
-    reason: str = "start"
-    greeting: str | None = None
-    secret: str | None = None
-    secret_until: float = 0.0
 
 
 class Voice:
@@ -92,233 +62,160 @@ class Voice:
         traced: Traced = untold,
         office: Office | None = None,
         memory: Callable[[str], Awaitable[Memory]] = no_memory,
+        agenda: AgendaStore | None = None,
+        people: People | None = None,
     ) -> None:
-        self._store, self._journal, self._provider = store, journal, provider
-        self._tools, self._desk, self._registry = tools, desk, registry
-        self._profile, self._clock, self._traced = profile, clock, traced
-        self.office = office
-        self._memory = memory
-        self._ids = SessionIds(clock.now)
-        self._waiting: dict[str, _Waiting] = {}
-        # Weak: a lock is there as long as somebody holds or wants it.
-        self._opening: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        """`agenda` knows the users and what they spent; `people` tells more of them than it."""
+        known = people or (people_of(agenda) if agenda is not None else strangers)
+        parts = Parts(
+            store=store,
+            journal=journal,
+            provider=provider,
+            tools=tools,
+            desk=desk,
+            registry=registry,
+            profile=profile,
+            clock=clock,
+            traced=traced,
+            office=office,
+            memory=memory,
+            people=known,
+            agenda=agenda,
+        )
+        self._parts, self.office = parts, office
+        self._store, self._registry = store, registry
+        self._profile, self._clock = profile, clock
+        self._maker = Maker(parts)
+        self._admission = Admission(parts)
+        self._connector = Connector(parts, self._maker)
+        self._texting = Texting(parts, self._maker, self._admission, self._connector)
 
     # --- Opening ----------------------------------------------------------------------
 
     async def create(self, user_id: str, wishes: Wishes) -> Opened:
-        """A new conversation with its first session."""
-        now = self._clock.now()
-        conversation = Conversation(id=new_id(), user_id=user_id, created_at=now, updated_at=now)
-        return await self._open(
-            conversation, wishes, _Waiting(greeting=self._profile.agent.greeting)
+        """A new conversation with its first session. Raises `RateLimited`."""
+        await self._profile.refresh()
+        now, agent = self._clock.now(), self._profile.agent
+        conversation = Conversation(
+            id=new_id(),
+            user_id=user_id,
+            created_at=now,
+            updated_at=now,
+            context_type=agent.context_type,
         )
+        return await self._open(conversation, wishes, Waiting(greeting=agent.greeting))
 
     async def resume(self, session_id: str, user_id: str, *, voice: str | None) -> Opened:
         """A new session of an old conversation; one that is still live is taken over."""
         old, conversation = await self._find(session_id, user_id)
-        wishes = remembered(old)
-        wishes = replace(wishes, voice=voice or wishes.voice)
-        return await self._open(conversation, wishes, _Waiting("resume"))
+        await self._profile.refresh()
+        wishes = remembered(old).again(voice=voice)
+        return await self._open(conversation, wishes, Waiting("resume"))
+
+    async def resume_conversation(
+        self, conversation_id: str, user_id: str, wishes: Wishes
+    ) -> Opened:
+        """As `resume`, by the conversation, and with new wishes. Raises `RateLimited`."""
+        conversation = await self._conversation(conversation_id, user_id)
+        await self._profile.refresh()
+        return await self._open(conversation, wishes, Waiting("resume"))
 
     async def restore(self, session_id: str, user_id: str) -> Opened:
         """As after a timeout: resumed, and welcomed back (seed 001 §6.2)."""
         opened = await self.resume(session_id, user_id, voice=None)
-        waiting = self._waiting[opened.session.id]
-        waiting.reason = "restore"
-        if opened.history.items:
-            waiting.greeting = GREET_RESTORED
+        waiting = self._connector.waiting(opened.session.id)
+        if waiting is not None:
+            waiting.reason = "restore"
+            if opened.history.items:
+                waiting.greeting = GREET_RESTORED
         return opened
 
     async def reconnect(self, session_id: str, user_id: str) -> Opened:
         """After the browser lost its call: the same session with a new call, while it is
         live; a new session of its conversation otherwise (seed 001 §5.3)."""
         live = self._live_of(session_id, user_id)
-        if live is None:
+        if live is None or not live.books.session.voice:
             return await self.restore(session_id, user_id)
-        waiting = _Waiting("reconnect", GREET_RECONNECTED)
-        if live.phase is Phase.DISCONNECTED and session_id in self._waiting:
-            waiting = self._waiting[session_id]  # it never got its first call: begin as meant
-        await self._mint(waiting, live.setup)
-        self._waiting[session_id] = waiting
-        return Opened(session=live.books.session, tools=self._offered(live))
+        waiting = Waiting("reconnect", GREET_RECONNECTED)
+        if live.phase is Phase.DISCONNECTED:
+            # It never got its first call: begin as meant.
+            waiting = self._connector.waiting(session_id) or waiting
+        await self._connector.mint(waiting, live.setup)
+        self._connector.expect(session_id, waiting)
+        return Opened(session=live.books.session, tools=self._maker.offered(live))
 
-    async def _open(self, conversation: Conversation, wishes: Wishes, waiting: _Waiting) -> Opened:
-        profile, now = self._profile, self._clock.now()
-        tools = self._offer(wishes)
-        setup = profile.setup(wishes, tools, now)
-        async with self._alone(conversation.id):
-            self._forget_the_gone()
-            # Only once the provider has agreed is a call that works given up for this one.
-            await self._mint(waiting, setup)
-            for live in self._registry.of_conversation(conversation.id):
-                await self._registry.end(live, "completed", Status.COMPLETED)
-            past = await self._history(conversation, setup)
-            session = VoiceSession(
-                id="",
-                conversation_id=conversation.id,
-                user_id=conversation.user_id,
-                agent=profile.agent.name,
-                created_at=now,
-                updated_at=now,
-                model=profile.defaults.model,
-                voice=setup.voice,
-                metadata={"instance": profile.defaults.instance, "wishes": wishes.to_json()},
-            )
-            live = await self._begin(session, conversation, setup)
-            self._waiting[live.id] = waiting
-            self._registry.start(live)
+    async def _open(self, before: Conversation, wishes: Wishes, waiting: Waiting) -> Opened:
+        tools = self._maker.offer(wishes)
+        user = await self._maker.about(before.user_id, wishes)
+        setup = self._maker.setup(wishes, tools, user)
+        conversation = replace(before, ended_at=None, updated_at=self._clock.now())
+        async with self._admission.alone(before.id):
+            record = self._maker.record(conversation, wishes, setup, user)
+            session = await self._admission.admit(record, conversation)
+            try:
+                await self._connector.mint(waiting, setup)
+                budget = await self._admission.budget(session)
+                # Only once all have agreed is a call that works given up for this one.
+                await self._take_over(conversation.id)
+                past = await self._maker.history(conversation, setup)
+                live = self._maker.assemble(session, conversation, setup, budget)
+                self._registry.start(live)
+            except BaseException:
+                await asyncio.shield(self._admission.take_back(session, before))
+                raise
+            self._connector.expect(live.id, waiting)
         await live.post(Created())
         return Opened(session=live.books.session, tools=tools, history=past)
 
-    @asynccontextmanager
-    async def _alone(self, conversation_id: str) -> AsyncIterator[None]:
-        """With a seat, and with nobody else opening a session of this conversation."""
-        lock = self._opening.setdefault(conversation_id, asyncio.Lock())
-        async with lock:
-            with self._registry.seat(conversation_id):
-                yield
-
-    def _forget_the_gone(self) -> None:
-        """What waits for a call of a session that is over holds a secret for nobody."""
-        for session_id in [name for name in self._waiting if self._registry.get(name) is None]:
-            del self._waiting[session_id]
-
-    def _offer(self, wishes: Wishes) -> list[ToolDefinition]:
-        try:
-            return self._tools.definitions(self._profile.tool_names(wishes.tools_filter))
-        except ToolNotFound:
-            if wishes.tools_filter is not None:
-                raise  # the user's own words
-            raise BridgeUnavailable(
-                "A tool of the agent is not there. Please try again in a moment.",
-                retry_after_ms=5000,
-            ) from None
-
-    async def _begin(
-        self, session: VoiceSession, conversation: Conversation, setup: Setup
-    ) -> LiveSession:
-        """Stored before it is promised; four digits may be taken, so try others."""
-        for attempt in range(_ID_TRIES):
-            session = replace(session, id=self._ids())
-            try:
-                await self._journal.commit(
-                    [PutConversation(conversation), PutSession(session, new=True)]
-                )
-                break
-            except Conflict:
-                if attempt == _ID_TRIES - 1:
-                    raise
-        return self.assemble(session, conversation, setup)
+    async def _take_over(self, conversation_id: str) -> None:
+        for live in self._registry.of_conversation(conversation_id):
+            live.books.goes_on = True
+            await self._registry.end(live, "completed", Status.COMPLETED)
 
     def assemble(
-        self, session: VoiceSession, conversation: Conversation, setup: Setup
+        self,
+        session: VoiceSession,
+        conversation: Conversation,
+        setup: Setup,
+        budget: Budget | None = None,
     ) -> LiveSession:
-        """The parts of a live session, put together."""
-        who = Identity(
-            session_id=session.id,
-            conversation_id=conversation.id,
-            user_id=session.user_id,
-        )
-        machine = Machine(who, self._profile.policy(), setup, started_at=session.created_at)
-        books = Books(session, conversation, workspace=self._profile.defaults.workspace)
-        return LiveSession(
-            machine,
-            books,
-            provider=self._provider,
-            journal=self._journal,
-            desk=self._desk,
-            clock=self._clock,
-            traced=self._traced,
-            office=self.office,
-            inbox=self._profile.defaults.inbox,
-        )
+        """A live session of records that are there already."""
+        return self._maker.assemble(session, conversation, setup, budget)
 
-    async def _mint(self, waiting: _Waiting, setup: Setup) -> None:
-        """The provider's secret stays here: it proves the configuration and makes the call."""
-        waiting.secret = await self._provider.client_secret(setup.session)
-        waiting.secret_until = self._clock.monotonic() + SECRET_SECONDS
-
-    async def _history(self, conversation: Conversation, setup: Setup) -> History:
-        entries = await self._store.entries(conversation.id, user_id=conversation.user_id)
-        budget = history_budget(
-            self._profile.capabilities.context_tokens,
-            str(setup.session.get("instructions") or ""),
-            list(setup.session.get("tools") or ()),
-        )
-        return history(
-            entries,
-            budget=budget,
-            summary=conversation.summary,
-            turns=self._profile.agent.restore_turns,
-        )
+    async def assemble_again(
+        self, session: VoiceSession, conversation: Conversation
+    ) -> LiveSession:
+        """After a restart: configured as it was, with what is known now."""
+        setup = await self._maker.setup_again(session)
+        budget = await self._admission.budget(session)
+        return self._maker.assemble(session, conversation, setup, budget)
 
     # --- Connecting -------------------------------------------------------------------
 
     async def connect(self, session_id: str, user_id: str, offer: str) -> str:
-        """The provider's answer to the browser's offer; the sideband follows by itself."""
-        if wrong := flaw(offer):
-            raise InvalidSdp(wrong)
-        live, waiting = self._connecting(session_id, user_id)
-        fresh = waiting.secret if self._clock.monotonic() < waiting.secret_until else None
-        call = await self._provider.create_call(offer, live.setup.session, secret=fresh)
-        await self._settle(live, call.call_id, waiting)
-        return call.sdp_answer
+        """The provider's answer to the browser's offer."""
+        return await self._connector.sdp(self._connecting(session_id, user_id), offer)
 
     async def connect_audio(self, session_id: str, user_id: str) -> AudioCall:
         """A call whose sound goes over a WebSocket, where WebRTC finds no way."""
-        live, waiting = self._connecting(session_id, user_id)
-        call = await self._provider.create_audio_call(live.setup.session)
-        await self._settle(live, call.call_id, waiting)
-        return call
+        return await self._connector.audio(self._connecting(session_id, user_id))
 
-    def _connecting(self, session_id: str, user_id: str) -> tuple[LiveSession, _Waiting]:
+    async def attach_call(self, session_id: str, user_id: str, call_id: str) -> None:
+        """A client that went to the provider itself reports the call it made."""
+        await self._connector.attach(self._connecting(session_id, user_id), call_id)
+
+    def _connecting(self, session_id: str, user_id: str) -> LiveSession:
         live = self._live_of(session_id, user_id)
-        if live is None:
+        if live is None or not live.books.session.voice:
             raise SessionNotFound(f"Session '{session_id}' is over or was never there.")
-        return live, self._waiting.get(session_id) or _Waiting("reconnect")
+        return live
 
-    async def _settle(self, live: LiveSession, call_id: str, waiting: _Waiting) -> None:
-        """The session has its call, or the call is given up."""
-        try:
-            placed = await self._place(live, call_id, waiting)
-        except BaseException:
-            await self._abandon(call_id)
-            raise
-        if not placed:
-            await self._abandon(call_id)
-            raise SessionNotFound(f"Session '{live.id}' ended while it was connecting.")
-        self._waiting.pop(live.id, None)
-        if self.office is not None:
-            await self.office.welcome(live)
+    # --- Writing ----------------------------------------------------------------------
 
-    async def _place(self, live: LiveSession, call_id: str, waiting: _Waiting) -> bool:
-        """Tell the session of its call. True once that is stored: after a crash we find the
-        call again, and only then does the browser hear of it."""
-        if not await live.submit(Flush()):
-            return False
-        past = await self._history(live.books.conversation, live.setup)
-        now = self._clock.now()
-        memory = await self._memory(live.books.session.user_id)
-        live.books.called(call_id, now, [str(item["id"]) for item in past.items])
-        return await live.submit(
-            CallPlaced(
-                call_id,
-                instructions=self._profile.words(
-                    now, remembered(live.books.session).instructions, memory
-                ),
-                history=past.items,
-                history_tokens=past.tokens,
-                greeting=waiting.greeting if past.items else self._profile.agent.greeting,
-                reason=waiting.reason,
-            )
-        )
-
-    async def _abandon(self, call_id: str) -> None:
-        """A call that nobody will watch must not go on: not even if the request is cancelled."""
-        try:
-            await asyncio.shield(self._provider.hang_up(call_id))
-        except ProviderError:
-            log.warning("A call without a session could not be hung up")
+    async def say(self, conversation_id: str, user_id: str, text: str, *, wait: float) -> Exchange:
+        """A written message: stored when this returns, with the reply if it came in time."""
+        conversation = await self._conversation(conversation_id, user_id)
+        return await self._texting.say(conversation, text, wait=wait)
 
     # --- Changing and ending ----------------------------------------------------------
 
@@ -329,31 +226,9 @@ class Voice:
         live = self._live_of(session_id, user_id)
         if live is None:
             await self._find(session_id, user_id)
-            raise Conflict("The session is over; its configuration cannot change any more.")
-        changes = self._changes(live, wanted)
-        if wanted:
-            live.books.session = remember(live.books.session, wanted)
-            if not await live.submit(Reconfigure(changes, tuple(wanted))):
-                raise Conflict("The session is over; its configuration cannot change any more.")
+            raise Conflict(OVER)
+        await reconfigure(self._parts, live, wanted)
         return list(wanted), live.setup
-
-    def _changes(self, live: LiveSession, wanted: Mapping[str, Any]) -> dict[str, Any]:
-        changes: dict[str, Any] = {}
-        audio: dict[str, Any] = {}
-        if "voice" in wanted:
-            if live.machine.state.voice_locked and wanted["voice"] != live.books.session.voice:
-                raise Conflict("The voice cannot change once the assistant has spoken.")
-            audio["output"] = {"voice": self._profile.check_voice(wanted["voice"])}
-        if "turn_detection" in wanted:
-            audio["input"] = {"turn_detection": detection(wanted["turn_detection"])}
-        if audio:
-            changes["audio"] = audio
-        if "instructions" in wanted:
-            changes["instructions"] = self._profile.words(self._clock.now(), wanted["instructions"])
-        if "tools_enabled" in wanted:
-            names = self._profile.tool_names(wanted["tools_enabled"])
-            changes["tools"] = [tool.function() for tool in self._tools.definitions(names)]
-        return changes
 
     async def end(self, session_id: str, user_id: str, *, status: Status, reason: str) -> bool:
         """Was it live? Waits until the end is stored."""
@@ -361,7 +236,7 @@ class Voice:
         if live is None:
             return False
         await self._registry.end(live, reason, status)
-        self._waiting.pop(session_id, None)
+        self._connector.forget(session_id)
         return True
 
     # --- Looking up -------------------------------------------------------------------
@@ -375,8 +250,11 @@ class Voice:
             return None
         return live
 
-    def _offered(self, live: LiveSession) -> list[ToolDefinition]:
-        return [tool for tool in self._tools.definitions() if tool.name in live.allowed_tools]
+    async def _conversation(self, conversation_id: str, user_id: str) -> Conversation:
+        found = await self._store.conversation(conversation_id, user_id=user_id)
+        if found is None:
+            raise NotFound(f"Conversation '{conversation_id[:64]}' not found.")
+        return found
 
     async def _find(self, session_id: str, user_id: str) -> tuple[VoiceSession, Conversation]:
         session = await self._store.session(session_id, user_id=user_id)

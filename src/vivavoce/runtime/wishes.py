@@ -21,6 +21,10 @@ class Wishes:
     """None is manual."""
     auto_approve: bool = False
     """What would be asked is allowed; what is denied stays denied."""
+    task_id: str | None = None
+    """A task of the user's that the session is about, such as one from a notification."""
+    text: bool = False
+    """Written, not spoken: a session without a voice."""
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -28,6 +32,8 @@ class Wishes:
             "tools_filter": None if self.tools_filter is None else list(self.tools_filter),
             "turn_detection": self.turn_detection,
             "auto_approve": self.auto_approve,
+            "task_id": self.task_id,
+            "text": self.text,
         }
 
     @classmethod
@@ -39,12 +45,23 @@ class Wishes:
             tools_filter=None if tools is None else tuple(tools),
             turn_detection=told.get("turn_detection", "agent"),
             auto_approve=told.get("auto_approve") is True,
+            task_id=told.get("task_id"),
+            text=told.get("text") is True,
         )
+
+    def again(self, *, voice: str | None = None) -> Wishes:
+        """For another session of the conversation: what this one was about is over."""
+        return replace(self, voice=voice or self.voice, task_id=None, text=False)
 
 
 def remembered(session: VoiceSession) -> Wishes:
     """What was asked for this session: it holds for the next call and after a restart."""
     return Wishes.from_json(session.metadata.get("wishes") or {}, voice=session.voice or None)
+
+
+def auto_approves(session: VoiceSession) -> bool:
+    """Asked for with the session, or the user's preference when it began."""
+    return remembered(session).auto_approve or session.metadata.get("auto_approve") is True
 
 
 def remember(session: VoiceSession, wanted: Mapping[str, Any]) -> VoiceSession:

@@ -14,6 +14,8 @@ from typing import Any
 import yaml
 
 MAX_BYTES = 1024 * 1024
+MAX_NODES = 100_000
+"""Values in a file, an alias counted as all it stands for: a few lines can mean billions."""
 
 
 class FileProblems(Exception):
@@ -32,7 +34,13 @@ class YamlFile:
         text = read_text(path)
         try:
             self._root: yaml.Node | None = yaml.compose(text, Loader=yaml.SafeLoader)
+            if self._root is not None and _weight(self._root, {}) > MAX_NODES:
+                raise FileProblems([f"{path}:1: there is too much in this file"])
             self.value: Any = yaml.safe_load(text)
+        except RecursionError:
+            raise FileProblems([f"{path}:1: it is nested too deeply"]) from None
+        except ValueError as exc:  # a scalar that looks like a date and is none
+            raise FileProblems([f"{path}:1: {exc}"]) from None
         except yaml.YAMLError as exc:
             mark = getattr(exc, "problem_mark", None)
             line = mark.line + 1 if mark is not None else 1
@@ -80,6 +88,17 @@ def _step(node: yaml.Node | None, part: str | int) -> tuple[yaml.Node, int] | No
         for item in node.value[int(part) : int(part) + 1]:
             return item, item.start_mark.line + 1
     return None
+
+
+def _weight(node: yaml.Node, known: dict[int, float]) -> float:
+    """How many values it stands for. One that contains itself has no end."""
+    if isinstance(node, yaml.ScalarNode):
+        return 1
+    if id(node) not in known:
+        known[id(node)] = float("inf")
+        inner = [n for pair in node.value for n in (pair if isinstance(pair, tuple) else (pair,))]
+        known[id(node)] = 1 + sum(_weight(n, known) for n in inner)
+    return known[id(node)]
 
 
 def _repeated(node: yaml.Node) -> Iterator[tuple[str, int]]:

@@ -20,13 +20,17 @@ from fastapi_offline import FastAPIOffline
 from starlette.types import ASGIApp
 
 from vivavoce import __version__
+from vivavoce.agentroom import check_agent, open_agent
 from vivavoce.brain.ports import Ask, Brain, Tool
 from vivavoce.config import EMBEDDED, Settings, variable
 from vivavoce.embedded import EmbeddedEngine, chat_brain
 from vivavoce.errors import ProviderError
-from vivavoce.runtime.agents import check_names, load_agent
+from vivavoce.intentroom import IntentRoom
+from vivavoce.runtime.agenda import Agenda
+from vivavoce.runtime.agenda_ports import WholeStore
 from vivavoce.runtime.approvals import Approvals
 from vivavoce.runtime.clock import SystemClock
+from vivavoce.runtime.conversations import Conversations
 from vivavoce.runtime.delegating import Delegating
 from vivavoce.runtime.desk import ToolDesk
 from vivavoce.runtime.gatekeeping import Gatekeeper
@@ -36,7 +40,7 @@ from vivavoce.runtime.limits import Window
 from vivavoce.runtime.memory import remembered
 from vivavoce.runtime.office import WorkOffice
 from vivavoce.runtime.openai_provider import OpenAIProvider
-from vivavoce.runtime.ports import Clock, Provider, Store
+from vivavoce.runtime.ports import Clock, Provider
 from vivavoce.runtime.profile import Defaults, Profile
 from vivavoce.runtime.questions import Questions
 from vivavoce.runtime.recovery import Recovery
@@ -45,7 +49,7 @@ from vivavoce.runtime.ringing import Bell
 from vivavoce.runtime.shaping import MODEL_LIMIT
 from vivavoce.runtime.tasks import Tasks, WorkCalls
 from vivavoce.runtime.voice import Voice
-from vivavoce.runtime.wishes import remembered as wishes_of
+from vivavoce.runtime.wishes import auto_approves
 from vivavoce.server import (
     door_config,
     door_events,
@@ -54,16 +58,19 @@ from vivavoce.server import (
     door_sessions,
     door_tasks,
     door_tools,
+    door_v1_conversations,
+    door_v1_people,
+    door_v1_voice,
     door_webrtc,
     openapi,
     page,
     problems,
 )
-from vivavoce.server.auth import Authenticator
+from vivavoce.server.auth_setup import authenticator, stream_tokens
 from vivavoce.server.gate import Gate
 from vivavoce.server.metrics import Metrics
 from vivavoce.server.services import Services
-from vivavoce.server.tickets import StreamTokens, Tickets
+from vivavoce.server.tickets import Tickets
 from vivavoce.store import open_store
 from vivavoce.tools.registry import Registry as ToolRegistry
 from vivavoce.wire.records import new_id
@@ -82,6 +89,9 @@ _DOORS = (
     door_events,
     door_health,
     door_config,
+    door_v1_voice,
+    door_v1_conversations,
+    door_v1_people,
 )
 _ABOUT = """Talk to your tools: voice sessions, tools and events of a Vivavoce server.
 
@@ -95,7 +105,7 @@ _ABOUT = """Talk to your tools: voice sessions, tools and events of a Vivavoce s
 def assemble(
     settings: Settings,
     *,
-    store: Store | None = None,
+    store: WholeStore | None = None,
     provider: Provider | None = None,
     clock: Clock | None = None,
     engine: EmbeddedEngine | None = None,
@@ -104,7 +114,8 @@ def assemble(
     clock = clock or SystemClock()
     if provider is None and engine is None and settings.provider_url == EMBEDDED:
         engine = EmbeddedEngine(settings)
-    agent = load_agent(settings.agent, settings.agents_dir, settings.agent_overrides())
+    source = open_agent(settings.agent, settings.agents_dir, settings.agent_overrides())
+    agent = source.current
     store = store or open_store(settings.database_url)
     provider = provider or _provider(settings, clock, engine)
     registry = Registry(
@@ -159,6 +170,18 @@ def assemble(
     )
     stop_calls = partial(_stop_calls, registry)
     room.offer_delegation(Delegating(work, questions, store, stop_calls))
+    voices = [voice.id for voice in provider.capabilities.voices]
+    voice_setting = variable("voice") if "voice" in settings.agent_overrides() else None
+    source.check(  # now, and whenever its files change
+        lambda agent, intents: check_agent(
+            agent,
+            intents,
+            voices=voices,
+            tools=[tool.name for tool in tools.definitions() if tool.category != "intents"],
+            voice_setting=voice_setting,
+        )
+    )
+    intents = IntentRoom(settings, source, tools, store, journal, clock)
     defaults = Defaults(
         model=settings.model,
         time_zone=settings.time_zone,
@@ -170,13 +193,7 @@ def assemble(
         inbox=settings.session_inbox,
     )
     known = partial(_names, tools)
-    profile = Profile(agent, defaults, provider.capabilities, known)
-    check_names(
-        agent,
-        voices=[voice.id for voice in provider.capabilities.voices],
-        tools=known(),
-        voice_setting=variable("voice") if "voice" in settings.agent_overrides() else None,
-    )
+    profile = Profile(source, defaults, provider.capabilities, known)
     if engine is not None:
         engine.expect(_beginning(profile, tools, clock))
     voice = Voice(
@@ -191,7 +208,10 @@ def assemble(
         traced=metrics.turn_traced,
         office=WorkOffice(work, approvals, questions, registry.of_user),
         memory=lambda user_id: remembered(store, user_id, room.discoveries),
+        agenda=store,
+        people=intents.who,
     )
+    library = Library(store, journal, clock, agent.name)
     return Services(
         settings=settings,
         store=store,
@@ -202,9 +222,17 @@ def assemble(
         registry=registry,
         profile=profile,
         voice=voice,
-        library=Library(store, journal, clock, agent.name),
+        library=library,
+        conversations=Conversations(store, journal, clock, voice, library),
+        agenda=Agenda(
+            store,
+            journal,
+            clock,
+            check_voice=profile.check_voice,
+            limits=lambda: profile.agent.session_limits(),
+        ),
         tickets=Tickets(clock),
-        streams=StreamTokens(clock),
+        streams=stream_tokens(settings, clock),
         clock=clock,
         metrics=metrics,
         new_sessions=Window(agent.sessions_per_10_minutes, 600, clock=clock, what="new sessions"),
@@ -213,6 +241,7 @@ def assemble(
         questions=questions,
         approvals=approvals,
         workroom=room,
+        intents=intents,
         engine=engine,
     )
 
@@ -236,7 +265,7 @@ def _most_chars(engine: EmbeddedEngine | None) -> int:
 
 def _auto_approves(registry: Registry, session_id: str | None) -> bool:
     live = registry.get(session_id) if session_id else None
-    return live is not None and wishes_of(live.books.session).auto_approve
+    return live is not None and auto_approves(live.books.session)
 
 
 def _stop_calls(registry: Registry, session_id: str | None, but: str) -> int:
@@ -306,6 +335,7 @@ async def running(here: Services) -> AsyncIterator[None]:
         if here.engine is not None:
             await stack.enter_async_context(here.engine.running())
         await stack.enter_async_context(here.workroom.running())
+        await stack.enter_async_context(here.intents.running())
         async with here.registry.running(), here.work.running():
             await here.approvals.recover()
             await _recover(here)  # before anyone can ask for what is being picked up
@@ -390,15 +420,10 @@ def build_app(here: Services) -> ASGIApp:
     page.mount(app)
     problems.install(app)
     settings = here.settings
-    openapi.describe_keys(app, token=settings.auth == "token")
-    auth = Authenticator(
-        settings.auth,
-        token=settings.auth_token.get_secret_value() if settings.auth_token else None,
-        streams=here.streams,
-    )
+    openapi.describe_keys(app, mode=settings.auth)
     return Gate(
         app,
-        auth=auth,
+        auth=authenticator(settings, here.streams, here.clock),
         allowed_hosts=(*settings.allowed_hosts, *_own_names(settings.host)),
         allowed_origins=settings.allowed_origins,
         max_body=settings.max_body_bytes,

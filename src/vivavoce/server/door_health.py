@@ -70,7 +70,14 @@ async def status(here: Here, user: User) -> s.StatusResponse:
         ),
         events=s.EventsStatus(streams=here.journal.streams, last_event_id=here.journal.position),
         engine=_engine(here),
+        intents=_intents(here),
     )
+
+
+def _intents(here: Services) -> s.IntentsStatus | None:
+    """Nothing, for an agent that submits nothing."""
+    found = here.intents.status()
+    return s.IntentsStatus.model_validate(found) if found["names"] else None
 
 
 @router.get(

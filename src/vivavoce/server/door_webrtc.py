@@ -15,8 +15,8 @@ from vivavoce.wire.sdp import MAX_SDP, flaw
 
 router = APIRouter(tags=["WebRTC"])
 
-_ANSWER = {"application/sdp": {"schema": {"type": "string"}}}
-_OFFER = {
+ANSWER = {"application/sdp": {"schema": {"type": "string"}}}
+OFFER = {
     "application/sdp": {
         "schema": {
             "type": "string",
@@ -36,9 +36,9 @@ class SdpResponse(Response):
     operation_id="exchangeSdp",
     response_class=SdpResponse,
     responses=errors(404, 415, 502, 503)
-    | {200: {"description": "The SDP answer", "content": _ANSWER}},
+    | {200: {"description": "The SDP answer", "content": ANSWER}},
     openapi_extra={
-        "requestBody": {"required": True, "content": _OFFER},
+        "requestBody": {"required": True, "content": OFFER},
         "security": [{"ephemeralToken": []}],
     },
 )
@@ -52,16 +52,7 @@ async def exchange_sdp(
     The key is the one from `POST /session`: ours, single use, at most 60
     seconds old. When it is spent get another with `GET /session/reconnect`.
     """
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/sdp":
-        raise UnsupportedMedia("Send the offer as 'Content-Type: application/sdp'.")
-    key = _key(authorization)
-    try:
-        offer = (await request.body()).decode()
-    except UnicodeDecodeError:
-        raise InvalidSdp("The SDP offer is not UTF-8 text.") from None
-    if wrong := flaw(offer):
-        raise InvalidSdp(wrong)  # before the key is spent: the client can mend it and try again
+    key, offer = ephemeral_key(authorization), await offer_of(request)
     grant = here.tickets.redeem(key)
     answer = await here.voice.connect(grant.session_id, grant.user_id, offer)
     return SdpResponse(answer)
@@ -83,7 +74,7 @@ async def open_audio(
     engine has such calls; other providers answer 409. Open the WebSocket
     within a minute; it speaks the events of OpenAI's Realtime API.
     """
-    grant = here.tickets.redeem(_key(authorization))
+    grant = here.tickets.redeem(ephemeral_key(authorization))
     call = await here.voice.connect_audio(grant.session_id, grant.user_id)
     form = s.AudioFormat(type="audio/pcm", rate=24_000)
     return s.AudioCallResponse(
@@ -94,7 +85,22 @@ async def open_audio(
     )
 
 
-def _key(authorization: str | None) -> str:
+async def offer_of(request: Request) -> str:
+    """The offer, read and looked at before a key is spent: who can mend it may try again."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/sdp":
+        raise UnsupportedMedia("Send the offer as 'Content-Type: application/sdp'.")
+    try:
+        offer = (await request.body()).decode()
+    except UnicodeDecodeError:
+        raise InvalidSdp("The SDP offer is not UTF-8 text.") from None
+    if wrong := flaw(offer):
+        raise InvalidSdp(wrong)
+    return offer
+
+
+def ephemeral_key(authorization: str | None) -> str:
+    """Ours, from the header."""
     scheme, _, key = (authorization or "").partition(" ")
     if scheme.lower() != "bearer" or not key.strip():
         raise Unauthorized("Send the key from POST /session as 'Authorization: Bearer ek_…'.")

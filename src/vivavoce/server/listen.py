@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import uvicorn
+from pydantic import SecretStr
 from starlette.types import ASGIApp
 
 from vivavoce import __version__, logs
@@ -77,7 +78,7 @@ def _real(record: logging.LogRecord) -> bool:
 
 def _configure_logs(settings: Settings) -> None:
     logging.getLogger("uvicorn.error").addFilter(_real)
-    secrets = [s.get_secret_value() for s in (settings.api_key, settings.auth_token) if s]
+    secrets = [s.get_secret_value() for _, s in settings if isinstance(s, SecretStr)]
     logs.configure(
         level=settings.log_level,
         layout="json" if settings.log_format == "json" else "console",

@@ -6,19 +6,25 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from vivavoce.server.auth import OPEN_PATHS
+from vivavoce.server.auth import OPEN_PATHS, AuthMode
+
+_TOKENS = {
+    "token": ("serverToken", "The token of this server"),
+    "jwt": ("userToken", "A JWT of the user's"),
+}
 
 
-def describe_keys(app: FastAPI, *, token: bool) -> None:
+def describe_keys(app: FastAPI, *, mode: AuthMode) -> None:
     """The keys of `auth.py`, where they are needed: those who read OpenAPI ask for them."""
     generate = app.openapi
 
     def openapi() -> dict[str, Any]:
         schema = generate()
         schemes = {"ephemeralToken": _bearer("The key from POST /session")}
-        if token:
-            schemes["serverToken"] = _bearer("The token of this server")
-            schema["security"] = [{"serverToken": []}]
+        if mode != "off":
+            name, words = _TOKENS[mode]
+            schemes[name] = _bearer(words)
+            schema["security"] = [{name: []}]
             for path in OPEN_PATHS & schema["paths"].keys():
                 for operation in schema["paths"][path].values():
                     operation["security"] = []

@@ -103,6 +103,15 @@ class WorkStatus(BaseModel):
     mcp: list[dict[str, Any]]
 
 
+class IntentsStatus(BaseModel):
+    """What the agent submits. `ready`: its backend is configured; `waiting` for its answer."""
+
+    names: list[str]
+    orchestrator: Literal["embedded", "http"]
+    ready: bool
+    waiting: int
+
+
 class StatusResponse(BaseModel):
     server: ServerStatus
     amplifier: AmplifierStatus
@@ -112,6 +121,7 @@ class StatusResponse(BaseModel):
     events: EventsStatus
     work: WorkStatus
     engine: EngineStatus | None = None
+    intents: IntentsStatus | None = None
 
 
 class ReadyChecks(BaseModel):

@@ -16,7 +16,9 @@ from starlette.types import ASGIApp
 
 from vivavoce.config import Settings
 from vivavoce.errors import InvalidRequest, Unavailable, UnsupportedMedia
+from vivavoce.runtime.agenda import Agenda
 from vivavoce.runtime.approvals import Approvals
+from vivavoce.runtime.conversations import Conversations
 from vivavoce.runtime.desk import ToolDesk
 from vivavoce.runtime.journal import Journal
 from vivavoce.runtime.library import Library
@@ -105,6 +107,16 @@ class Workroom(Protocol):
         ...
 
 
+class Intentroom(Protocol):
+    """What the agent submits, and the outbox of what has to be told elsewhere."""
+
+    def running(self) -> AbstractAsyncContextManager[None]: ...
+
+    def status(self) -> Mapping[str, Any]:
+        """For `/status`: which intents there are, who acts on them, how much waits."""
+        ...
+
+
 @dataclass(slots=True, kw_only=True)
 class Services:
     """Everything, put together by `app.py`."""
@@ -119,6 +131,8 @@ class Services:
     profile: Profile
     voice: Voice
     library: Library
+    conversations: Conversations
+    agenda: Agenda
     tickets: Tickets
     streams: StreamTokens
     clock: Clock
@@ -129,6 +143,7 @@ class Services:
     questions: Questions
     approvals: Approvals
     workroom: Workroom
+    intents: Intentroom
     background: Background = field(default_factory=Background)
     engine: Embedded | None = None
 

@@ -4,7 +4,8 @@ Neither is ever the provider's. An ephemeral key (`ek_…`) opens `/sdp` once,
 for one session, within a minute; only its hash is kept. A stream token
 (`st_…`) is signed, says whose events it opens and until when, and is kept
 nowhere: EventSource cannot send headers, so it travels in the URL and must be
-worth little.
+worth little. Processes with the same secret take each other's, also after a
+restart.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from vivavoce.runtime.ports import Clock
 
 MAX_TICKET_SECONDS = 60.0  # seed 003: "Ephemeral tokens expire in 60 seconds"
 STREAM_SECONDS = 600.0
+_SALT = b"vivavoce stream tokens 1"  # one purpose, one key
 _REMEMBER_SECONDS = 600.0  # so that a late client hears "expired" and not "unknown"
 
 
@@ -63,11 +65,15 @@ class Tickets:
         self._open[_digest(value)] = (grant, self._clock.monotonic() + self._seconds)
         return Issued(value, self._clock.now() + timedelta(seconds=self._seconds), grant)
 
-    def redeem(self, value: str | None) -> Grant:
-        """Opens once. Raises `TokenExpired` when it lapsed, else `Unauthorized`."""
-        found = self._open.pop(_digest(value), None) if value else None
-        if found is None:
+    def redeem(self, value: str | None, *, session_id: str | None = None) -> Grant:
+        """Opens once. Raises `TokenExpired` when it lapsed, else `Unauthorized`.
+
+        Where the door names a session, a key of another one opens nothing and is not spent.
+        """
+        found = self._open.get(_digest(value)) if value else None
+        if value is None or found is None or session_id not in (None, found[0].session_id):
             raise Unauthorized("The ephemeral key is not valid, or was used already")
+        del self._open[_digest(value)]
         grant, deadline = found
         if self._clock.monotonic() >= deadline:
             raise TokenExpired("The ephemeral key has expired; create a new session")
@@ -89,12 +95,14 @@ class Tickets:
 
 
 class StreamTokens:
-    """Signed tokens for `/events?token=`; they end with the process."""
+    """Signed tokens for `/events?token=`. Without a secret they end with the process."""
 
-    def __init__(self, clock: Clock, *, seconds: float = STREAM_SECONDS) -> None:
+    def __init__(
+        self, clock: Clock, *, seconds: float = STREAM_SECONDS, secret: str | None = None
+    ) -> None:
         self._clock = clock
         self._seconds = seconds
-        self._key = secrets.token_bytes(32)
+        self._key = secrets.token_bytes(32) if secret is None else _derived(secret)
 
     def issue(self, *, session_id: str, user_id: str) -> Issued:
         expires_at = self._clock.now() + timedelta(seconds=self._seconds)
@@ -121,6 +129,11 @@ class StreamTokens:
         return hmac.digest(self._key, body, "sha256")
 
 
+def _derived(secret: str) -> bytes:
+    """Slow on purpose: who holds a token must not be able to guess the secret behind its key."""
+    return hashlib.scrypt(secret.encode(), salt=_SALT, n=2**13, r=8, p=1, dklen=32)
+
+
 def _digest(value: str) -> bytes:
     return hashlib.sha256(value.encode()).digest()
 
@@ -130,6 +143,8 @@ def _b64(data: bytes) -> str:
 
 
 def _parts(value: str) -> tuple[bytes, bytes]:
+    if not value.startswith("st_"):
+        raise Unauthorized("`token` takes a stream token, `st_…`, and no other key")
     body, _, signature = value.removeprefix("st_").partition(".")
     try:
         return _unb64(body), _unb64(signature)

@@ -43,6 +43,8 @@ class Situation:
     discoveries: str = ""
     """What the project should remember, from a file that anyone may have written."""
     verbosity: str = "normal"
+    about_user: tuple[str, ...] = ()
+    """Who the user is and what they have to do today (seed 004 §6.1), one line each, cleaned."""
 
 
 def instructions(prompt: str, situation: Situation) -> str:
@@ -51,6 +53,7 @@ def instructions(prompt: str, situation: Situation) -> str:
     clock = f"{here:%I:%M %p}".lstrip("0")
     lines = [f"Date and time: {here:%A}, {here:%B} {here.day}, {here.year}, {clock}"]
     lines[0] += f" ({situation.time_zone})"
+    lines += situation.about_user
     if situation.working_directory:
         lines.append(f"Working directory: {situation.working_directory}")
     if situation.active_files:

@@ -79,6 +79,14 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
+class Answered:
+    """Nothing more comes in answer to what was typed; `reply` is the last that did."""
+
+    item_id: str
+    reply: Entry | None
+
+
+@dataclass(frozen=True, slots=True)
 class StartTimer:
     """Replaces a running one of the same name."""
 
@@ -121,6 +129,7 @@ Effect = (
     | CancelCalls
     | Resolve
     | Told
+    | Answered
     | StartTimer
     | StopTimer
     | Attach

@@ -141,6 +141,19 @@ class TimerFired:
 
 
 @dataclass(frozen=True, slots=True)
+class TypedText:
+    """The user wrote something; `item_id` is one of ours."""
+
+    item_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetSpent:
+    """What the user may spend in a day is spent: say so, and come to an end."""
+
+
+@dataclass(frozen=True, slots=True)
 class Interrupt:
     """Stop speaking now: a click, a key, a command."""
 
@@ -155,7 +168,7 @@ class Reconfigure:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """`reason`: completed, timeout, error, user_ended."""
+    """`reason`: completed, timeout, error, user_ended, budget."""
 
     reason: str = "user_ended"
     status: Status = Status.COMPLETED
@@ -177,6 +190,8 @@ OwnEvent = (
     | ApprovalAsked
     | ApprovalSettled
     | TimerFired
+    | TypedText
+    | BudgetSpent
     | Interrupt
     | Reconfigure
     | End

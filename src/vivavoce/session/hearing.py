@@ -211,6 +211,7 @@ def _said(
         role="user",
         entry_id=key,
         previous_item_id=item.previous,
+        modality="text" if modality == "text" else None,
     )
 
 

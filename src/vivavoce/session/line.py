@@ -116,6 +116,9 @@ def lost(event: LineLost, draft: Draft) -> None:
     state.sought, state.followers = {}, {}
     state.speech.sounding = None
     tracing.close(draft)
+    if state.policy.one_line:
+        end(draft, "error", Status.ERROR)
+        return
     draft.signal(Signal.LINE_LOST)
     draft.tell(ConnectionStatus, webrtc_state="disconnected", data_channel_state="closed")
     held = (draft.now - (state.up_since or draft.now)).total_seconds()

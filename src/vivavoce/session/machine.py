@@ -20,6 +20,7 @@ from vivavoce.session import (
     saying,
     timing,
     tracing,
+    typed,
 )
 from vivavoce.session.effects import Effect
 from vivavoce.session.events import (
@@ -27,6 +28,7 @@ from vivavoce.session.events import (
     ApprovalSettled,
     AttachFailed,
     BadFrame,
+    BudgetSpent,
     CallPlaced,
     CallSurvived,
     Created,
@@ -42,6 +44,7 @@ from vivavoce.session.events import (
     TaskStarted,
     TimerFired,
     ToolFinished,
+    TypedText,
 )
 from vivavoce.session.policy import Identity, Policy, Setup
 from vivavoce.session.state import Draft, Phase, Signal, State
@@ -125,6 +128,7 @@ class Machine:
         draft = Draft(self.state, now)
         self._route(event, draft)
         calling.settle(draft)
+        typed.settle(draft)
         tracing.settle(draft)
         return draft.effects
 
@@ -174,6 +178,8 @@ class Machine:
                 hearing.transcript(event, draft)
             case rt.UserTranscriptFailed():
                 hearing.transcript_failed(event, draft)
+            case TypedText():
+                typed.arrived(event, draft)
             # The assistant
             case rt.ResponseCreated():
                 saying.response_created(event, draft)
@@ -212,5 +218,7 @@ class Machine:
                 news.approval_settled(event, draft)
             case TimerFired():
                 timing.fired(event, draft)
+            case BudgetSpent():
+                timing.budget_spent(draft)
             case rt.ItemDeleted() | rt.Unhandled():
                 pass

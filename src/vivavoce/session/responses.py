@@ -51,6 +51,11 @@ class Responses:
     def wished(self) -> bool:
         return self._wish is not None
 
+    @property
+    def saying(self) -> bool:
+        """Are there words that wait for the floor?"""
+        return bool(self._says)
+
     def wish(self, *items: str, instructions: str | None = None) -> None:
         """Ask for a response when the floor is free; several wishes become one."""
         old = self._wish or Wish()

@@ -104,6 +104,7 @@ def _write_down(item: Utterance, draft: Draft, *, backfill: bool = False) -> Non
     if item.told == (heard, item.interrupted):
         return  # only the millisecond of the cut is known better now
     item.told = (heard, item.interrupted)
+    first, item.written_at = item.written_at, item.written_at or draft.now
     draft.tell(
         TranscriptionCompleted,
         item_id=item.item_id,
@@ -111,6 +112,8 @@ def _write_down(item: Utterance, draft: Draft, *, backfill: bool = False) -> Non
         role="assistant",
         entry_id=key,
         interrupted=item.interrupted or None,
+        modality=None if item.spoken else "text",
+        created_at=first,
     )
 
 
@@ -167,7 +170,7 @@ def _end_sound(item: Utterance, draft: Draft, *, cut: bool) -> None:
     )
     if item.complete and item.cut_ms != known:
         _write_down(item, draft)
-    draft.active()
+    draft.spoke()
 
 
 def truncated(event: ItemTruncated, draft: Draft) -> None:
@@ -211,7 +214,7 @@ def response_done(event: ResponseDone, draft: Draft) -> None:
             recoverable=True,
         )
     if ours:
-        draft.active()
+        draft.spoke()
 
 
 def _plays_on(item: Utterance, draft: Draft) -> None:
@@ -239,10 +242,7 @@ def _account(event: ResponseDone, draft: Draft) -> None:
     spent, state = event.usage, draft.state
     if spent == Usage():
         return
-    total = state.usage
-    state.usage = Usage(
-        total.input + spent.input, total.output + spent.output, total.cached + spent.cached
-    )
+    state.usage += spent
     state.context_tokens = spent.input + spent.output
     draft.do(Account(spent))
 

@@ -8,6 +8,7 @@ WebSocket we see its length instead.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from vivavoce.session.heard import DEFAULT_CHARS_PER_SECOND, heard_text
 
@@ -27,6 +28,7 @@ class Utterance:
     played_ms: float | None = None  # final, once it stopped
     cut_ms: float | None = None  # where it was cut
     told: tuple[str, bool] | None = None  # what watchers last heard of it, and whether cut
+    written_at: datetime | None = None  # when its entry was first recorded
 
     @property
     def interrupted(self) -> bool:

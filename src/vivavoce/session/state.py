@@ -26,6 +26,9 @@ from vivavoce.wire.realtime import Usage
 from vivavoce.wire.records import Entry, Kind, Modality, entry_id
 from vivavoce.wire.voice_events import SessionStatus, VoiceEvent
 
+IDLE = "idle"
+"""The key of the question whether anybody is there."""
+
 
 class Phase(StrEnum):
     DISCONNECTED = "disconnected"
@@ -87,6 +90,15 @@ class Asked:
         return began_ms >= (max(self.heard_ms, self.clear_ms) if granted else self.heard_ms)
 
 
+@dataclass(slots=True)
+class Question:
+    """Something typed, and the last that was said in answer to it."""
+
+    message: Entry
+    reply: Entry | None = None
+    over: bool = False
+
+
 @dataclass
 class State:
     """Everything a session knows; one event at a time changes it."""
@@ -124,6 +136,7 @@ class State:
     heard: dict[str, UserItem] = field(default_factory=dict)
     turns: Turns = field(default_factory=Turns)
     speech_began_ms: int = 0
+    typed: dict[str, Question] = field(default_factory=dict)  # our item → what came of it
 
     # Work
     names: dict[str, str] = field(default_factory=dict)  # item id → tool name
@@ -139,11 +152,17 @@ class State:
     slow_tool: str = ""
 
     # Time and money
+    broke_at: datetime | None = None  # the budget was spent then
     last_activity: datetime | None = None
     warned: bool = False
     usage: Usage = field(default_factory=Usage)
     context_tokens: int = 0
     _serial: int = 0
+
+    @property
+    def asking_who_is_there(self) -> bool:
+        """The idle question was put, and nobody stirred since."""
+        return self.warned and self.policy.idle_question is not None
 
     def next_id(self, prefix: str) -> str:
         """Ids of our own frames: unique in the session, and the same on every replay."""
@@ -264,3 +283,9 @@ class Draft:
         """Somebody is there: the idle clock begins anew."""
         self.state.last_activity = self.now
         self.state.warned = False
+        self.state.responses.unsay(IDLE)
+
+    def spoke(self) -> None:
+        """So did the assistant, unless all it did was to ask whether anybody is there."""
+        if not self.state.asking_who_is_there:
+            self.active()

@@ -5,9 +5,12 @@ from __future__ import annotations
 from vivavoce.session import line, news, tracing
 from vivavoce.session.effects import StartTimer, StopTimer
 from vivavoce.session.events import TimerFired
-from vivavoce.session.state import Draft, Phase
+from vivavoce.session.state import IDLE, Draft, Phase
 from vivavoce.wire.records import Status
 from vivavoce.wire.voice_events import SessionExpired, SessionWarning
+
+BUDGET = "budget"
+_PARTING_SECONDS = 2.0  # between two looks whether the last words were said
 
 
 def start(draft: Draft, age: float = 0.0) -> None:
@@ -38,6 +41,8 @@ def fired(event: TimerFired, draft: Draft) -> None:
             draft.do(StartTimer("cap_end", draft.state.policy.cap_warning))
         case "cap_end":
             expire(draft, "cap")
+        case "budget":
+            _part(draft)
         case "turn":
             draft.state.responses.forget_turn()
             draft.state.turns.nothing_came()
@@ -50,7 +55,8 @@ def fired(event: TimerFired, draft: Draft) -> None:
 def _idle(draft: Draft, limit: float) -> None:
     """One timer: it fires, looks how long it was really quiet, and waits for the rest."""
     state, policy = draft.state, draft.state.policy
-    if state.open_calls or state.tasks or state.speech.sounding or state.responses.active:
+    speaking = state.speech.sounding or state.responses.active
+    if state.open_calls or state.tasks or (speaking and not state.asking_who_is_there):
         draft.active()
     quiet = (draft.now - (state.last_activity or draft.now)).total_seconds()
     if quiet >= limit:
@@ -60,10 +66,33 @@ def _idle(draft: Draft, limit: float) -> None:
             state.warned = True
             _warn(draft, "idle", limit - quiet)
             if policy.idle_question:
-                state.responses.wish(instructions=policy.idle_question)
+                state.responses.say(policy.idle_question, key=IDLE)
         draft.do(StartTimer("idle", max(0.05, limit - quiet)))
     else:
         draft.do(StartTimer("idle", max(0.05, limit - policy.idle_warning - quiet)))
+
+
+def budget_spent(draft: Draft) -> None:
+    """The user hears why, once; then the session ends, also if those words never come."""
+    state, policy = draft.state, draft.state.policy
+    if state.broke_at is not None:
+        return
+    state.broke_at = draft.now
+    _warn(draft, BUDGET, policy.budget_grace)
+    state.responses.say(policy.budget_words, key=BUDGET)
+    draft.do(StartTimer(BUDGET, _PARTING_SECONDS))
+
+
+def _part(draft: Draft) -> None:
+    state = draft.state
+    left = state.policy.budget_grace
+    if state.broke_at is not None:
+        left -= (draft.now - state.broke_at).total_seconds()
+    speaking = state.responses.busy or state.responses.saying or state.speech.sounding
+    if speaking and left > 0 and state.line_up:
+        draft.do(StartTimer(BUDGET, min(_PARTING_SECONDS, left)))
+    else:
+        line.end(draft, BUDGET, Status.COMPLETED)
 
 
 def _warn(draft: Draft, reason: str, seconds: float) -> None:

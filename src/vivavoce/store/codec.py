@@ -6,17 +6,19 @@ caller is, so that what cannot be stored fails there and alone.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, assert_never
 
 from sqlalchemy import Row
 
 from vivavoce.runtime.ports import LogBounds
+from vivavoce.store import codec_agenda as agenda
 from vivavoce.store.codec_work import approval_row, task_row
 from vivavoce.store.rows import Columns, Fields, named, named_or_none
 from vivavoce.store.upserts import KIND_KEY, Write
+from vivavoce.wire.agenda import SessionLimits
 from vivavoce.wire.records import (
     Announce,
     CallStatus,
@@ -27,10 +29,16 @@ from vivavoce.wire.records import (
     LogEvent,
     PutApproval,
     PutConversation,
+    PutDelivery,
     PutEntry,
+    PutGoal,
+    PutIntent,
+    PutMilestone,
+    PutPerson,
     PutSession,
     PutSnapshot,
     PutTask,
+    PutTodo,
     PutToolCall,
     SessionSummary,
     Snapshot,
@@ -47,18 +55,24 @@ class Plan:
 
     writes: tuple[tuple[Write, Fields], ...]
     events: tuple[LogEvent, ...]
+    limits: Mapping[str, SessionLimits] = field(default_factory=dict)
+    """What the new sessions, by their ids, are held to."""
 
 
 def plan(changes: Sequence[Change]) -> Plan:
     writes: list[tuple[Write, Fields]] = []
     announced: list[LogEvent] = []
+    limits: dict[str, SessionLimits] = {}
     for change in changes:
         match change:
             case PutConversation(conversation):
                 writes.append((Write.CONVERSATION, conversation_row(conversation)))
-            case PutSession(session, new):
+                writes += [(Write.LINK, row) for row in link_rows(conversation)]
+            case PutSession(session, new, held_to):
                 kind = Write.NEW_SESSION if new else Write.SESSION
                 writes.append((kind, session_row(session)))
+                if new and held_to is not None:
+                    limits[session.id] = held_to
             case PutEntry(entry, replace):
                 kind = Write.ENTRY if replace else Write.ENTRY_IF_ABSENT
                 writes.append((kind, entry_row(entry)))
@@ -70,11 +84,23 @@ def plan(changes: Sequence[Change]) -> Plan:
                 writes.append((Write.TASK, task_row(task)))
             case PutApproval(approval):
                 writes.append((Write.APPROVAL, approval_row(approval)))
+            case PutPerson(person):
+                writes.append((Write.PERSON, agenda.person_row(person)))
+            case PutGoal(goal):
+                writes.append((Write.GOAL, agenda.goal_row(goal)))
+            case PutMilestone(milestone):
+                writes.append((Write.MILESTONE, agenda.milestone_row(milestone)))
+            case PutTodo(todo):
+                writes.append((Write.TODO, agenda.todo_row(todo)))
+            case PutIntent(intent):
+                writes.append((Write.INTENT, agenda.intent_row(intent)))
+            case PutDelivery(delivery):
+                writes.append((Write.DELIVERY, agenda.delivery_row(delivery)))
             case Announce(event):
                 announced.append(event)
             case _:
                 assert_never(change)
-    return Plan(tuple(writes), tuple(announced))
+    return Plan(tuple(writes), tuple(announced), limits)
 
 
 # --- Columns --------------------------------------------------------------------
@@ -102,11 +128,28 @@ def _milliseconds(start: datetime, end: datetime | None) -> int | None:
 
 
 def conversation_row(record: Conversation) -> Fields:
+    """Without what it links to: `link_rows`."""
     row = _CONVERSATIONS.row(record)
+    del row["linked_goal_id"], row["linked_task_id"]
     row["id"] = named(record.id)
+    row["last_activity_at"] = record.created_at
     took = _milliseconds(record.created_at, record.ended_at)
     row["duration_seconds"] = None if took is None else took // 1000
     return row
+
+
+def link_rows(record: Conversation) -> list[Fields]:
+    """None or one: None as a link leaves what is there."""
+    if record.linked_goal_id is None and record.linked_task_id is None:
+        return []
+    return [
+        {
+            "of": named(record.id),
+            "owner": record.user_id,
+            "goal": named_or_none(record.linked_goal_id),
+            "task": named_or_none(record.linked_task_id),
+        }
+    ]
 
 
 def session_row(record: VoiceSession) -> Fields:

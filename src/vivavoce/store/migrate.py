@@ -6,18 +6,20 @@ alone, so Alembic (0.4 s to import) is loaded only when there is work for it.
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, inspect, select, text
+from sqlalchemy import Connection, ForeignKeyConstraint, inspect, select, text
+from sqlalchemy.schema import AddConstraint, CreateIndex, CreateTable
 
 from vivavoce.errors import Unavailable
+from vivavoce.store import search, security
 from vivavoce.store.database import Database
 from vivavoce.store.schema import log_head, versions
-from vivavoce.store.schema_work import tasks
+from vivavoce.store.schema_agenda import goals
 
 # Every revision in `migrations/versions`, oldest first; a test compares the two.
-REVISIONS = ("0001", "0002", "0003")
+REVISIONS = ("0001", "0002", "0003", "0004")
 HEAD = REVISIONS[-1]
 
-metadata = tasks.metadata  # of every table: `schema_work` adds its own to those of `schema`
+metadata = goals.metadata  # of every table: `schema_work` and `schema_agenda` add their own
 
 # Any number will do, as long as every version of us takes the same one.
 _LOCK = text("SELECT pg_advisory_xact_lock(7620384710)")
@@ -32,6 +34,7 @@ def prepare(database: Database) -> None:
             if database.postgres:  # on SQLite BEGIN is the lock
                 if current(connection) == HEAD:
                     return
+                connection.rollback()  # or we wait with what whoever has the lock waits for
                 connection.execute(_LOCK)
             found = current(connection)
             if found is None:
@@ -72,6 +75,27 @@ def move(connection: Connection, revision: str) -> None:
             raise Unavailable("The migration would break references; nothing was changed.")
 
 
+def _make_tables(connection: Connection) -> None:
+    """Goals point at conversations and those at goals: PostgreSQL gets the last keys last.
+
+    `create_all` would do it too, but marks those keys as made for every database after it,
+    and SQLite, which has them within the table, would go without.
+    """
+    if connection.dialect.name == "sqlite":
+        metadata.create_all(connection, checkfirst=False)
+        return
+    late: list[ForeignKeyConstraint] = []
+    for table in metadata.sorted_tables:
+        keys = table.foreign_key_constraints
+        now = [key for key in keys if not key.use_alter]
+        late += [key for key in keys if key.use_alter]
+        connection.execute(CreateTable(table, include_foreign_key_constraints=now))
+        for index in table.indexes:
+            connection.execute(CreateIndex(index))
+    for key in sorted(late, key=lambda key: str(key.name)):  # in the order `_linked` wants
+        connection.execute(AddConstraint(key, isolate_from_table=False))
+
+
 def _create(connection: Connection) -> None:
     taken = metadata.tables.keys() & set(inspect(connection).get_table_names())
     if taken:
@@ -79,7 +103,9 @@ def _create(connection: Connection) -> None:
             f"The database has tables of its own named {', '.join(sorted(taken))}. "
             "Give Vivavoce an empty database, or a schema of its own."
         )
-    metadata.create_all(connection, checkfirst=False)
+    _make_tables(connection)
     versions.create(connection, checkfirst=True)
+    search.install(connection)
+    security.close(connection, security.ACCESS)
     connection.execute(log_head.insert().values(id=1, position=0))
     connection.execute(versions.insert().values(version_num=HEAD))

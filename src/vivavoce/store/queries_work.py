@@ -7,23 +7,29 @@ from typing import Any
 from sqlalchemy import Select, bindparam, select
 
 from vivavoce.store.schema import tool_calls
-from vivavoce.store.schema_work import approvals, tasks
+from vivavoce.store.schema_work import approvals, delegated_tasks
 
 OVER = ("completed", "failed", "cancelled")
-_OPEN = tasks.c.status.in_(("running", "waiting"))
+_OPEN = delegated_tasks.c.status.in_(("running", "waiting"))
 
-ANY_TASK = select(tasks).where(tasks.c.id == bindparam("id"))
-TASK = ANY_TASK.where(tasks.c.user_id == bindparam("user_id"))
-OPEN_TASKS = select(tasks).where(_OPEN).order_by(tasks.c.created_at, tasks.c.id)
+ANY_TASK = select(delegated_tasks).where(delegated_tasks.c.id == bindparam("id"))
+TASK = ANY_TASK.where(delegated_tasks.c.user_id == bindparam("user_id"))
+OPEN_TASKS = (
+    select(delegated_tasks)
+    .where(_OPEN)
+    .order_by(delegated_tasks.c.created_at, delegated_tasks.c.id)
+)
 
 
 def tasks_of_user(*, open_only: bool, untold_only: bool) -> Select[Any]:
-    query = select(tasks).where(tasks.c.user_id == bindparam("user_id"))
+    query = select(delegated_tasks).where(delegated_tasks.c.user_id == bindparam("user_id"))
     if open_only:
         query = query.where(_OPEN)
     if untold_only:
-        query = query.where(tasks.c.told_at.is_(None), tasks.c.status.in_(OVER))
-    return query.order_by(tasks.c.created_at.desc(), tasks.c.id.desc()).limit(bindparam("limit"))
+        query = query.where(delegated_tasks.c.told_at.is_(None), delegated_tasks.c.status.in_(OVER))
+    return query.order_by(delegated_tasks.c.created_at.desc(), delegated_tasks.c.id.desc()).limit(
+        bindparam("limit")
+    )
 
 
 APPROVAL = select(approvals).where(

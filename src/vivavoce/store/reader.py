@@ -10,13 +10,14 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from sqlalchemy import Engine, Row, Select
+from sqlalchemy import Engine, Row, Select, TextualSelect
 from sqlalchemy.exc import SQLAlchemyError
 
 from vivavoce.store.transaction import explain, lost
 
 T = TypeVar("T")
 Decode = Callable[[Row[Any]], T]
+Query = Select[Any] | TextualSelect
 
 LARGEST = 2**63 - 1  # clients choose positions and limits; a database has its own
 
@@ -32,15 +33,15 @@ class Reader:
         self._engine = engine
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="store-reader")
 
-    async def all(self, decode: Decode[T], query: Select[Any], **params: object) -> list[T]:
+    async def all(self, decode: Decode[T], query: Query, **params: object) -> list[T]:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._threads, self._fetch, decode, query, params)
 
-    async def one(self, decode: Decode[T], query: Select[Any], **params: object) -> T | None:
+    async def one(self, decode: Decode[T], query: Query, **params: object) -> T | None:
         found = await self.all(decode, query, **params)
         return found[0] if found else None
 
-    async def row(self, decode: Decode[T], query: Select[Any], **params: object) -> T:
+    async def row(self, decode: Decode[T], query: Query, **params: object) -> T:
         """For queries that always have exactly one row."""
         (found,) = await self.all(decode, query, **params)
         return found
@@ -48,7 +49,7 @@ class Reader:
     async def close(self) -> None:
         await asyncio.to_thread(self._threads.shutdown)
 
-    def _fetch(self, decode: Decode[T], query: Select[Any], params: dict[str, object]) -> list[T]:
+    def _fetch(self, decode: Decode[T], query: Query, params: dict[str, object]) -> list[T]:
         try:
             return self._once(decode, query, params)
         except SQLAlchemyError as error:
@@ -59,6 +60,6 @@ class Reader:
         except SQLAlchemyError as error:
             raise explain(error) from error
 
-    def _once(self, decode: Decode[T], query: Select[Any], params: dict[str, object]) -> list[T]:
+    def _once(self, decode: Decode[T], query: Query, params: dict[str, object]) -> list[T]:
         with self._engine.connect() as connection:
             return [decode(row) for row in connection.execute(query, params)]

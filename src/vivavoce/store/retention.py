@@ -23,7 +23,8 @@ from vivavoce.store.schema import (
     tool_calls,
     voice_sessions,
 )
-from vivavoce.store.schema_work import approvals, tasks
+from vivavoce.store.schema_agenda import goals, intents, outbox, tasks
+from vivavoce.store.schema_work import approvals, delegated_tasks
 from vivavoce.store.writer import Job
 
 SLICE = 2000
@@ -38,6 +39,7 @@ def steps(retention: Retention, now: datetime) -> Iterator[Job]:
         yield _slices(_old_snapshots(before(retention.snapshots)))
     if retention.log is not None:
         yield _slices(_old_events(before(retention.log)))
+        yield _slices(_old_deliveries(before(retention.log)))
     if retention.conversations is not None:
         yield _old_conversations(before(retention.conversations))
         yield _slices(_old_loose_calls(before(retention.conversations)))
@@ -69,6 +71,16 @@ def _old_events(cutoff: datetime) -> Delete:
     )
 
 
+def _old_deliveries(cutoff: datetime) -> Delete:
+    """Answered; what the backend has not got yet is kept, whatever became of its conversation."""
+    old = (
+        select(outbox.c.id)
+        .where(outbox.c.status != "pending", outbox.c.updated_at < cutoff)
+        .limit(SLICE)
+    )
+    return delete(outbox).where(outbox.c.id.in_(old))
+
+
 def _old_loose_calls(cutoff: datetime) -> Delete:
     """Calls over HTTP that belong to no conversation."""
     old = (
@@ -87,15 +99,15 @@ def _old_loose_calls(cutoff: datetime) -> Delete:
 def _old_loose_tasks(cutoff: datetime) -> Delete:
     """Over, and of no conversation, or of one that went: a running one outlives its own."""
     old = (
-        select(tasks.c.id)
+        select(delegated_tasks.c.id)
         .where(
-            tasks.c.conversation_id.is_(None),
-            tasks.c.status.in_(OVER),
-            tasks.c.updated_at < cutoff,
+            delegated_tasks.c.conversation_id.is_(None),
+            delegated_tasks.c.status.in_(OVER),
+            delegated_tasks.c.updated_at < cutoff,
         )
         .limit(SLICE)
     )
-    return delete(tasks).where(tasks.c.id.in_(old))
+    return delete(delegated_tasks).where(delegated_tasks.c.id.in_(old))
 
 
 def _old_loose_approvals(cutoff: datetime) -> Delete:
@@ -130,13 +142,19 @@ def _old_conversations(cutoff: datetime) -> Job:
     def job(connection: Connection) -> int:
         connection.execute(ADVANCE_LOG, {"count": 0})
         ids = list(connection.execute(old).scalars())
-        for work in (tasks, approvals):  # before, so that no order of keys matters
-            theirs = work.c.conversation_id.in_(ids)
-            connection.execute(update(work).where(theirs).values(conversation_id=None))
+        for kept in (
+            delegated_tasks,
+            approvals,
+            goals,
+            tasks,
+        ):  # before, so that no order of keys matters
+            theirs = kept.c.conversation_id.in_(ids)
+            connection.execute(update(kept).where(theirs).values(conversation_id=None))
         sessions = select(voice_sessions.c.id).where(voice_sessions.c.conversation_id.in_(ids))
         doomed = (
             delete(snapshots).where(snapshots.c.session_id.in_(sessions)),
             delete(tool_calls).where(tool_calls.c.conversation_id.in_(ids)),
+            delete(intents).where(intents.c.conversation_id.in_(ids)),
             delete(messages).where(messages.c.conversation_id.in_(ids)),
             delete(voice_sessions).where(voice_sessions.c.conversation_id.in_(ids)),
             delete(conversations).where(conversations.c.id.in_(ids)),

@@ -37,7 +37,7 @@ def named(text: str) -> str:
     """The one spelling of a UUID."""
     uuid = canonical_uuid(text)
     if uuid is None:
-        raise InvalidRequest("Conversations and entries are named by UUIDs.")
+        raise InvalidRequest("Conversations, entries, goals and tasks are named by UUIDs.")
     return uuid
 
 

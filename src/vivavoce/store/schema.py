@@ -1,6 +1,7 @@
-"""What lies on disk, as it is now (tasks and approvals: `schema_work`).
+"""What lies on disk, as it is now (`schema_work`: delegated work; `schema_agenda`: plans).
 
-`migrations/` says how it came to be.
+`migrations/` says how it came to be; what only one of the databases has is in
+`search.py` and `security.py`.
 
 Every row has its `user_id`, and foreign keys carry it along: the database
 itself refuses an entry of one user in the conversation of another.
@@ -22,6 +23,7 @@ from sqlalchemy import (
     Table,
     UniqueConstraint,
     text,
+    true,
 )
 
 from vivavoce.store.columns import Document, Id, Position, Utc, Words
@@ -39,18 +41,23 @@ conversations = Table(
     Column("metadata", Document, nullable=False, server_default=text("'{}'")),
     Column("created_at", Utc, nullable=False),
     Column("updated_at", Utc, nullable=False),
-    # Seed 004 §8; the links to goals and tasks come with their tables.
+    # Seed 004 §8; `schema_agenda` says what the links lead to.
     Column("voice_session_id", Words),
     Column("extracted_intent", Words),
     Column("intent_payload", Document),
+    Column("linked_goal_id", Id),
+    Column("linked_task_id", Id),
     Column("ended_at", Utc),
     Column("duration_seconds", Integer),
+    # When it began or something was last said: a list of thousands is read along its index.
+    Column("last_activity_at", Utc),
     CheckConstraint(
         "context_type IN ('onboarding', 'goal', 'task', 'reschedule', 'voice')",
         name="conversations_context_type_check",
     ),
     UniqueConstraint("id", "user_id", name="conversations_owner_key"),
     Index("idx_conversations_updated", "updated_at"),
+    Index("idx_conversations_recent", "user_id", "last_activity_at", "id"),
 )
 
 voice_sessions = Table(
@@ -71,6 +78,8 @@ voice_sessions = Table(
     Column("end_reason", Words),
     Column("input_tokens", Position, nullable=False),
     Column("output_tokens", Position, nullable=False),
+    Column("cost_micros", Position, nullable=False, server_default=text("0")),
+    Column("counted", Boolean, nullable=False, server_default=true()),
     Column("metadata", Document, nullable=False, server_default=text("'{}'")),
     CheckConstraint(
         "status IN ('active', 'completed', 'cancelled', 'error')",
@@ -112,7 +121,8 @@ messages = Table(
         ondelete="CASCADE",
     ),
     Index("idx_messages_conversation", "conversation_id", "created_at"),
-    Index("idx_messages_ordinal", "conversation_id", "ordinal"),
+    # With the role, so that counting what was said does not read it.
+    Index("idx_messages_ordinal", "conversation_id", "ordinal", "role"),
 )
 
 tool_calls = Table(

@@ -1,4 +1,6 @@
-"""The tables of work that outlives its turn: tasks, and what needs a yes.
+"""The tables of work that outlives its turn: delegated tasks, and what needs a yes.
+
+The name `tasks` is that of seed 004, for what the user has to do (`schema_agenda`).
 
 They outlive their conversation too: it is let go of, not taken along. That
 takes two keys. One sets `conversation_id` to NULL; the other says whose it
@@ -13,7 +15,7 @@ from vivavoce.store.columns import Document, Id, Utc, Words
 from vivavoce.store.schema import metadata
 
 
-def _belonging(table: str) -> tuple[ForeignKeyConstraint, ForeignKeyConstraint]:
+def belonging(table: str) -> tuple[ForeignKeyConstraint, ForeignKeyConstraint]:
     """PostgreSQL sees to keys in the order they were made, a dump makes them by name."""
     return (
         ForeignKeyConstraint(
@@ -30,8 +32,8 @@ def _belonging(table: str) -> tuple[ForeignKeyConstraint, ForeignKeyConstraint]:
     )
 
 
-tasks = Table(
-    "tasks",
+delegated_tasks = Table(
+    "delegated_tasks",
     metadata,
     Column("id", Words, primary_key=True),
     Column("user_id", Words, nullable=False),
@@ -61,13 +63,13 @@ tasks = Table(
     Column("told_at", Utc),
     CheckConstraint(
         "status IN ('running', 'waiting', 'completed', 'failed', 'cancelled')",
-        name="tasks_status_check",
+        name="delegated_tasks_status_check",
     ),
-    *_belonging("tasks"),
-    Index("idx_tasks_user", "user_id", "created_at"),
-    Index("idx_tasks_told", "user_id", "told_at", "created_at"),
-    Index("idx_tasks_status", "status", "created_at"),
-    Index("idx_tasks_conversation", "conversation_id"),
+    *belonging("delegated_tasks"),
+    Index("idx_delegated_tasks_user", "user_id", "created_at"),
+    Index("idx_delegated_tasks_told", "user_id", "told_at", "created_at"),
+    Index("idx_delegated_tasks_status", "status", "created_at"),
+    Index("idx_delegated_tasks_conversation", "conversation_id"),
 )
 
 approvals = Table(
@@ -95,7 +97,7 @@ approvals = Table(
         "resolved_by IN ('voice', 'click', 'timeout', 'restart', 'cancel')",
         name="approvals_resolved_by_check",
     ),
-    *_belonging("approvals"),
+    *belonging("approvals"),
     Index("idx_approvals_status", "status", "requested_at"),
     Index("idx_approvals_conversation", "conversation_id"),
 )

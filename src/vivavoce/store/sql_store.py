@@ -2,7 +2,7 @@
 
 Puts the parts together; what a row is stands in `codec.py`, every statement in
 `queries.py`, the two ways to the database in `reader.py` and `writer.py`, the
-reads of tasks and approvals in `work.py`.
+other reads in `work.py`, `agenda.py` and `history.py`.
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ from sqlalchemy.exc import DBAPIError
 from vivavoce.errors import Unavailable
 from vivavoce.runtime.ports import LogBounds, Retention
 from vivavoce.store import codec, queries
+from vivavoce.store.agenda import AgendaReads
 from vivavoce.store.clean import canonical_uuid
 from vivavoce.store.database import Database, parse
+from vivavoce.store.history import HistoryReads
 from vivavoce.store.migrate import prepare
 from vivavoce.store.reader import Reader, within
 from vivavoce.store.retention import steps
@@ -63,7 +65,7 @@ class _Lines:
     engines: tuple[Engine, ...]
 
 
-class SqlStore(WorkReads):
+class SqlStore(WorkReads, AgendaReads, HistoryReads):
     """Everything is awaited, nothing blocks the loop."""
 
     def __init__(self, database: Database, *, poll: float = POLL_SECONDS) -> None:
@@ -233,6 +235,10 @@ class SqlStore(WorkReads):
         self._listeners.append(listener)
         listener.start()
         return listener
+
+    @property
+    def _dialect(self) -> str:
+        return self._database.dialect
 
     @property
     def _read(self) -> Reader:

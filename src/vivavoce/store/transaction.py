@@ -1,9 +1,14 @@
-"""What happens inside one transaction of the writer. Knows no threads and no futures."""
+"""What happens inside one transaction of the writer. Knows no threads and no futures.
+
+Writers queue up at one row, also those of other processes: what is counted here
+(`limits`) is counted of everything that was written before.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime, timedelta
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
@@ -12,11 +17,14 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
 
 from vivavoce.errors import Conflict, InternalError, Unavailable, VivavoceError
-from vivavoce.store import queries
+from vivavoce.store import queries, queries_history
 from vivavoce.store.codec import Plan, event_row
+from vivavoce.store.limits import LONGEST, Past, refusal
 from vivavoce.store.prepared import Prepared
+from vivavoce.store.queries_history import SAID
 from vivavoce.store.rows import Fields
 from vivavoce.store.upserts import RANK, Write, writes_for
+from vivavoce.wire.agenda import SessionLimits
 from vivavoce.wire.records import LogEvent
 
 
@@ -49,13 +57,22 @@ class Performer:
         """Runs of the same write go as one executemany; the order within a table stays."""
         writes = [write for plan in plans for write in plan.writes]
         writes.sort(key=lambda write: RANK[write[0]])
+        limits = {name: held for plan in plans for name, held in plan.limits.items()}
         for kind, run in groupby(writes, key=itemgetter(0)):
             rows = [row for _, row in run]
-            if kind is Write.NEW_SESSION:
-                for row in rows:
-                    self._new_session(connection, row)
-            else:
-                self._insert(connection, kind, rows)
+            match kind:
+                case Write.NEW_SESSION:
+                    for row in rows:
+                        _hold(connection, row, limits.get(row["id"]))
+                        self._new_session(connection, row)
+                case Write.LINK:
+                    connection.execute(queries_history.LINK, rows)
+                case Write.ENTRY | Write.ENTRY_IF_ABSENT:
+                    self._insert(connection, kind, rows)
+                    if spoken := _newest(rows):
+                        connection.execute(queries_history.TOUCH, spoken)
+                case _:
+                    self._insert(connection, kind, rows)
 
     def _insert(self, connection: Connection, kind: Write | None, rows: list[Fields]) -> None:
         """Rows of one kind all have the same columns; None is the log."""
@@ -69,6 +86,31 @@ class Performer:
             raise Conflict("This session id is taken.", session_id=row["id"])
         names: dict[str, Any] = {"of": row["conversation_id"], "session_id": row["id"]}
         connection.execute(queries.NAME_VOICE_SESSION, names)
+
+
+def _hold(connection: Connection, row: Fields, limits: SessionLimits | None) -> None:
+    """Raises where the user has had enough."""
+    if limits is None:
+        return
+    at = row["created_at"]
+    since = at - max(LONGEST, timedelta(seconds=limits.stale_seconds))
+    found = connection.execute(queries_history.PAST, {"user_id": row["user_id"], "since": since})
+    past = [Past(*each) for each in found]
+    fault = refusal(
+        limits, past, at=at, conversation_id=row["conversation_id"], counted=row["counted"]
+    )
+    if fault is not None:
+        raise fault
+
+
+def _newest(rows: Sequence[Fields]) -> list[Mapping[str, Any]]:
+    """When something was last said in each conversation."""
+    newest: dict[tuple[str, str], datetime] = {}
+    for row in rows:
+        if row["role"] in SAID:
+            key = (row["conversation_id"], row["user_id"])
+            newest[key] = max(newest.get(key, row["created_at"]), row["created_at"])
+    return [{"of": of, "owner": owner, "at": at} for (of, owner), at in newest.items()]
 
 
 def _place(plans: Sequence[Plan], before: int) -> list[list[LogEvent]]:

@@ -6,7 +6,7 @@ who makes the INSERT: both speak ON CONFLICT.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Any
 
@@ -14,7 +14,8 @@ from sqlalchemy import Boolean, ColumnElement, Insert, Table, and_, func, litera
 from sqlalchemy.dialects import postgresql, sqlite
 
 from vivavoce.store.schema import conversations, messages, snapshots, tool_calls, voice_sessions
-from vivavoce.store.schema_work import approvals, tasks
+from vivavoce.store.schema_work import approvals, delegated_tasks
+from vivavoce.store.upserts_agenda import AGENDA, Only
 
 # Where a `function` message keeps whether it was a call or a result.
 KIND_KEY = "entry_kind"
@@ -32,6 +33,13 @@ class Write(StrEnum):
     SNAPSHOT = "snapshot"
     TASK = "task"
     APPROVAL = "approval"
+    PERSON = "person"
+    GOAL = "goal"
+    MILESTONE = "milestone"
+    TODO = "todo"
+    INTENT = "intent"
+    DELIVERY = "delivery"
+    LINK = "link"
 
 
 RANK = {
@@ -44,13 +52,21 @@ RANK = {
     Write.SNAPSHOT: 4,
     Write.TASK: 5,
     Write.APPROVAL: 6,
+    Write.PERSON: 7,
+    Write.GOAL: 8,
+    Write.MILESTONE: 9,
+    Write.TODO: 10,
+    Write.INTENT: 11,
+    Write.DELIVERY: 12,
+    # A goal is of a conversation that links to it: first both, then the link.
+    Write.LINK: 13,
 }
 
-_CONVERSATION = ("context_type", "title", "summary", "metadata", "updated_at", "ended_at")
-_KEPT = ("title", "summary")
+_KEPT = ("title", "summary", "extracted_intent", "intent_payload")
+_CONVERSATION = ("context_type", *_KEPT, "metadata", "updated_at", "ended_at")
 _SESSION = ("agent", "status", "model", "voice", "call_id", "updated_at", "ended_at", "duration_ms")
 _OUTCOME = ("status", "output", "error", "truncated", "progress", "finished_at", "duration_ms")
-_USAGE = ("end_reason", "input_tokens", "output_tokens", "metadata")
+_USAGE = ("end_reason", "input_tokens", "output_tokens", "cost_micros", "counted", "metadata")
 
 _ASKED = ("question_id", "question", "choices", "asked_at")
 _ENDED = ("result", "files_changed", "error", "tried", "suggestions", "finished_at", "told_at")
@@ -60,9 +76,6 @@ _TASK = (
     *_ENDED,
 )
 _APPROVAL = ("status", "resolved_at", "resolved_by", "words")
-
-Only = Callable[[Any], ColumnElement[bool]]
-"""A condition more, given the row that comes."""
 
 
 def writes_for(dialect: str) -> dict[Write, Insert]:
@@ -104,8 +117,11 @@ def writes_for(dialect: str) -> dict[Write, Insert]:
         Write.ENTRY_IF_ABSENT: make(messages).on_conflict_do_nothing(index_elements=["id"]),
         Write.TOOL_CALL: upsert(tool_calls, ["user_id", "id"], _OUTCOME, owned),
         Write.SNAPSHOT: upsert(snapshots, ["session_id"], ("saved_at", "data"), owned),
-        Write.TASK: upsert(tasks, ["id"], _TASK, owned, _not_over),
+        Write.TASK: upsert(delegated_tasks, ["id"], _TASK, owned, _not_over),
         Write.APPROVAL: upsert(approvals, ["id"], _APPROVAL, owned, _not_settled),
+    } | {
+        Write(name): upsert(each.table, ["id"], each.mutable, each.same, *each.only)
+        for name, each in AGENDA.items()
     }
 
 
@@ -123,8 +139,10 @@ def _value(table: Table, new: Any, name: str) -> Any:
 
 def _not_over(new: Any) -> ColumnElement[bool]:
     """How a task ended does not change: of a cancel and a result, the first one counts."""
-    goes_on = literal_column("tasks.status NOT IN ('completed', 'failed', 'cancelled')", Boolean)
-    return or_(goes_on, tasks.c.status == new.status)
+    table = delegated_tasks
+    over = "('completed', 'failed', 'cancelled')"
+    goes_on = literal_column(f"{table.name}.status NOT IN {over}", Boolean)
+    return or_(goes_on, table.c.status == new.status)
 
 
 def _not_settled(new: Any) -> ColumnElement[bool]:

@@ -15,7 +15,10 @@ from itertools import islice
 from vivavoce.errors import Unavailable
 from vivavoce.runtime.ports import LogBounds, Retention
 from vivavoce.store.clean import canonical_uuid, clean_text
+from vivavoce.testing.memory_agenda import AgendaReads
 from vivavoce.testing.memory_clean import clean
+from vivavoce.testing.memory_history import HistoryReads
+from vivavoce.testing.memory_plans import link
 from vivavoce.testing.memory_tables import Tables, apply, order
 from vivavoce.testing.memory_work import WorkReads, drop, drop_loose, let_go
 from vivavoce.wire.records import (
@@ -23,9 +26,9 @@ from vivavoce.wire.records import (
     CallStatus,
     Change,
     Conversation,
-    Entry,
     Kind,
     LogEvent,
+    PutConversation,
     SessionSummary,
     Snapshot,
     Status,
@@ -35,7 +38,7 @@ from vivavoce.wire.records import (
 )
 
 
-class MemoryStore(WorkReads):
+class MemoryStore(WorkReads, AgendaReads, HistoryReads):
     """Opening and closing keep what is there, as reopening a database does."""
 
     def __init__(self) -> None:
@@ -57,6 +60,9 @@ class MemoryStore(WorkReads):
         draft = self._tables.draft()
         for change in sorted(cleaned, key=order):
             apply(draft, change)
+        for change in cleaned:
+            if isinstance(change, PutConversation):
+                link(draft, change.conversation)
         self._tables.keep(draft)
         announced = [change.event for change in cleaned if isinstance(change, Announce)]
         placed = [replace(e, position=self._latest + i) for i, e in enumerate(announced, 1)]
@@ -100,16 +106,6 @@ class MemoryStore(WorkReads):
         sessions = self._tables.sessions.values()
         ended = [s.duration_ms(s.ended_at) for s in sessions if s.ended_at is not None]
         return len(sessions), _mean(ended)
-
-    async def entries(self, conversation_id: str, *, user_id: str) -> list[Entry]:
-        self._check()
-        scope = (canonical_uuid(conversation_id), user_id)
-        found = [
-            entry
-            for entry in self._tables.entries.values()
-            if (entry.conversation_id, entry.user_id) == scope
-        ]
-        return sorted(found, key=lambda entry: (entry.ordinal, entry.created_at, entry.id))
 
     async def tool_call(self, call_id: str, *, user_id: str) -> ToolCall | None:
         self._check()
@@ -185,6 +181,10 @@ class MemoryStore(WorkReads):
             old = next((i for i, e in enumerate(self._log) if e.at >= cutoff), len(self._log))
             del self._log[:old]
             gone += old
+            gone += drop(
+                self._tables.deliveries,
+                lambda each: each.status != "pending" and each.updated_at < cutoff,
+            )
         if retention.conversations is not None:
             gone += self._drop_conversations(now - timedelta(seconds=retention.conversations))
         return gone
@@ -227,6 +227,7 @@ class MemoryStore(WorkReads):
                 tables.calls,
                 lambda each: each.conversation_id is None and each.started_at < cutoff,
             )
+            + drop(tables.intents, lambda each: each.conversation_id in old)
             + drop(tables.entries, lambda each: each.conversation_id in old)
             + drop(tables.sessions, lambda each: each.conversation_id in old)
             + drop(tables.conversations, lambda each: each.id in old)

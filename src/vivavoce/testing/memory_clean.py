@@ -9,6 +9,7 @@ from typing import Any, TypeVar, assert_never
 
 from vivavoce.errors import InternalError, InvalidRequest
 from vivavoce.store.clean import canonical_uuid, clean_json, clean_text
+from vivavoce.wire.agenda import Delivery, Goal, Intent, Milestone, Person, Todo
 from vivavoce.wire.records import (
     Announce,
     Change,
@@ -17,10 +18,16 @@ from vivavoce.wire.records import (
     LogEvent,
     PutApproval,
     PutConversation,
+    PutDelivery,
     PutEntry,
+    PutGoal,
+    PutIntent,
+    PutMilestone,
+    PutPerson,
     PutSession,
     PutSnapshot,
     PutTask,
+    PutTodo,
     PutToolCall,
     Snapshot,
     ToolCall,
@@ -31,7 +38,22 @@ from vivavoce.wire.work import Approval, Question, Task
 ODD = "The store could not do this."
 
 R = TypeVar(
-    "R", Conversation, VoiceSession, Entry, ToolCall, Snapshot, Task, Question, Approval, LogEvent
+    "R",
+    Conversation,
+    VoiceSession,
+    Entry,
+    ToolCall,
+    Snapshot,
+    Task,
+    Question,
+    Approval,
+    LogEvent,
+    Person,
+    Goal,
+    Milestone,
+    Todo,
+    Intent,
+    Delivery,
 )
 
 
@@ -39,8 +61,8 @@ def clean(change: Change) -> Change:
     match change:
         case PutConversation(record):
             return PutConversation(_clean_record(record))
-        case PutSession(record, new):
-            return PutSession(_clean_record(record), new)
+        case PutSession(record, new, limits):
+            return PutSession(_clean_record(record), new, limits)
         case PutEntry(record, overwrite):
             return PutEntry(_clean_record(record), overwrite)
         case PutToolCall(record):
@@ -51,6 +73,18 @@ def clean(change: Change) -> Change:
             return PutTask(_clean_record(record))
         case PutApproval(record):
             return PutApproval(_clean_record(record))
+        case PutPerson(record):
+            return PutPerson(_clean_record(record))
+        case PutGoal(record):
+            return PutGoal(_clean_record(record))
+        case PutMilestone(record):
+            return PutMilestone(_clean_record(record))
+        case PutTodo(record):
+            return PutTodo(_clean_record(record))
+        case PutIntent(record):
+            return PutIntent(_clean_record(record))
+        case PutDelivery(record):
+            return PutDelivery(_clean_record(record))
         case Announce(event):
             return Announce(_clean_record(event))
         case _:
@@ -63,10 +97,9 @@ def _clean_record(record: R) -> R:
 
 def _value(record: object, name: str) -> Any:
     value = getattr(record, name)
-    named = name == "conversation_id" and not isinstance(record, LogEvent)
-    if named or (name == "id" and isinstance(record, Conversation | Entry)):
+    if _named_by_uuid(record, name):
         if value is not None and canonical_uuid(value) is None:
-            raise InvalidRequest("Conversations and entries are named by UUIDs.")
+            raise InvalidRequest("Conversations, entries, goals and tasks are named by UUIDs.")
         return value and canonical_uuid(value)
     match value:
         case Enum() | bool():
@@ -87,6 +120,18 @@ def _value(record: object, name: str) -> Any:
             return value.astimezone(UTC)
         case _:
             return value
+
+
+def _named_by_uuid(record: object, name: str) -> bool:
+    match name:
+        case "id":
+            return isinstance(record, Conversation | Entry | Goal | Todo)
+        case "conversation_id":
+            return not isinstance(record, LogEvent)
+        case "goal_id":
+            return isinstance(record, Milestone | Todo)
+        case _:
+            return name in ("linked_goal_id", "linked_task_id")
 
 
 def _json(value: dict[str, Any] | list[Any]) -> Any:

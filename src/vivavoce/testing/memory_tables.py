@@ -8,6 +8,9 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, assert_never
 
 from vivavoce.errors import Conflict, InternalError
+from vivavoce.testing import memory_plans as plans
+from vivavoce.testing.memory_plans import ORPHAN, belongs
+from vivavoce.wire.agenda import Delivery, Goal, Intent, Milestone, Person, Todo
 from vivavoce.wire.records import (
     Announce,
     Change,
@@ -15,18 +18,22 @@ from vivavoce.wire.records import (
     Entry,
     PutApproval,
     PutConversation,
+    PutDelivery,
     PutEntry,
+    PutGoal,
+    PutIntent,
+    PutMilestone,
+    PutPerson,
     PutSession,
     PutSnapshot,
     PutTask,
+    PutTodo,
     PutToolCall,
     Snapshot,
     ToolCall,
     VoiceSession,
 )
 from vivavoce.wire.work import Approval, ApprovalStatus, Task
-
-ORPHAN = "The store refused a record that belongs to nothing it knows."
 
 
 @dataclass(slots=True)
@@ -38,6 +45,12 @@ class Tables:
     snapshots: MutableMapping[str, Snapshot] = field(default_factory=dict)
     tasks: MutableMapping[str, Task] = field(default_factory=dict)
     approvals: MutableMapping[str, Approval] = field(default_factory=dict)
+    people: MutableMapping[str, Person] = field(default_factory=dict)
+    goals: MutableMapping[str, Goal] = field(default_factory=dict)
+    milestones: MutableMapping[str, Milestone] = field(default_factory=dict)
+    todos: MutableMapping[str, Todo] = field(default_factory=dict)
+    intents: MutableMapping[str, Intent] = field(default_factory=dict)
+    deliveries: MutableMapping[str, Delivery] = field(default_factory=dict)
 
     def draft(self) -> Tables:
         """Writes go on top, reads see through."""
@@ -63,7 +76,13 @@ _RANK: dict[type, int] = {
     PutSnapshot: 4,
     PutTask: 5,
     PutApproval: 6,
-    Announce: 7,
+    PutPerson: 7,
+    PutGoal: 8,
+    PutMilestone: 9,
+    PutTodo: 10,
+    PutIntent: 11,
+    PutDelivery: 12,
+    Announce: 13,
 }
 
 
@@ -74,22 +93,15 @@ def order(change: Change) -> int:
 def apply(tables: Tables, change: Change) -> None:
     match change:
         case PutConversation(new):
-            old = tables.conversations.get(new.id)
-            if old is None:
-                tables.conversations[new.id] = new
-            elif old.user_id == new.user_id:
-                tables.conversations[new.id] = replace(
-                    new,
-                    created_at=old.created_at,
-                    title=new.title if new.title is not None else old.title,
-                    summary=new.summary if new.summary is not None else old.summary,
-                )
-        case PutSession(session, fresh):
+            _put_conversation(tables, new)
+        case PutSession(session, fresh, limits):
+            if fresh:
+                plans.hold(tables, session, limits)
             _put_session(tables, session, fresh=fresh)
         case PutEntry(entry, overwrite):
             there = tables.entries.get(entry.id)
             if there is None:
-                _belongs(tables, entry.conversation_id, entry.user_id)
+                belongs(tables, entry.conversation_id, entry.user_id)
                 tables.entries[entry.id] = entry
             elif overwrite and _place(there) == _place(entry) and there.kind is entry.kind:
                 tables.entries[entry.id] = replace(there, text=entry.text, data=entry.data)
@@ -101,10 +113,41 @@ def apply(tables: Tables, change: Change) -> None:
             _put_task(tables, task)
         case PutApproval(approval):
             _put_approval(tables, approval)
+        case PutPerson(person):
+            plans.put_person(tables, person)
+        case PutGoal(goal):
+            plans.put_goal(tables, goal)
+        case PutMilestone(milestone):
+            plans.put_milestone(tables, milestone)
+        case PutTodo(todo):
+            plans.put_todo(tables, todo)
+        case PutIntent(intent):
+            plans.put_intent(tables, intent)
+        case PutDelivery(delivery):
+            plans.put_delivery(tables, delivery)
         case Announce():
             pass
         case _:
             assert_never(change)
+
+
+_KEPT = ("title", "summary", "extracted_intent", "intent_payload")
+
+
+def _put_conversation(tables: Tables, new: Conversation) -> None:
+    """Without what it links to (`memory_plans.link`); None leaves what is there."""
+    old = tables.conversations.get(new.id)
+    if old is None:
+        tables.conversations[new.id] = replace(new, linked_goal_id=None, linked_task_id=None)
+    elif old.user_id == new.user_id:
+        kept = {name: getattr(old, name) for name in _KEPT if getattr(new, name) is None}
+        tables.conversations[new.id] = replace(
+            new,
+            created_at=old.created_at,
+            linked_goal_id=old.linked_goal_id,
+            linked_task_id=old.linked_task_id,
+            **kept,
+        )
 
 
 def _put_session(tables: Tables, session: VoiceSession, *, fresh: bool) -> None:
@@ -112,7 +155,7 @@ def _put_session(tables: Tables, session: VoiceSession, *, fresh: bool) -> None:
     if there is not None and fresh:
         raise Conflict("This session id is taken.", session_id=session.id)
     if there is None:
-        _belongs(tables, session.conversation_id, session.user_id)
+        belongs(tables, session.conversation_id, session.user_id)
         tables.sessions[session.id] = session
     elif _place(there) == _place(session):
         tables.sessions[session.id] = replace(session, created_at=there.created_at)
@@ -122,7 +165,7 @@ def _put_call(tables: Tables, call: ToolCall) -> None:
     key = (call.user_id, call.id)
     there = tables.calls.get(key)
     if there is None:
-        _belongs(tables, call.conversation_id, call.user_id)
+        belongs(tables, call.conversation_id, call.user_id)
         tables.calls[key] = call
         return
     tables.calls[key] = replace(
@@ -149,7 +192,7 @@ def _put_snapshot(tables: Tables, snapshot: Snapshot) -> None:
 def _put_task(tables: Tables, task: Task) -> None:
     there = tables.tasks.get(task.id)
     if there is None:
-        _belongs(tables, task.conversation_id, task.user_id)
+        belongs(tables, task.conversation_id, task.user_id)
         tables.tasks[task.id] = task
     elif there.user_id == task.user_id and (not there.status.over or there.status is task.status):
         tables.tasks[task.id] = replace(
@@ -166,7 +209,7 @@ def _put_task(tables: Tables, task: Task) -> None:
 def _put_approval(tables: Tables, approval: Approval) -> None:
     there = tables.approvals.get(approval.id)
     if there is None:
-        _belongs(tables, approval.conversation_id, approval.user_id)
+        belongs(tables, approval.conversation_id, approval.user_id)
         tables.approvals[approval.id] = approval
     elif there.user_id == approval.user_id and there.status is ApprovalStatus.PENDING:
         tables.approvals[approval.id] = replace(
@@ -176,14 +219,6 @@ def _put_approval(tables: Tables, approval: Approval) -> None:
             resolved_by=approval.resolved_by,
             words=approval.words,
         )
-
-
-def _belongs(tables: Tables, conversation_id: str | None, user_id: str) -> None:
-    if conversation_id is None:
-        return
-    conversation = tables.conversations.get(conversation_id)
-    if conversation is None or conversation.user_id != user_id:
-        raise InternalError(ORPHAN)
 
 
 def _place(record: Entry | VoiceSession) -> tuple[str, str]:

@@ -9,12 +9,13 @@ from typing import TypeVar
 
 from vivavoce.store.clean import clean_text
 from vivavoce.testing.memory_tables import Tables
+from vivavoce.wire.agenda import Goal, Todo
 from vivavoce.wire.records import CallStatus, ToolCall
 from vivavoce.wire.work import Approval, ApprovalStatus, Task
 
 K = TypeVar("K")
 V = TypeVar("V")
-W = TypeVar("W", Task, Approval)
+W = TypeVar("W", Task, Approval, Goal, Todo)
 
 
 class WorkReads:
@@ -80,6 +81,8 @@ def let_go(tables: Tables, conversations: set[str]) -> None:
     """What these were about goes on without them."""
     _loosen(tables.tasks, conversations)
     _loosen(tables.approvals, conversations)
+    _loosen(tables.goals, conversations)
+    _loosen(tables.todos, conversations)
 
 
 def drop_loose(tables: Tables, cutoff: datetime) -> int:

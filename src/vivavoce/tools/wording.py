@@ -35,7 +35,7 @@ WORDING: Mapping[str, Wording] = {
         ),
     ),
     "glob": Wording(
-        "List files by name or type.",
+        "List the files of a folder, or files by name or type.",
         (
             ToolExample("Find all the Rust files.", {"pattern": "**/*.rs"}, "src/main.rs"),
             ToolExample(
@@ -47,8 +47,13 @@ WORDING: Mapping[str, Wording] = {
                 "Is there a file called index dot js?", {"pattern": "**/index.js"}, "web/index.js"
             ),
             ToolExample("Where are the log files?", {"pattern": "**/*.log"}, "var/app.log"),
+            ToolExample(
+                "List what files there are in the fonts folder.",
+                {"pattern": "*", "path": "fonts"},
+                "fonts/inter.woff2",
+            ),
         ),
-        {"pattern": "such as **/*.py", "path": "folder to look in"},
+        {"pattern": "* is all, or such as **/*.py", "path": "folder to look in"},
     ),
     "grep": Wording(
         "Find a word or text inside files.",
@@ -74,7 +79,7 @@ WORDING: Mapping[str, Wording] = {
                 "src/bill.py:12:class Invoice:",
             ),
             ToolExample(
-                "What places import pandas?",
+                "Find each place where we import pandas.",
                 {"pattern": "import pandas"},
                 "src/table.py:1:import pandas as pd",
             ),
@@ -98,6 +103,11 @@ WORDING: Mapping[str, Wording] = {
                 "Save the text release 7 to release.txt.",
                 {"path": "release.txt", "content": "release 7"},
                 "Wrote 9 characters to release.txt.",
+            ),
+            ToolExample(
+                "Make a new file colors.md with the word teal in it.",
+                {"path": "colors.md", "content": "teal"},
+                "Wrote 4 characters to colors.md.",
             ),
         ),
         {"content": "word for word"},

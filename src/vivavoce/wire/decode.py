@@ -109,11 +109,17 @@ def _added(raw: Raw) -> ItemAdded:
 
 
 def _usage(raw: Raw) -> Usage:
-    details = raw.get("input_token_details") or {}
+    given, made = _mapping(raw, "input_token_details"), _mapping(raw, "output_token_details")
+    cached = _mapping(given, "cached_tokens_details")
     return Usage(
-        _number(raw, "input_tokens"),
-        _number(raw, "output_tokens"),
-        _number(details, "cached_tokens"),
+        input=_number(raw, "input_tokens"),
+        output=_number(raw, "output_tokens"),
+        cached=_number(given, "cached_tokens"),
+        input_audio=_number(given, "audio_tokens"),
+        input_image=_number(given, "image_tokens"),
+        cached_audio=_number(cached, "audio_tokens"),
+        cached_image=_number(cached, "image_tokens"),
+        output_audio=_number(made, "audio_tokens"),
     )
 
 

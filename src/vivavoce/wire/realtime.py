@@ -8,7 +8,8 @@ configuration stays a mapping, and a type that we do not act on is
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
+from operator import add
 from typing import Any
 
 
@@ -29,11 +30,20 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """`cached` is a part of `input`, not beside it."""
+    """Tokens. `cached` is a part of `input`, not beside it; sound and pictures are parts of what
+    they are named after, and the rest is text."""
 
     input: int = 0
     output: int = 0
     cached: int = 0
+    input_audio: int = 0
+    input_image: int = 0
+    cached_audio: int = 0
+    cached_image: int = 0
+    output_audio: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(*map(add, astuple(self), astuple(other)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,15 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, Literal
 
+from vivavoce.wire.agenda import (
+    Delivery,
+    Goal,
+    Intent,
+    Milestone,
+    Person,
+    SessionLimits,
+    Todo,
+)
 from vivavoce.wire.work import Approval, Task
 
 Json = dict[str, Any]
@@ -53,6 +62,11 @@ class Conversation:
     summary: str | None = None
     ended_at: datetime | None = None
     metadata: Json = field(default_factory=dict)
+    # The latest intent (seed 004 §8); all of them are records of their own.
+    extracted_intent: str | None = None
+    intent_payload: Json | None = None
+    linked_goal_id: str | None = None
+    linked_task_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +87,10 @@ class VoiceSession:
     end_reason: str | None = None
     input_tokens: int = 0
     output_tokens: int = 0
+    cost_micros: int = 0
+    """Millionths of a dollar, by the prices of the model."""
+    counted: bool = True
+    """Does it count as a new session? One that took over a live one does not."""
     metadata: Json = field(default_factory=dict)
 
     def duration_ms(self, now: datetime) -> int:
@@ -178,7 +196,7 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class PutConversation:
-    """A title or a summary of None leaves what is there."""
+    """A title, a summary or a latest intent of None leaves what is there."""
 
     conversation: Conversation
 
@@ -189,6 +207,9 @@ class PutSession:
 
     session: VoiceSession
     new: bool = False
+    limits: SessionLimits | None = None
+    """For a new one: refused with `RateLimited`, in the same transaction, where the user has
+    had enough. Sessions of the same conversation are not in its way: it takes them over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +245,40 @@ class PutApproval:
 
 
 @dataclass(frozen=True, slots=True)
+class PutPerson:
+    person: Person
+
+
+@dataclass(frozen=True, slots=True)
+class PutGoal:
+    goal: Goal
+
+
+@dataclass(frozen=True, slots=True)
+class PutMilestone:
+    milestone: Milestone
+
+
+@dataclass(frozen=True, slots=True)
+class PutTodo:
+    todo: Todo
+
+
+@dataclass(frozen=True, slots=True)
+class PutIntent:
+    """An intent moves only forward: a later `revision`, or the same one with a new status."""
+
+    intent: Intent
+
+
+@dataclass(frozen=True, slots=True)
+class PutDelivery:
+    """One that is delivered or refused stays so."""
+
+    delivery: Delivery
+
+
+@dataclass(frozen=True, slots=True)
 class Announce:
     """Append to the event log; the position is given at the commit."""
 
@@ -238,6 +293,12 @@ Change = (
     | PutSnapshot
     | PutTask
     | PutApproval
+    | PutPerson
+    | PutGoal
+    | PutMilestone
+    | PutTodo
+    | PutIntent
+    | PutDelivery
     | Announce
 )
 

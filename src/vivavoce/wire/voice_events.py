@@ -42,7 +42,7 @@ class SessionUpdated(VoiceEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionEnded(VoiceEvent):
-    """`reason`: completed, timeout, error, user_ended."""
+    """`reason`: completed, timeout, error, user_ended, budget."""
 
     type = "session.ended"
     reason: str
@@ -51,7 +51,7 @@ class SessionEnded(VoiceEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionWarning(VoiceEvent):
-    """The session ends soon; `reason` is "idle" or "cap".
+    """The session ends soon; `reason` is "idle", "cap" or "budget".
 
     Before the cap `action` is "reconnect": `GET /session/reconnect` and a new call, and
     the same session goes on with a new life of the provider's.
@@ -118,7 +118,11 @@ class TranscriptionDelta(VoiceEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TranscriptionCompleted(VoiceEvent):
-    """`transcript` is what was said or heard; an interrupted answer comes once more, cut."""
+    """`transcript` is what was said or heard; an interrupted answer comes once more, cut.
+
+    `modality` is "text" for what was written. `created_at` is the entry's, where that is not
+    the `timestamp`.
+    """
 
     type = "transcription.completed"
     item_id: str
@@ -127,6 +131,8 @@ class TranscriptionCompleted(VoiceEvent):
     entry_id: str | None = None
     previous_item_id: str | None = None
     interrupted: bool | None = None
+    modality: str | None = None
+    created_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,6 +208,7 @@ class ToolError(VoiceEvent):
     error: str
     recoverable: bool
     suggestion: str | None = None
+    code: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -280,6 +287,31 @@ class ApprovalResolved(VoiceEvent):
     tool_name: str
     granted: bool
     by: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IntentSubmitted(VoiceEvent):
+    """`status`: pending, accepted or failed; it comes again when that changes, and after an
+    amendment with the next `revision`."""
+
+    type = "intent.submitted"
+    intent_id: str
+    intent: str
+    payload: dict[str, object]
+    status: str
+    revision: int = 0
+    goal_id: str | None = None
+    task_id: str | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IntentRetracted(VoiceEvent):
+    type = "intent.retracted"
+    intent_id: str
+    intent: str
+    goal_id: str | None = None
+    task_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

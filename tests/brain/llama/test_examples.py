@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from vivavoce.brain.llama.examples import described, examples
+from vivavoce.brain.llama.examples import described, examples, parted
 from vivavoce.brain.ports import Call, Result, Said, Tool, Turn
 
 
@@ -47,13 +47,13 @@ def test_small_talk_comes_between_them_and_all_of_it_at_any_number() -> None:
         assert "Careful with money." in said
         assert said[-1] == "You're welcome."
         mine = [turn for turn in turns if isinstance(turn, Call) and turn.name != "distance"]
-        assert len(mine) == min(30, 4 * count)
+        assert len(mine) == min(32, 4 * count)
 
 
 def test_a_tool_with_many_examples_shows_a_few_and_many_tools_are_not_all_shown() -> None:
     assert len(_uses(_tool("a", 50))) == 6
     many = [_tool(f"t{n}", 3) for n in range(40)]
-    assert [name for name, _ in _uses(*many)] == [f"t{n}" for n in range(30)]
+    assert [name for name, _ in _uses(*many)] == [f"t{n}" for n in range(32)]
 
 
 def test_where_tools_bring_none_the_tools_are_imaginary() -> None:
@@ -111,3 +111,29 @@ def test_a_hostile_description_costs_no_more_than_its_length(line: str) -> None:
     tool = Tool("a", "\n".join([line, line + "x", 'Example: "b" {"c": 1}']))
     assert _uses(tool) == [("a", '{"c": 1}')]
     assert not described(tool).endswith('{"c": 1}')
+
+
+def test_an_example_may_be_a_talk() -> None:
+    tool = Tool("alarm", 'Example: "Set an alarm." > "For when?" > "For six." {"at": "six"}')
+    turns = examples((tool,))
+    at = turns.index(Call("", "alarm", '{"at": "six"}'))
+    assert turns[at - 3 : at] == (
+        Said("user", "Set an alarm."),
+        Said("assistant", "For when?"),
+        Said("user", "For six."),
+    )
+
+
+def test_talks_in_the_instructions_take_the_place_of_small_talk() -> None:
+    rest, talks = parted('Be kind.\n- "Who won?" > "I only garden."\n- "Not a talk"\nBe brief.')
+    assert rest == 'Be kind.\n- "Not a talk"\nBe brief.'
+    turns = examples((_tool("a", 2),), talks)
+    said = [turn.text for turn in turns if isinstance(turn, Said)]
+    assert "I only garden." in said
+    assert "Jupiter." not in said
+    assert _called(turns) == {"a"}
+
+
+def test_instructions_without_talks_are_as_they_were() -> None:
+    text = 'Say "a" > "b".\n- "x" > \n- "one" > "two" > "three"'
+    assert parted(text) == (text, ())

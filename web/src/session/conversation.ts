@@ -9,7 +9,9 @@ import type { Transport } from "../transport/transport";
 import { ApiError } from "../wire/api";
 import type { SessionResponse } from "../wire/types";
 import { hungUp, orAborted } from "./aborting";
+import { Archive } from "./archive";
 import { Desk, type DeskPorts } from "./desk";
+import { faultWords } from "./faults";
 import { keepCalling } from "./line";
 import { untilReady } from "./readiness";
 import { reduce } from "./reducer";
@@ -24,6 +26,10 @@ export interface Ports extends VisitPorts, DeskPorts {
   readonly now: () => number;
 }
 
+interface Opened extends Pick<SessionResponse, "session_id" | "stream_token" | "last_event_id"> {
+  readonly key: string;
+}
+
 export class Conversation {
   readonly store: Store<State> = createStore(INITIAL);
   #life: AbortController | null = null;
@@ -34,8 +40,12 @@ export class Conversation {
   /** Tasks and approvals: they are there without a conversation, too. */
   readonly desk: Desk;
 
+  /** Conversations of before; the one that is looked at goes on with the next start. */
+  readonly archive: Archive;
+
   constructor(private readonly ports: Ports) {
     this.desk = new Desk(ports, this.store, this.#tell);
+    this.archive = new Archive(ports, this.store, this.#tell);
   }
 
   /** Before anybody pressed anything: is the server there yet? */
@@ -97,7 +107,10 @@ export class Conversation {
     };
     this.#done = run(life, tell, life.signal)
       .catch((fault: unknown) => tell(outcome(fault, life.signal)))
-      .finally(() => life.abort()); // whatever still hangs on it
+      .finally(() => {
+        life.abort(); // whatever still hangs on it
+        if (this.#life === life) void this.archive.settle();
+      });
   }
 
   async #converse(life: AbortController, tell: Tell): Promise<void> {
@@ -112,12 +125,12 @@ export class Conversation {
       });
       tell({ type: "call.placing", transport: null });
       await this.#ready(tell, signal);
-      const opened = await this.#opened(signal);
+      const { key, ...opened } = await this.#opened(signal);
       visit = new Visit(this.ports, this.store, life, tell, opened.session_id);
       visit.follow(opened.stream_token.value, opened.last_event_id);
       const { newKey, moveWanted } = visit;
       const line = { ...this.ports, microphone, tell, newKey, moveWanted };
-      await keepCalling(line, opened.client_secret.value, signal);
+      await keepCalling(line, key, signal);
     } finally {
       if (this.#microphone === microphone) this.#microphone = null;
       microphone.close();
@@ -125,11 +138,22 @@ export class Conversation {
     }
   }
 
-  #opened(signal: AbortSignal): Promise<SessionResponse> {
-    const { api } = this.ports;
-    return orAborted(api.createSession(), signal, (late) => {
-      void api.end(late.session_id).catch(() => undefined);
+  #opened(signal: AbortSignal): Promise<Opened> {
+    const { past } = this.store.get().history;
+    return orAborted(this.#open(past?.id ?? null), signal, (late) => {
+      void this.ports.api.end(late.session_id).catch(() => undefined);
     });
+  }
+
+  /** A new conversation, or one that goes on. */
+  async #open(conversationId: string | null): Promise<Opened> {
+    const { api } = this.ports;
+    if (conversationId === null) {
+      const { client_secret, ...opened } = await api.createSession();
+      return { ...opened, key: client_secret.value };
+    }
+    const { ephemeral_key, ...opened } = await api.resumeConversation(conversationId);
+    return { ...opened, key: ephemeral_key };
   }
 
   async #ready(tell: Tell, signal: AbortSignal): Promise<void> {
@@ -145,7 +169,7 @@ function outcome(fault: unknown, signal: AbortSignal): Fact {
   if (why instanceof MicrophoneRefused) return { type: "microphone.refused", why: why.message };
   if (hungUp(signal)) return { type: "stopped" };
   if (why instanceof ApiError && why.status === 401) return { type: "locked", why: null };
-  return { type: "failed", why: why instanceof Error ? why.message : String(why) };
+  return { type: "failed", why: faultWords(why) };
 }
 
 /** Where it cannot even be sent, it is not right either. */

@@ -4,6 +4,7 @@
 import { type Api, ApiError } from "../wire/api";
 import type { InboxListener } from "../wire/inbox";
 import type { ApprovalListResponse } from "../wire/types";
+import { faultWords } from "./faults";
 import { backoff } from "./line";
 import type { Pause } from "./readiness";
 import type { ServerFact, State, Tell } from "./state";
@@ -85,7 +86,7 @@ export class Desk {
     try {
       await run();
     } catch (fault) {
-      this.#news({ what: "refused", id, why: said(fault) });
+      this.#news({ what: "refused", id, why: faultWords(fault) });
       // Somebody else was quicker, or it is gone: then the list knows better than we do.
       if (fault instanceof ApiError && !fault.passing) await this.#read().catch(() => undefined);
     }
@@ -109,7 +110,7 @@ export class Desk {
         signal.throwIfAborted();
         fault = attempt.signal.aborted ? attempt.signal.reason : broken;
         if (fault instanceof ApiError && !fault.passing) throw fault; // no token yet, or no inbox
-        if (fault) this.#news({ what: "unread", why: said(fault) });
+        if (fault) this.#news({ what: "unread", why: faultWords(fault) });
       }
       await this.ports.pause(backoff(Math.max(1, failures), fault), signal);
     }
@@ -137,8 +138,4 @@ export class Desk {
     this.#news({ what: "call.over", callId: fact.data.call_id });
     if (MOVERS.includes(fact.data.tool_name)) void this.#read().catch(() => undefined);
   }
-}
-
-function said(fault: unknown): string {
-  return fault instanceof Error ? fault.message : String(fault);
 }

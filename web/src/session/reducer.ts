@@ -1,5 +1,8 @@
 /** State and a fact make the next state. The only place where either is understood. */
 
+import { continued, NO_HISTORY, recalled } from "./history";
+import { intentOf, isIntentTool } from "./intents";
+import { pastLines } from "./past";
 import type { Fact, Line, ServerFact, State } from "./state";
 import { INITIAL } from "./state";
 import * as transcript from "./transcript";
@@ -15,7 +18,7 @@ export function reduce(state: State, fact: Fact): State {
     case "server.ready":
       return { ...state, loading: null, stage: state.stage === "loading" ? "idle" : state.stage };
     case "microphone.asked":
-      return { ...INITIAL, loading: state.loading, work: state.work, stage: "asking" };
+      return asked(state);
     case "microphone.refused":
       return { ...over(state), stage: "refused", problem: fact.why };
     case "call.placing": {
@@ -35,9 +38,11 @@ export function reduce(state: State, fact: Fact): State {
     case "voice.read":
       return { ...state, voice: fact.voice };
     case "transcript.read":
-      return { ...state, lines: transcript.fromEntries(fact.entries) };
+      return { ...state, lines: transcript.reread(state.lines, fact.entries) };
     case "work":
       return { ...state, work: worked(state.work, fact.news) };
+    case "history":
+      return { ...state, history: recalled(state.history, fact.news) };
     case "stopped":
       // What ended by itself has said why already.
       if (state.stage === "ended") return state;
@@ -49,10 +54,19 @@ export function reduce(state: State, fact: Fact): State {
         stage: "locked",
         problem: fact.why,
         work: { ...NO_WORK, seen: state.work.seen },
+        history: NO_HISTORY,
       };
     case "failed":
       return { ...over(state), stage: "failed", problem: fact.why };
   }
+}
+
+/** A talk begins: anew, or with the words of the one that it goes on with. */
+function asked(state: State): State {
+  const { loading, work } = state;
+  const { past } = state.history;
+  const lines = past === null ? [] : past.live ? state.lines : pastLines(past);
+  return { ...INITIAL, loading, work, lines, history: continued(state.history), stage: "asking" };
 }
 
 function heard(state: State, fact: ServerFact): State {
@@ -78,6 +92,7 @@ function heard(state: State, fact: ServerFact): State {
         kind: speaker(data.role),
         text: data.transcript,
         cut: data.interrupted === true,
+        spoken: data.modality !== "text",
         ...(data.previous_item_id ? { after: data.previous_item_id } : {}),
       };
       return { ...state, lines: transcript.completed(state.lines, said) };
@@ -87,6 +102,11 @@ function heard(state: State, fact: ServerFact): State {
     case "tool.completed":
     case "tool.error":
       return tooled(state, { type: "event", name, data } as ToolFact);
+    case "intent.submitted":
+    case "intent.retracted": {
+      const news = intentOf({ type: "event", name, data } as IntentFact);
+      return { ...state, lines: transcript.understood(state.lines, data.intent_id, news) };
+    }
     case "session.warning":
       // Before a cap the page goes on by itself, and nobody needs to hear of it.
       return data.action === "reconnect" ? state : { ...state, notice: warned(data) };
@@ -103,6 +123,7 @@ function heard(state: State, fact: ServerFact): State {
   }
 }
 
+type IntentFact = Extract<ServerFact, { name: "intent.submitted" | "intent.retracted" }>;
 type ToolFact = Extract<
   ServerFact,
   { name: "tool.started" | "tool.progress" | "tool.completed" | "tool.error" }
@@ -146,7 +167,9 @@ function tooled(state: State, { name, data }: ToolFact): State {
       return { ...state, tools: [...others, running], lines };
     }
     case "tool.completed": {
-      const lines = mark({ ...ENDED_TOOL, failed: !data.success });
+      const marked = mark({ ...ENDED_TOOL, failed: !data.success });
+      const told = data.success && isIntentTool(data.tool_name);
+      const lines = told ? transcript.withoutCallOf(marked, data.call_id) : marked;
       return { ...state, work, tools: others, lines };
     }
     case "tool.error": {

@@ -1,6 +1,8 @@
 /** What the page knows, and what it can be told. No code of the browser's or of React's. */
 
 import type { EventName, ModelStatus, TranscriptEntry, VoiceEvents } from "../wire/types";
+import { type History, type HistoryNews, NO_HISTORY } from "./history";
+import type { Understood } from "./intents";
 import { NO_WORK, type Work, type WorkNews } from "./work";
 
 export type TransportKind = "webrtc" | "websocket";
@@ -20,7 +22,7 @@ export type Stage =
 
 export interface Line {
   readonly id: string;
-  readonly kind: "user" | "assistant" | "tool";
+  readonly kind: "user" | "assistant" | "tool" | "intent";
   readonly text: string;
   /** What was meant to follow, but was never heard. */
   readonly unheard: string;
@@ -30,6 +32,10 @@ export interface Line {
   /** Of a tool: how it is going, or why it failed. */
   readonly note: string;
   readonly percentage: number | null;
+  /** It came by voice. */
+  readonly spoken?: boolean;
+  /** Of an intent: what was understood. */
+  readonly intent?: Understood;
 }
 
 /** What the server waits for before anyone can talk to it. */
@@ -57,6 +63,7 @@ export interface State {
   readonly tools: readonly RunningTool[];
   readonly lines: readonly Line[];
   readonly work: Work;
+  readonly history: History;
   readonly notice: string | null;
   readonly problem: string | null;
 }
@@ -72,6 +79,7 @@ export const INITIAL: State = {
   tools: [],
   lines: [],
   work: NO_WORK,
+  history: NO_HISTORY,
   notice: null,
   problem: null,
 };
@@ -99,6 +107,7 @@ export type Fact =
   | { readonly type: "voice.read"; readonly voice: string }
   | { readonly type: "transcript.read"; readonly entries: readonly TranscriptEntry[] }
   | { readonly type: "work"; readonly news: WorkNews }
+  | { readonly type: "history"; readonly news: HistoryNews }
   | { readonly type: "stopped" }
   | { readonly type: "locked"; readonly why: string | null }
   | { readonly type: "failed"; readonly why: string };

@@ -1,13 +1,14 @@
 /** The lines of the transcript: pure operations on a list that is never changed in place. */
 
 import type { TranscriptEntry } from "../wire/types";
+import { newest, titleOf, type Understood } from "./intents";
 import type { Line } from "./state";
 
 const KEPT = 500; // lines on the page; the server has them all
 
 export type Lines = readonly Line[];
 
-const EMPTY: Omit<Line, "id" | "kind"> = {
+export const EMPTY: Omit<Line, "id" | "kind"> = {
   text: "",
   unheard: "",
   cut: false,
@@ -35,14 +36,15 @@ export function grown(lines: Lines, id: string, kind: Line["kind"], delta: strin
 /** What was said or heard. Of an answer that was cut off, what remains is kept as unheard. */
 export function completed(
   lines: Lines,
-  said: { id: string; kind: Line["kind"]; text: string; cut: boolean; after?: string },
+  said: Pick<Line, "id" | "kind" | "text" | "cut" | "spoken"> & { after?: string },
 ): Lines {
   const text = said.text.trim();
   if (!text && !said.cut) return lines.filter((line) => line.id !== said.id);
   return changed(opened(lines, said.id, said.kind, said.after), said.id, (line) => {
     const whole = line.text + line.unheard;
     const rest = said.cut && whole.startsWith(text) ? whole.slice(text.length) : "";
-    return { ...line, text, unheard: rest, cut: said.cut, done: true };
+    const spoken = said.spoken ?? false;
+    return { ...line, text, unheard: rest, cut: said.cut, spoken, done: true };
   });
 }
 
@@ -50,7 +52,29 @@ export function tool(lines: Lines, id: string, change: Partial<Line>): Lines {
   return changed(opened(lines, id, "tool"), id, (line) => ({ ...line, ...change }));
 }
 
-/** The server's record, read anew after a gap. */
+/** A card where it was understood; it changes in its place. */
+export function understood(lines: Lines, id: string, news: Understood): Lines {
+  return changed(opened(lines, id, "intent"), id, (line) => {
+    const intent = line.intent ? newest(line.intent, news) : news;
+    return { ...line, text: titleOf(intent.route), intent, done: true };
+  });
+}
+
+/** The card that came of a tool's call says more than its line does. */
+export function withoutCallOf(lines: Lines, id: string): Lines {
+  const at = lines.findIndex((line) => line.id === id);
+  const next = lines.slice(at + 1).find((line) => line.kind !== "tool");
+  return at >= 0 && next?.kind === "intent" ? lines.filter((line) => line.id !== id) : lines;
+}
+
+/** The server's record after a gap. It has no cards: those that there are stay at their place. */
+export function reread(lines: Lines, entries: readonly TranscriptEntry[]): Lines {
+  return lines.reduce<Lines>((fresh, line, at) => {
+    if (line.kind !== "intent") return fresh;
+    return changed(opened(fresh, line.id, "intent", lines[at - 1]?.id), line.id, () => line);
+  }, fromEntries(entries));
+}
+
 export function fromEntries(entries: readonly TranscriptEntry[]): Lines {
   const lines: Line[] = [];
   for (const entry of entries) {

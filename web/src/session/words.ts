@@ -48,7 +48,7 @@ export function busy(state: State): boolean {
 
 /** What pressing the one button does now. */
 export function buttonWords(state: State): string {
-  if (!busy(state)) return "Start talking";
+  if (!busy(state)) return state.history.past ? "Continue by voice" : "Start talking";
   return ["asking", "connecting", "loading"].includes(situation(state)) ? "Cancel" : "Hang up";
 }
 

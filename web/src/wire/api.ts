@@ -4,13 +4,19 @@
 import type {
   ApprovalListResponse,
   AudioCallResponse,
+  ConversationListResponse,
   ErrorResponse,
   IceConfigResponse,
+  IntentListResponse,
+  MessageListResponse,
   ReadyResponse,
   ReconnectResponse,
+  SearchResponse,
+  SendMessageResponse,
   SessionDetailResponse,
   SessionResponse,
   SessionStateResponse,
+  VoiceSessionResponse,
   WorkListResponse,
   WorkResponse,
 } from "./types";
@@ -34,6 +40,7 @@ export class ApiError extends Error {
 }
 
 const PATIENCE_MS = 20_000;
+const ANSWER_S = 30; // the server waits so long for a written answer; it is kept in any case
 const HALF_A_SECOND = 500; // the header tells whole ones
 
 export class Api {
@@ -64,6 +71,11 @@ export class Api {
 
   createSession(): Promise<SessionResponse> {
     return this.json("session", { method: "POST" });
+  }
+
+  /** A voice session of a conversation that goes on. */
+  resumeConversation(conversationId: string): Promise<VoiceSessionResponse> {
+    return this.json("api/v1/voice/session", posted({ conversation_id: conversationId }));
   }
 
   reconnect(sessionId: string): Promise<ReconnectResponse> {
@@ -119,14 +131,43 @@ export class Api {
     await this.ask(`approvals/${encodeURIComponent(id)}`, posted({ granted }));
   }
 
+  conversations(offset: number, limit: number): Promise<ConversationListResponse> {
+    return this.json(`api/v1/conversations?limit=${limit}&offset=${offset}`);
+  }
+
+  search(words: string): Promise<SearchResponse> {
+    return this.json(`api/v1/conversations/search?q=${encodeURIComponent(words)}`);
+  }
+
+  /** The last ones, or the last ones before one of them. */
+  messages(conversationId: string, before: string | null): Promise<MessageListResponse> {
+    const page = before === null ? "" : `?before=${encodeURIComponent(before)}`;
+    return this.json(`api/v1/conversations/${encodeURIComponent(conversationId)}/messages${page}`);
+  }
+
+  sendMessage(conversationId: string, content: string): Promise<SendMessageResponse> {
+    const path = `api/v1/conversations/${encodeURIComponent(conversationId)}/messages`;
+    const patience = AbortSignal.timeout(1000 * ANSWER_S + PATIENCE_MS);
+    return this.json(path, posted({ content, wait_seconds: ANSWER_S }), patience);
+  }
+
+  intents(conversationId: string): Promise<IntentListResponse> {
+    const id = encodeURIComponent(conversationId);
+    return this.json(`api/v1/intents?limit=200&conversation_id=${id}`);
+  }
+
   /** The stream of all the user's sessions; it lasts as long as `patience`. */
   events(subscribe: string, signal: AbortSignal, patience: AbortSignal): Promise<Response> {
     const path = `events?subscribe=${encodeURIComponent(subscribe)}`;
     return this.ask(path, { signal, headers: { accept: "text/event-stream" } }, [], patience);
   }
 
-  private async json<Answer>(path: string, init: RequestInit = {}): Promise<Answer> {
-    const response = await this.ask(path, init);
+  private async json<Answer>(
+    path: string,
+    init: RequestInit = {},
+    patience?: AbortSignal,
+  ): Promise<Answer> {
+    const response = await this.ask(path, init, [], patience);
     return (await response.json()) as Answer;
   }
 
@@ -163,11 +204,13 @@ function posted(body: object): RequestInit {
 async function refusal(response: Response): Promise<ApiError> {
   const body = (await response.json().catch(() => null)) as Partial<ErrorResponse> | null;
   const error = body?.error;
-  const wait = error?.details?.["retry_after_ms"];
+  const exact = error?.details?.["retry_after_ms"];
+  const header = response.headers.get("retry-after");
+  const wait = typeof exact === "number" ? exact : header ? 1000 * Number(header) : Number.NaN;
   return new ApiError(
     response.status,
     error?.code ?? "unknown",
     error?.message ?? `The server answered ${response.status}.`,
-    typeof wait === "number" ? wait : null,
+    Number.isFinite(wait) ? wait : null,
   );
 }

@@ -37,6 +37,23 @@ export interface ClientSecret {
   expires_at: number;
 }
 
+export interface ConversationInfo {
+  id: string;
+  context_type: string;
+  title: string | null;
+  created_at: string;
+  last_message_at: string | null;
+  ended_at: string | null;
+  extracted_intent: string | null;
+  preview: string | null;
+  message_count: number;
+}
+
+export interface ConversationListResponse {
+  conversations: ConversationInfo[];
+  total: number;
+}
+
 export interface ErrorBody {
   code: string;
   message: string;
@@ -60,12 +77,55 @@ export interface IceServer {
   credential?: string | null;
 }
 
+export interface IntentListResponse {
+  intents: IntentView[];
+}
+
+export interface IntentView {
+  id: string;
+  conversation_id: string;
+  session_id: string | null;
+  name: string;
+  intent: string;
+  payload: Record<string, unknown>;
+  status: "pending" | "accepted" | "failed" | "retracted";
+  revision: number;
+  evidence: string[];
+  goal_id: string | null;
+  task_id: string | null;
+  error: string | null;
+  created_at: string;
+  updated_at: string;
+}
+
+export interface Message {
+  id: string;
+  role: "user" | "assistant" | "system" | "function";
+  content: string;
+  input_modality: "voice" | "text";
+  created_at: string;
+  metadata: Record<string, unknown>;
+}
+
+export interface MessageListResponse {
+  messages: Message[];
+  has_more: boolean;
+}
+
 export interface ModelStatus {
   name: string;
   state: "missing" | "fetching" | "verifying" | "ready" | "failed";
   received: number;
   total: number;
   error?: string | null;
+}
+
+export interface PriorMessage {
+  id: string;
+  role: "user" | "assistant" | "system" | "function";
+  content: string;
+  input_modality: "voice" | "text";
+  created_at: string;
 }
 
 export interface QuestionView {
@@ -97,6 +157,23 @@ export interface ReconnectResponse {
   session_id: string;
   stream_token: ClientSecret;
   last_event_id: number;
+}
+
+export interface SearchHit {
+  message_id: string;
+  conversation_id: string;
+  role: string;
+  created_at: string;
+  snippet: string;
+}
+
+export interface SearchResponse {
+  results: SearchHit[];
+}
+
+export interface SendMessageResponse {
+  message: Message;
+  reply: Message | null;
 }
 
 export interface SessionDetailResponse {
@@ -176,6 +253,16 @@ export interface TurnTrace {
   response_ids: string[];
   item_ids: string[];
   tools: string[];
+}
+
+export interface VoiceSessionResponse {
+  session_id: string;
+  conversation_id: string;
+  ephemeral_key: string;
+  prior_messages: PriorMessage[];
+  expires_at: number;
+  stream_token: ClientSecret;
+  last_event_id: number;
 }
 
 export interface WorkListResponse {
@@ -282,6 +369,8 @@ export interface VoiceEvents {
     entry_id?: string;
     previous_item_id?: string;
     interrupted?: boolean;
+    modality?: string;
+    created_at?: string;
   };
   "assistant.speaking": {
     session_id?: string;
@@ -343,6 +432,7 @@ export interface VoiceEvents {
     error: string;
     recoverable: boolean;
     suggestion?: string;
+    code?: string;
   };
   "task.delegated": {
     session_id?: string;
@@ -406,6 +496,26 @@ export interface VoiceEvents {
     tool_name: string;
     granted: boolean;
     by: string;
+  };
+  "intent.submitted": {
+    session_id?: string;
+    timestamp: string;
+    intent_id: string;
+    intent: string;
+    payload: Record<string, unknown>;
+    status: string;
+    revision?: number;
+    goal_id?: string;
+    task_id?: string;
+    error?: string;
+  };
+  "intent.retracted": {
+    session_id?: string;
+    timestamp: string;
+    intent_id: string;
+    intent: string;
+    goal_id?: string;
+    task_id?: string;
   };
   "connection.status": {
     session_id?: string;
@@ -478,6 +588,8 @@ export const EVENT_NAMES: readonly EventName[] = [
   "task.failed",
   "approval.requested",
   "approval.resolved",
+  "intent.submitted",
+  "intent.retracted",
   "connection.status",
   "rate_limit.warning",
   "error",

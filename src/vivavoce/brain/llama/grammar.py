@@ -11,12 +11,16 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from vivavoce.brain.llama.shaping import Shape, shapes
 from vivavoce.brain.ports import Ask, Tool
 from vivavoce.errors import BrainError
 
 MARK = "@"
 """What a call begins with, and words never hold. Plain text: the token that the Qwen family has for
 it was never trained in its coding models, which then talk about their tools instead."""
+
+ASKED = "? "
+"""After a tool's name and a parameter: what follows is a question for it."""
 
 FORCED = "function:"
 _MAX_TEXT = 2_000
@@ -52,13 +56,32 @@ def demanded(ask: Ask) -> bool:
 
 def grammar(ask: Ask) -> str:
     """The grammar of an answer."""
-    tools = offered(ask)
-    if not tools:
+    made = shapes(ask, offered(ask))
+    if not made:
         return "%llguidance {}\nstart: WORDS END\n" + _WORDS
     calls = "call+" if ask.parallel_calls else "call"
     start = f"{calls} END" if demanded(ask) else f"(WORDS | WORDS {calls} | {calls}) END"
-    choices = " | ".join(_call(tool) for tool in tools)  # in one line: a bracket ends with it
-    return f'%llguidance {{}}\nstart: {start}\n{_WORDS}call: "{MARK}" ({choices})\n'
+    # In one line: a bracket ends with it.
+    choices = " | ".join(_call(shape.tool) for shape in made if not shape.missing)
+    questions = " | ".join(json.dumps(_asking(shape)) for shape in made if shape.missing)
+    rules = f'call: "{MARK}" ({choices})\n' if choices else ""
+    if questions:
+        start, rules = _with_questions(start, bool(choices)), rules + _question(questions)
+    return f"%llguidance {{}}\nstart: {start}\n{_WORDS}{rules}"
+
+
+def _asking(shape: Shape) -> str:
+    return f"{shape.tool.name} {shape.missing}{ASKED}"
+
+
+def _with_questions(start: str, calls: bool) -> str:
+    """Where a call could be there may be a question instead."""
+    either = f"{start.removesuffix(' END')} | " if calls else "WORDS | "
+    return f"({either}ask | WORDS ask) END"
+
+
+def _question(names: str) -> str:
+    return f'ask: "{MARK}" ({names}) QUESTION\nQUESTION: /[A-Z][^@<>{{}}`*#?\\n\\r]{{4,150}}\\?/\n'
 
 
 # Words are one line, never empty, and never look like a call, markup or code: none of it can be
@@ -75,6 +98,12 @@ def schema_of(tool: Tool) -> dict[str, Any]:
     """The schema as far as a grammar can hold it: an object, with nothing it does not name."""
     given = tool.parameters or {}
     held = _held(given, given, _DEPTH)
+    if cases := held.get("anyOf"):
+        return {"anyOf": [_whole(case) for case in cases]}
+    return _whole(held)
+
+
+def _whole(held: dict[str, Any]) -> dict[str, Any]:
     if held.get("type") != "object":
         held = {"type": "object"}
     held.setdefault("properties", {})

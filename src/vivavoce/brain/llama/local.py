@@ -23,6 +23,7 @@ from pathlib import Path
 from vivavoce.brain.llama.budget import Pace
 from vivavoce.brain.llama.fitting import fitting, variants
 from vivavoce.brain.llama.grammar import MARK, grammar, offered
+from vivavoce.brain.llama.ids import shortened
 from vivavoce.brain.llama.kept import Shelf
 from vivavoce.brain.llama.line import Heard, Line
 from vivavoce.brain.llama.prompt import prompt
@@ -180,6 +181,7 @@ class LlamaBrain:
 
     async def answer(self, ask: Ask) -> AsyncGenerator[Piece, None]:
         limit = min(ask.max_tokens or _OUTPUT, _LONGEST_OUTPUT)
+        ask, short = shortened(ask)
         rules, names = grammar(fitting(ask)), {tool.name for tool in offered(ask)}
         text = prompt(ask, room=self._context - limit, count=self.count)
         line = self._there()
@@ -206,13 +208,15 @@ class LlamaBrain:
                         if isinstance(piece, CallBegun) and piece.name not in names:
                             # llama.cpp passes over a grammar that it cannot read.
                             raise BrainError("The language model called what is not there.")
-                        yield piece
+                        for one in short.feed(piece):
+                            yield one
                     if reading.enough or (reading.calls and not ask.parallel_calls):
                         break
             self._learn(text, heard)
             yield _finished(heard)
 
     async def warm(self, ask: Ask) -> None:
+        ask, _ = shortened(ask)
         with contextlib.suppress(BrainError):
             text = prompt(ask, room=self._context - _OUTPUT, count=self.count, finished=False)
             line = self._there()

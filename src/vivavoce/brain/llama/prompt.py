@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from vivavoce.brain.llama.examples import described, examples
+from vivavoce.brain.llama.examples import described, examples, parted
 from vivavoce.brain.llama.grammar import MARK
 from vivavoce.brain.ports import Ask, Call, Result, Said, Tool, Turn
 from vivavoce.errors import BrainError
@@ -33,7 +33,7 @@ Count = Callable[[str], int]
 START, END = "<|im_start|>", "<|im_end|>"
 _STEPS = 3
 _SHORT_RESULT = 400
-_CHANGING = 1_000
+_CHANGING = 2_500
 """Letters."""
 
 _PLAIN = (
@@ -50,6 +50,11 @@ _REMINDER = (
     "explain or refuse. Greetings, feelings, words, people, common knowledge: answer in a "
     "short sentence, no tool."
 )
+_FOCUSED = (
+    f"Something required is not said yet: ask for it in one short question. All said: {MARK} and "
+    "the tool's name at once. Anything else: answer as before."
+)
+"""For an agent that brings its own talks, and so its own way with small talk."""
 
 # Text from outside must not end a message or begin another.
 _MARKUP = re.compile(r"<(?=\|)")
@@ -70,12 +75,14 @@ def _head(ask: Ask) -> Iterable[str]:
     """Examples come after the instructions, or a page of manners makes the model forget them; but
     before what changes from one conversation to the next, or they would be read each time."""
     lasting, changing = _parted(_safe(ask.instructions).strip())
+    lasting, talks = parted(lasting)
     told = _PLAIN
     if ask.tools:
         told = _WITH_TOOLS + "\n".join(_line(signature(tool)) for tool in ask.tools)
     yield f"{START}system\n{told}{_LINES}\n\n{lasting}".rstrip() + f"{END}\n{START}assistant\n"
-    yield from _rendered(examples(ask.tools))
-    notes = ["A new talk begins.", *changing.splitlines(), *([_REMINDER] if ask.tools else [])]
+    yield from _rendered(examples(ask.tools, talks))
+    reminder = [_FOCUSED if talks else _REMINDER] if ask.tools else []
+    notes = ["A new talk begins.", *changing.splitlines(), *reminder]
     yield from (f"# {note.lstrip('# ')}\n" for note in notes if note.strip())
 
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from vivavoce.brain.llama.grammar import MARK
+from vivavoce.brain.llama.grammar import ASKED, MARK
 from vivavoce.brain.ports import CallArguments, CallBegun, CallEnded, Piece, Words
 
 _SENTENCES = 3
@@ -87,7 +87,10 @@ class Reading:
     def _in_call(self) -> Iterator[Piece]:
         if not self._named:
             name, space, rest = self._held.partition(" ")
-            if not space:
+            if not space or not rest:
+                return
+            if not rest.startswith("{"):
+                self._asking(rest)
                 return
             self._held, self._named = rest, True
             yield CallBegun(self._call_id, name)
@@ -98,6 +101,13 @@ class Reading:
             yield CallEnded(self._call_id)
             self._call_id = ""
             self.calls += 1
+
+    def _asking(self, rest: str) -> None:
+        """No arguments but what is missing: the words after it are a question, and said."""
+        _, mark, question = rest.partition(ASKED)
+        if mark:
+            self._call_id = ""
+            self._held = f" {question}" if self.words else question
 
 
 @dataclass

@@ -1,0 +1,106 @@
+"""What a call may look like now, by what the user has said so far. Pure.
+
+A value that is the user's to say (`unsaid`) can be written only when they said
+one of its kind; an id only when it is there and what they speak of can be it.
+Where something required is unsaid the tool can still be chosen, and what follows
+is not arguments but a question for it: the model says what was meant, and the
+grammar what is missing. So nothing is made up, and nothing is taken for another
+tool because the right one was not on offer.
+
+A tool that corrects says so with a line of its own (`AFTER`), and is offered once
+there is something to correct.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from vivavoce.brain.llama.ids import is_id, mentioned, wants_id
+from vivavoce.brain.llama.unsaid import Evidence, Told, evidence, failed, recent, told
+from vivavoce.brain.ports import Ask, Result, Tool
+
+AFTER = "Only after another tool has done something."
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Arguments by this schema, or a question for that parameter."""
+
+    tool: Tool
+    missing: str | None = None
+
+
+def shapes(ask: Ask, tools: Sequence[Tool]) -> tuple[Shape, ...]:
+    """Of each tool that may be called."""
+    if ask.tool_choice == "auto" and not _done(ask):
+        tools = [tool for tool in tools if AFTER not in tool.description.splitlines()]
+    if not any(map(held, tools)):
+        return tuple(map(Shape, tools))
+    turns = recent(ask.turns)
+    said = evidence(ask.turns, ask.tools)
+    ids = mentioned(ask, turns) if any(map(wants_id, tools)) else ()
+    must = ask.tool_choice != "auto"
+    return tuple(_shape(tool, said, ids, must) if held(tool) else Shape(tool) for tool in tools)
+
+
+def _done(ask: Ask) -> bool:
+    return any(isinstance(turn, Result) and not failed(turn.output) for turn in ask.turns)
+
+
+def held(tool: Tool) -> bool:
+    """Is anything of it the user's to say? Tools that do not say so are left alone."""
+    return bool(told(tool))
+
+
+def _shape(tool: Tool, said: Evidence, ids: Sequence[str], must: bool) -> Shape:
+    own = told(tool)
+    missing = _missing(tool, own, said, ids)
+    if missing and not must:
+        return Shape(tool, missing)
+    schema = dict(tool.parameters or {})
+    properties = dict(schema.get("properties") or {})
+    for one in own:
+        if one.kind not in said.said and not must:
+            properties.pop(one.name, None)
+    for name in properties:
+        if ids and is_id(name):
+            properties[name] = {"type": "string", "enum": list(ids)}
+    schema["properties"] = properties
+    return Shape(replace(tool, parameters=_cases(schema, own, said, must)))
+
+
+def _missing(tool: Tool, own: Sequence[Told], said: Evidence, ids: Sequence[str]) -> str | None:
+    """What to ask for first: what it is about, then what is required, then what is worth it."""
+    if (wanted := wants_id(tool)) and not ids:
+        return wanted
+    required = set((tool.parameters or {}).get("required") or ())
+    unsaid = [one for one in own if one.kind not in said.said]
+    for one in unsaid:
+        if one.name in required or (one.asked and one.kind not in said.asked):
+            return one.name
+    cases = [one for one in own if one.when]
+    if cases and all(one in unsaid for one in cases):
+        return cases[0].name
+    return None
+
+
+def _cases(
+    schema: dict[str, Any], own: Sequence[Told], said: Evidence, must: bool
+) -> Mapping[str, Any]:
+    """One schema for each value that something depends on: a grammar knows no `if`."""
+    cases = [one for one in own if one.when]
+    names = {one.when[0] for one in cases if one.when}
+    if len(names) != 1 or must:
+        return schema
+    (by,) = names
+    options: list[dict[str, Any]] = []
+    for one in cases:
+        if one.kind in said.said and one.when:
+            others = {other.name for other in cases if other is not one}
+            kept = {n: p for n, p in schema["properties"].items() if n not in others}
+            kept[by] = {"const": one.when[1]}
+            required = [*dict.fromkeys([*schema.get("required", ()), one.name])]
+            options.append({"type": "object", "properties": kept, "required": required})
+    return options[0] if len(options) == 1 else {"anyOf": options}

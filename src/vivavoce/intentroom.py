@@ -1,0 +1,143 @@
+"""What the agent submits, put together: its intents, the service, who acts on them, the outbox.
+
+As `workroom.py` is for the tools, this is for the intents: only `app.py` knows it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from datetime import datetime
+from typing import Any
+
+from vivavoce.config import Settings, named_values
+from vivavoce.intents.embedded import EmbeddedOrchestrator
+from vivavoce.intents.http import HttpSender
+from vivavoce.intents.outbox import Outbox
+from vivavoce.intents.outside import Outside
+from vivavoce.intents.ports import Definition, IntentStore, Journal
+from vivavoce.intents.registry import IntentRegistry
+from vivavoce.intents.service import IntentService
+from vivavoce.intents.signing import key_of
+from vivavoce.intents.tools import intent_tools
+from vivavoce.intents.when import occurs_on, spoken
+from vivavoce.runtime.agent_intents import Backend
+from vivavoce.runtime.agent_source import AgentSource
+from vivavoce.runtime.people import UserContext, user_context
+from vivavoce.runtime.ports import Clock
+from vivavoce.tools.registry import Registry
+
+log = logging.getLogger(__name__)
+
+
+class IntentRoom:
+    """The intents of one server. Without any it has no tools and nothing to do."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        source: AgentSource[IntentRegistry],
+        tools: Registry,
+        store: IntentStore,
+        journal: Journal,
+        clock: Clock,
+    ) -> None:
+        self._settings, self._source, self._tools, self._store = settings, source, tools, store
+        self._named = source.current.orchestrator
+        self._backend = _filled(self._named)
+        self.outbox = Outbox(
+            store, journal, clock, self._sender(clock), self._url_of, enabled=self._remote
+        )
+        self.service = IntentService(
+            lambda: source.intents,
+            store,
+            journal,
+            clock,
+            EmbeddedOrchestrator(store),
+            self._time_zone_of,
+            outside=Outside(self.outbox, store, journal, clock, self._takes),
+        )
+        self._offered: tuple[str, ...] = ()
+        self.refresh()
+        source.listen(self.refresh)
+
+    def refresh(self) -> None:
+        """The tools of the intents as they are in the folder now. Calls under way go on."""
+        for name in self._offered:
+            self._tools.remove(name)
+        patience = self._backend.timeout if self._backend is not None else 10.0
+        made = intent_tools(self.service, self._source.intents.tools(), patience=patience)
+        for tool in made:
+            self._tools.register(tool.definition, tool.handler, tool.describe)
+        self._offered = tuple(tool.definition.name for tool in made)
+        self.outbox.wake()
+
+    async def who(
+        self, user_id: str, *, now: datetime, time_zone: str, task_id: str | None
+    ) -> UserContext:
+        """What is known of a user; the days of what recurs are counted."""
+        return await user_context(
+            self._store,
+            user_id,
+            now=now,
+            time_zone=time_zone,
+            task_id=task_id,
+            occurs_on=occurs_on,
+            spoken=spoken,
+        )
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        async with self.outbox.running():
+            yield
+
+    def status(self) -> Mapping[str, Any]:
+        return {
+            "names": list(self._source.intents.names),
+            "orchestrator": "embedded" if self._named is None else "http",
+            "ready": self._named is None or self._backend is not None,
+            "waiting": self.outbox.waiting,
+        }
+
+    # --- Where they go --------------------------------------------------------------------
+
+    def _takes(self, definition: Definition | None) -> bool:
+        """Does it go to a backend? An agent's own stands for all of its intents."""
+        return self._named is not None or (definition is not None and definition.url is not None)
+
+    def _remote(self) -> bool:
+        known = self._source.intents.definitions
+        return bool(known) and any(self._takes(definition) for definition in known)
+
+    def _url_of(self, name: str) -> str | None:
+        definition = self._source.intents.get(name)
+        if definition is not None and definition.url is not None:
+            return definition.url
+        return self._backend.url if self._backend is not None else None
+
+    def _sender(self, clock: Clock) -> HttpSender:
+        own = self._settings.intent_secret
+        secret = own.get_secret_value() if own is not None else None
+        if self._backend is None:
+            return HttpSender(clock, secret=secret)
+        return HttpSender(clock, secret=self._backend.secret, seconds=self._backend.timeout)
+
+    async def _time_zone_of(self, user_id: str) -> str:
+        person = await self._store.person(user_id)
+        return (person.time_zone if person is not None else None) or self._settings.time_zone
+
+
+def _filled(backend: Backend | None) -> Backend | None:
+    """With its secret; without it nothing is sent, and all of it is kept."""
+    if backend is None:
+        return None
+    filled, problems = backend.filled(named_values())
+    if filled is not None:
+        try:
+            key_of(filled.secret)
+        except ValueError as exc:
+            filled, problems = None, [f"orchestrator.secret: {exc}"]
+    for problem in problems:
+        log.error("Intents: %s", problem)
+    return filled

@@ -1,0 +1,112 @@
+"""Acting on an intent in our own process: what came of it and the intent, in one commit.
+
+Fills `Acting` over any `Orchestrator` that returns its changes.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, Protocol
+
+from vivavoce.errors import IntentRefused, OrchestratorUnavailable, Unavailable
+from vivavoce.intents import records as write
+from vivavoce.intents.ports import IntentStore, Journal
+from vivavoce.logs import failure
+from vivavoce.runtime.intent_ports import Accepted, Orchestrator
+from vivavoce.runtime.ports import Clock
+from vivavoce.wire.agenda import Intent, IntentStatus, Submission
+
+log = logging.getLogger(__name__)
+
+TROUBLE = "I'm having trouble setting that up"
+Action = Literal["submit", "amend", "retract"]
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The intent as it is stored now, and what the model is told besides."""
+
+    intent: Intent
+    told: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Acting(Protocol):
+    """Carries an intent out and stores it. Raises `IntentRefused`, `OrchestratorUnavailable`.
+
+    `intent` is as it will be when it goes well, `before` as it is stored now.
+    """
+
+    async def act(
+        self, action: Action, intent: Intent, given: Submission, before: Intent | None
+    ) -> Done: ...
+
+
+class Inside:
+    """Decide, then one commit."""
+
+    def __init__(
+        self, orchestrator: Orchestrator, store: IntentStore, journal: Journal, clock: Clock
+    ) -> None:
+        self._orchestrator, self._store = orchestrator, store
+        self._journal, self._clock = journal, clock
+
+    async def act(
+        self, action: Action, intent: Intent, given: Submission, before: Intent | None
+    ) -> Done:
+        try:
+            outcome = await self._ask(action, intent, given, before)
+        except IntentRefused as fault:
+            await self._failed(intent, before, fault.message, write.INVALID)
+            raise
+        except OrchestratorUnavailable as fault:
+            await self._failed(intent, before, fault.message, write.UNREACHED)
+            raise
+        intent = _with(intent, outcome, self._clock)
+        now = intent.updated_at
+        if action == "retract":
+            changes = write.retracted(intent, now)
+        else:
+            place = await self._store.conversation(intent.conversation_id, user_id=intent.user_id)
+            changes = write.accepted(intent, place, now, linked=True)
+        await self._journal.commit([*outcome.changes, *changes])
+        return Done(intent, outcome.told)
+
+    async def _ask(
+        self, action: Action, intent: Intent, given: Submission, before: Intent | None
+    ) -> Accepted:
+        try:
+            if action == "submit" or before is None:
+                return await self._orchestrator.submit(given)
+            if action == "amend":
+                return await self._orchestrator.amend(before, given)
+            return await self._orchestrator.retract(before, given)
+        except (IntentRefused, OrchestratorUnavailable):
+            raise
+        except Unavailable as fault:
+            raise OrchestratorUnavailable(TROUBLE) from fault
+        except Exception as exc:  # a handler's own code: anything may come
+            log.error("The orchestrator failed", extra=failure(exc, intent_id=intent.id))
+            raise OrchestratorUnavailable(TROUBLE) from exc
+
+    async def _failed(self, intent: Intent, before: Intent | None, message: str, code: str) -> None:
+        """A correction that fails leaves what is there."""
+        now = self._clock.now()
+        if before is not None and before.status is not IntentStatus.FAILED:
+            changes = [write.told_error(before, code, message, now)]
+            await self._journal.commit(changes)
+        else:
+            await self._journal.commit(write.refused(intent, message, code, now))
+
+
+def _with(intent: Intent, outcome: Accepted, clock: Clock) -> Intent:
+    previous = intent.previous if outcome.previous is None else dict(outcome.previous)
+    return replace(
+        intent,
+        goal_id=outcome.goal_id or intent.goal_id,
+        task_id=outcome.task_id or intent.task_id,
+        previous=previous,
+        error=None,
+        updated_at=clock.now(),
+    )

@@ -1,0 +1,190 @@
+"""The outbox: what the backend has to be told, kept until it has answered.
+
+A delivery is durable before the first attempt. Those of one intent go out in their
+order, with the same key each time; a backend that is down is asked again, longer
+and longer apart, for seven days. Several servers on one database take what is due
+from each other by moving `due_at`; where two still meet, the key makes it one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import timedelta
+from weakref import WeakValueDictionary
+
+from vivavoce.errors import IntentRefused, OrchestratorUnavailable
+from vivavoce.intents import settling
+from vivavoce.intents.http import Delivered, Later, Refused, Sender, Verdict
+from vivavoce.intents.ports import IntentStore, Journal
+from vivavoce.logs import failure
+from vivavoce.runtime.ports import Clock
+from vivavoce.wire.agenda import Delivery, Intent
+from vivavoce.wire.records import PutDelivery
+
+log = logging.getLogger(__name__)
+
+CLAIM_SECONDS = 30.0
+"""How long one who took a delivery has it for itself; longer than an attempt takes."""
+AT_ONCE = 8
+POLL_SECONDS = 60.0  # for what other servers left behind
+_AHEAD = timedelta(days=2)  # more than anyone is made to wait
+_FAULT_SECONDS = 5.0
+
+UrlOf = Callable[[str], str | None]
+"""The address for an intent by its name; None is none now."""
+
+
+class Outbox:
+    """Delivers, now for one who waits (`flush`), and by itself (`running`)."""
+
+    def __init__(
+        self,
+        store: IntentStore,
+        journal: Journal,
+        clock: Clock,
+        sender: Sender,
+        url_of: UrlOf,
+        *,
+        chance: Callable[[], float] = random.random,
+        enabled: Callable[[], bool] = lambda: True,
+    ) -> None:
+        """`enabled`: has this server anything to do with backends at all?"""
+        self._store, self._journal, self._clock = store, journal, clock
+        self._sender, self._url_of, self._chance = sender, url_of, chance
+        self._enabled = enabled
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._woken = asyncio.Event()
+        self.waiting = 0
+        """How many are late, as of the last look; for /status."""
+
+    def wake(self) -> None:
+        self._woken.set()
+
+    async def flush(self, intent_id: str, user_id: str) -> Intent | None:
+        """Deliver what waits for this intent, in order; the intent as it is then.
+
+        Raises `OrchestratorUnavailable` when one has to wait (it is kept), and
+        `IntentRefused` when the last one was refused.
+        """
+        lock = self._locks.setdefault(intent_id, asyncio.Lock())
+        async with lock:
+            verdict: Verdict | None = None
+            for delivery in await self._store.deliveries(intent_id):
+                if delivery.status != "pending" or delivery.user_id != user_id:
+                    continue
+                verdict = await self._deliver(delivery)
+                if isinstance(verdict, Later):
+                    self.wake()
+                    raise OrchestratorUnavailable(
+                        "The backend does not answer now. What was asked for is kept, and will "
+                        "be tried again"
+                    )
+            if isinstance(verdict, Refused):
+                raise IntentRefused(
+                    verdict.words, suggestion="Tell the user, and ask what to change"
+                )
+            return await self._store.intent(intent_id, user_id=user_id)
+
+    async def _deliver(self, delivery: Delivery) -> Verdict:
+        """One attempt, and what came of it on disk."""
+        if delivery.attempts or delivery.due_at <= self._clock.now():
+            delivery = await self._claim(delivery)
+        url = self._url_of(str(delivery.body.get("name", "")))
+        verdict: Verdict = Later("no address for it in this agent")
+        if url is not None:
+            verdict = await self._sender.send(url, delivery)
+        if isinstance(verdict, Later) and settling.given_up(delivery, self._clock.now()):
+            verdict = Refused(f"Given up after {settling.GIVE_UP.days} days: {verdict.why}")
+        await self._settle(delivery, verdict)
+        return verdict
+
+    async def _claim(self, delivery: Delivery) -> Delivery:
+        now = self._clock.now()
+        due = now + timedelta(seconds=CLAIM_SECONDS)
+        claimed = replace(delivery, due_at=due, updated_at=now)
+        await self._journal.commit([PutDelivery(claimed)])
+        return claimed
+
+    async def _settle(self, delivery: Delivery, verdict: Verdict) -> None:
+        # Read again: the user may have said more while the backend was thinking.
+        intent = await self._store.intent(delivery.intent_id, user_id=delivery.user_id)
+        others = await self._store.deliveries(delivery.intent_id)
+        now = self._clock.now()
+        match verdict:
+            case Later():
+                changes = settling.postponed(delivery, verdict, intent, now, self._chance())
+            case Refused():
+                _, changes = settling.refused(delivery, verdict, intent, others, now)
+            case Delivered():
+                place = None
+                if intent is not None:
+                    place = await self._store.conversation(
+                        intent.conversation_id, user_id=intent.user_id
+                    )
+                _, changes = settling.delivered(delivery, verdict, intent, others, place, now)
+        await self._journal.commit(changes)
+
+    # --- By itself ----------------------------------------------------------------------
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        try:
+            async with asyncio.TaskGroup() as group:
+                worker = group.create_task(self._work(), name="outbox")
+                try:
+                    yield
+                finally:
+                    worker.cancel()
+        finally:
+            await self._sender.close()
+
+    async def _work(self) -> None:
+        while True:
+            try:
+                wait = await self._round()
+            except Exception:  # the boundary of this task: the store may be away for a while
+                log.exception("The outbox could not be looked at")
+                wait = _FAULT_SECONDS
+            await self._pause(wait)
+
+    async def _round(self) -> float:
+        """Deliver what is due; how long until there is more to do."""
+        self._woken.clear()
+        if not self._enabled():
+            return POLL_SECONDS
+        now = self._clock.now()
+        due = await self._store.due_deliveries(before=now, limit=AT_ONCE)
+        if not due:
+            soon = await self._store.due_deliveries(before=now + _AHEAD, limit=200)
+            self.waiting = len(soon)
+            waits = [(d.due_at - now).total_seconds() for d in soon]
+            return max(0.01, min([POLL_SECONDS, *waits]))
+        async with asyncio.TaskGroup() as group:
+            for delivery in due:
+                group.create_task(self._flush_quietly(delivery))
+        return 0.0
+
+    async def _flush_quietly(self, delivery: Delivery) -> None:
+        try:
+            await self.flush(delivery.intent_id, delivery.user_id)
+        except (OrchestratorUnavailable, IntentRefused):
+            pass  # it is on disk, and told
+        except Exception as exc:  # one that fails must not hold up the others
+            log.error("A delivery failed", extra=failure(exc, delivery=delivery.id))
+            await self._clock.sleep(_FAULT_SECONDS)
+
+    async def _pause(self, seconds: float) -> None:
+        """Until then, or until there is something new."""
+        if seconds <= 0:
+            return
+        async with asyncio.TaskGroup() as group:
+            sleep = group.create_task(self._clock.sleep(seconds))
+            woken = group.create_task(self._woken.wait())
+            await asyncio.wait((sleep, woken), return_when=asyncio.FIRST_COMPLETED)
+            sleep.cancel()
+            woken.cancel()

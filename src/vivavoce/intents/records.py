@@ -1,0 +1,144 @@
+"""What an intent writes as it goes: its record, its events, and what the model is told. No I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+import orjson
+
+from vivavoce.wire.agenda import Intent, IntentStatus, Submission
+from vivavoce.wire.clean import clean_json, clean_line
+from vivavoce.wire.records import Announce, Change, Conversation, PutConversation, PutIntent
+from vivavoce.wire.voice_events import (
+    ErrorOccurred,
+    IntentRetracted,
+    IntentSubmitted,
+    VoiceEvent,
+    to_log,
+)
+
+WORDS = 300  # of a backend's or an error's message
+INVALID = "intent_invalid"
+UNREACHED = "orchestrator_error"
+
+
+def announced(event: VoiceEvent, intent: Intent) -> Announce:
+    return Announce(to_log(event, user_id=intent.user_id, conversation_id=intent.conversation_id))
+
+
+def told_submitted(intent: Intent, now: datetime) -> Announce:
+    """As it stands now: pending, accepted or failed."""
+    event = IntentSubmitted(
+        session_id=intent.session_id,
+        timestamp=now,
+        intent_id=intent.id,
+        intent=intent.route,
+        payload=intent.payload,
+        status=intent.status.value,
+        revision=intent.revision,
+        goal_id=intent.goal_id,
+        task_id=intent.task_id,
+        error=intent.error,
+    )
+    return announced(event, intent)
+
+
+def told_error(intent: Intent, code: str, message: str, now: datetime) -> Announce:
+    event = ErrorOccurred(
+        session_id=intent.session_id,
+        timestamp=now,
+        code=code,
+        message=clean_line(message, WORDS),
+        recoverable=True,
+    )
+    return announced(event, intent)
+
+
+def accepted(
+    intent: Intent, conversation: Conversation | None, now: datetime, *, linked: bool
+) -> list[Change]:
+    """`linked`: what came of it is in our own database, and the conversation points to it."""
+    changes: list[Change] = [PutIntent(intent)]
+    if conversation is not None:
+        latest = replace(
+            conversation,
+            updated_at=now,
+            extracted_intent=intent.route,
+            intent_payload=intent.payload,
+            linked_goal_id=intent.goal_id if linked else None,
+            linked_task_id=intent.task_id if linked else None,
+        )
+        changes.append(PutConversation(latest))
+    return [*changes, told_submitted(intent, now)]
+
+
+def retracted(intent: Intent, now: datetime) -> list[Change]:
+    event = IntentRetracted(
+        session_id=intent.session_id,
+        timestamp=now,
+        intent_id=intent.id,
+        intent=intent.route,
+        goal_id=intent.goal_id,
+        task_id=intent.task_id,
+    )
+    return [PutIntent(intent), announced(event, intent)]
+
+
+def refused(intent: Intent, message: str, code: str, now: datetime) -> list[Change]:
+    """It came to nothing; the payload is kept (seed 004 §12)."""
+    kept = replace(
+        intent, status=IntentStatus.FAILED, error=clean_line(message, WORDS), updated_at=now
+    )
+    return [PutIntent(kept), told_error(kept, code, message, now)]
+
+
+def submission(
+    intent: Intent, now: datetime, time_zone: str, said: str, **extra: Any
+) -> Submission:
+    """What the orchestrator is given. `extra["name"]` is the function that was called."""
+    return Submission(
+        intent_id=intent.id,
+        user_id=intent.user_id,
+        conversation_id=intent.conversation_id,
+        route=intent.route,
+        payload=intent.payload,
+        now=now,
+        time_zone=time_zone,
+        session_id=intent.session_id,
+        evidence=intent.evidence,
+        said=said,
+        extra={"name": intent.name} | extra,
+    )
+
+
+def answer(intent: Intent, told: Mapping[str, Any] | None = None) -> str:
+    """For the model, so that it can confirm in a sentence."""
+    parts: dict[str, Any] = {
+        "status": intent.status.value,
+        "goal_id": intent.goal_id,
+        "task_id": intent.task_id,
+        "intent_id": intent.id,
+    }
+    more = clean_json(dict(told or {}), characters=4_000)
+    parts |= {key: value for key, value in more.items() if key not in parts}
+    return orjson.dumps({k: v for k, v in parts.items() if v is not None}).decode()
+
+
+def same_payload(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """But for capitals and spaces."""
+    return bool(_folded(one) == _folded(other))
+
+
+def _folded(value: Any) -> Any:
+    match value:
+        case str():
+            return " ".join(value.casefold().split())
+        case Mapping():
+            return {key: _folded(inner) for key, inner in value.items() if inner is not None}
+        case list() | tuple():
+            return [_folded(inner) for inner in value]
+        case _:
+            return value

@@ -1,0 +1,153 @@
+"""Whether a user may have another session, and what it may take.
+
+The limits are the agent's and are kept by the store: a new session is counted
+and stored in one transaction, so that two requests at once, or two processes
+on one database, cannot both be the last. Only what was admitted is minted,
+and only then does an older session give way. What comes to nothing after all
+is taken back: ended, and not counted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import timedelta
+from weakref import WeakValueDictionary
+
+from vivavoce.errors import Conflict, RateLimited, VivavoceError
+from vivavoce.runtime.bookkeeping import ours
+from vivavoce.runtime.ids import SessionIds
+from vivavoce.runtime.parts import Parts
+from vivavoce.runtime.pricing import Budget
+from vivavoce.runtime.wishes import remembered
+from vivavoce.session.state import Phase
+from vivavoce.wire.agenda import SessionLimits
+from vivavoce.wire.records import (
+    Conversation,
+    PutConversation,
+    PutSession,
+    Status,
+    VoiceSession,
+)
+
+log = logging.getLogger(__name__)
+
+_ID_TRIES = 5
+UNCONNECTED_SECONDS = 20.0
+"""A session that nobody connected to for so long gives way to another of the same user."""
+_DAY = timedelta(days=1)
+
+
+class Admission:
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._ids = SessionIds(parts.clock.now)
+        # Weak: a lock is there as long as somebody holds or wants it.
+        self._opening: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    @asynccontextmanager
+    async def alone(self, conversation_id: str) -> AsyncIterator[None]:
+        """With a seat, and with nobody else opening a session of this conversation."""
+        lock = self._opening.setdefault(conversation_id, asyncio.Lock())
+        async with lock:
+            with self._parts.registry.seat(conversation_id):
+                yield
+
+    async def admit(self, session: VoiceSession, conversation: Conversation) -> VoiceSession:
+        """Stored, with its id. Raises `RateLimited`, and then nothing has happened."""
+        limits = self._parts.profile.agent.session_limits()
+        if remembered(session).text:  # it has a rate of its own, and the same budget
+            limits = replace(limits, per_10_minutes=0, per_day=0, concurrent=0)
+            session = replace(session, counted=False)
+        else:
+            session = replace(session, counted=not await self._takes_over(session))
+        try:
+            return await self._store(session, conversation, limits)
+        except RateLimited as fault:
+            if fault.details.get("what") != "concurrent" or not await self._evict(session):
+                raise
+        return await self._store(session, conversation, limits)
+
+    async def _takes_over(self, session: VoiceSession) -> bool:
+        """Is a session of its conversation live, here or in another process?"""
+        found = await self._parts.store.sessions(
+            user_id=session.user_id, status=Status.ACTIVE, limit=20
+        )
+        return any(
+            one.session.conversation_id == session.conversation_id and one.session.voice
+            for one in found
+        )
+
+    async def _evict(self, session: VoiceSession) -> bool:
+        """Whoever closed the page before the call was there must not be locked out for it, nor
+        whoever wrote a message a minute ago."""
+        before = self._parts.clock.now() - timedelta(seconds=UNCONNECTED_SECONDS)
+        waiting = [
+            live
+            for live in self._parts.registry.of_user(session.user_id)
+            if not live.books.session.voice
+            or (live.phase is Phase.DISCONNECTED and live.books.session.created_at <= before)
+        ]
+        for live in waiting:
+            await self._parts.registry.end(live, "timeout", Status.COMPLETED)
+        return bool(waiting)
+
+    async def _store(
+        self, session: VoiceSession, conversation: Conversation, limits: SessionLimits
+    ) -> VoiceSession:
+        """Stored before it is promised; four digits may be taken, so try others."""
+        for attempt in range(_ID_TRIES):
+            named = replace(session, id=self._ids())
+            try:
+                await self._parts.journal.commit(
+                    [
+                        PutConversation(ours(conversation)),
+                        PutSession(named, new=True, limits=limits),
+                    ]
+                )
+            except Conflict:
+                if attempt == _ID_TRIES - 1:
+                    raise
+            else:
+                break
+        return named
+
+    async def take_back(self, session: VoiceSession, conversation: Conversation) -> None:
+        """It came to nothing: it is over, does not count, and the conversation is as it was."""
+        now = self._parts.clock.now()
+        ended = replace(
+            session,
+            status=Status.ERROR,
+            end_reason="error",
+            ended_at=now,
+            updated_at=now,
+            counted=False,
+        )
+        try:
+            await self._parts.journal.commit(
+                [PutConversation(ours(conversation)), PutSession(ended)]
+            )
+        except VivavoceError:
+            # It lapses by itself; what went wrong before is what the caller should hear of.
+            log.exception("A session could not be taken back", extra={"session_id": session.id})
+
+    async def budget(self, session: VoiceSession) -> Budget:
+        """What this session may take in all, besides what the user's others took in a day."""
+        limits = self._parts.profile.agent.session_limits()
+        if self._parts.agenda is None or not (limits.tokens_per_day or limits.cost_micros_per_day):
+            return Budget()
+        since = self._parts.clock.now() - _DAY
+        spent = await self._parts.agenda.spent(user_id=session.user_id, since=since)
+        tokens = spent.input_tokens + spent.output_tokens
+        own = session.input_tokens + session.output_tokens
+        return Budget(
+            tokens=_left(limits.tokens_per_day, tokens - own),
+            micros=_left(limits.cost_micros_per_day, spent.cost_micros - session.cost_micros),
+        )
+
+
+def _left(limit: int, by_others: int) -> int | None:
+    return max(0, limit - by_others) if limit else None

@@ -1,0 +1,105 @@
+"""The event log in the words of seed 004 §9: `new_message`, `intent_submitted`, `error` and
+`session_ended`.
+
+The same log, the same positions, other names: so a stream of these resumes like `/events`.
+One event of the log is at most one here, or an id would stand for two. No I/O.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+
+from vivavoce.runtime.streams import Filter
+from vivavoce.wire.clean import clean_text
+from vivavoce.wire.records import LogEvent
+from vivavoce.wire.voice_events import (
+    ErrorOccurred,
+    Heartbeat,
+    IntentRetracted,
+    IntentSubmitted,
+    SessionEnded,
+    StreamReset,
+    ToolError,
+    TranscriptionCompleted,
+)
+
+Json = dict[str, Any]
+BEAT = b": heartbeat\n\n"  # a comment: seed 004 has no event for it
+
+
+def watching(user_id: str, session_id: str) -> Filter:
+    """The stream of one session, in these words."""
+    return Filter(user_id=user_id, session_id=session_id, types=tuple(_WORDS), tell=tell)
+
+
+def tell(event: LogEvent) -> bytes:
+    """The frame, or nothing."""
+    if event.type == Heartbeat.type:
+        return BEAT
+    words = _WORDS.get(event.type) or _RESETS.get(event.type)
+    if words is None:
+        return b""
+    name, shape = words
+    data = orjson.dumps(shape(orjson.loads(event.data)))
+    place = b"id: %d\n" % event.position if event.position else b""
+    return b"event: %b\ndata: %b\n%b\n" % (name, data, place)
+
+
+def _message(data: Json) -> Json:
+    """An interrupted answer comes again with the same id: the latest is what was heard of it."""
+    return {
+        "id": data.get("entry_id"),
+        "role": data["role"],
+        "content": clean_text(data["transcript"]),  # as the entry has it
+        "input_modality": data.get("modality") or "voice",
+        "created_at": data.get("created_at") or data["timestamp"],
+        "metadata": {"interrupted": True} if data.get("interrupted") else {},
+    }
+
+
+def _intent(data: Json) -> Json:
+    named: Json = {name: data[name] for name in ("goal_id", "task_id", "error") if name in data}
+    return {
+        "intent": data["intent"],
+        "payload": data["payload"],
+        "status": data["status"],
+        "intent_id": data["intent_id"],
+        "revision": data.get("revision", 0),
+        **named,
+    }
+
+
+def _retracted(data: Json) -> Json:
+    return _intent({"payload": {}, "status": "retracted", **data})
+
+
+def _error(data: Json) -> Json:
+    return {"code": data["code"], "message": data["message"]}
+
+
+def _tool_error(data: Json) -> Json:
+    """A validation or the orchestrator said no; the model was told too, and asks again."""
+    return {"code": data.get("code") or "tool_error", "message": data["error"]}
+
+
+def _ended(data: Json) -> Json:
+    return {"reason": data["reason"], "duration_seconds": round(data["duration_ms"] / 1000)}
+
+
+def _reset(data: Json) -> Json:
+    told = "Some events are gone. Read the messages of the conversation anew."
+    return {"code": "stream_reset", "message": told}
+
+
+_WORDS: dict[str, tuple[bytes, Callable[[Json], Json]]] = {
+    TranscriptionCompleted.type: (b"new_message", _message),
+    IntentSubmitted.type: (b"intent_submitted", _intent),
+    IntentRetracted.type: (b"intent_submitted", _retracted),
+    ErrorOccurred.type: (b"error", _error),
+    ToolError.type: (b"error", _tool_error),
+    SessionEnded.type: (b"session_ended", _ended),
+}
+_RESETS = {StreamReset.type: (b"error", _reset)}

@@ -1,0 +1,71 @@
+"""What the user types instead of saying it, and when it has been answered.
+
+A typed message is an item of ours: recorded before anything else is done about
+it, put into the conversation, and answered when the floor is free. It counts
+as answered when nothing is said, wished or run any more; what the assistant
+said last until then is the reply. So a tool's follow-up belongs to it.
+"""
+
+from __future__ import annotations
+
+from vivavoce.session import news
+from vivavoce.session.effects import Answered, Record
+from vivavoce.session.events import TypedText
+from vivavoce.session.state import Draft, Phase, Question, UserItem
+from vivavoce.wire.commands import message_item
+from vivavoce.wire.records import Entry, Kind
+from vivavoce.wire.voice_events import TranscriptionCompleted
+
+MOST_KEPT = 64
+_AWAY = (Phase.DISCONNECTED, Phase.INITIALIZING, Phase.RECONNECTING)
+
+
+def arrived(event: TypedText, draft: Draft) -> None:
+    """The same item twice is the same message."""
+    state = draft.state
+    if event.item_id in state.typed:
+        return
+    ordinal = state.order.place(event.item_id, None, draft.now_ms)
+    state.heard[event.item_id] = UserItem(event.item_id, ordinal, None, settled=True)
+    key = draft.record(Kind.USER, event.item_id, event.text, ordinal=ordinal, modality="text")
+    state.typed[event.item_id] = Question(_recorded(draft)[-1])
+    for old in [name for name, one in state.typed.items() if one.over][:-MOST_KEPT]:
+        del state.typed[old]
+    draft.tell(
+        TranscriptionCompleted,
+        item_id=event.item_id,
+        transcript=event.text,
+        role="user",
+        entry_id=key,
+        modality="text",
+    )
+    state.turns.typed(event.item_id, draft.now)
+    draft.add_item(message_item(event.item_id, "user", event.text))
+    state.responses.wish(event.item_id)
+    state.quiet_turn = True
+    news.user_said(event.text, draft.now_ms, draft)
+    draft.active()
+
+
+def _recorded(draft: Draft) -> list[Entry]:
+    return [effect.entry for effect in draft.effects if isinstance(effect, Record)]
+
+
+def settle(draft: Draft) -> None:
+    """After every event: what was said may be the reply, and the reply may be whole."""
+    state = draft.state
+    waiting = {name: one for name, one in state.typed.items() if not one.over}
+    if not waiting:
+        return
+    for entry in _recorded(draft):
+        if entry.kind is Kind.ASSISTANT and entry.text:
+            for question in waiting.values():
+                if entry.ordinal > question.message.ordinal:
+                    question.reply = entry
+    responses = state.responses
+    under_way = responses.busy or responses.wished or responses.saying or state.open_calls
+    if under_way or state.phase in _AWAY:
+        return
+    for item_id, question in waiting.items():
+        question.over = True
+        draft.do(Answered(item_id, question.reply))

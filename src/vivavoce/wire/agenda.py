@@ -1,0 +1,240 @@
+"""What people plan, and the intents it came from (seed 004): people, goals, to-dos, deliveries.
+
+Records are values, written with the changes of `wire.records`. A `Todo` is a
+row of seed 004's table `tasks`; delegated work is another thing (`wire.work`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Literal
+
+Json = dict[str, Any]
+
+Verbosity = Literal["brief", "normal", "detailed"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Person:
+    """Who a user is and what they prefer: a row of `users`. Hours are "HH:MM" where they live."""
+
+    id: str
+    created_at: datetime
+    updated_at: datetime
+    name: str | None = None
+    time_zone: str | None = None
+    chronotype: str | None = None
+    """When they are at their best: "early", "late", "neutral"."""
+    work_start: str | None = None
+    work_end: str | None = None
+    sleep_start: str | None = None
+    sleep_end: str | None = None
+    voice: str | None = None
+    verbosity: Verbosity = "normal"
+    auto_approve: bool = False
+
+
+class GoalStatus(StrEnum):
+    ACTIVE = "active"
+    COMPLETED = "completed"
+    RETRACTED = "retracted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Goal:
+    """`timeline` is in the user's words; `target_at` the instant they mean, where there is one."""
+
+    id: str
+    user_id: str
+    statement: str
+    created_at: datetime
+    updated_at: datetime
+    timeline: str | None = None
+    target_at: datetime | None = None
+    context_notes: str | None = None
+    status: GoalStatus = GoalStatus.ACTIVE
+    conversation_id: str | None = None
+    intent_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Milestone:
+    """A step of a goal; `position` says which comes first."""
+
+    id: str
+    goal_id: str
+    user_id: str
+    title: str
+    position: int
+    created_at: datetime
+    due_at: datetime | None = None
+    completed_at: datetime | None = None
+
+
+class TodoStatus(StrEnum):
+    ACTIVE = "active"
+    RESCHEDULED = "rescheduled"  # still to be done, at another time (seed 004 §5.6)
+    COMPLETED = "completed"
+    RETRACTED = "retracted"
+
+    @property
+    def open(self) -> bool:
+        return self in (TodoStatus.ACTIVE, TodoStatus.RESCHEDULED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Todo:
+    """Something to be done at a time or at a place. The user's words stay beside what they mean."""
+
+    id: str
+    user_id: str
+    title: str
+    trigger_type: Literal["time", "location"]
+    created_at: datetime
+    updated_at: datetime
+    scheduled_at: datetime | None = None
+    """The next (or only) instant."""
+    scheduled_words: str | None = None
+    recurrence_rule: str | None = None
+    """RFC 5545, without DTSTART: "FREQ=WEEKLY;BYDAY=MO,WE"."""
+    recurrence_words: str | None = None
+    time_zone: str = "UTC"
+    """Where the clock hangs by which it recurs."""
+    location_trigger: str | None = None
+    status: TodoStatus = TodoStatus.ACTIVE
+    reason: str | None = None
+    """Why it was moved, where the user said so."""
+    goal_id: str | None = None
+    conversation_id: str | None = None
+    intent_id: str | None = None
+
+
+class IntentStatus(StrEnum):
+    PENDING = "pending"  # kept, and on its way to the backend
+    ACCEPTED = "accepted"
+    FAILED = "failed"  # refused for good; the payload is kept
+    RETRACTED = "retracted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Intent:
+    """One submission, with the entries it came from."""
+
+    id: str
+    user_id: str
+    conversation_id: str
+    name: str
+    """The function the model called: "submit_goal_intent"."""
+    route: str
+    """Where it goes: "GOAL"."""
+    payload: Json
+    created_at: datetime
+    updated_at: datetime
+    status: IntentStatus = IntentStatus.PENDING
+    session_id: str | None = None
+    call_id: str | None = None
+    evidence: tuple[str, ...] = ()
+    """Ids of the entries that it came from."""
+    revision: int = 0
+    """How often it was amended."""
+    goal_id: str | None = None
+    task_id: str | None = None
+    error: str | None = None
+    previous: Json | None = None
+    """What a retraction or an amendment has to put back: as the orchestrator left it."""
+
+
+DeliveryStatus = Literal["pending", "delivered", "refused"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delivery:
+    """A message to the user's backend, kept until it is answered: a row of the outbox.
+
+    The id is the idempotency key. Deliveries of one intent go out in their order.
+    """
+
+    id: str
+    intent_id: str
+    user_id: str
+    action: Literal["submit", "amend", "retract"]
+    body: Json
+    created_at: datetime
+    updated_at: datetime
+    due_at: datetime
+    status: DeliveryStatus = "pending"
+    attempts: int = 0
+    last_error: str | None = None
+    answer: Json | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionLimits:
+    """How many sessions one user may have; 0 is no limit. Checked where they are stored."""
+
+    per_10_minutes: int = 0
+    per_day: int = 0
+    concurrent: int = 0
+    stale_seconds: float = 2 * 3600
+    """An active session older than this is one that nobody closed: it does not count as one."""
+    tokens_per_day: int = 0
+    cost_micros_per_day: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spent:
+    """What a user's sessions took, over some time. Money is millionths of a dollar."""
+
+    sessions: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_micros: int = 0
+    since: datetime | None = None
+    """The oldest of them: when it leaves the window, there is room again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationSummary:
+    """A conversation as a list shows it (seed 004 §9). `messages` counts what was said."""
+
+    id: str
+    context_type: str
+    created_at: datetime
+    title: str | None = None
+    last_message_at: datetime | None = None
+    ended_at: datetime | None = None
+    extracted_intent: str | None = None
+    preview: str | None = None
+    messages: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """A message that a search found. `snippet` marks the words with «…»."""
+
+    message_id: str
+    conversation_id: str
+    role: str
+    created_at: datetime
+    snippet: str
+    score: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submission:
+    """What the orchestrator is given: {intent: route, payload: validated arguments}."""
+
+    intent_id: str
+    user_id: str
+    conversation_id: str
+    route: str
+    payload: Json
+    now: datetime
+    time_zone: str
+    session_id: str | None = None
+    evidence: tuple[str, ...] = ()
+    said: str = ""
+    """What the user said last, in their own words."""
+    extra: Json = field(default_factory=dict)

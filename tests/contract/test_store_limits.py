@@ -1,0 +1,134 @@
+"""How many sessions one user may have, counted where they are stored."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from tests.contract.conftest import Backend, FullStore
+from tests.contract.records import START, at, conversation, event, session, uid
+from vivavoce.errors import RateLimited
+from vivavoce.wire.agenda import SessionLimits, Spent
+from vivavoce.wire.records import Announce, Change, PutConversation, PutSession, Status
+
+DAY = 86_400
+
+
+async def begin(
+    store: FullStore, name: str, seconds: float, limits: SessionLimits, **changed: Any
+) -> None:
+    of = changed.pop("of", f"conversation of {name}")
+    user = changed.get("user_id", "ann")
+    when = {"created_at": at(seconds), "updated_at": at(seconds)}
+    changes: list[Change] = [
+        PutConversation(conversation(of, user_id=user, title="T", **when)),
+        PutSession(session(name, of, **when | changed), new=True, limits=limits),
+        Announce(event()),
+    ]
+    await store.commit(changes)
+
+
+async def refused(
+    store: FullStore, name: str, seconds: float, limits: SessionLimits, **changed: Any
+) -> tuple[str, int, int | None]:
+    with pytest.raises(RateLimited) as caught:
+        await begin(store, name, seconds, limits, **changed)
+    return caught.value.details["what"], caught.value.details["limit"], caught.value.retry_after_ms
+
+
+async def test_so_many_in_ten_minutes_and_nothing_is_written_of_one_more(backend: Backend) -> None:
+    limits = SessionLimits(per_10_minutes=2)
+    async with backend.store() as store:
+        await begin(store, "1", 0, limits)
+        await begin(store, "2", 100, limits)
+        before = await store.log_bounds()
+        assert await refused(store, "3", 200, limits) == ("per_10_minutes", 2, 400_000)
+        assert await store.session("3", user_id="ann") is None
+        assert await store.conversation(uid("conversation of 3"), user_id="ann") is None
+        assert await store.log_bounds() == before
+        await begin(store, "bob's", 200, limits, user_id="bob")
+        await begin(store, "4", 601, limits)  # the first has left the window
+        # There is room again when the second leaves as well, at 700 seconds.
+        assert await refused(store, "5", 650, limits) == ("per_10_minutes", 2, 50_000)
+
+
+async def test_so_many_a_day(backend: Backend) -> None:
+    limits = SessionLimits(per_10_minutes=5, per_day=2)
+    async with backend.store() as store:
+        await begin(store, "1", 0, limits)
+        await begin(store, "2", 5000, limits)
+        assert await refused(store, "3", 9000, limits) == ("per_day", 2, (DAY - 9000) * 1000)
+        await begin(store, "4", DAY, limits)
+
+
+async def test_one_that_takes_over_does_not_count(backend: Backend) -> None:
+    limits = SessionLimits(per_10_minutes=2, per_day=2)
+    async with backend.store() as store:
+        await begin(store, "1", 0, limits)
+        await begin(store, "2", 1, limits, counted=False)
+        await begin(store, "3", 2, limits)
+        await begin(store, "4", 3, limits, counted=False)
+        assert (await refused(store, "5", 4, limits))[0] == "per_10_minutes"
+
+
+async def test_one_at_a_time_unless_it_is_the_same_conversation(backend: Backend) -> None:
+    limits = SessionLimits(concurrent=1, stale_seconds=1000)
+    async with backend.store() as store:
+        await begin(store, "1", 0, limits, of="c")
+        what, limit, wait = await refused(store, "2", 1, limits)
+        assert (what, limit) == ("concurrent", 1)
+        assert wait is not None
+        await begin(store, "again", 2, limits, of="c")
+        for name in ("1", "again"):
+            ended = session(name, "c", status=Status.COMPLETED, ended_at=at(3))
+            await store.commit([PutSession(ended)])
+        await begin(store, "3", 4, limits)
+        await begin(store, "4", 2000, limits)  # nobody closed the one before
+
+
+async def test_what_may_be_spent_in_a_day(backend: Backend) -> None:
+    tokens = SessionLimits(tokens_per_day=100)
+    cost = SessionLimits(cost_micros_per_day=1000)
+    free = SessionLimits()
+    async with backend.store() as store:
+        await begin(store, "1", 0, free, input_tokens=30, output_tokens=20, cost_micros=900)
+        await begin(store, "2", 50, tokens, input_tokens=49, cost_micros=99, counted=False)
+        await begin(store, "3", 60, tokens)
+        await begin(store, "4", 70, cost, input_tokens=1, cost_micros=200)
+        assert await refused(store, "5", 100, tokens) == (
+            *("tokens_per_day", 100),
+            (DAY - 100) * 1000,
+        )
+        assert await refused(store, "5", 100, cost) == (
+            *("cost_micros_per_day", 1000),
+            (DAY - 100) * 1000,
+        )
+        await begin(store, "6", DAY + 1, tokens)
+
+        async def spent(since: datetime) -> Spent:
+            return await store.spent(user_id="ann", since=since)
+
+        assert await spent(START) == Spent(
+            sessions=4, input_tokens=80, output_tokens=20, cost_micros=1199, since=START
+        )
+        assert await spent(at(50)) == Spent(
+            sessions=3, input_tokens=50, cost_micros=299, since=at(60)
+        )
+        assert await spent(at(2 * DAY)) == Spent()
+        assert await store.spent(user_id="bob", since=START) == Spent()
+
+
+async def test_of_many_at_once_as_many_begin_as_may_and_others_are_unharmed(
+    backend: Backend,
+) -> None:
+    limits = SessionLimits(per_10_minutes=3)
+    async with backend.store() as store:
+        mine = [begin(store, f"ann's {n}", 0, limits) for n in range(6)]
+        theirs = [begin(store, f"bob's {n}", 0, limits, user_id=f"bob {n}") for n in range(6)]
+        outcomes = await asyncio.gather(*mine, *theirs, return_exceptions=True)
+        assert [type(each) for each in outcomes if each is not None] == [RateLimited] * 3
+        assert len(await store.sessions(user_id="ann")) == 3
+        assert len(await store.active_sessions()) == 9

@@ -1,0 +1,129 @@
+"""Moving tasks: which one is meant, to when, and back again."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.intents.test_embedded import House, at
+from vivavoce.errors import IntentRefused
+from vivavoce.wire.agenda import TodoStatus
+
+MOVE = "RESCHEDULE_TASK"
+
+
+async def test_a_moved_task_has_the_new_time_the_status_and_the_reason() -> None:
+    house = House()
+    gym = house.has("Gym", at(18, 18))
+    _, accepted = await house.submit(
+        MOVE, task_id=gym.id, preferred_new_time="Friday at the same time", reason="Late meeting"
+    )
+    moved = house.store.todo_rows[gym.id]
+    assert moved.scheduled_at == at(20, 18)
+    assert (moved.status, moved.reason) == (TodoStatus.RESCHEDULED, "Late meeting")
+    assert moved.scheduled_words == "Friday at the same time"
+    assert accepted.task_id == gym.id
+    assert accepted.told == {"task": "Gym", "when": "Friday, November 20 at 6 PM"}
+
+
+@pytest.mark.parametrize("words", ["gym", "Gym session", "my gym task", "gym-session", "GYM"])
+async def test_words_that_fit_one_title_mean_that_task(words: str) -> None:
+    house = House()
+    house.has("Gym session", at(18, 18))
+    house.has("Groceries", at(18, 17))
+    _, accepted = await house.submit(MOVE, task_id=words, preferred_new_time="tomorrow at noon")
+    assert accepted.task_id == "id-of-Gym session"
+
+
+@pytest.mark.parametrize("words", ["abc", "f7b1c0de-0000-4000-8000-000000000000", "dentist"])
+async def test_an_id_that_is_not_there_is_refused_with_the_titles_there_are(words: str) -> None:
+    house = House()
+    house.has("Gym", at(18, 18))
+    house.has("Groceries", at(18, 17))
+    house.has("Secret", at(18, 17), user="ben")
+    with pytest.raises(IntentRefused) as refused:
+        await house.submit(MOVE, task_id=words, preferred_new_time="tomorrow at noon")
+    assert refused.value.details["open_tasks"] == ["Gym", "Groceries"]
+    assert "id-of" not in refused.value.message
+
+
+async def test_words_that_fit_two_titles_are_asked() -> None:
+    house = House()
+    house.has("Call mom", at(18, 18))
+    house.has("Call the bank", at(18, 17))
+    with pytest.raises(IntentRefused, match="More than one open task fits: Call mom; Call the"):
+        await house.submit(MOVE, task_id="call", preferred_new_time="tomorrow at noon")
+
+
+async def test_a_task_of_another_user_or_a_closed_one_is_not_there() -> None:
+    house = House()
+    house.has("Secret", at(18, 17), user="ben")
+    house.has("Done", at(18, 17), status=TodoStatus.COMPLETED)
+    for task_id in ("id-of-Secret", "id-of-Done"):
+        with pytest.raises(IntentRefused, match="There are no open tasks"):
+            await house.submit(MOVE, task_id=task_id, preferred_new_time="tomorrow at noon")
+
+
+async def test_without_a_new_time_the_task_is_open_with_none_and_the_model_is_told_to_ask() -> None:
+    house = House()
+    gym = house.has("Gym", at(18, 18))
+    intent, accepted = await house.submit(MOVE, task_id=gym.id)
+    moved = house.store.todo_rows[gym.id]
+    assert (moved.scheduled_at, moved.status) == (None, TodoStatus.RESCHEDULED)
+    assert "Ask when" in accepted.told["note"]
+    await house.amend(intent, task_id=gym.id, preferred_new_time="Friday at the same time")
+    assert house.store.todo_rows[gym.id].scheduled_at == at(20, 18)
+
+
+async def test_a_new_time_that_is_not_clear_is_asked_and_nothing_changes() -> None:
+    house = House()
+    gym = house.has("Gym", at(18, 18))
+    with pytest.raises(IntentRefused) as refused:
+        await house.submit(MOVE, task_id=gym.id, preferred_new_time="next Friday")
+    assert "Do you mean this Friday" in refused.value.suggestion
+    assert house.store.todo_rows[gym.id] == gym
+
+
+async def test_taking_a_move_back_puts_everything_back() -> None:
+    house = House()
+    gym = house.has("Gym", at(18, 18), scheduled_words="today at 6", reason="old reason")
+    intent, _ = await house.submit(MOVE, task_id="gym", preferred_new_time="Friday", reason="new")
+    intent, _ = await house.amend(intent, task_id="gym", preferred_new_time="Saturday")
+    assert house.store.todo_rows[gym.id].scheduled_at == at(21, 18)
+    accepted = await house.retract(intent)
+    restored = house.store.todo_rows[gym.id]
+    assert restored.scheduled_at == gym.scheduled_at
+    assert (restored.status, restored.reason) == (TodoStatus.ACTIVE, "old reason")
+    assert restored.scheduled_words == "today at 6"
+    assert accepted.told["when"] == "today at 6 PM"
+
+
+async def test_where_another_task_was_meant_the_first_one_goes_back() -> None:
+    house = House()
+    gym, food = house.has("Gym", at(18, 18)), house.has("Groceries", at(18, 17))
+    intent, _ = await house.submit(MOVE, task_id=gym.id, preferred_new_time="Friday at noon")
+    intent, _ = await house.amend(intent, task_id=food.id, preferred_new_time="Friday at noon")
+    rows = house.store.todo_rows
+    assert (rows[gym.id].scheduled_at, rows[food.id].scheduled_at) == (at(18, 18), at(20, 12))
+    await house.retract(intent)
+    assert rows[food.id].scheduled_at == at(18, 17)
+
+
+async def test_a_move_is_not_taken_back_over_a_later_one() -> None:
+    house = House()
+    gym = house.has("Gym", at(18, 18))
+    first, _ = await house.submit(MOVE, task_id=gym.id, preferred_new_time="Friday at noon")
+    await house.submit(MOVE, task_id=gym.id, preferred_new_time="Saturday at noon")
+    with pytest.raises(IntentRefused, match="changed since"):
+        await house.retract(first)
+    assert house.store.todo_rows[gym.id].scheduled_at == at(21, 12)
+
+
+async def test_moving_one_time_of_a_recurring_task_leaves_its_rule() -> None:
+    house = House()
+    gym = house.has("Gym", at(18, 18), recurrence_rule="FREQ=WEEKLY")
+    intent, _ = await house.submit(MOVE, task_id=gym.id, preferred_new_time="Friday at 7am")
+    moved = house.store.todo_rows[gym.id]
+    assert moved.recurrence_rule == "FREQ=WEEKLY;BYHOUR=18;BYMINUTE=0;BYDAY=WE"
+    assert moved.scheduled_at == at(20, 7)
+    await house.retract(intent)
+    assert house.store.todo_rows[gym.id].recurrence_rule == "FREQ=WEEKLY"

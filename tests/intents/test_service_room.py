@@ -1,0 +1,263 @@
+"""The intents of a server, put together from its agent folder."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.intents.backend import UserBackend
+from tests.intents.service_bench import FLUX, PLACE, USER
+from vivavoce.agentroom import open_agent
+from vivavoce.config import Settings
+from vivavoce.intentroom import IntentRoom
+from vivavoce.runtime.desk import ToolDesk, ToolRequest
+from vivavoce.runtime.journal import Journal
+from vivavoce.runtime.limits import Window
+from vivavoce.runtime.permissions import Permissions
+from vivavoce.runtime.ports import ToolContext
+from vivavoce.testing import ManualClock, MemoryStore
+from vivavoce.tools.registry import Registry
+from vivavoce.wire.agenda import Person, Todo, TodoStatus
+from vivavoce.wire.records import (
+    Conversation,
+    Entry,
+    Kind,
+    PutConversation,
+    PutEntry,
+    PutPerson,
+    PutTodo,
+    entry_id,
+)
+
+_WISH = """
+intents:
+  - name: submit_wish_intent
+    route: WISH
+    description: Hand in a wish.
+    {url}
+    parameters:
+      - {{name: wish, type: string, required: true, description: The wish}}
+"""
+
+
+class _House:
+    def __init__(self, folder: Path, **settings: Any) -> None:
+        self.clock, self.store, self.tools = ManualClock(), MemoryStore(), Registry()
+        self.source = open_agent(folder)
+        chosen: dict[str, Any] = {
+            "time_zone": "Europe/Berlin",
+            "data_dir": folder,
+            "_env_file": None,
+        } | settings
+        self.room = IntentRoom(
+            Settings(**chosen),
+            self.source,
+            self.tools,
+            self.store,
+            Journal(self.store, self.clock),
+            self.clock,
+        )
+
+    async def open(self, said: str) -> None:
+        await self.store.open()
+        now = self.clock.now()
+        place = Conversation(id=PLACE, user_id=USER, created_at=now, updated_at=now)
+        entry = Entry(
+            id=entry_id(PLACE, said),
+            conversation_id=PLACE,
+            user_id=USER,
+            kind=Kind.USER,
+            text=said,
+            created_at=now,
+            ordinal=now.timestamp() * 1000,
+        )
+        await self.store.commit([PutConversation(place), PutEntry(entry)])
+        await self.clock.advance(1)
+
+    async def call(self, name: str, **arguments: Any) -> dict[str, Any]:
+        context = ToolContext(user_id=USER, conversation_id=PLACE, call_id="c1")
+        checked = self.tools.check(name, arguments)
+        told: dict[str, Any] = json.loads(str(await self.tools.run(name, checked, context)))
+        return told
+
+    @property
+    def names(self) -> list[str]:
+        return [tool.name for tool in self.tools.definitions()]
+
+
+def _folder(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(FLUX, tmp_path / "mine"))
+
+
+async def test_the_tools_of_flux_make_goals_in_our_own_database(tmp_path: Path) -> None:
+    house = _House(FLUX, data_dir=tmp_path)
+    assert house.names == [
+        "submit_goal_intent",
+        "submit_new_task_intent",
+        "submit_reschedule_intent",
+        "amend_intent",
+        "retract_intent",
+    ]
+    await house.open("I want to learn the guitar by next summer")
+    told = await house.call("submit_goal_intent", goal_statement="learn the guitar")
+    goal = await house.store.goal(told["goal_id"], user_id=USER)
+    assert goal is not None
+    assert goal.statement == "learn the guitar"
+    assert house.room.status() == {
+        "names": ["submit_goal_intent", "submit_new_task_intent", "submit_reschedule_intent"],
+        "orchestrator": "embedded",
+        "ready": True,
+        "waiting": 0,
+    }
+
+
+async def test_times_are_those_of_the_users_own_zone(tmp_path: Path) -> None:
+    house = _House(FLUX, data_dir=tmp_path)
+    await house.open("Remind me to call mom tomorrow at 7 pm")
+    now = house.clock.now()
+    ann = Person(id=USER, created_at=now, updated_at=now, time_zone="America/New_York")
+    await house.store.commit([PutPerson(ann)])
+    told = await house.call(
+        "submit_new_task_intent",
+        title="Call mom",
+        trigger_type="time",
+        scheduled_at="tomorrow at 7 pm",
+    )
+    todo = await house.store.todo(told["task_id"], user_id=USER)
+    assert todo is not None
+    assert todo.scheduled_at is not None
+    assert todo.scheduled_at.isoformat() == "2026-02-02T00:00:00+00:00"
+    assert todo.time_zone == "America/New_York"
+
+
+def test_submitting_asks_for_no_approval(tmp_path: Path) -> None:
+    house = _House(FLUX, data_dir=tmp_path)
+    for tool in house.tools.definitions():
+        decision = Permissions().decide(tool.name, {}, changes=tool.changes, origin="model")
+        assert decision == "allow"
+
+
+async def test_a_changed_file_changes_the_tools(tmp_path: Path) -> None:
+    folder = _folder(tmp_path)
+    house = _House(folder)
+    (folder / "intents.yaml").write_text(_WISH.format(url=""))
+    assert await house.source.refresh()
+    assert house.names == ["submit_wish_intent", "amend_intent", "retract_intent"]
+    (folder / "intents.yaml").unlink()
+    assert await house.source.refresh()
+    assert house.names == []
+    assert house.room.status()["names"] == []
+
+
+async def test_an_intent_with_a_url_goes_there_signed(tmp_path: Path) -> None:
+    folder = _folder(tmp_path)
+    async with UserBackend().running() as backend:
+        (folder / "intents.yaml").write_text(_WISH.format(url=f"url: {backend.url}"))
+        house = _House(folder, intent_secret="a secret of sixteen")
+        await house.open("I wish for a pony")
+        async with house.room.running():
+            told = await house.call("submit_wish_intent", wish="a pony")
+        assert told["status"] == "accepted"
+        [seen] = backend.seen
+        assert (seen.body["intent"], seen.path) == ("WISH", "/intents")
+        assert seen.headers["webhook-signature"].startswith("v1,")
+
+
+async def test_an_agent_with_a_backend_sends_everything_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = _folder(tmp_path)
+    async with UserBackend().running() as backend:
+        _with_backend(folder, backend.url)
+        monkeypatch.setenv("BACKEND_SECRET", "whsec_c2VjcmV0LW9mLXRoZS10ZXN0cw==")
+        house = _House(folder)
+        await house.open("I want to learn the guitar")
+        async with house.room.running():
+            told = await house.call("submit_goal_intent", goal_statement="learn the guitar")
+        assert (told["status"], len(backend.seen)) == ("accepted", 1)
+        assert await house.store.goals(user_id=USER) == []
+        assert house.room.status()["orchestrator"] == "http"
+
+
+async def test_without_its_secret_nothing_is_sent_and_all_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = _folder(tmp_path)
+    monkeypatch.delenv("BACKEND_SECRET", raising=False)
+    async with UserBackend().running() as backend:
+        _with_backend(folder, backend.url)
+        house = _House(folder)
+        await house.open("I want to learn the guitar")
+        with pytest.raises(Exception, match="kept"):
+            await house.call("submit_goal_intent", goal_statement="learn the guitar")
+        assert backend.seen == []
+        assert house.room.status()["ready"] is False
+        assert "BACKEND_SECRET" in caplog.text
+        assert len(await house.store.intents(user_id=USER)) == 1
+
+
+def _with_backend(folder: Path, url: str) -> None:
+    path = folder / "agent.yaml"
+    text = path.read_text().replace(
+        "orchestrator: embedded\n",
+        f'orchestrator: {{url: "{url}", secret: "${{BACKEND_SECRET}}"}}\n',
+    )
+    path.write_text(text)
+
+
+async def test_through_the_desk_a_failure_is_words_for_the_model(tmp_path: Path) -> None:
+    house = _House(FLUX, data_dir=tmp_path)
+    await house.open("Remind me to call my mom")
+    many = Window(0, 60, clock=house.clock, what="calls")
+    desk = ToolDesk(
+        tools=house.tools,
+        calls=house.store,
+        journal=Journal(house.store, house.clock),
+        clock=house.clock,
+        per_user=many,
+        per_session=many,
+    )
+    arguments = {"title": "Call mom", "trigger_type": "time", "scheduled_at": "tomorrow at 9"}
+    outcome = await desk.run(
+        ToolRequest(
+            name="submit_new_task_intent",
+            arguments=arguments,
+            call_id="c1",
+            user_id=USER,
+            conversation_id=PLACE,
+        )
+    )
+    told = json.loads(outcome.for_model)
+    assert (told["success"], told["recoverable"]) == (False, True)
+    assert "has not said" in told["error"]
+    assert told["suggestion"]
+
+
+async def test_reschedule_intent_function_call(tmp_path: Path) -> None:
+    """Valid reschedule payload forwarded; the task has its new time and status."""
+    house = _House(FLUX, data_dir=tmp_path)
+    await house.open("Move my gym session to tomorrow at 6 pm")
+    now = house.clock.now()
+    gym = Todo(
+        id=entry_id(PLACE, "gym"),
+        user_id=USER,
+        title="Gym",
+        trigger_type="time",
+        scheduled_at=now,
+        created_at=now,
+        updated_at=now,
+    )
+    await house.store.commit([PutTodo(gym)])
+    told = await house.call(
+        "submit_reschedule_intent", task_id=gym.id, preferred_new_time="tomorrow at 6 pm"
+    )
+    assert told["status"] == "accepted"
+    moved = await house.store.todo(gym.id, user_id=USER)
+    assert moved is not None
+    assert moved.status is TodoStatus.RESCHEDULED
+    assert moved.scheduled_at is not None
+    assert moved.scheduled_at.isoformat() == "2026-02-01T17:00:00+00:00"

@@ -1,0 +1,46 @@
+"""Writing to the agent instead of speaking to it, answered by the engine inside."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.journeys.embedded import by_websocket, embedded
+from vivavoce.brain.script import Rule, Script, ToolUse
+from vivavoce.testing.engine import ScriptedEars
+from vivavoce.wire.records import Conversation, PutConversation, new_id
+
+SCRIPT = Script(
+    rules=(
+        Rule(when="six times seven", calls=(ToolUse("calculate", {"expression": "6*7"}),)),
+        Rule(result_of="calculate", say="That makes {output}."),
+    )
+)
+
+
+async def test_what_is_written_is_answered_by_the_engine_and_the_call_knows_of_it(
+    tmp_path: Path,
+) -> None:
+    ears = ScriptedEars(["and now aloud"])
+    async with embedded(tmp_path, script=SCRIPT, ears=ears) as st:
+        voice, now = st.here.voice, st.here.clock.now()
+        talk = Conversation(id=new_id(), user_id="local", created_at=now, updated_at=now)
+        await st.here.store.commit([PutConversation(talk)])
+        sum_ = await voice.say(talk.id, "local", "What is six times seven?", wait=20)
+        assert sum_.reply is not None
+        assert (sum_.reply.text, sum_.reply.modality) == ("That makes 42.", "text")
+        more = await voice.say(talk.id, "local", "Thank you", wait=20)
+        assert more.reply is not None
+        assert more.reply.text == "You said: Thank you."
+        assert more.message.session_id == sum_.message.session_id
+
+        resumed = await st.post(f"/sessions/{sum_.message.session_id}/resume")
+        session = resumed["realtime"]
+        watcher = await st.watch(session["session_id"])
+        async with by_websocket(st, session["client_secret"]["value"]) as line:
+            await watcher.wait_for("session.started")
+            assert len(resumed["context_to_inject"]) >= 4
+            typed = await voice.say(talk.id, "local", "A word in between", wait=20)
+            assert typed.reply is not None
+            assert typed.message.session_id == session["session_id"]
+            assert typed.reply.text == "You said: A word in between."
+            await line.until("response.done")

@@ -1,0 +1,141 @@
+"""How many sessions a user may have, and what happens around the limits."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from tests.runtime.speaking import call, speaking, statuses
+from vivavoce.errors import NotFound, ProviderError, RateLimited
+from vivavoce.runtime.voice import Opened
+from vivavoce.runtime.wishes import Wishes
+from vivavoce.store import open_store
+from vivavoce.testing import ManualClock
+from vivavoce.testing.script import HttpError
+from vivavoce.wire.records import Status
+
+ONE = {"concurrent_sessions": 1, "sessions_per_10_minutes": 5, "sessions_per_day": 20}
+
+
+async def test_one_session_at_a_time_and_the_second_is_told_when_to_come_back(
+    tmp_path: Path,
+) -> None:
+    async with speaking(tmp_path, limits=ONE) as (d, voice):
+        opened = await voice.create("ada", Wishes())
+        await call(d, opened)
+        with pytest.raises(RateLimited) as refused:
+            await voice.create("ada", Wishes())
+        assert refused.value.details["what"] == "concurrent"
+        assert refused.value.details["retry_after_ms"] > 0
+        # What was refused has touched nothing: the first one goes on, and nothing was minted.
+        assert d.here.registry.get(opened.session.id) is not None
+        assert sum("client_secrets" in r.path for r in d.provider.requests) == 1
+        assert await statuses(d.here.store) == [(Status.ACTIVE, True)]
+        await voice.create("bob", Wishes())
+
+
+async def test_resuming_the_same_conversation_takes_it_over_and_does_not_count(
+    tmp_path: Path,
+) -> None:
+    async with speaking(tmp_path, limits={**ONE, "sessions_per_10_minutes": 1}) as (d, voice):
+        first = await voice.create("ada", Wishes())
+        theirs = await call(d, first)
+        second = await voice.resume_conversation(first.session.conversation_id, "ada", Wishes())
+        await theirs.ended()
+        assert second.session.conversation_id == first.session.conversation_id
+        assert await statuses(d.here.store) == [(Status.ACTIVE, False), (Status.COMPLETED, True)]
+        kept = await d.here.store.conversation(first.session.conversation_id, user_id="ada")
+        assert kept is not None
+        assert kept.ended_at is None
+        reconnected = await voice.reconnect(second.session.id, "ada")
+        assert reconnected.session.id == second.session.id
+        with pytest.raises(RateLimited):
+            await voice.create("ada", Wishes())
+
+
+async def test_a_conversation_ends_with_its_session_and_goes_on_with_the_next(
+    tmp_path: Path,
+) -> None:
+    async with speaking(tmp_path, agent={"context_type": "goal"}) as (d, voice):
+        opened = await voice.create("ada", Wishes())
+        talk = opened.session.conversation_id
+        await voice.end(opened.session.id, "ada", status=Status.COMPLETED, reason="user_ended")
+        ended = await d.here.store.conversation(talk, user_id="ada")
+        assert ended is not None
+        assert (ended.ended_at is not None, ended.context_type) == (True, "goal")
+        await voice.resume_conversation(talk, "ada", Wishes())
+        resumed = await d.here.store.conversation(talk, user_id="ada")
+        assert resumed is not None
+        assert resumed.ended_at is None
+        assert await statuses(d.here.store) == [(Status.ACTIVE, True), (Status.COMPLETED, True)]
+        with pytest.raises(NotFound):
+            await voice.resume_conversation(talk, "eve", Wishes())
+
+
+async def test_of_two_that_open_at_once_one_is_refused(tmp_path: Path) -> None:
+    async with speaking(tmp_path, limits=ONE) as (d, voice):
+        outcomes = await asyncio.gather(
+            *(voice.create("ada", Wishes()) for _ in range(4)), return_exceptions=True
+        )
+        assert sum(isinstance(one, Opened) for one in outcomes) == 1
+        assert sum(isinstance(one, RateLimited) for one in outcomes) == 3
+        assert len(await statuses(d.here.store)) == 1
+
+
+async def test_two_processes_on_one_database_count_together(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/shared.db"
+    async with (
+        speaking(tmp_path, limits=ONE, store=open_store(url)) as (_, here),
+        speaking(tmp_path, limits=ONE, store=open_store(url)) as (_, there),
+    ):
+        outcomes = await asyncio.gather(
+            here.create("ada", Wishes()), there.create("ada", Wishes()), return_exceptions=True
+        )
+        assert sorted(type(one).__name__ for one in outcomes) == ["Opened", "RateLimited"]
+        (won,) = [one for one in outcomes if isinstance(one, Opened)]
+        other = there if here.live(won.session.id, "ada") else here
+        # The same conversation is no other session, wherever it goes on.
+        again = await other.resume_conversation(won.session.conversation_id, "ada", Wishes())
+        assert not again.session.counted
+
+
+async def test_what_the_provider_refuses_is_taken_back_and_does_not_count(tmp_path: Path) -> None:
+    async with speaking(tmp_path, limits={**ONE, "sessions_per_10_minutes": 1}) as (d, voice):
+        d.provider.inject(HttpError(401, path="client_secrets"))
+        with pytest.raises(ProviderError):
+            await voice.create("ada", Wishes())
+        assert await statuses(d.here.store) == [(Status.ERROR, False)]
+        opened = await voice.create("ada", Wishes())
+        theirs = await call(d, opened)
+        d.provider.inject(HttpError(401, path="client_secrets"))
+        talk = opened.session.conversation_id
+        with pytest.raises(ProviderError):
+            await voice.resume_conversation(talk, "ada", Wishes())
+        assert not theirs.over  # a call that works is not given up for one that does not
+        assert d.here.registry.get(opened.session.id) is not None
+
+
+async def test_a_session_that_nobody_connected_to_gives_way(tmp_path: Path) -> None:
+    clock = ManualClock()
+    async with speaking(tmp_path, limits=ONE, clock=clock) as (d, voice):
+        left = await voice.create("ada", Wishes())
+        with pytest.raises(RateLimited):
+            await voice.create("ada", Wishes())
+        await clock.advance(30)
+        await voice.create("ada", Wishes())
+        assert d.here.registry.get(left.session.id) is None
+
+
+async def test_the_sessions_of_a_day_are_counted(tmp_path: Path) -> None:
+    clock = ManualClock()
+    async with speaking(tmp_path, limits={"sessions_per_day": 2}, clock=clock) as (_, voice):
+        for _ in range(2):
+            opened = await voice.create("ada", Wishes())
+            await voice.end(opened.session.id, "ada", status=Status.COMPLETED, reason="completed")
+            await clock.advance(3600)
+        with pytest.raises(RateLimited) as refused:
+            await voice.create("ada", Wishes())
+        assert refused.value.details["what"] == "per_day"
+        assert refused.value.details["retry_after_ms"] == 22 * 3600 * 1000

@@ -1,0 +1,231 @@
+"""A user by his JWT: what counts, and everything that has ever been tried in its place."""
+
+from __future__ import annotations
+
+import base64
+import builtins
+import hashlib
+import hmac
+import time
+from typing import Any
+
+import jwt
+import orjson
+import pytest
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.server.tokens import (
+    ADA,
+    AUDIENCE,
+    ISSUER,
+    SECRET,
+    claims,
+    ec_key,
+    ed_key,
+    key_set,
+    public,
+    rsa_key,
+    signed,
+    token,
+)
+from vivavoce.errors import TokenExpired, Unauthorized, Unavailable
+from vivavoce.server.auth_jwt import MAX_TOKEN, JwtRules, JwtVerifier
+from vivavoce.server.jwks import Jwks, read_keys
+from vivavoce.testing.clock import ManualClock
+
+RULES = JwtRules(ISSUER, AUDIENCE, ("HS256",))
+BY_KEY = ("ES256", "RS256", "EdDSA")
+
+
+def by_secret() -> JwtVerifier:
+    return JwtVerifier(RULES, secret=SECRET)
+
+
+def by_keys(*keys: dict[str, Any], algorithms: tuple[str, ...] = BY_KEY) -> JwtVerifier:
+    async def fetch(url: str) -> bytes:
+        return key_set(*keys)
+
+    jwks = Jwks(
+        "https://issuer.example/jwks", algorithms=algorithms, clock=ManualClock(), fetch=fetch
+    )
+    return JwtVerifier(JwtRules(ISSUER, AUDIENCE, algorithms), keys=jwks)
+
+
+async def refused(verifier: JwtVerifier, value: str) -> str:
+    with pytest.raises(Unauthorized) as caught:
+        await verifier.user(value)
+    assert value not in caught.value.message
+    return caught.value.message
+
+
+def part(value: object) -> str:
+    return base64.urlsafe_b64encode(orjson.dumps(value)).rstrip(b"=").decode()
+
+
+# --- With a shared secret ---------------------------------------------------------------
+
+
+async def test_the_subject_of_a_good_token_is_the_user() -> None:
+    assert await by_secret().user(token()) == ADA
+    assert await by_secret().user(token(aud=["other", AUDIENCE])) == ADA
+
+
+async def test_a_token_that_has_lapsed_is_told_as_such_after_a_little_leeway() -> None:
+    now = int(time.time())
+    assert await by_secret().user(token(exp=now - 10)) == ADA
+    with pytest.raises(TokenExpired, match="sign in again"):
+        await by_secret().user(token(exp=now - 60))
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"aud": "service"},
+        {"aud": []},
+        {"iss": "https://evil.example"},
+        {"iss": [ISSUER, "x"]},
+        {"nbf": int(time.time()) + 3600},
+        {"iat": int(time.time()) + 3600},
+        {"exp": "soon"},
+        {"exp": 1e400},
+        *({name: None} for name in ("exp", "sub", "aud", "iss")),
+    ],
+)
+async def test_a_token_that_says_something_else_is_refused(changed: dict[str, Any]) -> None:
+    await refused(by_secret(), jwt_of(claims(**changed)))
+
+
+def jwt_of(said: dict[str, Any]) -> str:
+    """Signed by hand: libraries would not put everything into a token."""
+    head = f"{part({'alg': 'HS256', 'typ': 'JWT'})}.{part(said)}"
+    signature = hmac.digest(SECRET.encode(), head.encode(), hashlib.sha256)
+    return f"{head}.{base64.urlsafe_b64encode(signature).rstrip(b'=').decode()}"
+
+
+@pytest.mark.parametrize("user", ["", "a b", "../etc", "x" * 129, "ü", 7, ["ada"], {"a": 1}, True])
+async def test_a_subject_that_is_no_user_id_is_refused(user: Any) -> None:
+    await refused(by_secret(), jwt_of(claims(user)))
+
+
+async def test_another_secret_and_a_changed_token_are_refused() -> None:
+    other = jwt.encode(claims(), "another-secret-with-more-than-32-chars", "HS256")
+    await refused(by_secret(), other)
+    head, _, signature = token().split(".")
+    await refused(by_secret(), f"{head}.{part(claims('eve'))}.{signature}")
+    await refused(by_secret(), f"{head}.{part(claims())}.")
+
+
+@pytest.mark.parametrize("name", ["none", "None", "NONE", "HS512", "RS256", "", None, 7])
+async def test_a_token_does_not_choose_how_it_is_checked(name: Any) -> None:
+    head = f"{part({'alg': name, 'typ': 'JWT'})}.{part(claims())}"
+    by_hand = base64.urlsafe_b64encode(hmac.digest(SECRET.encode(), head.encode(), "sha512"))
+    for signature in ("", by_hand.rstrip(b"=").decode()):
+        await refused(by_secret(), f"{head}.{signature}")
+
+
+async def test_a_token_that_is_too_long_is_not_even_read() -> None:
+    long = token(padding="x" * MAX_TOKEN)
+    assert await refused(by_secret(), long) == "The token is too long"
+
+
+async def test_deeply_nested_parts_are_refused_quietly() -> None:
+    deep = base64.urlsafe_b64encode(b"[" * 3000).rstrip(b"=").decode()
+    await refused(by_secret(), f"{deep}.{deep}.x")
+    await refused(by_secret(), f"{part({'alg': 'HS256'})}.{deep}.x")
+
+
+@given(st.text(max_size=200))
+def test_whatever_is_no_jwt_is_refused_quietly(text: str) -> None:
+    verifier = by_secret()
+    good = token().split(".")
+    for value in (text, f"{text}.{text}.{text}", f"{good[0]}.{text}.{good[2]}"):
+        with pytest.raises(Unauthorized):
+            verifier.user(value).send(None)  # it awaits nothing with a secret
+
+
+# --- With the issuer's keys -------------------------------------------------------------
+
+
+async def test_the_issuers_keys_open_each_with_its_own_algorithm() -> None:
+    keys = by_keys(public(rsa_key(), "r"), public(ec_key(), "e"), public(ed_key(), "d"))
+    for key, algorithm, kid in (
+        (rsa_key(), "RS256", "r"),
+        (ec_key(), "ES256", "e"),
+        (ed_key(), "EdDSA", "d"),
+    ):
+        assert await keys.user(signed(key, algorithm, kid)) == ADA
+        await refused(keys, signed(key, algorithm, "unknown"))
+        await refused(keys, signed(key, algorithm))  # which of the three?
+    await refused(keys, signed(ec_key(1), "ES256", "e"))
+    await refused(keys, signed(ec_key(), "ES256", "r"))
+
+
+async def test_a_single_key_needs_no_name() -> None:
+    assert await by_keys(public(ec_key(), "e")).user(signed(ec_key(), "ES256")) == ADA
+    assert await by_keys(public(ec_key(), None)).user(signed(ec_key(), "ES256")) == ADA
+
+
+async def test_a_public_key_never_serves_as_a_secret() -> None:
+    pem = rsa_key().public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    head = f"{part({'alg': 'HS256', 'kid': 'r', 'typ': 'JWT'})}.{part(claims())}"
+    signature = base64.urlsafe_b64encode(hmac.digest(pem, head.encode(), "sha256")).rstrip(b"=")
+    await refused(by_keys(public(rsa_key(), "r")), f"{head}.{signature.decode()}")
+
+
+async def test_an_algorithm_that_is_not_allowed_is_refused_with_a_good_key() -> None:
+    keys = by_keys(public(rsa_key(), "r"), public(ec_key(), "e"), algorithms=("ES256",))
+    assert await keys.user(signed(ec_key(), "ES256", "e")) == ADA
+    await refused(keys, signed(rsa_key(), "RS256", "r"))
+    # RS512 of a key whose own is RS256.
+    both = by_keys(public(rsa_key(), "r"), algorithms=("RS256", "RS512"))
+    await refused(both, signed(rsa_key(), "RS512", "r"))
+
+
+def test_what_a_key_set_should_not_have_is_left_out() -> None:
+    secret = {"kty": "oct", "k": part("x" * 40), "kid": "s", "alg": "HS256"}
+    private = {**public(ec_key(), "p"), "d": "AAAA"}
+    broken: list[Any] = [
+        {"kty": "RSA", "n": "!", "e": "AQAB", "kid": "b"},
+        {"kty": "EC", "crv": "P-256", "kid": "c"},
+        {"kty": "EC", "crv": "P-999", "kid": "c"},
+        {"kty": ["RSA"]},
+        "text",
+        None,
+    ]
+    encryption = public(ec_key(), "enc", use="enc")
+    good = public(ec_key(), "e", use="sig", alg="ES256")
+    wanted = (*BY_KEY, "HS256")
+    found = read_keys(key_set(secret, private, *broken, encryption, good), wanted)
+    assert list(found) == ["e"]
+    for useless in (b"[]", b"{}", b'{"keys": {}}', b"<html>", key_set(secret), key_set()):
+        with pytest.raises(ValueError, match=r"key|list|JSON|character"):
+            read_keys(useless, wanted)
+
+
+# --- How it is put together ---------------------------------------------------------------
+
+
+def test_secrets_and_keys_do_not_mix() -> None:
+    with pytest.raises(ValueError, match="do not mix"):
+        JwtVerifier(JwtRules(ISSUER, AUDIENCE, ("HS256", "RS256")), secret=SECRET)
+    with pytest.raises(ValueError, match="do not mix"):
+        JwtVerifier(JwtRules(ISSUER, AUDIENCE, ("RS256",)), secret=SECRET)
+    with pytest.raises(ValueError, match="Either"):
+        JwtVerifier(RULES)
+    with pytest.raises(ValueError, match="do not mix"):
+        JwtVerifier(JwtRules(ISSUER, AUDIENCE, ()), secret=SECRET)
+
+
+def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = builtins.__import__
+
+    def without(name: str, *more: Any, **named: Any) -> Any:
+        if name == "jwt":
+            raise ImportError(name)
+        return real(name, *more, **named)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(Unavailable, match=r"vivavoce\[auth\]"):
+        by_secret()

@@ -1,0 +1,125 @@
+"""`/api/v1/conversations`: pages, search, and a conversation in writing."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from tests.server import v1
+from tests.server.doors import Doors, Json, doors, refused
+from tests.server.v1 import CONVERSATIONS, SESSIONS
+
+
+async def _answered(d: Doors, conversation_id: str, content: str, reply: str) -> Json:
+    """Written, and answered by the scripted model."""
+    path = f"{CONVERSATIONS}/{conversation_id}/messages"
+    async with asyncio.TaskGroup() as group:
+        sending = group.create_task(d.post(path, {"content": content}))
+        call = await d.provider.next_call()
+        await call.expect("response.create")
+        await call.assistant_says(reply)
+    return sending.result()
+
+
+async def test_a_conversation_can_begin_in_writing(tmp_path: Path) -> None:
+    async with doors(tmp_path) as d:
+        response = await d.http.post(CONVERSATIONS, json={"title": " Spanish\n"})
+        assert response.status_code == 201
+        begun = response.json()
+        assert begun["title"] == "Spanish"
+        assert (begun["message_count"], begun["preview"]) == (0, None)
+        listed = await d.get(CONVERSATIONS)
+        assert listed == {"conversations": [begun], "total": 1}
+        empty = {"messages": [], "has_more": False}
+        assert await v1.messages(d, begun["id"]) == empty
+        wrongs: list[Any] = [{"context_type": "chat"}, {"name": "x"}, [], {"title": 5}]
+        for wrong in wrongs:
+            refused(await d.http.post(CONVERSATIONS, json=wrong), 400, "invalid_request")
+
+
+async def test_a_message_is_answered_by_the_same_agent(tmp_path: Path) -> None:
+    async with doors(tmp_path) as d:
+        begun = (await d.http.post(CONVERSATIONS)).json()
+        answer = await _answered(d, begun["id"], "I want to learn Spanish", "By when?")
+        assert answer["message"]["role"] == "user"
+        assert answer["message"]["input_modality"] == "text"
+        assert answer["reply"]["content"] == "By when?"
+        kept = (await v1.messages(d, begun["id"]))["messages"]
+        assert [one["id"] for one in kept] == [answer["message"]["id"], answer["reply"]["id"]]
+        (call,) = d.provider.calls.values()
+        assert d.here.profile.agent.prompt[:40] in call.session["instructions"]
+
+
+async def test_what_was_written_is_known_to_the_voice_and_the_other_way_round(
+    tmp_path: Path,
+) -> None:
+    async with doors(tmp_path) as d:
+        opened, call = await v1.talk(d)
+        await call.user_says("My name is Ana")
+        await v1.until(d, opened["session_id"], "new_message")
+        await d.http.delete(f"{SESSIONS}/{opened['session_id']}")
+        await _answered(d, opened["conversation_id"], "What is my name?", "Ana.")
+        *_, written = d.provider.calls.values()
+        assert "My name is Ana" in str(written.received)
+        resumed = await d.post(SESSIONS, {"conversation_id": opened["conversation_id"]})
+        said = [one["content"] for one in resumed["prior_messages"]]
+        assert said == ["My name is Ana", "What is my name?", "Ana."]
+
+
+async def test_an_answer_that_takes_too_long_is_none_yet(tmp_path: Path) -> None:
+    async with doors(tmp_path) as d:
+        begun = (await d.http.post(CONVERSATIONS)).json()
+        path = f"{CONVERSATIONS}/{begun['id']}/messages"
+        response = await d.http.post(path, json={"content": "Hello", "wait_seconds": 0})
+        assert response.status_code == 201
+        assert response.json()["reply"] is None
+        assert response.json()["message"]["content"] == "Hello"
+
+
+async def test_a_message_of_nothing_or_to_nobody_is_refused(tmp_path: Path) -> None:
+    async with doors(tmp_path) as d:
+        begun = (await d.http.post(CONVERSATIONS)).json()
+        path = f"{CONVERSATIONS}/{begun['id']}/messages"
+        for wrong in (
+            {},
+            {"content": ""},
+            {"content": " \n"},
+            {"content": "x" * 8001},
+            {"content": "x", "wait_seconds": 61},
+            {"content": "x", "wait_seconds": True},
+        ):
+            refused(await d.http.post(path, json=wrong), 400, "invalid_request")
+        nowhere = f"{CONVERSATIONS}/{uuid4()}/messages"
+        refused(await d.http.post(nowhere, json={"content": "x"}), 404, "not_found")
+        refused(await d.http.get(nowhere), 404, "not_found")
+        refused(await d.http.get(f"{CONVERSATIONS}/x/messages"), 400, "invalid_request")
+        assert not d.provider.calls
+
+
+async def test_a_page_before_a_message_that_is_not_there_is_not_found(tmp_path: Path) -> None:
+    async with doors(tmp_path) as d:
+        begun = (await d.http.post(CONVERSATIONS)).json()
+        path = f"{CONVERSATIONS}/{begun['id']}/messages"
+        refused(await d.http.get(path, params={"before": str(uuid4())}), 404, "not_found")
+        for wrong in ({"before": "x"}, {"limit": 0}, {"limit": 501}):
+            refused(await d.http.get(path, params=wrong), 400, "invalid_request")
+
+
+async def test_messages_are_found_by_their_words(tmp_path: Path) -> None:
+    async with doors(tmp_path) as d:
+        opened, call = await v1.talk(d)
+        await call.user_says("I want to learn Spanish")
+        await call.user_says("And then French")
+        await v1.until(d, opened["session_id"], "new_message", 2)
+        path = f"{CONVERSATIONS}/search"
+        (hit,) = (await d.get(path, params={"q": "learn span"}))["results"]
+        assert "«Spanish»" in hit["snippet"]
+        assert hit["role"] == "user"
+        kept = (await v1.messages(d, opened["conversation_id"]))["messages"]
+        assert hit["message_id"] == kept[0]["id"]
+        for harmless in ('"', "* OR -x:", "NEAR(a b)", "\x00", "%", "   "):
+            await d.get(path, params={"q": harmless})
+        for wrong in ({}, {"q": ""}, {"q": "x" * 201}):
+            refused(await d.http.get(path, params=wrong), 400, "invalid_request")

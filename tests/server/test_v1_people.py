@@ -1,0 +1,201 @@
+"""Plans, intents, profile, preferences and usage of the Conversations API."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from tests.server import v1
+from tests.server.doors import Doors, doors, refused
+from tests.server.v1 import SESSIONS, V1
+from vivavoce.wire.agenda import Goal, Intent, IntentStatus, Milestone, Todo, TodoStatus
+from vivavoce.wire.records import PutGoal, PutIntent, PutMilestone, PutSession, PutTodo, new_id
+
+EVE: dict[str, Any] = {"headers": {"x-user-id": "eve"}}
+
+
+async def _planned(d: Doors) -> tuple[Goal, Todo, Intent]:
+    """A goal with two steps, two tasks, and the intent that the goal came from."""
+    opened = await d.post(SESSIONS)
+    now = d.here.clock.now()
+    whose: dict[str, Any] = {
+        "user_id": "local",
+        "conversation_id": opened["conversation_id"],
+        "created_at": now,
+        "updated_at": now,
+    }
+    goal = Goal(id=new_id(), statement="Learn Spanish", timeline="in three months", **whose)
+    steps = [
+        Milestone(
+            id=new_id(),
+            goal_id=goal.id,
+            user_id="local",
+            title=title,
+            position=position,
+            created_at=now,
+        )
+        for position, title in enumerate(["Order coffee", "Read a book"])
+    ]
+    todo = Todo(
+        id=new_id(), title="Run", trigger_type="time", scheduled_at=now, goal_id=goal.id, **whose
+    )
+    done = Todo(
+        id=new_id(),
+        title="Milk",
+        trigger_type="location",
+        location_trigger="the shop",
+        status=TodoStatus.COMPLETED,
+        **whose,
+    )
+    intent = Intent(
+        id=new_id(),
+        name="submit_goal_intent",
+        route="GOAL",
+        payload={"goal_statement": "Learn Spanish"},
+        status=IntentStatus.ACCEPTED,
+        goal_id=goal.id,
+        evidence=(new_id(),),
+        **whose,
+    )
+    await d.here.journal.commit(
+        [
+            PutGoal(goal),
+            *map(PutMilestone, steps),
+            PutTodo(todo),
+            PutTodo(done),
+            PutIntent(intent),
+        ]
+    )
+    return goal, todo, intent
+
+
+async def test_goals_are_shown_with_their_milestones_to_their_owner(tmp_path: Path) -> None:
+    async with doors(tmp_path) as d:
+        goal, _, _ = await _planned(d)
+        (shown,) = (await d.get(f"{V1}/goals"))["goals"]
+        assert (shown["id"], shown["statement"]) == (goal.id, "Learn Spanish")
+        assert shown["timeline"] == "in three months"
+        assert [step["title"] for step in shown["milestones"]] == ["Order coffee", "Read a book"]
+        assert await d.get(f"{V1}/goals/{goal.id}") == shown
+        assert (await d.get(f"{V1}/goals", params={"status": "completed"}))["goals"] == []
+        assert (await d.get(f"{V1}/goals", **EVE))["goals"] == []
+        refused(await d.http.get(f"{V1}/goals/{goal.id}", **EVE), 404, "not_found")
+        refused(await d.http.get(f"{V1}/goals/{uuid4()}"), 404, "not_found")
+
+
+async def test_tasks_are_shown_to_their_owner_and_the_open_ones_alone_if_wanted(
+    tmp_path: Path,
+) -> None:
+    async with doors(tmp_path) as d:
+        _, todo, _ = await _planned(d)
+        titles = [one["title"] for one in (await d.get(f"{V1}/tasks"))["tasks"]]
+        assert titles == ["Run", "Milk"]
+        (shown,) = (await d.get(f"{V1}/tasks", params={"open_only": True}))["tasks"]
+        assert (shown["id"], shown["status"]) == (todo.id, "active")
+        assert await d.get(f"{V1}/tasks/{todo.id}") == shown
+        assert (await d.get(f"{V1}/tasks", **EVE))["tasks"] == []
+        refused(await d.http.get(f"{V1}/tasks/{todo.id}", **EVE), 404, "not_found")
+
+
+async def test_a_session_can_begin_with_the_task_of_a_notification(tmp_path: Path) -> None:
+    async with doors(tmp_path) as d:
+        _, todo, _ = await _planned(d)
+        theirs = await d.http.post(SESSIONS, json={"task_id": todo.id}, **EVE)
+        refused(theirs, 404, "not_found")
+        opened = await d.post(SESSIONS, {"task_id": todo.id})
+        call = await v1.connect(d, opened)
+        assert "Run" in call.session["instructions"]
+
+
+async def test_intents_are_shown_with_the_messages_they_came_from(tmp_path: Path) -> None:
+    async with doors(tmp_path) as d:
+        _, _, intent = await _planned(d)
+        query = {"conversation_id": intent.conversation_id}
+        (shown,) = (await d.get(f"{V1}/intents", params=query))["intents"]
+        assert (shown["intent"], shown["status"]) == ("GOAL", "accepted")
+        assert shown["payload"] == {"goal_statement": "Learn Spanish"}
+        assert shown["evidence"] == list(intent.evidence)
+        assert (await d.get(f"{V1}/intents"))["intents"] == [shown]
+        assert (await d.get(f"{V1}/intents", **EVE))["intents"] == []
+        nowhere = {"conversation_id": str(uuid4())}
+        refused(await d.http.get(f"{V1}/intents", params=nowhere), 404, "not_found")
+
+
+async def test_a_profile_is_changed_field_by_field(tmp_path: Path) -> None:
+    async with doors(tmp_path) as d:
+        empty = await d.get(f"{V1}/profile")
+        assert empty == {
+            "user_id": "local",
+            **dict.fromkeys(["name", "time_zone", "chronotype", "work_hours", "sleep_window"]),
+        }
+        hours = {"start": "09:00", "end": "17:30"}
+        changed = await d.patch(f"{V1}/profile", {"name": "Ana", "work_hours": hours})
+        assert changed == empty | {"name": "Ana", "work_hours": hours}
+        zone = {"time_zone": "Europe/Berlin", "work_hours": None, "chronotype": "late"}
+        changed = await d.patch(f"{V1}/profile", zone)
+        assert changed == empty | {"name": "Ana"} | zone
+        assert await d.get(f"{V1}/profile") == changed
+        assert (await d.get(f"{V1}/profile", **EVE))["name"] is None
+
+
+async def test_a_profile_takes_only_what_makes_sense(tmp_path: Path) -> None:
+    wrongs: list[Any] = [
+        {"time_zone": "Mars/Olympus"},
+        {"time_zone": "../../etc/passwd"},
+        {"time_zone": ""},
+        {"chronotype": "owl"},
+        {"work_hours": {"start": "9:00", "end": "17:00"}},
+        {"work_hours": {"start": "24:00", "end": "17:00"}},
+        {"work_hours": {"start": "09:00"}},
+        {"sleep_window": "22:00"},
+        {"name": "x" * 201},
+        {"user_id": "eve"},
+    ]
+    async with doors(tmp_path) as d:
+        for wrong in wrongs:
+            refused(await d.http.patch(f"{V1}/profile", json=wrong), 400, "invalid_request")
+        assert (await d.get(f"{V1}/profile"))["time_zone"] is None
+
+
+async def test_preferences_hold_for_the_next_session(tmp_path: Path) -> None:
+    async with doors(tmp_path) as d:
+        path = f"{V1}/preferences"
+        assert await d.get(path) == {"voice": None, "verbosity": "normal", "auto_approve": False}
+        changed = await d.patch(path, {"voice": "cedar", "verbosity": "brief"})
+        assert changed == {"voice": "cedar", "verbosity": "brief", "auto_approve": False}
+        assert await d.patch(path, {"auto_approve": True}) == changed | {"auto_approve": True}
+        _, call = await v1.talk(d)
+        assert call.session["audio"]["output"]["voice"] == "cedar"
+        assert (await d.patch(path, {"voice": None}))["voice"] is None
+        for wrong in (
+            {"voice": "nobody"},
+            {"verbosity": "loud"},
+            {"verbosity": None},
+            {"auto_approve": "yes"},
+            {"name": "x"},
+        ):
+            refused(await d.http.patch(path, json=wrong), 400, "invalid_request")
+
+
+async def test_usage_is_what_the_sessions_took_and_what_is_left(tmp_path: Path) -> None:
+    async with doors(tmp_path) as d:
+        opened = await d.post(SESSIONS)
+        session = await d.here.store.session(opened["session_id"], user_id="local")
+        assert session is not None
+        spent = replace(session, input_tokens=1000, output_tokens=500, cost_micros=230_000)
+        await d.here.journal.commit([PutSession(spent)])
+        usage = await d.get(f"{V1}/usage")
+        told = {"input_tokens": 1000, "output_tokens": 500, "cost_usd": 0.23}
+        assert {name: usage["today"][name] for name in told} == told
+        assert usage["today"]["sessions"] == 1
+        (one,) = usage["sessions"]
+        assert {name: one[name] for name in told} == told
+        assert one["session_id"] == opened["session_id"]
+        assert set(usage["budget"]) == {
+            *("tokens_per_day", "tokens_left", "cost_usd_per_day", "cost_usd_left"),
+            *("sessions_per_day", "sessions_left"),
+        }
+        theirs = await d.get(f"{V1}/usage", **EVE)
+        assert (theirs["today"]["sessions"], theirs["sessions"]) == (0, [])

@@ -1,0 +1,116 @@
+"""What the user types: recorded first, answered in its turn, and known when it is answered."""
+
+from __future__ import annotations
+
+from tests.session.scene import START, Scene, answer, call, message, sent, told, user_turn
+from vivavoce.session.effects import Answered, Close, Record, Send, StartTimer
+from vivavoce.session.events import (
+    BudgetSpent,
+    CallPlaced,
+    LineLost,
+    LineUp,
+    TimerFired,
+    ToolFinished,
+    TypedText,
+)
+from vivavoce.session.policy import Policy
+from vivavoce.wire import realtime as rt
+from vivavoce.wire.commands import CreateItem, CreateResponse
+from vivavoce.wire.records import Status
+from vivavoce.wire.voice_events import SessionWarning, TranscriptionCompleted
+
+HELLO = TypedText("vvt_1", "Hello")
+
+
+def answered(scene: Scene) -> list[tuple[str, str | None]]:
+    return [
+        (e.item_id, e.reply.text if e.reply else None)
+        for e in scene.effects
+        if isinstance(e, Answered)
+    ]
+
+
+def echo(item_id: str = "vvt_1") -> rt.ItemAdded:
+    return rt.ItemAdded(message(item_id, "user", "Hello"))
+
+
+def test_typed_words_are_recorded_before_they_are_sent_and_then_answered() -> None:
+    scene = Scene().connect()
+    effects = scene.send(HELLO)
+    kinds = [type(e) for e in effects if isinstance(e, Record | Send)]
+    assert kinds.index(Record) < kinds.index(Send)
+    (entry,) = scene.entries().values()
+    assert (entry.text, entry.modality) == ("Hello", "text")
+    assert sent(effects, CreateItem)[0].item_id == "vvt_1"
+    assert len(sent(effects, CreateResponse)) == 1
+    assert told(effects, TranscriptionCompleted)[0].role == "user"
+    scene.wait(1).send(echo(), *answer("r1", "a1", "Hi.", "vvt_1"))
+    assert answered(scene) == [("vvt_1", "Hi.")]
+
+
+def test_the_same_message_twice_is_one() -> None:
+    scene = Scene().connect()
+    scene.send(HELLO)
+    assert scene.send(HELLO) == []
+
+
+def test_it_is_not_answered_before_the_tools_that_it_needs() -> None:
+    scene = Scene().connect()
+    scene.send(HELLO, echo(), rt.ResponseCreated("r1"), call("call_1", "r1"))
+    scene.send(rt.ResponseDone("r1"))
+    assert answered(scene) == []
+    scene.wait(1).send(ToolFinished("call_1", "noon"))
+    assert answered(scene) == []
+    scene.send(*answer("r2", "a2", "It is noon.", "f_call_1"))
+    assert answered(scene) == [("vvt_1", "It is noon.")]
+
+
+def test_words_typed_while_the_assistant_answers_wait_for_their_turn() -> None:
+    scene = Scene().connect()
+    scene.send(*user_turn("u1"), rt.ResponseCreated("r1"))
+    effects = scene.send(HELLO)
+    assert sent(effects, CreateItem)
+    assert not sent(effects, CreateResponse)
+    scene.wait(1).send(echo(), rt.ResponseDone("r1"))
+    assert len(sent(scene.effects, CreateResponse)) == 1
+    assert answered(scene) == []
+    scene.wait(1).send(*answer("r2", "a2", "Hi.", "vvt_1"))
+    assert answered(scene) == [("vvt_1", "Hi.")]
+
+
+def test_words_typed_before_the_line_is_up_are_sent_once_it_is() -> None:
+    scene = Scene()
+    scene.send(CallPlaced("text_1"))
+    assert not sent(scene.send(HELLO), CreateItem)
+    effects = scene.send(LineUp(), rt.Configured(False, scene.machine.state.setup.session))
+    assert [c.item_id for c in sent(effects, CreateItem)] == ["vvt_1"]
+    assert len(sent(effects, CreateResponse)) == 1
+
+
+def test_an_answer_that_fails_is_an_answer_of_nothing() -> None:
+    scene = Scene().connect()
+    scene.send(HELLO, echo(), rt.ResponseCreated("r1"), rt.ResponseDone("r1", status="failed"))
+    assert answered(scene) == [("vvt_1", None)]
+
+
+def test_where_the_line_is_the_session_a_lost_line_ends_it() -> None:
+    scene = Scene(Policy(one_line=True)).connect()
+    scene.wait(60).send(LineLost(1006, False))
+    assert scene.phase == "terminated"
+    assert [e.status for e in scene.effects if isinstance(e, Close)] == [Status.ERROR]
+
+
+def test_a_spent_budget_is_told_once_and_ends_the_session_even_in_silence() -> None:
+    scene = Scene(Policy(budget_grace=20)).connect()
+    effects = scene.send(BudgetSpent()) + scene.send(BudgetSpent())
+    assert [w.reason for w in told(effects, SessionWarning)] == ["budget"]
+    (words,) = sent(effects, CreateResponse)
+    assert words.say == Policy().budget_words
+    for _ in range(11):
+        (timer,) = [e for e in effects if isinstance(e, StartTimer) and e.name == "budget"]
+        effects = scene.wait(timer.seconds).send(TimerFired("budget"))
+        if scene.phase == "terminated":
+            break
+    assert scene.phase == "terminated"
+    assert (scene.now - START).total_seconds() <= 21
+    assert [e.reason for e in scene.effects if isinstance(e, Close)] == ["budget"]

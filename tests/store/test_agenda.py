@@ -1,0 +1,128 @@
+"""Plans and history on disk: what the keys do, and which way the queries go."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from sqlalchemy import Select, create_engine, text
+
+from tests.contract.records import at, conversation, entry, goal, intent, milestone, todo, uid
+from tests.store.stores import opened
+from vivavoce.store import queries_agenda, queries_history
+from vivavoce.store.database import parse
+from vivavoce.store.schema import conversations
+from vivavoce.store.schema_agenda import goals
+from vivavoce.wire.records import (
+    PutConversation,
+    PutEntry,
+    PutGoal,
+    PutIntent,
+    PutMilestone,
+    PutTodo,
+)
+
+
+async def test_what_is_deleted_by_hand_lets_go_of_what_outlives_it(url: str) -> None:
+    wanted = goal(conversation_id=uid("c"))
+    thing = todo(conversation_id=uid("c"), goal_id=uid("g"))
+    linked = conversation(linked_goal_id=uid("g"), linked_task_id=uid("td"))
+    async with opened(url) as store:
+        await store.commit([PutConversation(linked), PutGoal(wanted), PutTodo(thing)])
+        await store.commit([PutIntent(intent()), PutMilestone(milestone())])
+        engine = parse(url).writer()
+        with engine.begin() as connection:
+            connection.execute(goals.delete())
+        assert await store.milestones([uid("g")], user_id="ann") == []
+        found = await store.conversation(uid("c"), user_id="ann")
+        assert found == replace(linked, linked_goal_id=None)
+        assert await store.todo(uid("td"), user_id="ann") == replace(thing, goal_id=None)
+        with engine.begin() as connection:
+            connection.execute(conversations.delete())
+        engine.dispose()
+        assert await store.intents(user_id="ann") == []
+        found_todo = await store.todo(uid("td"), user_id="ann")
+        assert found_todo == replace(thing, goal_id=None, conversation_id=None)
+
+
+async def test_the_search_survives_a_vacuum(sqlite_url: str) -> None:
+    async with opened(sqlite_url) as store:
+        said = [entry(str(n), text=f"word{n}", ordinal=n) for n in range(20)]
+        await store.commit([PutConversation(conversation()), *map(PutEntry, said)])
+    engine = create_engine(sqlite_url, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.execute(text("DELETE FROM messages WHERE content < 'word15'"))
+        connection.execute(text("VACUUM"))
+    engine.dispose()
+    async with opened(sqlite_url) as store:
+        await store.commit([PutEntry(replace(said[7], text="changed"))])
+        assert await store.search("word12", user_id="ann") == []
+        assert [h.message_id for h in await store.search("word8", user_id="ann")] == [uid("8")]
+        assert [h.message_id for h in await store.search("changed", user_id="ann")] == [uid("7")]
+
+
+async def test_sessions_are_limited_across_processes(url: str) -> None:
+    """Two stores on one database count what the other wrote."""
+    from tests.contract.test_store_limits import begin, refused
+    from vivavoce.wire.agenda import SessionLimits
+
+    limits = SessionLimits(per_10_minutes=2)
+    async with opened(url) as one, opened(url) as two:
+        await begin(one, "1", 0, limits)
+        await begin(two, "2", 1, limits)
+        assert (await refused(one, "3", 2, limits))[0] == "per_10_minutes"
+        assert (await refused(two, "4", 2, limits))[0] == "per_10_minutes"
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        queries_agenda.PERSON,
+        queries_agenda.GOAL,
+        queries_agenda.TODO,
+        queries_agenda.MILESTONES,
+        queries_agenda.goals_of_user(status=True),
+        queries_agenda.todos_of_user(open_only=True, until=True),
+        queries_agenda.INTENT,
+        queries_agenda.intents_of_user(conversation=False),
+        queries_agenda.intents_of_user(conversation=True),
+        queries_agenda.DELIVERIES,
+        queries_agenda.DUE_DELIVERIES,
+        queries_history.CONVERSATIONS,
+        queries_history.CONVERSATIONS_OF_TYPE,
+        queries_history.MARK,
+        queries_history.messages_before(mark=True, said_only=True),
+        queries_history.messages_before(mark=False, said_only=False),
+        queries_history.SPENT,
+        queries_history.PAST,
+    ],
+)
+async def test_no_query_reads_a_whole_table(sqlite_url: str, query: Select[Any]) -> None:
+    async with opened(sqlite_url):
+        pass
+    engine = create_engine(sqlite_url)
+    given: dict[str, Any] = {
+        **dict.fromkeys(("id", "conversation_id"), uid("x")),
+        **dict.fromkeys(("created_at", "before", "since", "until"), at(0)),
+        "user_id": "ann",
+        "status": "x",
+        "context_type": "x",
+        "intent_id": "x",
+        "limit": 9,
+        "offset": 0,
+        "ordinal": 1.0,
+        "goal_ids": [uid("x")],
+    }
+    with engine.connect() as connection:
+        known = {name: given[name] for name in query.compile().params if name in given}
+        compiled = query.params(**known).compile(
+            engine, compile_kwargs={"render_postcompile": True}
+        )
+        nothing = (None,) * str(compiled).count("?")  # it is not run
+        plan = list(connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {compiled}", nothing))
+    engine.dispose()
+    assert plan
+    scans = [step.detail for step in plan if step.detail.startswith("SCAN")]
+    # The page and the total are results already, of a few rows and one.
+    assert not [each for each in scans if each.split()[1] not in ("t", "page")]
