@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import httpx
 import orjson
 import pytest
 
@@ -56,3 +57,27 @@ async def test_with_every_interface_but_loopback_down_the_page_talks_by_websocke
     told = await lines(cut_off(*inside, orjson.dumps(wish).decode()), 220)
     await check(told, voice, tmp_path)
     assert told.one("page")["transport"] == "websocket"
+
+
+async def test_a_conversation_of_before_is_found_written_to_and_gone_on_with_by_voice(
+    served: Served, tmp_path: Path
+) -> None:
+    silence = sound.microphone(tmp_path / "microphone.wav", b"")
+    title = "Pears & <b>plums</b>"
+    async with httpx.AsyncClient(base_url=served.origin, trust_env=False) as http:
+        answer = await http.post("/api/v1/conversations", json={"title": title})
+        assert answer.status_code == 201, answer.text
+    wish = {
+        "page": served.origin,
+        "wav": str(silence),
+        "title": title,
+        "words": "What is six times seven?",
+        "more": "Are there any zucchinis left?",
+        "search": "zucch",
+    }
+    told = await scene("history", wish, seconds=200)
+    written, again = told.one("written")["lines"], told.one("again")["lines"]
+    assert written[0] == wish["words"] and "42" in written[1]
+    assert told.one("talking")["lines"][:2] == written
+    assert again[:2] == written and wish["more"] in again
+    assert told.one("found") == {"kind": "found", "word": "zucchinis", "line": wish["more"]}

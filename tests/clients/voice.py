@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 from functools import cached_property
 
 import numpy as np
@@ -15,7 +17,7 @@ from vivavoce.engine.ports import EAR_RATE, Samples
 
 
 class Voice:
-    """Loaded when first used; what was said once is kept."""
+    """Loaded when first used; what was said once is kept, beside the models."""
 
     def __init__(self) -> None:
         self._models = Settings().models_dir
@@ -32,7 +34,14 @@ class Voice:
     async def say(self, text: str) -> bytes:
         """PCM16 at 24 kHz, by another voice than the server's."""
         if text not in self._said:
-            self._said[text] = (await self._mouth.speak(text, voice="am_michael")).pcm
+            kept = self._models / "test-voice" / hashlib.sha256(text.encode()).hexdigest()[:24]
+            if not kept.exists():
+                pcm = (await self._mouth.speak(text, voice="am_michael")).pcm
+                kept.parent.mkdir(parents=True, exist_ok=True)
+                own = kept.with_suffix(f".{os.getpid()}")  # others may say the same just now
+                own.write_bytes(pcm)
+                own.replace(kept)
+            self._said[text] = kept.read_bytes()
         return self._said[text]
 
     async def hear(self, pcm: bytes) -> str:

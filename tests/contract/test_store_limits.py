@@ -23,6 +23,7 @@ async def begin(
     of = changed.pop("of", f"conversation of {name}")
     user = changed.get("user_id", "ann")
     when = {"created_at": at(seconds), "updated_at": at(seconds)}
+    changed.setdefault("voice", "alloy")
     changes: list[Change] = [
         PutConversation(conversation(of, user_id=user, title="T", **when)),
         PutSession(session(name, of, **when | changed), new=True, limits=limits),
@@ -87,6 +88,14 @@ async def test_one_at_a_time_unless_it_is_the_same_conversation(backend: Backend
             await store.commit([PutSession(ended)])
         await begin(store, "3", 4, limits)
         await begin(store, "4", 2000, limits)  # nobody closed the one before
+
+
+async def test_one_that_is_typed_is_in_no_voices_way(backend: Backend) -> None:
+    limits = SessionLimits(concurrent=1)
+    async with backend.store() as store:
+        await begin(store, "typed", 0, limits, voice="", counted=False)
+        await begin(store, "spoken", 1, limits)
+        assert (await refused(store, "another", 2, limits))[0] == "concurrent"
 
 
 async def test_what_may_be_spent_in_a_day(backend: Backend) -> None:

@@ -4,6 +4,7 @@ import { browserConversation } from "./session/browser";
 import { App } from "./ui/App";
 import "./ui/page.css";
 import "./ui/work.css";
+import "./ui/history.css";
 
 const conversation = browserConversation();
 conversation.watch();

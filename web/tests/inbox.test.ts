@@ -47,7 +47,7 @@ describe("the inbox's stream", () => {
     expect(told).toEqual(["up", { task_id: "t1", message: "Zwölf" }]);
     expect(asked).toEqual([
       {
-        url: "http://server/events?subscribe=task.*%2Capproval.*%2Ctool.completed%2Ctool.error",
+        url: "http://server/events?subscribe=task.*%2Capproval.*%2Cintent.*%2Ctool.completed%2Ctool.error",
         token: "Bearer secret",
       },
     ]);

@@ -85,6 +85,8 @@ export class FakeServer {
         return { tasks: [], count: 0 };
       case "GET /approvals":
         return { approvals: [], count: 0 };
+      case "GET /api/v1/intents":
+        return { intents: [] };
       default:
         return {};
     }

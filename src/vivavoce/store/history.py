@@ -71,10 +71,10 @@ class HistoryReads:
             return []
         given = {"user_id": owner, "match": search.match(self._dialect, wanted, owner)}
         found: list[finding.Found] = []
-        for query in search.find(self._dialect):
+        for way in search.find(self._dialect):
             if len(found) < finding.CANDIDATES:
                 enough = finding.CANDIDATES
-                found = await self._read.all(_to_found, query, candidates=enough, **given)
+                found = await self._read.all(_to_found, way, candidates=enough, **given)
         # Off the loop: hundreds of texts are looked through.
         return await asyncio.to_thread(finding.rank, found, wanted, limit)
 

@@ -91,7 +91,12 @@ def messages_before(*, mark: bool, said_only: bool) -> Select[Any]:
 # --- What sessions took -------------------------------------------------------------
 
 _OF_USER = voice_sessions.c.user_id == bindparam("user_id")
-_ACTIVE = (voice_sessions.c.status == "active") & voice_sessions.c.ended_at.is_(None)
+# Without a voice it is typed, or somebody else's call that we only keep: nobody waits for it.
+_ACTIVE = (
+    (voice_sessions.c.status == "active")
+    & voice_sessions.c.ended_at.is_(None)
+    & (voice_sessions.c.voice != "")
+)
 
 _TOOK: list[Any] = [
     func.count().filter(voice_sessions.c.counted).label("sessions"),

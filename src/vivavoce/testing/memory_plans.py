@@ -145,7 +145,7 @@ def hold(tables: Tables, session: VoiceSession, limits: SessionLimits | None) ->
         Past(
             each.conversation_id,
             each.created_at,
-            each.status is Status.ACTIVE and each.ended_at is None,
+            each.status is Status.ACTIVE and each.ended_at is None and bool(each.voice),
             each.counted,
             each.input_tokens + each.output_tokens,
             each.cost_micros,

@@ -5,6 +5,7 @@ import { type Api, ApiError } from "../wire/api";
 import type { InboxListener } from "../wire/inbox";
 import type { ApprovalListResponse } from "../wire/types";
 import { faultWords } from "./faults";
+import { type IntentFact, isIntent } from "./intents";
 import { backoff } from "./line";
 import type { Pause } from "./readiness";
 import type { ServerFact, State, Tell } from "./state";
@@ -133,9 +134,16 @@ export class Desk {
   #heard(fact: ServerFact): void {
     if (fact.name === "approval.requested") this.#approvalsHeard += 1;
     if (isWork(fact)) return this.tell(fact);
+    if (isIntent(fact)) return this.#settled(fact);
     // The transcript has the calls of its own session; of others, only their end is ours.
     if (fact.name !== "tool.completed" && fact.name !== "tool.error") return;
     this.#news({ what: "call.over", callId: fact.data.call_id });
     if (MOVERS.includes(fact.data.tool_name)) void this.#read().catch(() => undefined);
+  }
+
+  /** The backend's word may come when the call is over: only cards that are here hear it. */
+  #settled(fact: IntentFact): void {
+    const { lines } = this.store.get();
+    if (lines.some(({ id }) => id === fact.data.intent_id)) this.tell(fact);
   }
 }

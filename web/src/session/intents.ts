@@ -20,9 +20,15 @@ export interface Understood {
 export interface IntentRow {
   readonly label: string;
   readonly text: string;
+  /** It says what it is about, without a label. */
+  readonly main: boolean;
 }
 
-type IntentFact = Extract<ServerFact, { name: "intent.submitted" | "intent.retracted" }>;
+export type IntentFact = Extract<ServerFact, { name: "intent.submitted" | "intent.retracted" }>;
+
+export function isIntent(fact: ServerFact): fact is IntentFact {
+  return fact.name === "intent.submitted" || fact.name === "intent.retracted";
+}
 
 export function intentOf({ name, data }: IntentFact): Understood {
   if (name === "intent.retracted") {
@@ -37,11 +43,13 @@ export function intentRead(view: IntentView): Understood {
   return { route, payload, status, revision, error };
 }
 
-/** What is taken back stays so, and no older word undoes a newer one. */
+/** What is taken back stays so, and no older word undoes a newer one: the same news may come from
+ * the call's stream and, later, from the inbox. */
 export function newest(known: Understood, news: Understood): Understood {
   if (known.status === "retracted") return known;
   if (news.status === "retracted") return { ...known, status: news.status, error: null };
-  return news.revision < known.revision ? known : news;
+  if (news.revision !== known.revision) return news.revision < known.revision ? known : news;
+  return news.status === "pending" ? known : news;
 }
 
 /** Its call needs no line of its own where it left a card. */
@@ -53,12 +61,16 @@ export function titleOf(route: string): string {
   return TITLES.get(route) ?? plain(route);
 }
 
-/** The first says what, the others have a label. Ids are for programs. */
+/** What there is to read. Ids are for programs. */
 export function rowsOf(payload: Readonly<Record<string, unknown>>): readonly IntentRow[] {
   return Object.entries(payload)
     .filter(([name, value]) => !HIDDEN.test(name) && !nothing(value))
     .slice(0, ROWS)
-    .map(([name, value]) => ({ label: LABELS.get(name) ?? plain(name), text: valueWords(value) }));
+    .map(([name, value]) => ({
+      label: LABELS.get(name) ?? plain(name),
+      text: valueWords(value),
+      main: MAIN.includes(name),
+    }));
 }
 
 export function intentStatus({ status, revision }: Understood): string {
@@ -88,6 +100,7 @@ const LABELS = new Map([
   ["preferred_new_time", "New time"],
   ["reason", "Why"],
 ]);
+const MAIN = ["goal_statement", "title", "name", "statement"];
 const HIDDEN = /(^|_)id$|^trigger_type$/;
 
 function nothing(value: unknown): boolean {

@@ -6,6 +6,9 @@ import { intentRead, isIntentTool, titleOf } from "./intents";
 import type { Line } from "./state";
 import { EMPTY } from "./transcript";
 
+/** What was just written, until the server has it. */
+export const SENDING = "sending";
+
 export function pastLines({ messages, intents, more, sending }: Past): readonly Line[] {
   const lines: Line[] = [];
   const names = new Set(intents.map(({ name }) => name));
@@ -19,7 +22,7 @@ export function pastLines({ messages, intents, more, sending }: Past): readonly 
     lines.push(...lineOf(message, names));
   }
   for (const left of cards) lines.push(...card(left));
-  if (sending) lines.push({ ...EMPTY, id: "sending", kind: "user", text: sending, done: true });
+  if (sending) lines.push({ ...EMPTY, id: SENDING, kind: "user", text: sending, done: true });
   if (sending !== null) lines.push({ ...EMPTY, id: "answering", kind: "assistant" });
   return lines;
 }

@@ -1,12 +1,13 @@
 /** State and a fact make the next state. The only place where either is understood. */
 
+import { type ToolFact, tooled } from "./calls";
 import { continued, NO_HISTORY, recalled } from "./history";
-import { intentOf, isIntentTool } from "./intents";
+import { intentOf, type IntentFact } from "./intents";
 import { pastLines } from "./past";
-import type { Fact, Line, ServerFact, State } from "./state";
+import type { Fact, ServerFact, State } from "./state";
 import { INITIAL } from "./state";
 import * as transcript from "./transcript";
-import { callOver, NO_WORK, worked } from "./work";
+import { NO_WORK, worked } from "./work";
 import { heardOfWork, isWork, type WorkFact } from "./work_events";
 
 export function reduce(state: State, fact: Fact): State {
@@ -123,11 +124,6 @@ function heard(state: State, fact: ServerFact): State {
   }
 }
 
-type IntentFact = Extract<ServerFact, { name: "intent.submitted" | "intent.retracted" }>;
-type ToolFact = Extract<
-  ServerFact,
-  { name: "tool.started" | "tool.progress" | "tool.completed" | "tool.error" }
->;
 
 /** What was decided elsewhere is said: a card that just goes would be a riddle. */
 function heardAtWork(state: State, fact: WorkFact): State {
@@ -146,44 +142,6 @@ const DECIDED: Record<string, string> = {
   cancel: ": it is not wanted any more",
   restart: ": the server was restarted",
 };
-
-function tooled(state: State, { name, data }: ToolFact): State {
-  const others = state.tools.filter((tool) => tool.callId !== data.call_id);
-  const mark = (change: Partial<Line>) => transcript.tool(state.lines, data.call_id, change);
-  const line = state.lines.find(({ id }) => id === data.call_id);
-  const work = callOver(state.work, data.call_id);
-  switch (name) {
-    case "tool.started": {
-      const running = { callId: data.call_id, name: data.tool_name, percentage: null };
-      const text = data.description || data.tool_name;
-      return { ...state, tools: [...others, running], lines: mark({ text }) };
-    }
-    case "tool.progress": {
-      if (line?.done) return state; // late
-      const percentage = data.percentage === undefined ? null : clamped(data.percentage);
-      const running = { callId: data.call_id, name: data.tool_name, percentage };
-      const text = line?.text || data.tool_name;
-      const lines = mark({ text, note: data.message, percentage });
-      return { ...state, tools: [...others, running], lines };
-    }
-    case "tool.completed": {
-      const marked = mark({ ...ENDED_TOOL, failed: !data.success });
-      const told = data.success && isIntentTool(data.tool_name);
-      const lines = told ? transcript.withoutCallOf(marked, data.call_id) : marked;
-      return { ...state, work, tools: others, lines };
-    }
-    case "tool.error": {
-      const note = [data.error, data.suggestion].filter(Boolean).join(" ");
-      return { ...state, work, tools: others, lines: mark({ ...ENDED_TOOL, failed: true, note }) };
-    }
-  }
-}
-
-const ENDED_TOOL: Partial<Line> = { done: true, note: "", percentage: null };
-
-function clamped(percentage: number): number {
-  return Math.min(100, Math.max(0, percentage));
-}
 
 /** The conversation is over: what was said stays, what was going on does not. */
 function over(state: State): State {

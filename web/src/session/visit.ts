@@ -5,6 +5,7 @@ import { deferred } from "../transport/transport";
 import type { Api } from "../wire/api";
 import type { StreamListener, StreamStart } from "../wire/stream";
 import { hungUp } from "./aborting";
+import { isIntent } from "./intents";
 import type { Pause } from "./readiness";
 import type { ServerFact, State, Tell } from "./state";
 import { createStore, type Store, until } from "./store";
@@ -105,8 +106,8 @@ export class Visit {
 
   #heard(fact: ServerFact): void {
     if (this.life.signal.aborted) {
-      // It is over for the page: only what was really said still matters.
-      if (fact.name === "transcription.completed") this.tell(fact);
+      // It is over for the page: only what was really said, and what came of it, still matters.
+      if (fact.name === "transcription.completed" || isIntent(fact)) this.tell(fact);
       if (fact.name === "session.ended") this.#farewell.resolve();
       return;
     }

@@ -1,11 +1,15 @@
 /** The page: one button, the state in words, the level, the transcript; work beside it. */
 
-import { useEffect, useSyncExternalStore } from "react";
+import { useEffect, useMemo, useSyncExternalStore } from "react";
 import type { Conversation } from "../session/conversation";
+import type { Past } from "../session/history";
+import { pastLines } from "../session/past";
 import { busy, buttonWords, situation, words } from "../session/words";
 import { Approvals } from "./Approvals";
 import { Details } from "./Details";
+import { History } from "./History";
 import { Level } from "./Level";
+import { Older, PastBar, Write } from "./PastBar";
 import { TalkButton } from "./TalkButton";
 import { Transcript } from "./Transcript";
 import { Tray } from "./Tray";
@@ -24,16 +28,40 @@ export function App({ conversation }: { conversation: Conversation }) {
     document.title = waiting ? "Yes or no? · Vivavoce" : "Vivavoce";
   }, [waiting]);
 
-  const { desk } = conversation;
+  const { desk, archive } = conversation;
+  const { past } = state.history;
+  const remembered = useMemo(() => (past && !past.live ? pastLines(past) : null), [past]);
   const talking = busy(state);
   const toggle = () => (talking ? void conversation.stop() : conversation.start());
   return (
     <>
       <header className="top">
         <h1>Vivavoce</h1>
+        <button
+          type="button"
+          className="small"
+          data-testid="open-history"
+          aria-haspopup="dialog"
+          disabled={talking || now === "locked"}
+          onClick={() => void archive.open()}
+        >
+          History
+        </button>
       </header>
+      <History history={state.history} archive={archive} />
       <main>
-        <Transcript lines={state.lines} />
+        {past && <PastBar past={past} talking={talking} leave={() => archive.leave()} />}
+        <Transcript
+          key={past?.id ?? "now"}
+          lines={remembered ?? state.lines}
+          written={past !== null && !talking}
+          target={past?.target ?? null}
+          {...(past && {
+            empty: <Nothing past={past} />,
+            top: !past.live && <Older past={past} older={() => void archive.older()} />,
+          })}
+        />
+        {past && !talking && <Write past={past} write={(text) => archive.write(text)} />}
         <Tray work={state.work} desk={desk} quiet={now === "loading"} />
         <section className="talk" aria-label="Talk">
           <Approvals work={state.work} decide={(id, granted) => void desk.decide(id, granted)} />
@@ -44,7 +72,7 @@ export function App({ conversation }: { conversation: Conversation }) {
           <Details state={state} unlock={(token) => conversation.unlock(token)} />
           <TalkButton
             talking={talking}
-            locked={now === "locked"}
+            locked={now === "locked" || (past?.reading === true && past.messages.length === 0)}
             words={buttonWords(state)}
             toggle={toggle}
           />
@@ -53,4 +81,9 @@ export function App({ conversation }: { conversation: Conversation }) {
       </main>
     </>
   );
+}
+
+function Nothing({ past }: { past: Past }) {
+  const words = past.reading ? "One moment…" : "Nothing was said here yet.";
+  return <p className="empty">{past.problem ? "" : words}</p>;
 }

@@ -1,24 +1,54 @@
 /** What was said, on both sides, as it is said. It follows its end unless somebody scrolled up. */
 
-import { memo, useEffect, useRef } from "react";
+import { memo, type ReactNode, useEffect, useLayoutEffect, useRef } from "react";
+import { SENDING } from "../session/past";
 import type { Line } from "../session/state";
+import { IntentCard } from "./IntentCard";
 
 const NEAR_END_PX = 80;
 const SPEAKERS: Record<Line["kind"], string> = {
   user: "You",
   assistant: "Assistant",
   tool: "Tool",
+  intent: "Understood",
 };
 
-export function Transcript({ lines }: { lines: readonly Line[] }) {
+interface Props {
+  lines: readonly Line[];
+  /** What is said where there is nothing yet. */
+  empty?: ReactNode;
+  /** Above the first line: a way to older ones. */
+  top?: ReactNode;
+  /** A line to be looked at. */
+  target?: string | null;
+  /** Nobody speaks: then what comes is read out. */
+  written?: boolean;
+}
+
+export function Transcript({ lines, empty, top, target = null, written = false }: Props) {
   const list = useRef<HTMLDivElement>(null);
   const following = useRef(true);
-  useEffect(() => {
+  const before = useRef({ first: "", height: 0 });
+  useLayoutEffect(() => {
     const element = list.current;
     if (!element) return;
+    const { first, height } = before.current;
+    const now = lines[0]?.id ?? "";
+    if (lines.some(({ id }) => id === SENDING)) following.current = true; // who writes looks there
     if (following.current) element.scrollTop = element.scrollHeight;
+    // Older ones came in above: what is being read stays where it is.
+    else if (now !== first) element.scrollTop += element.scrollHeight - height;
+    before.current = { first: now, height: element.scrollHeight };
     tabStop(element);
   }, [lines]);
+  const there = target !== null && lines.some(({ id }) => id === target);
+  useEffect(() => {
+    if (!there) return;
+    const found = [...(list.current?.children ?? [])].find(
+      (child) => child instanceof HTMLElement && child.dataset["id"] === target,
+    );
+    found?.scrollIntoView({ block: "center" });
+  }, [there, target]);
   useEffect(() => {
     const element = list.current;
     if (!element) return undefined;
@@ -33,19 +63,20 @@ export function Transcript({ lines }: { lines: readonly Line[] }) {
     following.current = left < NEAR_END_PX;
   };
   return (
-    // Not read out by itself: the assistant speaks already, and two voices are none.
+    // In a call not read out by itself: the assistant speaks already, and two voices are none.
     <div
       ref={list}
       className="transcript"
       data-testid="transcript"
       role="log"
       aria-label="Transcript"
-      aria-live="off"
+      aria-live={written ? "polite" : "off"}
       onScroll={scrolled}
     >
-      {lines.length === 0 && <Empty />}
+      {top}
+      {lines.length === 0 && (empty ?? <Empty />)}
       {lines.map((line) => (
-        <Entry key={line.id} line={line} />
+        <Entry key={line.id} line={line} found={line.id === target} />
       ))}
     </div>
   );
@@ -90,11 +121,33 @@ function ToolState({ line }: { line: Line }) {
   );
 }
 
-const Entry = memo(function Entry({ line }: { line: Line }) {
-  const shown = line.text || line.unheard;
+/** It came by voice. */
+function Spoken() {
   return (
-    <div className={`line ${line.kind}`} data-role={line.kind} data-done={line.done}>
-      <span className="who">{SPEAKERS[line.kind]}</span>
+    <svg className="spoken" viewBox="0 0 24 24" role="img" aria-label="by voice">
+      <rect x="9" y="3" width="6" height="11" rx="3" fill="currentColor" />
+      <path d="M5.5 11.5a6.5 6.5 0 0 0 13 0M12 18v3" fill="none" stroke="currentColor" strokeWidth="2" />
+    </svg>
+  );
+}
+
+const Entry = memo(function Entry({ line, found }: { line: Line; found: boolean }) {
+  const shown = line.text || line.unheard;
+  const look = found ? `line ${line.kind} found` : `line ${line.kind}`;
+  const marks = { "data-id": line.id, "data-role": line.kind, "data-done": line.done };
+  if (line.intent) {
+    return (
+      <div className={look} {...marks}>
+        <IntentCard intent={line.intent} />
+      </div>
+    );
+  }
+  return (
+    <div className={look} {...marks}>
+      <span className="who">
+        {SPEAKERS[line.kind]}
+        {line.spoken && line.kind === "user" && <Spoken />}
+      </span>
       <p>
         {line.text}
         {!shown && !line.cut && <span className="pending">…</span>}

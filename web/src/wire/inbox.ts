@@ -7,7 +7,7 @@ import type { ServerFact } from "../session/state";
 import { type Api, ApiError } from "./api";
 import { EVENT_NAMES, type EventName } from "./types";
 
-const WANTED = "task.*,approval.*,tool.completed,tool.error";
+const WANTED = "task.*,approval.*,intent.*,tool.completed,tool.error";
 const OPENING_MS = 20_000;
 const SILENCE_MS = 75_000; // there is a heartbeat every 30 seconds
 const LONGEST = 4 * 2 ** 20; // characters of one event

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from vivavoce.brain.llama.shaping import Shape, shapes
+from vivavoce.brain.llama.shaping import held as asks
 from vivavoce.brain.ports import Ask, Tool
 from vivavoce.errors import BrainError
 
@@ -67,7 +68,8 @@ def grammar(ask: Ask) -> str:
     rules = f'call: "{MARK}" ({choices})\n' if choices else ""
     if questions:
         start, rules = _with_questions(start, bool(choices)), rules + _question(questions)
-    return f"%llguidance {{}}\nstart: {start}\n{_WORDS}{rules}"
+    words = _WORDS_TO_A_QUESTION if any(asks(shape.tool) for shape in made) else _WORDS
+    return f"%llguidance {{}}\nstart: {start}\n{words}{rules}"
 
 
 def _asking(shape: Shape) -> str:
@@ -87,6 +89,10 @@ def _question(names: str) -> str:
 # Words are one line, never empty, and never look like a call, markup or code: none of it can be
 # spoken, and a small model that cannot describe a call makes it.
 _WORDS = "WORDS: /[^@<>{}`*#=\\s][^@<>{}`*#\\n\\r]*/\nEND: /\\n/\n"
+
+# Where the user is asked for things, a question ends the answer: a small model that goes on after
+# it gives the user's answer too.
+_WORDS_TO_A_QUESTION = "WORDS: /[^@<>{}`*#=?\\s][^@<>{}`*#?\\n\\r]*\\??/\nEND: /\\n/\n"
 
 
 def _call(tool: Tool) -> str:
