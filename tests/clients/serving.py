@@ -38,8 +38,8 @@ class Served:
 
 
 @contextmanager
-def serve(folder: Path, **settings: str) -> Iterator[Served]:
-    """Up with its models loaded, and down again."""
+def serve(folder: Path, *, patience: float = 240, **settings: str) -> Iterator[Served]:
+    """Up with its models loaded, within so many seconds, and down again."""
     folder.mkdir(exist_ok=True)
     origin = f"http://127.0.0.1:{(port := free_port())}"
     with (folder / "server.log").open("ab") as log:
@@ -51,7 +51,7 @@ def serve(folder: Path, **settings: str) -> Iterator[Served]:
             stderr=log,
         )
     try:
-        _wait(origin, process, folder / "server.log")
+        _wait(origin, process, folder / "server.log", patience)
         yield Served(origin, "any-key")
     finally:
         process.send_signal(signal.SIGTERM)
@@ -71,7 +71,7 @@ def _environment() -> dict[str, str]:
     return own | ({"VIVAVOCE_MODELS_DIR": models} if models else {})
 
 
-def _wait(origin: str, process: subprocess.Popen[bytes], log: Path, seconds: float = 240) -> None:
+def _wait(origin: str, process: subprocess.Popen[bytes], log: Path, seconds: float) -> None:
     end = time.monotonic() + seconds
     answer = "nothing"
     with httpx.Client(base_url=origin, trust_env=False) as http:
@@ -83,5 +83,5 @@ def _wait(origin: str, process: subprocess.Popen[bytes], log: Path, seconds: flo
                 answer = ready.text
             except httpx.TransportError:
                 pass
-            time.sleep(0.05)
+            time.sleep(0.2)  # it loads models meanwhile, and answering takes from that
     raise AssertionError(f"it is not ready: {answer}\n{log.read_text()}")

@@ -15,6 +15,7 @@ from tests.engine.stage import KEY, OWN_KEY, EngineStage, Line, engine_server
 from tests.offers import OFFER
 from tests.server.serving import until
 from vivavoce.engine.control import EngineOptions
+from vivavoce.engine.session import MAX_CLIENTS
 
 REALTIME = {"type": "realtime", "model": "gpt-realtime", "instructions": "Be brief."}
 
@@ -147,6 +148,20 @@ async def test_only_the_calls_own_secret_has_the_microphone() -> None:
         await watcher.send("input_audio_buffer.append", audio="AAAA", event_id="a")
         assert (await watcher.until("error"))["error"]["code"] == "not_allowed"
         assert (await refused(stage, f"call_id={other}", **with_secret(secret)))[0] == 403
+
+
+async def test_what_is_said_before_the_microphone_is_there_waits_for_it() -> None:
+    async with engine_server() as stage:
+        call_id, secret = await call_by_websocket(stage)
+        sideband = await stage.line(f"call_id={call_id}", key=OWN_KEY, greeted=False)
+        await sideband.configure(instructions="Greet the user.")
+        await sideband.send("response.create")
+        await sideband.until("response.done")
+        peer = await stage.line(f"call_id={call_id}", **with_secret(secret))
+        await peer.until("response.done")
+        assert peer.all("response.output_audio.delta")
+        assert peer.types()[:2] == ["session.created", "session.updated"]
+        assert "Greet the user." not in str(peer.seen)
 
 
 async def test_errors_go_to_whoever_made_them() -> None:
@@ -297,6 +312,6 @@ async def test_stopping_ends_every_call_and_leaves_nothing() -> None:
 async def test_so_many_may_watch_a_call_and_no_more() -> None:
     async with engine_server() as stage:
         call_id, _ = await joined(stage)
-        for _ in range(15):
+        for _ in range(MAX_CLIENTS):
             await stage.line(f"call_id={call_id}", key=OWN_KEY, greeted=False)
         assert (await refused(stage, f"call_id={call_id}", key=OWN_KEY))[0] == 503

@@ -10,7 +10,7 @@ import asyncio
 import json
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -78,24 +78,24 @@ class Told:
     fault: BaseException | None = None
 
     @property
-    def last(self) -> Visit:
-        return self.visits[-1]
-
-    @property
     def now(self) -> datetime:
         return datetime.now(self.zone)
+
+    @property
+    def conversation(self) -> Row:
+        """One, however many sessions it had."""
+        (key,) = {visit.opened["conversation_id"] for visit in self.visits}
+        return next(row for row in self.rows("conversations") if row["id"] == key)
 
     def rows(self, table: str) -> list[Row]:
         """Those of this user, oldest first; JSON and instants as what they are."""
         mine = "user_id = ?"
         if table == "messages":
             mine = "conversation_id IN (SELECT id FROM conversations WHERE user_id = ?)"
-        with sqlite3.connect(f"file:{self.database}?mode=ro", uri=True) as connection:
+        query = f"SELECT * FROM {table} WHERE {mine} ORDER BY created_at, rowid"
+        with closing(sqlite3.connect(f"file:{self.database}?mode=ro", uri=True)) as connection:
             connection.row_factory = sqlite3.Row
-            # The names of the tables are ours.
-            query = f"SELECT * FROM {table} WHERE {mine} ORDER BY created_at, rowid"  # noqa: S608
             found = [dict(row) for row in connection.execute(query, (self.user,))]
-        connection.close()
         return [{key: self._value(key, value) for key, value in row.items()} for row in found]
 
     def _value(self, key: str, value: Any) -> Any:
@@ -115,6 +115,20 @@ class Told:
         return [row for row in self.rows("messages") if row["role"] == role]
 
 
+class Talks:
+    """What everybody told, by the name of the talk."""
+
+    def __init__(self, told: Mapping[str, Told]) -> None:
+        self._told = told
+
+    def of(self, name: str) -> Told:
+        """What went wrong in a talk goes wrong in the test that wants to know of it."""
+        told = self._told[name]
+        if told.fault is not None:
+            raise told.fault
+        return told
+
+
 def early() -> ZoneInfo:
     """A place where it is past eight in the morning: "this evening" is to come, whenever we ask."""
     ahead = (8 - datetime.now(UTC).hour + 11) % 24 - 11
@@ -122,17 +136,18 @@ def early() -> ZoneInfo:
 
 
 @contextmanager
-def told_by(folder: Path, brain: str) -> Iterator[dict[str, Told]]:
+def told_by(folder: Path, brain: str) -> Iterator[Talks]:
     """Everybody has talked, and the server is still up."""
     folder.mkdir(exist_ok=True)
     database, zone = folder / "vivavoce.db", early()
     told = {name: Told(f"{name}@{brain}", zone, database) for name in TALKS}
     asyncio.run(_plan_today(database, told["reschedule"].user, zone))
-    own = {"VIVAVOCE_SCRIPT": str(SCRIPT)} if brain == "scripted" else {}
-    with serve(folder, VIVAVOCE_AGENT="flux", VIVAVOCE_BRAIN=brain, **own) as served:
+    script = {"VIVAVOCE_SCRIPT": str(SCRIPT)} if brain == "scripted" else {}
+    own = {"VIVAVOCE_AGENT": "flux", "VIVAVOCE_BRAIN": brain, **script}
+    with serve(folder, patience=900, **own) as served:
         # A brain that really thinks takes both cores; a script leaves them to ears and mouth.
-        asyncio.run(_all(served, told, at_once=2 if own else 1))
-        yield told
+        asyncio.run(_all(served, told, at_once=2 if script else 1))
+        yield Talks(told)
 
 
 async def _plan_today(database: Path, user: str, zone: ZoneInfo) -> None:
@@ -176,7 +191,7 @@ async def _guarded(
     async with places:
         try:
             await _talk(http, voice, sessions, one)
-        except Exception as fault:
+        except Exception as fault:  # told by `Talks.of`
             one.fault = fault
 
 

@@ -119,8 +119,9 @@ def _answered(seen: list[Json]) -> bool:
     for event in seen:
         if event["type"] == "response.created" and event["response"]["id"] == done[-1]["id"]:
             break
-        if event["type"] == "conversation.item.added":
-            calls.discard(event["item"].get("call_id"))
+        item = event.get("item", {})
+        if item.get("type") == "function_call_output":
+            calls.discard(item["call_id"])
     return not calls
 
 

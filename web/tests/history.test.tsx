@@ -172,14 +172,14 @@ describe("a past conversation", () => {
     const messages = [
       message("m1", 1),
       call("f1", 2, "submit_goal_intent"),
-      call("f2", 3, "bash"),
+      { ...call("f2", 3, "bash"), content: "Running ls" },
       message("r2", 3, { role: "function", metadata: { entry_kind: "tool_result" } }),
       message("m4", 4, { role: "assistant" }),
     ];
     expect(lines({ messages, intents: [intent(5), intent(2)] })).toEqual([
       "m1 user m1",
       "i2 intent Goal",
-      "f2 tool bash",
+      "f2 tool Running ls",
       "m4 assistant m4",
       "i5 intent Goal",
     ]);

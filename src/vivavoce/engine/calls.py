@@ -32,6 +32,7 @@ class Call:
         self._locked = locked
         self._media: WebRtcPeer | None = None
         self._channel: ChannelClient | None = None
+        self._awaited: SocketClient | None = None
         self._joined = False
         self.over = asyncio.Event()
 
@@ -67,9 +68,20 @@ class Call:
         if not self._joined:
             self.session.end("nobody joined the call")
 
+    def expect(self, *, locked: bool) -> None:
+        """Somebody with a microphone will come. Who watches may have the call say something at
+        once, and a quick greeting is over before a slow line is up: it waits for them here."""
+        self._awaited = SocketClient(peer=True, locked=locked)
+        self.session.join(self._awaited, greet=True)
+
+    def seat(self, *, locked: bool) -> SocketClient:
+        """That of the client with the microphone, who has yet to `join`."""
+        return self._awaited or SocketClient(peer=True, locked=locked)
+
     def join(self, client: SocketClient) -> None:
         """The client with the microphone is greeted; who watches knows the call already."""
-        self.session.join(client, greet=client.peer)
+        if client is not self._awaited:
+            self.session.join(client, greet=client.peer)
         self._joined = self._joined or client.peer
 
     @property

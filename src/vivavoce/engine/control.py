@@ -138,6 +138,7 @@ class Engine:
             call_id=call.id,
         )
         value, until = self.keys.issue(secret, 60)
+        call.expect(locked=access.own)
         self._start(call)
         return call.id, value, until
 

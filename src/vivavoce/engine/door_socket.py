@@ -73,9 +73,10 @@ class RealtimeSocket:
             return SocketClient(peer=False)
         if secret.call_id != call_id:
             raise Forbidden("This client secret is for another call.")
-        if self._engine.call(call_id).has_peer:
+        call = self._engine.call(call_id)
+        if call.has_peer:
             raise Conflict("Somebody is on this call already.")
-        return SocketClient(peer=True, locked=secret.locked)
+        return call.seat(locked=secret.locked)
 
 
 def _check(socket: WebSocket) -> None:

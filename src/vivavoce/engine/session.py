@@ -33,7 +33,7 @@ from vivavoce.errors import Unavailable
 
 log = logging.getLogger(__name__)
 
-MAX_CLIENTS = 16  # on one call
+MAX_CLIENTS = 16  # that watch one call
 DELTA_MS = 200  # of sound in one `response.output_audio.delta`
 _SLICE = MOUTH_RATE * 2  # a second of sound, or a few on the telephone
 _DELTA_BYTES = MOUTH_RATE * 2 * DELTA_MS // 1000
@@ -110,8 +110,9 @@ class Session:
 
     def join(self, client: Client, *, greet: bool) -> None:
         """Raises `Unavailable` where too many watch already; the microphone always has a seat."""
-        if not client.peer and len(self._clients) >= MAX_CLIENTS:
-            raise Unavailable(f"{MAX_CLIENTS} clients are on this call already.")
+        watching = sum(not one.peer for one in self._clients.values())
+        if not client.peer and watching >= MAX_CLIENTS:
+            raise Unavailable(f"{MAX_CLIENTS} clients watch this call already.")
         self._clients[client.id] = client
         if greet:
             self._send(self.machine.greeting(), client.id)

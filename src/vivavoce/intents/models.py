@@ -80,6 +80,8 @@ class Example:
 
     talk: tuple[str, ...]
     arguments: Mapping[str, Any]
+    done: str = ""
+    """How it is confirmed."""
 
     @property
     def said(self) -> str | None:
@@ -151,7 +153,8 @@ class IntentDefinition:
             category="intents",
             timeout=TIMEOUT,
             examples=tuple(
-                ToolExample('" "'.join(one.talk), one.arguments, "") for one in self.examples
+                ToolExample('" "'.join(one.talk), one.arguments, "", one.done)
+                for one in self.examples
             ),
         )
 

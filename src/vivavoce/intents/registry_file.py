@@ -59,9 +59,10 @@ class ExampleFile(_Part):
     said: _Sentence | None = None
     talk: list[_Sentence] | None = Field(default=None, min_length=1, max_length=15)
     arguments: dict[str, Any]
+    done: _Sentence | None = None
 
     def example(self) -> Example:
-        return Example(tuple(self.talk or [self.said or ""]), self.arguments)
+        return Example(tuple(self.talk or [self.said or ""]), self.arguments, self.done or "")
 
 
 class IntentFile(_Part):

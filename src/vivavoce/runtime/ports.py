@@ -289,6 +289,8 @@ class ToolExample:
     description: str
     arguments: Mapping[str, Any]
     expected_output: str
+    answer: str = ""
+    """What is said once it is done, where that has a manner of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,7 +312,9 @@ class ToolDefinition:
     def described(self) -> str:
         """As models are told."""
         lines = [
-            f'Example: "{e.description}" {json.dumps(dict(e.arguments))}' for e in self.examples
+            f'Example: "{e.description}" {json.dumps(dict(e.arguments))}'
+            + (f' "{e.answer}"' if e.answer else "")
+            for e in self.examples
         ]
         return "\n".join([self.description, *lines])
 

@@ -137,3 +137,15 @@ def test_talks_in_the_instructions_take_the_place_of_small_talk() -> None:
 def test_instructions_without_talks_are_as_they_were() -> None:
     text = 'Say "a" > "b".\n- "x" > \n- "one" > "two" > "three"'
     assert parted(text) == (text, ())
+
+
+def test_an_example_may_tell_what_is_said_when_it_is_done() -> None:
+    line = 'Example: "Save it." {"to": "a"} "Saved it as a."'
+    turns = examples(
+        [Tool("save", f"Saves.\n{line}")], [(Said("user", "Hi"), Said("assistant", "Hello"))]
+    )
+    assert turns[1:4] == (
+        Call("", "save", '{"to": "a"}'),
+        Result("", '{"status": "accepted"}'),
+        Said("assistant", "Saved it as a."),
+    )

@@ -7,22 +7,24 @@ const at = (name) => `[data-testid="${name}"]`;
 const state = (page, wanted) =>
   page.waitForFunction((name) => document.body.dataset.state === name, wanted, { timeout: 60_000 });
 
-/** The words of its lines, those that are there for good. */
-const lines = (page) =>
-  page.$$eval(`${at("transcript")} [data-done="true"] p`, (found) =>
-    found.map(({ textContent }) => textContent),
+/** What was said and written, as far as it is there for good. */
+const said = (page) =>
+  page.$$eval(`${at("transcript")} :is([data-role="user"], [data-role="assistant"])`, (found) =>
+    found
+      .filter(({ dataset }) => dataset.done === "true" && dataset.id !== "sending")
+      .map((line) => line.querySelector("p").textContent),
   );
 
+/** Write, and wait for so many lines in all. */
 async function write(page, words, count) {
   await page.fill(`${at("write")} input`, words);
   await page.keyboard.press("Enter");
-  await page.waitForFunction(
-    ([transcript, wanted]) =>
-      document.querySelectorAll(`${transcript} [data-done="true"]:not([data-id="sending"])`).length >=
-        wanted && !document.querySelector(`${transcript} [data-done="false"]`),
-    [at("transcript"), count],
-    { timeout: 60_000 },
-  );
+  const end = Date.now() + 60_000;
+  while ((await said(page)).length < count) {
+    if (Date.now() > end) throw new Error(`no answer: ${await page.textContent("main")}`);
+    await page.waitForTimeout(50);
+  }
+  return said(page);
 }
 
 play(async () => {
@@ -35,16 +37,18 @@ play(async () => {
     await page.click(at("open-history"));
     await page.getByRole("dialog").getByText(given.title).click();
     await page.waitForSelector(at("write"));
-    await write(page, given.words, 2);
-    tell("written", { lines: await lines(page) });
+    tell("written", { lines: await write(page, given.words, 2) });
 
     await page.click(at("talk"));
-    await page.waitForFunction(() => document.body.dataset.transport, null, { timeout: 60_000 });
-    tell("talking", { lines: await lines(page) });
+    await page.waitForFunction(
+      () => ["listening", "speaking"].includes(document.body.dataset.state),
+      null,
+      { timeout: 60_000 },
+    );
+    tell("talking", { lines: await said(page) });
     await page.click(at("talk"));
     await state(page, "idle");
-    await write(page, given.more, 4);
-    tell("again", { lines: await lines(page) });
+    tell("again", { lines: await write(page, given.more, 4) });
 
     await page.click(at("new"));
     await page.click(at("open-history"));

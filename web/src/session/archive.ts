@@ -18,7 +18,8 @@ const PAGE = 20;
 const TYPING_MS = 250; // nobody is asked for every letter
 const SEARCHED_PAGES = 10; // back to a message that was found
 const LATE_MS = 2000; // between looks for an answer that takes its time
-const LATE_LOOKS = 20;
+const LATE_LOOKS = 60;
+const LATE = "No answer yet. It is kept when it comes: look again in a while.";
 
 export class Archive {
   #search = new AbortController();
@@ -150,7 +151,7 @@ export class Archive {
         await this.#read(id);
         if (this.#past(id)?.sending === null) return;
       }
-      this.#news({ what: "past.problem", id, why: "No answer yet. It is kept when it comes." });
+      this.#news({ what: "past.problem", id, why: LATE });
     } catch {
       // Nobody looks at it any more.
     }

@@ -44,5 +44,5 @@ function lineOf({ id, role, content, input_modality, metadata }: Message, cards:
   const name = metadata["tool_name"];
   if (metadata["entry_kind"] !== "tool_call" || typeof name !== "string") return [];
   if (cards.has(name) || isIntentTool(name)) return [];
-  return [{ ...EMPTY, id, kind: "tool", text: name, done: true }];
+  return [{ ...EMPTY, id, kind: "tool", text: content || name, done: true }];
 }

@@ -48,10 +48,7 @@ def _use(user: str, tool: str, arguments: str, result: str, answer: str) -> tupl
 _FIRST = _talk("Hi there!", "Hello! What can I do for you?")
 _WHOLE = _use("How far is it to the lake?", "distance", '{"to": "lake"}', '{"km": 18}',
               "It's eighteen kilometers to the lake.")  # fmt: skip
-_DONE: tuple[Turn, ...] = (
-    Result("", '{"status": "accepted"}'), Said("assistant", "Done. Is there anything else?")
-)  # fmt: skip
-_ENDED = 3
+_ACCEPTED = '{"status": "accepted"}'
 _LAST = _talk("Great, thanks.", "You're welcome.")
 _SMALL_TALK = (
     _talk("How's life?", "Quite good, thank you. And yours?"),
@@ -84,7 +81,7 @@ def examples(tools: Sequence[Tool], talks: Sequence[tuple[Turn, ...]] = ()) -> t
         return tuple(chain.from_iterable(small))
     uses = list(islice(_own(tools), _MOST)) or list(_IMAGINARY)
     if talks:
-        return tuple(chain.from_iterable(_mixed(_with_end(uses), talks)))
+        return tuple(chain.from_iterable(_mixed(uses, talks)))
     return *_FIRST, *_WHOLE, *chain.from_iterable(_mixed(uses, _SMALL_TALK)), *_LAST
 
 
@@ -98,14 +95,9 @@ def _mixed(
         yield aside
 
 
-def _with_end(uses: list[tuple[Turn, ...]]) -> list[tuple[Turn, ...]]:
-    """The first ones to the end: what is done is told, and not done again."""
-    return [(*use, *_DONE) for use in uses[:_ENDED]] + uses[_ENDED:]
-
-
 def spoken(tool: Tool) -> tuple[str, ...]:
     """What people say when they want it, by its examples."""
-    return tuple(_NEXT.split(said, 1)[0] for said, _ in islice(_usable(tool), _EACH))
+    return tuple(_NEXT.split(said, 1)[0] for said, _, _ in islice(_usable(tool), _EACH))
 
 
 def parted(instructions: str) -> tuple[str, tuple[tuple[Turn, ...], ...]]:
@@ -147,24 +139,32 @@ def _own(tools: Sequence[Tool]) -> Iterator[tuple[Turn, ...]]:
     for place in range(_EACH):
         for tool, lines in zip(tools, found, strict=True):
             if place < len(lines):
-                said, arguments = lines[place]
-                yield *_turns(said), Call("", tool.name, arguments)
+                said, arguments, answer = lines[place]
+                yield *_turns(said), Call("", tool.name, arguments), *_end(answer)
 
 
-def _usable(tool: Tool) -> Iterator[tuple[str, str]]:
+def _end(answer: str) -> tuple[Turn, ...]:
+    """What is done is told, and not done again."""
+    return (Result("", _ACCEPTED), Said("assistant", answer)) if answer else ()
+
+
+def _usable(tool: Tool) -> Iterator[tuple[str, str, str]]:
     for line in tool.description.splitlines():
         example = _example(line)
         if example and len(line) <= _LONGEST and _is_json(example[1]):
             yield example
 
 
-def _example(line: str) -> tuple[str, str] | None:
-    """What is said and the arguments. No pattern: the worst line must not cost more than others."""
-    line = line.rstrip()
+def _example(line: str) -> tuple[str, str, str] | None:
+    """What is said, the arguments, and what is said when it is done, if anything. No pattern: the
+    worst line must not cost more than others."""
+    line, answer = line.rstrip(), ""
+    if line.startswith(_MARK) and line.endswith('"'):
+        line, _, answer = line.removesuffix('"').rpartition(' "')
     if not (line.startswith(_MARK) and line.endswith("}")):
         return None
     said, found, rest = line.removeprefix(_MARK).partition('" {')
-    return (said, "{" + rest) if found and said.strip() else None
+    return (said, "{" + rest, answer) if found and said.strip() else None
 
 
 def _is_json(text: str) -> bool:

@@ -83,7 +83,7 @@ def _with_questions(start: str, calls: bool) -> str:
 
 
 def _question(names: str) -> str:
-    return f'ask: "{MARK}" ({names}) QUESTION\nQUESTION: /[A-Z][^@<>{{}}`*#?\\n\\r]{{4,150}}\\?/\n'
+    return f'ask: "{MARK}" ({names}) QUESTION\nQUESTION: /[A-Z][^@<>{{}}`*#?_\\n\\r]{{4,150}}\\?/\n'
 
 
 # Words are one line, never empty, and never look like a call, markup or code: none of it can be
@@ -91,8 +91,8 @@ def _question(names: str) -> str:
 _WORDS = "WORDS: /[^@<>{}`*#=\\s][^@<>{}`*#\\n\\r]*/\nEND: /\\n/\n"
 
 # Where the user is asked for things, a question ends the answer: a small model that goes on after
-# it gives the user's answer too.
-_WORDS_TO_A_QUESTION = "WORDS: /[^@<>{}`*#=?\\s][^@<>{}`*#?\\n\\r]*\\??/\nEND: /\\n/\n"
+# it gives the user's answer too. Nor are names of parameters words.
+_WORDS_TO_A_QUESTION = "WORDS: /[^@<>{}`*#=?_\\s][^@<>{}`*#?_\\n\\r]*\\??/\nEND: /\\n/\n"
 
 
 def _call(tool: Tool) -> str:

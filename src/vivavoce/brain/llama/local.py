@@ -29,6 +29,7 @@ from vivavoce.brain.llama.line import Heard, Line
 from vivavoce.brain.llama.prompt import prompt
 from vivavoce.brain.llama.reading import Reading
 from vivavoce.brain.llama.seats import Seats, Warming
+from vivavoce.brain.llama.shaping import held
 from vivavoce.brain.ports import Ask, Budget, CallBegun, Finished, Piece
 from vivavoce.children import Child
 from vivavoce.errors import BrainError
@@ -40,9 +41,10 @@ _LONGEST_OUTPUT = 1_024
 _STEP = 48
 """Tokens of reading at once: about a second, after which it can be stopped."""
 _START_SECONDS = 120
-_RELUCTANT = [[MARK, -1.5]]
+_RELUCTANT: list[list[str | float]] = [[MARK, -1.5]]
 """A call must be clearly more likely than words. In our own requests those that want a tool are
-above this by far, and nearly all small talk is below."""
+above this by far, and nearly all small talk is below. Where a tool says what must come from the
+user's words, the grammar sees to it, and a talk is about its tools in any case."""
 _BATCH = 128
 
 
@@ -192,7 +194,7 @@ class LlamaBrain:
                 "n_predict": limit,
                 "grammar": rules,
                 "stop": ["\n"],
-                "logit_bias": _RELUCTANT if ask.tool_choice == "auto" else [],
+                "logit_bias": _bias(ask),
                 "stream": True,
                 "cache_prompt": True,
                 "temperature": 0,
@@ -255,6 +257,11 @@ class LlamaBrain:
         self._pace.read(heard.read_tokens, heard.read_ms)
         if text:
             self._pace.weighed(len(text), heard.input_tokens)
+
+
+def _bias(ask: Ask) -> list[list[str | float]]:
+    reluctant = ask.tool_choice == "auto" and not any(map(held, ask.tools))
+    return _RELUCTANT if reluctant else []
 
 
 def _steps(begun: int, total: int) -> list[int]:

@@ -51,8 +51,8 @@ _REMINDER = (
     "short sentence, no tool."
 )
 _FOCUSED = (
-    f"Something required is not said yet: ask for it in one short question. All said: {MARK} and "
-    "the tool's name at once. Anything else: answer as before."
+    f"Go on in the same way: a short question for what is not said yet, {MARK} and the tool's name "
+    "once all is said, and what was submitted told afterwards."
 )
 """For an agent that brings its own talks, and so its own way with small talk."""
 

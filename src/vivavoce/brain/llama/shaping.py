@@ -68,7 +68,16 @@ def _shape(tool: Tool, said: Evidence, ids: Sequence[str], must: bool) -> Shape:
         if ids and is_id(name):
             properties[name] = {"type": "string", "enum": list(ids)}
     schema["properties"] = properties
+    schema["required"] = _required(schema, own, said, must)
     return Shape(replace(tool, parameters=_cases(schema, own, said, must)))
+
+
+def _required(
+    schema: Mapping[str, Any], own: Sequence[Told], said: Evidence, must: bool
+) -> list[str]:
+    """What was said is not left out: "every Tuesday" is no "Tuesday"."""
+    heard = [one.name for one in own if not one.when and one.kind in said.said and not must]
+    return [*dict.fromkeys([*schema.get("required", ()), *heard])]
 
 
 def _missing(tool: Tool, own: Sequence[Told], said: Evidence, ids: Sequence[str]) -> str | None:
