@@ -52,6 +52,8 @@ class Parameter:
     """What sort of words it is filled from."""
     ask: bool = False
     """Not required, and still worth one question."""
+    question: str | None = None
+    """How it is asked for: a small brain takes it word for word."""
 
     def needed(self, arguments: Mapping[str, Any]) -> bool:
         if self.required or not self.required_when:

@@ -46,6 +46,7 @@ class ParameterFile(_Part):
     grounded: StrictBool = False
     kind: Literal["time", "place", "repeat"] | None = None
     ask: StrictBool = False
+    question: str | None = Field(default=None, pattern=r"^[A-Z][^@<>{}`*#?_\"\n]{3,150}\?$")
 
     def parameter(self) -> Parameter:
         return Parameter(

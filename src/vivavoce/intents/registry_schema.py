@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 USERS_WORDS = "From the user's words: "
 """The line by which a small brain knows what it must not make up."""
+ASK_FOR = "Ask for {}: "
+"""And those by which it knows how to ask for it."""
 
 
 def schema(parameters: Sequence[Parameter]) -> dict[str, Any]:
@@ -65,7 +67,9 @@ def described(description: str, parameters: Sequence[Parameter]) -> str:
     items = "; ".join(
         f"{one.name} ({one.kind}{_when(one)})" for one in parameters if one.grounded and one.kind
     )
-    return f"{description}\n{USERS_WORDS}{items}" if items else description
+    lines = [description, *([f"{USERS_WORDS}{items}"] if items else [])]
+    lines += [f'{ASK_FOR.format(one.name)}"{one.question}"' for one in parameters if one.question]
+    return "\n".join(lines)
 
 
 def _when(one: Parameter) -> str:

@@ -23,6 +23,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 
+from vivavoce.brain.llama.unsaid import ASK
 from vivavoce.brain.llama.unsaid import MARK as UNSAID
 from vivavoce.brain.ports import Call, Result, Said, Tool, Turn
 
@@ -129,7 +130,7 @@ def _turns(said: str) -> tuple[Turn, ...]:
 def described(tool: Tool) -> str:
     """What it does, without the examples and what is meant for grammars."""
     lines = tool.description.splitlines()
-    told = (line for line in lines if not (_example(line) or line.startswith(UNSAID)))
+    told = (line for line in lines if not (_example(line) or line.startswith((UNSAID, ASK))))
     return " ".join(" ".join(told).split())
 
 

@@ -64,7 +64,7 @@ def grammar(ask: Ask) -> str:
     start = f"{calls} END" if demanded(ask) else f"(WORDS | WORDS {calls} | {calls}) END"
     # In one line: a bracket ends with it.
     choices = " | ".join(_call(shape.tool) for shape in made if not shape.missing)
-    questions = " | ".join(json.dumps(_asking(shape)) for shape in made if shape.missing)
+    questions = " | ".join(_asking(shape) for shape in made if shape.missing)
     rules = f'call: "{MARK}" ({choices})\n' if choices else ""
     if questions:
         start, rules = _with_questions(start, bool(choices)), rules + _question(questions)
@@ -73,7 +73,8 @@ def grammar(ask: Ask) -> str:
 
 
 def _asking(shape: Shape) -> str:
-    return f"{shape.tool.name} {shape.missing}{ASKED}"
+    words = json.dumps(f"{shape.tool.name} {shape.missing}{ASKED}{shape.question}")
+    return words if shape.question else f"{words} QUESTION"
 
 
 def _with_questions(start: str, calls: bool) -> str:
@@ -83,7 +84,11 @@ def _with_questions(start: str, calls: bool) -> str:
 
 
 def _question(names: str) -> str:
-    return f'ask: "{MARK}" ({names}) QUESTION\nQUESTION: /[A-Z][^@<>{{}}`*#?_\\n\\r]{{4,150}}\\?/\n'
+    rule = f'ask: "{MARK}" ({names})\n'
+    return rule + _QUESTION if "QUESTION" in names else rule
+
+
+_QUESTION = "QUESTION: /[A-Z][^@<>{}`*#?_\\n\\r]{4,150}\\?/\n"
 
 
 # Words are one line, never empty, and never look like a call, markup or code: none of it can be

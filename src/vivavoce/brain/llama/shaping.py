@@ -17,8 +17,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from vivavoce.brain.llama.ids import is_id, mentioned, wants_id
-from vivavoce.brain.llama.unsaid import Evidence, Told, evidence, failed, recent, told
+from vivavoce.brain.llama.ids import is_id, listed, mentioned, wants_id
+from vivavoce.brain.llama.unsaid import Evidence, Told, evidence, failed, questions, recent, told
 from vivavoce.brain.ports import Ask, Result, Tool
 
 AFTER = "Only after another tool has done something."
@@ -30,6 +30,8 @@ class Shape:
 
     tool: Tool
     missing: str | None = None
+    question: str = ""
+    """Word for word, where the tool brings it; else the model finds the words."""
 
 
 def shapes(ask: Ask, tools: Sequence[Tool]) -> tuple[Shape, ...]:
@@ -38,6 +40,9 @@ def shapes(ask: Ask, tools: Sequence[Tool]) -> tuple[Shape, ...]:
         tools = [tool for tool in tools if AFTER not in tool.description.splitlines()]
     if not any(map(held, tools)):
         return tuple(map(Shape, tools))
+    if ask.tool_choice == "auto" and not listed(ask):
+        # Nothing that it could be about: a small model takes it for its neighbour.
+        tools = [tool for tool in tools if not (held(tool) and wants_id(tool))]
     turns = recent(ask.turns)
     said = evidence(ask.turns, ask.tools)
     ids = mentioned(ask, turns) if any(map(wants_id, tools)) else ()
@@ -58,7 +63,7 @@ def _shape(tool: Tool, said: Evidence, ids: Sequence[str], must: bool) -> Shape:
     own = told(tool)
     missing = _missing(tool, own, said, ids)
     if missing and not must:
-        return Shape(tool, missing)
+        return Shape(tool, missing, questions(tool).get(missing, ""))
     schema = dict(tool.parameters or {})
     properties = dict(schema.get("properties") or {})
     for one in own:

@@ -6,7 +6,11 @@ So a tool's description may say which of its parameters are the user's to say:
     From the user's words: due (time, if kind is timed); spot (place, if kind is placed);
     until (time, asked for); rule (repeat)
 
-`if` is when it is required; `asked for` is worth one question though it is not.
+`if` is when it is required; `asked for` is worth one question though it is not. How
+it is asked for may stand in a line of its own, and is then said word for word:
+
+    Ask for due: "Sure! When should it be?"
+
 A word of that kind among what the user said is the evidence. What one call has
 used is spent: the time of the last reminder is not the time of the next. It
 judges English; words that are none may hold anything.
@@ -24,6 +28,8 @@ from vivavoce.brain.ports import Call, Result, Said, Tool, Turn
 MARK = "From the user's words: "
 _ITEM = re.compile(r"(\w{1,64}) \((\w{1,32})(?:, (?:(asked for)|if (\w{1,64}) is (\w{1,64})))?\)")
 _LONGEST = 600
+ASK = "Ask for "
+_ASK = re.compile(rf'{ASK}(\w{{1,64}}): "([A-Z][^@<>{{}}`*#?_"]{{3,150}}\?)"')
 _TURNS = 12
 
 _SMALL = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
@@ -112,6 +118,12 @@ def _told(description: str) -> tuple[Told, ...]:
     return tuple(
         Told(m[1], m[2], bool(m[3]), (m[4], m[5]) if m[4] and m[5] else None) for m in found
     )
+
+
+def questions(tool: Tool) -> dict[str, str]:
+    """How each of its parameters is asked for, where it says so."""
+    lines = (_ASK.fullmatch(line) for line in tool.description.splitlines() if len(line) < _LONGEST)
+    return {found[1]: found[2] for found in lines if found}
 
 
 def evidence(turns: Sequence[Turn], tools: Sequence[Tool]) -> Evidence:
