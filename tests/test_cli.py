@@ -395,7 +395,7 @@ def test_make_fetches_only_what_a_target_needs_and_only_once(
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes((ROOT / name).read_bytes())
     told = _dry_run(target, tmp_path)
-    assert '-e ".[engine,tools]"' in told
+    assert '-e ".[engine,tools,auth,intents]"' in told
     assert ("--group dev" in told) is dev
     assert ("npm --prefix web ci" in told) is page
     assert ("npm --prefix tests/clients/node ci" in told) is clients

@@ -5,6 +5,7 @@ As `workroom.py` is for the tools, this is for the intents: only `app.py` knows 
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -21,12 +22,13 @@ from vivavoce.intents.registry import IntentRegistry
 from vivavoce.intents.service import IntentService
 from vivavoce.intents.signing import key_of
 from vivavoce.intents.tools import intent_tools
-from vivavoce.intents.when import occurs_on, spoken
+from vivavoce.intents.when import occurs_on, spoken, understand
 from vivavoce.runtime.agent_intents import Backend
 from vivavoce.runtime.agent_source import AgentSource
 from vivavoce.runtime.people import UserContext, user_context
 from vivavoce.runtime.ports import Clock
 from vivavoce.tools.registry import Registry
+from vivavoce.wire.records import utc_now
 
 log = logging.getLogger(__name__)
 
@@ -89,8 +91,21 @@ class IntentRoom:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        async with self.outbox.running():
-            yield
+        async with self.outbox.running(), asyncio.TaskGroup() as group:
+            warming = group.create_task(self._warm(), name="times")
+            try:
+                yield
+            finally:
+                warming.cancel()
+
+    async def _warm(self) -> None:
+        """The library of times takes a second to load; not while somebody waits."""
+        if not self._source.intents.definitions or self._named is not None:
+            return
+        try:
+            await asyncio.to_thread(understand, "tomorrow at 5", now=utc_now(), time_zone="UTC")
+        except Exception:  # the boundary of this task: a call that needs it says what is wrong
+            log.exception("Times cannot be understood: is the extra 'intents' installed?")
 
     def status(self) -> Mapping[str, Any]:
         return {

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from vivavoce.intents.ports import Parameter
-from vivavoce.intents.words import content, foreign, is_time, pieces, shares, speaks_of_time
+from vivavoce.intents.words import STOP, content, foreign, is_time, pieces, shares, speaks_of_time
 from vivavoce.wire.records import Entry, Kind
 
 _YES = frozenset(
@@ -21,6 +21,9 @@ _YES = frozenset(
         "ja oui si sim genau gerne claro certo va"
     )
 )
+
+
+_ANYTHING = frozenset(pieces("something anything stuff things thing whatever somewhat"))
 
 
 def grounds(entries: Sequence[Entry]) -> str:
@@ -50,7 +53,7 @@ def ungrounded(
             continue
         others = _others(payload, parameter.name)
         timed = parameter.kind in ("time", "repeat") or is_time(value)
-        if not _grounded(value, others, said, heard, timed=timed):
+        if _empty(parameter, value) or not _grounded(value, others, said, heard, timed=timed):
             found.append(parameter)
     return found
 
@@ -65,6 +68,14 @@ def _grounded(
         # "call mom tomorrow" as a time: that the user spoke of mom says nothing of tomorrow.
         tokens -= others
     return shares(tokens, heard) or foreign(said)
+
+
+def _empty(parameter: Parameter, value: str) -> bool:
+    """ "Remind me of something tomorrow" names nothing that could be done."""
+    if parameter.kind is not None:
+        return False
+    left = [word for word in pieces(value) if word not in STOP and not speaks_of_time(word)]
+    return bool(left) and all(word in _ANYTHING for word in left)
 
 
 def _others(payload: Mapping[str, Any], name: str) -> frozenset[str]:

@@ -87,9 +87,7 @@ class Conversations:
     async def _close(self, session: VoiceSession) -> None:
         """One that nobody runs any more: of a process that is gone, or a client's own."""
         who = {"user_id": session.user_id}
-        await self._library.finish(
-            session.id, **who, status=Status.COMPLETED, reason="user_ended"
-        )
+        await self._library.finish(session.id, **who, status=Status.COMPLETED, reason="user_ended")
         conversation = await self._store.conversation(session.conversation_id, **who)
         if conversation is not None:
             now = self._clock.now()

@@ -27,6 +27,7 @@ from vivavoce.wire.voice_events import (
 )
 
 Json = dict[str, Any]
+INAUDIBLE = "[inaudible]"
 BEAT = b": heartbeat\n\n"  # a comment: seed 004 has no event for it
 
 
@@ -48,12 +49,17 @@ def tell(event: LogEvent) -> bytes:
     return b"event: %b\ndata: %b\n%b\n" % (name, data, place)
 
 
+def shown(content: str, role: str) -> str:
+    """What nobody could make out is told as such (seed 004 §5.9)."""
+    return INAUDIBLE if role == "user" and not content.strip() else content
+
+
 def _message(data: Json) -> Json:
     """An interrupted answer comes again with the same id: the latest is what was heard of it."""
     return {
         "id": data.get("entry_id"),
         "role": data["role"],
-        "content": clean_text(data["transcript"]),  # as the entry has it
+        "content": shown(clean_text(data["transcript"]), data["role"]),
         "input_modality": data.get("modality") or "voice",
         "created_at": data.get("created_at") or data["timestamp"],
         "metadata": {"interrupted": True} if data.get("interrupted") else {},

@@ -10,6 +10,7 @@ from vivavoce.server import schemas_v1 as s
 from vivavoce.server import schemas_v1_people as p
 from vivavoce.server import views
 from vivavoce.server.services import Services
+from vivavoce.server.v1_events import shown
 from vivavoce.wire.agenda import ConversationSummary, Hit, Intent, Person, Spent, Todo
 from vivavoce.wire.records import Conversation, Entry, Kind, VoiceSession
 
@@ -40,7 +41,7 @@ def _said(entry: Entry) -> dict[str, Any]:
     return {
         "id": entry.id,
         "role": "function" if entry.kind in _FUNCTION else entry.kind.value,
-        "content": entry.text,
+        "content": shown(entry.text, entry.kind),
         "input_modality": entry.modality,
         "created_at": entry.created_at,
     }

@@ -91,6 +91,7 @@ async def test_the_same_again_is_there_at_once(model: SpeakingMouth) -> None:
     assert_told_right(" Very well. ", again)
 
 
+@pytest.mark.full
 async def test_one_who_has_less_sound_ahead_is_served_first(model: SpeakingMouth) -> None:
     served: list[int] = []
 
@@ -114,6 +115,7 @@ async def test_cancelled_under_way_it_speaks_again(model: SpeakingMouth) -> None
     assert (await model.speak("Here again.", voice="marin")).pcm
 
 
+@pytest.mark.full
 async def test_what_is_prepared_needs_no_work_and_gives_way(model: SpeakingMouth) -> None:
     texts = ("Right away.", "Here are my seven favourite words, all of them kept.")
     async with asyncio.TaskGroup() as group:

@@ -67,6 +67,7 @@ async def test_a_word_has_been_said_when_it_is_told_to_be(
         assert word_errors(first, await heard(ears, until(said.pcm, ms - 200))) > 0
 
 
+@pytest.mark.full
 async def test_speech_without_the_silence_is_as_loud_and_long_as_with_it(
     mouth: KokoroMouth, plain: KokoroMouth
 ) -> None:
@@ -76,6 +77,7 @@ async def test_speech_without_the_silence_is_as_loud_and_long_as_with_it(
         assert 0.8 < ours.ms / whole.ms < 1.1
 
 
+@pytest.mark.full
 async def test_long_text_is_said_whole(plain: KokoroMouth, ears: MoonshineEars) -> None:
     text = "The little boat went slowly over the water, and nobody saw it go."
     said = await plain.speak(text, voice="marin")
@@ -88,6 +90,7 @@ def test_openais_names_and_the_models_own_are_voices(mouth: KokoroMouth) -> None
     assert {"af_heart", "bm_george"} <= set(mouth.voices)
 
 
+@pytest.mark.full
 async def test_a_closed_mouth_says_so_and_leaves_no_thread() -> None:
     before = threading.active_count()
     mouth = KokoroMouth(model_folder("kokoro"), plain=True)

@@ -18,7 +18,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from vivavoce.brain.llama.ids import is_id, listed, mentioned, wants_id
-from vivavoce.brain.llama.unsaid import Evidence, Told, evidence, failed, questions, recent, told
+from vivavoce.brain.llama.unsaid import (
+    Evidence,
+    Told,
+    dismissed,
+    evidence,
+    failed,
+    questions,
+    recent,
+    told,
+)
 from vivavoce.brain.ports import Ask, Result, Tool
 
 AFTER = "Only after another tool has done something."
@@ -37,17 +46,39 @@ class Shape:
 def shapes(ask: Ask, tools: Sequence[Tool]) -> tuple[Shape, ...]:
     """Of each tool that may be called."""
     if ask.tool_choice == "auto" and not _done(ask):
-        tools = [tool for tool in tools if AFTER not in tool.description.splitlines()]
+        tools = [tool for tool in tools if not _corrects(tool)]
     if not any(map(held, tools)):
         return tuple(map(Shape, tools))
     if ask.tool_choice == "auto" and not listed(ask):
         # Nothing that it could be about: a small model takes it for its neighbour.
         tools = [tool for tool in tools if not (held(tool) and wants_id(tool))]
     turns = recent(ask.turns)
+    if ask.tool_choice == "auto" and dismissed(ask.turns):
+        # Right after something was done it may be that; else it is what was being asked for.
+        return tuple(Shape(tool) for tool in tools if _corrects(tool) and _just_done(ask))
     said = evidence(ask.turns, ask.tools)
+    if ask.tool_choice == "auto":
+        tools = _with_room(tools, said)
     ids = mentioned(ask, turns) if any(map(wants_id, tools)) else ()
     must = ask.tool_choice != "auto"
     return tuple(_shape(tool, said, ids, must) if held(tool) else Shape(tool) for tool in tools)
+
+
+def _just_done(ask: Ask) -> bool:
+    return any(isinstance(turn, Result) and not failed(turn.output) for turn in ask.turns[-3:])
+
+
+def _corrects(tool: Tool) -> bool:
+    return AFTER in tool.description.splitlines()
+
+
+def _with_room(tools: Sequence[Tool], said: Evidence) -> Sequence[Tool]:
+    """A repetition or a place is nothing for a tool that cannot take it, if another can."""
+    for kind in said.said & {"repeat", "place"}:
+        fit = [tool for tool in tools if not held(tool) or kind in {one.kind for one in told(tool)}]
+        if any(map(held, fit)):
+            tools = fit
+    return tools
 
 
 def _done(ask: Ask) -> bool:

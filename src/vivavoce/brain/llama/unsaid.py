@@ -79,6 +79,12 @@ _PLACE = re.compile(
 _JOINED = re.compile(
     r"^[\s,]*(?:(?:at|on|in|the|of|around|about|and|or|from|by|for|,)[\s,]*){0,3}$"
 )
+_DISMISSED = re.compile(
+    r"^\W*(?:(?:oh|ah|no|ok|okay|well|actually|hm+|sorry)\W+){0,3}"
+    r"(?:never ?mind|forget (?:it|that|about it)|cancel (?:it|that)|leave it|let it go|"
+    r"scratch that|don'?t bother|doesn'?t matter)\b(?! (?:at|on|to|in|by)\b)",
+    re.IGNORECASE,
+)
 _ASKS = {"time": re.compile(r"\b(?:when|time|date|day|days|long|target|deadline|soon|by)\b", re.I)}
 _ENGLISH = frozenset(
     ["i", "me", "my", "the", "to", "a", "an", "and", "of", "at", "on", "is", "it", "that", "for"]
@@ -137,6 +143,15 @@ def evidence(turns: Sequence[Turn], tools: Sequence[Tool]) -> Evidence:
     before = [t.text for t in lately if isinstance(t, Said) and t.role == "assistant"][-1:]
     asked = {k for k, how in _ASKS.items() if any("?" in t and how.search(t) for t in before)}
     return Evidence(frozenset(said), frozenset(asked))
+
+
+def dismissed(turns: Sequence[Turn]) -> bool:
+    """Has the user just let it go? Then there is nothing to submit."""
+    match turns[-1:]:
+        case [Said("user", text)]:
+            return _DISMISSED.search(text[:200]) is not None
+        case _:
+            return False
 
 
 def recent(turns: Sequence[Turn]) -> Sequence[Turn]:
