@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.brain.llama.flux import FOOD, GYM, asked
 from vivavoce.brain.llama.grammar import grammar
-from vivavoce.brain.llama.shaping import Shape, shapes
+from vivavoce.brain.llama.shaping import AFTER, Shape, shapes
 from vivavoce.brain.ports import Ask, Call, Result, Said, Tool, Turn
 
 
@@ -102,3 +102,51 @@ def test_what_corrects_is_offered_once_there_is_something_to_correct() -> None:
     assert "@" not in grammar(Ask("", failed, (tool,))).splitlines()[1]
     done = (*turns, Result("1", '{"status": "accepted"}'))
     assert shapes(Ask("", done, (tool,)), (tool,)) == (Shape(tool),)
+
+
+_ASKING = 'Plans.\nFrom the user\'s words: due (time, asked for)\nAsk for due: "Lovely! By when?"'
+_PLAN = Tool("plan", _ASKING, {"type": "object", "properties": {"due": {"type": "string"}}})
+_NOTE = Tool(
+    "note",
+    "Notes.\nFrom the user's words: at (time); days (repeat)",
+    {"type": "object", "properties": {"at": {"type": "string"}, "days": {"type": "string"}}},
+)
+_MEND = Tool("mend", f"Mends.\n{AFTER}", {"type": "object", "properties": {}})
+_DONE = (Call("1", "note", "{}"), Result("1", '{"status": "accepted"}'), Said("assistant", "Done!"))
+
+
+def _names(*turns: Turn) -> list[str]:
+    tools = (_PLAN, _NOTE, _MEND)
+    return [shape.tool.name for shape in shapes(Ask("", turns, tools), tools)]
+
+
+def test_the_answer_to_a_question_is_for_the_tool_that_asked() -> None:
+    asked = Said("user", "I want to paint"), Said("assistant", "Lovely! By when?")
+    assert _names(*asked, Said("user", "By June")) == ["plan"]
+    assert _names(*asked, Said("user", "No, nothing")) == ["plan", "note"]
+
+
+def test_how_a_tool_asks_is_said_word_for_word() -> None:
+    first, _ = shapes(Ask("", (Said("user", "I want to paint"),), (_PLAN, _NOTE)), (_PLAN, _NOTE))
+    assert (first.missing, first.question) == ("due", "Lovely! By when?")
+
+
+def test_a_correction_of_what_was_just_done_is_not_done_a_second_time() -> None:
+    said = Said("user", "Note it at seven")
+    assert _names(said, *_DONE, Said("user", "No, at half past seven")) == ["mend"]
+    assert "note" in _names(said, *_DONE, Said("user", "Also note the milk at eight"))
+
+
+def test_after_a_never_mind_nothing_is_submitted() -> None:
+    asked = Said("user", "I want to paint"), Said("assistant", "Lovely! By when?")
+    assert _names(*asked, Said("user", "Oh, never mind.")) == []
+    assert _names(Said("user", "Note it at ten"), *_DONE, Said("user", "Forget it.")) == ["mend"]
+
+
+def test_a_repetition_is_for_a_tool_that_has_room_for_it_and_is_not_left_out() -> None:
+    (only,) = shapes(
+        Ask("", (Said("user", "Note it every day at six"),), (_PLAN, _NOTE)), (_PLAN, _NOTE)
+    )
+    assert only.tool.name == "note"
+    assert only.tool.parameters is not None
+    assert "days" in only.tool.parameters["required"]

@@ -21,6 +21,8 @@ from vivavoce.brain.llama.ids import is_id, listed, mentioned, wants_id
 from vivavoce.brain.llama.unsaid import (
     Evidence,
     Told,
+    answered,
+    corrected,
     dismissed,
     evidence,
     failed,
@@ -58,7 +60,7 @@ def shapes(ask: Ask, tools: Sequence[Tool]) -> tuple[Shape, ...]:
         return tuple(Shape(tool) for tool in tools if _corrects(tool) and _just_done(ask))
     said = evidence(ask.turns, ask.tools)
     if ask.tool_choice == "auto":
-        tools = _with_room(tools, said)
+        tools = _meant(ask, tools) or _with_room(tools, said)
     ids = mentioned(ask, turns) if any(map(wants_id, tools)) else ()
     must = ask.tool_choice != "auto"
     return tuple(_shape(tool, said, ids, must) if held(tool) else Shape(tool) for tool in tools)
@@ -72,13 +74,21 @@ def _corrects(tool: Tool) -> bool:
     return AFTER in tool.description.splitlines()
 
 
+def _meant(ask: Ask, tools: Sequence[Tool]) -> Sequence[Tool]:
+    """A correction is for a tool that corrects, an answer for the one that asked; or nobody knows."""
+    corrections = [tool for tool in tools if _corrects(tool)]
+    if corrections and corrected(ask.turns):
+        return corrections
+    asking = answered(ask.turns, tools)
+    return () if asking is None else (asking, *corrections)
+
+
 def _with_room(tools: Sequence[Tool], said: Evidence) -> Sequence[Tool]:
-    """A repetition or a place is nothing for a tool that cannot take it, if another can."""
-    for kind in said.said & {"repeat", "place"}:
-        fit = [tool for tool in tools if not held(tool) or kind in {one.kind for one in told(tool)}]
-        if any(map(held, fit)):
-            tools = fit
-    return tools
+    """A repetition is nothing for a tool that cannot take one, if another can."""
+    if "repeat" not in said.said:
+        return tools
+    fit = [tool for tool in tools if not held(tool) or "repeat" in {o.kind for o in told(tool)}]
+    return fit if any(map(held, fit)) else tools
 
 
 def _done(ask: Ask) -> bool:

@@ -85,6 +85,10 @@ _DISMISSED = re.compile(
     r"scratch that|don'?t bother|doesn'?t matter)\b(?! (?:at|on|to|in|by)\b)",
     re.IGNORECASE,
 )
+_CORRECTS = re.compile(
+    r"^\W*(?:no|nope|wait|actually|sorry|not|i mean|i meant|make (?:it|that))\b", re.IGNORECASE
+)
+_SHORT = 8
 _ASKS = {"time": re.compile(r"\b(?:when|time|date|day|days|long|target|deadline|soon|by)\b", re.I)}
 _ENGLISH = frozenset(
     ["i", "me", "my", "the", "to", "a", "an", "and", "of", "at", "on", "is", "it", "that", "for"]
@@ -152,6 +156,30 @@ def dismissed(turns: Sequence[Turn]) -> bool:
             return _DISMISSED.search(text[:200]) is not None
         case _:
             return False
+
+
+def corrected(turns: Sequence[Turn]) -> bool:
+    """Does the user take back the time, the place or the days of what was just done?"""
+    match turns[-3:]:
+        case [Result(_, output), Said("assistant", _), Said("user", text)]:
+            return not failed(output) and _says(text) and _CORRECTS.search(text[:200]) is not None
+        case _:
+            return False
+
+
+def answered(turns: Sequence[Turn], tools: Sequence[Tool]) -> Tool | None:
+    """Who asked: the answer to a tool's question, if it is one, is for that tool."""
+    match turns[-2:]:
+        case [Said("assistant", asked), Said("user", text)] if len(text.split()) <= _SHORT:
+            for tool in tools if _says(text) else ():
+                if any(asked.rstrip().endswith(one) for one in questions(tool).values()):
+                    return tool
+    return None
+
+
+def _says(text: str) -> bool:
+    """Any time, place or repetition."""
+    return any(_count(kind, [text]) for kind in _FINDERS)
 
 
 def recent(turns: Sequence[Turn]) -> Sequence[Turn]:
