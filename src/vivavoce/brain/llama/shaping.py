@@ -75,7 +75,7 @@ def _corrects(tool: Tool) -> bool:
 
 
 def _meant(ask: Ask, tools: Sequence[Tool]) -> Sequence[Tool]:
-    """A correction is for a tool that corrects, an answer for the one that asked; or nobody knows."""
+    """A correction is for a tool that corrects, an answer for the one that asked. Or nobody."""
     corrections = [tool for tool in tools if _corrects(tool)]
     if corrections and corrected(ask.turns):
         return corrections
