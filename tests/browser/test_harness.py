@@ -12,7 +12,7 @@ from tests.browser.alone import cut_off, namespaces
 from tests.browser.scenes import NODE, lines, scene
 
 
-@pytest.mark.parametrize("way", ["track", "context"])
+@pytest.mark.parametrize("way", ["track", pytest.param("context", marks=pytest.mark.full)])
 async def test_what_the_page_plays_is_what_the_microphone_heard(way: str, tmp_path: Path) -> None:
     heard = tmp_path / "heard.wav"
     wav = sound.write(tmp_path / "tone.wav", sound.silence(1) + sound.tone(1.5) + sound.silence(8))

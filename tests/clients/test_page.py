@@ -49,6 +49,7 @@ async def test_the_page_shows_the_words_and_plays_an_answer_by_webrtc(
     assert told.one("page")["transport"] == "webrtc"
 
 
+@pytest.mark.full
 async def test_with_every_interface_but_loopback_down_the_page_talks_by_websocket(
     voice: Voice, tmp_path: Path
 ) -> None:

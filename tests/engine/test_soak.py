@@ -78,6 +78,7 @@ async def rounds(count: int) -> None:
             assert last < middle * 1.05, f"memory grows: {middle} to {last}"
 
 
+@pytest.mark.full
 async def test_ten_sessions_in_and_out_leave_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     _only_loopback(monkeypatch)
     await rounds(3)

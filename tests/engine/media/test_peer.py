@@ -196,6 +196,7 @@ async def test_our_own_hanging_up_is_not_told_but_reaches_the_far_end() -> None:
     assert c.heard.reasons == []
 
 
+@pytest.mark.full
 async def test_a_far_end_that_falls_silent_is_lost_when_its_consent_runs_out() -> None:
     options = MediaOptions(loopback=True, consent_seconds=0.1, consent_failures=3)
     async with call(options) as c:
@@ -293,6 +294,7 @@ async def test_a_stun_server_adds_the_address_it_sees() -> None:
     assert " 198.51.100.9 3333 typ srflx " in text
 
 
+@pytest.mark.full
 async def test_ten_calls_leave_no_socket_thread_or_task() -> None:
     async def once() -> None:
         async with call() as c:
