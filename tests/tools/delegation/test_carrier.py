@@ -123,10 +123,13 @@ async def test_an_answer_given_while_nobody_listened_is_found(tmp_path: Path) ->
 
 @pytest.mark.parametrize("where", ["asking", "working", "calling"])
 async def test_cancelling_stops_the_work_wherever_it_is(tmp_path: Path, where: str) -> None:
+    begun: list[str] = []
     stopped: list[str] = []
     listener = Remembering()
 
     async def for_ever() -> None:
+        begun.append(where)
+        listener.changed.set()
         try:
             await desk_is_busy.wait()
         finally:
@@ -145,7 +148,7 @@ async def test_cancelling_stops_the_work_wherever_it_is(tmp_path: Path, where: s
 
     async with carried(url(tmp_path), Doing(stuck), listener) as carrier:
         await begin(carrier, work())
-        await listener.until(lambda: listener.questions or listener.progress)
+        await listener.until(lambda: begun or listener.questions)
         await carrier.cancel("task_1")
         await listener.end()
         await carrier.cancel("task_1")
