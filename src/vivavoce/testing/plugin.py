@@ -14,6 +14,24 @@ from typing import Any
 
 import pytest
 
+_tests = 0
+_OFTEN = 25
+
+
+def pytest_collection_finish() -> None:
+    """All that was imported is here to stay: no sweep after a test need look at it again."""
+    gc.collect()
+    gc.freeze()
+
+
+def _sweep() -> None:
+    """Brings out "exception was never retrieved"."""
+    global _tests
+    _tests += 1
+    gc.collect()
+    if _tests % _OFTEN == 0:  # what was imported since then
+        gc.freeze()
+
 
 async def _strict(test: Callable[..., Coroutine[Any, Any, None]], kwargs: dict[str, Any]) -> None:
     loop = asyncio.get_running_loop()
@@ -23,7 +41,7 @@ async def _strict(test: Callable[..., Coroutine[Any, Any, None]], kwargs: dict[s
     for _ in range(3):  # callbacks of tasks that just ended may still be queued
         await asyncio.sleep(0)
     leaked = asyncio.all_tasks() - {asyncio.current_task()}
-    gc.collect()  # brings out "exception was never retrieved"
+    _sweep()
     assert not leaked, f"tasks outlived the test: {sorted(map(repr, leaked))}"
     assert not unhandled, f"exceptions nobody handled: {unhandled}"
 
