@@ -300,6 +300,20 @@ async def test_a_session_and_a_conversation_keep_when_and_whose_they_are(backend
         assert found == replace(renamed, created_at=START)
 
 
+async def test_a_session_that_has_ended_stays_as_it_ended(backend: Backend) -> None:
+    async with backend.store() as store:
+        running = session("s", "c", updated_at=at(1))
+        ended = replace(running, status=Status.COMPLETED, end_reason="user_ended", ended_at=at(2))
+        await store.commit([PutConversation(conversation("c")), PutSession(running, new=True)])
+        await store.commit([PutSession(ended)])
+        # Whoever runs it did not know yet; what it took counts all the same.
+        await store.commit([PutSession(replace(running, input_tokens=7, updated_at=at(3)))])
+        late = replace(ended, status=Status.ERROR, end_reason="error", ended_at=at(9))
+        await store.commit([PutSession(replace(late, input_tokens=8))])
+        assert await store.session("s", user_id="ann") == replace(ended, input_tokens=8)
+        assert await store.active_sessions() == []
+
+
 async def test_a_call_is_written_before_it_runs_and_again_after(backend: Backend) -> None:
     async with backend.store() as store:
         await store.commit([*BASE, PutToolCall(call("b", session_id="vs_1", started_at=at(1)))])

@@ -72,6 +72,8 @@ async def test_plans_are_there_after_reopening(backend: Backend) -> None:
         scheduled_words="tomorrow",
         recurrence_rule="FREQ=WEEKLY;BYDAY=MO",
         recurrence_words="every Monday",
+        recurs_from=at(-86400),
+        moved_from=at(30),
         time_zone="Europe/Vienna",
         location_trigger="home",
         status=TodoStatus.RESCHEDULED,
@@ -203,6 +205,14 @@ async def test_plans_change_and_stay_where_they_began(backend: Backend) -> None:
         (step,) = await store.milestones([uid("g")], user_id="ann")
         assert step == replace(ticked, created_at=at(0))
         assert await store.person("ann") == replace(renamed, created_at=at(0))
+        # Who read an older one changes what they name, and nothing else.
+        stale = person(name="Ann", voice=None, verbosity="brief", updated_at=at(20))
+        await store.commit([PutPerson(stale, only=("verbosity", "voice"))])
+        known = replace(renamed, created_at=at(0), verbosity="brief", updated_at=at(20))
+        assert await store.person("ann") == known
+        unknown = person("bob", name="Bob", voice="marin")
+        await store.commit([PutPerson(unknown, only=("voice",))])
+        assert await store.person("bob") == unknown
 
 
 async def test_an_intent_moves_only_forward(backend: Backend) -> None:

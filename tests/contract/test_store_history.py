@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tests.contract.conftest import Backend
 from tests.contract.records import at, conversation, entry, uid
 from vivavoce.runtime.ports import Retention
@@ -55,6 +57,23 @@ async def test_the_list_shows_the_end_of_each_newest_message_first(backend: Back
         assert only == (shown[2:], 1)
         assert await store.conversation_list(user_id="ann", context_type="'--") == ([], 0)
         assert await store.conversation_list(user_id="nobody") == ([], 0)
+
+
+async def test_speech_that_nobody_could_make_out_is_shown_as_such(backend: Backend) -> None:
+    silent = entry("1", text="", data={"transcription_failed": True})
+    typed = entry("2", "d", text="", modality="text")
+    async with backend.store() as store:
+        await store.commit([PutConversation(conversation()), PutConversation(conversation("d"))])
+        await store.commit([PutEntry(silent), PutEntry(typed)])
+        shown, _ = await store.conversation_list(user_id="ann")
+        assert {each.id: each.preview for each in shown} == {uid("c"): "[inaudible]", uid("d"): ""}
+        (hit,) = await store.search("inaudible", user_id="ann")
+        assert hit.message_id == silent.id
+        # The model's history has no such word in it, and a user's own is left alone.
+        assert await store.entries(uid("c"), user_id="ann") == [silent]
+        said = replace(silent, text="[inaudible]", data={})
+        await store.commit([PutEntry(said)])
+        assert await store.entries(uid("c"), user_id="ann") == [said]
 
 
 async def test_a_new_message_brings_its_conversation_to_the_front(backend: Backend) -> None:
@@ -119,9 +138,14 @@ async def test_no_page_where_there_is_nothing_of_the_user_s(backend: Backend) ->
         )
         assert await store.messages_before(uid("c"), user_id="bob") == ([], False)
         assert await store.messages_before("no uuid", user_id="ann") == ([], False)
+        of = {"conversation_id": uid("c"), "user_id": "ann"}
+        assert await store.has_message(uid("1").upper(), **of)
+        assert not await store.has_message(uid("1"), conversation_id=uid("c"), user_id="bob")
+        assert not await store.has_message(uid("1"), conversation_id="no uuid", user_id="ann")
         for before in ("no uuid", uid("nothing"), uid("2")):
             found = await store.messages_before(uid("c"), user_id="ann", before=before)
             assert found == ([], False)
+            assert not await store.has_message(before, **of)
 
 
 # --- Search ---------------------------------------------------------------------

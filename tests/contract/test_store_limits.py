@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from tests.contract.conftest import Backend, FullStore
 from tests.contract.records import START, at, conversation, event, session, uid
 from vivavoce.errors import RateLimited
-from vivavoce.wire.agenda import SessionLimits, Spent
+from vivavoce.wire.agenda import NEVER_BEGAN, SessionLimits, Spent
 from vivavoce.wire.records import Announce, Change, PutConversation, PutSession, Status
 
 DAY = 86_400
@@ -65,14 +66,28 @@ async def test_so_many_a_day(backend: Backend) -> None:
         await begin(store, "4", DAY, limits)
 
 
-async def test_one_that_takes_over_does_not_count(backend: Backend) -> None:
-    limits = SessionLimits(per_10_minutes=2, per_day=2)
+async def test_one_that_takes_over_is_no_new_one_of_the_day(backend: Backend) -> None:
+    limits = SessionLimits(per_day=2)
     async with backend.store() as store:
         await begin(store, "1", 0, limits)
         await begin(store, "2", 1, limits, counted=False)
         await begin(store, "3", 2, limits)
         await begin(store, "4", 3, limits, counted=False)
-        assert (await refused(store, "5", 4, limits))[0] == "per_10_minutes"
+        assert (await refused(store, "5", 4, limits))[0] == "per_day"
+
+
+async def test_taking_over_has_the_rate_of_ten_minutes_all_the_same(backend: Backend) -> None:
+    limits = SessionLimits(per_10_minutes=3)
+    async with backend.store() as store:
+        await begin(store, "1", 0, limits, of="c")
+        await begin(store, "typed", 1, limits, of="c", voice="", counted=False)
+        await begin(store, "2", 2, limits, of="c", counted=False)
+        await begin(store, "3", 3, limits, of="c", counted=False)
+        what, _, wait = await refused(store, "4", 4, limits, of="c", counted=False)
+        assert (what, wait) == ("per_10_minutes", 596_000)
+        nothing = session("3", "c", status=Status.ERROR, ended_at=at(5), end_reason=NEVER_BEGAN)
+        await store.commit([PutSession(replace(nothing, counted=False))])
+        await begin(store, "5", 6, limits, of="c", counted=False)
 
 
 async def test_one_at_a_time_unless_it_is_the_same_conversation(backend: Backend) -> None:

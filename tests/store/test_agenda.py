@@ -6,13 +6,23 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from sqlalchemy import Select, create_engine, text
+from sqlalchemy import Select, create_engine, select, text
 
-from tests.contract.records import at, conversation, entry, goal, intent, milestone, todo, uid
+from tests.contract.records import (
+    at,
+    conversation,
+    entry,
+    goal,
+    intent,
+    milestone,
+    session,
+    todo,
+    uid,
+)
 from tests.store.stores import opened
 from vivavoce.store import queries_agenda, queries_history
 from vivavoce.store.database import parse
-from vivavoce.store.schema import conversations
+from vivavoce.store.schema import conversations, messages
 from vivavoce.store.schema_agenda import goals
 from vivavoce.wire.records import (
     PutConversation,
@@ -20,6 +30,7 @@ from vivavoce.wire.records import (
     PutGoal,
     PutIntent,
     PutMilestone,
+    PutSession,
     PutTodo,
 )
 
@@ -44,6 +55,35 @@ async def test_what_is_deleted_by_hand_lets_go_of_what_outlives_it(url: str) -> 
         assert await store.intents(user_id="ann") == []
         found_todo = await store.todo(uid("td"), user_id="ann")
         assert found_todo == replace(thing, goal_id=None, conversation_id=None)
+
+
+async def test_the_table_says_what_nobody_could_make_out(url: str) -> None:
+    silent = entry("1", text="", data={"item_id": "x"})
+    async with opened(url) as store:
+        await store.commit([PutConversation(conversation()), PutEntry(silent)])
+        engine = parse(url).writer()
+        with engine.begin() as connection:
+            row = connection.execute(select(messages.c.content, messages.c.metadata)).one()
+        assert tuple(row) == ("[inaudible]", {"item_id": "x", "inaudible": True})
+        await store.commit([PutEntry(replace(silent, text="Hello"))])
+        with engine.begin() as connection:
+            row = connection.execute(select(messages.c.content, messages.c.metadata)).one()
+        assert tuple(row) == ("Hello", {"item_id": "x"})
+        engine.dispose()
+
+
+async def test_a_conversation_took_as_long_as_its_sessions(url: str) -> None:
+    """Not the days between two of them."""
+    first = session("vs_1", ended_at=at(61.5))
+    second = session("vs_2", created_at=at(86400), ended_at=at(86430))
+    async with opened(url) as store:
+        await store.commit([PutConversation(conversation()), PutSession(first), PutSession(second)])
+        await store.commit([PutConversation(conversation(ended_at=at(86430)))])
+        engine = parse(url).writer()
+        with engine.begin() as connection:
+            took = connection.execute(select(conversations.c.duration_seconds)).scalar_one()
+        engine.dispose()
+    assert took == 91
 
 
 async def test_the_search_survives_a_vacuum(sqlite_url: str) -> None:
@@ -96,6 +136,7 @@ async def test_sessions_are_limited_across_processes(url: str) -> None:
         queries_history.messages_before(mark=False, said_only=False),
         queries_history.SPENT,
         queries_history.PAST,
+        queries_history.PAST_DROPPED,
     ],
 )
 async def test_no_query_reads_a_whole_table(sqlite_url: str, query: Select[Any]) -> None:
@@ -124,5 +165,5 @@ async def test_no_query_reads_a_whole_table(sqlite_url: str, query: Select[Any])
     engine.dispose()
     assert plan
     scans = [step.detail for step in plan if step.detail.startswith("SCAN")]
-    # The page and the total are results already, of a few rows and one.
-    assert not [each for each in scans if each.split()[1] not in ("t", "page")]
+    # The page, the total and what was taken are results already, of a few rows or one.
+    assert not [each for each in scans if each.split()[1] not in ("t", "page", "took")]

@@ -28,6 +28,7 @@ from tests.contract.records import (
     session,
     snapshot,
     task,
+    todo,
     uid,
 )
 from tests.store.stores import opened
@@ -49,13 +50,16 @@ from vivavoce.store.schema_work import approvals, delegated_tasks
 from vivavoce.wire.records import (
     Announce,
     CallStatus,
+    DropConversation,
     Kind,
     PutApproval,
     PutConversation,
     PutEntry,
     PutGoal,
+    PutSession,
     PutSnapshot,
     PutTask,
+    PutTodo,
     PutToolCall,
 )
 
@@ -223,6 +227,38 @@ async def test_delegated_work_moves_to_its_own_table_and_back(url: str) -> None:
             tables = set(inspect(connection).get_table_names())
             assert not tables & {"delegated_tasks", "goals", "users", "outbox", search.INDEX}
             assert connection.execute(select(approvals.c.id)).scalars().all() == ["a"]
+
+
+async def test_words_and_times_are_put_right_and_the_older_version_gets_its_words_back(
+    url: str,
+) -> None:
+    silent = entry("s", text="", data={"item_id": "x"})
+    thing = todo(recurs_from=START, moved_from=START, scheduled_at=START)
+    ended = session("vs_2", ended_at=START.replace(minute=32))
+    async with opened(url) as store:
+        await store.commit([PutConversation(conversation()), PutSession(ended), PutTodo(thing)])
+        await store.commit([PutEntry(silent), PutEntry(entry("t", text="", modality="text"))])
+        await store.commit([PutConversation(conversation("gone")), Announce(event())])
+        await store.commit([DropConversation(uid("gone"), "ann")])
+    with connected(url) as connection:
+        migrate.move(connection, "0004")
+        said = select(messages.c.content, messages.c.metadata).order_by(messages.c.id)
+        assert sorted(connection.execute(said).all(), key=str) == [
+            ("", {"item_id": "x"}),
+            ("", {}),
+        ]
+        columns = {column["name"] for column in inspect(connection).get_columns("tasks")}
+        assert not columns & {"recurs_from", "moved_from"}
+        connection.execute(update(conversations).values(duration_seconds=86400))
+    async with opened(url) as store:
+        found = await store.todo(uid("td"), user_id="ann")
+        assert found == todo(scheduled_at=START)
+        assert silent in await store.entries(uid("c"), user_id="ann")
+        (hit,) = await store.search("inaudible", user_id="ann")
+        assert hit.message_id == silent.id
+    with connected(url) as connection:
+        took = select(conversations.c.duration_seconds).where(conversations.c.id == uid("c"))
+        assert connection.execute(took).scalar_one() == 120
 
 
 async def test_what_was_said_before_is_listed_and_found(url: str) -> None:

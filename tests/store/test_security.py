@@ -217,6 +217,62 @@ def writes_only_its_own(connection: psycopg.Connection[Any], user: str, other: s
         connection.execute("INSERT INTO log_head (id, position) VALUES (1, 9)")
 
 
+async def test_who_comes_past_the_server_need_not_say_whose_and_when(
+    postgres_url: str, roles: None
+) -> None:
+    """As seed 004 §8 has it: the database fills in what a client leaves out."""
+    async with opened(postgres_url) as store:
+        grant(postgres_url)
+        with ungranted(postgres_url), acting(postgres_url, ROLES[0], ANN) as connection:
+            connection.execute("INSERT INTO users (name) VALUES ('Ann')")
+            one = "INSERT INTO conversations (title) VALUES ('Mine') RETURNING id::text"
+            ((made,),) = connection.execute(one).fetchall()
+            say = "INSERT INTO messages (conversation_id, role, content) VALUES (%s, 'user', %s)"
+            connection.execute(say, (made, "first"))
+            connection.execute(say, (made, "second"))
+            wish = "INSERT INTO goals (statement) VALUES ('Swim') RETURNING id"
+            ((wanted,),) = connection.execute(wish).fetchall()
+            step = "INSERT INTO milestones (goal_id, title, position) VALUES (%s, 'Float', 0)"
+            connection.execute(step, (wanted,))
+            connection.execute("INSERT INTO tasks (title, trigger_type) VALUES ('Go', 'time')")
+        somebody = await store.person(ANN)
+        assert somebody is not None
+        assert somebody.name == "Ann"
+        await store.commit([PutConversation(conversation("later", user_id=ANN))])
+        listed, _ = await store.conversation_list(user_id=ANN)
+        assert [each.title for each in listed] == ["Mine", None]  # by its time, not for want of one
+        entries = await store.entries(made, user_id=ANN)
+        assert [each.text for each in entries] == ["first", "second"]
+        assert entries[0].ordinal > 1e12
+        assert len(await store.goals(user_id=ANN)) == len(await store.todos(user_id=ANN)) == 1
+
+
+@pytest.mark.parametrize("migrated", [pytest.param(True, marks=pytest.mark.full), False])
+async def test_nobody_empties_a_table_whatever_the_database_grants_by_itself(
+    postgres_url: str, roles: None, migrated: bool
+) -> None:
+    """Policies do not bind TRUNCATE, and Supabase grants it with every new table."""
+    with owner(postgres_url) as connection:
+        for role in ROLES:
+            by_itself = sql.SQL("ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO {}")
+            connection.execute(by_itself.format(sql.Identifier(role)))
+    with ungranted(postgres_url):
+        if migrated:
+            engine = parse(postgres_url).migrator()
+            with engine.begin() as moving:
+                migrate.move(moving, migrate.HEAD)
+            engine.dispose()
+        async with opened(postgres_url) as store:
+            await store.commit(of(ANN, "ann"))
+            with acting(postgres_url, ROLES[0], BOB) as connection:
+                for table in security.ACCESS:
+                    empty = sql.SQL("TRUNCATE {} CASCADE").format(sql.Identifier(table))
+                    with pytest.raises(InsufficientPrivilege):
+                        connection.execute(empty)
+                assert rows(connection, "messages") == []  # the rest of the grants is there
+            assert len(await store.entries(uid("ann"), user_id=ANN)) == 1
+
+
 def test_it_is_said_of_every_table_who_may_what() -> None:
     assert set(security.ACCESS) == {*migrate.metadata.tables, "alembic_version"}
 

@@ -1,7 +1,7 @@
 """Makes text and JSON storable everywhere: PostgreSQL refuses what Python allows.
 
 Owns what becomes of NUL characters, lone surrogates, numbers that JSON cannot
-write and ids that are no UUID. Knows nothing of SQL, so that the in-memory
+write, ids that are no UUID and speech without words. Knows nothing of SQL, so that the in-memory
 fake keeps the same rules.
 """
 
@@ -23,6 +23,14 @@ def clean_text(text: str) -> str:
         # Half pairs come from JSON that was cut or decoded piecewise.
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text.replace("\0", "")
+
+
+INAUDIBLE = "[inaudible]"
+
+
+def told(text: str, *, spoken: bool) -> str:
+    """As it is kept and read: what nobody could make out says so (seed 004 §5.9)."""
+    return INAUDIBLE if spoken and not text else text
 
 
 def clean_json(value: Any) -> Any:

@@ -15,15 +15,18 @@ from sqlalchemy import Row
 
 from vivavoce.runtime.ports import LogBounds
 from vivavoce.store import codec_agenda as agenda
+from vivavoce.store.clean import INAUDIBLE, told
 from vivavoce.store.codec_work import approval_row, task_row
 from vivavoce.store.rows import Columns, Fields, named, named_or_none
-from vivavoce.store.upserts import KIND_KEY, Write
+from vivavoce.store.upserts import INAUDIBLE_KEY, KIND_KEY, Write
 from vivavoce.wire.agenda import SessionLimits
 from vivavoce.wire.records import (
     Announce,
     CallStatus,
     Change,
     Conversation,
+    DropConversation,
+    DropMilestone,
     Entry,
     Kind,
     LogEvent,
@@ -84,18 +87,26 @@ def plan(changes: Sequence[Change]) -> Plan:
                 writes.append((Write.TASK, task_row(task)))
             case PutApproval(approval):
                 writes.append((Write.APPROVAL, approval_row(approval)))
-            case PutPerson(person):
+            case PutPerson(person, ()):
                 writes.append((Write.PERSON, agenda.person_row(person)))
+            case PutPerson(person, only):
+                row = agenda.person_row(person)
+                writes.append((Write.PERSON_FIELDS, {"row": row, "only": only}))
             case PutGoal(goal):
                 writes.append((Write.GOAL, agenda.goal_row(goal)))
             case PutMilestone(milestone):
                 writes.append((Write.MILESTONE, agenda.milestone_row(milestone)))
+            case DropMilestone(milestone_id):
+                writes.append((Write.DROP_MILESTONE, {"dropped": milestone_id}))
             case PutTodo(todo):
                 writes.append((Write.TODO, agenda.todo_row(todo)))
             case PutIntent(intent):
                 writes.append((Write.INTENT, agenda.intent_row(intent)))
             case PutDelivery(delivery):
                 writes.append((Write.DELIVERY, agenda.delivery_row(delivery)))
+            case DropConversation(conversation_id, user_id):
+                dropped = {"id": named(conversation_id), "user_id": user_id}
+                writes.append((Write.DROP_CONVERSATION, dropped))
             case Announce(event):
                 announced.append(event)
             case _:
@@ -133,8 +144,6 @@ def conversation_row(record: Conversation) -> Fields:
     del row["linked_goal_id"], row["linked_task_id"]
     row["id"] = named(record.id)
     row["last_activity_at"] = record.created_at
-    took = _milliseconds(record.created_at, record.ended_at)
-    row["duration_seconds"] = None if took is None else took // 1000
     return row
 
 
@@ -161,10 +170,16 @@ def session_row(record: VoiceSession) -> Fields:
 
 
 def entry_row(record: Entry) -> Fields:
-    """Tool calls and results are `function` messages (seed 004 §8) that know what they were."""
+    """Tool calls and results are `function` messages (seed 004 §8) that know what they were.
+
+    So does speech that nobody could make out; to us it comes back without words.
+    """
     row = _ENTRIES.row(record)
     row["id"], row["conversation_id"] = named(record.id), named(record.conversation_id)
     row["role"] = record.kind.value
+    row["content"] = told(record.text, spoken=record.spoken)
+    if row["content"] != record.text:
+        row["metadata"] = {**record.data, INAUDIBLE_KEY: True}
     if record.kind in (Kind.TOOL_CALL, Kind.TOOL_RESULT):
         row["role"] = "function"
         row["metadata"] = {**record.data, KIND_KEY: record.kind.value}
@@ -205,9 +220,13 @@ def to_summary(row: Row[Any]) -> SessionSummary:
 
 def to_entry(row: Row[Any]) -> Entry:
     kind: str = row.role
+    data = row._mapping["metadata"]
     if kind == "function":
-        kind = row._mapping["metadata"].pop(KIND_KEY, Kind.TOOL_RESULT)
-    return _ENTRIES.record(row, kind=Kind(kind))
+        kind = data.pop(KIND_KEY, Kind.TOOL_RESULT)
+    text = row.content
+    if text == INAUDIBLE and data.pop(INAUDIBLE_KEY, False):
+        text = ""
+    return _ENTRIES.record(row, kind=Kind(kind), text=text)
 
 
 def to_call(row: Row[Any]) -> ToolCall:

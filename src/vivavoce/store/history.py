@@ -65,6 +65,13 @@ class HistoryReads:
         found = await self._read.all(to_entry, query, limit=wanted + 1, **given)
         return found[:wanted][::-1], len(found) > wanted
 
+    async def has_message(self, message_id: str, *, conversation_id: str, user_id: str) -> bool:
+        of = canonical_uuid(conversation_id)
+        if of is None or canonical_uuid(message_id) is None:
+            return False
+        given = {"id": message_id, "conversation_id": of, "user_id": user_id}
+        return await self._read.one(_to_fields, queries.MARK, **given) is not None
+
     async def search(self, query: str, *, user_id: str, limit: int = 20) -> list[Hit]:
         wanted, owner = finding.words(clean_text(query)), clean_text(user_id)
         if not wanted:

@@ -27,6 +27,8 @@ class Past:
     counted: bool
     tokens: int
     cost_micros: int
+    opened: bool = False
+    """Was a call offered for it? Also one that took over another cost a key."""
 
 
 def refusal(
@@ -38,14 +40,15 @@ def refusal(
     counted: bool,
 ) -> RateLimited | None:
     """Why a session that begins at this time may not, or None. `past` is of the same user."""
-    if counted:  # one that takes over a live one is no new one
-        began = [each.created_at for each in past if each.counted]
-        for what, limit, window in (
-            ("per_10_minutes", limits.per_10_minutes, TEN_MINUTES),
-            ("per_day", limits.per_day, LONGEST),
-        ):
-            if limit and (room := _room(began, limit, at - window)):
-                return _refused(what, limit, room + window - at)
+    opened = [each.created_at for each in past if each.opened or each.counted]
+    new = [each.created_at for each in past if each.counted]
+    for what, limit, window, began in (
+        # Whoever takes over his own session again and again takes no day's share, but a rate.
+        ("per_10_minutes", limits.per_10_minutes, TEN_MINUTES, opened),
+        ("per_day", limits.per_day if counted else 0, LONGEST, new),
+    ):
+        if limit and (room := _room(began, limit, at - window)):
+            return _refused(what, limit, room + window - at)
     if limits.concurrent:
         fresh = at - timedelta(seconds=limits.stale_seconds)
         live = [

@@ -10,13 +10,13 @@ from sqlalchemy import Connection, ForeignKeyConstraint, inspect, select, text
 from sqlalchemy.schema import AddConstraint, CreateIndex, CreateTable
 
 from vivavoce.errors import Unavailable
-from vivavoce.store import search, security
+from vivavoce.store import defaults, search, security
 from vivavoce.store.database import Database
 from vivavoce.store.schema import log_head, versions
 from vivavoce.store.schema_agenda import goals
 
 # Every revision in `migrations/versions`, oldest first; a test compares the two.
-REVISIONS = ("0001", "0002", "0003", "0004")
+REVISIONS = ("0001", "0002", "0003", "0004", "0005")
 HEAD = REVISIONS[-1]
 
 metadata = goals.metadata  # of every table: `schema_work` and `schema_agenda` add their own
@@ -107,5 +107,7 @@ def _create(connection: Connection) -> None:
     versions.create(connection, checkfirst=True)
     search.install(connection)
     security.close(connection, security.ACCESS)
+    security.keep_from_truncating(connection)
+    defaults.fill(connection, defaults.DEFAULTS)
     connection.execute(log_head.insert().values(id=1, position=0))
     connection.execute(versions.insert().values(version_num=HEAD))

@@ -7,9 +7,26 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Select, bindparam, func, literal_column, or_, select, true, tuple_, update
+from sqlalchemy import (
+    BigInteger,
+    Select,
+    Table,
+    bindparam,
+    cast,
+    delete,
+    func,
+    literal_column,
+    or_,
+    select,
+    true,
+    tuple_,
+    union_all,
+    update,
+)
 
 from vivavoce.store.schema import conversations, messages, voice_sessions
+from vivavoce.store.schema_agenda import milestones, spent_sessions
+from vivavoce.wire.agenda import NEVER_BEGAN
 
 SAID = ("user", "assistant")
 PREVIEW_FROM = 400  # characters; the codec makes one line of them
@@ -98,14 +115,27 @@ _ACTIVE = (
     & (voice_sessions.c.voice != "")
 )
 
-_TOOK: list[Any] = [
-    func.count().filter(voice_sessions.c.counted).label("sessions"),
-    func.sum(voice_sessions.c.input_tokens).label("input_tokens"),
-    func.sum(voice_sessions.c.output_tokens).label("output_tokens"),
-    func.sum(voice_sessions.c.cost_micros).label("cost_micros"),
-    func.min(voice_sessions.c.created_at).filter(voice_sessions.c.counted).label("since"),
+
+def _taken(table: Table) -> Select[Any]:
+    names = ("created_at", "counted", "input_tokens", "output_tokens", "cost_micros")
+    since = table.c.created_at >= bindparam("since", type_=table.c.created_at.type)
+    taken = select(*(table.c[name] for name in names))
+    return taken.where(table.c.user_id == bindparam("user_id"), since)
+
+
+_took = union_all(_taken(voice_sessions), _taken(spent_sessions)).subquery("took")
+_SUMS: list[Any] = [
+    func.count().filter(_took.c.counted).label("sessions"),
+    func.sum(_took.c.input_tokens).label("input_tokens"),
+    func.sum(_took.c.output_tokens).label("output_tokens"),
+    func.sum(_took.c.cost_micros).label("cost_micros"),
+    func.min(_took.c.created_at).filter(_took.c.counted).label("since"),
 ]
-SPENT = select(*_TOOK).where(_OF_USER, voice_sessions.c.created_at >= bindparam("since"))
+SPENT = select(*_SUMS)
+
+_OPENED = (voice_sessions.c.voice != "") & (
+    func.coalesce(voice_sessions.c.end_reason, "") != NEVER_BEGAN
+)
 
 PAST = select(
     voice_sessions.c.conversation_id,
@@ -114,7 +144,19 @@ PAST = select(
     voice_sessions.c.counted,
     (voice_sessions.c.input_tokens + voice_sessions.c.output_tokens).label("tokens"),
     voice_sessions.c.cost_micros,
+    _OPENED.label("opened"),
 ).where(_OF_USER, voice_sessions.c.created_at > bindparam("since"))
+
+# Those of conversations that were deleted since.
+PAST_DROPPED = select(
+    spent_sessions.c.created_at,
+    spent_sessions.c.counted,
+    (spent_sessions.c.input_tokens + spent_sessions.c.output_tokens).label("tokens"),
+    spent_sessions.c.cost_micros,
+).where(
+    spent_sessions.c.user_id == bindparam("user_id"),
+    spent_sessions.c.created_at > bindparam("since"),
+)
 
 # --- Writes that are no upserts ------------------------------------------------------
 
@@ -139,3 +181,11 @@ TOUCH = (
     .where(*_MINE, or_(_last_active.is_(None), _last_active < bindparam("at")))
     .values(last_activity_at=bindparam("at", type_=conversations.c.created_at.type))
 )
+
+_talked = select(cast(func.sum(voice_sessions.c.duration_ms), BigInteger) // 1000).where(
+    voice_sessions.c.conversation_id == conversations.c.id
+)
+# The time of its sessions, not the days between them.
+DURATION = update(conversations).where(*_MINE).values(duration_seconds=_talked.scalar_subquery())
+
+DROP_MILESTONE = delete(milestones).where(milestones.c.id == bindparam("dropped"))

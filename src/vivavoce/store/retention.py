@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from sqlalchemy import Connection, Delete, delete, func, select, update
+from sqlalchemy import Connection, Delete, delete, func, select
 
 from vivavoce.runtime.ports import Retention
+from vivavoce.store.dropping import KEPT_FOR, drop
 from vivavoce.store.queries import ADVANCE_LOG
 from vivavoce.store.queries_work import OVER
 from vivavoce.store.schema import (
@@ -23,7 +24,7 @@ from vivavoce.store.schema import (
     tool_calls,
     voice_sessions,
 )
-from vivavoce.store.schema_agenda import goals, intents, outbox, tasks
+from vivavoce.store.schema_agenda import outbox, spent_sessions
 from vivavoce.store.schema_work import approvals, delegated_tasks
 from vivavoce.store.writer import Job
 
@@ -35,6 +36,7 @@ def steps(retention: Retention, now: datetime) -> Iterator[Job]:
     def before(seconds: float) -> datetime:
         return now - timedelta(seconds=seconds)
 
+    yield _slices(delete(spent_sessions).where(spent_sessions.c.created_at < now - KEPT_FOR))
     if retention.snapshots is not None:
         yield _slices(_old_snapshots(before(retention.snapshots)))
     if retention.log is not None:
@@ -141,24 +143,6 @@ def _old_conversations(cutoff: datetime) -> Job:
 
     def job(connection: Connection) -> int:
         connection.execute(ADVANCE_LOG, {"count": 0})
-        ids = list(connection.execute(old).scalars())
-        for kept in (
-            delegated_tasks,
-            approvals,
-            goals,
-            tasks,
-        ):  # before, so that no order of keys matters
-            theirs = kept.c.conversation_id.in_(ids)
-            connection.execute(update(kept).where(theirs).values(conversation_id=None))
-        sessions = select(voice_sessions.c.id).where(voice_sessions.c.conversation_id.in_(ids))
-        doomed = (
-            delete(snapshots).where(snapshots.c.session_id.in_(sessions)),
-            delete(tool_calls).where(tool_calls.c.conversation_id.in_(ids)),
-            delete(intents).where(intents.c.conversation_id.in_(ids)),
-            delete(messages).where(messages.c.conversation_id.in_(ids)),
-            delete(voice_sessions).where(voice_sessions.c.conversation_id.in_(ids)),
-            delete(conversations).where(conversations.c.id.in_(ids)),
-        )
-        return sum(connection.execute(each).rowcount for each in doomed) if ids else 0
+        return drop(connection, list(connection.execute(old).scalars()))
 
     return job

@@ -21,7 +21,7 @@ from sqlalchemy import (
     text,
 )
 
-from vivavoce.store.columns import Document, Id, Utc, Words
+from vivavoce.store.columns import Document, Id, Position, Utc, Words
 from vivavoce.store.schema import conversations, metadata
 from vivavoce.store.schema_work import belonging
 
@@ -118,6 +118,8 @@ tasks = Table(
     Column("scheduled_words", Words),
     Column("recurrence_rule", Words),
     Column("recurrence_words", Words),
+    Column("recurs_from", Utc),
+    Column("moved_from", Utc),
     Column("time_zone", Words, nullable=False, server_default=text("'UTC'")),
     Column("location_trigger", Words),
     Column("status", Words, nullable=False),
@@ -192,6 +194,20 @@ outbox = Table(
     CheckConstraint("status IN ('pending', 'delivered', 'refused')", name="outbox_status_check"),
     Index("idx_outbox_due", "status", "due_at"),
     Index("idx_outbox_intent", "intent_id", "created_at"),
+)
+
+# What sessions took whose conversation its user deleted: deleting gives no fresh start.
+spent_sessions = Table(
+    "spent_sessions",
+    metadata,
+    Column("id", Words, primary_key=True),
+    Column("user_id", Words, nullable=False),
+    Column("created_at", Utc, nullable=False),
+    Column("counted", Boolean, nullable=False),
+    Column("input_tokens", Position, nullable=False),
+    Column("output_tokens", Position, nullable=False),
+    Column("cost_micros", Position, nullable=False),
+    Index("idx_spent_sessions_user", "user_id", "created_at"),
 )
 
 # Goals point at conversations and those at goals: one of the two has to come later.

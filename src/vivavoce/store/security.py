@@ -8,7 +8,7 @@ Migrations use `close` and `open_again`, each with the access it knew.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from sqlalchemy import Connection
 
@@ -35,6 +35,7 @@ ACCESS: Mapping[str, tuple[str, ...]] = {
     # Its own business.
     "snapshots": NONE,
     "outbox": NONE,
+    "spent_sessions": NONE,
     "log_head": NONE,
     "alembic_version": NONE,
 }
@@ -80,3 +81,26 @@ def open_again(connection: Connection, access: Mapping[str, tuple[str, ...]]) ->
             run(f"DROP POLICY {table}_{command}_own ON {table}")
         run(f"ALTER TABLE {table} DISABLE ROW LEVEL SECURITY")
     run("DROP FUNCTION vivavoce_uid()")
+
+
+# What no policy binds, except for roles that none is meant to bind (Supabase's service role).
+_UNBOUND = """
+SELECT DISTINCT format('REVOKE TRUNCATE, TRIGGER, REFERENCES ON %%s FROM %%s', c.oid::regclass,
+    CASE WHEN granted.grantee = 0 THEN 'PUBLIC' ELSE quote_ident(r.rolname) END)
+FROM pg_class c CROSS JOIN LATERAL aclexplode(c.relacl) granted
+    LEFT JOIN pg_roles r ON r.oid = granted.grantee
+WHERE c.oid = ANY (ARRAY[{tables}]::regclass[])
+    AND granted.privilege_type IN ('TRUNCATE', 'TRIGGER', 'REFERENCES')
+    AND granted.grantee <> c.relowner
+    AND NOT coalesce(r.rolbypassrls OR r.rolsuper, false)
+"""
+
+
+def keep_from_truncating(connection: Connection, tables: Iterable[str] = tuple(ACCESS)) -> None:
+    """Takes back what a database may grant with every new table (Supabase's does)."""
+    if connection.dialect.name != "postgresql":
+        return
+    named = ", ".join(f"'{table}'" for table in tables)
+    run = connection.exec_driver_sql
+    for (revoke,) in run(_UNBOUND.format(tables=named)).all():
+        run(revoke)

@@ -17,13 +17,13 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
 
 from vivavoce.errors import Conflict, InternalError, Unavailable, VivavoceError
-from vivavoce.store import queries, queries_history
+from vivavoce.store import dropping, queries, queries_history
 from vivavoce.store.codec import Plan, event_row
 from vivavoce.store.limits import LONGEST, Past, refusal
 from vivavoce.store.prepared import Prepared
 from vivavoce.store.queries_history import SAID
 from vivavoce.store.rows import Fields
-from vivavoce.store.upserts import RANK, Write, writes_for
+from vivavoce.store.upserts import RANK, Write, person_fields, writes_for
 from vivavoce.wire.agenda import SessionLimits
 from vivavoce.wire.records import LogEvent
 
@@ -65,6 +65,19 @@ class Performer:
                     for row in rows:
                         _hold(connection, row, limits.get(row["id"]))
                         self._new_session(connection, row)
+                case Write.SESSION:
+                    self._insert(connection, kind, rows)
+                    if ended := _ended(rows):
+                        connection.execute(queries_history.DURATION, ended)
+                case Write.PERSON_FIELDS:
+                    for row in rows:
+                        statement = person_fields(connection.dialect.name, row["only"])
+                        connection.execute(statement, row["row"])
+                case Write.DROP_MILESTONE:
+                    connection.execute(queries_history.DROP_MILESTONE, rows)
+                case Write.DROP_CONVERSATION:
+                    for row in rows:
+                        dropping.drop_own(connection, row)
                 case Write.LINK:
                     connection.execute(queries_history.LINK, rows)
                 case Write.ENTRY | Write.ENTRY_IF_ABSENT:
@@ -96,11 +109,21 @@ def _hold(connection: Connection, row: Fields, limits: SessionLimits | None) -> 
     since = at - max(LONGEST, timedelta(seconds=limits.stale_seconds))
     found = connection.execute(queries_history.PAST, {"user_id": row["user_id"], "since": since})
     past = [Past(*each) for each in found]
+    gone = connection.execute(
+        queries_history.PAST_DROPPED, {"user_id": row["user_id"], "since": since}
+    )
+    past += [Past(conversation_id="", active=False, **each._mapping) for each in gone]
     fault = refusal(
         limits, past, at=at, conversation_id=row["conversation_id"], counted=row["counted"]
     )
     if fault is not None:
         raise fault
+
+
+def _ended(rows: Sequence[Fields]) -> list[Mapping[str, Any]]:
+    """The conversations of which a session is over."""
+    over = {(r["conversation_id"], r["user_id"]) for r in rows if r["ended_at"] is not None}
+    return [{"of": of, "owner": owner} for of, owner in sorted(over)]
 
 
 def _newest(rows: Sequence[Fields]) -> list[Mapping[str, Any]]:

@@ -10,15 +10,28 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import Boolean, ColumnElement, Insert, Table, and_, func, literal_column, or_
+from sqlalchemy import (
+    Boolean,
+    ColumnElement,
+    Insert,
+    Table,
+    and_,
+    case,
+    func,
+    literal_column,
+    or_,
+)
 from sqlalchemy.dialects import postgresql, sqlite
 
 from vivavoce.store.schema import conversations, messages, snapshots, tool_calls, voice_sessions
+from vivavoce.store.schema_agenda import users
 from vivavoce.store.schema_work import approvals, delegated_tasks
 from vivavoce.store.upserts_agenda import AGENDA, Only
 
 # Where a `function` message keeps whether it was a call or a result.
 KIND_KEY = "entry_kind"
+# Where a message keeps that its words are ours, for what nobody could make out.
+INAUDIBLE_KEY = "inaudible"
 
 
 class Write(StrEnum):
@@ -34,12 +47,15 @@ class Write(StrEnum):
     TASK = "task"
     APPROVAL = "approval"
     PERSON = "person"
+    PERSON_FIELDS = "person_fields"
     GOAL = "goal"
     MILESTONE = "milestone"
+    DROP_MILESTONE = "drop_milestone"
     TODO = "todo"
     INTENT = "intent"
     DELIVERY = "delivery"
     LINK = "link"
+    DROP_CONVERSATION = "drop_conversation"
 
 
 RANK = {
@@ -53,18 +69,22 @@ RANK = {
     Write.TASK: 5,
     Write.APPROVAL: 6,
     Write.PERSON: 7,
+    Write.PERSON_FIELDS: 7,
     Write.GOAL: 8,
     Write.MILESTONE: 9,
+    Write.DROP_MILESTONE: 9,
     Write.TODO: 10,
     Write.INTENT: 11,
     Write.DELIVERY: 12,
     # A goal is of a conversation that links to it: first both, then the link.
     Write.LINK: 13,
+    Write.DROP_CONVERSATION: 14,
 }
 
 _KEPT = ("title", "summary", "extracted_intent", "intent_payload")
 _CONVERSATION = ("context_type", *_KEPT, "metadata", "updated_at", "ended_at")
 _SESSION = ("agent", "status", "model", "voice", "call_id", "updated_at", "ended_at", "duration_ms")
+_END = ("status", "ended_at", "end_reason", "duration_ms")
 _OUTCOME = ("status", "output", "error", "truncated", "progress", "finished_at", "duration_ms")
 _USAGE = ("end_reason", "input_tokens", "output_tokens", "cost_micros", "counted", "metadata")
 
@@ -76,6 +96,13 @@ _TASK = (
     *_ENDED,
 )
 _APPROVAL = ("status", "resolved_at", "resolved_by", "words")
+
+
+def person_fields(dialect: str, only: Iterable[str]) -> Insert:
+    """What two processes change at once, each a field, is both changed."""
+    statement = (postgresql.insert if dialect == "postgresql" else sqlite.insert)(users)
+    values = {name: statement.excluded[name] for name in (*only, "updated_at")}
+    return statement.on_conflict_do_update(index_elements=["id"], set_=values)
 
 
 def writes_for(dialect: str) -> dict[Write, Insert]:
@@ -104,9 +131,7 @@ def writes_for(dialect: str) -> dict[Write, Insert]:
     owned = ("user_id",)
     placed = ("user_id", "conversation_id")
     return {
-        Write.CONVERSATION: upsert(
-            conversations, ["id"], (*_CONVERSATION, "duration_seconds"), owned
-        ),
+        Write.CONVERSATION: upsert(conversations, ["id"], _CONVERSATION, owned),
         Write.NEW_SESSION: make(voice_sessions)
         .on_conflict_do_nothing()
         .returning(voice_sessions.c.id),
@@ -129,6 +154,10 @@ def _value(table: Table, new: Any, name: str) -> Any:
     if table is conversations and name in _KEPT:
         # Whoever writes without knowing a title does not take it away.
         return func.coalesce(new[name], table.c[name])
+    if table is voice_sessions and name in _END:
+        # How it ended does not change: whoever still writes then does not know it yet.
+        goes_on = table.c.status == literal_column("'active'")
+        return case((goes_on, new[name]), else_=table.c[name])
     if name == "told_at":  # once, and by the first who did
         return func.coalesce(table.c[name], new[name])
     return new[name]

@@ -17,15 +17,17 @@ from vivavoce.runtime.ports import LogBounds, Retention
 from vivavoce.store.clean import canonical_uuid, clean_text
 from vivavoce.testing.memory_agenda import AgendaReads
 from vivavoce.testing.memory_clean import clean
+from vivavoce.testing.memory_dropping import drop_old, drop_own, forget_spent
 from vivavoce.testing.memory_history import HistoryReads
 from vivavoce.testing.memory_plans import link
 from vivavoce.testing.memory_tables import Tables, apply, order
-from vivavoce.testing.memory_work import WorkReads, drop, drop_loose, let_go
+from vivavoce.testing.memory_work import WorkReads, drop
 from vivavoce.wire.records import (
     Announce,
     CallStatus,
     Change,
     Conversation,
+    DropConversation,
     Kind,
     LogEvent,
     PutConversation,
@@ -64,6 +66,9 @@ class MemoryStore(WorkReads, AgendaReads, HistoryReads):
             if isinstance(change, PutConversation):
                 link(draft, change.conversation)
         self._tables.keep(draft)
+        for change in cleaned:
+            if isinstance(change, DropConversation):
+                drop_own(self._tables, self._log, change)
         announced = [change.event for change in cleaned if isinstance(change, Announce)]
         placed = [replace(e, position=self._latest + i) for i, e in enumerate(announced, 1)]
         self._latest += len(placed)
@@ -172,7 +177,7 @@ class MemoryStore(WorkReads, AgendaReads, HistoryReads):
 
     async def sweep(self, retention: Retention, now: datetime) -> int:
         self._check()
-        gone = 0
+        gone = forget_spent(self._tables, now)
         if retention.snapshots is not None:
             cutoff = now - timedelta(seconds=retention.snapshots)
             gone += drop(self._tables.snapshots, lambda each: each.saved_at < cutoff)
@@ -186,7 +191,7 @@ class MemoryStore(WorkReads, AgendaReads, HistoryReads):
                 lambda each: each.status != "pending" and each.updated_at < cutoff,
             )
         if retention.conversations is not None:
-            gone += self._drop_conversations(now - timedelta(seconds=retention.conversations))
+            gone += drop_old(self._tables, now - timedelta(seconds=retention.conversations))
         return gone
 
     async def foreign_commits(self) -> AsyncIterator[None]:
@@ -207,31 +212,6 @@ class MemoryStore(WorkReads, AgendaReads, HistoryReads):
         )
         title = self._tables.conversations[session.conversation_id].title
         return SessionSummary(session=session, turn_count=turns, title=title)
-
-    def _drop_conversations(self, cutoff: datetime) -> int:
-        tables = self._tables
-        live = {s.conversation_id for s in tables.sessions.values() if s.updated_at >= cutoff}
-        live |= {e.conversation_id for e in tables.entries.values() if e.created_at >= cutoff}
-        old = {
-            each.id
-            for each in tables.conversations.values()
-            if each.updated_at < cutoff and each.id not in live
-        }
-        sessions = {s.id for s in tables.sessions.values() if s.conversation_id in old}
-        let_go(tables, old)
-        return (
-            drop_loose(tables, cutoff)
-            + drop(tables.snapshots, lambda each: each.session_id in sessions)
-            + drop(tables.calls, lambda each: each.conversation_id in old)
-            + drop(
-                tables.calls,
-                lambda each: each.conversation_id is None and each.started_at < cutoff,
-            )
-            + drop(tables.intents, lambda each: each.conversation_id in old)
-            + drop(tables.entries, lambda each: each.conversation_id in old)
-            + drop(tables.sessions, lambda each: each.conversation_id in old)
-            + drop(tables.conversations, lambda each: each.id in old)
-        )
 
 
 def _mean(numbers: Sequence[int]) -> float:

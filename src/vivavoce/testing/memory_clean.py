@@ -14,6 +14,8 @@ from vivavoce.wire.records import (
     Announce,
     Change,
     Conversation,
+    DropConversation,
+    DropMilestone,
     Entry,
     LogEvent,
     PutApproval,
@@ -54,6 +56,7 @@ R = TypeVar(
     Todo,
     Intent,
     Delivery,
+    DropConversation,
 )
 
 
@@ -73,18 +76,22 @@ def clean(change: Change) -> Change:
             return PutTask(_clean_record(record))
         case PutApproval(record):
             return PutApproval(_clean_record(record))
-        case PutPerson(record):
-            return PutPerson(_clean_record(record))
+        case PutPerson(record, only):
+            return PutPerson(_clean_record(record), only)
         case PutGoal(record):
             return PutGoal(_clean_record(record))
         case PutMilestone(record):
             return PutMilestone(_clean_record(record))
+        case DropMilestone(name):
+            return DropMilestone(clean_text(name))
         case PutTodo(record):
             return PutTodo(_clean_record(record))
         case PutIntent(record):
             return PutIntent(_clean_record(record))
         case PutDelivery(record):
             return PutDelivery(_clean_record(record))
+        case DropConversation():
+            return _clean_record(change)
         case Announce(event):
             return Announce(_clean_record(event))
         case _:

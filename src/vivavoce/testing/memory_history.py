@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from vivavoce.store import finding
-from vivavoce.store.clean import canonical_uuid, clean_text
+from vivavoce.store.clean import canonical_uuid, clean_text, told
 from vivavoce.testing.memory_tables import Tables
 from vivavoce.wire.agenda import ConversationSummary, Hit, Spent
 from vivavoce.wire.records import Conversation, Entry, Kind
@@ -55,7 +55,7 @@ class HistoryReads:
             last_message_at=max((entry.created_at for entry in said), default=None),
             ended_at=conversation.ended_at,
             extracted_intent=conversation.extracted_intent,
-            preview=finding.preview(said[-1].text[:400]) if said else None,
+            preview=finding.preview(_told(said[-1])[:400]) if said else None,
             messages=len(said),
         )
 
@@ -78,6 +78,10 @@ class HistoryReads:
         start = max(0, len(found) - max(0, limit))
         return found[start:], start > 0
 
+    async def has_message(self, message_id: str, *, conversation_id: str, user_id: str) -> bool:
+        found = await self.entries(conversation_id, user_id=user_id)
+        return canonical_uuid(message_id) in {entry.id for entry in found}
+
     async def search(self, query: str, *, user_id: str, limit: int = 20) -> list[Hit]:
         self._check()
         wanted = finding.words(clean_text(query))
@@ -88,12 +92,12 @@ class HistoryReads:
             for entry in self._tables.entries.values()
             if entry.user_id == user_id
             and entry.kind in _SAID
-            and finding.matches(entry.text, wanted)
+            and finding.matches(_told(entry), wanted)
         ]
         found.sort(key=lambda entry: entry.created_at, reverse=True)
         shown = [
             finding.Found(
-                entry.id, entry.conversation_id, entry.kind.value, entry.text, entry.created_at
+                entry.id, entry.conversation_id, entry.kind.value, _told(entry), entry.created_at
             )
             for entry in found[: finding.CANDIDATES]
         ]
@@ -103,7 +107,7 @@ class HistoryReads:
         self._check()
         found = [
             each
-            for each in self._tables.sessions.values()
+            for each in (*self._tables.sessions.values(), *self._tables.dropped.values())
             if each.user_id == user_id and each.created_at >= since
         ]
         return Spent(
@@ -113,6 +117,10 @@ class HistoryReads:
             cost_micros=sum(each.cost_micros for each in found),
             since=min((each.created_at for each in found if each.counted), default=None),
         )
+
+
+def _told(entry: Entry) -> str:
+    return told(entry.text, spoken=entry.spoken)
 
 
 def _recent(shown: ConversationSummary) -> tuple[datetime, str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from vivavoce.errors import InternalError
 from vivavoce.store.limits import Past, refusal
 from vivavoce.wire.agenda import (
+    NEVER_BEGAN,
     Delivery,
     Goal,
     Intent,
@@ -49,9 +50,13 @@ def link(tables: Tables, wanted: Conversation) -> None:
     tables.conversations[wanted.id] = there
 
 
-def put_person(tables: Tables, person: Person) -> None:
+def put_person(tables: Tables, person: Person, only: tuple[str, ...]) -> None:
     there = tables.people.get(person.id, person)
-    tables.people[person.id] = replace(person, created_at=there.created_at)
+    if only:
+        changed = {name: getattr(person, name) for name in (*only, "updated_at")}
+        tables.people[person.id] = replace(there, **changed)
+    else:
+        tables.people[person.id] = replace(person, created_at=there.created_at)
 
 
 def put_goal(tables: Tables, goal: Goal) -> None:
@@ -149,8 +154,9 @@ def hold(tables: Tables, session: VoiceSession, limits: SessionLimits | None) ->
             each.counted,
             each.input_tokens + each.output_tokens,
             each.cost_micros,
+            bool(each.voice) and each.end_reason != NEVER_BEGAN,
         )
-        for each in tables.sessions.values()
+        for each in (*tables.sessions.values(), *tables.dropped.values())
         if each.user_id == session.user_id
     ]
     fault = refusal(

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import ChainMap
-from collections.abc import MutableMapping
+from collections.abc import Iterator, MutableMapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, assert_never
+from typing import Any, TypeVar, assert_never
 
 from vivavoce.errors import Conflict, InternalError
 from vivavoce.testing import memory_plans as plans
@@ -15,6 +14,8 @@ from vivavoce.wire.records import (
     Announce,
     Change,
     Conversation,
+    DropConversation,
+    DropMilestone,
     Entry,
     PutApproval,
     PutConversation,
@@ -30,10 +31,46 @@ from vivavoce.wire.records import (
     PutTodo,
     PutToolCall,
     Snapshot,
+    Status,
     ToolCall,
     VoiceSession,
 )
 from vivavoce.wire.work import Approval, ApprovalStatus, Task
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Draft(MutableMapping[K, V]):
+    """A table with what a commit does to it on top."""
+
+    def __init__(self, below: MutableMapping[K, V]) -> None:
+        self._below = below
+        self.on_top: dict[K, V] = {}
+        self.gone: set[K] = set()
+
+    def __getitem__(self, key: K) -> V:
+        if key in self.on_top:
+            return self.on_top[key]
+        if key in self.gone:
+            raise KeyError(key)
+        return self._below[key]
+
+    def __setitem__(self, key: K, value: V) -> None:
+        self.on_top[key] = value
+
+    def __delitem__(self, key: K) -> None:
+        if key not in self:
+            raise KeyError(key)
+        self.on_top.pop(key, None)
+        self.gone.add(key)
+
+    def __iter__(self) -> Iterator[K]:
+        yield from self.on_top
+        yield from (k for k in self._below if k not in self.on_top and k not in self.gone)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
 
 @dataclass(slots=True)
@@ -51,15 +88,19 @@ class Tables:
     todos: MutableMapping[str, Todo] = field(default_factory=dict)
     intents: MutableMapping[str, Intent] = field(default_factory=dict)
     deliveries: MutableMapping[str, Delivery] = field(default_factory=dict)
+    dropped: MutableMapping[str, VoiceSession] = field(default_factory=dict)
+    """Sessions whose conversation its user deleted: they still count."""
 
     def draft(self) -> Tables:
         """Writes go on top, reads see through."""
-        return Tables(*(ChainMap({}, each) for each in self._each()))
+        return Tables(*(Draft(each) for each in self._each()))
 
     def keep(self, draft: Tables) -> None:
         for table, written in zip(self._each(), draft._each(), strict=True):
-            assert isinstance(written, ChainMap)
-            table.update(written.maps[0])
+            assert isinstance(written, Draft)
+            for key in written.gone:
+                table.pop(key, None)
+            table.update(written.on_top)
 
     def _each(self) -> tuple[Any, ...]:
         return tuple(getattr(self, each.name) for each in fields(self))
@@ -79,10 +120,12 @@ _RANK: dict[type, int] = {
     PutPerson: 7,
     PutGoal: 8,
     PutMilestone: 9,
+    DropMilestone: 9,
     PutTodo: 10,
     PutIntent: 11,
     PutDelivery: 12,
-    Announce: 13,
+    DropConversation: 13,
+    Announce: 14,
 }
 
 
@@ -113,20 +156,22 @@ def apply(tables: Tables, change: Change) -> None:
             _put_task(tables, task)
         case PutApproval(approval):
             _put_approval(tables, approval)
-        case PutPerson(person):
-            plans.put_person(tables, person)
+        case PutPerson(person, only):
+            plans.put_person(tables, person, only)
         case PutGoal(goal):
             plans.put_goal(tables, goal)
         case PutMilestone(milestone):
             plans.put_milestone(tables, milestone)
+        case DropMilestone(name):
+            tables.milestones.pop(name, None)
         case PutTodo(todo):
             plans.put_todo(tables, todo)
         case PutIntent(intent):
             plans.put_intent(tables, intent)
         case PutDelivery(delivery):
             plans.put_delivery(tables, delivery)
-        case Announce():
-            pass
+        case DropConversation() | Announce():
+            pass  # last of all, by the store: the log has its part in them
         case _:
             assert_never(change)
 
@@ -158,6 +203,13 @@ def _put_session(tables: Tables, session: VoiceSession, *, fresh: bool) -> None:
         belongs(tables, session.conversation_id, session.user_id)
         tables.sessions[session.id] = session
     elif _place(there) == _place(session):
+        if there.status is not Status.ACTIVE:  # how it ended does not change
+            session = replace(
+                session,
+                status=there.status,
+                end_reason=there.end_reason,
+                ended_at=there.ended_at,
+            )
         tables.sessions[session.id] = replace(session, created_at=there.created_at)
 
 

@@ -100,6 +100,10 @@ class Todo:
     recurrence_rule: str | None = None
     """RFC 5545, without DTSTART: "FREQ=WEEKLY;BYDAY=MO,WE"."""
     recurrence_words: str | None = None
+    recurs_from: datetime | None = None
+    """The anchor that the rule counts from ("every other week"); None is `scheduled_at`."""
+    moved_from: datetime | None = None
+    """The occurrence that was moved to `scheduled_at`, this once; None where none was."""
     time_zone: str = "UTC"
     """Where the clock hangs by which it recurs."""
     location_trigger: str | None = None
@@ -168,6 +172,10 @@ class Delivery:
     attempts: int = 0
     last_error: str | None = None
     answer: Json | None = None
+
+
+NEVER_BEGAN = "never_began"
+"""How a session ended that came to nothing while it was made: no limit counts it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

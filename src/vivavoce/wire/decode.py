@@ -120,6 +120,7 @@ def _usage(raw: Raw) -> Usage:
         cached_audio=_number(cached, "audio_tokens"),
         cached_image=_number(cached, "image_tokens"),
         output_audio=_number(made, "audio_tokens"),
+        seconds=_seconds(raw, "seconds"),
     )
 
 
@@ -194,7 +195,7 @@ _DECODERS: dict[str, Callable[[Raw], ProviderEvent]] = {
         _name(raw, "item_id"), _words(raw, "delta")
     ),
     "conversation.item.input_audio_transcription.completed": lambda raw: UserTranscript(
-        _name(raw, "item_id"), _words(raw, "transcript")
+        _name(raw, "item_id"), _words(raw, "transcript"), _usage(_mapping(raw, "usage"))
     ),
     "conversation.item.input_audio_transcription.failed": lambda raw: UserTranscriptFailed(
         _name(raw, "item_id"), str((raw.get("error") or {}).get("message") or "")

@@ -41,6 +41,8 @@ class Usage:
     cached_audio: int = 0
     cached_image: int = 0
     output_audio: int = 0
+    seconds: float = 0.0
+    """Of sound, where a transcription is billed by them."""
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(*map(add, astuple(self), astuple(other)))
@@ -106,6 +108,7 @@ class UserTranscriptDelta:
 class UserTranscript:
     item_id: str
     transcript: str
+    usage: Usage = Usage()
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,6 +127,11 @@ class Entry:
     modality: Modality = "voice"
     data: Json = field(default_factory=dict)
 
+    @property
+    def spoken(self) -> bool:
+        """By the user, aloud. Without a text nobody could make it out."""
+        return self.kind is Kind.USER and self.modality == "voice"
+
 
 Origin = Literal["model", "http", "webhook", "task"]
 """Who asks for a tool: the voice's model, a client, a client that relays, delegated work."""
@@ -246,7 +251,10 @@ class PutApproval:
 
 @dataclass(frozen=True, slots=True)
 class PutPerson:
+    """`only` names the fields to change in one that is there; none is all of them."""
+
     person: Person
+    only: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,6 +265,13 @@ class PutGoal:
 @dataclass(frozen=True, slots=True)
 class PutMilestone:
     milestone: Milestone
+
+
+@dataclass(frozen=True, slots=True)
+class DropMilestone:
+    """One that is not there is no error."""
+
+    id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,6 +294,20 @@ class PutDelivery:
 
 
 @dataclass(frozen=True, slots=True)
+class DropConversation:
+    """Deletes a conversation of this user, and what was said, called and asked for in it.
+
+    Last in its commit; one that is not there, or not theirs, is no error. Its events in the log
+    are emptied where they lie. Goals, to-dos and delegated work go on without it, what a backend
+    waits for is still delivered, and what its sessions took still counts today. End its live
+    sessions first: one that goes on writes its conversation anew, or fails.
+    """
+
+    conversation_id: str
+    user_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class Announce:
     """Append to the event log; the position is given at the commit."""
 
@@ -296,9 +325,11 @@ Change = (
     | PutPerson
     | PutGoal
     | PutMilestone
+    | DropMilestone
     | PutTodo
     | PutIntent
     | PutDelivery
+    | DropConversation
     | Announce
 )
 

@@ -50,11 +50,23 @@ class SessionEnded(VoiceEvent):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SessionEndRequested(VoiceEvent):
+    """Another server on the same database was asked for the end of this session: `session.ended`
+    follows from the one that runs it. `goes_on`: its conversation does, there."""
+
+    type = "session.end_requested"
+    reason: str
+    status: str
+    goes_on: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SessionWarning(VoiceEvent):
     """The session ends soon; `reason` is "idle", "cap" or "budget".
 
-    Before the cap `action` is "reconnect": `GET /session/reconnect` and a new call, and
-    the same session goes on with a new life of the provider's.
+    Before the provider's cap `action` is "reconnect": `GET /session/reconnect` and a new call,
+    and the same session goes on with a new life of the provider's. Before the agent's own
+    there is no `action`: nothing lifts it.
     """
 
     type = "session.warning"
