@@ -10,8 +10,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from vivavoce.config import named_values
+from vivavoce.intents.embedded import known_routes
 from vivavoce.intents.models import IntentDefinition, Parameter
-from vivavoce.intents.registry import IntentRegistry, check_tools, load_intents
+from vivavoce.intents.registry import IntentRegistry, check_routes, check_tools, load_intents
+from vivavoce.intents.signing import key_of
+from vivavoce.runtime.agent_intents import Backend
 from vivavoce.runtime.agent_source import AgentSource
 from vivavoce.runtime.agents import Agent, check_names, find_agent, load_agent, together
 
@@ -35,6 +39,7 @@ def check_agent(
     voice_setting: str | None = None,
 ) -> None:
     """Is there what it names? `tools` are those of everybody. Raises `FileProblems`."""
+    routes = known_routes() if agent.orchestrator is None else None
     together(
         lambda: check_names(
             agent,
@@ -42,8 +47,23 @@ def check_agent(
             tools=[*tools, *intents.tool_names],
             voice_setting=voice_setting,
         ),
-        lambda: check_tools(intents, agent.folder, tools),
+        lambda: together(
+            lambda: check_tools(intents, agent.folder, tools),
+            lambda: check_routes(intents, agent.folder, routes),
+        ),
     )
+
+
+def filled(backend: Backend) -> tuple[Backend | None, list[str]]:
+    """With its secret; or why it cannot be used yet. That is no mistake of the folder: the
+    environment may be another one where it is served."""
+    found, problems = backend.filled(named_values())
+    if found is not None:
+        try:
+            key_of(found.secret)
+        except ValueError as exc:
+            return None, [f"orchestrator.secret: {exc}"]
+    return found, problems
 
 
 def described(agent: Agent, intents: IntentRegistry, tools: Sequence[str]) -> Iterator[str]:
@@ -53,6 +73,10 @@ def described(agent: Agent, intents: IntentRegistry, tools: Sequence[str]) -> It
     yield f"  voice: {agent.voice}"
     own = [name for name in tools if name not in intents.tool_names]
     yield f"  tools: {', '.join(own) or 'none but its intents'}"
+    if agent.orchestrator is not None:
+        yield f"  orchestrator: {agent.orchestrator.url}"
+        for problem in filled(agent.orchestrator)[1]:
+            yield f"  warning: {problem}: nothing will be sent, and all of it kept"
     for one in intents.definitions:
         yield f"  intent {one.name} → {one.url or one.route}: {_needed(one)}"
 

@@ -7,27 +7,32 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
+from importlib.util import find_spec
 from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from vivavoce.config import Settings, named_values
+from vivavoce.agentroom import filled
+from vivavoce.config import Settings
+from vivavoce.errors import Unavailable
 from vivavoce.intents.embedded import EmbeddedOrchestrator
 from vivavoce.intents.http import HttpSender
 from vivavoce.intents.outbox import Outbox
 from vivavoce.intents.outside import Outside
 from vivavoce.intents.ports import Definition, IntentStore, Journal
+from vivavoce.intents.recurrence import due_on, next_due
 from vivavoce.intents.registry import IntentRegistry
 from vivavoce.intents.service import IntentService
-from vivavoce.intents.signing import key_of
 from vivavoce.intents.tools import intent_tools
-from vivavoce.intents.when import occurs_on, spoken, understand
+from vivavoce.intents.when import spoken, understand
 from vivavoce.runtime.agent_intents import Backend
 from vivavoce.runtime.agent_source import AgentSource
 from vivavoce.runtime.people import UserContext, user_context
 from vivavoce.runtime.ports import Clock
 from vivavoce.tools.registry import Registry
+from vivavoce.wire.agenda import Delivery, Todo
 from vivavoce.wire.records import utc_now
 
 log = logging.getLogger(__name__)
@@ -47,9 +52,11 @@ class IntentRoom:
     ) -> None:
         self._settings, self._source, self._tools, self._store = settings, source, tools, store
         self._named = source.current.orchestrator
+        _need_packages(source.intents, remote=self._named is not None)
         self._backend = _filled(self._named)
+        self._patience = self._backend.timeout if self._backend is not None else 10.0
         self.outbox = Outbox(
-            store, journal, clock, self._sender(clock), self._url_of, enabled=self._remote
+            store, journal, clock, self._sender(clock), self._url_of, patience=self._patience
         )
         self.service = IntentService(
             lambda: source.intents,
@@ -58,7 +65,7 @@ class IntentRoom:
             clock,
             EmbeddedOrchestrator(store),
             self._time_zone_of,
-            outside=Outside(self.outbox, store, journal, clock, self._takes),
+            outside=Outside(self.outbox, store, journal, clock, self._takes, self._to),
         )
         self._offered: tuple[str, ...] = ()
         self.refresh()
@@ -68,8 +75,7 @@ class IntentRoom:
         """The tools of the intents as they are in the folder now. Calls under way go on."""
         for name in self._offered:
             self._tools.remove(name)
-        patience = self._backend.timeout if self._backend is not None else 10.0
-        made = intent_tools(self.service, self._source.intents.tools(), patience=patience)
+        made = intent_tools(self.service, self._source.intents.tools(), patience=self._patience)
         for tool in made:
             self._tools.register(tool.definition, tool.handler, tool.describe)
         self._offered = tuple(tool.definition.name for tool in made)
@@ -85,9 +91,16 @@ class IntentRoom:
             now=now,
             time_zone=time_zone,
             task_id=task_id,
-            occurs_on=occurs_on,
+            due_on=due_on,
             spoken=spoken,
         )
+
+    async def dues(self, todos: Sequence[Todo], now: datetime) -> list[datetime | None]:
+        """When each is to be done next. The rows are the users' own: counted beside the loop."""
+        if not any(todo.recurrence_rule for todo in todos):
+            return [todo.scheduled_at for todo in todos]
+        zone = self._settings.time_zone
+        return await asyncio.to_thread(lambda: [next_due(todo, now, zone) for todo in todos])
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -121,38 +134,51 @@ class IntentRoom:
         """Does it go to a backend? An agent's own stands for all of its intents."""
         return self._named is not None or (definition is not None and definition.url is not None)
 
-    def _remote(self) -> bool:
-        known = self._source.intents.definitions
-        return bool(known) and any(self._takes(definition) for definition in known)
-
-    def _url_of(self, name: str) -> str | None:
+    def _to(self, name: str) -> str:
+        """The name of an address: the agent's, or that of one of its intents."""
         definition = self._source.intents.get(name)
-        if definition is not None and definition.url is not None:
-            return definition.url
-        return self._backend.url if self._backend is not None else None
+        agent = self._source.current.name
+        return f"{agent}/{name}" if definition is not None and definition.url else agent
+
+    def _url_of(self, delivery: Delivery) -> str | None:
+        """Of another agent's on the same database it knows none, nor of an intent that is gone."""
+        agent, name = self._source.current.name, str(delivery.body.get("name", ""))
+        definition = self._source.intents.get(name)
+        to = delivery.body.get("to", self._to(name) if definition is not None else None)
+        if to == agent:
+            return self._backend.url if self._backend is not None else None
+        return definition.url if definition is not None and to == f"{agent}/{name}" else None
 
     def _sender(self, clock: Clock) -> HttpSender:
         own = self._settings.intent_secret
         secret = own.get_secret_value() if own is not None else None
         if self._backend is None:
             return HttpSender(clock, secret=secret)
-        return HttpSender(clock, secret=self._backend.secret, seconds=self._backend.timeout)
+        return HttpSender(clock, secret=self._backend.secret, seconds=self._patience)
 
     async def _time_zone_of(self, user_id: str) -> str:
         person = await self._store.person(user_id)
-        return (person.time_zone if person is not None else None) or self._settings.time_zone
+        zone = person.time_zone if person is not None else None
+        try:  # rows come from elsewhere too: "Berlin" must not cost every task its time
+            return ZoneInfo(zone).key if zone else self._settings.time_zone
+        except (ZoneInfoNotFoundError, ValueError, OSError):
+            return self._settings.time_zone
+
+
+def _need_packages(intents: IntentRegistry, *, remote: bool) -> None:
+    """Said at the start, not when the first user names a day. Raises `Unavailable`."""
+    inside = any(not remote and definition.url is None for definition in intents.definitions)
+    if inside and not all(find_spec(name) for name in ("dateparser", "dateutil")):
+        raise Unavailable(
+            "An agent with intents needs more packages: pip install 'vivavoce[intents]'"
+        )
 
 
 def _filled(backend: Backend | None) -> Backend | None:
     """With its secret; without it nothing is sent, and all of it is kept."""
     if backend is None:
         return None
-    filled, problems = backend.filled(named_values())
-    if filled is not None:
-        try:
-            key_of(filled.secret)
-        except ValueError as exc:
-            filled, problems = None, [f"orchestrator.secret: {exc}"]
+    found, problems = filled(backend)
     for problem in problems:
         log.error("Intents: %s", problem)
-    return filled
+    return found

@@ -16,12 +16,13 @@ import httpx2
 from tests.contract.conftest import FullStore
 from tests.intents.backend import UserBackend
 from vivavoce.errors import VivavoceError
+from vivavoce.intents.embedded import EmbeddedOrchestrator
 from vivavoce.intents.http import HttpSender
 from vivavoce.intents.outbox import Outbox
 from vivavoce.intents.outside import Outside
 from vivavoce.intents.registry import IntentRegistry, load_intents
 from vivavoce.intents.service import IntentService
-from vivavoce.runtime.intent_ports import Accepted
+from vivavoce.runtime.intent_ports import Accepted, Orchestrator
 from vivavoce.runtime.journal import Journal
 from vivavoce.runtime.ports import ToolContext
 from vivavoce.testing import ManualClock, MemoryStore
@@ -112,22 +113,31 @@ def flux() -> IntentRegistry:
 class Bench:
     """`say` and `answer` add to the conversation; `submit` is what the model calls."""
 
-    def __init__(self, store: FullStore, clock: ManualClock, url: str | None = None) -> None:
+    def __init__(
+        self,
+        store: FullStore,
+        clock: ManualClock,
+        url: str | None = None,
+        inside: Orchestrator | None = None,
+    ) -> None:
         self.store, self.clock = store, clock
         self.journal = Journal(store, clock)
         self.orchestrator = Recorder()
         sender = HttpSender(clock, secret=SECRET, seconds=1.0, open_client=_plain_client)
         self.outbox = Outbox(
-            store, self.journal, clock, sender, lambda name: url, chance=lambda: 1.0
+            store, self.journal, clock, sender, lambda delivery: url, chance=lambda: 1.0
         )
         registry = flux()
-        outside = Outside(self.outbox, store, self.journal, clock, lambda d: url is not None)
+        takes = url is not None
+        outside = Outside(
+            self.outbox, store, self.journal, clock, lambda d: takes, lambda name: "flux"
+        )
         self.service = IntentService(
             lambda: registry,
             store,
             self.journal,
             clock,
-            self.orchestrator,
+            inside or self.orchestrator,
             _zone,
             outside=outside,
         )
@@ -221,15 +231,18 @@ async def bench(
     *,
     later: float = 0.0,
     fresh: bool = False,
+    embedded: bool = False,
 ) -> AsyncIterator[Bench]:
-    """With a `store` of before: the same house after a restart."""
+    """With a `store` of before: the same house after a restart. `embedded`: with the orchestrator
+    that makes goals and tasks, not the recorder."""
     clock = ManualClock()
     if later:
         await clock.advance(later)
     fresh = fresh or store is None
     store = store or MemoryStore()
     await store.open()
-    made = Bench(store, clock, backend.url if backend is not None else None)
+    inside = EmbeddedOrchestrator(store) if embedded else None
+    made = Bench(store, clock, backend.url if backend is not None else None, inside)
     if fresh:
         now = clock.now() - timedelta(minutes=1)
         place = Conversation(id=PLACE, user_id=USER, created_at=now, updated_at=now)

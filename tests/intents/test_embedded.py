@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from importlib.metadata import EntryPoint
 from typing import Any, cast
 from zoneinfo import ZoneInfo
@@ -17,7 +17,7 @@ from vivavoce.intents.embedded import EmbeddedOrchestrator, installed_handlers
 from vivavoce.runtime.agenda_ports import AgendaStore
 from vivavoce.runtime.intent_ports import Accepted, Orchestrator
 from vivavoce.wire.agenda import Goal, GoalStatus, Intent, Milestone, Submission, Todo, TodoStatus
-from vivavoce.wire.records import PutGoal, PutMilestone, PutTodo
+from vivavoce.wire.records import DropMilestone, PutGoal, PutMilestone, PutTodo
 
 ZONE = "America/New_York"
 HERE = ZoneInfo(ZONE)
@@ -54,7 +54,8 @@ class Agenda:
         return [t for t in mine if t.status.open or not open_only][offset : offset + limit]
 
     async def milestones(self, goal_ids: Sequence[str], *, user_id: str) -> list[Milestone]:
-        return [s for s in self.steps.values() if s.goal_id in goal_ids and s.user_id == user_id]
+        mine = [s for s in self.steps.values() if s.goal_id in goal_ids and s.user_id == user_id]
+        return sorted(mine, key=lambda s: s.position)
 
     def write(self, accepted: Accepted) -> None:
         for change in accepted.changes:
@@ -65,10 +66,14 @@ class Agenda:
                     self.todo_rows[todo.id] = todo
                 case PutMilestone(step):
                     self.steps[step.id] = step
+                case DropMilestone(step_id):
+                    self.steps.pop(step_id, None)
 
 
 class House:
     """An orchestrator and its caller: submits, commits, remembers the intent."""
+
+    now = NOW
 
     def __init__(self) -> None:
         self.store = Agenda()
@@ -90,12 +95,12 @@ class House:
         return todo
 
     async def submit(self, route: str, **payload: Any) -> tuple[Intent, Accepted]:
-        accepted = await self.orchestrator.submit(given(route, payload))
+        accepted = await self.orchestrator.submit(given(route, payload, self.now))
         self.store.write(accepted)
         return kept(route, payload, accepted), accepted
 
     async def amend(self, intent: Intent, **payload: Any) -> tuple[Intent, Accepted]:
-        accepted = await self.orchestrator.amend(intent, given(intent.route, payload))
+        accepted = await self.orchestrator.amend(intent, given(intent.route, payload, self.now))
         self.store.write(accepted)
         previous = accepted.previous if accepted.previous is not None else intent.previous
         task_id = accepted.task_id or intent.task_id
@@ -108,14 +113,14 @@ class House:
         return accepted
 
 
-def given(route: str, payload: dict[str, Any]) -> Submission:
+def given(route: str, payload: dict[str, Any], now: datetime = NOW) -> Submission:
     return Submission(
         intent_id=f"intent-{route}",
         user_id=USER,
         conversation_id="c",
         route=route,
         payload=payload,
-        now=NOW,
+        now=now,
         time_zone=ZONE,
     )
 
@@ -164,12 +169,13 @@ async def test_a_goal_with_a_timeline_nobody_can_date_is_a_goal() -> None:
 
 async def test_milestones_come_as_a_list_or_as_notes_written_as_one() -> None:
     house = House()
-    listed = ["Buy shoes", {"title": "Run 2 km", "due": "in two weeks"}, 7, ""]
+    listed = ["Buy shoes", "Run 2 km (in two weeks)", "Rest (a lot)", ""]
     _, first = await house.submit("GOAL", goal_statement="Run a 5K", milestones=listed)
     steps = await house.store.milestones([first.goal_id or ""], user_id=USER)
     assert [(s.position, s.title, s.due_at is not None) for s in steps] == [
         (0, "Buy shoes", False),
         (1, "Run 2 km", True),
+        (2, "Rest (a lot)", False),
     ]
     other = House()
     notes = "Steps:\n1. Buy shoes\n2. Run 2 km"
@@ -177,6 +183,30 @@ async def test_milestones_come_as_a_list_or_as_notes_written_as_one() -> None:
     assert second.told["milestones"] == ["Buy shoes", "Run 2 km"]
     _, third = await House().submit("GOAL", goal_statement="Run", context_notes="- alone\na\nb")
     assert "milestones" not in third.told
+
+
+async def test_a_goal_that_is_amended_keeps_what_did_not_change() -> None:
+    """Words of an hour ago mean what they meant then, and what is done is done."""
+    house = House()
+    about = {"goal_statement": "Learn guitar", "timeline": "in 3 months"}
+    steps = ["Buy one (in a week)", "Find a teacher", "Practice"]
+    intent, first = await house.submit("GOAL", **about, milestones=steps)
+    goal_id = first.goal_id or ""
+    target = house.store.goal_rows[goal_id].target_at
+    bought, _, practice = await house.store.milestones([goal_id], user_id=USER)
+    house.store.steps[bought.id] = bought = replace(bought, completed_at=NOW)
+    house.now = NOW + timedelta(days=2)
+    about |= {"goal_statement": "Learn the guitar"}
+    intent, told = await house.amend(intent, **about, milestones=steps)
+    assert house.store.goal_rows[goal_id].target_at == target
+    assert told.told["milestones"] == steps
+    kept = await house.store.milestones([goal_id], user_id=USER)
+    assert (kept[0], kept[2]) == (bought, practice)
+    await house.amend(intent, **about, milestones=["Practice", steps[0], "Play a show"])
+    now = await house.store.milestones([goal_id], user_id=USER)
+    assert [step.title for step in now] == ["Practice", "Buy one", "Play a show"]
+    assert now[:2] == [replace(practice, position=0), replace(bought, position=1)]
+    assert now[2].created_at == house.now
 
 
 async def test_the_same_intent_twice_is_the_same_row() -> None:
@@ -230,7 +260,7 @@ async def test_a_recurring_task_starts_on_the_first_day_its_rule_allows() -> Non
         assert change.todo.recurrence_rule == "FREQ=WEEKLY;BYDAY=SA,SU"
         assert change.todo.scheduled_at is not None
         assert change.todo.scheduled_at.astimezone(HERE).day == 21
-        assert accepted.told["repeats"] == change.todo.recurrence_words
+        assert accepted.told["repeats"] == "every weekend day"
 
 
 async def test_an_hour_for_many_days_does_not_depend_on_the_hour_it_is_now() -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.intents.test_embedded import House, at
+from tests.intents.test_embedded import HERE, NOW, ZONE, House, at
 from vivavoce.errors import IntentRefused
+from vivavoce.intents.recurrence import next_due
 from vivavoce.wire.agenda import TodoStatus
 
 MOVE = "RESCHEDULE_TASK"
@@ -52,6 +53,18 @@ async def test_words_that_fit_two_titles_are_asked() -> None:
     house.has("Call the bank", at(18, 17))
     with pytest.raises(IntentRefused, match="More than one open task fits: Call mom; Call the"):
         await house.submit(MOVE, task_id="call", preferred_new_time="tomorrow at noon")
+
+
+async def test_words_that_fit_a_title_by_half_are_asked() -> None:
+    """ "team-lunch" is not the lunch with Ann, even where that is the only task."""
+    house = House()
+    lunch = house.has("Lunch with Ann", at(18, 12))
+    with pytest.raises(IntentRefused, match="Do you mean: Lunch with Ann") as refused:
+        await house.submit(MOVE, task_id="team-lunch", preferred_new_time="tomorrow at noon")
+    assert refused.value.details["open_tasks"] == ["Lunch with Ann"]
+    assert house.store.todo_rows[lunch.id] == lunch
+    _, moved = await house.submit(MOVE, task_id="ann-lunch", preferred_new_time="tomorrow at noon")
+    assert moved.task_id == lunch.id
 
 
 async def test_a_task_of_another_user_or_a_closed_one_is_not_there() -> None:
@@ -123,7 +136,57 @@ async def test_moving_one_time_of_a_recurring_task_leaves_its_rule() -> None:
     gym = house.has("Gym", at(18, 18), recurrence_rule="FREQ=WEEKLY")
     intent, _ = await house.submit(MOVE, task_id=gym.id, preferred_new_time="Friday at 7am")
     moved = house.store.todo_rows[gym.id]
-    assert moved.recurrence_rule == "FREQ=WEEKLY;BYHOUR=18;BYMINUTE=0;BYDAY=WE"
-    assert moved.scheduled_at == at(20, 7)
+    assert (moved.recurrence_rule, moved.scheduled_at) == ("FREQ=WEEKLY", at(20, 7))
+    assert (moved.recurs_from, moved.moved_from) == (at(18, 18), at(18, 18))
     await house.retract(intent)
-    assert house.store.todo_rows[gym.id].recurrence_rule == "FREQ=WEEKLY"
+    back = house.store.todo_rows[gym.id]
+    assert (back.scheduled_at, back.recurs_from, back.moved_from) == (at(18, 18), None, None)
+
+
+@pytest.mark.parametrize(
+    ("rule", "first", "to", "due"),
+    [
+        ("FREQ=WEEKLY;INTERVAL=2;BYDAY=MO", 16, "Tuesday at 6 pm", [24, 14, 28]),
+        ("FREQ=DAILY;INTERVAL=3", 18, "Thursday at 6 pm", [19, 21, 24]),
+        ("FREQ=DAILY;COUNT=4", 17, "Saturday at 6 pm", [19, 20, 21]),
+        ("FREQ=DAILY", 18, "Saturday at 7 pm", [19, 20, 21, 21, 22]),
+    ],
+)
+async def test_the_other_times_of_a_recurring_task_stay(
+    rule: str, first: int, to: str, due: list[int]
+) -> None:
+    house = House()
+    gym = house.has("Gym", at(first, 18), recurrence_rule=rule)
+    await house.submit(MOVE, task_id=gym.id, preferred_new_time=to)
+    moved, found = house.store.todo_rows[gym.id], [NOW]
+    for _ in due:
+        found.append(next_due(moved, found[-1], ZONE) or NOW)
+    assert [one.astimezone(HERE).day for one in found[1:]] == due
+
+
+async def test_of_a_recurring_task_the_next_time_is_moved_or_the_one_missed_today() -> None:
+    for words, to, occurrence in (
+        ("8 pm", at(18, 20), at(18, 7)),
+        ("tonight at 9", at(18, 21), at(18, 7)),
+        ("an hour later", at(19, 8), at(19, 7)),
+        ("Friday at noon", at(20, 12), at(19, 7)),
+    ):
+        house = House()
+        gym = house.has("Gym", at(11, 7), recurrence_rule="FREQ=DAILY")
+        await house.submit(MOVE, task_id=gym.id, preferred_new_time=words)
+        moved = house.store.todo_rows[gym.id]
+        assert (moved.scheduled_at, moved.moved_from) == (to, occurrence)
+        assert moved.recurs_from == at(11, 7)
+
+
+async def test_what_was_moved_and_is_to_come_is_what_is_moved_again() -> None:
+    house = House()
+    gym = house.has("Gym", at(11, 18), recurrence_rule="FREQ=WEEKLY")
+    await house.submit(MOVE, task_id=gym.id, preferred_new_time="Friday at 8 pm")
+    intent, _ = await house.submit(MOVE, task_id=gym.id, preferred_new_time="Saturday")
+    moved = house.store.todo_rows[gym.id]
+    assert (moved.scheduled_at, moved.moved_from) == (at(21, 20), at(18, 18))
+    await house.amend(intent, task_id=gym.id, preferred_new_time="Sunday, same time")
+    moved = house.store.todo_rows[gym.id]
+    assert (moved.scheduled_at, moved.moved_from) == (at(22, 20), at(18, 18))
+    assert moved.recurs_from == at(11, 18)

@@ -64,8 +64,14 @@ def test_a_secret_is_text_or_base64() -> None:
         (200, {}, None, Later),
         (200, {}, b'{"status": "rejected", "message": "no"}', Refused),
         (302, {"location": "http://elsewhere"}, b"", Later),
+        (200, {}, b'{"status": "ERROR"}', Refused),
+        (201, {}, b'{"status": "created", "id": 3}', Delivered),
+        (200, {}, b'{"status": 200, "data": {}}', Delivered),
         (400, {}, b'{"detail": "no such list"}', Refused),
-        (401, {}, b"", Refused),
+        (401, {}, b"", Later),
+        (403, {}, b"", Later),
+        (404, {}, b'{"detail": "Not Found"}', Later),
+        (405, {}, b"", Later),
         (408, {}, b"", Later),
         (425, {}, b"", Later),
         (429, {}, b"", Later),
@@ -112,6 +118,21 @@ async def test_an_endless_answer_is_no_answer() -> None:
         await here.say("I want to learn guitar")
         with pytest.raises(Exception, match="does not answer"):
             await here.goal("c1", goal_statement="learn guitar")
+
+
+async def test_an_address_or_a_secret_that_is_wrong_is_an_error_in_the_log(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    astray: Answer = (401, {}, b"")
+    async with UserBackend(answers=[astray]).running() as backend, bench(backend) as here:
+        await here.say("I want to learn guitar")
+        with pytest.raises(Exception, match="kept"):
+            await here.goal("c1", goal_statement="learn guitar")
+        [told] = [r for r in caplog.records if r.levelname == "ERROR"]
+        assert told.message == "A backend does not take our messages"
+        await here.say("Try again")
+        assert (await here.goal("c2", goal_statement="learn guitar"))["status"] == "accepted"
+        assert len(backend.done) == 1
 
 
 async def test_a_redirect_is_not_followed() -> None:

@@ -205,6 +205,45 @@ async def test_a_refused_amendment_leaves_what_was_accepted() -> None:
         assert told["payload"]["scheduled_at"] == "Sunday"
 
 
+async def test_after_two_refused_amendments_the_record_is_what_the_backend_holds() -> None:
+    down: list[Answer] = [DOWN] * 2
+    async with (
+        UserBackend(answers=[ACCEPTED, *down]).running() as backend,
+        bench(backend) as here,
+    ):
+        await _milk(here)
+        await here.say("No, at 9")
+        await fault_of(here.amend("a1", field="scheduled_at", value="tomorrow at 9"))
+        await here.say("No, at 10")
+        await fault_of(here.amend("a2", field="scheduled_at", value="tomorrow at 10"))
+        taken: Answer = (422, {}, b'{"message": "That is taken"}')
+        backend.answers = [taken, taken]
+        assert isinstance(
+            await fault_of(here.amend("a3", field="scheduled_at", value="tomorrow at 10")),
+            IntentRefused,
+        )
+        intent, _ = await _only(here)
+        assert (intent.status, intent.payload["scheduled_at"]) == (
+            IntentStatus.ACCEPTED,
+            "tomorrow at 8",
+        )
+
+
+async def test_what_is_asked_for_again_after_a_retraction_that_waits_is_not_lost() -> None:
+    async with UserBackend(usual=DOWN).running() as backend, bench(backend) as here:
+        await fault_of(_milk(here))
+        await here.say("Forget it")
+        await fault_of(here.retract("r1"))
+        backend.usual = ACCEPTED
+        told = await _milk(here, "c2")
+        assert told["status"] == "accepted"
+        async with here.outbox.running():
+            await here.clock.waiting()
+            await here.clock.advance(120)
+            await _status(here, IntentStatus.RETRACTED)
+        assert [i.status.value for i in await here.intents()] == ["retracted", "accepted"]
+
+
 async def test_a_refused_retraction_may_be_asked_for_again() -> None:
     refusal: Answer = (409, {}, b'{"error": "Not now"}')
     async with UserBackend(answers=[ACCEPTED, refusal]).running() as backend, bench(backend) as b:

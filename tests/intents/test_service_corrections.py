@@ -135,6 +135,21 @@ async def test_one_may_be_named_by_what_came_of_it() -> None:
         assert gone["intent_id"] == told["intent_id"]
 
 
+async def test_without_an_id_the_latest_that_has_the_field_is_meant() -> None:
+    async with bench() as here:
+        intent_id = await _milk(here)
+        await here.say("And I want to learn guitar")
+        goal = await here.goal("c2", goal_statement="learn guitar")
+        await here.say("The milk on Saturday, please")
+        told = await here.amend("a1", field="scheduled_at", value="Saturday")
+        assert told["intent_id"] == intent_id
+        await here.say("And make the guitar a piano")
+        told = await here.amend("a2", changes={"goal_statement": "learn piano"})
+        assert told["intent_id"] == goal["intent_id"]
+        fault = await fault_of(here.amend("a3", field="colour", value="blue"))
+        assert isinstance(fault, InvalidArguments)
+
+
 async def test_what_is_not_there_cannot_be_corrected() -> None:
     async with bench() as here:
         await here.say("Forget it")

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,20 +16,24 @@ from tests.intents.backend import UserBackend
 from tests.intents.service_bench import FLUX, PLACE, USER
 from vivavoce.agentroom import open_agent
 from vivavoce.config import Settings
+from vivavoce.errors import Unavailable
 from vivavoce.intentroom import IntentRoom
+from vivavoce.intents.settling import GIVE_UP
 from vivavoce.runtime.desk import ToolDesk, ToolRequest
 from vivavoce.runtime.journal import Journal
 from vivavoce.runtime.limits import Window
 from vivavoce.runtime.permissions import Permissions
 from vivavoce.runtime.ports import ToolContext
+from vivavoce.server.v1_events import tell
 from vivavoce.testing import ManualClock, MemoryStore
 from vivavoce.tools.registry import Registry
-from vivavoce.wire.agenda import Person, Todo, TodoStatus
+from vivavoce.wire.agenda import Delivery, Person, Todo, TodoStatus
 from vivavoce.wire.records import (
     Conversation,
     Entry,
     Kind,
     PutConversation,
+    PutDelivery,
     PutEntry,
     PutPerson,
     PutTodo,
@@ -115,6 +122,16 @@ async def test_the_tools_of_flux_make_goals_in_our_own_database(tmp_path: Path) 
     }
 
 
+@pytest.mark.parametrize("missing", ["dateparser", "dateutil"])
+def test_without_the_packages_for_times_a_server_with_intents_does_not_begin(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing: str
+) -> None:
+    monkeypatch.setitem(sys.modules, missing, None)
+    with pytest.raises(Unavailable, match=r"vivavoce\[intents\]"):
+        _House(FLUX, data_dir=tmp_path)
+    _House(FLUX.parent / "workbench", data_dir=tmp_path)  # has none, and needs none
+
+
 async def test_times_are_those_of_the_users_own_zone(tmp_path: Path) -> None:
     house = _House(FLUX, data_dir=tmp_path)
     await house.open("Remind me to call mom tomorrow at 7 pm")
@@ -200,13 +217,117 @@ async def test_without_its_secret_nothing_is_sent_and_all_is_kept(
         assert len(await house.store.intents(user_id=USER)) == 1
 
 
-def _with_backend(folder: Path, url: str) -> None:
+def _with_backend(folder: Path, url: str, more: str = "timeout_seconds: 10") -> None:
     path = folder / "agent.yaml"
     text = path.read_text().replace(
         "orchestrator: embedded\n",
-        f'orchestrator: {{url: "{url}", secret: "${{BACKEND_SECRET}}"}}\n',
+        f'orchestrator: {{url: "{url}", secret: "${{BACKEND_SECRET}}", {more}}}\n',
     )
     path.write_text(text)
+
+
+async def test_another_agents_messages_are_left_to_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Two agents on one database: what one wants never goes to the other's backend."""
+    folder = _folder(tmp_path)
+    monkeypatch.setenv("BACKEND_SECRET", "hush")
+    async with UserBackend().running() as backend:
+        _with_backend(folder, backend.url)
+        house = _House(folder)
+        await house.open("I want to learn the guitar")
+        told = await house.call("submit_goal_intent", goal_statement="learn the guitar")
+        [sent] = await house.store.deliveries(told["intent_id"])
+        assert sent.body["to"] == "flux"
+        left = replace(sent, id="d1", status="pending", body=sent.body | {"to": "another"})
+        await house.store.commit([PutDelivery(left)])
+        await house.clock.advance(3600)
+        async with house.room.outbox.running():
+            await house.clock.waiting()
+            assert house.room.status()["waiting"] == 1
+        assert (len(backend.seen), "no address here" in caplog.text) == (1, True)
+        assert left in await house.store.deliveries(told["intent_id"])
+
+
+async def test_messages_from_before_the_backend_was_taken_out_are_shown_and_given_up(
+    tmp_path: Path,
+) -> None:
+    house = _House(FLUX, data_dir=tmp_path)
+    await house.open("I want to learn the guitar")
+    told = await house.call("submit_goal_intent", goal_statement="learn the guitar")
+    now = house.clock.now()
+    left = Delivery(
+        id="d1",
+        intent_id=told["intent_id"],
+        user_id=USER,
+        action="amend",
+        body={"name": "submit_goal_intent", "to": "flux", "revision": 0},
+        created_at=now - GIVE_UP + timedelta(seconds=30),
+        updated_at=now,
+        due_at=now,
+    )
+    await house.store.commit([PutDelivery(left)])
+    async with house.room.outbox.running():
+        await house.clock.waiting()
+        assert house.room.status()["waiting"] == 1
+        await house.clock.advance(60)
+        await house.clock.waiting()
+        assert house.room.status()["waiting"] == 0
+    [given_up] = await house.store.deliveries(told["intent_id"])
+    assert given_up.status == "refused"
+
+
+def test_a_patient_backend_is_not_asked_by_two_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = _folder(tmp_path)
+    monkeypatch.setenv("BACKEND_SECRET", "hush")
+    _with_backend(folder, "http://127.0.0.1:9/", "timeout_seconds: 60")
+    assert _House(folder).room.outbox.claim == 75
+
+
+async def test_a_persons_zone_that_is_none_is_the_servers(tmp_path: Path) -> None:
+    house = _House(FLUX, data_dir=tmp_path)
+    await house.open("Remind me to call mom tomorrow at 7 pm")
+    now = house.clock.now()
+    ann = Person(id=USER, created_at=now, updated_at=now, time_zone="Berlin")
+    await house.store.commit([PutPerson(ann)])
+    told = await house.call(
+        "submit_new_task_intent",
+        title="Call mom",
+        trigger_type="time",
+        scheduled_at="tomorrow at 7 pm",
+    )
+    assert told["when"] == "tomorrow at 7 PM"
+
+
+async def test_a_call_that_the_desk_refuses_by_its_schema_is_an_error_on_the_v1_stream(
+    tmp_path: Path,
+) -> None:
+    house = _House(FLUX, data_dir=tmp_path)
+    await house.open("Remind me to call my mom")
+    many = Window(0, 60, clock=house.clock, what="calls")
+    desk = ToolDesk(
+        tools=house.tools,
+        calls=house.store,
+        journal=Journal(house.store, house.clock),
+        clock=house.clock,
+        per_user=many,
+        per_session=many,
+    )
+    request = ToolRequest(
+        name="submit_new_task_intent",
+        arguments={"title": 7},
+        call_id="c1",
+        user_id=USER,
+        session_id="vs_1",
+        conversation_id=PLACE,
+    )
+    await desk.run(request)
+    frames = [tell(event) for event in await house.store.events(after=0, limit=100)]
+    [error] = [frame for frame in frames if frame]
+    assert error.startswith(b"event: error\n")
+    assert b"trigger_type" in error
 
 
 async def test_through_the_desk_a_failure_is_words_for_the_model(tmp_path: Path) -> None:

@@ -48,6 +48,15 @@ TIMES = {
     "midnight": "11-19 00:00",
     "noon": "11-18 12:00",
     "five in the morning": "11-19 05:00",
+    "1900 hours": "11-18 19:00",
+    "nineteen hundred hours": "11-18 19:00",
+    "tomorrow at 0730 hours": "11-19 07:30",
+    # Beside another time.
+    "an hour before dinner": "11-18 18:00",
+    "30 minutes before noon": "11-18 11:30",
+    "two hours before breakfast": "11-19 06:00",
+    "an hour after lunch tomorrow": "11-19 13:00",
+    "ten minutes before 5": "11-18 16:50",
     # Parts of the day.
     "tonight": "11-18 20:00",
     "tonight at 9": "11-18 21:00",
@@ -126,6 +135,10 @@ DAYS = {
     "31st": "2026-12-31",
     "Feb 29": "2028-02-29",
     "in December": "2026-12-01",
+    "this December": "2026-12-01",
+    "next November": "2027-11-01",
+    "three days before Christmas": "2026-12-22",
+    "the day after Christmas": "2026-12-26",
     "by Christmas": "2026-12-25",
     "end of the week": "2026-11-22",
     "end of the month": "2026-11-30",
@@ -152,6 +165,11 @@ UNCLEAR = [
     "1762000000",
     "99999999999999999999",
     "in 99999999 years",
+    "this November",
+    "a day before",
+    "0001-01-01T00:00:00+14:00",
+    "9999-12-31T23:59:59-14:00",
+    "December 31 9999 at 11 pm",
     "hourly",
     "three times a week",
     "25:00",
@@ -219,6 +237,72 @@ def test_the_same_time_is_the_hour_of_what_is_moved() -> None:
     assert local("Saturday morning", GYM) == "2026-11-21 09:00"
 
 
+def test_in_1900_hours_is_no_time_of_day() -> None:
+    assert local("in 1900 hours") == "2027-02-05 14:00"
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    {
+        "an hour later": "18 19:00",
+        "half an hour later": "18 18:30",
+        "1.5 hours later": "18 19:30",
+        "by 30 minutes": "18 18:30",
+        "push it back an hour": "18 19:00",
+        "back by two hours": "18 20:00",
+        "an hour earlier": "18 17:00",
+        "a day later": "19 18:00",
+        "a week later": "25 18:00",
+        "the next day": "19 18:00",
+        "the day after": "19 18:00",
+        "in an hour": "18 11:00",
+        "an hour from now": "18 11:00",
+        "the same day at 8": "18 20:00",
+        "at 8 instead": "18 20:00",
+    }.items(),
+)
+def test_later_and_earlier_are_than_what_is_moved(words: str, meant: str) -> None:
+    assert local(words, GYM) == f"2026-11-{meant}"
+
+
+def test_a_day_later_is_the_same_hour_when_the_clocks_change() -> None:
+    base = datetime(2026, 3, 7, 18, tzinfo=ZoneInfo(ZONE))
+    found = understand("a day later", now=base, time_zone=ZONE, base=base).at
+    assert found == datetime(2026, 3, 8, 18, tzinfo=ZoneInfo(ZONE))
+
+
+@pytest.mark.parametrize(
+    ("words", "asked"),
+    [
+        ("forward an hour", "earlier or later"),
+        ("ten hours earlier", "has passed"),
+        ("later today", "What time today"),
+        ("a few hours later", "What day and time"),
+    ],
+)
+def test_a_move_that_is_not_clear_is_asked(words: str, asked: str) -> None:
+    found = understand(words, now=NOW, time_zone=ZONE, base=GYM)
+    assert found.at is None
+    assert asked in (found.question or "")
+
+
+def test_an_hour_alone_keeps_the_day_of_what_is_moved_while_that_is_to_come() -> None:
+    friday = datetime(2026, 11, 20, 18, tzinfo=ZoneInfo(ZONE))
+    assert local("8 pm", friday) == "2026-11-20 20:00"
+    assert local("at 8:30", friday) == "2026-11-20 20:30"
+    assert local("in the morning", friday) == "2026-11-20 09:00"
+    assert local("9 am", GYM) == "2026-11-19 09:00"
+    assert local("8 pm", GYM.replace(day=2)) == "2026-11-18 20:00"
+
+
+def test_a_rule_that_begins_where_the_clocks_jump_keeps_its_hour() -> None:
+    before = datetime(2026, 3, 7, 12, tzinfo=ZoneInfo(ZONE))
+    found = understand("every day at 2:30 am", now=before, time_zone=ZONE)
+    assert found.at is not None
+    assert f"{found.at.astimezone(ZoneInfo(ZONE)):%d %H:%M}" == "08 03:30"
+    assert "BYHOUR=2" in (found.rule or "")
+
+
 def test_a_later_hour_decides_which_seven_is_meant() -> None:
     evening = NOW.replace(hour=21)
     found = understand("at 7", now=evening, time_zone=ZONE).at
@@ -240,6 +324,12 @@ WORDS = st.sampled_from(
         *when_tables.ORDINALS,
         *[
             "every",
+            "later",
+            "earlier",
+            "before",
+            "after",
+            "1900",
+            "hundred",
             "other",
             "until",
             "for",

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from vivavoce.intents.recurrence import next_occurrence, occurs_on, pinned, recurrence
+from vivavoce.intents.recurrence import next_occurrence, occurs_on, recurrence
 from vivavoce.wire.agenda import Todo
 
 ZONE = "America/New_York"
@@ -48,6 +48,12 @@ RULES = {
     "monthly": "FREQ=MONTHLY",
     "every month": "FREQ=MONTHLY",
     "quarterly": "FREQ=MONTHLY;INTERVAL=3",
+    "bi-weekly": "FREQ=WEEKLY;INTERVAL=2",
+    "every first and third Monday": "FREQ=MONTHLY;BYDAY=1MO,3MO",
+    "the first and the last Friday of every month": "FREQ=MONTHLY;BYDAY=1FR,-1FR",
+    "every 1st and 15th of the month": "FREQ=MONTHLY;BYMONTHDAY=1,15",
+    "every weekday at 7 starting next Monday": WORKDAYS,
+    "on weekends around noon": "FREQ=WEEKLY;BYDAY=SA,SU",
     "on the first of every month": "FREQ=MONTHLY;BYMONTHDAY=1",
     "on the 15th of each month": "FREQ=MONTHLY;BYMONTHDAY=15",
     "on the last day of every month": "FREQ=MONTHLY;BYMONTHDAY=-1",
@@ -91,6 +97,18 @@ def test_once_is_no_rule_and_no_question(words: str) -> None:
         "FREQ=DAILY;UNTIL=never",
         "FREQ=DAILY;EXRULE=1",
         "every " * 500,
+        "every day this week",
+        "every day next week at 8",
+        "every Saturday in December",
+        "every third weekend",
+        "every day when it rains",
+        "bi-monthly",
+        "FREQ=MONTHLY;BYDAY=MO;BYSETPOS=6",
+        "FREQ=MONTHLY;BYDAY=1MO;BYMONTHDAY=31",
+        "FREQ=YEARLY;BYDAY=60MO",
+        "FREQ=MONTHLY;BYMONTHDAY=1" + ",1" * 500,
+        "FREQ=DAILY;COUNT=0000001000000",
+        "FREQ=DAILY;BYHOUR=24",
     ],
 )
 def test_what_is_no_rule_that_we_keep_is_asked(words: str) -> None:
@@ -147,8 +165,7 @@ def test_a_task_occurs_on_the_day_the_user_has_not_the_one_of_utc() -> None:
 
 
 def test_a_moved_recurring_task_occurs_where_it_was_moved_and_then_by_its_rule() -> None:
-    rule = pinned("FREQ=WEEKLY", at(18, 18), ZONE)
-    assert rule == "FREQ=WEEKLY;BYHOUR=18;BYMINUTE=0;BYDAY=WE"
+    rule = "FREQ=WEEKLY;BYHOUR=18;BYMINUTE=0;BYDAY=WE"  # as rows from before `recurs_from` have it
     moved = todo(rule, at(20, 7))
     assert occurs_on(moved, date(2026, 11, 20), ZONE)
     assert occurs_on(moved, date(2026, 11, 25), ZONE)

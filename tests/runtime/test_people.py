@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from uuid import NAMESPACE_URL, uuid5
@@ -9,7 +10,8 @@ from uuid import NAMESPACE_URL, uuid5
 import pytest
 
 from vivavoce.runtime.agents import load_agent
-from vivavoce.runtime.people import UserContext, harmless, user_context
+from vivavoce.runtime.people import UserContext, user_context
+from vivavoce.runtime.people_today import harmless
 from vivavoce.runtime.ports import Capabilities, Voice
 from vivavoce.runtime.profile import Defaults, Profile
 from vivavoce.runtime.wishes import Wishes
@@ -112,11 +114,43 @@ async def test_todays_tasks_are_those_of_the_users_day_the_overdue_and_those_of_
     ]
     lines = (await told(*todos)).lines
     assert lines[lines.index("Today's active tasks:") + 1 :] == (
-        f"- Old, yesterday at 10:00 AM (id: {named('t-old')})",
         f"- Moved, today at 6:00 PM (id: {named('t-moved')})",
         f"- Read, today at 11:30 PM (id: {named('t-late')})",
         f"- Post the letter, when I leave home (id: {named('t-place')})",
+        f"- Old, yesterday at 10:00 AM (id: {named('t-old')})",
     )
+
+
+async def test_what_was_never_done_does_not_hide_what_is_for_today() -> None:
+    old = [
+        replace(GYM, id=named(f"o{n}"), title=f"Old {n}", scheduled_at=NOW - timedelta(days=n))
+        for n in range(1, 230)
+    ]
+    lines = (await told(*old, GYM)).lines
+    tasks = [line[2:].split(",")[0] for line in lines if line.startswith("- ")]
+    assert tasks == ["Gym session", *(f"Old {n}" for n in range(1, 20))]
+
+
+async def test_the_days_of_rules_are_counted_beside_the_loop() -> None:
+    store = MemoryStore()
+    await store.open()
+    await store.commit([PutTodo(replace(GYM, recurrence_rule="FREQ=DAILY"))])
+    threads: list[int] = []
+
+    def due_on(todo: Todo, day: date, time_zone: str) -> datetime | None:
+        threads.append(threading.get_ident())
+        return todo.scheduled_at
+
+    await user_context(store, "ada", now=NOW, time_zone="UTC", due_on=due_on)
+    assert threads
+    assert threading.get_ident() not in threads
+
+
+async def test_an_instant_that_no_clock_shows_keeps_nobody_from_talking() -> None:
+    first = replace(GYM, scheduled_at=datetime.min.replace(tzinfo=UTC))
+    person = replace(ADA, time_zone="America/New_York")
+    lines = (await told(first, person=person, task_id=GYM.id)).lines
+    assert f"- Gym session (id: {GYM.id})" in lines
 
 
 async def test_whoever_knows_on_what_days_a_task_recurs_is_asked() -> None:
@@ -128,15 +162,15 @@ async def test_whoever_knows_on_what_days_a_task_recurs_is_asked() -> None:
     await store.commit([PutTodo(every), PutTodo(replace(every, id=named("never")))])
     asked: list[date] = []
 
-    def occurs_on(todo: Todo, day: date, time_zone: str) -> bool:
+    def due_on(todo: Todo, day: date, time_zone: str) -> datetime | None:
         asked.append(day)
-        return todo.id != named("never")
+        return None if todo.id == named("never") else GYM.scheduled_at
 
     def spoken(at: datetime, *, now: datetime, time_zone: str) -> str:
         return f"{at.astimezone(UTC):%d %H}"
 
     context = await user_context(
-        store, "ada", now=NOW, time_zone="UTC", occurs_on=occurs_on, spoken=spoken
+        store, "ada", now=NOW, time_zone="UTC", due_on=due_on, spoken=spoken
     )
     assert context.lines[1:] == (f"- Gym session, 17 17, every weekday (id: {GYM.id})",)
     assert set(asked) == {NOW.date()}
@@ -153,6 +187,12 @@ async def test_a_task_from_a_notification_is_told_wherever_it_stands_in_time() -
         "The user comes from a notification about this task, begin with it: "
         f"Gym session, Thursday, November 26 at 10:00 AM (id: {GYM.id})"
     )
+
+
+async def test_a_recurring_task_from_a_notification_is_not_told_with_the_day_it_began() -> None:
+    begun = NOW - timedelta(days=9)
+    every = replace(GYM, scheduled_at=begun, recurrence_rule="FREQ=WEEKLY", recurrence_words="x")
+    assert (await told(every, task_id=GYM.id)).lines[-1].endswith(f"Gym session, x (id: {GYM.id})")
 
 
 @pytest.mark.parametrize("task_id", ["nope", "5f0c9a4e-6f0e-4f5e-9a57-3a1c6e3d7b10"])

@@ -1,11 +1,12 @@
 """The user corrects himself after submission ("no, Saturday"): amend or retract, nothing doubled.
 
-Without an id the latest intent of this conversation is meant that still holds.
+Without an id the latest intent of this conversation is meant that still holds and has
+what is to change.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +39,7 @@ class Corrections:
         place = await here.place(context)
         async with here.lock(place.id):
             scene = await here.hearing.scene(place.id, context, _answered)
-            intent = _meant(arguments, scene, _HELD)
+            intent = self._changed(arguments, scene)
             definition = here.registry().get(intent.name)
             if definition is None:
                 raise IntentRefused(
@@ -73,6 +74,19 @@ class Corrections:
             action: Action = "amend" if amended.revision else "submit"
             done = await here.acting(definition).act(action, amended, given, intent)
             return write.answer(done.intent, {"payload": done.intent.payload, **done.told})
+
+    def _changed(self, arguments: Mapping[str, Any], scene: Scene) -> Intent:
+        """ "No, Saturday", after a task and a goal, is about the task."""
+        known, wanted = self._service.registry(), _given(arguments).keys()
+
+        def has(intent: Intent) -> bool:
+            definition = known.get(intent.name)
+            return definition is not None and wanted <= {p.name for p in definition.parameters}
+
+        having = [intent for intent in scene.intents if intent.status in _HELD and has(intent)]
+        if having and not arguments.get("intent_id"):
+            return _latest(having)
+        return _meant(arguments, scene, _HELD)
 
     async def retract(self, arguments: Mapping[str, Any], context: ToolContext) -> str:
         here = self._service
@@ -131,16 +145,25 @@ def _meant(
             suggestion="Ask what to change, or submit it new",
         )
     # The one that was touched last: a repeated "cancel" is about what was cancelled.
-    return max(fitting, key=lambda i: (i.updated_at, i.created_at))
+    return _latest(fitting)
 
 
-def _changes(arguments: Mapping[str, Any], tool: str) -> dict[str, Any]:
+def _latest(intents: Sequence[Intent]) -> Intent:
+    return max(intents, key=lambda i: (i.updated_at, i.created_at))
+
+
+def _given(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """`changes`, or one `field` and its `value`; a None takes away."""
     changes = arguments.get("changes")
     found = dict(changes) if isinstance(changes, Mapping) else {}
     field = arguments.get("field")
     if isinstance(field, str) and field:
         found[field] = arguments.get("value")
+    return found
+
+
+def _changes(arguments: Mapping[str, Any], tool: str) -> dict[str, Any]:
+    found = _given(arguments)
     if not found:
         raise InvalidArguments(
             'Nothing was named to change: give changes, such as {"scheduled_at": "Saturday at 9"}',

@@ -41,6 +41,11 @@ def installed_handlers(store: AgendaStore) -> dict[str, Handler]:
     return handlers
 
 
+def known_routes() -> list[str]:
+    """What there is a handler for, by name: without loading any."""
+    return sorted({*OWN, *(point.name for point in entry_points(group=GROUP))})
+
+
 class EmbeddedOrchestrator:
     """Fills `runtime.intent_ports.Orchestrator`."""
 

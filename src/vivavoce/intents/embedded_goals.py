@@ -2,13 +2,13 @@
 
 A timeline that cannot be understood is no reason to refuse a goal: the words are
 kept. Milestones come as a list (`milestones`), or as context notes that are
-written as a list, a step a line.
+written as a list, a step a line; a time in brackets behind one is when it is due.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -19,7 +19,7 @@ from vivavoce.runtime.agenda_ports import AgendaStore
 from vivavoce.runtime.intent_ports import Accepted
 from vivavoce.wire.agenda import Goal, GoalStatus, Intent, Milestone, Submission
 from vivavoce.wire.clean import clean_line, clean_text
-from vivavoce.wire.records import Change, PutGoal, PutMilestone, entry_id
+from vivavoce.wire.records import Change, DropMilestone, PutGoal, PutMilestone, entry_id
 
 MOST_MILESTONES = 20
 _MARKS = ("-", "*", "•")
@@ -39,13 +39,13 @@ class Goals:
             conversation_id=given.conversation_id,
             intent_id=given.intent_id,
         )
-        return await self._as_given(goal, given)
+        return await self._as_given(goal, given, {})
 
     async def amend(self, intent: Intent, given: Submission) -> Accepted:
         goal = await self._store.goal(intent.goal_id or "", user_id=given.user_id)
         if goal is None or goal.status is GoalStatus.RETRACTED:
             raise gone("goal")
-        return await self._as_given(goal, given)
+        return await self._as_given(goal, given, intent.payload)
 
     async def retract(self, intent: Intent, given: Submission) -> Accepted:
         goal = await self._store.goal(intent.goal_id or "", user_id=given.user_id)
@@ -58,40 +58,61 @@ class Goals:
             told={"goal": goal.statement, "removed": True},
         )
 
-    async def _as_given(self, goal: Goal, given: Submission) -> Accepted:
+    async def _as_given(self, goal: Goal, given: Submission, before: Mapping[str, Any]) -> Accepted:
+        """`before`: what it was made of. Words that did not change mean what they meant then."""
         payload = given.payload
         timeline = text(payload, "timeline")
-        target = await _instant(timeline, given)
+        if timeline != text(before, "timeline"):
+            goal = replace(goal, timeline=timeline, target_at=await _instant(timeline, given))
         goal = replace(
             goal,
             statement=needed(payload, "goal_statement", "What is the goal?"),
-            timeline=timeline,
-            target_at=target,
             context_notes=_notes(payload.get("context_notes")),
             updated_at=given.now,
         )
-        steps = [
-            Milestone(
-                # The goal's, not the intent's: an amendment writes the same rows.
-                id=entry_id(goal.id, f"milestone:{position}"),
+        changes: list[Change] = [PutGoal(goal)]
+        told: dict[str, Any] = {"goal": goal.statement}
+        if goal.target_at is not None:
+            told["target"] = spoken(
+                goal.target_at, now=given.now, time_zone=given.time_zone, clock=False
+            )
+        elif timeline:
+            told["timeline"] = timeline
+        steps, old = _steps(payload), _steps(before)
+        if steps != old:
+            changes += await self._planned(goal, steps, old, given)
+        if steps:
+            told["milestones"] = steps
+        return Accepted(goal_id=goal.id, changes=tuple(changes), told=told)
+
+    async def _planned(
+        self, goal: Goal, steps: Sequence[str], before: Sequence[str], given: Submission
+    ) -> list[Change]:
+        """One that is named again is the same, done or not; one that is not goes."""
+        there = await self._store.milestones([goal.id], user_id=goal.user_id)
+        known = {step.title.casefold(): step for step in reversed(there)}
+        rows: dict[str, Milestone] = {}
+        for step in steps:
+            title, words = _due(step)
+            old = known.get(title.casefold()) or known.get(step.casefold())
+            due = await _instant(words, given)
+            if old is not None and step in before:
+                title, due = old.title, old.due_at
+            elif due is None:
+                title = step  # what is in brackets is no time
+            made = old or Milestone(
+                # Of its title: those before it may go. Of the goal: it may be amended.
+                id=entry_id(goal.id, f"milestone:{title.casefold()}"),
                 goal_id=goal.id,
                 user_id=goal.user_id,
                 title=title,
-                position=position,
+                position=0,
                 created_at=given.now,
-                due_at=await _instant(due, given),
             )
-            for position, (title, due) in enumerate(_steps(payload))
-        ]
-        changes: list[Change] = [PutGoal(goal), *(PutMilestone(step) for step in steps)]
-        told: dict[str, Any] = {"goal": goal.statement}
-        if target is not None:
-            told["target"] = spoken(target, now=given.now, time_zone=given.time_zone, clock=False)
-        elif timeline:
-            told["timeline"] = timeline
-        if steps:
-            told["milestones"] = [step.title for step in steps]
-        return Accepted(goal_id=goal.id, changes=tuple(changes), told=told)
+            if made.id not in rows:  # twice the same is one
+                rows[made.id] = replace(made, title=title, position=len(rows), due_at=due)
+        dropped = [DropMilestone(step.id) for step in there if step.id not in rows]
+        return [*dropped, *map(PutMilestone, rows.values())]
 
 
 async def _instant(words: str | None, given: Submission) -> datetime | None:
@@ -101,25 +122,26 @@ async def _instant(words: str | None, given: Submission) -> datetime | None:
     return found.at
 
 
+def _due(step: str) -> tuple[str, str | None]:
+    """ "Run 2 km (in two weeks)" has a time in brackets at its end, or something else."""
+    title, _, rest = step.rstrip(" .").rpartition("(")
+    if not title.strip() or not rest.endswith(")"):
+        return step, None
+    return title.strip(), rest[:-1]
+
+
 def _notes(value: Any) -> str | None:
     """Lines stay lines."""
     return (clean_text(value, MOST_CHARS).strip() or None) if isinstance(value, str) else None
 
 
-def _steps(payload: Mapping[str, Any]) -> list[tuple[str, str | None]]:
-    """Titles, each with the words for when it is due where there are any."""
+def _steps(payload: Mapping[str, Any]) -> list[str]:
     listed = payload.get("milestones")
     if isinstance(listed, list):
-        found = [_step(item) for item in listed[:MOST_MILESTONES]]
+        found = [clean_line(item) for item in listed if isinstance(item, str)]
     else:
-        found = [(step, None) for step in _written_as_list(payload.get("context_notes"))]
-    return [(title, due) for title, due in found if title]
-
-
-def _step(item: Any) -> tuple[str, str | None]:
-    if isinstance(item, Mapping):
-        return text(item, "title") or "", text(item, "due")
-    return (clean_line(item) if isinstance(item, str) else ""), None
+        found = list(_written_as_list(payload.get("context_notes")))
+    return [step for step in found if step][:MOST_MILESTONES]
 
 
 def _written_as_list(notes: Any) -> Iterable[str]:

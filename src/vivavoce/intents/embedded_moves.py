@@ -1,9 +1,9 @@
 """RESCHEDULE_TASK: an open task gets another time, and the status `rescheduled`.
 
 The new time is optional (seed 004 §6.2): without one the task stays open with no
-time, and the model is told to ask. Of a recurring task the next time is moved;
-its rule keeps the clock and the days it had. What was there before is kept with
-the intent, so that taking it back puts it back.
+time, and the model is told to ask. Of a recurring task one time is moved, the next
+unless another is meant; the others stay where its rule has them. What was there
+before is kept with the intent, so that taking it back puts it back.
 """
 
 from __future__ import annotations
@@ -16,14 +16,17 @@ from typing import Any
 
 from vivavoce.errors import IntentRefused
 from vivavoce.intents.embedded_finding import open_task
+from vivavoce.intents.embedded_moving import Place, Target, places, target
+from vivavoce.intents.embedded_plan import anchor_of
 from vivavoce.intents.embedded_ports import needed, text
-from vivavoce.intents.embedded_tasks import WHEN
-from vivavoce.intents.recurrence import pinned
-from vivavoce.intents.when import When, spoken, understand
+from vivavoce.intents.recurrence import next_due
+from vivavoce.intents.when import relative, spoken
 from vivavoce.runtime.agenda_ports import AgendaStore
 from vivavoce.runtime.intent_ports import Accepted
 from vivavoce.wire.agenda import Intent, Submission, Todo, TodoStatus
 from vivavoce.wire.records import Change, PutTodo, iso
+
+_TIME = "preferred_new_time"
 
 
 class Moves:
@@ -34,11 +37,19 @@ class Moves:
         return await _moved(await self._meant(given), given)
 
     async def amend(self, intent: Intent, given: Submission) -> Accepted:
-        """From where it was: "same time" is the time before the first move. Where another task was
-        meant, the first one goes back."""
+        """What the new words leave out is as it was moved to, but "same time" is the time before.
+        Where another task was meant, the first one goes back."""
         todo, back = await self._meant(given), await self._back(intent, given)
+        before, words = text(intent.payload, _TIME), text(given.payload, _TIME)
+        if todo.id == intent.task_id and words == before:
+            reason = text(given.payload, "reason")
+            todo = replace(todo, reason=reason, updated_at=given.now)
+            return await asyncio.to_thread(_as_it_is, todo, given)
         if back is not None and back.id == todo.id:
-            return await _moved(back, given)
+            # "An hour later", "no, two": the second counts from where the first did.
+            again = bool(before and words and relative(before) and relative(words))
+            last = None if again else todo.scheduled_at
+            return await _moved(back, given, (Place.before(back, todo.moved_from),), last)
         accepted = await _moved(todo, given)
         restored: tuple[Change, ...] = () if back is None else (PutTodo(back),)
         return replace(accepted, changes=(*restored, *accepted.changes))
@@ -50,7 +61,7 @@ class Moves:
                 "That task was changed since",
                 suggestion="Say that it stays as it is now, and ask what to do instead",
             )
-        return Accepted(task_id=back.id, changes=(PutTodo(back),), told=_told(back, given))
+        return await asyncio.to_thread(_as_it_is, back, given)
 
     async def _meant(self, given: Submission) -> Todo:
         words = needed(given.payload, "task_id", "Which task is meant?")
@@ -69,47 +80,57 @@ class Moves:
         return _restored(todo, before, given.now)
 
 
-async def _moved(todo: Todo, given: Submission) -> Accepted:
-    words = text(given.payload, "preferred_new_time")
-    found = await asyncio.to_thread(_new_time, words, todo, given) if words else None
-    at = found.at if found else None
-    rule = todo.recurrence_rule
-    if rule and todo.scheduled_at:
-        rule = pinned(rule, todo.scheduled_at, todo.time_zone)
+async def _moved(
+    todo: Todo, given: Submission, known: tuple[Place, ...] = (), last: datetime | None = None
+) -> Accepted:
+    """`known` is which time of it is moved, where that is known; `last` where it was moved to."""
+    words = text(given.payload, _TIME)
+    found = await asyncio.to_thread(_target, words, todo, given, known, last)
+    recurs = todo.recurrence_rule is not None
     moved = replace(
         todo,
-        trigger_type="time" if at else todo.trigger_type,
-        scheduled_at=at,
+        trigger_type="time" if found.at else todo.trigger_type,
+        scheduled_at=found.at,
         scheduled_words=words,
-        recurrence_rule=rule,
+        recurs_from=anchor_of(todo) if recurs else None,
+        moved_from=found.place.occurrence if recurs else None,
         status=TodoStatus.RESCHEDULED,
         reason=text(given.payload, "reason"),
         updated_at=given.now,
     )
-    told = _told(moved, given)
-    if found and found.assumed:
+    told = _told(moved, moved.scheduled_at, given)
+    if found.assumed:
         told["assumed"] = found.assumed
-    return Accepted(
-        task_id=todo.id, changes=(PutTodo(moved),), told=told, previous=_previous(todo, at)
-    )
+    previous = _previous(todo, found.at)
+    return Accepted(task_id=todo.id, changes=(PutTodo(moved),), told=told, previous=previous)
 
 
-def _new_time(words: str, todo: Todo, given: Submission) -> When:
-    found = understand(words, now=given.now, time_zone=given.time_zone, base=todo.scheduled_at)
-    if found.at is None:
-        raise IntentRefused(found.problem, suggestion=f"Ask: {found.question or WHEN}")
-    return found
+def _target(
+    words: str | None,
+    todo: Todo,
+    given: Submission,
+    known: tuple[Place, ...],
+    last: datetime | None,
+) -> Target:
+    known = known or places(todo, given.now)
+    if words is None:
+        return Target(place=known[-1])
+    return target(words, known, now=given.now, time_zone=given.time_zone, last=last)
 
 
-def _told(todo: Todo, given: Submission) -> dict[str, Any]:
-    if todo.scheduled_at is None:
+def _as_it_is(todo: Todo, given: Submission) -> Accepted:
+    due = next_due(todo, given.now, given.time_zone)
+    return Accepted(task_id=todo.id, changes=(PutTodo(todo),), told=_told(todo, due, given))
+
+
+def _told(todo: Todo, at: datetime | None, given: Submission) -> dict[str, Any]:
+    if at is None:
         return {
             "task": todo.title,
             "when": None,
             "note": "It has no time now. Ask when it should be.",
         }
-    when = spoken(todo.scheduled_at, now=given.now, time_zone=given.time_zone)
-    return {"task": todo.title, "when": when}
+    return {"task": todo.title, "when": spoken(at, now=given.now, time_zone=given.time_zone)}
 
 
 def _previous(todo: Todo, moved_to: datetime | None) -> dict[str, Any]:
@@ -120,24 +141,32 @@ def _previous(todo: Todo, moved_to: datetime | None) -> dict[str, Any]:
         "moved_to": _iso(moved_to),
         "scheduled_words": todo.scheduled_words,
         "recurrence_rule": todo.recurrence_rule,
+        "recurs_from": _iso(todo.recurs_from),
+        "moved_from": _iso(todo.moved_from),
         "reason": todo.reason,
     }
 
 
 def _restored(todo: Todo, before: Mapping[str, Any], now: datetime) -> Todo:
-    at = before.get("scheduled_at")
     place = before.get("trigger_type") == "location"
     return replace(
         todo,
-        scheduled_at=datetime.fromisoformat(at) if isinstance(at, str) else None,
+        scheduled_at=_instant(before, "scheduled_at"),
         status=TodoStatus(before.get("status", TodoStatus.ACTIVE)),
         trigger_type="location" if place else "time",
         updated_at=now,
         scheduled_words=before.get("scheduled_words"),
         recurrence_rule=before.get("recurrence_rule"),
+        recurs_from=_instant(before, "recurs_from"),
+        moved_from=_instant(before, "moved_from"),
         reason=before.get("reason"),
     )
 
 
 def _iso(at: datetime | None) -> str | None:
     return iso(at) if at else None
+
+
+def _instant(before: Mapping[str, Any], key: str) -> datetime | None:
+    at = before.get(key)
+    return datetime.fromisoformat(at) if isinstance(at, str) else None

@@ -3,29 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import replace
 from typing import Any
 
-from vivavoce.errors import IntentRefused
+from vivavoce.intents.embedded_plan import Plan, Said, changed_plan, first_plan
 from vivavoce.intents.embedded_ports import gone, needed, text
-from vivavoce.intents.recurrence import next_occurrence, recurrence
-from vivavoce.intents.when import spoken, understand
+from vivavoce.intents.recurrence import next_due, rule_words
+from vivavoce.intents.when import spoken
 from vivavoce.runtime.agenda_ports import AgendaStore
 from vivavoce.runtime.intent_ports import Accepted
 from vivavoce.wire.agenda import Intent, Submission, Todo, TodoStatus
 from vivavoce.wire.records import PutTodo, entry_id
 
-WHEN = "When should it be?"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """When a task is due, understood, with what the model should know about it."""
-
-    at: datetime
-    rule: str | None = None
-    assumed: str | None = None
+_TIMES = ("trigger_type", "scheduled_at", "recurrence_rule", "location_trigger")
 
 
 class Tasks:
@@ -43,13 +33,28 @@ class Tasks:
             conversation_id=given.conversation_id,
             intent_id=given.intent_id,
         )
-        return await self._as_given(todo, given)
+        todo = _titled(todo, given)
+        if given.payload.get("trigger_type") == "location":
+            return _at_a_place(todo, given)
+        plan = await asyncio.to_thread(first_plan, _said(given))
+        return _planned(todo, plan, given)
 
     async def amend(self, intent: Intent, given: Submission) -> Accepted:
+        """Only what was said anew is understood anew: the old words meant the day they were said
+        on, and the task may have been moved since."""
         todo = await self._todo(intent)
         if not todo.status.open:
             raise gone("task")
-        return await self._as_given(todo, given)
+        todo = _titled(todo, given)
+        new = {key for key in _TIMES if intent.payload.get(key) != given.payload.get(key)}
+        if given.payload.get("trigger_type") == "location":
+            if new:
+                return _at_a_place(todo, given)
+        elif new & set(_TIMES[:3]):
+            at, again = "scheduled_at" in new, "recurrence_rule" in new
+            plan = await asyncio.to_thread(changed_plan, todo, _said(given), at=at, again=again)
+            return _planned(todo, plan, given)
+        return await asyncio.to_thread(_as_it_is, todo, given)
 
     async def retract(self, intent: Intent, given: Submission) -> Accepted:
         todo = await self._todo(intent)
@@ -64,36 +69,54 @@ class Tasks:
             raise gone("task")
         return todo
 
-    async def _as_given(self, todo: Todo, given: Submission) -> Accepted:
-        payload = given.payload
-        todo = replace(
-            todo,
-            title=needed(payload, "title", "What is the task?"),
-            time_zone=given.time_zone,
-            updated_at=given.now,
-        )
-        if payload.get("trigger_type") == "location":
-            return _at_a_place(todo, given)
-        at_words, again_words = text(payload, "scheduled_at"), text(payload, "recurrence_rule")
-        plan = await asyncio.to_thread(_plan, at_words, again_words, given)
-        todo = replace(
-            todo,
-            trigger_type="time",
-            scheduled_at=plan.at,
-            scheduled_words=at_words,
-            recurrence_rule=plan.rule,
-            recurrence_words=(again_words or at_words) if plan.rule else None,
-            location_trigger=None,
-        )
-        told: dict[str, Any] = {
-            "task": todo.title,
-            "when": spoken(plan.at, now=given.now, time_zone=given.time_zone),
-        }
-        if plan.rule:
-            told["repeats"] = todo.recurrence_words
-        if plan.assumed:
-            told["assumed"] = plan.assumed
-        return Accepted(task_id=todo.id, changes=(PutTodo(todo),), told=told)
+
+def _titled(todo: Todo, given: Submission) -> Todo:
+    title = needed(given.payload, "title", "What is the task?")
+    return replace(todo, title=title, updated_at=given.now)
+
+
+def _said(given: Submission) -> Said:
+    return Said(
+        at=text(given.payload, "scheduled_at"),
+        again=text(given.payload, "recurrence_rule"),
+        now=given.now,
+        time_zone=given.time_zone,
+    )
+
+
+def _planned(todo: Todo, plan: Plan, given: Submission) -> Accepted:
+    todo = replace(
+        todo,
+        trigger_type="time",
+        scheduled_at=plan.at,
+        scheduled_words=text(given.payload, "scheduled_at"),
+        recurrence_rule=plan.rule,
+        recurrence_words=plan.rule_said,
+        recurs_from=plan.recurs_from,
+        moved_from=None,
+        time_zone=given.time_zone,
+        location_trigger=None,
+    )
+    told = _told(todo, given)
+    if plan.assumed:
+        told["assumed"] = plan.assumed
+    return Accepted(task_id=todo.id, changes=(PutTodo(todo),), told=told)
+
+
+def _as_it_is(todo: Todo, given: Submission) -> Accepted:
+    return Accepted(task_id=todo.id, changes=(PutTodo(todo),), told=_told(todo, given))
+
+
+def _told(todo: Todo, given: Submission) -> dict[str, Any]:
+    if todo.trigger_type == "location":
+        return {"task": todo.title, "where": todo.location_trigger}
+    due = next_due(todo, given.now, given.time_zone)
+    when = spoken(due, now=given.now, time_zone=given.time_zone) if due else None
+    told: dict[str, Any] = {"task": todo.title, "when": when}
+    if todo.recurrence_rule:
+        # What was understood, not what was said: the user hears it if it is another.
+        told["repeats"] = rule_words(todo.recurrence_rule)
+    return told
 
 
 def _at_a_place(todo: Todo, given: Submission) -> Accepted:
@@ -106,29 +129,8 @@ def _at_a_place(todo: Todo, given: Submission) -> Accepted:
         scheduled_words=None,
         recurrence_rule=None,
         recurrence_words=None,
+        recurs_from=None,
+        moved_from=None,
+        time_zone=given.time_zone,
     )
-    return Accepted(
-        task_id=todo.id, changes=(PutTodo(todo),), told={"task": todo.title, "where": where}
-    )
-
-
-def _plan(at_words: str | None, again_words: str | None, given: Submission) -> Plan:
-    """Blocking: the library behind it is slow to load. A recurring task may say its hour in either
-    of its two fields; the first time is the first one that its rule allows."""
-    now, time_zone = given.now, given.time_zone
-    words = at_words or again_words
-    if words is None:
-        raise IntentRefused("scheduled_at is missing", suggestion=f"Ask: {WHEN}")
-    again = recurrence(again_words, now=now, time_zone=time_zone) if again_words else None
-    if again is not None and again.question:
-        raise IntentRefused("That recurrence is not clear", suggestion=f"Ask: {again.question}")
-    found = understand(words, now=now, time_zone=time_zone, recurring=bool(again and again.rule))
-    if found.at is None:
-        raise IntentRefused(found.problem, suggestion=f"Ask: {found.question or WHEN}")
-    rule = again.rule if again is not None and again.rule else found.rule
-    if rule is None:
-        return Plan(at=found.at, assumed=found.assumed)
-    first = next_occurrence(rule, found.at, now, time_zone)
-    if first is None:
-        raise IntentRefused("That never occurs", suggestion=f"Ask: {WHEN}")
-    return Plan(at=first, rule=rule, assumed=found.assumed)
+    return _as_it_is(todo, given)

@@ -18,7 +18,7 @@ import orjson
 
 from vivavoce import __version__
 from vivavoce.intents.signing import key_of, signed
-from vivavoce.logs import failure
+from vivavoce.logs import failure, fields
 from vivavoce.runtime.ports import Clock
 from vivavoce.wire.agenda import Delivery, Json
 from vivavoce.wire.clean import clean_json, clean_line
@@ -32,7 +32,9 @@ MOST_BYTES = 64 * 1024
 MOST_WAIT = 24 * 3600.0
 _WORDS = 300
 _AGAIN = (408, 425, 429)
-_ACCEPTED = ("accepted", "ok", "success", "pending", "queued", "retracted", "amended")
+_ASTRAY = (401, 403, 404, 405)
+"""A deployment, a rotated secret, a wrong address: of us, not of what the user wants."""
+_NO = ("failed", "failure", "error", "rejected", "refused", "invalid", "denied")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +101,9 @@ class HttpSender:
                 asyncio.timeout(self._seconds),
                 client.stream("POST", url, content=body, headers=headers) as response,
             ):
+                if response.status_code in _ASTRAY:
+                    about = {"status": response.status_code, "delivery": delivery.id}
+                    log.error("A backend does not take our messages", extra=fields(**about))
                 return read_answer(
                     response.status_code, response.headers, await _bounded(response), now
                 )
@@ -140,16 +145,17 @@ async def _bounded(response: httpx2.Response) -> bytes | None:
 def read_answer(
     status: int, headers: Mapping[str, str], body: bytes | None, now: datetime
 ) -> Verdict:
-    """2xx: delivered, unless its JSON says otherwise; 4xx: refused; all else: later."""
+    """2xx: delivered, unless its JSON says otherwise; 4xx: refused, unless it is about us; all
+    else: later."""
     said = _object(body)
     if 200 <= status < 300:
         if said is None:
             # A page of some proxy is no acceptance; the key makes asking again safe.
             return Delivered() if body == b"" else Later(f"{status}, and no JSON object")
-        if str(said.get("status", "accepted")).casefold() in _ACCEPTED:
+        if str(said.get("status", "")).casefold() not in _NO:
             return Delivered(said)
         return Refused(_words(said, "The backend did not accept it"), said)
-    if 400 <= status < 500 and status not in _AGAIN:
+    if 400 <= status < 500 and status not in (*_AGAIN, *_ASTRAY):
         return Refused(_words(said or {}, f"The backend refused it ({status})"), said or {})
     return Later(f"answered {status}", _retry_after(headers.get("retry-after"), now))
 

@@ -11,12 +11,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
 from vivavoce.errors import IntentRefused, OrchestratorUnavailable, Unavailable
+from vivavoce.intents import again
 from vivavoce.intents import records as write
 from vivavoce.intents.ports import IntentStore, Journal
+from vivavoce.intents.when_spoken import spoken
 from vivavoce.logs import failure
 from vivavoce.runtime.intent_ports import Accepted, Orchestrator
 from vivavoce.runtime.ports import Clock
-from vivavoce.wire.agenda import Intent, IntentStatus, Submission
+from vivavoce.wire.agenda import GoalStatus, Intent, IntentStatus, Submission
+from vivavoce.wire.records import Change, PutGoal, PutTodo
 
 log = logging.getLogger(__name__)
 
@@ -41,6 +44,15 @@ class Acting(Protocol):
     async def act(
         self, action: Action, intent: Intent, given: Submission, before: Intent | None
     ) -> Done: ...
+
+    async def holds(self, known: Intent, given: Submission, *, asked: bool) -> bool:
+        """Is what it says in force, so that saying it again is the same? `asked`: the user has
+        spoken of it again since."""
+        ...
+
+    async def standing(self, known: Intent, given: Submission) -> Mapping[str, Any]:
+        """What the model is told of one that is there already."""
+        ...
 
 
 class Inside:
@@ -72,6 +84,35 @@ class Inside:
             changes = write.accepted(intent, place, now, linked=True)
         await self._journal.commit([*outcome.changes, *changes])
         return Done(intent, outcome.told)
+
+    async def holds(self, known: Intent, given: Submission, *, asked: bool) -> bool:
+        """Tried without a commit: would it come to what is there?"""
+        if not asked:
+            return True
+        try:
+            outcome = await self._ask("submit", known, given, None)
+        except (IntentRefused, OrchestratorUnavailable):
+            return False  # it has changed; who submits it now is told how
+        return all([await self._stands(change, known) for change in outcome.changes])
+
+    async def _stands(self, change: Change, known: Intent) -> bool:
+        match change:
+            case PutTodo(todo):
+                there = await self._store.todo(todo.id, user_id=todo.user_id)
+                return there is not None and again.same_task(there, todo, known)
+            case PutGoal(goal):
+                kept = await self._store.goal(goal.id, user_id=goal.user_id)
+                return kept is not None and kept.status is GoalStatus.ACTIVE
+            case _:
+                return True
+
+    async def standing(self, known: Intent, given: Submission) -> Mapping[str, Any]:
+        todo = await self._store.todo(known.task_id or "", user_id=known.user_id)
+        if todo is None or todo.scheduled_at is None:
+            return {}
+        if todo.recurrence_rule and todo.scheduled_at <= given.now:
+            return {"repeats": todo.recurrence_words}  # its first time is over
+        return {"when": spoken(todo.scheduled_at, now=given.now, time_zone=given.time_zone)}
 
     async def _ask(
         self, action: Action, intent: Intent, given: Submission, before: Intent | None

@@ -3,7 +3,8 @@
 A delivery is durable before the first attempt. Those of one intent go out in their
 order, with the same key each time; a backend that is down is asked again, longer
 and longer apart, for seven days. Several servers on one database take what is due
-from each other by moving `due_at`; where two still meet, the key makes it one.
+from each other by moving `due_at`; where two still meet, the key makes it one. What
+has no address here is left to a server that has it, until its days are over.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from vivavoce.errors import IntentRefused, OrchestratorUnavailable
 from vivavoce.intents import settling
 from vivavoce.intents.http import Delivered, Later, Refused, Sender, Verdict
 from vivavoce.intents.ports import IntentStore, Journal
-from vivavoce.logs import failure
+from vivavoce.logs import failure, fields
 from vivavoce.runtime.ports import Clock
 from vivavoce.wire.agenda import Delivery, Intent
 from vivavoce.wire.records import PutDelivery
@@ -29,14 +30,16 @@ from vivavoce.wire.records import PutDelivery
 log = logging.getLogger(__name__)
 
 CLAIM_SECONDS = 30.0
-"""How long one who took a delivery has it for itself; longer than an attempt takes."""
+"""How long one who took a delivery has it for itself at least."""
+_SPARE_SECONDS = 15.0  # of that, beyond what an attempt may take
 AT_ONCE = 8
+_LOOKED_AT = 500
 POLL_SECONDS = 60.0  # for what other servers left behind
 _AHEAD = timedelta(days=2)  # more than anyone is made to wait
 _FAULT_SECONDS = 5.0
 
-UrlOf = Callable[[str], str | None]
-"""The address for an intent by its name; None is none now."""
+UrlOf = Callable[[Delivery], str | None]
+"""Where it goes; None is nowhere that this server knows now."""
 
 
 class Outbox:
@@ -51,12 +54,13 @@ class Outbox:
         url_of: UrlOf,
         *,
         chance: Callable[[], float] = random.random,
-        enabled: Callable[[], bool] = lambda: True,
+        patience: float = 0.0,
     ) -> None:
-        """`enabled`: has this server anything to do with backends at all?"""
+        """`patience`: how long the sender may wait for an answer."""
         self._store, self._journal, self._clock = store, journal, clock
         self._sender, self._url_of, self._chance = sender, url_of, chance
-        self._enabled = enabled
+        self.claim = max(CLAIM_SECONDS, patience + _SPARE_SECONDS)
+        self._stranded = 0
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._woken = asyncio.Event()
         self.waiting = 0
@@ -94,7 +98,7 @@ class Outbox:
         """One attempt, and what came of it on disk."""
         if delivery.attempts or delivery.due_at <= self._clock.now():
             delivery = await self._claim(delivery)
-        url = self._url_of(str(delivery.body.get("name", "")))
+        url = self._url_of(delivery)
         verdict: Verdict = Later("no address for it in this agent")
         if url is not None:
             verdict = await self._sender.send(url, delivery)
@@ -105,7 +109,7 @@ class Outbox:
 
     async def _claim(self, delivery: Delivery) -> Delivery:
         now = self._clock.now()
-        due = now + timedelta(seconds=CLAIM_SECONDS)
+        due = now + timedelta(seconds=self.claim)
         claimed = replace(delivery, due_at=due, updated_at=now)
         await self._journal.commit([PutDelivery(claimed)])
         return claimed
@@ -155,19 +159,25 @@ class Outbox:
     async def _round(self) -> float:
         """Deliver what is due; how long until there is more to do."""
         self._woken.clear()
-        if not self._enabled():
-            return POLL_SECONDS
         now = self._clock.now()
-        due = await self._store.due_deliveries(before=now, limit=AT_ONCE)
-        if not due:
-            soon = await self._store.due_deliveries(before=now + _AHEAD, limit=200)
+        due = await self._store.due_deliveries(before=now, limit=_LOOKED_AT)
+        ours = [d for d in due if self._url_of(d) is not None or settling.given_up(d, now)]
+        if not ours:
+            self._tell_stranded(len(due))
+            soon = await self._store.due_deliveries(before=now + _AHEAD, limit=_LOOKED_AT)
             self.waiting = len(soon)
-            waits = [(d.due_at - now).total_seconds() for d in soon]
+            waits = [(d.due_at - now).total_seconds() for d in soon if d.due_at > now]
             return max(0.01, min([POLL_SECONDS, *waits]))
         async with asyncio.TaskGroup() as group:
-            for delivery in due:
+            for delivery in ours[:AT_ONCE]:
                 group.create_task(self._flush_quietly(delivery))
         return 0.0
+
+    def _tell_stranded(self, count: int) -> None:
+        """Once, until there are more of them: another server on this database may be theirs."""
+        if count > self._stranded:
+            log.error("Messages wait that have no address here", extra=fields(count=count))
+        self._stranded = count
 
     async def _flush_quietly(self, delivery: Delivery) -> None:
         try:

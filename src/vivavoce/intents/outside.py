@@ -5,13 +5,14 @@ Fills `Acting` with the outbox behind it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from vivavoce.intents import again
 from vivavoce.intents.inside import Action, Done
-from vivavoce.intents.outbox import CLAIM_SECONDS, Outbox
+from vivavoce.intents.outbox import Outbox
 from vivavoce.intents.ports import Definition, IntentStore, Journal
 from vivavoce.runtime.ports import Clock
 from vivavoce.wire.agenda import Delivery, Intent, IntentStatus, Submission
@@ -19,7 +20,8 @@ from vivavoce.wire.records import PutDelivery, PutIntent, entry_id, iso
 
 
 class Outside:
-    """`takes` says which intents go this way."""
+    """`takes` says which intents go this way, `to` to which address of this agent (by the name of
+    the intent): who finds the message later must not send it to another's backend."""
 
     def __init__(
         self,
@@ -28,8 +30,9 @@ class Outside:
         journal: Journal,
         clock: Clock,
         takes: Callable[[Definition | None], bool],
+        to: Callable[[str], str],
     ) -> None:
-        self.outbox, self.takes = outbox, takes
+        self.outbox, self.takes, self._to = outbox, takes, to
         self._store, self._journal, self._clock = store, journal, clock
 
     async def act(
@@ -42,9 +45,26 @@ class Outside:
         known = await self._store.deliveries(intent.id)
         fresh = delivery_of(action, kept, given, before, now, _refusals(known, action))
         if all(one.id != fresh.id for one in known):
+            fresh = replace(
+                fresh,
+                body=fresh.body | {"to": self._to(intent.name)},
+                due_at=now + timedelta(seconds=self.outbox.claim),
+            )
             await self._journal.commit([PutIntent(kept), PutDelivery(fresh)])
         stored = await self.outbox.flush(intent.id, intent.user_id)
         return Done(stored or kept)
+
+    async def holds(self, known: Intent, given: Submission, *, asked: bool) -> bool:
+        """What came of it only the backend knows: one that waits is the same, and one that was
+        asked for again a while later is not. Nor is one that is about to be taken back."""
+        waiting = [d for d in await self._store.deliveries(known.id) if d.status == "pending"]
+        if any(one.action == "retract" for one in waiting):
+            return False
+        pending = known.status is IntentStatus.PENDING
+        return pending or not asked or again.soon(known, given.now)
+
+    async def standing(self, known: Intent, given: Submission) -> Mapping[str, Any]:
+        return {}
 
 
 def _refusals(known: Sequence[Delivery], action: Action) -> int:
@@ -87,5 +107,5 @@ def delivery_of(
         body=body,
         created_at=now,
         updated_at=now,
-        due_at=now + timedelta(seconds=CLAIM_SECONDS),
+        due_at=now,
     )

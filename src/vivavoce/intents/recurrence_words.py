@@ -7,14 +7,12 @@ tokens that say how often out of the others, which say at what time.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
-from vivavoce.intents.when_tables import MONTHS, PLURAL_DAYS, UNITS, WEEKDAYS
-from vivavoce.intents.when_words import ordinal
+from vivavoce.intents.recurrence_found import FREQ, Found, word_at
+from vivavoce.intents.recurrence_month import day_of_month, every_nth, ordinals
+from vivavoce.intents.when_tables import PLURAL_DAYS, UNITS, WEEKDAYS
 
-DAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 _WORKING = list(range(5))
-_FREQ = {"day": "DAILY", "week": "WEEKLY", "month": "MONTHLY", "year": "YEARLY"}
 _ADVERBS = {
     "daily": ("DAILY", 1),
     "everyday": ("DAILY", 1),
@@ -31,38 +29,16 @@ _SETS = {"weekday": _WORKING, "weekdays": _WORKING, "workday": _WORKING, "workda
 _SETS |= {"weekend": [5, 6], "weekends": [5, 6]}
 _PARTS = frozenset({"morning", "afternoon", "evening", "night"})
 _THROUGH = frozenset({"through", "thru", "to", "until", "till"})
+_STARTS = frozenset({"starting", "beginning"})
 _JOINS = frozenset({"and", "or", "on", "&", "the", "every", "each", "only"})
-
-
-@dataclass(slots=True)
-class Found:
-    """The parts of a rule so far, and the tokens left."""
-
-    rest: list[str]
-    freq: str = ""
-    interval: int = 1
-    days: set[int] = field(default_factory=set)
-    nth: int = 0
-    """Which of the month's: 1 the first, -1 the last."""
-    month_day: int = 0
-    month: int = 0
-
-    def rule(self) -> str:
-        parts = [f"FREQ={self.freq}"]
-        if self.interval != 1:
-            parts.append(f"INTERVAL={self.interval}")
-        if self.month:
-            parts.append(f"BYMONTH={self.month}")
-        if self.month_day:
-            parts.append(f"BYMONTHDAY={self.month_day}")
-        if self.days:
-            which = str(self.nth) if self.nth else ""
-            parts.append("BYDAY=" + ",".join(which + DAYS[n] for n in sorted(self.days)))
-        return ";".join(parts)
 
 
 def find(tokens: Sequence[str]) -> Found | None:
     """None: nothing here says that it recurs."""
+    start = next((at for at, word in enumerate(tokens) if word in _STARTS), len(tokens))
+    if start < len(tokens) and (found := find(tokens[:start])):
+        found.rest += tokens[start:]  # a day to begin with is none of its days
+        return found
     found = Found(list(tokens))
     if not (_range(found) or _every(found) or _adverb(found) or _plural(found)):
         return None
@@ -70,12 +46,8 @@ def find(tokens: Sequence[str]) -> Found | None:
     if found.freq == "WEEKLY":
         _more_days(found)
     elif found.freq in ("MONTHLY", "YEARLY"):
-        _day_of_month(found)
+        day_of_month(found)
     return found
-
-
-def _take(found: Found, at: int, count: int) -> None:
-    del found.rest[at : at + count]
 
 
 def _range(found: Found) -> bool:
@@ -87,7 +59,7 @@ def _range(found: Found) -> bool:
             count = (days[last] - days[first]) % 7 + 1
             found.days = {(days[first] + n) % 7 for n in range(count)}
             found.freq = "WEEKLY"
-            _take(found, at, 3)
+            found.take(at, 3)
             found.rest = [w for w in found.rest if w not in ("every", "each", "from", "only")]
             return True
     return False
@@ -100,58 +72,41 @@ def _every(found: Found) -> bool:
         if at is None:
             return False
     count = 1
-    word = _word(found.rest, at + count)
+    word = word_at(found.rest, at + count)
     if word in ("single",):
         count += 1
     elif word == "other":
         found.interval, count = 2, count + 1
     elif word.isdecimal() and len(word) <= 3 and int(word):
         found.interval, count = int(word), count + 1
-    elif number := ordinal(word) or (-1 if word == "last" else 0):
-        return _every_nth(found, at, number)
-    word = _word(found.rest, at + count)
+    elif numbers := ordinals(found.rest, at + count):
+        return every_nth(found, at, *numbers)
+    word = word_at(found.rest, at + count)
     if word in _PARTS:
         found.freq = "DAILY"  # "every morning": the hour stays to be read
     elif word in _SETS:
         found.freq, found.days, count = "WEEKLY", set(_SETS[word]), count + 1
     elif word in WEEKDAYS or word in PLURAL_DAYS:
         found.freq = "WEEKLY"  # the days are taken with the others
-    elif UNITS.get(word) in _FREQ:
-        found.freq, count = _FREQ[UNITS[word]], count + 1
+    elif UNITS.get(word) in FREQ:
+        found.freq, count = FREQ[UNITS[word]], count + 1
     else:
         return False
-    _take(found, at, count)
+    found.take(at, count)
     return True
 
 
 def _ratio(rest: Sequence[str], at: int) -> bool:
     """ "once a week": the token before "1 week"."""
-    return rest[at] == "once" and rest[at + 1] == "1" and _word(rest, at + 2) in UNITS
-
-
-def _every_nth(found: Found, at: int, number: int) -> bool:
-    """ "every second week", "every first monday of the month", "every 15th"."""
-    word = _word(found.rest, at + 2)
-    if word in WEEKDAYS:
-        if "month" in found.rest[at:] or number != 2:
-            found.freq, found.nth, found.days = "MONTHLY", number, {WEEKDAYS[word]}
-        else:
-            found.freq, found.interval, found.days = "WEEKLY", number, {WEEKDAYS[word]}
-        _take(found, at, 3)
-        found.rest = [w for w in found.rest if w not in ("of", "the", "month", "in-the")]
-        return True
-    if UNITS.get(word) in _FREQ and number > 0:
-        found.freq, found.interval = _FREQ[UNITS[word]], number
-        _take(found, at, 3)
-        return True
-    found.freq, found.month_day = "MONTHLY", number
-    _take(found, at, 2)
-    found.rest = [w for w in found.rest if w not in ("of", "the", "month", "in-the")]
-    return True
+    return rest[at] == "once" and rest[at + 1] == "1" and word_at(rest, at + 2) in UNITS
 
 
 def _adverb(found: Found) -> bool:
     for at, word in enumerate(found.rest):
+        if word == "bi" and word_at(found.rest, at + 1) == "weekly":
+            found.freq, found.interval = "WEEKLY", 2
+            found.take(at, 2)
+            return True
         if word in _ADVERBS or (word in _SETS and word.endswith("s")):
             if word in _SETS:
                 found.freq, found.days = "WEEKLY", set(_SETS[word])
@@ -160,7 +115,7 @@ def _adverb(found: Found) -> bool:
             if word == "nightly":
                 found.rest[at] = "night"
             else:
-                _take(found, at, 1)
+                found.take(at, 1)
             return True
     return False
 
@@ -195,36 +150,3 @@ def _more_days(found: Found) -> None:
     if days:
         found.rest = [w for w in found.rest if not _days_of(w) and w not in _JOINS]
     found.rest = [w for w in found.rest if w not in ("only", "every", "each")]
-
-
-def _day_of_month(found: Found) -> None:
-    """ "on the 1st of every month", "monthly on the last friday", "every year on december 25"."""
-    for at, word in enumerate(found.rest):
-        number = ordinal(word) or (-1 if word == "last" else 0)
-        if not number and found.freq == "YEARLY" and _beside_month(found.rest, at):
-            number = int(word)
-        if not number or found.month_day or found.nth:
-            continue
-        following = _word(found.rest, at + 1)
-        if following in WEEKDAYS:
-            found.nth, found.days = number, {WEEKDAYS[following]}
-            _take(found, at, 2)
-        else:
-            found.month_day = number
-            _take(found, at, 2 if following == "day" else 1)
-        break
-    if found.freq == "YEARLY":
-        month = next((w for w in found.rest if w in MONTHS), None)
-        if month and (found.month_day or found.nth):
-            found.month = MONTHS[month]
-            found.rest.remove(month)
-    found.rest = [w for w in found.rest if w not in ("on", "the", "of", "every", "each")]
-
-
-def _beside_month(rest: Sequence[str], at: int) -> bool:
-    beside = (*rest[max(0, at - 1) : at], _word(rest, at + 1))
-    return rest[at].isdecimal() and len(rest[at]) <= 2 and any(w in MONTHS for w in beside)
-
-
-def _word(rest: Sequence[str], at: int) -> str:
-    return rest[at] if 0 <= at < len(rest) else ""

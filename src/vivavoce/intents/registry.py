@@ -8,15 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 
 from vivavoce.intents.models import IntentDefinition
 from vivavoce.intents.registry_file import AMEND, RETRACT, read_intents
 from vivavoce.runtime.ports import ToolDefinition
-from vivavoce.runtime.yaml_explain import complaint
+from vivavoce.runtime.yaml_explain import complaint, did_you_mean
 from vivavoce.runtime.yaml_lines import FileProblems, YamlFile
 
-__all__ = ["AMEND", "FILE", "RETRACT", "IntentRegistry", "check_tools", "load_intents"]
+__all__ = [
+    "AMEND",
+    "FILE",
+    "RETRACT",
+    "IntentRegistry",
+    "check_routes",
+    "check_tools",
+    "load_intents",
+]
 
 FILE = "intents.yaml"
 
@@ -50,6 +59,31 @@ def load_intents(folder: Path) -> IntentRegistry:
     if not path.exists() and not path.is_symlink():
         return IntentRegistry()
     return IntentRegistry(read_intents(path))
+
+
+def check_routes(registry: IntentRegistry, folder: Path, routes: Collection[str] | None) -> None:
+    """One that nobody acts on would always be refused. `routes` are those that are acted on here;
+    None is all of them. Raises `FileProblems`."""
+    if routes is None:
+        return
+    lost = [
+        (at, one.route)
+        for at, one in enumerate(registry.definitions)
+        if one.url is None and one.route not in routes
+    ]
+    if lost:
+        source = YamlFile(folder / FILE)
+        raise FileProblems(
+            [
+                complaint(source, ("intents", at, "route"), _lost(route, routes))
+                for at, route in lost
+            ]
+        )
+
+
+def _lost(route: str, routes: Collection[str]) -> str:
+    near = did_you_mean(get_close_matches(route.upper(), routes, n=1))
+    return f"nobody acts on '{route}': there is neither a handler for it nor a url{near}"
 
 
 def check_tools(registry: IntentRegistry, folder: Path, tools: Collection[str]) -> None:

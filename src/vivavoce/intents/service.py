@@ -4,21 +4,22 @@
 
 The handlers of the intent tools. Ids come from the conversation and the call, so
 whatever is tried again after a crash is the same intent; a second call with the
-same payload gets the first one's answer. Who acts on it, and the commit that goes
-with it, is `Acting`; corrections are `corrections.py`.
+same payload gets the first one's answer, unless the user asked again (`again.py`).
+Who acts on it, and the commit that goes with it, is `Acting`; corrections are
+`corrections.py`.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 from weakref import WeakValueDictionary
 
 from vivavoce.errors import InvalidArguments, InvalidRequest, NotFound, ToolNotFound
-from vivavoce.intents import evidence
+from vivavoce.intents import again, evidence
 from vivavoce.intents import records as write
 from vivavoce.intents.checking import Checked, checked
 from vivavoce.intents.corrections import Corrections
@@ -30,9 +31,6 @@ from vivavoce.runtime.intent_ports import Orchestrator
 from vivavoce.runtime.ports import Clock, ToolContext
 from vivavoce.wire.agenda import Intent, IntentStatus, Submission
 from vivavoce.wire.records import Conversation, entry_id
-
-AGAIN = timedelta(hours=1)
-"""The same words within this time mean the same; tomorrow's "tomorrow" is another day."""
 
 
 class IntentService:
@@ -88,9 +86,10 @@ class IntentService:
     async def _submit(
         self, definition: Definition, fresh: Intent, found: Checked, scene: Scene
     ) -> str:
-        known = _known(fresh, found.payload, scene.intents)
+        known = await self._known(definition, fresh, found.payload, scene)
         if known is not None and known.status in (IntentStatus.ACCEPTED, IntentStatus.RETRACTED):
-            return write.answer(known, {"payload": known.payload, "already": True})
+            there = await self.acting(definition).standing(known, await self.given(known, scene))
+            return write.answer(known, {"payload": known.payload, "already": True, **there})
         # One that waits for its backend, or whose outcome was lost, is tried again as itself.
         intent = replace(
             known or fresh,
@@ -106,6 +105,21 @@ class IntentService:
         done = await self.acting(definition).act(action, intent, given, known)
         left = {"left_out": list(found.left_out)} if found.left_out else {}
         return write.answer(done.intent, {**done.told, **left})
+
+    async def _known(
+        self, definition: Definition, fresh: Intent, payload: Mapping[str, Any], scene: Scene
+    ) -> Intent | None:
+        """This very call, or one that said the same a moment ago and still holds."""
+        for intent in scene.intents:
+            if intent.id == fresh.id:
+                return intent
+        known = again.alike(fresh, payload, scene.intents)
+        if known is None:
+            return None
+        asked = again.asked(known, scene.intents, scene.entries)
+        given = await self.given(known, scene)
+        holds = await self.acting(definition).holds(known, given, asked=asked)
+        return known if holds else None
 
     def _explained(
         self,
@@ -167,17 +181,3 @@ def _blank(
         session_id=context.session_id,
         call_id=context.call_id,
     )
-
-
-def _known(fresh: Intent, payload: Mapping[str, Any], intents: Sequence[Intent]) -> Intent | None:
-    """This very call, or one that said the same a moment ago and still holds."""
-    for intent in intents:
-        if intent.id == fresh.id:
-            return intent
-    for intent in intents:
-        held = intent.status in (IntentStatus.ACCEPTED, IntentStatus.PENDING)
-        recent = fresh.created_at - intent.updated_at < AGAIN
-        same = intent.route == fresh.route and write.same_payload(intent.payload, payload)
-        if held and recent and same:
-            return intent
-    return None

@@ -99,8 +99,8 @@ def refused(
     others: Sequence[Delivery],
     now: datetime,
 ) -> tuple[Intent | None, list[Change]]:
-    """`others`: all deliveries of this intent. What was accepted before an amendment that is
-    refused holds; the record goes back to it."""
+    """`others`: all deliveries of this intent, oldest first. What the backend accepted last before
+    an amendment that it refuses holds; the record goes back to it."""
     words = clean_line(verdict.words, write.WORDS)
     done = PutDelivery(
         replace(
@@ -119,11 +119,12 @@ def refused(
         return intent, [done, told]
     if _revision(delivery) < intent.revision:
         return intent, [done, told]
-    held = any(d.status == "delivered" and d.action != "retract" for d in others)
+    held = [d for d in others if d.status == "delivered" and d.action != "retract"]
     if delivery.action == "amend" and held:
         intent = replace(
             intent,
-            payload=_previous(delivery) or intent.payload,
+            # Not `previous` of this one: that may have been refused itself.
+            payload=_payload(held[-1]) or intent.payload,
             status=IntentStatus.ACCEPTED,
             revision=intent.revision + 1,
             error=words,
@@ -149,6 +150,6 @@ def _revision(delivery: Delivery) -> int:
     return value if isinstance(value, int) else 0
 
 
-def _previous(delivery: Delivery) -> Json | None:
-    value = delivery.body.get("previous")
+def _payload(delivery: Delivery) -> Json | None:
+    value = delivery.body.get("payload")
     return value if isinstance(value, dict) else None

@@ -115,11 +115,12 @@ def _plain(found: list[str], at: int, has_part: bool) -> Clock | None:
         clock = _with_meridiem(found, at, at + 1, hour, minute)
         return replace(clock, certain=clock.certain or word.startswith("0"))
     behind = found[at - 1] if at else ""
-    if len(word) == 4 and behind in _AT and _number(word[:2], 23) is not None:
-        word = f"{word[:2]}:{word[2:]}"  # "at 0900"
-        hour, minute = _written(word)
+    hours = military(found, at)
+    if len(word) == 4 and (behind in _AT or hours):
+        hour, minute = _written(f"{word[:2]}:{word[2:]}")  # "at 0900"
         if hour is not None:
-            return replace(_with_meridiem(found, at, at + 1, hour, minute), certain=True)
+            end = at + 2 if hours else at + 1
+            return replace(_with_meridiem(found, at, end, hour, minute), certain=True)
     number = _number(word, 23)
     if number is None or ahead in UNITS or ahead in MONTHS or ahead == "of":
         return None
@@ -132,6 +133,17 @@ def _plain(found: list[str], at: int, has_part: bool) -> Clock | None:
     if minute_ahead is not None:
         return _with_meridiem(found, at, at + 2, number, minute_ahead)
     return _with_meridiem(found, at, at + 1, number, 0)
+
+
+def military(found: Sequence[str], at: int) -> bool:
+    """ "1900 hours" is a time of day, "in 1900 hours" is none."""
+    word, ahead = found[at], found[at + 1] if at + 1 < len(found) else ""
+    if len(word) != 4 or not word.isdecimal() or ahead not in ("hours", "hrs"):
+        return False
+    behind = found[at - 1] if at else ""
+    if behind in ("in", "within", "for", "every") or {"from", "later"} & set(found[at:]):
+        return False
+    return _written(f"{word[:2]}:{word[2:]}")[0] is not None
 
 
 def _with_meridiem(found: list[str], at: int, end: int, hour: int, minute: int) -> Clock:

@@ -13,11 +13,11 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from vivavoce.intents.when_clock import military
 from vivavoce.intents.when_tables import MONTHS, UNITS, WEEKDAYS
 from vivavoce.intents.when_words import ordinal
 
-# Words that say nothing about which day it is.
-_EMPTY = frozenset(
+EMPTY = frozenset(
     [
         "at",
         "on",
@@ -48,8 +48,11 @@ _EMPTY = frozenset(
         "beginning",
         "again",
         "instead",
+        "no",
+        "actually",
     ]
 )
+"""Words that say nothing about which day it is."""
 _SETTINGS: dict[str, Any] = {
     "PREFER_DATES_FROM": "future",
     "DATE_ORDER": "MDY",
@@ -73,8 +76,10 @@ def library(words: str, base: datetime) -> datetime | None:
 
 def span(found: Sequence[str], now: datetime) -> datetime | None:
     """ "in 90 minutes": elapsed time, whatever the clocks do meanwhile. None: it is no such."""
-    kept = [w for w in found if w not in _EMPTY]
+    kept = [w for w in found if w not in EMPTY]
     if not any(UNITS.get(w) in ("hour", "minute") for w in kept) or {"to", "past"} & set(found):
+        return None
+    if any(military(found, at) for at in range(len(found))):
         return None
     kept = [w for w in kept if w not in ("in", "from", "now", "later", "within")]
     elapsed = library("in " + " ".join(kept), now.astimezone(UTC).replace(tzinfo=None))
@@ -83,7 +88,7 @@ def span(found: Sequence[str], now: datetime) -> datetime | None:
 
 def day(found: Sequence[str], today: date) -> date | None:
     """The day these tokens mean, none before today unless they say so."""
-    kept = [w for w in found if w not in _EMPTY]
+    kept = [w for w in found if w not in EMPTY]
     if "from" in kept and kept[-1] != "now":  # "1 week from friday"
         split = kept.index("from")
         later = day(kept[split + 1 :], today)
@@ -92,6 +97,8 @@ def day(found: Sequence[str], today: date) -> date | None:
         return _end(kept[1:], today)
     if kept[-1:] and kept[-1] in MONTHS and set(kept[:-1]) <= {"in", "this", "next"}:
         month = MONTHS[kept[-1]]  # the month alone: its first day that is to come
+        if month == today.month and "this" in kept:
+            return None  # it is running: which of its days is not said
         return date(today.year + (month <= today.month), month, 1)
     if any(map(_stray, kept)) and not any(w in MONTHS or w in UNITS for w in kept):
         return None

@@ -77,6 +77,8 @@ def _figures(found: list[str]) -> list[str]:
                 done.pop()
                 number += tens
             done.append(nth(number))
+        elif word == "hundred" and done and done[-1].isdecimal() and len(done[-1]) <= 2:
+            done.append(f"{done.pop():0>2}00")  # "nineteen hundred hours"
         elif word in ("a", "an") and ahead in UNITS:
             done.append("1")
         else:

@@ -5,14 +5,17 @@ The intents themselves are read by the room `intents`, which the runtime does no
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Protocol
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic_core import PydanticCustomError
 
 from vivavoce.runtime.mcp_ports import filled
+from vivavoce.runtime.yaml_explain import UNTOLD
 
 
 def _address(value: str) -> str:
@@ -23,7 +26,19 @@ def _address(value: str) -> str:
 
 
 Address = Annotated[str, Field(max_length=2000), AfterValidator(_address)]
-Named = Annotated[str, Field(pattern=r"^\$\{[A-Za-z_][A-Za-z0-9_]*\}$")]
+
+
+def _named(value: object) -> object:
+    if isinstance(value, str) and _NAME.fullmatch(value):
+        return value
+    # A type of its own: the reader of the file shows no value with it.
+    raise PydanticCustomError(
+        UNTOLD, "be ${NAME}, a variable of the environment, and never the secret itself"
+    )
+
+
+_NAME = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}")
+Named = Annotated[str, BeforeValidator(_named)]
 """A secret is named, never written: ${NAME} is of the environment."""
 
 

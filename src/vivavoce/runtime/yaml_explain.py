@@ -14,6 +14,8 @@ from pydantic import BaseModel, ValidationError
 from vivavoce.runtime.yaml_lines import YamlFile
 
 Path = tuple[str | int, ...]
+UNTOLD = "untold"
+"""The type of an error whose value is not shown: it may be a secret."""
 
 
 def keys_of(parts: Iterable[type[BaseModel]]) -> list[str]:
@@ -78,6 +80,8 @@ def _reasons(errors: Sequence[Any], keys: Collection[str]) -> str:
             near = difflib.get_close_matches(str(first["loc"][-1]), keys, n=1)
             return "there is no such key" + did_you_mean(near)
     wanted = " or ".join(dict.fromkeys(map(_wanted, errors)))
+    if any(error["type"] == UNTOLD for error in errors):
+        return f"should {wanted}"
     return f"should {wanted}, and is {short(first['input'])}"
 
 
