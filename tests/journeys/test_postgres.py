@@ -38,6 +38,22 @@ async def test_a_watcher_at_one_server_sees_a_talk_at_the_other(
         assert texts == ["Is anybody there?", "Everybody."]
 
 
+@pytest.mark.full
+async def test_a_session_that_is_ended_at_one_server_ends_at_the_one_that_runs_it(
+    tmp_path: Path, database: str
+) -> None:
+    async with (
+        stage(tmp_path, database_url=database) as here,
+        stage(tmp_path, database_url=database) as there,
+    ):
+        session, call, own = await here.talk()
+        ended = await there.post(f"/sessions/{session['session_id']}/end")
+        await call.ended()
+        await own.wait_for("session.ended")
+        assert ended["session"]["status"] == "completed"
+        assert [kind for kind, _, _ in own.seen].count("session.ended") == 1
+
+
 async def test_a_conversation_goes_on_at_another_server(tmp_path: Path, database: str) -> None:
     async with stage(tmp_path, database_url=database) as here:
         session, call, watcher = await here.talk()

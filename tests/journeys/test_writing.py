@@ -44,3 +44,23 @@ async def test_what_is_written_is_answered_by_the_engine_and_the_call_knows_of_i
             assert typed.message.session_id == session["session_id"]
             assert typed.reply.text == "You said: A word in between."
             await line.until("response.done")
+
+
+async def test_a_full_engine_has_room_for_a_call_and_none_for_a_message_it_cannot_answer(
+    tmp_path: Path,
+) -> None:
+    async with embedded(tmp_path, script=SCRIPT, engine_sessions=1) as st:
+        begun = [await st.post("/api/v1/conversations") for _ in range(2)]
+        here, there = (f"/api/v1/conversations/{one['id']}/messages" for one in begun)
+        first = await st.http.post(here, json={"content": "Hello"})
+        assert first.json()["reply"]["content"] == "You said: Hello."
+        second = await st.http.post(there, json={"content": "Hello"})
+        assert second.json()["reply"]["content"] == "You said: Hello."
+        session = await st.post("/session")  # what was answered gives way
+        async with by_websocket(st, session["client_secret"]["value"]):
+            refused = await st.http.post(here, json={"content": "And now?"})
+            assert refused.status_code == 503
+            assert "as many as it serves at once" in refused.json()["error"]["message"]
+            assert refused.headers["retry-after"]
+        kept = (await st.http.get(here)).json()["messages"]
+        assert [one["content"] for one in kept] == ["Hello", "You said: Hello."]

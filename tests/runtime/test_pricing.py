@@ -9,7 +9,7 @@ import pytest
 
 from vivavoce.runtime.pricing import AS_OF, FREE, PRICES, Budget, cost_micros, price_of
 from vivavoce.wire.decode import decode
-from vivavoce.wire.realtime import ResponseDone, Usage
+from vivavoce.wire.realtime import ResponseDone, Usage, UserTranscript
 
 
 def test_each_kind_of_token_has_its_price() -> None:
@@ -55,15 +55,44 @@ def test_the_engine_inside_and_servers_we_do_not_know_cost_nothing(model: str) -
     assert price_of(model) is FREE
 
 
+def test_transcripts_cost_by_the_second_or_by_the_token() -> None:
+    frame = {
+        "type": "conversation.item.input_audio_transcription.completed",
+        "item_id": "u1",
+        "transcript": "Hello",
+    }
+
+    def cost(model: str, told: object) -> int:
+        event = decode(json.dumps({**frame, "usage": told}))
+        assert isinstance(event, UserTranscript)
+        return cost_micros(event.usage, price_of(model))
+
+    assert cost("whisper-1", {"type": "duration", "seconds": 60}) == 6000
+    tokens = {"input_tokens": 100, "output_tokens": 10, "input_token_details": {"audio_tokens": 90}}
+    assert cost("gpt-4o-mini-transcribe", {"type": "tokens", **tokens}) == 175
+    assert cost("whisper-1", {"seconds": -5}) == cost("whisper-1", "nonsense") == 0
+
+
 def test_prices_have_a_date() -> None:
     assert date.fromisoformat(AS_OF) >= date(2025, 8, 28)
 
 
 def test_a_budget_is_spent_by_tokens_or_by_money() -> None:
-    assert not Budget().spent_by(10**9, 10**9)
-    assert Budget(tokens=10).spent_by(10, 0)
-    assert Budget(micros=10).spent_by(0, 11)
-    assert not Budget(tokens=10, micros=10).spent_by(9, 9)
+    assert not Budget(used_tokens=10**9, used_micros=10**9).spent
+    assert Budget(tokens=10, used_tokens=10).spent
+    assert Budget(micros=10, used_micros=11).spent
+    assert not Budget(tokens=10, micros=10, used_tokens=9, used_micros=9).spent
+
+
+def test_a_look_at_the_store_loses_nothing_that_was_used_meanwhile() -> None:
+    budget = Budget(tokens=100)
+    budget.add(10, 5)
+    mark = budget.mark
+    budget.add(20, 1)
+    budget.found(70, 9, mark)  # what others took, and our ten
+    assert (budget.used_tokens, budget.used_micros, budget.spent) == (90, 10, False)
+    budget.add(10, 0)
+    assert budget.spent
 
 
 def test_the_details_of_usage_are_read_and_nonsense_in_them_is_nothing() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -11,13 +12,14 @@ import pytest
 from tests.runtime.speaking import call, speaking, statuses
 from tests.server.doors import Doors, soon
 from vivavoce.errors import RateLimited
+from vivavoce.runtime.live import LiveSession
 from vivavoce.runtime.pricing import cost_micros, price_of
 from vivavoce.runtime.wishes import Wishes, auto_approves
 from vivavoce.session.policy import Policy
 from vivavoce.testing import ManualClock, MemoryStore
 from vivavoce.wire.agenda import Person
 from vivavoce.wire.decode import decode
-from vivavoce.wire.realtime import ResponseDone
+from vivavoce.wire.realtime import ResponseDone, Usage
 from vivavoce.wire.records import (
     Conversation,
     PutConversation,
@@ -27,6 +29,8 @@ from vivavoce.wire.records import (
     VoiceSession,
     new_id,
 )
+
+HEARD = "input_audio_transcription.completed"
 
 
 async def told(d: Doors, kind: str) -> list[dict[str, object]]:
@@ -51,7 +55,10 @@ async def test_what_a_session_takes_is_counted_and_has_its_price(tmp_path: Path)
         assert kept is not None
         assert kept.input_tokens == sum(one.input for one in used)
         price = price_of("gpt-realtime")
-        assert kept.cost_micros == sum(cost_micros(one, price) for one in used) > 0
+        heard = [e["usage"]["seconds"] for e in theirs.emitted if e["type"].endswith(HEARD)]
+        assert len(heard) == 2
+        transcripts = sum(heard) * price_of("gpt-4o-mini-transcribe").second
+        assert kept.cost_micros == sum(cost_micros(one, price) for one in used) + transcripts
 
 
 @pytest.mark.parametrize("limits", [{"tokens_per_day": 20}, {"cost_per_day": 0.000_1}])
@@ -86,6 +93,42 @@ async def test_who_spends_the_days_budget_hears_so_and_the_session_ends(
             await voice.say(opened.session.conversation_id, "ada", "And then?", wait=0)
         await clock.advance(24 * 3600 + 60)
         await voice.create("ada", Wishes())
+
+
+async def test_all_sessions_of_a_user_have_one_budget(tmp_path: Path) -> None:
+    clock = ManualClock()
+    async with speaking(tmp_path, limits={"tokens_per_day": 100_000}, clock=clock) as (d, voice):
+        used = ResponseDone("resp_1", usage=Usage(input=60_000))
+        lives: list[LiveSession] = []
+        for user in ("ada", "ada", "bob"):
+            opened = await voice.create(user, Wishes())
+            await call(d, opened, user)
+            lives += [live] if (live := voice.live(opened.session.id, user)) else []
+            await lives[-1].submit(used)
+        first, second, others = [live.machine.state for live in lives]
+        assert [first.broke_at, others.broke_at] == [None, None]
+        assert second.broke_at is not None
+        await clock.advance(61)  # the user's other one hears of it within a minute
+        assert first.broke_at is not None
+        assert others.broke_at is None
+
+
+async def test_what_is_spent_in_another_process_ends_the_session_here(tmp_path: Path) -> None:
+    clock, store = ManualClock(), MemoryStore()
+    async with speaking(tmp_path, limits={"tokens_per_day": 1000}, clock=clock, store=store) as (
+        d,
+        voice,
+    ):
+        opened = await voice.create("ada", Wishes())
+        theirs = await call(d, opened)
+        elsewhere = replace(
+            opened.session, id="vs_20260131_123022_a3f2", input_tokens=1000, voice=""
+        )
+        await store.commit([PutSession(elsewhere, new=True)])
+        await clock.advance(61)
+        await theirs.expect("response.create")
+        await clock.advance(30)
+        await theirs.ended()
 
 
 async def test_the_session_is_told_who_the_user_is_and_what_they_prefer(tmp_path: Path) -> None:

@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from tests.runtime.speaking import call, speaking, statuses
+from tests.server.doors import soon
 from vivavoce.errors import NotFound, ProviderError, RateLimited
 from vivavoce.runtime.voice import Opened
 from vivavoce.runtime.wishes import Wishes
 from vivavoce.store import open_store
-from vivavoce.testing import ManualClock
+from vivavoce.testing import ManualClock, MemoryStore
 from vivavoce.testing.script import HttpError
-from vivavoce.wire.records import Status
+from vivavoce.wire.records import (
+    Conversation,
+    PutConversation,
+    PutSession,
+    Status,
+    VoiceSession,
+    new_id,
+)
 
 ONE = {"concurrent_sessions": 1, "sessions_per_10_minutes": 5, "sessions_per_day": 20}
 
@@ -39,7 +49,7 @@ async def test_one_session_at_a_time_and_the_second_is_told_when_to_come_back(
 async def test_resuming_the_same_conversation_takes_it_over_and_does_not_count(
     tmp_path: Path,
 ) -> None:
-    async with speaking(tmp_path, limits={**ONE, "sessions_per_10_minutes": 1}) as (d, voice):
+    async with speaking(tmp_path, limits={**ONE, "sessions_per_day": 1}) as (d, voice):
         first = await voice.create("ada", Wishes())
         theirs = await call(d, first)
         second = await voice.resume_conversation(first.session.conversation_id, "ada", Wishes())
@@ -53,6 +63,67 @@ async def test_resuming_the_same_conversation_takes_it_over_and_does_not_count(
         assert reconnected.session.id == second.session.id
         with pytest.raises(RateLimited):
             await voice.create("ada", Wishes())
+
+
+async def test_who_takes_over_again_and_again_has_to_wait(tmp_path: Path) -> None:
+    async with speaking(tmp_path, limits={**ONE, "sessions_per_10_minutes": 3}) as (d, voice):
+        opened = await voice.create("ada", Wishes())
+        talk = opened.session.conversation_id
+        for _ in range(2):
+            opened = await voice.resume_conversation(talk, "ada", Wishes())
+        with pytest.raises(RateLimited) as refused:
+            await voice.resume_conversation(talk, "ada", Wishes())
+        assert refused.value.details["what"] == "per_10_minutes"
+        assert sum("client_secrets" in r.path for r in d.provider.requests) == 3
+        assert voice.live(opened.session.id, "ada") is not None  # what is there goes on
+
+
+async def test_the_cap_holds_whatever_calls_and_sessions_the_talk_has(tmp_path: Path) -> None:
+    clock, capped = ManualClock(), {"timeouts": {"cap_minutes": 5, "idle_minutes": None}}
+    async with speaking(tmp_path, agent=capped, clock=clock) as (d, voice):
+        first = await voice.create("ada", Wishes())
+        await call(d, first)
+        await clock.advance(120)
+        await voice.reconnect(first.session.id, "ada")
+        await call(d, first)
+        await clock.advance(60)
+        second = await voice.resume_conversation(first.session.conversation_id, "ada", Wishes())
+        theirs = await call(d, second)
+        await clock.advance(90)  # four and a half minutes in all
+        log = await d.here.store.events(after=0, limit=200, user_id="ada")
+        told = [json.loads(event.data) for event in log if event.type == "session.warning"]
+        assert [(each["reason"], each.get("action")) for each in told] == [("cap", None)]
+        assert voice.live(second.session.id, "ada") is not None
+        await clock.advance(31)
+        await theirs.ended()
+        await soon(lambda: voice.live(second.session.id, "ada") is None)
+
+
+async def test_a_session_that_nobody_closed_leaves_the_next_one_its_whole_time(
+    tmp_path: Path,
+) -> None:
+    clock, store = ManualClock(), MemoryStore()
+    await store.open()
+    before = clock.now() - timedelta(hours=2)
+    talk = Conversation(id=new_id(), user_id="ada", created_at=before, updated_at=before)
+    left = VoiceSession(
+        id="vs_20260131_123022_a3f2",
+        conversation_id=talk.id,
+        user_id="ada",
+        agent="tester",
+        created_at=before,
+        updated_at=before,
+        voice="marin",
+        metadata={"instance": "of another"},
+    )
+    await store.commit([PutConversation(talk), PutSession(left, new=True)])
+    capped = {"timeouts": {"cap_minutes": 5}}
+    async with speaking(tmp_path, agent=capped, clock=clock, store=store) as (_, voice):
+        opened = await voice.resume_conversation(talk.id, "ada", Wishes())
+        assert opened.session.counted
+        live = voice.live(opened.session.id, "ada")
+        assert live is not None
+        assert live.machine.state.policy.longest == 300
 
 
 async def test_a_conversation_ends_with_its_session_and_goes_on_with_the_next(
@@ -94,19 +165,14 @@ async def test_two_processes_on_one_database_count_together(tmp_path: Path) -> N
             here.create("ada", Wishes()), there.create("ada", Wishes()), return_exceptions=True
         )
         assert sorted(type(one).__name__ for one in outcomes) == ["Opened", "RateLimited"]
-        (won,) = [one for one in outcomes if isinstance(one, Opened)]
-        other = there if here.live(won.session.id, "ada") else here
-        # The same conversation is no other session, wherever it goes on.
-        again = await other.resume_conversation(won.session.conversation_id, "ada", Wishes())
-        assert not again.session.counted
 
 
 async def test_what_the_provider_refuses_is_taken_back_and_does_not_count(tmp_path: Path) -> None:
-    async with speaking(tmp_path, limits={**ONE, "sessions_per_10_minutes": 1}) as (d, voice):
+    async with speaking(tmp_path, limits={**ONE, "sessions_per_10_minutes": 2}) as (d, voice):
         d.provider.inject(HttpError(401, path="client_secrets"))
         with pytest.raises(ProviderError):
             await voice.create("ada", Wishes())
-        assert await statuses(d.here.store) == [(Status.ERROR, False)]
+        assert await statuses(d.here.store) == []
         opened = await voice.create("ada", Wishes())
         theirs = await call(d, opened)
         d.provider.inject(HttpError(401, path="client_secrets"))

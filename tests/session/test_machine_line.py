@@ -280,6 +280,24 @@ def test_a_new_call_before_the_cap_lets_the_session_go_on() -> None:
     assert StartTimer("cap", 3540.0) in effects
 
 
+def test_the_agents_cap_is_counted_from_the_start_and_no_call_lifts_it() -> None:
+    """Seed 004 §10: thirty minutes, then a hard teardown."""
+    scene = Scene(Policy(longest=1800, cap=3600, cap_warning=60))
+    assert StartTimer("longest", 1740.0) in scene.connect().effects
+    moved = scene.wait(1700).send(ev.CallPlaced("rtc_2"), ev.LineUp())
+    assert StartTimer("longest", 40.0) in moved
+    warned = scene.wait(40).send(ev.TimerFired("longest"))
+    [warning] = told(warned, ve.SessionWarning)
+    assert (warning.reason, warning.seconds_remaining, warning.action) == ("cap", 60, None)
+    assert StartTimer("longest", 60.0) in warned
+    again = scene.wait(30).send(ev.CallPlaced("rtc_3"), ev.LineUp())
+    assert StartTimer("longest", 0.0) in again
+    scene.send(ev.TimerFired("longest"))
+    over = scene.wait(30).send(ev.TimerFired("longest"))
+    assert told(over, ve.SessionExpired)[0].reason == "cap"
+    assert told(over, ve.SessionEnded)[0].reason == "timeout"
+
+
 def test_a_rate_limit_that_runs_out_is_warned_of() -> None:
     scene = Scene().connect()
     plenty = rt.RateLimit("requests", 100, 90, 1.0)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from tests.session.scene import START, Scene, answer, call, message, sent, told, user_turn
+from tests.session.scene import SESSION, START, Scene, answer, call, message, sent, told, user_turn
 from vivavoce.session.effects import Answered, Close, Record, Send, StartTimer
 from vivavoce.session.events import (
     BudgetSpent,
     CallPlaced,
+    CallSurvived,
     LineLost,
     LineUp,
     TimerFired,
@@ -15,7 +16,7 @@ from vivavoce.session.events import (
 )
 from vivavoce.session.policy import Policy
 from vivavoce.wire import realtime as rt
-from vivavoce.wire.commands import CreateItem, CreateResponse
+from vivavoce.wire.commands import CreateItem, CreateResponse, message_item
 from vivavoce.wire.records import Status
 from vivavoce.wire.voice_events import SessionWarning, TranscriptionCompleted
 
@@ -114,3 +115,40 @@ def test_a_spent_budget_is_told_once_and_ends_the_session_even_in_silence() -> N
     assert scene.phase == "terminated"
     assert (scene.now - START).total_seconds() <= 21
     assert [e.reason for e in scene.effects if isinstance(e, Close)] == ["budget"]
+
+
+def test_what_another_session_kept_is_answered_and_not_recorded_again() -> None:
+    before = Scene().connect()
+    before.send(HELLO)
+    (kept,) = before.entries().values()
+    scene = Scene()
+    history = (message_item("vvh_1", "user", "Hello"),)
+    scene.send(CallPlaced("rtc_1", history=history), TypedText("vvt_1", "Hello", kept=kept))
+    scene.send(LineUp(), rt.Configured(False, SESSION))
+    assert [c.item_id for c in sent(scene.effects, CreateItem)] == ["vvh_1"]
+    assert len(sent(scene.effects, CreateResponse)) == 1
+    assert not scene.entries()
+    assert scene.send(TypedText("vvt_1", "Hello", kept=kept)) == []
+    scene.wait(1).send(*answer("r1", "a1", "Hi.", "vvh_1"))
+    assert answered(scene) == [("vvt_1", "Hi.")]
+
+
+def test_a_session_that_falls_over_a_message_has_not_answered_it() -> None:
+    scene = Scene(Policy(one_line=True)).connect()
+    scene.send(HELLO, echo(), rt.ResponseCreated("r1"))
+    effects = scene.send(LineLost(1006, hung_up=False))
+    assert any(isinstance(effect, Close) for effect in effects)
+    assert answered(scene) == []
+
+
+def test_after_a_restart_a_call_that_has_the_message_is_not_asked_to_answer_it_again() -> None:
+    for there in (True, False):
+        scene = Scene()
+        known = (("vvt_1", 1.0),)
+        left = (("vvt_1", "Hello"),)
+        scene.send(CallSurvived(call_id="rtc_1", typed=left, known_items=known))
+        (command,) = sent(scene.send(LineUp()), CreateItem)
+        assert command.item_id == "vvt_1"
+        scene.send(rt.Configured(False, SESSION))
+        scene.send(rt.Fault("item_already_exists", "", command.event_id) if there else echo())
+        assert len(sent(scene.effects, CreateResponse)) == (not there)

@@ -22,11 +22,14 @@ from vivavoce.runtime.bookkeeping import ours
 from vivavoce.runtime.ids import SessionIds
 from vivavoce.runtime.parts import Parts
 from vivavoce.runtime.pricing import Budget
-from vivavoce.runtime.wishes import remembered
+from vivavoce.runtime.wishes import began_at, remembered
+from vivavoce.session.events import BudgetSpent
 from vivavoce.session.state import Phase
-from vivavoce.wire.agenda import SessionLimits
+from vivavoce.wire.agenda import NEVER_BEGAN, SessionLimits
 from vivavoce.wire.records import (
+    Change,
     Conversation,
+    DropConversation,
     PutConversation,
     PutSession,
     Status,
@@ -38,6 +41,8 @@ log = logging.getLogger(__name__)
 _ID_TRIES = 5
 UNCONNECTED_SECONDS = 20.0
 """A session that nobody connected to for so long gives way to another of the same user."""
+LOOK_SECONDS = 60.0
+"""So often the store is asked what was spent elsewhere."""
 _DAY = timedelta(days=1)
 
 
@@ -47,14 +52,15 @@ class Admission:
         self._ids = SessionIds(parts.clock.now)
         # Weak: a lock is there as long as somebody holds or wants it.
         self._opening: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        # By user, as long as a session of theirs is live.
+        self._budgets: WeakValueDictionary[str, Budget] = WeakValueDictionary()
 
     @asynccontextmanager
     async def alone(self, conversation_id: str) -> AsyncIterator[None]:
         """With a seat, and with nobody else opening a session of this conversation."""
         lock = self._opening.setdefault(conversation_id, asyncio.Lock())
-        async with lock:
-            with self._parts.registry.seat(conversation_id):
-                yield
+        async with lock, self._parts.registry.seat(conversation_id):
+            yield
 
     async def admit(self, session: VoiceSession, conversation: Conversation) -> VoiceSession:
         """Stored, with its id. Raises `RateLimited`, and then nothing has happened."""
@@ -62,8 +68,9 @@ class Admission:
         if remembered(session).text:  # it has a rate of its own, and the same budget
             limits = replace(limits, per_10_minutes=0, per_day=0, concurrent=0)
             session = replace(session, counted=False)
-        else:
-            session = replace(session, counted=not await self._takes_over(session))
+        elif (old := await self._taken_over(session)) is not None:
+            known = {**session.metadata, "began_at": began_at(old).isoformat()}
+            session = replace(session, counted=False, metadata=known)
         try:
             return await self._store(session, conversation, limits)
         except RateLimited as fault:
@@ -71,15 +78,19 @@ class Admission:
                 raise
         return await self._store(session, conversation, limits)
 
-    async def _takes_over(self, session: VoiceSession) -> bool:
-        """Is a session of its conversation live, here or in another process?"""
+    async def _taken_over(self, session: VoiceSession) -> VoiceSession | None:
+        """The session of its conversation that is live, here or in another process."""
         found = await self._parts.store.sessions(
             user_id=session.user_id, status=Status.ACTIVE, limit=20
         )
-        return any(
-            one.session.conversation_id == session.conversation_id and one.session.voice
-            for one in found
-        )
+        longest = self._parts.profile.agent.cap_seconds
+        for one in (each.session for each in found):
+            if one.conversation_id != session.conversation_id or not one.voice:
+                continue
+            age = (session.created_at - began_at(one)).total_seconds()
+            if not longest or age < longest:  # else it is one that nobody closed
+                return one
+        return None
 
     async def _evict(self, session: VoiceSession) -> bool:
         """Whoever closed the page before the call was there must not be locked out for it, nor
@@ -115,39 +126,57 @@ class Admission:
                 break
         return named
 
-    async def take_back(self, session: VoiceSession, conversation: Conversation) -> None:
-        """It came to nothing: it is over, does not count, and the conversation is as it was."""
+    async def take_back(
+        self, session: VoiceSession, conversation: Conversation, *, new: bool = False
+    ) -> None:
+        """It came to nothing: it is over, does not count, and the conversation is as it was, or
+        gone if it was `new`."""
         now = self._parts.clock.now()
         ended = replace(
             session,
             status=Status.ERROR,
-            end_reason="error",
+            end_reason=NEVER_BEGAN,
             ended_at=now,
             updated_at=now,
             counted=False,
         )
         try:
-            await self._parts.journal.commit(
-                [PutConversation(ours(conversation)), PutSession(ended)]
-            )
+            before: Change = PutConversation(ours(conversation))
+            if new:
+                before = DropConversation(conversation.id, conversation.user_id)
+            await self._parts.journal.commit([PutSession(ended), before])
         except VivavoceError:
             # It lapses by itself; what went wrong before is what the caller should hear of.
             log.exception("A session could not be taken back", extra={"session_id": session.id})
 
+    # --- The day's budget ---------------------------------------------------------------
+
     async def budget(self, session: VoiceSession) -> Budget:
-        """What this session may take in all, besides what the user's others took in a day."""
+        """What the user may take in a day: one for all their sessions."""
+        budget = self._budgets.setdefault(session.user_id, Budget())
+        await self._look(session.user_id, budget)
+        return budget
+
+    async def _look(self, user_id: str, budget: Budget) -> None:
         limits = self._parts.profile.agent.session_limits()
-        if self._parts.agenda is None or not (limits.tokens_per_day or limits.cost_micros_per_day):
-            return Budget()
-        since = self._parts.clock.now() - _DAY
-        spent = await self._parts.agenda.spent(user_id=session.user_id, since=since)
-        tokens = spent.input_tokens + spent.output_tokens
-        own = session.input_tokens + session.output_tokens
-        return Budget(
-            tokens=_left(limits.tokens_per_day, tokens - own),
-            micros=_left(limits.cost_micros_per_day, spent.cost_micros - session.cost_micros),
-        )
+        budget.tokens = limits.tokens_per_day or None
+        budget.micros = limits.cost_micros_per_day or None
+        if self._parts.agenda is None or (budget.tokens is None and budget.micros is None):
+            return
+        mark, since = budget.mark, self._parts.clock.now() - _DAY
+        spent = await self._parts.agenda.spent(user_id=user_id, since=since)
+        budget.found(spent.input_tokens + spent.output_tokens, spent.cost_micros, mark)
 
-
-def _left(limit: int, by_others: int) -> int | None:
-    return max(0, limit - by_others) if limit else None
+    async def watch_budgets(self) -> None:
+        """For ever: what a user's sessions take in other processes ends those here too, and
+        what one of several took ends the others."""
+        while True:
+            await self._parts.clock.sleep(LOOK_SECONDS)
+            for user_id, budget in list(self._budgets.items()):
+                try:
+                    await self._look(user_id, budget)
+                except Exception:  # the boundary of this task: it looks again in a minute
+                    log.warning("What was spent could not be read", exc_info=True)
+                if budget.spent:
+                    for live in self._parts.registry.of_user(user_id):
+                        await live.post(BudgetSpent())

@@ -1,7 +1,7 @@
 """What a user plans, who they are, and what their sessions took: the quiet side of the agent.
 
-Reads for the doors, and the two things that a client may change: the profile and the
-preferences. Goals and tasks are changed by talking (`intents`).
+Reads for the doors, and what a client may change: the profile, the preferences, and what is
+done of the plans. All else of goals and tasks is changed by talking (`intents`).
 """
 
 from __future__ import annotations
@@ -13,15 +13,33 @@ from datetime import datetime, timedelta
 from typing import Any, Protocol
 from zoneinfo import ZoneInfo
 
-from vivavoce.errors import InvalidRequest, NotFound
+from vivavoce.errors import Conflict, InvalidRequest, NotFound
 from vivavoce.runtime.agenda_ports import AgendaStore
 from vivavoce.runtime.journal import Journal
 from vivavoce.runtime.ports import Clock
-from vivavoce.wire.agenda import Goal, Intent, Milestone, Person, SessionLimits, Spent, Todo
+from vivavoce.wire.agenda import (
+    Goal,
+    GoalStatus,
+    Intent,
+    Milestone,
+    Person,
+    SessionLimits,
+    Spent,
+    Todo,
+    TodoStatus,
+)
 from vivavoce.wire.clean import clean_line
-from vivavoce.wire.records import Conversation, PutPerson, SessionSummary
+from vivavoce.wire.records import (
+    Conversation,
+    PutGoal,
+    PutMilestone,
+    PutPerson,
+    PutTodo,
+    SessionSummary,
+)
 
 DAY = timedelta(days=1)
+RETRACTED = "It was retracted; talk about it to have it again."
 
 
 class Kept(AgendaStore, Protocol):
@@ -92,6 +110,48 @@ class Agenda:
             raise NotFound(f"Task '{todo_id}' not found.")
         return found
 
+    # --- What is done -------------------------------------------------------------------
+
+    async def tick_goal(self, goal_id: str, user_id: str, *, done: bool) -> Plan:
+        """Done, or not after all; its milestones stay as they are. Raises `Conflict`."""
+        async with self._changing:
+            plan = await self.goal(goal_id, user_id)
+            if plan.goal.status is GoalStatus.RETRACTED:
+                raise Conflict(RETRACTED)
+            status = GoalStatus.COMPLETED if done else GoalStatus.ACTIVE
+            if plan.goal.status is status:
+                return plan
+            goal = replace(plan.goal, status=status, updated_at=self._clock.now())
+            await self._journal.commit([PutGoal(goal)])
+        return Plan(goal, plan.milestones)
+
+    async def tick_milestone(
+        self, goal_id: str, milestone_id: str, user_id: str, *, done: bool
+    ) -> Milestone:
+        async with self._changing:
+            plan = await self.goal(goal_id, user_id)
+            step = next((one for one in plan.milestones if one.id == milestone_id), None)
+            if step is None:
+                raise NotFound(f"Milestone '{milestone_id}' not found.")
+            if plan.goal.status is GoalStatus.RETRACTED:
+                raise Conflict(RETRACTED)
+            if done is not (step.completed_at is not None):
+                step = replace(step, completed_at=self._clock.now() if done else None)
+                await self._journal.commit([PutMilestone(step)])
+        return step
+
+    async def tick_todo(self, todo_id: str, user_id: str, *, done: bool) -> Todo:
+        """One that recurs is done with as a whole. Raises `Conflict`."""
+        async with self._changing:
+            todo = await self.todo(todo_id, user_id)
+            if todo.status is TodoStatus.RETRACTED:
+                raise Conflict(RETRACTED)
+            if todo.status.open is done:  # a rescheduled one is still to be done, and stays so
+                status = TodoStatus.COMPLETED if done else TodoStatus.ACTIVE
+                todo = replace(todo, status=status, updated_at=self._clock.now())
+                await self._journal.commit([PutTodo(todo)])
+        return todo
+
     async def intents(
         self, user_id: str, *, conversation_id: str | None, limit: int
     ) -> list[Intent]:
@@ -118,7 +178,7 @@ class Agenda:
             person = await self.person(user_id)
             if checked:
                 person = replace(person, **checked, updated_at=self._clock.now())
-                await self._journal.commit([PutPerson(person)])
+                await self._journal.commit([PutPerson(person, only=tuple(checked))])
         return person
 
     def _checked(self, wanted: Mapping[str, Any]) -> dict[str, Any]:

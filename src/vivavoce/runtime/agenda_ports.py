@@ -98,6 +98,8 @@ class AgendaStore(Protocol):
         are more before them. `said_only`: no calls, no results, nothing of the system."""
         ...
 
+    async def has_message(self, message_id: str, *, conversation_id: str, user_id: str) -> bool: ...
+
     async def search(self, query: str, *, user_id: str, limit: int = 20) -> list[Hit]:
         """Messages with all these words (the last may be a beginning), best first. Whatever the
         query holds, it is words and no syntax."""

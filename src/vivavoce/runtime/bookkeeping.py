@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from vivavoce.runtime.pricing import FREE, Budget, Price, cost_micros
+from vivavoce.runtime.pricing import FREE, Budget, Price, cost_micros, price_of
 from vivavoce.session import effects as fx
 from vivavoce.session.state import State
 from vivavoce.wire.clean import clean_line
@@ -28,9 +28,10 @@ from vivavoce.wire.records import (
     PutSession,
     PutSnapshot,
     Snapshot,
+    Status,
     VoiceSession,
 )
-from vivavoce.wire.voice_events import VoiceEvent, to_log
+from vivavoce.wire.voice_events import SessionEnded, VoiceEvent, to_log
 
 TITLE_LENGTH = 60
 
@@ -53,6 +54,16 @@ def ours(conversation: Conversation, title: str | None = None) -> Conversation:
         linked_goal_id=None,
         linked_task_id=None,
     )
+
+
+def closed(session: VoiceSession, now: datetime, *, status: Status, reason: str) -> list[Change]:
+    """The end of a record that nobody runs."""
+    ended = replace(session, status=status, end_reason=reason, ended_at=now, updated_at=now)
+    event = SessionEnded(
+        session_id=session.id, timestamp=now, reason=reason, duration_ms=ended.duration_ms(now)
+    )
+    told = to_log(event, user_id=session.user_id, conversation_id=session.conversation_id)
+    return [PutSession(ended), Announce(told)]
 
 
 class Books:
@@ -78,8 +89,11 @@ class Books:
     def write(self, effects: Sequence[fx.Effect], now: datetime, state: State) -> list[Change]:
         """The durable part of these effects, in the order in which they must be seen."""
         changes: list[Change] = []
+        spent = False
         for effect in effects:
             match effect:
+                case fx.Account():  # others of the user's sessions, elsewhere, count with it
+                    spent = True
                 case fx.Record(entry=entry, backfill=backfill):
                     self._name(entry)
                     changes.append(PutEntry(entry, replace=not backfill))
@@ -94,23 +108,25 @@ class Books:
                     changes.append(PutSnapshot(self._snapshot(now, state)))
                 case _:
                     pass
-        if not changes:
+        if not (changes or spent):
             return []
         return [*self.touched(now), *changes]
 
     def account(self, effects: Sequence[fx.Effect]) -> bool:
-        """Adds up what was used, stored with the next change. Is the budget spent with it?"""
-        used = [effect.usage for effect in effects if isinstance(effect, fx.Account)]
-        for usage in used:
+        """Adds up what was used. Is the user's budget spent with it?"""
+        used = [effect for effect in effects if isinstance(effect, fx.Account)]
+        for usage, of in ((effect.usage, effect.of) for effect in used):
+            # Whoever gives the answers for nothing gives the transcripts with them.
+            other = of and self._price is not FREE
+            cost = cost_micros(usage, price_of(of) if other else self._price)
             self.session = replace(
                 self.session,
                 input_tokens=self.session.input_tokens + usage.input,
                 output_tokens=self.session.output_tokens + usage.output,
-                cost_micros=self.session.cost_micros + cost_micros(usage, self._price),
+                cost_micros=self.session.cost_micros + cost,
             )
-        return bool(used) and self._budget.spent_by(
-            self.session.input_tokens + self.session.output_tokens, self.session.cost_micros
-        )
+            self._budget.add(usage.input + usage.output, cost)
+        return bool(used) and self._budget.spent
 
     def announcement(self, event: VoiceEvent) -> LogEvent:
         return to_log(

@@ -19,6 +19,7 @@ from vivavoce.runtime.live import LiveSession
 from vivavoce.runtime.making import Maker
 from vivavoce.runtime.parts import Parts
 from vivavoce.runtime.ports import AudioCall
+from vivavoce.runtime.room import with_room
 from vivavoce.session.events import CallPlaced, Flush
 from vivavoce.session.policy import Setup
 from vivavoce.wire.records import Status
@@ -51,7 +52,8 @@ class Connector:
 
     async def mint(self, waiting: Waiting, setup: Setup) -> None:
         """The provider's secret stays here: it proves the configuration and makes the call."""
-        waiting.secret = await self._parts.provider.client_secret(setup.session)
+        provider = self._parts.provider
+        waiting.secret = await with_room(self._parts, lambda: provider.client_secret(setup.session))
         waiting.secret_until = self._parts.clock.monotonic() + SECRET_SECONDS
 
     def expect(self, session_id: str, waiting: Waiting) -> None:
@@ -75,13 +77,17 @@ class Connector:
             raise InvalidSdp(wrong)
         waiting = self._of(live)
         fresh = waiting.secret if self._now < waiting.secret_until else None
-        call = await self._parts.provider.create_call(offer, live.setup.session, secret=fresh)
+        provider, session = self._parts.provider, live.setup.session
+        call = await with_room(
+            self._parts, lambda: provider.create_call(offer, session, secret=fresh)
+        )
         await self.settle(live, call.call_id, waiting)
         return call.sdp_answer
 
     async def audio(self, live: LiveSession) -> AudioCall:
         """A call whose sound goes over a WebSocket, where WebRTC finds no way."""
-        call = await self._parts.provider.create_audio_call(live.setup.session)
+        provider, session = self._parts.provider, live.setup.session
+        call = await with_room(self._parts, lambda: provider.create_audio_call(session))
         await self.settle(live, call.call_id, self._of(live))
         return call
 
@@ -108,10 +114,10 @@ class Connector:
         try:
             placed = await self._place(live, call_id, waiting)
         except BaseException:
-            await self._abandon(call_id)
+            await self.abandon(call_id)
             raise
         if not placed:
-            await self._abandon(call_id)
+            await self.abandon(call_id)
             raise SessionNotFound(f"Session '{live.id}' ended while it was connecting.")
         self._waiting.pop(live.id, None)
         if self._parts.office is not None and live.books.session.voice:
@@ -142,7 +148,7 @@ class Connector:
             )
         )
 
-    async def _abandon(self, call_id: str) -> None:
+    async def abandon(self, call_id: str) -> None:
         """A call that nobody will watch must not go on: not even if the request is cancelled."""
         try:
             await asyncio.shield(self._parts.provider.hang_up(call_id))

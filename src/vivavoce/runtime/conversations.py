@@ -21,6 +21,7 @@ from vivavoce.wire.agenda import ConversationSummary, Hit
 from vivavoce.wire.clean import clean_line
 from vivavoce.wire.records import (
     Conversation,
+    DropConversation,
     Entry,
     PutConversation,
     Status,
@@ -36,7 +37,7 @@ class Kept(AgendaStore, Protocol):
 
     async def conversation(self, conversation_id: str, *, user_id: str) -> Conversation | None: ...
 
-    async def entries(self, conversation_id: str, *, user_id: str) -> list[Entry]: ...
+    async def active_sessions(self) -> list[VoiceSession]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +95,20 @@ class Conversations:
             ended = replace(conversation, ended_at=now, updated_at=now)
             await self._journal.commit([PutConversation(ended)])
 
+    async def delete(self, conversation_id: str, user_id: str) -> list[str]:
+        """All that was said and asked for in it goes, for good; the goals and tasks that came of
+        it stay. Names its sessions that were live: they are ended first."""
+        await self.get(conversation_id, user_id)
+        active = [
+            session.id
+            for session in await self._store.active_sessions()
+            if (session.conversation_id, session.user_id) == (conversation_id, user_id)
+        ]
+        for session_id in active:
+            await self.end(session_id, user_id)
+        await self._journal.commit([DropConversation(conversation_id, user_id)])
+        return active
+
     async def begin(
         self, user_id: str, *, context_type: str = "voice", title: str | None = None
     ) -> Conversation:
@@ -139,8 +154,8 @@ class Conversations:
             conversation_id, user_id=user_id, before=before, limit=limit
         )
         if not found and before is not None:  # at the beginning, or nowhere
-            every = await self._store.entries(conversation_id, user_id=user_id)
-            if before not in {entry.id for entry in every}:
+            of = {"conversation_id": conversation_id, "user_id": user_id}
+            if not await self._store.has_message(before, **of):
                 raise NotFound(f"Message '{before}' not found.")
         return found, more
 

@@ -26,6 +26,8 @@ _RETRY_SECONDS = 1.0
 SessionActive = Callable[[str, str | None], bool]
 """Is a session of this user live; the named one, or any?"""
 
+Act = Callable[[LogEvent], None]
+
 
 class Journal:
     """Commits to the store, publishes to subscribers, replays for the late ones."""
@@ -50,6 +52,7 @@ class Journal:
         self._max_streams = max_streams
         self._index: dict[tuple[str, str | None], set[Subscription]] = {}
         self._streams = 0
+        self._heeded: dict[str, tuple[Act, Callable[[], bool]]] = {}
         self._position = -1
         self._lock = asyncio.Lock()
         self._doubt = asyncio.Event()
@@ -145,7 +148,7 @@ class Journal:
     async def _catch_up(self, upto: int) -> None:
         """Publish from the store up to a position that is known to be committed."""
         async with self._lock:
-            while self._position < upto and self._streams:
+            while self._position < upto and self._interested():
                 events = await self._store.events(after=self._position, limit=self._page, upto=upto)
                 self._publish(events)
                 if len(events) < self._page:
@@ -158,13 +161,24 @@ class Journal:
                 readers = self._readers(event.user_id, event.session_id, event.type)
                 if readers:
                     _offer(readers, event)
+                if event.type in self._heeded:
+                    self._heeded[event.type][0](event)
                 self._position = event.position
+
+    def _interested(self) -> bool:
+        """Does anybody here want to know what others wrote?"""
+        return self._streams > 0 or any(needed() for _, needed in self._heeded.values())
 
     def _readers(self, user_id: str, session_id: str | None, kind: str) -> list[Subscription]:
         keys = {(user_id, None), (user_id, session_id)}
         return [s for key in keys for s in self._index.get(key, ()) if s.wants(kind)]
 
     # --- Reading ------------------------------------------------------------------
+
+    def heed(self, kind: str, act: Act, needed: Callable[[], bool]) -> None:
+        """`act`, at once and without waiting, on every event of this kind, whichever process
+        wrote it; others' are read while they are `needed`."""
+        self._heeded[kind] = (act, needed)
 
     def subscribe(
         self, only: Filter, *, after: int | None = None, follow: bool = True

@@ -7,14 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from vivavoce.errors import NotFound, SessionNotFound
-from vivavoce.runtime.bookkeeping import title_from
+from vivavoce.runtime.bookkeeping import closed, title_from
 from vivavoce.runtime.ids import SessionIds
 from vivavoce.runtime.journal import Journal
 from vivavoce.runtime.ports import Clock, Store
 from vivavoce.session.sync import Copy, unseen
 from vivavoce.wire.clean import clean_json, clean_line, clean_text
 from vivavoce.wire.records import (
-    Announce,
     Conversation,
     Entry,
     LogEvent,
@@ -27,7 +26,7 @@ from vivavoce.wire.records import (
     VoiceSession,
     new_id,
 )
-from vivavoce.wire.voice_events import SessionEnded, TurnTraced, to_log
+from vivavoce.wire.voice_events import TurnTraced
 
 __all__ = ["Copy", "Library", "Updates"]
 
@@ -131,16 +130,8 @@ class Library:
         session = (await self.summary(session_id, user_id)).session
         if session.status is not Status.ACTIVE:
             return
-        now = self._clock.now()
-        ended = replace(session, status=status, end_reason=reason, ended_at=now, updated_at=now)
-        event = SessionEnded(
-            session_id=session_id,
-            timestamp=now,
-            reason=reason,
-            duration_ms=ended.duration_ms(now),
-        )
-        log_event = to_log(event, user_id=user_id, conversation_id=session.conversation_id)
-        await self._journal.commit([PutSession(ended), Announce(log_event)])
+        changes = closed(session, self._clock.now(), status=status, reason=reason)
+        await self._journal.commit(changes)
 
     async def summarize(self, session_id: str, user_id: str, text: str) -> None:
         """A summary that somebody wrote: the next resume begins with it."""

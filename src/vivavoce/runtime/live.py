@@ -12,6 +12,7 @@ import asyncio
 import logging
 from collections.abc import Collection
 from contextlib import suppress
+from datetime import datetime
 from itertools import chain, repeat
 
 from vivavoce.errors import Unavailable
@@ -72,7 +73,9 @@ class LiveSession:
         self._line = Line(provider, clock, books.session.id, self.post)
         self._steps: list[Step] = []  # being stored now
         self._taking: list[asyncio.Future[bool] | None] = []  # being decided now
-        self._answers: dict[str, asyncio.Future[bool]] = {}  # to what was typed
+        self._answers: dict[asyncio.Future[bool], str] = {}  # who waits → what was typed
+        self.left: Entry | None = None
+        """What was written before it and has no answer; it may take it up."""
         self._task: asyncio.Task[None] | None = None
         self._over = asyncio.Event()
 
@@ -124,19 +127,42 @@ class LiveSession:
 
     async def ask(self, event: TypedText, *, wait: float) -> tuple[Entry, Entry | None] | None:
         """What was typed, once it is stored, and the reply to it if it comes in time; None if
-        the session was over and it was not stored."""
-        answered = asyncio.get_running_loop().create_future()
-        self._answers[event.item_id] = answered
+        the session was over before, or fell over it: another one may answer."""
+        answered: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._answers[answered] = event.item_id
         try:
             if not await self.submit(event):
                 return None
             question = self.machine.state.typed[event.item_id]
-            with suppress(TimeoutError):
-                async with asyncio.timeout(max(0.0, wait)):
-                    await answered
-            return question.message, question.reply if answered.done() else None
+            if not question.over:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(max(0.0, wait)):
+                        await answered
         finally:
-            self._answers.pop(event.item_id, None)
+            del self._answers[answered]
+        if question.reply is None and not question.over and self._fell:
+            return None
+        done = question.over or answered.done()
+        return question.message, question.reply if done else None
+
+    @property
+    def _fell(self) -> bool:
+        """Is it over, and nobody wanted it to be?"""
+        return self._over.is_set() and self.books.session.end_reason != "user_ended"
+
+    @property
+    def resting_since(self) -> datetime | None:
+        """When the last was said in a written session that has answered everything; None if it
+        has not, or is no written one."""
+        state = self.machine.state
+        under_way = (
+            state.responses.busy or state.responses.wished or state.open_calls or self._answers
+        )
+        if self.books.session.voice or under_way or not self._inbox.empty():
+            return None
+        if not state.typed or not all(question.over for question in state.typed.values()):
+            return None
+        return state.last_activity
 
     def stop_calls(self, but: str = "") -> int:
         """End the tools that run, each with its one output; how many there were."""
@@ -179,7 +205,7 @@ class LiveSession:
         waiting += [step.taken for step in self._steps]
         while not self._inbox.empty():
             waiting.append(self._inbox.get_nowait().taken)
-        for taken in (*waiting, *self._taking, *self._answers.values()):
+        for taken in (*waiting, *self._taking, *self._answers):
             resolve(taken, value=False)
 
     # --- Deciding ---------------------------------------------------------------------
@@ -282,7 +308,9 @@ class LiveSession:
             case fx.RunTool():
                 self._tools.start(effect, group)
             case fx.Answered():
-                resolve(self._answers.get(effect.item_id), value=True)
+                for answered, item_id in self._answers.items():
+                    if item_id == effect.item_id:
+                        resolve(answered, value=True)
             case fx.Resolve():
                 await self._office.resolve(self.books.session.user_id, effect)
             case fx.Told():

@@ -16,7 +16,7 @@ from vivavoce.runtime.parts import Parts
 from vivavoce.runtime.people import UserContext
 from vivavoce.runtime.ports import ToolDefinition
 from vivavoce.runtime.pricing import Budget, price_of
-from vivavoce.runtime.wishes import Wishes, remembered
+from vivavoce.runtime.wishes import Wishes, began_at, remembered
 from vivavoce.session.context import History, history, history_budget
 from vivavoce.session.machine import Machine
 from vivavoce.session.policy import Identity, Policy, Setup
@@ -107,7 +107,7 @@ class Maker:
         who = Identity(
             session_id=session.id, conversation_id=conversation.id, user_id=session.user_id
         )
-        policy = parts.profile.policy()
+        policy = since(parts.profile.policy(), session)
         if remembered(session).text:
             policy = for_text(policy)
         books = Books(
@@ -149,6 +149,14 @@ def in_text(setup: Setup) -> Setup:
     """The same session, written: nothing is heard, so nothing of it is configured."""
     session = {name: value for name, value in setup.session.items() if name != "audio"}
     return Setup(session={**session, "output_modalities": ["text"]})
+
+
+def since(policy: Policy, session: VoiceSession) -> Policy:
+    """What the sessions that this one took over have left of the longest."""
+    if policy.longest is None:
+        return policy
+    gone = (session.created_at - began_at(session)).total_seconds()
+    return replace(policy, longest=policy.longest - gone)
 
 
 def for_text(policy: Policy) -> Policy:

@@ -53,7 +53,7 @@ HTTP_TIMEOUT = 20.0
 HANG_UP_TIMEOUT = 5.0
 MAX_ANSWER = 1024 * 1024
 TEXT = "text_"  # how the ids of sessions without a call begin: ours, never the provider's
-MAX_TEXTS = 1000  # that were asked for and never attached
+MAX_TEXTS = 1000  # that are up and were never attached
 _CALL_ID = re.compile(r"[\w-]{1,200}")
 
 
@@ -80,7 +80,7 @@ class OpenAIProvider:
         self._place = parts.netloc.rpartition("@")[2]
         self._embedded = embedded
         self._secrets_offered = True
-        self._texts: dict[str, str] = {}  # id → model, until it is attached
+        self._texts: dict[str, OpenAISideband] = {}  # lines that are up, until they are attached
         self._client: AsyncOpenAI | None = None
         self._loading = asyncio.Lock()
         self._checking = asyncio.Lock()
@@ -167,38 +167,45 @@ class OpenAIProvider:
                 raise self._noted(ProviderRefused("The engine's answer cannot be read."))
 
     async def create_text_call(self, session: Mapping[str, Any]) -> str:
-        """Nothing is asked of the provider yet: the session begins with its line."""
+        """Its line is all it has, so it is up before anything is promised."""
+        model = str(session.get("model") or self._model)
+        line = await once_more(self._clock, lambda: self._connect(model=model))
         call_id = f"{TEXT}{secrets.token_hex(16)}"
-        while len(self._texts) >= MAX_TEXTS:
-            del self._texts[next(iter(self._texts))]
-        self._texts[call_id] = str(session.get("model") or self._model)
+        self._texts[call_id] = line
+        while len(self._texts) > MAX_TEXTS:
+            await self.hang_up(next(iter(self._texts)))
         return call_id
 
     def is_text_call(self, call_id: str) -> bool:
         return call_id.startswith(TEXT)
 
     async def attach(self, call_id: str) -> OpenAISideband:
-        model = self._texts.get(call_id)
-        if not _CALL_ID.fullmatch(call_id) or (model is None and self.is_text_call(call_id)):
+        if (line := self._texts.pop(call_id, None)) is not None:
+            return line
+        if not _CALL_ID.fullmatch(call_id) or self.is_text_call(call_id):
             raise call_not_found()  # a client may report any id; not all belong in a URL
+        return await self._connect(call_id=call_id)
+
+    async def _connect(self, **where: str) -> OpenAISideband:
         client = await self._sdk()
         options = cast("Any", CONNECTION_OPTIONS)
-        where: dict[str, Any] = {"call_id": call_id} if model is None else {"model": model}
-        line = client.realtime.connect(**where, websocket_connection_options=options)
+        line = client.realtime.connect(**cast("Any", where), websocket_connection_options=options)
         try:
-            sideband = OpenAISideband(await line.enter())
-            self._texts.pop(call_id, None)
-            return sideband
+            return OpenAISideband(await line.enter())
         except InvalidStatus as error:
             refusal = _handshake_refusal(error)
-            fault = attach_fault(refusal, model=self._model, secrets=[self._key])
+            if self._embedded and refusal.status == 503 and "model" in where:
+                raise self._busy(refusal) from None
+            read = attach_fault if "call_id" in where else fault_of
+            fault = read(refusal, model=self._model, secrets=[self._key])
         except (WebSocketException, OSError):
             fault = unreachable(self._place)
         raise self._noted(fault)
 
     async def hang_up(self, call_id: str) -> None:
         if self.is_text_call(call_id):
-            self._texts.pop(call_id, None)  # it ends with its line
+            if (line := self._texts.pop(call_id, None)) is not None:
+                await line.close()  # one that is attached ends with its line
             return
         if not _CALL_ID.fullmatch(call_id):
             return
@@ -221,6 +228,8 @@ class OpenAIProvider:
             return self._checked[1]
 
     async def close(self) -> None:
+        for call_id in list(self._texts):
+            await self.hang_up(call_id)
         client, self._client = self._client, None
         if client is not None:
             await client.close()

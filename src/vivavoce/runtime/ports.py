@@ -255,8 +255,8 @@ class Provider(Protocol):
         ...
 
     async def create_text_call(self, session: Mapping[str, Any]) -> str:
-        """An id whose `attach` opens a session without a call, for text alone. It lives as long
-        as that line, and can be attached once."""
+        """A session without a call, for text alone: it has its line already, which `attach` gives
+        away once, and lives as long as that. Raises `Unavailable` where there is no room."""
         ...
 
     def is_text_call(self, call_id: str) -> bool:

@@ -27,6 +27,8 @@ class Price:
     audio_out: float = 0.0
     image: float = 0.0
     image_cached: float = 0.0
+    second: float = 0.0
+    """Dollars per million seconds of sound, where a transcription is billed by them."""
 
 
 FREE = Price()
@@ -76,6 +78,10 @@ PRICES: dict[str, Price] = {
     "gpt-realtime-2.1-mini": _MINI,
     "gpt-4o-realtime": _PREVIEW,
     "gpt-4o-mini-realtime": _MINI_PREVIEW,
+    # Who writes down what the user says; seconds by the price of a minute.
+    "whisper-": Price(second=100),
+    "gpt-4o-transcribe": Price(text=2.5, audio=2.5, text_out=10, second=100),
+    "gpt-4o-mini-transcribe": Price(text=1.25, audio=1.25, text_out=5, second=50),
 }
 
 
@@ -100,19 +106,41 @@ def cost_micros(usage: Usage, price: Price) -> int:
         + usage.cached_image * price.image_cached
         + _rest(usage.output, usage.output_audio) * price.text_out
         + usage.output_audio * price.audio_out
+        + usage.seconds * price.second
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, weakref_slot=True)
 class Budget:
-    """What a session may still take; None is no limit."""
+    """One user's day, shared by all their sessions of this process: what they may take (None is
+    no limit), and what was taken. Others' sessions are in it as of the last look at the store."""
 
     tokens: int | None = None
     micros: int | None = None
+    used_tokens: int = 0
+    used_micros: int = 0
+    _added: tuple[int, int] = (0, 0)  # by us, ever
 
-    def spent_by(self, tokens: int, micros: int) -> bool:
-        return (self.tokens is not None and tokens >= self.tokens) or (
-            self.micros is not None and micros >= self.micros
+    def add(self, tokens: int, micros: int) -> None:
+        self.used_tokens += tokens
+        self.used_micros += micros
+        self._added = (self._added[0] + tokens, self._added[1] + micros)
+
+    @property
+    def mark(self) -> tuple[int, int]:
+        """To be taken before a look at the store."""
+        return self._added
+
+    def found(self, tokens: int, micros: int, mark: tuple[int, int]) -> None:
+        """What the store had at `mark`. What came since may be in it or not: it is counted
+        rather twice, until the next look, than not at all."""
+        self.used_tokens = tokens + self._added[0] - mark[0]
+        self.used_micros = micros + self._added[1] - mark[1]
+
+    @property
+    def spent(self) -> bool:
+        return (self.tokens is not None and self.used_tokens >= self.tokens) or (
+            self.micros is not None and self.used_micros >= self.micros
         )
 
 

@@ -170,12 +170,12 @@ class Profile:
         idle = agent.idle_seconds
         if idle is not None and agent.idle_question:
             idle += agent.idle_warning_seconds  # asked after that long, and then there is a grace
-        caps = [c for c in (agent.cap_seconds, self.capabilities.session_seconds) if c]
         return Policy(
             idle=idle,
             idle_warning=agent.idle_warning_seconds,
             idle_question=agent.idle_question,
-            cap=min(caps) if caps else None,
+            cap=self.capabilities.session_seconds or None,
+            longest=agent.cap_seconds or None,
             attach_tries=defaults.attach_tries,
             attach_delay=defaults.attach_delay,
             interim=INTERIM,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
 from contextlib import suppress
 from datetime import datetime
 
@@ -21,15 +22,17 @@ from vivavoce.runtime.outcomes import recalled
 from vivavoce.runtime.ports import Clock, Provider, Store, Toolbox
 from vivavoce.runtime.profile import Profile
 from vivavoce.runtime.registry import Registry
+from vivavoce.runtime.texting import is_written
 from vivavoce.runtime.voice import Voice
 from vivavoce.runtime.wishes import remembered
 from vivavoce.session.events import CallSurvived, End
-from vivavoce.wire.records import Kind, Status, VoiceSession
+from vivavoce.wire.records import Conversation, Entry, Kind, Status, VoiceSession
 
 log = logging.getLogger(__name__)
 
 _HANG_UP_SECONDS = 3.0
 MAX_RESENT = 8  # outcomes; what is older has long been spoken of
+MAX_WRITTEN = 50
 
 
 class Recovery:
@@ -53,6 +56,8 @@ class Recovery:
         self._voice, self._tools, self._desk = voice, tools, desk
         self._library, self._provider = library, provider
         self._profile, self._clock = profile, clock
+        self.written: deque[Conversation] = deque(maxlen=MAX_WRITTEN)
+        """Whose written sessions died: something may wait for its answer."""
 
     async def run(self) -> int:
         """How many were picked up."""
@@ -104,6 +109,7 @@ class Recovery:
         self._registry.start(live)
         if session.call_id is None or remembered(session).text:  # its line was all it had
             await live.post(End("error", Status.ERROR))
+            self.written.append(conversation)
             return False
         # A client that called `/execute` has had its answer, delegated work asks again by
         # itself; the model asked for neither.
@@ -125,6 +131,7 @@ class Recovery:
             call_id=call_id,
             orphans=orphans,
             outcomes=await self._outcomes(session, [c for c in calls if c not in orphans]),
+            typed=unheard(ours),
             known_items=tuple(
                 (str(e.data["item_id"]), e.ordinal) for e in ours if e.data.get("item_id")
             ),
@@ -149,3 +156,14 @@ class Recovery:
             if call.origin != "http":
                 found.append((call_id, recalled(call).for_model))
         return tuple(found)
+
+
+def unheard(entries: list[Entry]) -> tuple[tuple[str, str], ...]:
+    """What was written on the call since somebody last answered there."""
+    found: list[tuple[str, str]] = []
+    for entry in entries:
+        if entry.kind is Kind.ASSISTANT and entry.text:
+            found.clear()
+        elif is_written(entry):
+            found.append((str(entry.data["item_id"]), entry.text))
+    return tuple(found[-MAX_RESENT:])

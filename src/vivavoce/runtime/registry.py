@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
-from vivavoce.errors import Unavailable
+from vivavoce.errors import RateLimited, Unavailable
 from vivavoce.logs import fields
 from vivavoce.runtime.live import LiveSession
 from vivavoce.session.events import End
+from vivavoce.session.state import Phase
 from vivavoce.wire.records import Status
 
 log = logging.getLogger(__name__)
+
+MOST_WRITTEN = 2  # sessions a user
 
 
 class Registry:
@@ -24,6 +28,7 @@ class Registry:
         self._patience = shutdown_seconds
         self._live: dict[str, LiveSession] = {}
         self._reserved = 0
+        self._opening: Counter[str] = Counter()  # user → written sessions in the making
         self._group: asyncio.TaskGroup | None = None
         self.total = 0
 
@@ -44,6 +49,10 @@ class Registry:
 
     def __len__(self) -> int:
         return len(self._live)
+
+    def expecting(self) -> bool:
+        """Is any session live, or in the making?"""
+        return bool(self._live) or self._reserved > 0
 
     def get(self, session_id: str) -> LiveSession | None:
         return self._live.get(session_id)
@@ -73,23 +82,72 @@ class Registry:
                 return live
         return None
 
-    @contextmanager
-    def seat(self, conversation_id: str) -> Iterator[None]:
+    # --- Seats ------------------------------------------------------------------------
+
+    @asynccontextmanager
+    async def seat(self, conversation_id: str) -> AsyncIterator[None]:
         """A place for a session in the making; a clear refusal before anything is promised.
-        A session of the same conversation gives up its own."""
+        A session of the same conversation gives up its own, a written one that rests its too."""
         if self._group is None:
             raise Unavailable("The server is shutting down.", retry_after_ms=5000)
-        others = len(self._live) - len(self.of_conversation(conversation_id))
-        if others + self._reserved >= self._max:
-            raise Unavailable(
-                f"All {self._max} sessions are taken. Please try again in a moment.",
-                retry_after_ms=15_000,
-            )
+        while self._others(conversation_id) + self._reserved >= self._max:
+            if not await self.give_way(but=conversation_id):
+                raise Unavailable(
+                    f"All {self._max} sessions are taken. Please try again in a moment.",
+                    retry_after_ms=15_000,
+                )
         self._reserved += 1
         try:
             yield
         finally:
             self._reserved -= 1
+
+    def _others(self, conversation_id: str) -> int:
+        return len(self._live) - len(self.of_conversation(conversation_id))
+
+    @asynccontextmanager
+    async def written_seat(self, user_id: str) -> AsyncIterator[None]:
+        """A place for a written session in the making: a user has few, so that nobody's many
+        conversations keep the others out. The one that rested longest goes."""
+        while self._writing(user_id) >= MOST_WRITTEN:
+            if not await self.give_way(user_id):
+                raise RateLimited(
+                    f"At most {MOST_WRITTEN} conversations are answered in writing at once.",
+                    retry_after_ms=2000,
+                    limit=MOST_WRITTEN,
+                )
+        self._opening[user_id] += 1
+        try:
+            yield
+        finally:
+            self._opening[user_id] -= 1
+            self._opening += Counter()  # forgets who has none
+
+    def _writing(self, user_id: str) -> int:
+        written = [
+            live
+            for live in self.of_user(user_id)
+            if not live.books.session.voice and live.phase is not Phase.TERMINATED
+        ]
+        return len(written) + self._opening[user_id]
+
+    async def give_way(self, user_id: str | None = None, *, but: str = "") -> bool:
+        """The written session that has rested longest ends, of this user or of all, if there is
+        one: whoever writes there again gets another."""
+        resting = [
+            (since, live)
+            for live in self._live.values()
+            if (since := live.resting_since) is not None
+            and user_id in (None, live.books.session.user_id)
+            and live.books.session.conversation_id != but
+        ]
+        if not resting:
+            return False
+        _, longest = min(resting, key=lambda one: one[0])
+        await self.end(longest, "timeout", Status.COMPLETED)
+        return True
+
+    # --- Life -------------------------------------------------------------------------
 
     def start(self, live: LiveSession) -> None:
         if self._group is None:
@@ -122,6 +180,11 @@ class Registry:
         """End one, and wait until that is stored."""
         await live.post(End(reason, status))
         await live.over()
+
+    def end_soon(self, live: LiveSession, reason: str, status: Status) -> None:
+        """For who cannot wait."""
+        if self._group is not None:  # else all of them end anyway
+            self._group.create_task(self.end(live, reason, status), name=f"{live.id} end")
 
     async def _end_all(self) -> None:
         """Ask all at once; who does not end in time is cancelled with the group."""

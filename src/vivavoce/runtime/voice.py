@@ -6,7 +6,7 @@ Every door onto sessions is thin because this is here. Knows nothing of HTTP.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from vivavoce.runtime.admission import Admission
 from vivavoce.runtime.agenda_ports import AgendaStore
 from vivavoce.runtime.changing import OVER, reconfigure
 from vivavoce.runtime.connecting import Connector, Waiting
+from vivavoce.runtime.elsewhere import Elsewhere
 from vivavoce.runtime.journal import Journal
 from vivavoce.runtime.live import LiveSession
 from vivavoce.runtime.live_ports import Desk, Office, Traced, untold
@@ -88,6 +89,7 @@ class Voice:
         self._maker = Maker(parts)
         self._admission = Admission(parts)
         self._connector = Connector(parts, self._maker)
+        self._elsewhere = Elsewhere(parts)
         self._texting = Texting(parts, self._maker, self._admission, self._connector)
 
     # --- Opening ----------------------------------------------------------------------
@@ -103,7 +105,7 @@ class Voice:
             updated_at=now,
             context_type=agent.context_type,
         )
-        return await self._open(conversation, wishes, Waiting(greeting=agent.greeting))
+        return await self._open(conversation, wishes, Waiting(greeting=agent.greeting), new=True)
 
     async def resume(self, session_id: str, user_id: str, *, voice: str | None) -> Opened:
         """A new session of an old conversation; one that is still live is taken over."""
@@ -144,7 +146,9 @@ class Voice:
         self._connector.expect(session_id, waiting)
         return Opened(session=live.books.session, tools=self._maker.offered(live))
 
-    async def _open(self, before: Conversation, wishes: Wishes, waiting: Waiting) -> Opened:
+    async def _open(
+        self, before: Conversation, wishes: Wishes, waiting: Waiting, *, new: bool = False
+    ) -> Opened:
         tools = self._maker.offer(wishes)
         user = await self._maker.about(before.user_id, wishes)
         setup = self._maker.setup(wishes, tools, user)
@@ -156,21 +160,23 @@ class Voice:
                 await self._connector.mint(waiting, setup)
                 budget = await self._admission.budget(session)
                 # Only once all have agreed is a call that works given up for this one.
-                await self._take_over(conversation.id)
+                await self._take_over(session)
                 past = await self._maker.history(conversation, setup)
                 live = self._maker.assemble(session, conversation, setup, budget)
                 self._registry.start(live)
+                self._elsewhere.started(live)
             except BaseException:
-                await asyncio.shield(self._admission.take_back(session, before))
+                await asyncio.shield(self._admission.take_back(session, before, new=new))
                 raise
             self._connector.expect(live.id, waiting)
         await live.post(Created())
         return Opened(session=live.books.session, tools=tools, history=past)
 
-    async def _take_over(self, conversation_id: str) -> None:
-        for live in self._registry.of_conversation(conversation_id):
+    async def _take_over(self, session: VoiceSession) -> None:
+        for live in self._registry.of_conversation(session.conversation_id):
             live.books.goes_on = True
             await self._registry.end(live, "completed", Status.COMPLETED)
+        await self._elsewhere.take_over(session)
 
     def assemble(
         self,
@@ -189,6 +195,10 @@ class Voice:
         setup = await self._maker.setup_again(session)
         budget = await self._admission.budget(session)
         return self._maker.assemble(session, conversation, setup, budget)
+
+    async def watch_budgets(self) -> None:
+        """For ever, beside the sessions."""
+        await self._admission.watch_budgets()
 
     # --- Connecting -------------------------------------------------------------------
 
@@ -217,6 +227,10 @@ class Voice:
         conversation = await self._conversation(conversation_id, user_id)
         return await self._texting.say(conversation, text, wait=wait)
 
+    async def answer_left(self, conversations: Sequence[Conversation]) -> None:
+        """After a restart: what was written there and never answered is answered now, once."""
+        await self._texting.answer_left(conversations)
+
     # --- Changing and ending ----------------------------------------------------------
 
     async def reconfigure(
@@ -231,10 +245,13 @@ class Voice:
         return list(wanted), live.setup
 
     async def end(self, session_id: str, user_id: str, *, status: Status, reason: str) -> bool:
-        """Was it live? Waits until the end is stored."""
+        """Was it live, here or in another process? Waits until the end is stored."""
         live = self._live_of(session_id, user_id)
         if live is None:
-            return False
+            session = await self._store.session(session_id, user_id=user_id)
+            return session is not None and await self._elsewhere.end(
+                session, reason=reason, status=status
+            )
         await self._registry.end(live, reason, status)
         self._connector.forget(session_id)
         return True

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any, Literal
 
 from vivavoce.wire.records import VoiceSession
@@ -57,6 +58,13 @@ class Wishes:
 def remembered(session: VoiceSession) -> Wishes:
     """What was asked for this session: it holds for the next call and after a restart."""
     return Wishes.from_json(session.metadata.get("wishes") or {}, voice=session.voice or None)
+
+
+def began_at(session: VoiceSession) -> datetime:
+    """When the talk began that this session may be the last part of: one that takes over a live
+    session is no longer for it."""
+    told = session.metadata.get("began_at")
+    return datetime.fromisoformat(told) if isinstance(told, str) else session.created_at
 
 
 def auto_approves(session: VoiceSession) -> bool:

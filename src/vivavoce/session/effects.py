@@ -40,9 +40,10 @@ class Tell:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Tokens spent."""
+    """Tokens spent, by the session's model or by one `of` another name."""
 
     usage: Usage
+    of: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from vivavoce.wire.realtime import ProviderEvent
-from vivavoce.wire.records import Status
+from vivavoce.wire.records import Entry, Status
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,8 @@ class CallSurvived:
     """Calls that had started and whose outcome nobody knows."""
     outcomes: tuple[tuple[str, str], ...] = ()
     """Calls that were settled last, with what the model should read: it may not have."""
+    typed: tuple[tuple[str, str], ...] = ()
+    """Written messages without an answer, our item and its words: the call may not have them."""
     known_items: tuple[tuple[str, float], ...] = ()
     """What the conversation had, with its places."""
     known_calls: tuple[str, ...] = ()
@@ -146,6 +148,9 @@ class TypedText:
 
     item_id: str
     text: str
+    kept: Entry | None = None
+    """What a session before this one stored and did not answer: it is in the history already,
+    and wants nothing but its answer."""
 
 
 @dataclass(frozen=True, slots=True)

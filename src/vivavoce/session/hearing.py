@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from vivavoce.session import calling, gaps, line, news, saying
-from vivavoce.session.effects import StartTimer
+from vivavoce.session.effects import Account, StartTimer
 from vivavoce.session.state import Draft, Signal, UserItem
 from vivavoce.wire.commands import CancelResponse, DeleteItem
 from vivavoce.wire.realtime import (
@@ -12,6 +12,7 @@ from vivavoce.wire.realtime import (
     Item,
     ItemAdded,
     ItemRetrieved,
+    Usage,
     UserSpeechStarted,
     UserSpeechStopped,
     UserTranscript,
@@ -157,6 +158,8 @@ def delta(event: UserTranscriptDelta, draft: Draft) -> None:
 
 
 def transcript(event: UserTranscript, draft: Draft) -> None:
+    if event.usage != Usage():
+        draft.do(Account(event.usage, of=draft.state.setup.transcriber))
     item = _user_item(event.item_id, None, draft)
     if item.settled:
         return

@@ -8,7 +8,7 @@ from vivavoce.session import calling, configuring, hearing, news, saying, timing
 from vivavoce.session.effects import Attach, Close, HangUp
 from vivavoce.session.events import CallPlaced, CallSurvived, LineLost, ToolFinished
 from vivavoce.session.state import Draft, Phase, Signal
-from vivavoce.wire.commands import output_item
+from vivavoce.wire.commands import message_item, output_item
 from vivavoce.wire.records import Status
 from vivavoce.wire.voice_events import (
     ConnectionStatus,
@@ -66,6 +66,9 @@ def call_survived(event: CallSurvived, draft: Draft) -> None:
         item_id = state.item_id(f"output:{call_id}")
         state.unsure.add(item_id)
         draft.add_item(output_item(item_id, call_id, output))
+    for item_id, words in event.typed:  # just so
+        state.unsure.add(item_id)
+        draft.add_item(message_item(item_id, "user", words))
     timing.start(draft, event.age)
     draft.signal(Signal.CALL_PLACED)
     draft.signal(Signal.LINE_LOST)

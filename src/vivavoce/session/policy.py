@@ -28,6 +28,9 @@ class Policy:
     idle_warning: float = 30
     idle_question: str | None = None
     cap: float | None = 60 * 60
+    """The provider's, for one call: before it the browser may move to another."""
+    longest: float | None = None
+    """The agent's, for the session from its start, whatever calls it has: nothing lifts it."""
     cap_warning: float = 60
     connect: float = 120
     attach_tries: int = 5
@@ -76,6 +79,11 @@ class Setup:
     def transcribes(self) -> bool:
         """Will there be a transcript of what the user says?"""
         return bool(_dig(self.session, "audio", "input", "transcription"))
+
+    @property
+    def transcriber(self) -> str:
+        """The model that writes down what the user says."""
+        return str(_dig(self.session, "audio", "input", "transcription", "model") or "")
 
     @property
     def silence(self) -> timedelta:

@@ -121,7 +121,7 @@ class State:
     confirmed: Setup | None = None  # the last configuration that the provider took
     sought: dict[str, str] = field(default_factory=dict)  # our frame → the item it asks for
     followers: dict[str, str] = field(default_factory=dict)  # that item → the one after it
-    unsure: set[str] = field(default_factory=set)  # outputs that the model may have already
+    unsure: set[str] = field(default_factory=set)  # items that the model may have already
     history: tuple[Mapping[str, Any], ...] = ()
     history_tokens: int = 0
     history_reason: str = "start"

@@ -1,4 +1,4 @@
-"""Time: silence, the provider's cap, and answers that never come."""
+"""Time: silence, the caps of a call and of the session, and answers that never come."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from vivavoce.wire.records import Status
 from vivavoce.wire.voice_events import SessionExpired, SessionWarning
 
 BUDGET = "budget"
+LONGEST = "longest"
 _PARTING_SECONDS = 2.0  # between two looks whether the last words were said
 
 
 def start(draft: Draft, age: float = 0.0) -> None:
-    """With every call: the idle clock, and the cap of the provider's session, which is
-    `age` seconds old."""
+    """With every call: the idle clock, the cap of the provider's session, which is `age`
+    seconds old, and what is left of our own."""
     policy = draft.state.policy
     draft.active()
     if policy.idle is not None:
@@ -23,6 +24,9 @@ def start(draft: Draft, age: float = 0.0) -> None:
     draft.do(StopTimer("cap_end"))
     if policy.cap is not None:
         draft.do(StartTimer("cap", max(0.0, policy.cap - policy.cap_warning - age)))
+    if policy.longest is not None:
+        left = _left(draft, policy.longest)
+        draft.do(StartTimer(LONGEST, max(0.0, left - policy.cap_warning)))
 
 
 def created(draft: Draft) -> None:
@@ -37,10 +41,13 @@ def fired(event: TimerFired, draft: Draft) -> None:
         case "idle" if draft.state.policy.idle is not None:
             _idle(draft, draft.state.policy.idle)
         case "cap":
-            _warn(draft, "cap", draft.state.policy.cap_warning)
+            # A new call begins a new session at the provider, so ours can go on.
+            _warn(draft, "cap", draft.state.policy.cap_warning, action="reconnect")
             draft.do(StartTimer("cap_end", draft.state.policy.cap_warning))
         case "cap_end":
             expire(draft, "cap")
+        case "longest" if draft.state.policy.longest is not None:
+            _longest(draft, draft.state.policy.longest)
         case "budget":
             _part(draft)
         case "turn":
@@ -72,6 +79,22 @@ def _idle(draft: Draft, limit: float) -> None:
         draft.do(StartTimer("idle", max(0.05, limit - policy.idle_warning - quiet)))
 
 
+def _left(draft: Draft, longest: float) -> float:
+    return longest - (draft.now - draft.state.started_at).total_seconds()
+
+
+def _longest(draft: Draft, longest: float) -> None:
+    """The hard end (seed 004 §10): told before, and no call makes it any later."""
+    left, warning = _left(draft, longest), draft.state.policy.cap_warning
+    if left <= 0:
+        expire(draft, "cap")
+    elif left <= warning:
+        _warn(draft, "cap", left)
+        draft.do(StartTimer(LONGEST, max(0.05, left)))
+    else:
+        draft.do(StartTimer(LONGEST, left - warning))
+
+
 def budget_spent(draft: Draft) -> None:
     """The user hears why, once; then the session ends, also if those words never come."""
     state, policy = draft.state, draft.state.policy
@@ -95,15 +118,14 @@ def _part(draft: Draft) -> None:
         line.end(draft, BUDGET, Status.COMPLETED)
 
 
-def _warn(draft: Draft, reason: str, seconds: float) -> None:
+def _warn(draft: Draft, reason: str, seconds: float, action: str | None = None) -> None:
     left = max(0, round(seconds))
     draft.tell(
         SessionWarning,
         reason=reason,
         warning=f"{left}s remaining",
         seconds_remaining=left,
-        # A new call begins a new session at the provider, so ours can go on.
-        action="reconnect" if reason == "cap" else None,
+        action=action,
     )
 
 

@@ -25,6 +25,9 @@ def arrived(event: TypedText, draft: Draft) -> None:
     state = draft.state
     if event.item_id in state.typed:
         return
+    if event.kept is not None:
+        _taken_up(event.item_id, event.kept, draft)
+        return
     ordinal = state.order.place(event.item_id, None, draft.now_ms)
     state.heard[event.item_id] = UserItem(event.item_id, ordinal, None, settled=True)
     key = draft.record(Kind.USER, event.item_id, event.text, ordinal=ordinal, modality="text")
@@ -44,6 +47,16 @@ def arrived(event: TypedText, draft: Draft) -> None:
     state.responses.wish(event.item_id)
     state.quiet_turn = True
     news.user_said(event.text, draft.now_ms, draft)
+    draft.active()
+
+
+def _taken_up(item_id: str, kept: Entry, draft: Draft) -> None:
+    """The history ends with it, so whatever is said next is the answer."""
+    state = draft.state
+    state.typed[item_id] = Question(kept)
+    state.turns.typed(item_id, draft.now)
+    state.responses.wish()
+    state.quiet_turn = True
     draft.active()
 
 
@@ -67,5 +80,7 @@ def settle(draft: Draft) -> None:
     if under_way or state.phase in _AWAY:
         return
     for item_id, question in waiting.items():
+        if state.phase is Phase.TERMINATED and question.reply is None:
+            continue  # it never will be, here: another session may take it up
         question.over = True
         draft.do(Answered(item_id, question.reply))

@@ -1,0 +1,139 @@
+"""Two servers on one store: a session is one server's, and ends wherever that is asked for."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.runtime.speaking import call, speaking, statuses
+from tests.server.doors import Doors, soon
+from vivavoce.runtime.voice import Voice
+from vivavoce.runtime.wishes import Wishes
+from vivavoce.store import open_store
+from vivavoce.testing import ManualClock, MemoryStore
+from vivavoce.wire.records import (
+    Conversation,
+    PutConversation,
+    PutSession,
+    Status,
+    VoiceSession,
+    new_id,
+)
+
+ONE = {"concurrent_sessions": 1}
+Server = tuple[Doors, Voice]
+
+
+@asynccontextmanager
+async def two_servers(folder: Path) -> AsyncIterator[tuple[Server, Server]]:
+    url = f"sqlite:///{folder}/shared.db"
+    async with (
+        speaking(folder, limits=ONE, store=open_store(url)) as here,
+        speaking(folder, limits=ONE, store=open_store(url)) as there,
+        asyncio.TaskGroup() as group,
+    ):
+        telling = group.create_task(_tell_each_other(here, there))
+        yield here, there
+        telling.cancel()
+
+
+async def _tell_each_other(*servers: Server) -> None:
+    """As PostgreSQL does by itself, and the tick of the journal in time."""
+    while True:
+        for d, _ in servers:
+            await d.here.journal.bounds()
+        await asyncio.sleep(0.02)
+
+
+async def kinds(d: Doors) -> list[str]:
+    log = await d.here.store.events(after=0, limit=200, user_id="ada")
+    return [event.type for event in log if event.type.startswith("session.e")]
+
+
+async def test_a_delete_at_another_server_ends_the_call_at_its_owner(tmp_path: Path) -> None:
+    async with two_servers(tmp_path) as ((d, here), (other, there)):
+        opened = await here.create("ada", Wishes())
+        theirs = await call(d, opened)
+        await theirs.user_says("Hello")
+        await other.here.conversations.end(opened.session.id, "ada")
+        await theirs.ended()
+        assert here.live(opened.session.id, "ada") is None
+        kept = await other.here.store.session(opened.session.id, user_id="ada")
+        assert kept is not None
+        assert (kept.status, kept.end_reason) == (Status.COMPLETED, "user_ended")
+        assert await kinds(d) == ["session.end_requested", "session.ended"]
+        await there.create("ada", Wishes())  # there is room again
+
+
+async def test_a_session_is_taken_over_from_another_server(tmp_path: Path) -> None:
+    async with two_servers(tmp_path) as ((d, here), (other, there)):
+        opened = await here.create("ada", Wishes())
+        talk = opened.session.conversation_id
+        theirs = await call(d, opened)
+        again = await there.resume_conversation(talk, "ada", Wishes())
+        await theirs.ended()
+        assert here.live(opened.session.id, "ada") is None
+        assert there.live(again.session.id, "ada") is not None
+        assert sorted(await statuses(other.here.store)) == [
+            (Status.ACTIVE, False),
+            (Status.COMPLETED, True),
+        ]
+        kept = await other.here.store.conversation(talk, user_id="ada")
+        assert kept is not None
+        assert kept.ended_at is None  # it goes on
+
+
+@pytest.mark.full
+async def test_of_two_servers_that_open_one_conversation_at_once_one_has_it(
+    tmp_path: Path,
+) -> None:
+    async with two_servers(tmp_path) as ((d, here), (_, there)):
+        talk = (await d.here.conversations.begin("ada")).id
+        both = await asyncio.gather(
+            here.resume_conversation(talk, "ada", Wishes()),
+            there.resume_conversation(talk, "ada", Wishes()),
+        )
+
+        def live() -> int:
+            every = [voice.live(one.session.id, "ada") for voice in (here, there) for one in both]
+            return sum(each is not None for each in every)
+
+        await soon(lambda: live() == 1)
+        found = await d.here.store.sessions(user_id="ada", status=Status.ACTIVE, limit=9)
+        assert len(found) == 1
+
+
+async def test_where_the_owner_is_gone_the_call_is_hung_up_and_the_session_closed(
+    tmp_path: Path,
+) -> None:
+    clock, store = ManualClock(), MemoryStore()
+    await store.open()
+    now = clock.now()
+    talk = Conversation(id=new_id(), user_id="ada", created_at=now, updated_at=now)
+    left = VoiceSession(
+        id="vs_20260131_123022_a3f2",
+        conversation_id=talk.id,
+        user_id="ada",
+        agent="tester",
+        created_at=now,
+        updated_at=now,
+        voice="marin",
+        call_id="rtc_left",
+        metadata={"instance": "a server that is gone"},
+    )
+    await store.commit([PutConversation(talk), PutSession(left, new=True)])
+    async with speaking(tmp_path, clock=clock, store=store) as (d, _), asyncio.TaskGroup() as group:
+        ending = group.create_task(d.here.conversations.end(left.id, "ada"))
+        while not ending.done():
+            await clock.advance(1)
+        assert any("rtc_left/hangup" in request.path for request in d.provider.requests)
+        kept = await store.session(left.id, user_id="ada")
+        assert kept is not None
+        assert kept.status is Status.COMPLETED
+        await store.commit([PutSession(replace(left, updated_at=clock.now()))])
+        assert await store.active_sessions() == []
