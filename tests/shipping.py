@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path
@@ -139,6 +140,21 @@ def copy_kept(source: Path, target: Path) -> None:
                 place = target / path.relative_to(source)
                 place.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(path, place)
+
+
+def filled(text: str, values: Mapping[str, str]) -> str:
+    """What Compose makes of `${NAME}`, `${NAME:-else}` and `${NAME:?why}`, the innermost first."""
+
+    def value(found: re.Match[str]) -> str:
+        name, how, rest = found.groups()
+        given = values.get(name, "")
+        assert given or how != ":?", f"{name}: {rest}"
+        return given or (rest if how == ":-" else "")
+
+    while (step := re.sub(r"\$\{(\w+)(?:(:[-?])([^${}]*))?\}", value, text)) != text:
+        text = step
+    assert "$" not in text, text
+    return text
 
 
 def environment(stage: Stage) -> dict[str, str]:

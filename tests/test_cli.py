@@ -328,11 +328,33 @@ def test_every_mistake_of_a_folder_is_told_whichever_file_it_is_in(
     ]
     (folder / "agent.yaml").write_text("name: mine\nvoice: kermit\n")
     (folder / "prompt.md").write_text("Hello.")
-    (folder / "intents.yaml").write_text("intents:\n  - {name: bash, route: A, description: A}\n")
+    (folder / "intents.yaml").write_text(
+        "intents:\n  - {name: bash, route: GAOL, description: A}\n"
+    )
     assert main(["agent", "check", str(folder)]) == 2
-    voice, name = capsys.readouterr().err.splitlines()
+    voice, name, route = capsys.readouterr().err.splitlines()
     assert "agent.yaml:2: voice: there is no voice 'kermit'" in voice
     assert "intents.yaml:2: intents.0.name: there is a tool 'bash' already" in name
+    assert "intents.yaml:2: intents.0.route: nobody acts on 'GAOL'" in route
+    assert route.endswith("did you mean 'GOAL'?")
+
+
+def test_a_secret_that_is_not_there_yet_is_a_warning_and_an_own_backend_takes_any_route(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "mine"
+    an_agent(folder, "name: mine\norchestrator: {url: 'https://x.org/i', secret: '${NOPE_KEY}'}\n")
+    (folder / "intents.yaml").write_text(
+        "intents:\n  - {name: wish, route: WISH, description: A}\n"
+    )
+    monkeypatch.delenv("NOPE_KEY", raising=False)
+    assert main(["agent", "check", str(folder)]) == 0
+    told = capsys.readouterr().out
+    assert "  orchestrator: https://x.org/i\n  warning: orchestrator.secret" in told
+    assert "the environment has no NOPE_KEY" in told
+    monkeypatch.setenv("NOPE_KEY", "hush")
+    assert main(["agent", "check", str(folder)]) == 0
+    assert "warning" not in capsys.readouterr().out
 
 
 def test_serving_and_checking_tell_the_same_of_an_agent(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from dotenv import dotenv_values
 from tests import docs_settings
 from tests.journeys.stage import frames, stage
 from tests.server.serving import until
-from tests.shipping import ROOT, Follower, command, environment, ignored, read_stages
+from tests.shipping import ROOT, Follower, command, environment, filled, ignored, read_stages
 from vivavoce.config import Settings, load_settings, variable
 
 BIN = Path(sys.executable).parent
@@ -80,7 +80,10 @@ def test_the_image_has_extras_that_there_are() -> None:
     there = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     (named,) = re.findall(r"vivavoce\[([a-z,]+)\]", (ROOT / "Dockerfile").read_text())
     assert set(named.split(",")) <= set(there)
-    assert {"engine", "tools", "postgres", "auth"} <= set(named.split(","))
+    assert {"engine", "tools", "intents", "postgres", "auth"} <= set(named.split(","))
+    # Without Docker it is the same server.
+    (told,) = re.findall(r"vivavoce\[([a-z,]+)\]", (ROOT / "docs" / "deploy.md").read_text())
+    assert set(told.split(",")) == set(named.split(","))
 
 
 # --- compose.yaml ---------------------------------------------------------------------------
@@ -112,6 +115,24 @@ def test_what_the_composition_asks_for_is_in_the_example() -> None:
         for name, value in service["environment"].items():
             if re.search(r"PASSWORD|TOKEN|SECRET|KEY", name):
                 assert value.startswith("${"), "a secret in the file itself"
+
+
+def test_what_is_set_beside_the_composition_reaches_the_server() -> None:
+    needed = {"POSTGRES_PASSWORD": "abc123", "VIVAVOCE_AUTH": "token", "DOMAIN": "voice.example"}
+    environ: dict[str, str] = COMPOSE["services"]["server"]["environment"]
+
+    def served(**given: str) -> dict[str, str]:
+        return {name: filled(value, needed | given) for name, value in environ.items()}
+
+    plain = served()
+    assert plain["VIVAVOCE_DATABASE_URL"] == "postgresql://vivavoce:abc123@database/vivavoce"
+    hosts: dict[str, Any] = {"allowed_hosts": plain["VIVAVOCE_ALLOWED_HOSTS"], "_env_file": None}
+    assert Settings(**hosts).allowed_hosts == ("voice.example",)
+    own = {variable(name) for name in ("host", "port", "data_dir", "models_dir", "workspace")}
+    for name in set(environ) - own:
+        assert "own.example" in served(**{name: "own.example"})[name], f"{name} in .env is lost"
+    told = (ROOT / "docs" / "deploy.md").read_text()
+    assert all(f"`{name}`" in told for name in own)
 
 
 # --- .env.example ---------------------------------------------------------------------------

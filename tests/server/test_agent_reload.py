@@ -12,7 +12,7 @@ from tests.server.doors import Doors, doors
 FLUX = Path(__file__).resolve().parents[2] / "agents" / "flux"
 MORE = """
   - name: submit_mood
-    route: MOOD
+    route: GOAL
     description: Hand in how the user feels.
     parameters:
       - {name: mood, required: true}

@@ -19,8 +19,8 @@ from tests.server import v1
 from tests.server.doors import Doors, Json, doors
 from tests.server.tokens import ADA, EVE, SETTINGS, bearer
 from vivavoce.server.auth import KEYED_PATHS, OPERATOR_PATHS
-from vivavoce.wire.agenda import Goal, Todo
-from vivavoce.wire.records import PutApproval, PutGoal, PutTask, PutTodo, new_id
+from vivavoce.wire.agenda import Goal, Milestone, Todo
+from vivavoce.wire.records import PutApproval, PutGoal, PutMilestone, PutTask, PutTodo, new_id
 from vivavoce.wire.work import Approval, Task
 
 SECRET = "marigold"  # in everything of Ada's
@@ -66,6 +66,9 @@ async def _everything_of_adas(d: Doors) -> dict[str, str]:
     now = d.here.clock.now()
     dated: dict[str, Any] = {"user_id": ADA, "created_at": now, "updated_at": now}
     goal = Goal(id=new_id(), statement=SECRET, **dated)
+    step = Milestone(
+        id=new_id(), goal_id=goal.id, user_id=ADA, title=SECRET, position=0, created_at=now
+    )
     todo = Todo(id=new_id(), title=SECRET, trigger_type="time", scheduled_at=now, **dated)
     # The same id for both kinds of task: neither door may show the other's.
     task = Task(
@@ -80,11 +83,12 @@ async def _everything_of_adas(d: Doors) -> dict[str, str]:
         expires_at=now + timedelta(minutes=5),
     )
     await d.here.store.commit([PutTask(task), PutApproval(approval)])
-    await d.here.journal.commit([PutGoal(goal), PutTodo(todo)])
+    await d.here.journal.commit([PutGoal(goal), PutMilestone(step), PutTodo(todo)])
     return {
         "session_id": opened["session_id"],
         "conversation_id": opened["conversation_id"],
         "goal_id": goal.id,
+        "milestone_id": step.id,
         "task_id": todo.id,
         "approval_id": approval.id,
     }

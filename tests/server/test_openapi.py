@@ -26,8 +26,8 @@ from tests.journeys.stage import Stage
 from tests.server.doors import SESSION_ID
 from tests.server.standing import Standing, standing
 from tests.server.v1 import CONVERSATIONS, SESSIONS
-from vivavoce.wire.agenda import Goal, Todo
-from vivavoce.wire.records import DEFAULT_USER, PutGoal, PutTodo, new_id
+from vivavoce.wire.agenda import Goal, Milestone, Todo
+from vivavoce.wire.records import DEFAULT_USER, PutGoal, PutMilestone, PutTodo, new_id
 
 LIMITLESS = {"sessions_per_10_minutes": 0, "executions_per_minute": 0, "max_sessions": 5000}
 CALL = "call_known"
@@ -68,19 +68,22 @@ async def _population(st: Stage) -> dict[str, list[str]]:
     passing = [(await st.post("/session"))["session_id"] for _ in range(3)]
     # Not those of the live ones: to resume a conversation is to take its session over.
     conversations = [(await st.post("/session"))["conversation_id"] for _ in range(2)]
-    goal, todo = await _plans(st, conversations[0])
+    dropped = [(await st.post("/session"))["conversation_id"] for _ in range(2)]
+    goal, step, todo = await _plans(st, conversations[0])
     return {
         "live": kept,
         "any": [tracked, ended, *passing],
         "conversations": conversations,
+        "dropped": dropped,
         "messages": messages,
         "goals": [goal],
+        "steps": [step],
         "todos": [todo],
     }
 
 
-async def _plans(st: Stage, conversation_id: str) -> tuple[str, str]:
-    """A goal and a task, as if they had been talked about."""
+async def _plans(st: Stage, conversation_id: str) -> tuple[str, str, str]:
+    """A goal, a step of it and a task, as if they had been talked about."""
     now = st.here.clock.now()
     whose: dict[str, Any] = {
         "user_id": DEFAULT_USER,
@@ -90,8 +93,16 @@ async def _plans(st: Stage, conversation_id: str) -> tuple[str, str]:
     }
     goal = Goal(id=new_id(), statement="Learn Spanish", **whose)
     todo = Todo(id=new_id(), title="Run", trigger_type="time", scheduled_at=now, **whose)
-    await st.here.journal.commit([PutGoal(goal), PutTodo(todo)])
-    return goal.id, todo.id
+    step = Milestone(
+        id=new_id(),
+        goal_id=goal.id,
+        user_id=DEFAULT_USER,
+        title="Order coffee",
+        position=0,
+        created_at=now,
+    )
+    await st.here.journal.commit([PutGoal(goal), PutMilestone(step), PutTodo(todo)])
+    return goal.id, step.id, todo.id
 
 
 def _config(ids: dict[str, list[str]], examples: int) -> SchemathesisConfig:
@@ -136,6 +147,7 @@ def _config(ids: dict[str, list[str]], examples: int) -> SchemathesisConfig:
                 "body.task_id": _one_of("todos"),
                 "query.before": _one_of("messages"),
                 "path.goal_id": _one_of("goals"),
+                "path.milestone_id": _one_of("steps"),
             },
             "operations": [
                 {"include-name": name, "checks": meaning, "parameters": _live_for(name, live)}
@@ -143,8 +155,15 @@ def _config(ids: dict[str, list[str]], examples: int) -> SchemathesisConfig:
             ]
             + [
                 {
-                    "include-name": "GET /api/v1/tasks/{task_id}",
+                    "include-name": f"{method} /api/v1/tasks/{{task_id}}",
                     "parameters": {"path.task_id": _one_of("todos")},
+                }
+                for method in ("GET", "PATCH")
+            ]
+            + [
+                {  # not those that the others read
+                    "include-name": f"DELETE {CONVERSATIONS}/{{conversation_id}}",
+                    "parameters": {"path.conversation_id": _one_of("dropped")},
                 },
             ],
             # Too large is told before it is read, and so before it is judged.
@@ -155,7 +174,7 @@ def _config(ids: dict[str, list[str]], examples: int) -> SchemathesisConfig:
     )
 
 
-_NAMED = ("conversations", "messages", "goals", "todos")
+_NAMED = ("conversations", "dropped", "messages", "goals", "steps", "todos")
 
 
 def _one_of(name: str) -> dict[str, Any]:
@@ -347,12 +366,16 @@ POST /api/v1/voice/session/{session_id}/events/token
 GET /api/v1/conversations
 POST /api/v1/conversations
 GET /api/v1/conversations/search
+DELETE /api/v1/conversations/{conversation_id}
 GET /api/v1/conversations/{conversation_id}/messages
 POST /api/v1/conversations/{conversation_id}/messages
 GET /api/v1/goals
 GET /api/v1/goals/{goal_id}
+PATCH /api/v1/goals/{goal_id}
+PATCH /api/v1/goals/{goal_id}/milestones/{milestone_id}
 GET /api/v1/tasks
 GET /api/v1/tasks/{task_id}
+PATCH /api/v1/tasks/{task_id}
 GET /api/v1/intents
 GET /api/v1/profile
 PATCH /api/v1/profile

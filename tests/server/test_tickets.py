@@ -92,13 +92,36 @@ async def test_a_stream_token_opens_its_session_until_it_lapses() -> None:
     assert issued.expires_at == EPOCH + timedelta(minutes=10)
     await clock.advance(599)
     assert tokens.verify(issued.value) == tokens.verify(issued.value) == ADA
-    renewed = tokens.renew(issued.value)
+    renewed = tokens.renew(tokens.verify(issued.value), ended_at=None)
     await clock.advance(1)
     with pytest.raises(TokenExpired):
         tokens.verify(issued.value)
-    with pytest.raises(TokenExpired):
-        tokens.renew(issued.value)
     assert tokens.verify(renewed.value) == ADA
+
+
+async def test_a_stream_token_alone_is_renewed_for_a_day_and_no_longer() -> None:
+    clock = ManualClock()
+    tokens = StreamTokens(clock)
+    token = tokens.issue(session_id="vs_1", user_id="ada").value
+    for _ in range(24 * 12 - 1):
+        await clock.advance(300)
+        token = tokens.renew(tokens.verify(token), ended_at=None).value
+    await clock.advance(300)
+    last = tokens.verify(token)
+    with pytest.raises(TokenExpired, match="authenticate"):
+        tokens.renew(last, ended_at=None)
+
+
+async def test_a_stream_token_alone_is_renewed_until_soon_after_the_end() -> None:
+    clock = ManualClock()
+    tokens = StreamTokens(clock)
+    grant = tokens.verify(tokens.issue(session_id="vs_1", user_id="ada").value)
+    await clock.advance(599)
+    tokens.renew(grant, ended_at=EPOCH)
+    await clock.advance(1)
+    tokens.renew(grant, ended_at=None)
+    with pytest.raises(TokenExpired, match="authenticate"):
+        tokens.renew(grant, ended_at=EPOCH)
 
 
 def test_a_token_of_another_process_is_not_ours() -> None:

@@ -50,6 +50,11 @@ async def test_a_message_is_answered_by_the_same_agent(tmp_path: Path) -> None:
         assert [one["id"] for one in kept] == [answer["message"]["id"], answer["reply"]["id"]]
         (call,) = d.provider.calls.values()
         assert d.here.profile.agent.prompt[:40] in call.session["instructions"]
+        # Who writes can follow what comes of it.
+        stream = f"/api/v1/voice/session/{answer['session_id']}/events"
+        query = {"token": answer["stream_token"]["value"], "follow": False, "last_event_id": 0}
+        told = await d.http.get(stream, params=query)
+        assert told.text.count("event: new_message") == 2
 
 
 async def test_what_was_written_is_known_to_the_voice_and_the_other_way_round(
@@ -107,6 +112,17 @@ async def test_a_page_before_a_message_that_is_not_there_is_not_found(tmp_path: 
             refused(await d.http.get(path, params=wrong), 400, "invalid_request")
 
 
+async def test_before_the_first_message_there_is_an_empty_page(tmp_path: Path) -> None:
+    async with doors(tmp_path) as d:
+        begun = (await d.http.post(CONVERSATIONS)).json()
+        path = f"{CONVERSATIONS}/{begun['id']}/messages"
+        await d.http.post(path, json={"content": "Hello", "wait_seconds": 0})
+        first = (await d.get(path))["messages"][0]["id"]
+        for spelling in (first, first.upper()):
+            page = await d.get(f"{path}?before={spelling}")
+            assert (page["messages"], page["has_more"]) == ([], False)
+
+
 async def test_messages_are_found_by_their_words(tmp_path: Path) -> None:
     async with doors(tmp_path) as d:
         opened, call = await v1.talk(d)
@@ -123,3 +139,35 @@ async def test_messages_are_found_by_their_words(tmp_path: Path) -> None:
             await d.get(path, params={"q": harmless})
         for wrong in ({}, {"q": ""}, {"q": "x" * 201}):
             refused(await d.http.get(path, params=wrong), 400, "invalid_request")
+
+
+async def test_a_conversation_is_deleted_with_all_that_was_said_in_it(tmp_path: Path) -> None:
+    async with doors(tmp_path) as d:
+        opened, call = await v1.talk(d)
+        await call.user_says("My secret is Xyzzy")
+        await v1.until(d, opened["session_id"], "new_message")
+        other = (await d.http.post(CONVERSATIONS, json={"title": "Another"})).json()
+        path = f"{CONVERSATIONS}/{opened['conversation_id']}"
+        eve = {"x-user-id": "eve"}
+        refused(await d.http.delete(path, headers=eve), 404, "not_found")
+        assert d.here.registry.get(opened["session_id"]) is not None  # not by a stranger
+        response = await d.http.delete(path)
+        assert (response.status_code, response.content) == (204, b"")
+        assert d.here.registry.get(opened["session_id"]) is None
+        assert call.over
+        assert [one["id"] for one in (await d.get(CONVERSATIONS))["conversations"]] == [other["id"]]
+        assert (await d.get(f"{CONVERSATIONS}/search", params={"q": "xyzzy"}))["results"] == []
+        refused(await d.http.get(f"{path}/messages"), 404, "not_found")
+        events = f"{SESSIONS}/{opened['session_id']}/events"
+        refused(await d.http.get(events, params={"follow": "false"}), 404, "session_not_found")
+        every = await d.http.get("/events", params={"follow": "false", "last_event_id": 0})
+        assert "Xyzzy" not in every.text
+        refused(await d.http.delete(path), 404, "not_found")
+
+
+async def test_the_key_of_a_session_ends_with_its_conversation(tmp_path: Path) -> None:
+    async with doors(tmp_path) as d:
+        opened = await d.post(SESSIONS)
+        await d.http.delete(f"{CONVERSATIONS}/{opened['conversation_id']}")
+        late = await v1.sdp(d, opened["session_id"], opened["ephemeral_key"])
+        refused(late, 401, "unauthorized")

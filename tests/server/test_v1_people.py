@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -10,7 +11,15 @@ from uuid import uuid4
 from tests.server import v1
 from tests.server.doors import Doors, doors, refused
 from tests.server.v1 import SESSIONS, V1
-from vivavoce.wire.agenda import Goal, Intent, IntentStatus, Milestone, Todo, TodoStatus
+from vivavoce.wire.agenda import (
+    Goal,
+    GoalStatus,
+    Intent,
+    IntentStatus,
+    Milestone,
+    Todo,
+    TodoStatus,
+)
 from vivavoce.wire.records import PutGoal, PutIntent, PutMilestone, PutSession, PutTodo, new_id
 
 EVE: dict[str, Any] = {"headers": {"x-user-id": "eve"}}
@@ -97,6 +106,91 @@ async def test_tasks_are_shown_to_their_owner_and_the_open_ones_alone_if_wanted(
         assert await d.get(f"{V1}/tasks/{todo.id}") == shown
         assert (await d.get(f"{V1}/tasks", **EVE))["tasks"] == []
         refused(await d.http.get(f"{V1}/tasks/{todo.id}", **EVE), 404, "not_found")
+
+
+async def test_a_recurring_task_is_shown_at_its_next_time_and_kept_where_it_began(
+    tmp_path: Path,
+) -> None:
+    async with doors(tmp_path) as d:
+        _, run, _ = await _planned(d)
+        now = d.here.clock.now().replace(minute=30, second=0, microsecond=0)
+        began = now - timedelta(days=30, hours=1)
+        daily = replace(run, id=new_id(), scheduled_at=began, recurrence_rule="FREQ=DAILY")
+        hostile = replace(daily, id=new_id(), recurrence_rule="FREQ=SECONDLY")
+        await d.here.journal.commit([PutTodo(daily), PutTodo(hostile)])
+        listed = (await d.get(f"{V1}/tasks"))["tasks"]
+        assert [one["id"] for one in listed][:3] == [hostile.id, run.id, daily.id]
+        shown = await d.get(f"{V1}/tasks/{daily.id}")
+        at = datetime.fromisoformat(shown["scheduled_at"])
+        assert (at - began) % timedelta(days=1) == timedelta(0)
+        assert timedelta(0) < at - d.here.clock.now() <= timedelta(days=1)
+        assert (await d.here.agenda.todo(daily.id, "local")).scheduled_at == began
+
+
+async def test_plans_are_ticked_off_by_their_owner_and_taken_up_again(tmp_path: Path) -> None:
+    async with doors(tmp_path) as d:
+        goal, todo, _ = await _planned(d)
+        path = f"{V1}/goals/{goal.id}"
+        before = await d.get(path)
+        step = f"{path}/milestones/{before['milestones'][1]['id']}"
+        task = f"{V1}/tasks/{todo.id}"
+        done, open_again = {"status": "completed"}, {"status": "active"}
+        for one in (path, step, task):
+            refused(await d.http.patch(one, json=done, **EVE), 404, "not_found")
+            for wrong in ({"status": "retracted"}, {"status": None}, {}, done | {"title": "x"}):
+                refused(await d.http.patch(one, json=wrong), 400, "invalid_request")
+
+        ticked = await d.patch(step, done)
+        assert ticked["completed_at"] is not None
+        assert await d.patch(step, done) == ticked
+        assert [s["completed_at"] for s in (await d.get(path))["milestones"]] == [
+            *(None, ticked["completed_at"])
+        ]
+        assert (await d.patch(path, done))["status"] == "completed"
+        assert (await d.get(path))["milestones"][0]["completed_at"] is None
+        assert (await d.patch(task, done))["status"] == "completed"
+        assert (await d.get(f"{V1}/tasks", params={"open_only": True}))["tasks"] == []
+
+        assert (await d.patch(step, open_again))["completed_at"] is None
+        assert (await d.patch(path, open_again))["status"] == "active"
+        assert (await d.patch(task, open_again))["status"] == "active"
+        elsewhere = f"{V1}/goals/{uuid4()}/milestones/{before['milestones'][1]['id']}"
+        refused(await d.http.patch(elsewhere, json=done), 404, "not_found")
+        refused(await d.http.patch(f"{path}/milestones/{uuid4()}", json=done), 404, "not_found")
+
+
+async def test_what_was_retracted_is_not_ticked_off_and_what_was_moved_is_still_to_be_done(
+    tmp_path: Path,
+) -> None:
+    async with doors(tmp_path) as d:
+        goal, todo, _ = await _planned(d)
+        moved = replace(todo, status=TodoStatus.RESCHEDULED)
+        await d.here.journal.commit([PutTodo(moved)])
+        path = f"{V1}/tasks/{todo.id}"
+        assert (await d.patch(path, {"status": "active"}))["status"] == "rescheduled"
+        await d.here.journal.commit(
+            [
+                PutTodo(replace(todo, status=TodoStatus.RETRACTED)),
+                PutGoal(replace(goal, status=GoalStatus.RETRACTED)),
+            ]
+        )
+        steps = (await d.get(f"{V1}/goals/{goal.id}"))["milestones"]
+        step = f"{V1}/goals/{goal.id}/milestones/{steps[0]['id']}"
+        for one in (path, f"{V1}/goals/{goal.id}", step):
+            for status in ("completed", "active"):
+                answer = await d.http.patch(one, json={"status": status})
+                refused(answer, 409, "conflict")
+
+
+async def test_a_backend_may_name_its_goals_and_tasks_as_it_likes(tmp_path: Path) -> None:
+    async with doors(tmp_path) as d:
+        _, _, intent = await _planned(d)
+        await d.here.journal.commit([PutIntent(replace(intent, goal_id="G-17", revision=1))])
+        (shown,) = (await d.get(f"{V1}/intents"))["intents"]
+        assert shown["goal_id"] == "G-17"
+        spec = (await d.http.get("/openapi.json")).json()["components"]["schemas"]
+        for name in ("goal_id", "task_id"):
+            assert "uuid" not in str(spec["IntentView"]["properties"][name].get("anyOf"))
 
 
 async def test_a_session_can_begin_with_the_task_of_a_notification(tmp_path: Path) -> None:

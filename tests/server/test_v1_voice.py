@@ -159,6 +159,23 @@ async def test_a_stream_token_opens_its_own_stream_and_can_be_renewed(tmp_path: 
         assert by_header["expires_at"] > renewed["expires_at"]
 
 
+async def test_once_a_session_is_over_its_stream_token_is_not_renewed_for_ever(
+    tmp_path: Path,
+) -> None:
+    clock = ManualClock()
+    async with doors(tmp_path, clock=clock, **TOKEN) as d:
+        opened = await d.post(SESSIONS, headers=BEARER)
+        session, key = f"{SESSIONS}/{opened['session_id']}", opened["stream_token"]["value"]
+        await d.http.delete(session, headers=BEARER)
+        await clock.advance(500)
+        path = f"{session}/events/token"
+        key = (await d.post(path, params={"token": key}))["value"]
+        await clock.advance(200)
+        refused(await d.http.post(path, params={"token": key}), 401, "token_expired")
+        await v1.told(d, opened["session_id"], token=key)  # what it has, it may read
+        await d.post(path, headers=BEARER)
+
+
 async def test_a_client_that_called_the_provider_itself_is_attached(tmp_path: Path) -> None:
     async with doors(tmp_path) as d:
         opened = await d.post(SESSIONS)

@@ -349,6 +349,19 @@ describe("the way of the sound", () => {
     expect(scene.webrtc.used).toEqual(["ek_1", "ek_2"]);
     await scene.conversation.stop();
   });
+
+  test("does not move before a cap that no call lifts: it says so, and ends", async () => {
+    const scene = await talking();
+    scene.tell("session.warning", { reason: "cap", warning: "", seconds_remaining: 60 });
+    scene.status("ready");
+    await new Promise((resolve) => setTimeout(resolve));
+    expect(scene.webrtc.calls).toHaveLength(1);
+    expect(scene.conversation.store.get().notice).toContain("60 seconds");
+    scene.tell("session.expired", { reason: "cap" });
+    scene.tell("session.ended", { reason: "timeout", duration_ms: 1 });
+    await until(() => expect(scene.state).toBe("ended"));
+    expect(scene.webrtc.used).toEqual(["ek_1"]);
+  });
 });
 
 test("a pause is as long as the server asks for", () => {

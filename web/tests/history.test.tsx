@@ -120,6 +120,65 @@ describe("the list", () => {
   });
 });
 
+describe("deleting", () => {
+  const DELETE = `DELETE /api/v1/conversations/${ID}`;
+
+  async function listed(): Promise<Scene> {
+    const scene = aScene(message("m1", 1));
+    const body = { conversations: [info("a"), info(ID, { title: "Spanish" })], total: 5 };
+    scene.server.next("GET /api/v1/conversations", { body });
+    await scene.conversation.archive.open();
+    return scene;
+  }
+
+  const drawn = (scene: Scene) =>
+    renderToStaticMarkup(<History history={history(scene)} archive={scene.conversation.archive} />);
+
+  test("asks first, and nothing goes without a yes", async () => {
+    const scene = await listed();
+    const { archive } = scene.conversation;
+    await archive.remove();
+    expect(drawn(scene)).toContain('aria-label="Delete Spanish"');
+    expect(drawn(scene)).not.toContain("for good");
+    archive.ask(ID);
+    expect(drawn(scene)).toContain("Delete this conversation for good?");
+    archive.ask(null);
+    await archive.remove();
+    archive.ask(ID);
+    await archive.open();
+    expect(history(scene).doomed).toBeNull(); // a question of before is not answered by mistake
+    expect(scene.server.asked.some((one) => one.startsWith("DELETE"))).toBe(false);
+  });
+
+  test("takes it from the list and from the screen, once", async () => {
+    const scene = await listed();
+    const { archive } = scene.conversation;
+    await archive.show(ID, "Spanish");
+    archive.ask(ID);
+    const going = archive.remove();
+    archive.ask("a");
+    expect(history(scene).doomed).toEqual({ id: ID, going: true });
+    await Promise.all([going, archive.remove()]);
+    expect(scene.server.asked.filter((one) => one.startsWith("DELETE"))).toEqual([DELETE]);
+    expect(history(scene)).toMatchObject({ total: 4, past: null, doomed: null });
+    expect(history(scene).conversations.map(({ id }) => id)).toEqual(["a"]);
+  });
+
+  test("that is refused says why and keeps it; one that is gone is gone", async () => {
+    const scene = await listed();
+    const { archive } = scene.conversation;
+    scene.server.next(DELETE, refused(503, "Busy."), refused(404, "Not found."));
+    archive.ask(ID);
+    await archive.remove();
+    expect(history(scene)).toMatchObject({ problem: "Busy.", doomed: null });
+    expect(history(scene).conversations).toHaveLength(2);
+    archive.ask(ID);
+    await archive.remove();
+    expect(history(scene)).toMatchObject({ problem: null, total: 4 });
+    expect(history(scene).conversations).toHaveLength(1);
+  });
+});
+
 describe("a search", () => {
   const hit = { message_id: "m1", conversation_id: ID, role: "user", created_at: AT, snippet: "«Spanish»" };
 

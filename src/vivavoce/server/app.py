@@ -73,7 +73,7 @@ from vivavoce.server.services import Services
 from vivavoce.server.tickets import Tickets
 from vivavoce.store import open_store
 from vivavoce.tools.registry import Registry as ToolRegistry
-from vivavoce.wire.records import new_id
+from vivavoce.wire.records import Conversation, new_id
 from vivavoce.workroom import ToolRoom
 
 log = logging.getLogger(__name__)
@@ -330,6 +330,7 @@ async def running(here: Services) -> AsyncIterator[None]:
         chores = [
             group.create_task(_sweep(here), name="retention"),
             group.create_task(_warm(here), name="warm up"),
+            group.create_task(here.voice.watch_budgets(), name="budgets"),
         ]
         here.background.group = group
         if here.engine is not None:
@@ -338,7 +339,8 @@ async def running(here: Services) -> AsyncIterator[None]:
         await stack.enter_async_context(here.intents.running())
         async with here.registry.running(), here.work.running():
             await here.approvals.recover()
-            await _recover(here)  # before anyone can ask for what is being picked up
+            written = await _recover(here)  # before anyone can ask for what is being picked up
+            chores.append(group.create_task(_answer(here, written), name="written before"))
             try:
                 yield
             finally:
@@ -377,7 +379,8 @@ async def _warm(here: Services) -> None:
             log.exception("The provider's SDK could not be loaded beforehand")
 
 
-async def _recover(here: Services) -> None:
+async def _recover(here: Services) -> list[Conversation]:
+    """Where something may have been written that nobody answered."""
     recovery = Recovery(
         store=here.store,
         journal=here.journal,
@@ -394,6 +397,14 @@ async def _recover(here: Services) -> None:
         await recovery.run()
     except Exception:  # the boundary of this task: what cannot be picked up stays as it is
         log.exception("Recovery after a restart failed")
+    return list(recovery.written)
+
+
+async def _answer(here: Services, written: list[Conversation]) -> None:
+    try:
+        await here.voice.answer_left(written)
+    except Exception:  # the boundary of this task: it is in the history all the same
+        log.exception("What was written before the restart could not be answered")
 
 
 def build_app(here: Services) -> ASGIApp:

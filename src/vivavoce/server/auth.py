@@ -24,7 +24,7 @@ from starlette.types import Scope
 from vivavoce.config_auth import MIN_TOKEN_LENGTH
 from vivavoce.errors import Forbidden, InvalidRequest, SessionNotFound, Unauthorized
 from vivavoce.server.auth_jwt import USER_ID, JwtVerifier
-from vivavoce.server.tickets import StreamTokens
+from vivavoce.server.tickets import Grant, StreamTokens
 from vivavoce.wire.records import DEFAULT_USER
 
 AuthMode = Literal["off", "token", "jwt"]
@@ -47,10 +47,10 @@ class UnsafeBind(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """`user_id` is None where the path needs none; `session_id` where the token is bound."""
+    """`user_id` is None where the path needs none; `grant` is what a stream token opens."""
 
     user_id: str | None
-    session_id: str | None = None
+    grant: Grant | None = None
 
 
 class Authenticator:
@@ -108,7 +108,7 @@ class Authenticator:
         grant = self._streams.verify(values[0])
         if found["session"] not in (None, grant.session_id):
             raise SessionNotFound(f"Session '{found['session'][:64]}' not found.")
-        return Identity(grant.user_id, grant.session_id)
+        return Identity(grant.user_id, grant)
 
     async def _by_jwt(self, jwt: JwtVerifier, path: str, given: str) -> Identity:
         if path in OPERATOR_PATHS | API_PATHS and self._is_token(given):
@@ -130,10 +130,16 @@ def current_user(conn: HTTPConnection) -> str:
     return user_id
 
 
+def token_grant(conn: HTTPConnection) -> Grant | None:
+    """A FastAPI dependency: what the request's stream token opens, if that is who asks."""
+    grant = getattr(conn.state, "token_grant", None)
+    return grant if isinstance(grant, Grant) else None
+
+
 def token_session(conn: HTTPConnection) -> str | None:
     """A FastAPI dependency: the only session that the request's stream token opens, if any."""
-    session_id = getattr(conn.state, "token_session", None)
-    return session_id if isinstance(session_id, str) else None
+    grant = token_grant(conn)
+    return grant.session_id if grant is not None else None
 
 
 def bearer(headers: Headers) -> str | None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Path, Query
+from fastapi import APIRouter, Depends, Path, Query, Response
 
 from vivavoce.server import schemas_v1 as s
-from vivavoce.server import views_v1
+from vivavoce.server import views, views_v1
 from vivavoce.server.problems import errors
 from vivavoce.server.services import Here, User, json_only
 
@@ -59,6 +59,22 @@ async def search(
     return s.SearchResponse(results=[views_v1.hit(one) for one in found])
 
 
+@router.delete(
+    "/{conversation_id:uuid}",  # `/search` is beside it, and cannot be deleted
+    operation_id="deleteConversation",
+    status_code=204,
+    responses=errors(404),
+)
+async def delete(here: Here, user: User, conversation_id: ConversationPath) -> Response:
+    """Delete a conversation with all that was said in it, for good.
+
+    A session of it that is live is ended first. Goals and tasks that came of it stay.
+    """
+    for session_id in await here.conversations.delete(str(conversation_id), user):
+        here.tickets.revoke(session_id)
+    return Response(status_code=204)
+
+
 @router.get("/{conversation_id}/messages", operation_id="listMessages", responses=errors(404))
 async def messages(
     here: Here,
@@ -95,4 +111,6 @@ async def send(
     return s.SendMessageResponse(
         message=views_v1.message(exchange.message),
         reply=views_v1.message(exchange.reply) if exchange.reply else None,
+        session_id=exchange.session.id,
+        stream_token=views.stream_token(here, exchange.session),
     )

@@ -1,5 +1,5 @@
 """`/api/v1/{goals,tasks,intents,profile,preferences,usage}`: what a client of seed 004 needs
-beside the conversations. Plans are read here and made by talking."""
+beside the conversations. Plans are made by talking; here they are read, and ticked off."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from uuid import UUID
 from fastapi import APIRouter, Depends, Path, Query
 
 from vivavoce.server import schemas_v1_people as s
-from vivavoce.server import views_v1
+from vivavoce.server import views_v1_people as views
 from vivavoce.server.door_v1_conversations import Offset
 from vivavoce.server.problems import errors
 from vivavoce.server.services import Here, User, json_only
@@ -33,13 +33,41 @@ async def goals(
     """Your goals with their milestones, newest first."""
     wanted = status.value if status else None
     found = await here.agenda.goals(user, status=wanted, limit=limit, offset=offset)
-    return s.GoalListResponse(goals=[views_v1.goal(plan) for plan in found])
+    return s.GoalListResponse(goals=[views.goal(plan) for plan in found])
 
 
 @router.get("/goals/{goal_id}", operation_id="getGoal", responses=errors(404))
 async def goal(here: Here, user: User, goal_id: Annotated[UUID, Path()]) -> s.GoalView:
     """One goal with its milestones."""
-    return views_v1.goal(await here.agenda.goal(str(goal_id), user))
+    return views.goal(await here.agenda.goal(str(goal_id), user))
+
+
+@router.patch("/goals/{goal_id}", operation_id="updateGoal", responses=errors(404, 409, 415))
+async def change_goal(
+    here: Here, user: User, goal_id: Annotated[UUID, Path()], body: s.DoneChange
+) -> s.GoalView:
+    """Completed, or active again. Its milestones stay as they are; 409 if it was retracted."""
+    done = body.status == "completed"
+    return views.goal(await here.agenda.tick_goal(str(goal_id), user, done=done))
+
+
+@router.patch(
+    "/goals/{goal_id}/milestones/{milestone_id}",
+    operation_id="updateMilestone",
+    responses=errors(404, 409, 415),
+)
+async def change_milestone(
+    here: Here,
+    user: User,
+    goal_id: Annotated[UUID, Path()],
+    milestone_id: Annotated[UUID, Path()],
+    body: s.DoneChange,
+) -> s.MilestoneView:
+    """A step of a goal: completed, or active again. The goal itself stays as it is."""
+    step = await here.agenda.tick_milestone(
+        str(goal_id), str(milestone_id), user, done=body.status == "completed"
+    )
+    return views.milestone(step)
 
 
 @router.get("/tasks", operation_id="listPlannedTasks", responses=errors())
@@ -55,13 +83,26 @@ async def tasks(
     Delegated work is another thing: `GET /tasks`.
     """
     found = await here.agenda.todos(user, open_only=open_only, limit=limit, offset=offset)
-    return s.TodoListResponse(tasks=[views_v1.todo(one) for one in found])
+    return s.TodoListResponse(tasks=await views.todos(here, found))
 
 
 @router.get("/tasks/{task_id}", operation_id="getPlannedTask", responses=errors(404))
 async def task(here: Here, user: User, task_id: Annotated[UUID, Path()]) -> s.TodoView:
     """One task."""
-    return views_v1.todo(await here.agenda.todo(str(task_id), user))
+    return await views.todo(here, await here.agenda.todo(str(task_id), user))
+
+
+@router.patch("/tasks/{task_id}", operation_id="updatePlannedTask", responses=errors(404, 409, 415))
+async def change_task(
+    here: Here, user: User, task_id: Annotated[UUID, Path()], body: s.DoneChange
+) -> s.TodoView:
+    """Completed, or active again; 409 if it was retracted.
+
+    One that recurs is completed as a whole: it comes no more. One that was rescheduled is active
+    already, and stays `rescheduled`.
+    """
+    done = body.status == "completed"
+    return await views.todo(here, await here.agenda.tick_todo(str(task_id), user, done=done))
 
 
 @router.get("/intents", operation_id="listIntents", responses=errors(404))
@@ -75,13 +116,13 @@ async def intents(
     found = await here.agenda.intents(
         user, conversation_id=str(conversation_id) if conversation_id else None, limit=limit
     )
-    return s.IntentListResponse(intents=[views_v1.intent(one) for one in found])
+    return s.IntentListResponse(intents=[views.intent(one) for one in found])
 
 
 @router.get("/profile", operation_id="getProfile", responses=errors())
 async def profile(here: Here, user: User) -> s.ProfileResponse:
     """What the agent knows about you."""
-    return views_v1.profile(await here.agenda.person(user))
+    return views.profile(await here.agenda.person(user))
 
 
 @router.patch("/profile", operation_id="updateProfile", responses=errors(415))
@@ -97,13 +138,13 @@ async def change_profile(here: Here, user: User, body: s.ProfileChange) -> s.Pro
             hours: s.Hours | None = getattr(body, field)
             wanted[f"{name}_start"] = hours.start if hours else None
             wanted[f"{name}_end"] = hours.end if hours else None
-    return views_v1.profile(await here.agenda.change(user, wanted))
+    return views.profile(await here.agenda.change(user, wanted))
 
 
 @router.get("/preferences", operation_id="getPreferences", responses=errors())
 async def preferences(here: Here, user: User) -> s.PreferencesResponse:
     """How you like it."""
-    return views_v1.preferences(await here.agenda.person(user))
+    return views.preferences(await here.agenda.person(user))
 
 
 @router.patch("/preferences", operation_id="updatePreferences", responses=errors(415))
@@ -112,10 +153,10 @@ async def change_preferences(
 ) -> s.PreferencesResponse:
     """Change it; it holds from the next session on."""
     wanted = body.model_dump(exclude_unset=True)
-    return views_v1.preferences(await here.agenda.change(user, wanted))
+    return views.preferences(await here.agenda.change(user, wanted))
 
 
 @router.get("/usage", operation_id="getUsage", responses=errors())
 async def usage(here: Here, user: User, sessions: Limit = 20) -> s.UsageResponse:
     """Tokens and their cost: of the last 24 hours, of each session, and what is left."""
-    return views_v1.usage(await here.agenda.account(user, sessions=sessions))
+    return views.usage(await here.agenda.account(user, sessions=sessions))

@@ -9,12 +9,13 @@ from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from vivavoce.errors import SessionNotFound
 from vivavoce.server import schemas_v1 as s
 from vivavoce.server import v1_events, views, views_v1
-from vivavoce.server.auth import token_session
+from vivavoce.server.auth import token_grant, token_session
 from vivavoce.server.door_webrtc import ANSWER, OFFER, SdpResponse, ephemeral_key, offer_of
 from vivavoce.server.problems import errors
 from vivavoce.server.schemas import ClientSecret
 from vivavoce.server.services import Here, SessionPath, User, json_only
 from vivavoce.server.sse import EventStream, last_event_id
+from vivavoce.server.tickets import Grant
 
 router = APIRouter(prefix="/api/v1/voice", tags=["Conversations: voice"])
 
@@ -169,8 +170,19 @@ async def events(
     operation_id="renewStreamToken",
     responses=errors(404),
 )
-async def renew(here: Here, user: User, session_id: SessionPath, bound: Bound) -> ClientSecret:
-    """A fresh stream token, for who has a valid one (`?token=`) or may ask anyway."""
-    _own(session_id, bound)
-    summary = await here.library.summary(session_id, user)
-    return views.stream_token(here, summary.session)
+async def renew(
+    here: Here,
+    user: User,
+    session_id: SessionPath,
+    grant: Annotated[Grant | None, Depends(token_grant)],
+) -> ClientSecret:
+    """A fresh stream token, for who has a valid one (`?token=`) or may ask anyway.
+
+    With nothing but the token: until ten minutes after the end of the session, and for a day at
+    most.
+    """
+    _own(session_id, grant.session_id if grant else None)
+    session = (await here.library.summary(session_id, user)).session
+    if grant is None:
+        return views.stream_token(here, session)
+    return views.secret(here.streams.renew(grant, ended_at=session.ended_at))

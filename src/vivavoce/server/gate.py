@@ -113,7 +113,7 @@ class Gate:
             await self._refuse(error, passage, scope, receive, send)
             return
         state["user_id"] = identity.user_id
-        state["token_session"] = identity.session_id
+        state["token_grant"] = identity.grant
         if scope["type"] == "websocket":
             await self._app(scope, receive, send)
         else:

@@ -146,6 +146,10 @@ class SendMessageRequest(Request):
 class SendMessageResponse(BaseModel):
     message: Message
     reply: Message | None = Field(description="Null: not there yet. It comes as a message.")
+    session_id: str = Field(description="The session that answers, live or written")
+    stream_token: ClientSecret = Field(
+        description="For `GET /api/v1/voice/session/{session_id}/events?token=…`"
+    )
 
 
 class SearchHit(BaseModel):

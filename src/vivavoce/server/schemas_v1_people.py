@@ -53,6 +53,14 @@ class GoalView(BaseModel):
     updated_at: Timestamp
 
 
+class DoneChange(Request):
+    """Is it done, or still to be done?"""
+
+    model_config = example(status="completed")
+
+    status: Literal["active", "completed"]
+
+
 class GoalListResponse(BaseModel):
     goals: list[GoalView] = Field(description="Newest first")
 
@@ -128,8 +136,8 @@ class IntentView(BaseModel):
     status: Literal["pending", "accepted", "failed", "retracted"]
     revision: int = Field(description="How often it was amended")
     evidence: list[Uuid] = Field(description="The messages that it came from")
-    goal_id: Uuid | None
-    task_id: Uuid | None
+    goal_id: str | None = Field(description="A UUID, or as the user's backend names it")
+    task_id: str | None = Field(description="Likewise")
     error: str | None
     created_at: Timestamp
     updated_at: Timestamp

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -32,6 +32,7 @@ from vivavoce.runtime.voice import Voice
 from vivavoce.server.auth import current_user
 from vivavoce.server.metrics import Metrics
 from vivavoce.server.tickets import StreamTokens, Tickets
+from vivavoce.wire.agenda import Todo
 
 log = logging.getLogger(__name__)
 
@@ -114,6 +115,10 @@ class Intentroom(Protocol):
 
     def status(self) -> Mapping[str, Any]:
         """For `/status`: which intents there are, who acts on them, how much waits."""
+        ...
+
+    async def dues(self, todos: Sequence[Todo], now: datetime) -> list[datetime | None]:
+        """When each is to be done next."""
         ...
 
 

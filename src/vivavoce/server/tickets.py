@@ -2,10 +2,10 @@
 
 Neither is ever the provider's. An ephemeral key (`ek_…`) opens `/sdp` once,
 for one session, within a minute; only its hash is kept. A stream token
-(`st_…`) is signed, says whose events it opens and until when, and is kept
-nowhere: EventSource cannot send headers, so it travels in the URL and must be
-worth little. Processes with the same secret take each other's, also after a
-restart.
+(`st_…`) is signed, says whose events it opens, until when, and since when it
+was renewed from one to the next, and is kept nowhere: EventSource cannot send
+headers, so it travels in the URL and must be worth little. Processes with the
+same secret take each other's, also after a restart.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import hashlib
 import hmac
 import secrets
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 import orjson
@@ -26,7 +26,8 @@ from vivavoce.runtime.ports import Clock
 
 MAX_TICKET_SECONDS = 60.0  # seed 003: "Ephemeral tokens expire in 60 seconds"
 STREAM_SECONDS = 600.0
-_SALT = b"vivavoce stream tokens 1"  # one purpose, one key
+RENEWED_SECONDS = 24 * 3600.0  # then whoever renews must say again who they are
+_SALT = b"vivavoce stream tokens 2"  # one purpose, one key
 _REMEMBER_SECONDS = 600.0  # so that a late client hears "expired" and not "unknown"
 
 
@@ -36,6 +37,8 @@ class Grant:
 
     session_id: str
     user_id: str
+    since: datetime | None = field(default=None, compare=False)
+    """When its user last said who they are; of stream tokens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,26 +107,33 @@ class StreamTokens:
         self._seconds = seconds
         self._key = secrets.token_bytes(32) if secret is None else _derived(secret)
 
-    def issue(self, *, session_id: str, user_id: str) -> Issued:
-        expires_at = self._clock.now() + timedelta(seconds=self._seconds)
-        body = orjson.dumps([session_id, user_id, expires_at.timestamp()])
-        value = f"st_{_b64(body)}.{_b64(self._sign(body))}"
-        return Issued(value, expires_at, Grant(session_id, user_id))
+    def issue(self, *, session_id: str, user_id: str, since: datetime | None = None) -> Issued:
+        """`since` is that of the token which it takes the place of."""
+        now = self._clock.now()
+        grant = Grant(session_id, user_id, since or now)
+        expires_at = now + timedelta(seconds=self._seconds)
+        times = [expires_at.timestamp(), (since or now).timestamp()]
+        body = orjson.dumps([session_id, user_id, *times])
+        return Issued(f"st_{_b64(body)}.{_b64(self._sign(body))}", expires_at, grant)
 
     def verify(self, value: str) -> Grant:
         """Raises `TokenExpired` when it lapsed, `Unauthorized` when it is not ours."""
         body, signature = _parts(value)
         if not hmac.compare_digest(signature, self._sign(body)):
             raise Unauthorized("The stream token is not valid")
-        session_id, user_id, expires = orjson.loads(body)
+        session_id, user_id, expires, since = orjson.loads(body)
         if self._clock.now() >= datetime.fromtimestamp(expires, UTC):
             raise TokenExpired("The stream token has expired; ask for the session again")
-        return Grant(session_id, user_id)
+        return Grant(session_id, user_id, datetime.fromtimestamp(since, UTC))
 
-    def renew(self, value: str) -> Issued:
-        """A fresh one for the same stream, for whoever holds a valid one."""
-        grant = self.verify(value)
-        return self.issue(session_id=grant.session_id, user_id=grant.user_id)
+    def renew(self, grant: Grant, *, ended_at: datetime | None) -> Issued:
+        """A fresh one for whoever holds a valid one and nothing else. Raises `TokenExpired` once
+        the session is over for as long as a token lasts, or it has gone on for too long."""
+        since, now = grant.since or datetime.min.replace(tzinfo=UTC), self._clock.now()
+        over = ended_at is not None and now - ended_at >= timedelta(seconds=self._seconds)
+        if over or now - since >= timedelta(seconds=RENEWED_SECONDS):
+            raise TokenExpired("The stream token lasts no longer; authenticate by header")
+        return self.issue(session_id=grant.session_id, user_id=grant.user_id, since=since)
 
     def _sign(self, body: bytes) -> bytes:
         return hmac.digest(self._key, body, "sha256")

@@ -1,7 +1,8 @@
-/** Reads the conversations of before, searches them, and writes to the one that is looked at.
+/** Reads the conversations of before, searches and deletes them, and writes to the one that is
+ * looked at.
  * What it learns it tells; what that means is the reducer's. */
 
-import type { Api } from "../wire/api";
+import { type Api, ApiError } from "../wire/api";
 import { faultWords } from "./faults";
 import type { HistoryNews, Past } from "./history";
 import type { Pause } from "./readiness";
@@ -85,6 +86,29 @@ export class Archive {
   leave(): void {
     this.#watch.abort();
     this.#news({ what: "left" });
+  }
+
+  /** Whether it may be deleted; null takes the question back. */
+  ask(id: string | null): void {
+    if (!this.store.get().history.doomed?.going) this.#news({ what: "asked", id });
+  }
+
+  /** Deletes the one that was asked about. One that is gone already is deleted too. */
+  async remove(): Promise<void> {
+    const { doomed } = this.store.get().history;
+    if (!doomed || doomed.going) return;
+    const { id } = doomed;
+    this.#news({ what: "deleting", id });
+    try {
+      await this.ports.api.deleteConversation(id);
+    } catch (fault) {
+      if (!(fault instanceof ApiError && fault.status === 404)) {
+        this.#news({ what: "unread", why: faultWords(fault) });
+        return;
+      }
+    }
+    if (this.#past(id)) this.#watch.abort();
+    this.#news({ what: "deleted", id });
   }
 
   /** After a call: what was said in it is stored now. */

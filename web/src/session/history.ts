@@ -15,6 +15,8 @@ export interface History {
   readonly hits: readonly SearchHit[] | null;
   readonly problem: string | null;
   readonly past: Past | null;
+  /** The one that may be deleted: the user is asked, or it is being done. */
+  readonly doomed: { readonly id: string; readonly going: boolean } | null;
 }
 
 /** The one that is looked at, and that a call would go on with. */
@@ -44,6 +46,7 @@ export const NO_HISTORY: History = {
   hits: null,
   problem: null,
   past: null,
+  doomed: null,
 };
 
 export type HistoryNews =
@@ -60,6 +63,9 @@ export type HistoryNews =
   | { readonly what: "found"; readonly query: string; readonly hits: readonly SearchHit[] }
   | { readonly what: "unread"; readonly why: string }
   | { readonly what: "left" }
+  | { readonly what: "asked"; readonly id: string | null }
+  | { readonly what: "deleting"; readonly id: string }
+  | { readonly what: "deleted"; readonly id: string }
   | { readonly what: "shown"; readonly id: string; readonly name: string; readonly target: string | null }
   | PastNews;
 
@@ -81,7 +87,7 @@ type PastNews = { readonly id: string } & (
 export function recalled(history: History, news: HistoryNews): History {
   switch (news.what) {
     case "opened":
-      return { ...history, open: true, query: "", hits: null, problem: null };
+      return { ...history, open: true, query: "", hits: null, problem: null, doomed: null };
     case "closed":
       return { ...history, open: false };
     case "listing":
@@ -93,9 +99,15 @@ export function recalled(history: History, news: HistoryNews): History {
     case "found":
       return news.query === history.query ? { ...history, hits: news.hits } : history;
     case "unread":
-      return { ...history, reading: false, problem: news.why };
+      return { ...history, reading: false, problem: news.why, doomed: null };
     case "left":
       return { ...history, past: null };
+    case "asked":
+      return { ...history, doomed: news.id === null ? null : { id: news.id, going: false } };
+    case "deleting":
+      return { ...history, doomed: { id: news.id, going: true }, problem: null };
+    case "deleted":
+      return without(history, news.id);
     case "shown": {
       const { id, name, target } = news;
       return { ...history, open: false, past: { ...NEW_PAST, id, name, target } };
@@ -135,6 +147,18 @@ function listed(
   const ids = new Set(known.map(({ id }) => id));
   const conversations = [...known, ...page.filter(({ id }) => !ids.has(id))];
   return { ...history, reading: false, conversations, total };
+}
+
+function without(history: History, id: string): History {
+  const conversations = history.conversations.filter((one) => one.id !== id);
+  return {
+    ...history,
+    conversations,
+    total: history.total - (history.conversations.length - conversations.length),
+    hits: history.hits && history.hits.filter((hit) => hit.conversation_id !== id),
+    past: history.past?.id === id ? null : history.past,
+    doomed: history.doomed?.id === id ? null : history.doomed,
+  };
 }
 
 function remembered(past: Past, news: PastNews): Past {

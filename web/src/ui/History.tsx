@@ -6,7 +6,7 @@ import type { History as Past } from "../session/history";
 import { badgeOf, countWords, nameOf, pieces, previewOf, whenWords } from "../session/history_words";
 import type { ConversationInfo, SearchHit } from "../wire/types";
 
-export type ArchiveActions = Pick<Archive, "close" | "more" | "search" | "show">;
+export type ArchiveActions = Pick<Archive, "ask" | "close" | "more" | "remove" | "search" | "show">;
 
 const LONGEST = 200; // what the server takes
 
@@ -75,7 +75,7 @@ function List({ history, archive }: { history: Past; archive: ArchiveActions }) 
       <ul>
         {conversations.map((one) => (
           <li key={one.id}>
-            <Item one={one} show={() => void archive.show(one.id, nameOf(one))} />
+            <Row one={one} history={history} archive={archive} />
           </li>
         ))}
       </ul>
@@ -90,6 +90,63 @@ function List({ history, archive }: { history: Past; archive: ArchiveActions }) 
         </button>
       )}
     </div>
+  );
+}
+
+/** A conversation, and a way to be rid of it: only after a second word. */
+function Row({ one, history, archive }: { one: ConversationInfo; history: Past; archive: ArchiveActions }) {
+  const bin = useRef<HTMLButtonElement>(null);
+  const { doomed } = history;
+  const asked = doomed?.id === one.id;
+  const keep = () => {
+    archive.ask(null);
+    bin.current?.focus();
+  };
+  const remove = (event: MouseEvent) => {
+    // The row goes, and what has the focus must not go with it.
+    event.currentTarget.closest("dialog")?.querySelector("button")?.focus();
+    void archive.remove();
+  };
+  return (
+    <>
+      <div className="row">
+        <Item one={one} show={() => void archive.show(one.id, nameOf(one))} />
+        <button
+          type="button"
+          ref={bin}
+          className="bin"
+          data-testid="delete"
+          aria-label={`Delete ${nameOf(one)}`}
+          aria-expanded={asked}
+          onClick={() => archive.ask(asked ? null : one.id)}
+        >
+          <svg viewBox="0 0 24 24" aria-hidden="true">
+            <path d="M4 7h16M10 11v6M14 11v6M6 7l1 13h10l1-13M9 7V4h6v3" />
+          </svg>
+        </button>
+      </div>
+      {asked && (
+        <div className="doomed" role="group" aria-label="Delete it?">
+          <p>
+            {doomed.going
+              ? "One moment…"
+              : "Delete this conversation for good? Goals and tasks that came of it stay."}
+          </p>
+          <button type="button" className="small" aria-disabled={doomed.going} onClick={keep}>
+            Keep
+          </button>
+          <button
+            type="button"
+            className="small sure"
+            data-testid="delete for good"
+            aria-disabled={doomed.going}
+            onClick={remove}
+          >
+            Delete
+          </button>
+        </div>
+      )}
+    </>
   );
 }
 

@@ -151,6 +151,10 @@ export class Api {
     return this.json(path, posted({ content, wait_seconds: ANSWER_S }), patience);
   }
 
+  async deleteConversation(conversationId: string): Promise<void> {
+    await this.ask(`api/v1/conversations/${encodeURIComponent(conversationId)}`, { method: "DELETE" });
+  }
+
   intents(conversationId: string): Promise<IntentListResponse> {
     const id = encodeURIComponent(conversationId);
     return this.json(`api/v1/intents?limit=200&conversation_id=${id}`);

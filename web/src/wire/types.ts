@@ -174,6 +174,8 @@ export interface SearchResponse {
 export interface SendMessageResponse {
   message: Message;
   reply: Message | null;
+  session_id: string;
+  stream_token: ClientSecret;
 }
 
 export interface SessionDetailResponse {
@@ -311,6 +313,13 @@ export interface VoiceEvents {
     timestamp: string;
     reason: string;
     duration_ms: number;
+  };
+  "session.end_requested": {
+    session_id?: string;
+    timestamp: string;
+    reason: string;
+    status: string;
+    goes_on: boolean;
   };
   "session.warning": {
     session_id?: string;
@@ -566,6 +575,7 @@ export const EVENT_NAMES: readonly EventName[] = [
   "session.started",
   "session.updated",
   "session.ended",
+  "session.end_requested",
   "session.warning",
   "session.expired",
   "session.status",
