@@ -9,7 +9,7 @@ TASK = Tool(
     "add_task",
     "Adds a task.\n"
     "From the user's words: due (time, if kind is timed); spot (place, if kind is placed); "
-    'rule (repeat)\nExample: "Feed the cat at six." {"title": "Feed the cat"}',
+    'rule (repeat, asked for)\nExample: "Feed the cat at six." {"title": "Feed the cat"}',
     {
         "type": "object",
         "properties": {

@@ -53,6 +53,15 @@ def test_what_repeats_may_be_written_when_it_was_said() -> None:
     assert "rule" in made["properties"]
 
 
+def test_days_that_are_open_are_asked_for_once() -> None:
+    wish = user("I want to meditate every morning at six.")
+    assert shape("add_task", wish).missing == "rule"
+    question = Said("assistant", "Every day, or only on some days?")
+    for said in ("Weekdays only.", "I don't mind."):
+        assert "rule" in schema("add_task", wish, question, user(said))["properties"]
+    assert shape("add_task", user("Remind me to call mom at six.")).missing is None
+
+
 def test_what_is_worth_a_question_is_asked_for_once() -> None:
     wish = user("I want to learn Spanish.")
     assert shape("add_goal", wish).missing == "until"

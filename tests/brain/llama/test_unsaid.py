@@ -29,7 +29,7 @@ def test_a_description_says_what_is_the_users_to_say() -> None:
     assert told(TASK) == (
         Told("due", "time", when=("kind", "timed")),
         Told("spot", "place", when=("kind", "placed")),
-        Told("rule", "repeat"),
+        Told("rule", "repeat", asked=True),
     )
     assert told(GOAL) == (Told("until", "time", asked=True),)
     assert told(Tool("bash", "Runs. From the user's words: x (time)")) == ()
@@ -100,6 +100,12 @@ def test_what_repeats_is_heard() -> None:
     assert said(user("Weekdays only.")) >= {"repeat"}
     assert said(user("Every Sunday.")) >= {"repeat", "time"}
     assert "repeat" not in said(user("On Sunday at four."))
+
+
+def test_a_repetition_may_leave_its_days_open() -> None:
+    assert evidence((user("I want to meditate every morning at six."),), TOOLS).vague == {"repeat"}
+    for clear in ("Every day at six.", "Every Monday morning.", "Tomorrow morning at six."):
+        assert not evidence((user(clear),), TOOLS).vague
 
 
 def test_the_time_of_the_last_call_is_spent() -> None:

@@ -11,8 +11,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from vivavoce.brain.llama.shaping import Shape, shapes
+from vivavoce.brain.llama.shaping import OWN_WORDS, Shape, shapes
 from vivavoce.brain.llama.shaping import held as asks
+from vivavoce.brain.llama.wishes import DONE, goes_on, one_by_one
 from vivavoce.brain.ports import Ask, Tool
 from vivavoce.errors import BrainError
 
@@ -57,30 +58,28 @@ def demanded(ask: Ask) -> bool:
 
 def grammar(ask: Ask) -> str:
     """The grammar of an answer."""
+    more = goes_on(ask)
+    ask = one_by_one(ask)
     made = shapes(ask, offered(ask))
-    if not made:
-        return "%llguidance {}\nstart: WORDS END\n" + _WORDS
-    calls = "call+" if ask.parallel_calls else "call"
-    start = f"{calls} END" if demanded(ask) else f"(WORDS | WORDS {calls} | {calls}) END"
     # In one line: a bracket ends with it.
     choices = " | ".join(_call(shape.tool) for shape in made if not shape.missing)
-    questions = " | ".join(_asking(shape) for shape in made if shape.missing)
+    questions = " | ".join(_asking(shape, more) for shape in made if shape.missing)
+    calls = "call+" if ask.parallel_calls else "call"
+    acts = [name for name, there in ((calls, choices), ("ask", questions)) if there]
+    start = acts
+    if not demanded(ask):
+        start = acts if more and acts else ["WORDS", *(f"WORDS {act}" for act in acts), *acts]
     rules = f'call: "{MARK}" ({choices})\n' if choices else ""
-    if questions:
-        start, rules = _with_questions(start, bool(choices)), rules + _question(questions)
+    rules += _question(questions) if questions else ""
     words = _WORDS_TO_A_QUESTION if any(asks(shape.tool) for shape in made) else _WORDS
-    return f"%llguidance {{}}\nstart: {start}\n{words}{rules}"
+    either = f"({' | '.join(start)})" if len(start) > 1 else start[0]
+    return f"%llguidance {{}}\nstart: {either} END\n{words}{rules}"
 
 
-def _asking(shape: Shape) -> str:
-    words = json.dumps(f"{shape.tool.name} {shape.missing}{ASKED}{shape.question}")
+def _asking(shape: Shape, more: bool) -> str:
+    question = (DONE if more and shape.question else "") + shape.question
+    words = json.dumps(f"{shape.tool.name} {shape.missing}{ASKED}{question}")
     return words if shape.question else f"{words} QUESTION"
-
-
-def _with_questions(start: str, calls: bool) -> str:
-    """Where a call could be there may be a question instead."""
-    either = f"{start.removesuffix(' END')} | " if calls else "WORDS | "
-    return f"({either}ask | WORDS ask) END"
 
 
 def _question(names: str) -> str:
@@ -134,7 +133,9 @@ def _held(schema: Any, root: Mapping[str, Any], depth: int) -> dict[str, Any]:
         return _held(parts[0], root, depth - 1)
     held = {key: value for key, value in schema.items() if key in _KEPT}
     kind = held.get("type")
-    if kind == "string" and not held.keys() & {"enum", "const"}:
+    if kind == "string" and OWN_WORDS in schema:
+        held["pattern"] = f"^{schema[OWN_WORDS]}$"
+    elif kind == "string" and not held.keys() & {"enum", "const"}:
         # A string without an end is how a small model loops.
         held["maxLength"] = min(held.get("maxLength", _MAX_TEXT), _MAX_TEXT)
     if kind == "object" or "properties" in schema:

@@ -30,6 +30,7 @@ from vivavoce.brain.llama.prompt import prompt
 from vivavoce.brain.llama.reading import Reading
 from vivavoce.brain.llama.seats import Seats, Warming
 from vivavoce.brain.llama.shaping import held
+from vivavoce.brain.llama.wishes import one_by_one
 from vivavoce.brain.ports import Ask, Budget, CallBegun, Finished, Piece
 from vivavoce.children import Child
 from vivavoce.errors import BrainError
@@ -185,7 +186,7 @@ class LlamaBrain:
         limit = min(ask.max_tokens or _OUTPUT, _LONGEST_OUTPUT)
         ask, short = shortened(ask)
         rules, names = grammar(fitting(ask)), {tool.name for tool in offered(ask)}
-        text = prompt(ask, room=self._context - limit, count=self.count)
+        text = prompt(one_by_one(ask), room=self._context - limit, count=self.count)
         line = self._there()
         async with self._seats.taken(line, ask.live, text) as seat:
             request = {
@@ -220,7 +221,8 @@ class LlamaBrain:
     async def warm(self, ask: Ask) -> None:
         ask, _ = shortened(ask)
         with contextlib.suppress(BrainError):
-            text = prompt(ask, room=self._context - _OUTPUT, count=self.count, finished=False)
+            told = one_by_one(ask)
+            text = prompt(told, room=self._context - _OUTPUT, count=self.count, finished=False)
             line = self._there()
             tokens = await line.tokenize(text)
             async with self._seats.warming(line, ask.live, text) as warming:

@@ -32,6 +32,8 @@ from vivavoce.brain.llama.unsaid import (
 )
 from vivavoce.brain.ports import Ask, Result, Tool
 
+OWN_WORDS = "x-own-words"
+"""In a schema: a pattern of ours that a grammar can hold, other than those of tools."""
 AFTER = "Only after another tool has done something."
 
 
@@ -110,6 +112,8 @@ def _shape(tool: Tool, said: Evidence, ids: Sequence[str], must: bool) -> Shape:
     for one in own:
         if one.kind not in said.said and not must:
             properties.pop(one.name, None)
+        elif one.name in properties and said.words and not must:
+            properties[one.name] = {"type": "string", OWN_WORDS: said.words}
     for name in properties:
         if ids and is_id(name):
             properties[name] = {"type": "string", "enum": list(ids)}
@@ -133,12 +137,13 @@ def _missing(tool: Tool, own: Sequence[Told], said: Evidence, ids: Sequence[str]
     required = set((tool.parameters or {}).get("required") or ())
     unsaid = [one for one in own if one.kind not in said.said]
     for one in unsaid:
-        if one.name in required or (one.asked and one.kind not in said.asked):
+        if one.name in required or (one.asked and one.kind not in said.asked | {"repeat"}):
             return one.name
     cases = [one for one in own if one.when]
     if cases and all(one in unsaid for one in cases):
         return cases[0].name
-    return None
+    open_ = (one.name for one in own if one.asked and one.kind in said.vague - said.asked)
+    return next(open_, None)
 
 
 def _cases(

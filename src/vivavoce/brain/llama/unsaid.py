@@ -6,23 +6,24 @@ So a tool's description may say which of its parameters are the user's to say:
     From the user's words: due (time, if kind is timed); spot (place, if kind is placed);
     until (time, asked for); rule (repeat)
 
-`if` is when it is required; `asked for` is worth one question though it is not. How
-it is asked for may stand in a line of its own, and is then said word for word:
+`if` is when it is required; `asked for` is worth one question though it is not (of a
+repetition: where it leaves the days open). How it is asked for may stand in a line of
+its own, and is then said word for word:
 
     Ask for due: "Sure! When should it be?"
 
-A word of that kind among what the user said is the evidence. What one call has
-used is spent: the time of the last reminder is not the time of the next. It
-judges English; words that are none may hold anything.
+A word of that kind among what the user said is the evidence (`heard`). What one call
+has used is spent: the time of the last reminder is not the time of the next.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from vivavoce.brain.llama.heard import FINDERS, bare, count, foreign, own_words, vague
 from vivavoce.brain.ports import Call, Result, Said, Tool, Turn
 
 MARK = "From the user's words: "
@@ -32,53 +33,6 @@ ASK = "Ask for "
 _ASK = re.compile(rf'{ASK}(\w{{1,64}}): "([A-Z][^@<>{{}}`*#?_"]{{3,150}}\?)"')
 _TURNS = 12
 
-_SMALL = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
-_NUMBER = (
-    rf"(?:\d+|an?|half an|a few|a couple of|{_SMALL}|fifteen|twenty|thirty|forty|fifty|ninety)"
-)
-_DAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?"
-_MONTH = (
-    r"(?:january|february|march|april|june|july|august|september|october|november|december|"
-    r"may(?= \d| the|$)|jan|feb|aug|sept?|oct|nov|dec)"
-)
-_HOUR = rf"(?:\d{{1,2}}|{_SMALL}|midnight|noon)(?:[: ](?:\d\d|fifteen|thirty|forty-five))?"
-_TIMES = (
-    rf"{_HOUR} ?(?:[ap]\.?m\b\.?|o'?clock)",
-    r"\d{1,2}:\d\d",
-    rf"(?:half|quarter) (?:past|to|after) {_HOUR}",
-    rf"(?:at|around|about|by|before|after|until|till|past|from) {_HOUR}(?! (?:the|my))\b",
-    rf"(?:in|within|for|after|next|last) (?:the next )?{_NUMBER} \w*\s?"
-    r"(?:minute|hour|day|week|month|year)s?",
-    r"(?:this|next|every|each|the whole|end of (?:the|this|next)|by the end of the) "
-    r"(?:week|month|year|weekend|morning|afternoon|evening|night|day|spring|summer|autumn|fall|winter)s?",
-    rf"(?:{_DAY}|{_MONTH})",
-    r"(?:tomorrow|tonight|today|noon|midnight|morning|afternoon|evening|weekends?|weekdays?|daily|"
-    r"weekly|monthly|christmas|easter|new year'?s?|halloween|birthday|dinner ?time|lunch ?time|"
-    r"bed ?time|sunrise|sunset|right now|now|summer|winter|spring|autumn)",
-    r"(?:the )?(?:first|second|third|\w+th|\d+(?:st|nd|rd|th)) of (?:the month|" + _MONTH + ")",
-    r"(?:the )?same (?:time|day|hour)",
-    r"(?:20[2-9]\d)",
-)
-_TIME = re.compile(rf"\b(?:{'|'.join(_TIMES)})\b", re.IGNORECASE)
-_BARE = re.compile(rf"^\W*(?:{_HOUR})\W*$", re.IGNORECASE)
-_REPEAT = re.compile(
-    rf"\b(?:every(?:day)?|each|daily|weekly|monthly|yearly|weekdays?|weekends|twice an? \w+|"
-    rf"once an? \w+|{_DAY[:-1]}s)\b",
-    re.IGNORECASE,
-)
-_PLACE = re.compile(
-    r"\b(?:(?:when|once|as soon as|whenever|next time|the moment|after|before|if|while) "
-    r"(?:i|we)(?:'?m|'?re| am| are)? ?(?:'ve )?(?:next )?"
-    r"(?:leav|get|got|arriv|reach|com|go|pass|near|at\b|in\b|back|home|enter|walk|driv|visit)"
-    r"|(?:when|on|before|after) (?:leaving|arriving|reaching|getting|passing|entering|my way)"
-    r"|(?:near|close to|outside|by) (?:the|my|a|our)\b"
-    r"|(?:arriv\w+|leav\w+|get(?:ting)?|back) (?:at|to|from|home|the|my|work|there)"
-    r"|^\W*(?:at|from|in) (?:the|my|work|home|school)\b(?! (?:morning|afternoon|evening|same)))",
-    re.IGNORECASE,
-)
-_JOINED = re.compile(
-    r"^[\s,]*(?:(?:at|on|in|the|of|around|about|and|or|from|by|for|,)[\s,]*){0,3}$"
-)
 _DISMISSED = re.compile(
     r"^\W*(?:(?:oh|ah|no|ok|okay|well|actually|hm+|sorry)\W+){0,3}"
     r"(?:never ?mind|forget (?:it|that|about it)|cancel (?:it|that)|leave it|let it go|"
@@ -89,11 +43,10 @@ _CORRECTS = re.compile(
     r"^\W*(?:no|nope|wait|actually|sorry|not|i mean|i meant|make (?:it|that))\b", re.IGNORECASE
 )
 _SHORT = 8
-_ASKS = {"time": re.compile(r"\b(?:when|time|date|day|days|long|target|deadline|soon|by)\b", re.I)}
-_ENGLISH = frozenset(
-    ["i", "me", "my", "the", "to", "a", "an", "and", "of", "at", "on", "is", "it", "that", "for"]
-)
-_FEW = 4
+_ASKS = {
+    "time": re.compile(r"\b(?:when|time|date|day|days|long|target|deadline|soon|by)\b", re.I),
+    "repeat": re.compile(r"\b(?:every day|days|weekdays|weekends?)\b", re.I),
+}
 _FAILED = re.compile(r'"(?:success"\s*:\s*false|error"\s*:\s*["{])')
 
 
@@ -114,6 +67,10 @@ class Evidence:
 
     said: frozenset[str] = frozenset()
     asked: frozenset[str] = frozenset()
+    vague: frozenset[str] = frozenset()
+    """Said, and still worth a question."""
+    words: str = ""
+    """A pattern of what can be said with the user's own; none where it may be anything."""
 
 
 def told(tool: Tool) -> tuple[Told, ...]:
@@ -141,12 +98,14 @@ def evidence(turns: Sequence[Turn], tools: Sequence[Tool]) -> Evidence:
     lately = recent(turns)
     words = [turn.text for turn in lately if isinstance(turn, Said) and turn.role == "user"]
     used = _used(lately, {tool.name: told(tool) for tool in tools})
-    said = {kind for kind in _FINDERS if _count(kind, words) > used.get(kind, 0)}
-    if _foreign(words):
-        said = set(_FINDERS)
+    said = {kind for kind in FINDERS if count(kind, words) > used.get(kind, 0)}
+    if foreign(words):
+        said = set(FINDERS)
     before = [t.text for t in lately if isinstance(t, Said) and t.role == "assistant"][-1:]
     asked = {k for k, how in _ASKS.items() if any("?" in t and how.search(t) for t in before)}
-    return Evidence(frozenset(said), frozenset(asked))
+    open_ = {"repeat"} if vague(words) else set[str]()
+    own = "" if foreign(words) else own_words(words)
+    return Evidence(frozenset(said), frozenset(asked), frozenset(open_), own)
 
 
 def dismissed(turns: Sequence[Turn]) -> bool:
@@ -162,7 +121,8 @@ def corrected(turns: Sequence[Turn]) -> bool:
     """Does the user take back the time, the place or the days of what was just done?"""
     match turns[-3:]:
         case [Result(_, output), Said("assistant", _), Said("user", text)]:
-            return not failed(output) and _says(text) and _CORRECTS.search(text[:200]) is not None
+            again = _CORRECTS.search(text[:200]) is not None or bare(text)
+            return not failed(output) and again and _says(text)
         case _:
             return False
 
@@ -179,7 +139,7 @@ def answered(turns: Sequence[Turn], tools: Sequence[Tool]) -> Tool | None:
 
 def _says(text: str) -> bool:
     """Any time, place or repetition."""
-    return any(_count(kind, [text]) for kind in _FINDERS)
+    return any(count(kind, [text]) for kind in FINDERS)
 
 
 def recent(turns: Sequence[Turn]) -> Sequence[Turn]:
@@ -208,39 +168,3 @@ def _used(turns: Sequence[Turn], tools: Mapping[str, Sequence[Told]]) -> dict[st
 
 def failed(output: str) -> bool:
     return _FAILED.search(output[:2_000]) is not None
-
-
-def _foreign(words: Sequence[str]) -> bool:
-    found = " ".join(words)[:2_000].lower().replace("’", "'").split()
-    return len(found) >= _FEW and _ENGLISH.isdisjoint(found)
-
-
-def _count(kind: str, words: Sequence[str]) -> int:
-    return sum(len(list(_FINDERS[kind](text[:2_000]))) for text in words)
-
-
-def _times(text: str) -> Iterator[str]:
-    """ "Tomorrow" and "at five" beside each other are one."""
-    if _BARE.match(text):
-        yield text
-        return
-    end = -1
-    for match in _TIME.finditer(text):
-        if end < 0 or not _JOINED.match(text[end : match.start()]):
-            yield match.group()
-        end = match.end()
-
-
-def _places(text: str) -> Iterator[str]:
-    return (match.group() for match in _PLACE.finditer(text))
-
-
-def _repeats(text: str) -> Iterator[str]:
-    return (match.group() for match in _REPEAT.finditer(text))
-
-
-_FINDERS: Mapping[str, Callable[[str], Iterator[str]]] = {
-    "time": _times,
-    "place": _places,
-    "repeat": _repeats,
-}
