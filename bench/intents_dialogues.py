@@ -85,7 +85,7 @@ TUNED: tuple[Dialogue, ...] = (
     _one(
         "at once",
         "Remind me to buy groceries tomorrow at 5pm.",
-        task("grocer", "tomorrow.*5|5.*tomorrow"),
+        task("grocer", "tomorrow.*(5|five)|(5|five).*tomorrow"),
     ),
     _one(
         "at once",
@@ -93,7 +93,7 @@ TUNED: tuple[Dialogue, ...] = (
         task("plant", "friday"),
     ),
     _one(
-        "at once", "I need to pick up the kids at three thirty.", task("kids", "3:30|three thirty")
+        "at once", "I need to pick up the kids at three thirty.", task("kids", "3[:.]30|three[- ]thirty|3 thirty")
     ),
     _one(
         "at once",
@@ -108,7 +108,7 @@ TUNED: tuple[Dialogue, ...] = (
     _one(
         "at once",
         "Set a reminder for half past eight tonight to take my pills.",
-        task("pill", "half past eight|8:30"),
+        task("pill", "half past (eight|8)|8[:.]30"),
     ),
     _one(
         "at once",
@@ -186,7 +186,7 @@ TUNED: tuple[Dialogue, ...] = (
     _one(
         "recurring",
         "Every weekday at quarter past nine, remind me of the standup.",
-        task("stand", "9:15|quarter past nine", "weekday|mon"),
+        task("stand", "9[:.]15|quarter past (nine|9)", "weekday|mon"),
     ),
     _one(
         "recurring",

@@ -53,6 +53,9 @@ class VivavoceError(Exception):
     retryable: ClassVar[bool] = False
     spoken: ClassVar[str] = "Something went wrong on my side. Should I try again?"
 
+    announced: bool = False
+    """Does the log tell of it by an event of its own, besides that of the call it ends?"""
+
     def __init__(self, message: str, **details: Any) -> None:
         super().__init__(message)
         self.message = message

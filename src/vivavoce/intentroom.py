@@ -144,7 +144,8 @@ class IntentRoom:
         """Of another agent's on the same database it knows none, nor of an intent that is gone."""
         agent, name = self._source.current.name, str(delivery.body.get("name", ""))
         definition = self._source.intents.get(name)
-        to = delivery.body.get("to", self._to(name) if definition is not None else None)
+        # Without one it is from before that was written down, when all went to the agent's.
+        to = delivery.body.get("to", self._to(name))
         if to == agent:
             return self._backend.url if self._backend is not None else None
         return definition.url if definition is not None and to == f"{agent}/{name}" else None

@@ -215,6 +215,34 @@ async def test_plans_change_and_stay_where_they_began(backend: Backend) -> None:
         assert await store.person("bob") == unknown
 
 
+async def test_who_read_an_older_plan_changes_what_they_name_and_nothing_else(
+    backend: Backend,
+) -> None:
+    later: dict[str, Any] = {"updated_at": at(9)}
+    moved, step = todo(scheduled_at=at(50), title="New"), milestone(title="New")
+    ticks: list[Change] = [
+        PutGoal(goal(status=GoalStatus.COMPLETED, **later), only=("status",)),
+        PutMilestone(milestone(completed_at=at(9)), only=("completed_at",)),
+        PutTodo(todo(status=TodoStatus.COMPLETED, **later), only=("status",)),
+    ]
+    async with backend.store() as store:
+        await store.commit(ticks)  # of what is gone
+        assert await store.goals(user_id="ann") == []
+        assert await store.todos(user_id="ann") == []
+        await store.commit([PutGoal(goal(statement="New")), PutMilestone(step), PutTodo(moved)])
+        not_theirs = replace(moved, user_id="bob", status=TodoStatus.COMPLETED)
+        await store.commit([PutTodo(not_theirs, only=("status",))])
+        assert await store.todo(uid("td"), user_id="ann") == moved
+        await store.commit(ticks)
+        done = goal(statement="New", status=GoalStatus.COMPLETED, **later)
+        assert await store.goal(uid("g"), user_id="ann") == done
+        assert await store.milestones([uid("g")], user_id="ann") == [
+            replace(step, completed_at=at(9))
+        ]
+        found = await store.todo(uid("td"), user_id="ann")
+        assert found == replace(moved, status=TodoStatus.COMPLETED, **later)
+
+
 async def test_an_intent_moves_only_forward(backend: Backend) -> None:
     def at_revision(revision: int, status: IntentStatus, words: str) -> PutIntent:
         return PutIntent(intent(revision=revision, status=status, payload={"words": words}))
@@ -332,6 +360,8 @@ async def test_deliveries_of_an_intent_go_out_one_after_another(backend: Backend
         assert await store.due_deliveries(before=at(0)) == [first, other]
         assert await store.due_deliveries(before=at(0), limit=1) == [first]
         assert await store.due_deliveries(before=at(100)) == [first, later, other]
+        assert await store.due_deliveries(before=at(100), limit=1, after=first) == [later]
+        assert await store.due_deliveries(before=at(100), after=other) == []
         assert await store.due_deliveries(before=at(-1)) == []
         # While the first waits for its next try, the second waits for the first.
         await store.commit([PutDelivery(replace(first, due_at=at(50)))])

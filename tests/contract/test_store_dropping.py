@@ -110,6 +110,33 @@ async def test_a_dropped_conversation_is_gone_with_all_that_was_said_in_it(
             await store.commit([PutEntry(entry("late"))])
 
 
+async def test_what_happened_in_it_outside_its_sessions_is_emptied_too(backend: Backend) -> None:
+    loose = event(conversation_id=uid("c"), session_id=None)
+    of_none = event(conversation_id=None, session_id=None)
+    async with backend.store() as store:
+        await fill(store)
+        await store.commit([Announce(loose), Announce(of_none)])
+        await store.commit([DropConversation(uid("c"), "ann")])
+        log = await store.events(after=0, limit=9)
+        assert [each.type for each in log] == ["dropped", "dropped", of_none.type]
+
+
+async def test_deleting_gives_no_fresh_rate_to_those_who_take_over(backend: Backend) -> None:
+    """Such a session takes no share of the day, and a key all the same."""
+    taken = session("vs_1", counted=False, voice="marin")
+    typed = session("vs_2", counted=False)
+    last = session("vs_3", "other", created_at=at(60), counted=False)
+    new = PutSession(last, new=True, limits=SessionLimits(per_10_minutes=1))
+    async with backend.store() as store:
+        await store.commit([PutConversation(conversation()), PutSession(taken), PutSession(typed)])
+        await store.commit([PutConversation(conversation("other"))])
+        await store.commit([DropConversation(uid("c"), "ann")])
+        with pytest.raises(RateLimited):
+            await store.commit([new])
+        two = SessionLimits(per_10_minutes=2)
+        await store.commit([PutSession(last, new=True, limits=two)])
+
+
 async def test_what_is_not_there_or_not_theirs_is_not_dropped(backend: Backend) -> None:
     async with backend.store() as store:
         await fill(store)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
@@ -324,6 +325,31 @@ async def test_one_without_an_address_waits_for_one() -> None:
             await here.outbox.flush(intent.id, USER)
         [kept] = await here.store.deliveries(intent.id)
         assert (kept.status, kept.last_error) == ("pending", "no address for it in this agent")
+
+
+async def test_another_agents_messages_do_not_stand_in_the_way_of_ours(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("vivavoce.intents.outbox._LOOKED_AT", 2)
+    async with bench() as here:
+        await _milk(here)
+        [intent] = await here.intents()
+        now = here.clock.now()
+        late = Delivery(
+            id="ours",
+            intent_id=intent.id,
+            user_id=USER,
+            action="submit",
+            body={},
+            created_at=now,
+            updated_at=now,
+            due_at=now,
+        )
+        early = replace(late, body={"to": "another"}, created_at=now - timedelta(days=1))
+        theirs = [replace(early, id=f"d{n}", intent_id=f"i{n}") for n in range(5)]
+        await here.store.commit([*map(PutDelivery, theirs), PutDelivery(late)])
+        here.outbox._url_of = lambda d: None if "to" in d.body else "http://127.0.0.1:9/"
+        assert await here.outbox._due(now) == ([late], 5)
 
 
 def test_waits_grow_to_a_quarter_of_an_hour_and_differ() -> None:

@@ -249,6 +249,28 @@ async def test_another_agents_messages_are_left_to_it(
         assert left in await house.store.deliveries(told["intent_id"])
 
 
+async def test_old_messages_of_an_intent_that_is_gone_still_go_to_the_agents_backend(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From before it was written down where one goes."""
+    folder = _folder(tmp_path)
+    monkeypatch.setenv("BACKEND_SECRET", "hush")
+    _with_backend(folder, "http://127.0.0.1:9/")
+    now = ManualClock().now()
+    old = Delivery(
+        id="d1",
+        intent_id="i",
+        user_id=USER,
+        action="submit",
+        body={"name": "gone"},
+        created_at=now,
+        updated_at=now,
+        due_at=now,
+    )
+    assert _House(folder).room._url_of(old) == "http://127.0.0.1:9/"
+    assert _House(FLUX, data_dir=tmp_path).room._url_of(old) is None
+
+
 async def test_messages_from_before_the_backend_was_taken_out_are_shown_and_given_up(
     tmp_path: Path,
 ) -> None:
@@ -301,13 +323,9 @@ async def test_a_persons_zone_that_is_none_is_the_servers(tmp_path: Path) -> Non
     assert told["when"] == "tomorrow at 7 PM"
 
 
-async def test_a_call_that_the_desk_refuses_by_its_schema_is_an_error_on_the_v1_stream(
-    tmp_path: Path,
-) -> None:
-    house = _House(FLUX, data_dir=tmp_path)
-    await house.open("Remind me to call my mom")
+def _desk(house: _House) -> ToolDesk:
     many = Window(0, 60, clock=house.clock, what="calls")
-    desk = ToolDesk(
+    return ToolDesk(
         tools=house.tools,
         calls=house.store,
         journal=Journal(house.store, house.clock),
@@ -315,19 +333,63 @@ async def test_a_call_that_the_desk_refuses_by_its_schema_is_an_error_on_the_v1_
         per_user=many,
         per_session=many,
     )
+
+
+async def _errors(house: _House, name: str, call_id: str = "c1", **arguments: Any) -> list[Any]:
+    """What a call of the model puts on the v1 stream."""
+    [*_, last] = [0, *(event.position for event in await house.store.events(after=0, limit=100))]
     request = ToolRequest(
-        name="submit_new_task_intent",
-        arguments={"title": 7},
-        call_id="c1",
+        name=name,
+        arguments=arguments,
+        call_id=call_id,
         user_id=USER,
         session_id="vs_1",
         conversation_id=PLACE,
     )
-    await desk.run(request)
-    frames = [tell(event) for event in await house.store.events(after=0, limit=100)]
-    [error] = [frame for frame in frames if frame]
-    assert error.startswith(b"event: error\n")
-    assert b"trigger_type" in error
+    await _desk(house).run(request)
+    frames = [tell(event).decode() for event in await house.store.events(after=last, limit=100)]
+    told = [frame.splitlines() for frame in frames if frame]
+    return [json.loads(data.removeprefix("data: ")) for kind, data, *_ in told if "error" in kind]
+
+
+async def test_a_call_that_the_desk_refuses_by_its_schema_is_an_error_on_the_v1_stream(
+    tmp_path: Path,
+) -> None:
+    house = _House(FLUX, data_dir=tmp_path)
+    await house.open("Remind me to call my mom")
+    [error] = await _errors(house, "submit_new_task_intent", title=7)
+    assert "trigger_type" in error["message"]
+
+
+async def test_what_the_service_refuses_comes_once_on_the_v1_stream(tmp_path: Path) -> None:
+    house = _House(FLUX, data_dir=tmp_path)
+    await house.open("Move my dentist appointment to Friday")
+    goal = "learn to play the guitar"
+    [error] = await _errors(house, "submit_goal_intent", "c1", goal_statement=goal)
+    assert error["code"] == "intent_invalid"
+    move = {"task_id": "dentist-appointment", "preferred_new_time": "Friday"}
+    [error] = await _errors(house, "submit_reschedule_intent", "c2", **move)
+    assert error["code"] == "intent_invalid"
+    [error] = await _errors(house, "retract_intent", "c3")  # of which nothing is announced
+    assert error["code"] == "intent_refused"
+    kinds = [event.type for event in await house.store.events(after=0, limit=100)]
+    assert (kinds.count("error"), kinds.count("tool.error")) == (2, 3)
+
+
+async def test_a_backend_that_is_down_comes_once_on_the_v1_stream(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = _folder(tmp_path)
+    monkeypatch.setenv("BACKEND_SECRET", "hush")
+    async with UserBackend(usual=(503, {}, b"")).running() as backend:
+        _with_backend(folder, backend.url)
+        house = _House(folder)
+        await house.open("I want to learn the guitar")
+        for call_id in ("c1", "c2"):  # the second try is not announced
+            [error] = await _errors(
+                house, "submit_goal_intent", call_id, goal_statement="learn the guitar"
+            )
+            assert error["code"] == "orchestrator_error"
 
 
 async def test_through_the_desk_a_failure_is_words_for_the_model(tmp_path: Path) -> None:

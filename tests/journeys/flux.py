@@ -44,7 +44,7 @@ TALKS: Mapping[str, Sequence[Sequence[str]]] = {
     "task": [["Remind me to call my mom.", "This evening around seven, please."]],
     "location": [[MILK]],
     "recurring": [["I want to meditate every morning at six a.m.", "Weekdays only."]],
-    "reschedule": [["Can you move my gym session?", "Push it to Friday at the same time."]],
+    "reschedule": [["Could you move my gym session?", "Push it to Friday at the same time."]],
     "two_intents": [
         [
             "I want to start running, and remind me to buy running shoes this weekend.",

@@ -54,7 +54,7 @@ async def test_silence_is_warned_of_ends_the_session_and_it_can_be_restored(
     async with stage(tmp_path, agent=hurried) as st:
         session, call, watcher = await st.talk()
         greeting = await call.expect("response.create")
-        assert greeting["response"]["instructions"] == "Say hello in two words."
+        assert greeting["response"]["instructions"].endswith("\n\nSay hello in two words.")
         await call.assistant_says("Hello there.")
         await call.user_says("We were fixing the login page.")
         await watcher.wait_for("transcription.completed", 2)

@@ -1,14 +1,17 @@
-"""The profile: what several processes change at once."""
+"""What several change at once, in the profile or in the plans."""
 
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
+from datetime import timedelta
 
 from vivavoce.runtime.agenda import Agenda
 from vivavoce.runtime.journal import Journal
 from vivavoce.testing.clock import ManualClock
 from vivavoce.testing.memory import MemoryStore
-from vivavoce.wire.agenda import Person
+from vivavoce.wire.agenda import Person, Todo, TodoStatus
+from vivavoce.wire.records import PutTodo, new_id
 
 
 class Together(MemoryStore):
@@ -34,3 +37,35 @@ async def test_two_processes_that_change_a_field_each_change_both() -> None:
     found, _ = await asyncio.gather(store.person("ann"), store.person("ann"))
     assert found is not None
     assert (found.name, found.verbosity) == ("Ann", "brief")
+
+
+class Moving(MemoryStore):
+    """Whoever reads a task finds it moved by voice right after."""
+
+    async def todo(self, todo_id: str, *, user_id: str) -> Todo | None:
+        found = await super().todo(todo_id, user_id=user_id)
+        if found is not None and found.scheduled_at is not None:
+            later = found.scheduled_at + timedelta(hours=1)
+            await self.commit([PutTodo(replace(found, scheduled_at=later))])
+        return found
+
+
+async def test_a_task_that_is_ticked_off_while_it_is_moved_is_both() -> None:
+    store, clock = Moving(), ManualClock()
+    await store.open()
+    now = clock.now()
+    gym = Todo(
+        id=new_id(),
+        user_id="ann",
+        title="Gym",
+        trigger_type="time",
+        scheduled_at=now,
+        created_at=now,
+        updated_at=now,
+    )
+    await store.commit([PutTodo(gym)])
+    agenda = Agenda(store, Journal(store, clock), clock, check_voice=str)
+    await agenda.tick_todo(gym.id, "ann", done=True)
+    found = await MemoryStore.todo(store, gym.id, user_id="ann")
+    assert found is not None
+    assert (found.status, found.scheduled_at) == (TodoStatus.COMPLETED, now + timedelta(hours=1))

@@ -95,6 +95,19 @@ def test_a_look_at_the_store_loses_nothing_that_was_used_meanwhile() -> None:
     assert budget.spent
 
 
+def test_a_look_at_the_store_loses_nothing_that_is_on_its_way_there() -> None:
+    budget = Budget(tokens=100)
+    budget.add(10, 5)
+    budget.found(10, 5, budget.mark)
+    budget.add(20, 1)
+    budget.found(10, 5, budget.mark)  # the twenty are not written yet
+    assert (budget.used_tokens, budget.used_micros) == (30, 6)
+    budget.found(90, 6, budget.mark)  # now they are, with what others took
+    assert (budget.used_tokens, budget.used_micros) == (90, 6)
+    budget.found(20, 1, budget.mark)  # and a day later
+    assert (budget.used_tokens, budget.used_micros) == (20, 1)
+
+
 def test_the_details_of_usage_are_read_and_nonsense_in_them_is_nothing() -> None:
     told = {
         "input_tokens": 120,

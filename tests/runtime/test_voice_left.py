@@ -5,20 +5,31 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from tests.runtime.speaking import speaking, statuses
+from tests.runtime.speaking import call, speaking, statuses
 from tests.runtime.test_voice_text import answer, exchange, talk
 from tests.server.doors import Doors, soon
 from vivavoce.errors import ProviderError, Unavailable
 from vivavoce.runtime.recovery import unheard
 from vivavoce.runtime.texting import LEFT_SECONDS, OURS, Exchange, unanswered
-from vivavoce.testing import MemoryStore, ScriptedCall
+from vivavoce.runtime.wishes import Wishes
+from vivavoce.testing import ManualClock, MemoryStore, ScriptedCall
 from vivavoce.testing.script import Drop, RefuseAttach
-from vivavoce.wire.records import Change, Entry, Kind, LogEvent, new_id, utc_now
+from vivavoce.wire.records import (
+    Change,
+    Entry,
+    Kind,
+    LogEvent,
+    PutEntry,
+    PutSession,
+    VoiceSession,
+    new_id,
+    utc_now,
+)
 
 
 async def said(d: Doors, of: str) -> list[tuple[Kind, str]]:
@@ -143,20 +154,114 @@ async def test_what_was_written_before_a_kill_is_answered_after_it_and_once(
         assert len(d.provider.calls) == 1  # nothing was left to answer
 
 
-def test_what_a_call_may_not_have_heard_is_what_nobody_has_answered() -> None:
-    def entry(kind: Kind, text: str, item: str) -> Entry:
-        return Entry(
-            id=new_id(),
-            conversation_id="c",
-            user_id="ada",
-            session_id="vs_1",
-            kind=kind,
-            text=text,
-            created_at=utc_now(),
-            ordinal=0.0,
-            data={"item_id": item},
-        )
+async def test_two_messages_whose_session_falls_are_kept_once_and_have_one_answer(
+    tmp_path: Path,
+) -> None:
+    async with speaking(tmp_path) as (d, voice), asyncio.TaskGroup() as group:
+        of = await talk(d)
+        both = [group.create_task(voice.say(of, "ada", words, wait=10)) for words in ("One", "Two")]
+        theirs = await d.provider.next_call()
+        await until_said(d, of, 2)
+        await theirs.expect("response.create")
+        await theirs.inject(Drop())
+        theirs = await d.provider.next_call()
+        await theirs.expect("response.create")
+        (live,) = d.here.registry.of_conversation(of)
+        await soon(lambda: len(live.machine.state.typed) == 2)
+        await theirs.assistant_says("Both.")
+        replies = [(await one).reply for one in both]
+        assert [reply and reply.text for reply in replies] == ["Both.", "Both."]
+        assert [text for _, text in await said(d, of)] == ["One", "Two", "Both."]
+        assert sum(frame["type"] == "response.create" for frame in theirs.received) == 1
 
+
+async def test_a_message_whose_session_gave_way_to_a_call_is_kept_once(tmp_path: Path) -> None:
+    async with speaking(tmp_path) as (d, voice), asyncio.TaskGroup() as group:
+        opened = await voice.create("ada", Wishes())
+        of = opened.session.conversation_id
+        saying = group.create_task(voice.say(of, "ada", "Hello", wait=10))
+        first = await d.provider.next_call()
+        await first.expect("response.create")
+        await call(d, opened)
+
+        def asked() -> list[ScriptedCall]:
+            others = [one for one in d.provider.calls.values() if one is not first]
+            return [
+                one for one in others if any(f["type"] == "response.create" for f in one.received)
+            ]
+
+        await soon(asked)
+        await asked()[0].assistant_says("Hi.")
+        assert (await saying).reply is not None
+        assert await said(d, of) == [(Kind.USER, "Hello"), (Kind.ASSISTANT, "Hi.")]
+
+
+async def test_what_was_written_before_an_orderly_stop_is_answered_after_it(
+    tmp_path: Path,
+) -> None:
+    store = MemoryStore()
+    async with speaking(tmp_path, store=store, port=8123) as (d, voice):
+        of = await talk(d)
+        await voice.say(of, "ada", "Hello", wait=0)
+        await (await d.provider.next_call()).expect("response.create")
+    async with speaking(tmp_path, store=store, port=8123) as (d, _):
+        theirs = await d.provider.next_call()
+        await theirs.expect("response.create")
+        await theirs.assistant_says("Hi.")
+        assert await until_said(d, of, 2) == [(Kind.USER, "Hello"), (Kind.ASSISTANT, "Hi.")]
+        await soon(lambda: len(d.here.registry) == 1)
+        assert len(await store.active_sessions()) == 1  # the old one is closed
+
+
+async def test_what_another_process_answers_is_not_answered_here(tmp_path: Path) -> None:
+    clock, store = ManualClock(), MemoryStore()
+    async with speaking(tmp_path, clock=clock, store=store) as (d, voice):
+        of = await talk(d)
+        conversation = await store.conversation(of, user_id="ada")
+        assert conversation is not None
+
+        async def written(text: str) -> None:
+            await store.commit([PutEntry(entry(Kind.USER, text, f"{OURS}{text}", of, clock.now()))])
+
+        await written("Hello")
+        d.provider.inject(RefuseAttach(status=401))
+        async with asyncio.TaskGroup() as group:
+            answering = group.create_task(voice.answer_left([conversation]))
+            await soon(lambda: 5.0 in clock.slept)  # the first try failed
+            await clock.advance(1)
+            await written("Are you there?")  # at the other one, which has it now
+            await clock.advance(5)
+            await answering
+        theirs = VoiceSession(
+            id="vs_20260131_123022_a3f2",
+            conversation_id=of,
+            user_id="ada",
+            agent="tester",
+            created_at=clock.now(),
+            updated_at=clock.now(),
+            metadata={"instance": "another server"},
+        )
+        await store.commit([PutSession(theirs, new=True)])
+        await voice.answer_left([conversation])
+        assert len(d.here.registry) == 0
+        assert len(d.provider.calls) <= 1  # the one that was refused
+
+
+def entry(kind: Kind, text: str, item: str, of: str = "c", at: datetime | None = None) -> Entry:
+    return Entry(
+        id=new_id(),
+        conversation_id=of,
+        user_id="ada",
+        session_id="vs_1",
+        kind=kind,
+        text=text,
+        created_at=at or utc_now(),
+        ordinal=at.timestamp() if at else 0.0,
+        data={"item_id": item},
+    )
+
+
+def test_what_a_call_may_not_have_heard_is_what_nobody_has_answered() -> None:
     said = [
         entry(Kind.USER, "Hello", f"{OURS}1"),
         entry(Kind.ASSISTANT, "Hi.", "item_2"),

@@ -126,6 +126,11 @@ def test_what_goes_wrong_has_a_code_and_a_message(
     assert said(kind, recoverable=True, **fields) == ("error", {"code": code, "message": "m"}, 7)
 
 
+def test_what_was_announced_by_itself_is_not_told_again_by_its_call() -> None:
+    words: dict[str, Any] = {"call_id": "c", "tool_name": "t", "error": "m", "recoverable": True}
+    assert tell(logged(ToolError, **words, code="intent_refused", announced=True)) == b""
+
+
 def test_the_end_says_why_and_how_many_seconds_it_took() -> None:
     ended = said(SessionEnded, reason="timeout", duration_ms=92_600)
     assert ended == ("session_ended", {"reason": "timeout", "duration_seconds": 93}, 7)

@@ -50,7 +50,8 @@ def test_configuration_and_history_go_over_the_sideband_before_anything_else() -
         cmd.CreateItem,
     ]
     ready = scene.send(rt.Configured(False, SESSION))
-    assert sent(ready, cmd.CreateResponse)[0].instructions == "Welcome back."
+    ours = scene.machine.state.setup.session["instructions"]
+    assert sent(ready, cmd.CreateResponse)[0].instructions == f"{ours}\n\nWelcome back."
     assert told(ready, ve.SessionStarted)[0].tools_count == 1
 
 

@@ -139,5 +139,5 @@ def test_a_greeting_does_not_swallow_news() -> None:
     effects = scene.send(ev.LineUp(), rt.Configured(False, scene.machine.state.setup.session))
     [asked] = sent(effects, cmd.CreateResponse)
     assert asked.instructions is not None
-    assert asked.instructions.startswith("Welcome them back")
+    assert "\n\nWelcome them back" in asked.instructions
     assert "system message" in asked.instructions

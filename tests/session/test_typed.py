@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tests.session.scene import SESSION, START, Scene, answer, call, message, sent, told, user_turn
+from vivavoce.session.context import item_of
 from vivavoce.session.effects import Answered, Close, Record, Send, StartTimer
 from vivavoce.session.events import (
     BudgetSpent,
@@ -15,9 +18,10 @@ from vivavoce.session.events import (
     TypedText,
 )
 from vivavoce.session.policy import Policy
+from vivavoce.session.reports import IF_UNANSWERED
 from vivavoce.wire import realtime as rt
 from vivavoce.wire.commands import CreateItem, CreateResponse, message_item
-from vivavoce.wire.records import Status
+from vivavoce.wire.records import Entry, Status
 from vivavoce.wire.voice_events import SessionWarning, TranscriptionCompleted
 
 HELLO = TypedText("vvt_1", "Hello")
@@ -29,6 +33,10 @@ def answered(scene: Scene) -> list[tuple[str, str | None]]:
         for e in scene.effects
         if isinstance(e, Answered)
     ]
+
+
+def of_another(entry: Entry) -> Entry:
+    return replace(entry, session_id="vs_another")
 
 
 def echo(item_id: str = "vvt_1") -> rt.ItemAdded:
@@ -120,16 +128,17 @@ def test_a_spent_budget_is_told_once_and_ends_the_session_even_in_silence() -> N
 def test_what_another_session_kept_is_answered_and_not_recorded_again() -> None:
     before = Scene().connect()
     before.send(HELLO)
-    (kept,) = before.entries().values()
+    (entry,) = before.entries().values()
+    kept = of_another(entry)
     scene = Scene()
-    history = (message_item("vvh_1", "user", "Hello"),)
+    history = (message_item(item_of(kept), "user", "Hello"),)
     scene.send(CallPlaced("rtc_1", history=history), TypedText("vvt_1", "Hello", kept=kept))
     scene.send(LineUp(), rt.Configured(False, SESSION))
-    assert [c.item_id for c in sent(scene.effects, CreateItem)] == ["vvh_1"]
+    assert [c.item_id for c in sent(scene.effects, CreateItem)] == [item_of(kept)]
     assert len(sent(scene.effects, CreateResponse)) == 1
     assert not scene.entries()
     assert scene.send(TypedText("vvt_1", "Hello", kept=kept)) == []
-    scene.wait(1).send(*answer("r1", "a1", "Hi.", "vvh_1"))
+    scene.wait(1).send(*answer("r1", "a1", "Hi.", item_of(kept)))
     assert answered(scene) == [("vvt_1", "Hi.")]
 
 
@@ -141,7 +150,32 @@ def test_a_session_that_falls_over_a_message_has_not_answered_it() -> None:
     assert answered(scene) == []
 
 
-def test_after_a_restart_a_call_that_has_the_message_is_not_asked_to_answer_it_again() -> None:
+def test_what_was_kept_while_the_call_was_placed_is_told_to_it_and_not_recorded_again() -> None:
+    before = Scene().connect()
+    before.send(HELLO)
+    (entry,) = before.entries().values()
+    scene = Scene().connect()
+    effects = scene.send(TypedText("vvt_1", "Hello", kept=of_another(entry)))
+    assert [c.item_id for c in sent(effects, CreateItem)] == ["vvt_1"]
+    assert len(sent(effects, CreateResponse)) == 1
+    assert not scene.entries()
+
+
+def test_all_that_another_session_kept_has_one_answer() -> None:
+    before = Scene().connect()
+    before.send(HELLO, TypedText("vvt_2", "Are you there?"))
+    kept = [of_another(entry) for entry in before.entries().values()]
+    scene = Scene()
+    history = tuple(message_item(item_of(one), "user", one.text) for one in kept)
+    scene.send(CallPlaced("rtc_1", history=history), LineUp(), rt.Configured(False, SESSION))
+    for one in kept:
+        scene.send(TypedText(str(one.data["item_id"]), one.text, kept=one))
+    scene.wait(1).send(*answer("r1", "a1", "Hi. Yes.", history[-1]["id"]))
+    assert answered(scene) == [("vvt_1", "Hi. Yes."), ("vvt_2", "Hi. Yes.")]
+    assert len(sent(scene.effects, CreateResponse)) == 1
+
+
+def test_after_a_restart_a_call_that_has_the_message_is_asked_for_what_it_may_owe() -> None:
     for there in (True, False):
         scene = Scene()
         known = (("vvt_1", 1.0),)
@@ -151,4 +185,7 @@ def test_after_a_restart_a_call_that_has_the_message_is_not_asked_to_answer_it_a
         assert command.item_id == "vvt_1"
         scene.send(rt.Configured(False, SESSION))
         scene.send(rt.Fault("item_already_exists", "", command.event_id) if there else echo())
-        assert len(sent(scene.effects, CreateResponse)) == (not there)
+        (asked,) = sent(scene.effects, CreateResponse)
+        # It may have answered while we were away: nobody wants to hear that twice.
+        assert (asked.instructions or "").endswith(IF_UNANSWERED if there else "")
+        assert bool(asked.instructions) is there

@@ -56,6 +56,7 @@ class Corrections:
             except InvalidArguments as fault:
                 event = write.told_error(intent, write.INVALID, fault.message, now)
                 await here.journal.commit([event])
+                fault.announced = True
                 raise
             if write.same_payload(found.payload, intent.payload):
                 if intent.status is IntentStatus.ACCEPTED:

@@ -69,11 +69,10 @@ class Inside:
     ) -> Done:
         try:
             outcome = await self._ask(action, intent, given, before)
-        except IntentRefused as fault:
-            await self._failed(intent, before, fault.message, write.INVALID)
-            raise
-        except OrchestratorUnavailable as fault:
-            await self._failed(intent, before, fault.message, write.UNREACHED)
+        except (IntentRefused, OrchestratorUnavailable) as fault:
+            code = write.INVALID if isinstance(fault, IntentRefused) else write.UNREACHED
+            await self._failed(intent, before, fault.message, code)
+            fault.announced = True
             raise
         intent = _with(intent, outcome, self._clock)
         now = intent.updated_at

@@ -15,10 +15,11 @@ import random
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from weakref import WeakValueDictionary
 
 from vivavoce.errors import IntentRefused, OrchestratorUnavailable
+from vivavoce.intents import records as write
 from vivavoce.intents import settling
 from vivavoce.intents.http import Delivered, Later, Refused, Sender, Verdict
 from vivavoce.intents.ports import IntentStore, Journal
@@ -33,7 +34,7 @@ CLAIM_SECONDS = 30.0
 """How long one who took a delivery has it for itself at least."""
 _SPARE_SECONDS = 15.0  # of that, beyond what an attempt may take
 AT_ONCE = 8
-_LOOKED_AT = 500
+_LOOKED_AT = 500  # at a time
 POLL_SECONDS = 60.0  # for what other servers left behind
 _AHEAD = timedelta(days=2)  # more than anyone is made to wait
 _FAULT_SECONDS = 5.0
@@ -78,24 +79,29 @@ class Outbox:
         lock = self._locks.setdefault(intent_id, asyncio.Lock())
         async with lock:
             verdict: Verdict | None = None
+            fault: OrchestratorUnavailable | IntentRefused
             for delivery in await self._store.deliveries(intent_id):
                 if delivery.status != "pending" or delivery.user_id != user_id:
                     continue
-                verdict = await self._deliver(delivery)
+                verdict, told = await self._deliver(delivery)
                 if isinstance(verdict, Later):
                     self.wake()
-                    raise OrchestratorUnavailable(
+                    fault = OrchestratorUnavailable(
                         "The backend does not answer now. What was asked for is kept, and will "
                         "be tried again"
                     )
+                    fault.announced = told
+                    raise fault
             if isinstance(verdict, Refused):
-                raise IntentRefused(
+                fault = IntentRefused(
                     verdict.words, suggestion="Tell the user, and ask what to change"
                 )
+                fault.announced = told
+                raise fault
             return await self._store.intent(intent_id, user_id=user_id)
 
-    async def _deliver(self, delivery: Delivery) -> Verdict:
-        """One attempt, and what came of it on disk."""
+    async def _deliver(self, delivery: Delivery) -> tuple[Verdict, bool]:
+        """One attempt, and what came of it on disk. Was it announced that it failed?"""
         if delivery.attempts or delivery.due_at <= self._clock.now():
             delivery = await self._claim(delivery)
         url = self._url_of(delivery)
@@ -104,8 +110,7 @@ class Outbox:
             verdict = await self._sender.send(url, delivery)
         if isinstance(verdict, Later) and settling.given_up(delivery, self._clock.now()):
             verdict = Refused(f"Given up after {settling.GIVE_UP.days} days: {verdict.why}")
-        await self._settle(delivery, verdict)
-        return verdict
+        return verdict, await self._settle(delivery, verdict)
 
     async def _claim(self, delivery: Delivery) -> Delivery:
         now = self._clock.now()
@@ -114,7 +119,7 @@ class Outbox:
         await self._journal.commit([PutDelivery(claimed)])
         return claimed
 
-    async def _settle(self, delivery: Delivery, verdict: Verdict) -> None:
+    async def _settle(self, delivery: Delivery, verdict: Verdict) -> bool:
         # Read again: the user may have said more while the backend was thinking.
         intent = await self._store.intent(delivery.intent_id, user_id=delivery.user_id)
         others = await self._store.deliveries(delivery.intent_id)
@@ -132,6 +137,7 @@ class Outbox:
                     )
                 _, changes = settling.delivered(delivery, verdict, intent, others, place, now)
         await self._journal.commit(changes)
+        return write.tells_of_an_error(changes)
 
     # --- By itself ----------------------------------------------------------------------
 
@@ -160,18 +166,30 @@ class Outbox:
         """Deliver what is due; how long until there is more to do."""
         self._woken.clear()
         now = self._clock.now()
-        due = await self._store.due_deliveries(before=now, limit=_LOOKED_AT)
-        ours = [d for d in due if self._url_of(d) is not None or settling.given_up(d, now)]
+        ours, stranded = await self._due(now)
         if not ours:
-            self._tell_stranded(len(due))
+            self._tell_stranded(stranded)
             soon = await self._store.due_deliveries(before=now + _AHEAD, limit=_LOOKED_AT)
             self.waiting = len(soon)
             waits = [(d.due_at - now).total_seconds() for d in soon if d.due_at > now]
             return max(0.01, min([POLL_SECONDS, *waits]))
         async with asyncio.TaskGroup() as group:
-            for delivery in ours[:AT_ONCE]:
+            for delivery in ours:
                 group.create_task(self._flush_quietly(delivery))
         return 0.0
+
+    async def _due(self, now: datetime) -> tuple[list[Delivery], int]:
+        """The oldest few that we can deliver or give up, and how many before them we cannot:
+        those of another agent stay due for days, and must not stand in the way of ours."""
+        ours: list[Delivery] = []
+        seen, last = 0, None
+        while True:
+            page = await self._store.due_deliveries(before=now, limit=_LOOKED_AT, after=last)
+            ours += [d for d in page if self._url_of(d) is not None or settling.given_up(d, now)]
+            seen += len(page)
+            if len(page) < _LOOKED_AT or len(ours) >= AT_ONCE:
+                return ours[:AT_ONCE], seen - len(ours)
+            last = page[-1]
 
     def _tell_stranded(self, count: int) -> None:
         """Once, until there are more of them: another server on this database may be theirs."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -55,6 +55,10 @@ def told_error(intent: Intent, code: str, message: str, now: datetime) -> Announ
         recoverable=True,
     )
     return announced(event, intent)
+
+
+def tells_of_an_error(changes: Iterable[Change]) -> bool:
+    return any(isinstance(c, Announce) and c.event.type == ErrorOccurred.type for c in changes)
 
 
 def accepted(

@@ -80,6 +80,7 @@ class IntentService:
             except InvalidArguments as fault:
                 event = write.told_error(fresh, write.INVALID, fault.message, now)
                 await self.journal.commit([event])
+                fault.announced = True
                 raise
             return await self._submit(definition, fresh, found, scene)
 

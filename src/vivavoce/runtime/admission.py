@@ -17,7 +17,7 @@ from dataclasses import replace
 from datetime import timedelta
 from weakref import WeakValueDictionary
 
-from vivavoce.errors import Conflict, RateLimited, VivavoceError
+from vivavoce.errors import Conflict, NotFound, RateLimited, SessionNotFound, VivavoceError
 from vivavoce.runtime.bookkeeping import ours
 from vivavoce.runtime.ids import SessionIds
 from vivavoce.runtime.parts import Parts
@@ -56,11 +56,24 @@ class Admission:
         self._budgets: WeakValueDictionary[str, Budget] = WeakValueDictionary()
 
     @asynccontextmanager
-    async def alone(self, conversation_id: str) -> AsyncIterator[None]:
-        """With a seat, and with nobody else opening a session of this conversation."""
+    async def unopened(self, conversation_id: str) -> AsyncIterator[None]:
+        """While nobody else opens a session of this conversation, here."""
         lock = self._opening.setdefault(conversation_id, asyncio.Lock())
-        async with lock, self._parts.registry.seat(conversation_id):
+        async with lock:
             yield
+
+    @asynccontextmanager
+    async def alone(self, conversation: Conversation, *, new: bool = False) -> AsyncIterator[None]:
+        """The same with a seat, for one that was not deleted while we waited."""
+        async with self.unopened(conversation.id):
+            if not new and not await self._there(conversation):
+                raise NotFound(f"Conversation '{conversation.id}' not found.")
+            async with self._parts.registry.seat(conversation.id):
+                yield
+
+    async def _there(self, conversation: Conversation) -> bool:
+        of = {"user_id": conversation.user_id}
+        return await self._parts.store.conversation(conversation.id, **of) is not None
 
     async def admit(self, session: VoiceSession, conversation: Conversation) -> VoiceSession:
         """Stored, with its id. Raises `RateLimited`, and then nothing has happened."""
@@ -126,6 +139,12 @@ class Admission:
                 break
         return named
 
+    async def still_wanted(self, session: VoiceSession) -> None:
+        """Before it runs: another process may have ended it, or deleted its conversation."""
+        found = await self._parts.store.session(session.id, user_id=session.user_id)
+        if found is None or found.status is not Status.ACTIVE:
+            raise SessionNotFound(f"Session '{session.id}' ended while it was being opened.")
+
     async def take_back(
         self, session: VoiceSession, conversation: Conversation, *, new: bool = False
     ) -> None:
@@ -141,6 +160,8 @@ class Admission:
             counted=False,
         )
         try:
+            if not await self._there(conversation):
+                return  # deleted, and its sessions with it: what we write would bring it back
             before: Change = PutConversation(ours(conversation))
             if new:
                 before = DropConversation(conversation.id, conversation.user_id)

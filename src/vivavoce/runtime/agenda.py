@@ -122,7 +122,7 @@ class Agenda:
             if plan.goal.status is status:
                 return plan
             goal = replace(plan.goal, status=status, updated_at=self._clock.now())
-            await self._journal.commit([PutGoal(goal)])
+            await self._journal.commit([PutGoal(goal, only=("status",))])
         return Plan(goal, plan.milestones)
 
     async def tick_milestone(
@@ -137,7 +137,7 @@ class Agenda:
                 raise Conflict(RETRACTED)
             if done is not (step.completed_at is not None):
                 step = replace(step, completed_at=self._clock.now() if done else None)
-                await self._journal.commit([PutMilestone(step)])
+                await self._journal.commit([PutMilestone(step, only=("completed_at",))])
         return step
 
     async def tick_todo(self, todo_id: str, user_id: str, *, done: bool) -> Todo:
@@ -149,7 +149,7 @@ class Agenda:
             if todo.status.open is done:  # a rescheduled one is still to be done, and stays so
                 status = TodoStatus.COMPLETED if done else TodoStatus.ACTIVE
                 todo = replace(todo, status=status, updated_at=self._clock.now())
-                await self._journal.commit([PutTodo(todo)])
+                await self._journal.commit([PutTodo(todo, only=("status",))])
         return todo
 
     async def intents(

@@ -69,8 +69,11 @@ class AgendaStore(Protocol):
         """Newest first."""
         ...
 
-    async def due_deliveries(self, *, before: datetime, limit: int = 50) -> list[Delivery]:
-        """Of every user: pending, due, and the oldest pending one of its intent; oldest first."""
+    async def due_deliveries(
+        self, *, before: datetime, limit: int = 50, after: Delivery | None = None
+    ) -> list[Delivery]:
+        """Of every user: pending, due, and the oldest pending one of its intent; oldest first.
+        `after` goes on behind one that was read before."""
         ...
 
     async def deliveries(self, intent_id: str) -> list[Delivery]:

@@ -143,6 +143,7 @@ def settled(call: ToolCall, outcome: ToolOutcome, ordinal: float, now: datetime)
             recoverable=outcome.recoverable,
             suggestion=outcome.suggestion,
             code=outcome.fault.code if outcome.fault else None,
+            announced=(outcome.fault is not None and outcome.fault.announced) or None,
         )
     return [
         PutToolCall(call),

@@ -8,7 +8,7 @@ is `agenda.py`'s. Knows nothing of HTTP.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Protocol, TypedDict
 
 from vivavoce.errors import NotFound
 from vivavoce.runtime.agenda_ports import AgendaStore
@@ -30,6 +30,14 @@ from vivavoce.wire.records import (
 )
 
 PRIOR = 100  # messages that a resumed session begins with on the screen
+
+
+class _End(TypedDict):
+    status: Status
+    reason: str
+
+
+_ENDED: _End = {"status": Status.COMPLETED, "reason": "user_ended"}
 
 
 class Kept(AgendaStore, Protocol):
@@ -79,16 +87,14 @@ class Conversations:
     async def end(self, session_id: str, user_id: str) -> None:
         """Ends a session, once; what was said is kept. Raises `SessionNotFound`."""
         session = (await self._library.summary(session_id, user_id)).session
-        live = await self._voice.end(
-            session_id, user_id, status=Status.COMPLETED, reason="user_ended"
-        )
+        live = await self._voice.end(session_id, user_id, **_ENDED)
         if not live and session.status is Status.ACTIVE:
             await self._close(session)
 
     async def _close(self, session: VoiceSession) -> None:
         """One that nobody runs any more: of a process that is gone, or a client's own."""
         who = {"user_id": session.user_id}
-        await self._library.finish(session.id, **who, status=Status.COMPLETED, reason="user_ended")
+        await self._library.finish(session.id, **who, **_ENDED)
         conversation = await self._store.conversation(session.conversation_id, **who)
         if conversation is not None:
             now = self._clock.now()
@@ -99,15 +105,17 @@ class Conversations:
         """All that was said and asked for in it goes, for good; the goals and tasks that came of
         it stay. Names its sessions that were live: they are ended first."""
         await self.get(conversation_id, user_id)
-        active = [
-            session.id
-            for session in await self._store.active_sessions()
-            if (session.conversation_id, session.user_id) == (conversation_id, user_id)
-        ]
-        for session_id in active:
-            await self.end(session_id, user_id)
-        await self._journal.commit([DropConversation(conversation_id, user_id)])
-        return active
+        async with self._voice.unopened(conversation_id):  # else it would come back with one
+            active = [
+                session
+                for session in await self._store.active_sessions()
+                if (session.conversation_id, session.user_id) == (conversation_id, user_id)
+            ]
+            for session in active:
+                if not await self._voice.end_unopened(session.id, user_id, **_ENDED):
+                    await self._close(session)
+            await self._journal.commit([DropConversation(conversation_id, user_id)])
+        return [session.id for session in active]
 
     async def begin(
         self, user_id: str, *, context_type: str = "voice", title: str | None = None

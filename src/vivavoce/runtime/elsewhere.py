@@ -37,6 +37,7 @@ class Elsewhere:
         self._early: deque[LogEvent] = deque(maxlen=_EARLY)
         registry = parts.registry
         parts.journal.heed(SessionEndRequested.type, self._asked, registry.expecting)
+        registry.at_start(self._started)
 
     # --- Asking -----------------------------------------------------------------------
 
@@ -122,7 +123,7 @@ class Elsewhere:
         else:
             self._obey(live, event)
 
-    def started(self, live: LiveSession) -> None:
+    def _started(self, live: LiveSession) -> None:
         """It runs now; somebody may have asked for its end before."""
         for event in [each for each in self._early if each.session_id == live.id]:
             self._early.remove(event)

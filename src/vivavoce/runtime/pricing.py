@@ -120,6 +120,7 @@ class Budget:
     used_tokens: int = 0
     used_micros: int = 0
     _added: tuple[int, int] = (0, 0)  # by us, ever
+    _looked: tuple[int, int] = (0, 0)  # of that, until the last look
 
     def add(self, tokens: int, micros: int) -> None:
         self.used_tokens += tokens
@@ -133,15 +134,25 @@ class Budget:
 
     def found(self, tokens: int, micros: int, mark: tuple[int, int]) -> None:
         """What the store had at `mark`. What came since may be in it or not: it is counted
-        rather twice, until the next look, than not at all."""
-        self.used_tokens = tokens + self._added[0] - mark[0]
-        self.used_micros = micros + self._added[1] - mark[1]
+        rather twice, until the next look, than not at all. What came between the last look and
+        the mark may still be on its way there: what was known before is not lowered by it."""
+        added, looked, self._looked = self._added, self._looked, mark
+        self.used_tokens = _between(
+            tokens + added[0] - mark[0], self.used_tokens, tokens + added[0] - looked[0]
+        )
+        self.used_micros = _between(
+            micros + added[1] - mark[1], self.used_micros, micros + added[1] - looked[1]
+        )
 
     @property
     def spent(self) -> bool:
         return (self.tokens is not None and self.used_tokens >= self.tokens) or (
             self.micros is not None and self.used_micros >= self.micros
         )
+
+
+def _between(least: int, value: int, most: int) -> int:
+    return min(max(least, value), most)
 
 
 def _rest(whole: int, *parts: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from vivavoce.errors import RateLimited, Unavailable
@@ -30,6 +30,7 @@ class Registry:
         self._reserved = 0
         self._opening: Counter[str] = Counter()  # user → written sessions in the making
         self._group: asyncio.TaskGroup | None = None
+        self._hooks: list[Callable[[LiveSession], None]] = []
         self.total = 0
 
     @asynccontextmanager
@@ -157,6 +158,12 @@ class Registry:
         session = live.books.session
         log.info("Session began", extra=fields(session_id=live.id, agent=session.agent))
         self._group.create_task(self._watch(live), name=live.id)
+        for hook in self._hooks:
+            hook(live)
+
+    def at_start(self, hook: Callable[[LiveSession], None]) -> None:
+        """Called with every session that starts, however it came to be."""
+        self._hooks.append(hook)
 
     async def _watch(self, live: LiveSession) -> None:
         try:
@@ -192,8 +199,23 @@ class Registry:
         try:
             async with asyncio.timeout(self._patience), asyncio.TaskGroup() as group:
                 for live in lives:
-                    group.create_task(self.end(live, "completed", Status.COMPLETED))
+                    if owes(live):
+                        group.create_task(self._leave(live))
+                    else:
+                        group.create_task(self.end(live, "completed", Status.COMPLETED))
         except TimeoutError:
             log.warning("Sessions did not end in time", extra={"count": len(self._live)})
             for live in lives:
                 live.cancel()
+
+    async def _leave(self, live: LiveSession) -> None:
+        """It stays as a crash would leave it: after the restart its message is found, and half
+        an answer does not pass for one."""
+        live.cancel()
+        await live.over()
+
+
+def owes(live: LiveSession) -> bool:
+    """Was something written there that has no answer yet?"""
+    questions = live.machine.state.typed.values()
+    return not live.books.session.voice and any(not question.over for question in questions)

@@ -18,7 +18,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from secrets import token_hex
 
-from vivavoce.errors import InvalidRequest, ProviderError, RateLimited, Unavailable, VivavoceError
+from vivavoce.errors import (
+    InvalidRequest,
+    ProviderError,
+    RateLimited,
+    SessionNotFound,
+    Unavailable,
+    VivavoceError,
+)
 from vivavoce.runtime.admission import Admission
 from vivavoce.runtime.connecting import Connector, Waiting
 from vivavoce.runtime.limits import Window
@@ -89,11 +96,17 @@ class Texting:
         self._rate.check(conversation.user_id)
         loop = asyncio.get_running_loop()
         fresh, until = TypedText(f"{OURS}{token_hex(13)}", words), loop.time() + wait
+        kept: Entry | None = None
         for _ in range(_TRIES):
-            live = self._talking(conversation.id) or await self._open(conversation)
-            exchange = await live.ask(_event(live, fresh), wait=until - loop.time())
+            try:
+                live = self._talking(conversation.id) or await self._open(conversation)
+            except SessionNotFound:
+                continue  # its end was asked for while it was being opened
+            event = _again(kept) if kept is not None else _event(live, fresh)
+            exchange = await live.ask(event, wait=until - loop.time())
             if exchange is not None:
                 return Exchange(*exchange, live.books.session)
+            kept = await self._kept(conversation, event.item_id)
         raise Unavailable(
             "The agent could not answer. Please write it again in a moment: what was kept of it "
             "is not kept twice.",
@@ -102,20 +115,25 @@ class Texting:
 
     async def answer_left(self, conversations: Sequence[Conversation]) -> None:
         """After a restart: what was written just before it is answered, once, within bounds."""
-        waiting = list(conversations)
+        found = [(one, await self._left(one)) for one in conversations]
+        waiting = [(one, left) for one, left in found if left is not None]
         for _ in range(_LEFT_TRIES):
-            waiting = [one for one in waiting if not await self._answered(one)]
+            waiting = [pair for pair in waiting if not await self._answered(*pair)]
             if not waiting:
                 return
             await self._parts.clock.sleep(_LEFT_PAUSE)
 
-    async def _answered(self, conversation: Conversation) -> bool:
-        """Is nothing left to do? Whoever wrote or called there first has it in the history."""
+    async def _answered(self, conversation: Conversation, message: Entry) -> bool:
+        """Is nothing left to do? Whoever wrote or called there first, here or in another
+        process, has it in the history."""
         try:
-            if await self._left(conversation) is None or self._talking(conversation.id):
+            left = await self._left(conversation)
+            if left is None or left.id != message.id or self._talking(conversation.id):
+                return True
+            if await self._elsewhere(conversation):
                 return True
             live = await self._open(conversation)
-            if live.left is not None:
+            if live.left is not None and live.left.id == message.id:
                 await live.submit(_again(live.left))
         except (Unavailable, ProviderError, RateLimited):
             return False
@@ -126,6 +144,22 @@ class Texting:
     async def _left(self, conversation: Conversation) -> Entry | None:
         store, now = self._parts.store, self._parts.clock.now()
         return unanswered(await store.entries(conversation.id, user_id=conversation.user_id), now)
+
+    async def _kept(self, conversation: Conversation, item_id: str) -> Entry | None:
+        """The message, if a session that fell over it had stored it."""
+        entries = await self._parts.store.entries(conversation.id, user_id=conversation.user_id)
+        return next((one for one in entries if one.data.get("item_id") == item_id), None)
+
+    async def _elsewhere(self, conversation: Conversation) -> bool:
+        """Does another process have a session of it?"""
+        found = await self._parts.store.sessions(
+            user_id=conversation.user_id, status=Status.ACTIVE, limit=20
+        )
+        us = self._parts.profile.defaults.instance
+        return any(
+            one.conversation_id == conversation.id and one.metadata.get("instance", us) != us
+            for one in (each.session for each in found)
+        )
 
     def _talking(self, conversation_id: str) -> LiveSession | None:
         """The session that would answer: one that only waits for its call cannot."""
@@ -138,7 +172,7 @@ class Texting:
 
     async def _open(self, conversation: Conversation) -> LiveSession:
         await self._parts.profile.refresh()
-        async with self._admission.alone(conversation.id):
+        async with self._admission.alone(conversation):
             if (live := self._talking(conversation.id)) is not None:
                 return live  # two messages at once
             async with self._parts.registry.written_seat(conversation.user_id):
@@ -171,6 +205,7 @@ class Texting:
             budget = await self._admission.budget(session)
             live = self._maker.assemble(session, conversation, setup, budget)
             live.left = await self._left(conversation)
+            await self._admission.still_wanted(session)
             self._parts.registry.start(live)
         except BaseException:
             await self._admission.take_back(session, conversation)

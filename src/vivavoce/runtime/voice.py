@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -153,7 +154,7 @@ class Voice:
         user = await self._maker.about(before.user_id, wishes)
         setup = self._maker.setup(wishes, tools, user)
         conversation = replace(before, ended_at=None, updated_at=self._clock.now())
-        async with self._admission.alone(before.id):
+        async with self._admission.alone(before, new=new):
             record = self._maker.record(conversation, wishes, setup, user)
             session = await self._admission.admit(record, conversation)
             try:
@@ -163,8 +164,8 @@ class Voice:
                 await self._take_over(session)
                 past = await self._maker.history(conversation, setup)
                 live = self._maker.assemble(session, conversation, setup, budget)
+                await self._admission.still_wanted(session)
                 self._registry.start(live)
-                self._elsewhere.started(live)
             except BaseException:
                 await asyncio.shield(self._admission.take_back(session, before, new=new))
                 raise
@@ -246,6 +247,18 @@ class Voice:
 
     async def end(self, session_id: str, user_id: str, *, status: Status, reason: str) -> bool:
         """Was it live, here or in another process? Waits until the end is stored."""
+        if self._live_of(session_id, user_id) is None:
+            session = await self._store.session(session_id, user_id=user_id)
+            if session is None or session.status is not Status.ACTIVE:
+                return False
+            async with self.unopened(session.conversation_id):  # it may be in the making
+                return await self.end_unopened(session_id, user_id, status=status, reason=reason)
+        return await self.end_unopened(session_id, user_id, status=status, reason=reason)
+
+    async def end_unopened(
+        self, session_id: str, user_id: str, *, status: Status, reason: str
+    ) -> bool:
+        """As `end`, for who knows that nobody is opening it: within `unopened`."""
         live = self._live_of(session_id, user_id)
         if live is None:
             session = await self._store.session(session_id, user_id=user_id)
@@ -255,6 +268,10 @@ class Voice:
         await self._registry.end(live, reason, status)
         self._connector.forget(session_id)
         return True
+
+    def unopened(self, conversation_id: str) -> AbstractAsyncContextManager[None]:
+        """While no session of it is being opened here."""
+        return self._admission.unopened(conversation_id)
 
     # --- Looking up -------------------------------------------------------------------
 

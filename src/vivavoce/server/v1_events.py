@@ -44,7 +44,10 @@ def tell(event: LogEvent) -> bytes:
     if words is None:
         return b""
     name, shape = words
-    data = orjson.dumps(shape(orjson.loads(event.data)))
+    shaped = shape(orjson.loads(event.data))
+    if shaped is None:
+        return b""
+    data = orjson.dumps(shaped)
     place = b"id: %d\n" % event.position if event.position else b""
     return b"event: %b\ndata: %b\n%b\n" % (name, data, place)
 
@@ -86,8 +89,11 @@ def _error(data: Json) -> Json:
     return {"code": data["code"], "message": data["message"]}
 
 
-def _tool_error(data: Json) -> Json:
-    """A validation or the orchestrator said no; the model was told too, and asks again."""
+def _tool_error(data: Json) -> Json | None:
+    """A validation or the orchestrator said no; the model was told too, and asks again. What the
+    intent service announced itself, by a code of its own, is told by that."""
+    if data.get("announced"):
+        return None
     return {"code": data.get("code") or "tool_error", "message": data["error"]}
 
 
@@ -100,7 +106,7 @@ def _reset(data: Json) -> Json:
     return {"code": "stream_reset", "message": told}
 
 
-_WORDS: dict[str, tuple[bytes, Callable[[Json], Json]]] = {
+_WORDS: dict[str, tuple[bytes, Callable[[Json], Json | None]]] = {
     TranscriptionCompleted.type: (b"new_message", _message),
     IntentSubmitted.type: (b"intent_submitted", _intent),
     IntentRetracted.type: (b"intent_submitted", _retracted),

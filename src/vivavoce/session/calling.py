@@ -5,7 +5,7 @@ from __future__ import annotations
 from vivavoce.session import news
 from vivavoce.session.effects import RunTool, StartTimer
 from vivavoce.session.events import TaskFinished, TaskStarted, ToolFinished
-from vivavoce.session.state import Draft, Phase, Signal
+from vivavoce.session.state import Draft, Phase, Signal, State
 from vivavoce.wire.commands import CreateResponse, message_item, output_item, picture_item
 from vivavoce.wire.realtime import CallRequested
 
@@ -71,6 +71,13 @@ def task_finished(event: TaskFinished, draft: Draft) -> None:
     draft.active()
 
 
+def _on_top(words: str | None, state: State) -> str | None:
+    """Instructions of a response take the place of the session's: who greets the user would not
+    know their name."""
+    ours = state.setup.session.get("instructions")
+    return f"{ours}\n\n{words}" if words and ours else words
+
+
 def settle(draft: Draft) -> None:
     """After every event: ask for the response that is due, or come to rest."""
     state = draft.state
@@ -87,7 +94,7 @@ def settle(draft: Draft) -> None:
             words = wish.instructions
             if words and wish.covers:  # a greeting must not swallow what came meanwhile
                 words = f"{words} {_AND_NEWS}"
-            draft.send(CreateResponse(event_id, words, wish.say))
+            draft.send(CreateResponse(event_id, _on_top(words, state), wish.say))
             draft.do(StartTimer("turn", state.policy.turn_patience))
     if state.responses.busy or state.speech.sounding is not None:
         return

@@ -157,7 +157,7 @@ def _items(turns: list[_Turn], limit: int) -> list[Mapping[str, Any]]:
                 if result is not None:
                     items += _pair(entry, result, limit)
             case Kind.USER | Kind.ASSISTANT | Kind.SYSTEM:
-                items.append(message_item(_item_id("entry", entry.id), entry.kind, entry.text))
+                items.append(message_item(item_of(entry), entry.kind, entry.text))
             case Kind.TOOL_RESULT:
                 pass  # beside its call
     return items
@@ -167,13 +167,18 @@ def _pair(call: Entry, result: Entry, limit: int) -> list[Mapping[str, Any]]:
     arguments = orjson.dumps(call.data.get("tool_arguments") or {}).decode()
     name, call_id = str(call.data.get("tool_name") or "tool"), _call_id(call)
     return [
-        call_item(_item_id("entry", call.id), call_id, name, arguments),
-        output_item(_item_id("entry", result.id), call_id, _shorten(result.text, limit)),
+        call_item(item_of(call), call_id, name, arguments),
+        output_item(item_of(result), call_id, _shorten(result.text, limit)),
     ]
 
 
 def _call_id(entry: Entry) -> str:
     return str(entry.data.get("tool_call_id") or entry.id)[:32]
+
+
+def item_of(entry: Entry) -> str:
+    """Which item of the history it is, where that has it word for word."""
+    return _item_id("entry", entry.id)
 
 
 def _item_id(kind: str, seed: str) -> str:

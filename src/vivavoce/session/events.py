@@ -149,8 +149,8 @@ class TypedText:
     item_id: str
     text: str
     kept: Entry | None = None
-    """What a session before this one stored and did not answer: it is in the history already,
-    and wants nothing but its answer."""
+    """What a session before this one stored and did not answer: it is not stored again, and
+    wants nothing but its answer."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,10 @@ from vivavoce.wire.voice_events import ErrorOccurred, RateLimitWarning
 
 ALREADY_ACTIVE = "conversation_already_has_active_response"
 _RATE_WARNING = 0.1  # of the limit is left
+IF_UNANSWERED = (
+    "You were away for a moment. If the user's last message has no answer yet, answer it now. "
+    "If you have answered it, do not repeat that: say in a few words that you are here."
+)
 
 
 def fault(event: Fault, draft: Draft) -> None:
@@ -48,6 +52,9 @@ def _about_an_item(event_id: str | None, draft: Draft) -> bool:
         if command.event_id == event_id:
             # Refused or there already (we sent it twice over a lost line): settled either way.
             del state.unconfirmed[item_id]
+            if item_id in state.unsure and command.item["type"] == "message":
+                # Typed before the restart; whether it was answered only the model knows.
+                state.responses.wish(instructions=IF_UNANSWERED)
             state.unsure.discard(item_id)
             state.responses.confirm(item_id)
             return True

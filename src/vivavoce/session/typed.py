@@ -9,6 +9,7 @@ said last until then is the reply. So a tool's follow-up belongs to it.
 from __future__ import annotations
 
 from vivavoce.session import news
+from vivavoce.session.context import item_of
 from vivavoce.session.effects import Answered, Record
 from vivavoce.session.events import TypedText
 from vivavoce.session.state import Draft, Phase, Question, UserItem
@@ -51,13 +52,23 @@ def arrived(event: TypedText, draft: Draft) -> None:
 
 
 def _taken_up(item_id: str, kept: Entry, draft: Draft) -> None:
-    """The history ends with it, so whatever is said next is the answer."""
+    """Where it is in the history, whatever is said next is the answer: one to all that was
+    kept. A call that began before it was stored has yet to be told of it."""
     state = draft.state
+    asked = any(_is_kept(one, draft) and not one.over for one in state.typed.values())
     state.typed[item_id] = Question(kept)
     state.turns.typed(item_id, draft.now)
-    state.responses.wish()
+    if item_of(kept) not in {item["id"] for item in state.history}:
+        draft.add_item(message_item(item_id, "user", kept.text))
+        state.responses.wish(item_id)
+    elif not asked:
+        state.responses.wish()
     state.quiet_turn = True
     draft.active()
+
+
+def _is_kept(question: Question, draft: Draft) -> bool:
+    return question.message.session_id != draft.state.identity.session_id
 
 
 def _recorded(draft: Draft) -> list[Entry]:

@@ -76,9 +76,14 @@ class AgendaReads:
         query = queries.intents_of_user(conversation=conversation_id is not None)
         return await self._read.all(codec.to_intent, query, user_id=user_id, **given)
 
-    async def due_deliveries(self, *, before: datetime, limit: int = 50) -> list[Delivery]:
-        query = queries.DUE_DELIVERIES
-        return await self._read.all(codec.to_delivery, query, before=before, limit=within(limit))
+    async def due_deliveries(
+        self, *, before: datetime, limit: int = 50, after: Delivery | None = None
+    ) -> list[Delivery]:
+        given: dict[str, object] = {"before": before, "limit": within(limit)}
+        if after is not None:
+            given |= {"created_at": after.created_at, "id": after.id}
+        query = queries.due_deliveries(mark=after is not None)
+        return await self._read.all(codec.to_delivery, query, **given)
 
     async def deliveries(self, intent_id: str) -> list[Delivery]:
         return await self._read.all(codec.to_delivery, queries.DELIVERIES, intent_id=intent_id)

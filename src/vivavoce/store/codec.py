@@ -90,16 +90,19 @@ def plan(changes: Sequence[Change]) -> Plan:
             case PutPerson(person, ()):
                 writes.append((Write.PERSON, agenda.person_row(person)))
             case PutPerson(person, only):
-                row = agenda.person_row(person)
-                writes.append((Write.PERSON_FIELDS, {"row": row, "only": only}))
-            case PutGoal(goal):
-                writes.append((Write.GOAL, agenda.goal_row(goal)))
-            case PutMilestone(milestone):
-                writes.append((Write.MILESTONE, agenda.milestone_row(milestone)))
+                writes.append(_some(Write.PERSON_FIELDS, agenda.person_row(person), only))
+            case PutGoal(goal, only):
+                row = agenda.goal_row(goal)
+                writes.append(_some(Write.GOAL_FIELDS, row, only) if only else (Write.GOAL, row))
+            case PutMilestone(milestone, only):
+                row = agenda.milestone_row(milestone)
+                kind = Write.MILESTONE
+                writes.append(_some(Write.MILESTONE_FIELDS, row, only) if only else (kind, row))
             case DropMilestone(milestone_id):
                 writes.append((Write.DROP_MILESTONE, {"dropped": milestone_id}))
-            case PutTodo(todo):
-                writes.append((Write.TODO, agenda.todo_row(todo)))
+            case PutTodo(todo, only):
+                row = agenda.todo_row(todo)
+                writes.append(_some(Write.TODO_FIELDS, row, only) if only else (Write.TODO, row))
             case PutIntent(intent):
                 writes.append((Write.INTENT, agenda.intent_row(intent)))
             case PutDelivery(delivery):
@@ -112,6 +115,10 @@ def plan(changes: Sequence[Change]) -> Plan:
             case _:
                 assert_never(change)
     return Plan(tuple(writes), tuple(announced), limits)
+
+
+def _some(kind: Write, row: Fields, only: tuple[str, ...]) -> tuple[Write, Fields]:
+    return kind, {"row": row, "only": only}
 
 
 # --- Columns --------------------------------------------------------------------

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timedelta
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, Update, delete, insert, select, update
 
 from vivavoce.store.limits import LONGEST
+from vivavoce.store.queries_history import OPENED
 from vivavoce.store.rows import Fields
 from vivavoce.store.schema import (
     conversations,
@@ -57,7 +58,7 @@ def drop_own(connection: Connection, wanted: Fields) -> None:
     if not ids:
         return
     names = [column.name for column in spent_sessions.columns]
-    took = select(*(voice_sessions.c[name] for name in names))
+    took = select(*(OPENED if name == "opened" else voice_sessions.c[name] for name in names))
     known = select(spent_sessions.c.id)
     took = took.where(voice_sessions.c.conversation_id.in_(ids), voice_sessions.c.id.not_in(known))
     connection.execute(insert(spent_sessions).from_select(names, took))
@@ -65,10 +66,20 @@ def drop_own(connection: Connection, wanted: Fields) -> None:
     answered = outbox.c.status != "pending"
     connection.execute(delete(outbox).where(outbox.c.intent_id.in_(asked), answered))
     # A hole in the log would be a gap that no reader can notice: the places stay, nobody's.
-    empty = {"user_id": "", "conversation_id": None, "voice_session_id": None}
-    connection.execute(
-        update(events)
-        .where(events.c.user_id == wanted["user_id"], events.c.conversation_id.in_(ids))
-        .values(type=EMPTIED, data="{}", **empty)
-    )
+    for emptying in emptied(ids):
+        connection.execute(emptying)
     drop(connection, ids)
+
+
+def emptied(ids: Sequence[str]) -> tuple[Update, Update]:
+    """Their events, by two ways into the log that have an index: every writer waits for it.
+    Without their owner, by whom SQLite would read all that he ever did."""
+    sessions = select(voice_sessions.c.id).where(voice_sessions.c.conversation_id.in_(ids))
+    empty = update(events).values(
+        type=EMPTIED, data="{}", user_id="", conversation_id=None, voice_session_id=None
+    )
+    placed = events.c.conversation_id.in_(ids)
+    return (
+        empty.where(events.c.voice_session_id.in_(sessions), placed),
+        empty.where(events.c.voice_session_id.is_(None), placed),
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Select, bindparam, or_, select
+from sqlalchemy import Select, bindparam, or_, select, tuple_
 
 from vivavoce.store.schema_agenda import goals, intents, milestones, outbox, tasks, users
 
@@ -77,13 +77,19 @@ _BEFORE_IT = select(_earlier.c.id).where(
         (_earlier.c.created_at == outbox.c.created_at) & (_earlier.c.id < outbox.c.id),
     ),
 )
-DUE_DELIVERIES = (
-    select(outbox)
-    .where(
+
+
+def due_deliveries(*, mark: bool) -> Select[Any]:
+    query = select(outbox).where(
         outbox.c.status == "pending",
         outbox.c.due_at <= bindparam("before"),
         ~_BEFORE_IT.exists(),
     )
-    .order_by(outbox.c.created_at, outbox.c.id)
-    .limit(bindparam("limit"))
-)
+    if mark:
+        place = tuple_(outbox.c.created_at, outbox.c.id)
+        there = tuple_(
+            bindparam("created_at", type_=outbox.c.created_at.type),
+            bindparam("id", type_=outbox.c.id.type),
+        )
+        query = query.where(place > there)
+    return query.order_by(outbox.c.created_at, outbox.c.id).limit(bindparam("limit"))

@@ -133,7 +133,7 @@ _SUMS: list[Any] = [
 ]
 SPENT = select(*_SUMS)
 
-_OPENED = (voice_sessions.c.voice != "") & (
+OPENED = (voice_sessions.c.voice != "") & (
     func.coalesce(voice_sessions.c.end_reason, "") != NEVER_BEGAN
 )
 
@@ -144,7 +144,7 @@ PAST = select(
     voice_sessions.c.counted,
     (voice_sessions.c.input_tokens + voice_sessions.c.output_tokens).label("tokens"),
     voice_sessions.c.cost_micros,
-    _OPENED.label("opened"),
+    OPENED.label("opened"),
 ).where(_OF_USER, voice_sessions.c.created_at > bindparam("since"))
 
 # Those of conversations that were deleted since.
@@ -153,6 +153,7 @@ PAST_DROPPED = select(
     spent_sessions.c.counted,
     (spent_sessions.c.input_tokens + spent_sessions.c.output_tokens).label("tokens"),
     spent_sessions.c.cost_micros,
+    spent_sessions.c.opened,
 ).where(
     spent_sessions.c.user_id == bindparam("user_id"),
     spent_sessions.c.created_at > bindparam("since"),

@@ -191,6 +191,13 @@ events = Table(
     Column("created_at", Utc, nullable=False),
     Index("idx_events_user", "user_id", "position"),
     Index("idx_events_session", "voice_session_id", "position"),
+    # Of a session is nearly all of the log: what is not costs its writers an index more.
+    Index(
+        "idx_events_loose",
+        "conversation_id",
+        sqlite_where=text("voice_session_id IS NULL"),
+        postgresql_where=text("voice_session_id IS NULL"),
+    ),
 )
 
 log_head = Table(

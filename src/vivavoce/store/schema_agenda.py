@@ -204,6 +204,7 @@ spent_sessions = Table(
     Column("user_id", Words, nullable=False),
     Column("created_at", Utc, nullable=False),
     Column("counted", Boolean, nullable=False),
+    Column("opened", Boolean, nullable=False),
     Column("input_tokens", Position, nullable=False),
     Column("output_tokens", Position, nullable=False),
     Column("cost_micros", Position, nullable=False),

@@ -23,7 +23,7 @@ from vivavoce.store.limits import LONGEST, Past, refusal
 from vivavoce.store.prepared import Prepared
 from vivavoce.store.queries_history import SAID
 from vivavoce.store.rows import Fields
-from vivavoce.store.upserts import RANK, Write, person_fields, writes_for
+from vivavoce.store.upserts import RANK, Write, fields_of, person_fields, writes_for
 from vivavoce.wire.agenda import SessionLimits
 from vivavoce.wire.records import LogEvent
 
@@ -73,6 +73,9 @@ class Performer:
                     for row in rows:
                         statement = person_fields(connection.dialect.name, row["only"])
                         connection.execute(statement, row["row"])
+                case Write.GOAL_FIELDS | Write.MILESTONE_FIELDS | Write.TODO_FIELDS:
+                    for row in rows:
+                        connection.execute(fields_of(kind, row["row"], row["only"]))
                 case Write.DROP_MILESTONE:
                     connection.execute(queries_history.DROP_MILESTONE, rows)
                 case Write.DROP_CONVERSATION:

@@ -15,14 +15,17 @@ from sqlalchemy import (
     ColumnElement,
     Insert,
     Table,
+    Update,
     and_,
     case,
     func,
     literal_column,
     or_,
+    update,
 )
 from sqlalchemy.dialects import postgresql, sqlite
 
+from vivavoce.store.rows import Fields
 from vivavoce.store.schema import conversations, messages, snapshots, tool_calls, voice_sessions
 from vivavoce.store.schema_agenda import users
 from vivavoce.store.schema_work import approvals, delegated_tasks
@@ -49,9 +52,12 @@ class Write(StrEnum):
     PERSON = "person"
     PERSON_FIELDS = "person_fields"
     GOAL = "goal"
+    GOAL_FIELDS = "goal_fields"
     MILESTONE = "milestone"
+    MILESTONE_FIELDS = "milestone_fields"
     DROP_MILESTONE = "drop_milestone"
     TODO = "todo"
+    TODO_FIELDS = "todo_fields"
     INTENT = "intent"
     DELIVERY = "delivery"
     LINK = "link"
@@ -71,9 +77,12 @@ RANK = {
     Write.PERSON: 7,
     Write.PERSON_FIELDS: 7,
     Write.GOAL: 8,
+    Write.GOAL_FIELDS: 8,
     Write.MILESTONE: 9,
+    Write.MILESTONE_FIELDS: 9,
     Write.DROP_MILESTONE: 9,
     Write.TODO: 10,
+    Write.TODO_FIELDS: 10,
     Write.INTENT: 11,
     Write.DELIVERY: 12,
     # A goal is of a conversation that links to it: first both, then the link.
@@ -103,6 +112,14 @@ def person_fields(dialect: str, only: Iterable[str]) -> Insert:
     statement = (postgresql.insert if dialect == "postgresql" else sqlite.insert)(users)
     values = {name: statement.excluded[name] for name in (*only, "updated_at")}
     return statement.on_conflict_do_update(index_elements=["id"], set_=values)
+
+
+def fields_of(kind: Write, row: Fields, only: Iterable[str]) -> Update:
+    """What was done meanwhile by voice to the rest of a plan stays."""
+    table = AGENDA[kind.removesuffix("_fields")].table
+    names = [name for name in (*only, "updated_at") if name in table.c]
+    mine = (table.c.id == row["id"], table.c.user_id == row["user_id"])
+    return update(table).where(*mine).values({name: row[name] for name in names})
 
 
 def writes_for(dialect: str) -> dict[Write, Insert]:

@@ -95,13 +95,17 @@ class AgendaReads:
         found.sort(key=lambda each: (each.created_at, each.id), reverse=True)
         return found[: max(0, limit)]
 
-    async def due_deliveries(self, *, before: datetime, limit: int = 50) -> list[Delivery]:
+    async def due_deliveries(
+        self, *, before: datetime, limit: int = 50, after: Delivery | None = None
+    ) -> list[Delivery]:
         self._check()
         oldest: dict[str, Delivery] = {}
         for each in sorted(self._tables.deliveries.values(), key=_age):
             if each.status == "pending":
                 oldest.setdefault(each.intent_id, each)
         found = [each for each in oldest.values() if each.due_at <= before]
+        if after is not None:
+            found = [each for each in found if _age(each) > _age(after)]
         return sorted(found, key=_age)[: max(0, limit)]
 
     async def deliveries(self, intent_id: str) -> list[Delivery]:

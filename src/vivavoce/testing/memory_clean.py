@@ -78,14 +78,14 @@ def clean(change: Change) -> Change:
             return PutApproval(_clean_record(record))
         case PutPerson(record, only):
             return PutPerson(_clean_record(record), only)
-        case PutGoal(record):
-            return PutGoal(_clean_record(record))
-        case PutMilestone(record):
-            return PutMilestone(_clean_record(record))
+        case PutGoal(record, only):
+            return PutGoal(_clean_record(record), only)
+        case PutMilestone(record, only):
+            return PutMilestone(_clean_record(record), only)
         case DropMilestone(name):
             return DropMilestone(clean_text(name))
-        case PutTodo(record):
-            return PutTodo(_clean_record(record))
+        case PutTodo(record, only):
+            return PutTodo(_clean_record(record), only)
         case PutIntent(record):
             return PutIntent(_clean_record(record))
         case PutDelivery(record):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from vivavoce.errors import InternalError
 from vivavoce.store.limits import Past, refusal
@@ -59,9 +59,12 @@ def put_person(tables: Tables, person: Person, only: tuple[str, ...]) -> None:
         tables.people[person.id] = replace(person, created_at=there.created_at)
 
 
-def put_goal(tables: Tables, goal: Goal) -> None:
+def put_goal(tables: Tables, goal: Goal, only: tuple[str, ...] = ()) -> None:
     there = tables.goals.get(goal.id)
-    if there is None:
+    if only:
+        if there is not None and there.user_id == goal.user_id:
+            tables.goals[goal.id] = replace(there, **_some(goal, (*only, "updated_at")))
+    elif there is None:
         belongs(tables, goal.conversation_id, goal.user_id)
         tables.goals[goal.id] = goal
     elif there.user_id == goal.user_id:
@@ -70,18 +73,25 @@ def put_goal(tables: Tables, goal: Goal) -> None:
         )
 
 
-def put_milestone(tables: Tables, milestone: Milestone) -> None:
+def put_milestone(tables: Tables, milestone: Milestone, only: tuple[str, ...] = ()) -> None:
     there = tables.milestones.get(milestone.id)
-    if there is None:
+    if only:
+        if there is not None and there.user_id == milestone.user_id:
+            tables.milestones[milestone.id] = replace(there, **_some(milestone, only))
+    elif there is None:
         _same_owner(tables.goals.get(milestone.goal_id), milestone.user_id)
         tables.milestones[milestone.id] = milestone
     elif (there.user_id, there.goal_id) == (milestone.user_id, milestone.goal_id):
         tables.milestones[milestone.id] = replace(milestone, created_at=there.created_at)
 
 
-def put_todo(tables: Tables, todo: Todo) -> None:
+def put_todo(tables: Tables, todo: Todo, only: tuple[str, ...] = ()) -> None:
     there = tables.todos.get(todo.id)
     if there is not None and there.user_id != todo.user_id:
+        return
+    if only:
+        if there is not None:
+            tables.todos[todo.id] = replace(there, **_some(todo, (*only, "updated_at")))
         return
     if todo.goal_id is not None:
         _same_owner(tables.goals.get(todo.goal_id), todo.user_id)
@@ -92,6 +102,10 @@ def put_todo(tables: Tables, todo: Todo) -> None:
         tables.todos[todo.id] = replace(
             todo, conversation_id=there.conversation_id, created_at=there.created_at
         )
+
+
+def _some(record: Goal | Milestone | Todo, names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: getattr(record, name) for name in names}
 
 
 def put_intent(tables: Tables, intent: Intent) -> None:

@@ -158,14 +158,14 @@ def apply(tables: Tables, change: Change) -> None:
             _put_approval(tables, approval)
         case PutPerson(person, only):
             plans.put_person(tables, person, only)
-        case PutGoal(goal):
-            plans.put_goal(tables, goal)
-        case PutMilestone(milestone):
-            plans.put_milestone(tables, milestone)
+        case PutGoal(goal, only):
+            plans.put_goal(tables, goal, only)
+        case PutMilestone(milestone, only):
+            plans.put_milestone(tables, milestone, only)
         case DropMilestone(name):
             tables.milestones.pop(name, None)
-        case PutTodo(todo):
-            plans.put_todo(tables, todo)
+        case PutTodo(todo, only):
+            plans.put_todo(tables, todo, only)
         case PutIntent(intent):
             plans.put_intent(tables, intent)
         case PutDelivery(delivery):

@@ -259,12 +259,17 @@ class PutPerson:
 
 @dataclass(frozen=True, slots=True)
 class PutGoal:
+    """`only` names the fields to change, and leaves one alone that is gone; none is all of them.
+    So do the two below."""
+
     goal: Goal
+    only: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class PutMilestone:
     milestone: Milestone
+    only: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,6 +282,7 @@ class DropMilestone:
 @dataclass(frozen=True, slots=True)
 class PutTodo:
     todo: Todo
+    only: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -214,6 +214,8 @@ class ToolCompleted(VoiceEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolError(VoiceEvent):
+    """`announced`: an `error` before it says the same."""
+
     type = "tool.error"
     call_id: str
     tool_name: str
@@ -221,6 +223,7 @@ class ToolError(VoiceEvent):
     recoverable: bool
     suggestion: str | None = None
     code: str | None = None
+    announced: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

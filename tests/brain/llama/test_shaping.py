@@ -30,6 +30,11 @@ def test_without_a_time_or_a_place_what_is_missing_is_asked_for() -> None:
     assert shape("add_task", user("Remind me to call mom.")).missing == "due"
 
 
+def test_a_greeting_asks_for_nothing() -> None:
+    ask = asked(Said("system", "Greet the user."))
+    assert shapes(ask, ask.tools) == ()
+
+
 def test_a_time_makes_it_required_and_leaves_no_place() -> None:
     made = schema("add_task", user("Remind me to call mom at seven."))
     assert made["required"] == ["title", "kind", "due"]

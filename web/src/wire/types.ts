@@ -442,6 +442,7 @@ export interface VoiceEvents {
     recoverable: boolean;
     suggestion?: string;
     code?: string;
+    announced?: boolean;
   };
   "task.delegated": {
     session_id?: string;

@@ -71,7 +71,7 @@ def grammar(ask: Ask) -> str:
         start = acts if more and acts else ["WORDS", *(f"WORDS {act}" for act in acts), *acts]
     rules = f'call: "{MARK}" ({choices})\n' if choices else ""
     rules += _question(questions) if questions else ""
-    words = _WORDS_TO_A_QUESTION if any(asks(shape.tool) for shape in made) else _WORDS
+    words = _WORDS_TO_A_QUESTION if any(map(asks, ask.tools)) else _WORDS
     either = f"({' | '.join(start)})" if len(start) > 1 else start[0]
     return f"%llguidance {{}}\nstart: {either} END\n{words}{rules}"
 

@@ -30,7 +30,7 @@ from vivavoce.brain.llama.unsaid import (
     recent,
     told,
 )
-from vivavoce.brain.ports import Ask, Result, Tool
+from vivavoce.brain.ports import Ask, Result, Said, Tool, Turn
 
 OWN_WORDS = "x-own-words"
 """In a schema: a pattern of ours that a grammar can hold, other than those of tools."""
@@ -53,6 +53,9 @@ def shapes(ask: Ask, tools: Sequence[Tool]) -> tuple[Shape, ...]:
         tools = [tool for tool in tools if not _corrects(tool)]
     if not any(map(held, tools)):
         return tuple(map(Shape, tools))
+    if ask.tool_choice == "auto" and not any(_by_user(turn) for turn in ask.turns):
+        # A greeting: nobody has wished for anything that could be asked about.
+        return tuple(Shape(tool) for tool in tools if not held(tool))
     if ask.tool_choice == "auto" and not listed(ask):
         # Nothing that it could be about: a small model takes it for its neighbour.
         tools = [tool for tool in tools if not (held(tool) and wants_id(tool))]
@@ -66,6 +69,10 @@ def shapes(ask: Ask, tools: Sequence[Tool]) -> tuple[Shape, ...]:
     ids = mentioned(ask, turns) if any(map(wants_id, tools)) else ()
     must = ask.tool_choice != "auto"
     return tuple(_shape(tool, said, ids, must) if held(tool) else Shape(tool) for tool in tools)
+
+
+def _by_user(turn: Turn) -> bool:
+    return isinstance(turn, Said) and turn.role == "user"
 
 
 def _just_done(ask: Ask) -> bool:

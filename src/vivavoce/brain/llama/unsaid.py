@@ -47,6 +47,7 @@ _ASKS = {
     "time": re.compile(r"\b(?:when|time|date|day|days|long|target|deadline|soon|by)\b", re.I),
     "repeat": re.compile(r"\b(?:every day|days|weekdays|weekends?)\b", re.I),
 }
+_QUESTIONS = re.compile(r"[^.!?]*\?")
 _FAILED = re.compile(r'"(?:success"\s*:\s*false|error"\s*:\s*["{])')
 
 
@@ -102,10 +103,14 @@ def evidence(turns: Sequence[Turn], tools: Sequence[Tool]) -> Evidence:
     if foreign(words):
         said = set(FINDERS)
     before = [t.text for t in lately if isinstance(t, Said) and t.role == "assistant"][-1:]
-    asked = {k for k, how in _ASKS.items() if any("?" in t and how.search(t) for t in before)}
+    asked = {k for k, how in _ASKS.items() if any(map(how.search, _last_questions(before)))}
     open_ = {"repeat"} if vague(words) else set[str]()
     own = "" if foreign(words) else own_words(words)
     return Evidence(frozenset(said), frozenset(asked), frozenset(open_), own)
+
+
+def _last_questions(said: Sequence[str]) -> list[str]:
+    return [one for text in said for one in _QUESTIONS.findall(text[-_LONGEST:])[-1:]]
 
 
 def dismissed(turns: Sequence[Turn]) -> bool:

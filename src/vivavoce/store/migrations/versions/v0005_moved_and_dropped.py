@@ -44,6 +44,14 @@ def upgrade() -> None:
     op.add_column("tasks", sa.Column("recurs_from", Utc))
     op.add_column("tasks", sa.Column("moved_from", Utc))
     _spent_sessions()
+    loose = sa.text("voice_session_id IS NULL")
+    op.create_index(
+        "idx_events_loose",
+        "events",
+        ["conversation_id"],
+        sqlite_where=loose,
+        postgresql_where=loose,
+    )
     dialect = op.get_bind().dialect.name
     mark = _MARK.get(dialect, "json_set(metadata, '$.inaudible', json('true'))")
     op.execute(
@@ -74,6 +82,7 @@ def downgrade() -> None:
         f"UPDATE messages SET content = '', metadata = {unmark}"  # noqa: S608
         f" WHERE content = '[inaudible]' AND {marked}"
     )
+    op.drop_index("idx_events_loose", "events")
     op.drop_table("spent_sessions")
     op.drop_column("tasks", "moved_from")
     op.drop_column("tasks", "recurs_from")
@@ -86,6 +95,7 @@ def _spent_sessions() -> None:
         sa.Column("user_id", Words, nullable=False),
         sa.Column("created_at", Utc, nullable=False),
         sa.Column("counted", sa.Boolean, nullable=False),
+        sa.Column("opened", sa.Boolean, nullable=False),
         sa.Column("input_tokens", Position, nullable=False),
         sa.Column("output_tokens", Position, nullable=False),
         sa.Column("cost_micros", Position, nullable=False),
