@@ -93,7 +93,9 @@ TUNED: tuple[Dialogue, ...] = (
         task("plant", "friday"),
     ),
     _one(
-        "at once", "I need to pick up the kids at three thirty.", task("kids", "3[:.]30|three[- ]thirty|3 thirty")
+        "at once",
+        "I need to pick up the kids at three thirty.",
+        task("kids", "3[:.]30|three.thirty"),
     ),
     _one(
         "at once",

@@ -105,11 +105,12 @@ def test_a_brain_is_told_what_is_the_users_to_say_and_how_a_talk_goes() -> None:
     lines = load_intents(FLUX).tools()[1].described.splitlines()
     assert lines[1] == (
         "From the user's words: scheduled_at (time, if trigger_type is time); "
-        "recurrence_rule (repeat); location_trigger (place, if trigger_type is location)"
+        "recurrence_rule (repeat, asked for); location_trigger (place, if trigger_type is location)"
     )
     assert lines[2] == 'Ask for scheduled_at: "Sure! When should I remind you?"'
-    assert lines[4].startswith('Example: "Remind me to call the garage" "Sure! When ')
-    assert lines[4].endswith(
+    assert lines[3] == 'Ask for recurrence_rule: "Every day, or only on some days?"'
+    assert lines[5].startswith('Example: "Remind me to call the garage" "Sure! When ')
+    assert lines[5].endswith(
         '} "Got it! I\'ll remind you to call the garage today at half past five. Anything else?"'
     )
 
