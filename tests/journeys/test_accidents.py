@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 
 from tests.journeys.process import Server
 from tests.journeys.stage import Stage, stage
@@ -151,6 +152,7 @@ async def test_two_resumes_at_once_leave_one_live_session(tmp_path: Path) -> Non
         assert len(st.here.registry) == 1
 
 
+@pytest.mark.full
 async def test_a_session_that_cannot_be_picked_up_does_not_keep_others_from_it(
     tmp_path: Path,
 ) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 
 from tests.journeys.process import Server
 from tests.journeys.stage import Stage, Watcher, stage
@@ -118,6 +119,7 @@ async def test_a_session_that_ends_in_the_middle_of_an_answer_tells_its_last_tur
         assert [turn["outcome"] for turn in await turns_of(st, session)] == ["interrupted"]
 
 
+@pytest.mark.full
 async def test_a_kill_in_the_middle_loses_at_most_the_turn_that_was_not_over(
     tmp_path: Path,
 ) -> None:
