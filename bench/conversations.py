@@ -23,11 +23,11 @@ from sqlalchemy import TextualSelect, text
 
 from bench.store import _postgres as postgres
 from vivavoce.store import SqlStore, open_store
-from vivavoce.store.codec import to_entry
+from vivavoce.store.codec.talk import to_entry
 from vivavoce.store.database import parse
 from vivavoce.store.reader import Reader
-from vivavoce.store.schema import messages
-from vivavoce.wire.records import (
+from vivavoce.store.schema.talk import messages
+from vivavoce.wire.records.talk import (
     Change,
     Conversation,
     Entry,

@@ -24,10 +24,11 @@ import numpy as np
 
 from bench import report as report_line
 from bench.cut_ins_clips import Clip, Dialogue, dialogues, human
-from vivavoce.config import load_settings
+from vivavoce.app.settings.settings import load_settings
 from vivavoce.engine.ears.silero import SileroVad, load_silero
 from vivavoce.engine.ears.smart_turn import SmartTurn
-from vivavoce.engine.endpoint import (
+from vivavoce.engine.ports import EAR_RATE, FRAME, Samples
+from vivavoce.engine.turn.endpoint import (
     FRAME_MS,
     Eagerness,
     Endpointer,
@@ -36,7 +37,6 @@ from vivavoce.engine.endpoint import (
     ServerVad,
     Stopped,
 )
-from vivavoce.engine.ports import EAR_RATE, FRAME, Samples
 from vivavoce.models.store import ModelStore
 
 Report = Callable[[str, float, float, str], None]

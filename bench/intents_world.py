@@ -22,11 +22,11 @@ from vivavoce.errors import IntentRefused, InvalidArguments, ToolFailed, Vivavoc
 from vivavoce.intents.checking import checked
 from vivavoce.intents.grounding import grounds
 from vivavoce.intents.records import same_payload
-from vivavoce.intents.registry import AMEND, RETRACT, IntentRegistry, load_intents
+from vivavoce.intents.registry.intents import AMEND, RETRACT, IntentRegistry, load_intents
 from vivavoce.intents.tools import amend_definition, retract_definition
 from vivavoce.session.context import Situation
 from vivavoce.session.context import instructions as instructed
-from vivavoce.wire.records import Entry, Kind
+from vivavoce.wire.records.talk import Entry, Kind
 
 AGENT = Path(__file__).parent.parent / "agents" / "flux"
 NOW = datetime(2026, 3, 2, 9, 15, tzinfo=UTC)  # a Monday

@@ -26,20 +26,20 @@ from aiortc import MediaStreamTrack, RTCConfiguration, RTCPeerConnection, RTCSes
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.asyncio.server import ServerConnection, serve
 
+from vivavoce.app.settings.settings import load_settings
 from vivavoce.brain.ports import Ask, Budget, Finished, Piece, Words
-from vivavoce.config import load_settings
-from vivavoce.engine.calls import Call
-from vivavoce.engine.configuration import initial
-from vivavoce.engine.control import Engine, EngineOptions
-from vivavoce.engine.door import build_door
+from vivavoce.engine.api.control import Engine, EngineOptions
+from vivavoce.engine.api.http import build_door
+from vivavoce.engine.api.keys import Keys
 from vivavoce.engine.ears.silero import load_silero
-from vivavoce.engine.keys import Keys
 from vivavoce.engine.media.options import MediaOptions
 from vivavoce.engine.media.playout import Frame
 from vivavoce.engine.mouth.kokoro import KokoroMouth
 from vivavoce.engine.ports import Detector
-from vivavoce.engine.state import Policy
-from vivavoce.engine.work import Parts
+from vivavoce.engine.shell.calls import Call
+from vivavoce.engine.shell.work import Parts
+from vivavoce.engine.turn.configuration.all import initial
+from vivavoce.engine.turn.state import Policy
 from vivavoce.models.store import ModelStore
 from vivavoce.testing.engine import VOICES, HummingMouth, LoudnessDetector, ScriptedEars, SureJudge
 

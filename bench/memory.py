@@ -29,9 +29,9 @@ def _rss() -> float:
 async def _ours(url: str) -> float:
     from tests.offers import OFFER
 
-    from vivavoce.config import load_settings
-    from vivavoce.runtime.wishes import Wishes
-    from vivavoce.server.app import assemble, running
+    from vivavoce.app.server import assemble, running
+    from vivavoce.app.settings.settings import load_settings
+    from vivavoce.runtime.sessions.options import Wishes
 
     async def talk() -> None:
         opened = await here.voice.create("local", Wishes())

@@ -20,11 +20,11 @@ import soxr
 
 from bench import report as report_line
 from bench.sentences import SENTENCES
-from vivavoce.config import Settings
+from vivavoce.app.settings.settings import Settings
 from vivavoce.engine.ears.moonshine import MoonshineEars
 from vivavoce.engine.mouth.kokoro import KokoroMouth
-from vivavoce.engine.mouth.spoken import spoken
 from vivavoce.engine.ports import EAR_RATE, MOUTH_RATE, Ears, Mouth
+from vivavoce.language.en.aloud.text import spoken
 from vivavoce.models.store import ModelStore
 
 TARGET = 3.0

@@ -17,11 +17,17 @@ import uvloop
 from openai import AsyncOpenAI
 
 from bench.feed import EVENTS, feeding
-from vivavoce.config import load_settings
-from vivavoce.runtime.wishes import Wishes
-from vivavoce.server.app import assemble, running
+from vivavoce.app.server import assemble, running
+from vivavoce.app.settings.settings import load_settings
+from vivavoce.runtime.sessions.options import Wishes
 from vivavoce.session.events import CallPlaced
-from vivavoce.wire.records import Conversation, PutConversation, PutSession, VoiceSession, new_id
+from vivavoce.wire.records.talk import (
+    Conversation,
+    PutConversation,
+    PutSession,
+    VoiceSession,
+    new_id,
+)
 
 ROUNDS = 3
 Report = Callable[[str, float, float, str], None]

@@ -28,8 +28,8 @@ from fastapi import FastAPI, Request, Response
 from starlette.types import ASGIApp
 
 from bench import report as report_line
-from vivavoce.wire.records import Announce, utc_now
-from vivavoce.wire.voice_events import Notification, payload, to_log
+from vivavoce.wire.events import Notification, payload, to_log
+from vivavoce.wire.records.talk import Announce, utc_now
 
 CLIENTS = 200
 ROUNDS = 3
@@ -170,10 +170,10 @@ Write = Callable[[int], Awaitable[None]]
 
 async def ours() -> tuple[ASGIApp, Write]:
     from vivavoce.runtime.clock import SystemClock
-    from vivavoce.runtime.journal import Journal
-    from vivavoce.runtime.streams import Filter
-    from vivavoce.server.auth import Authenticator, current_user
-    from vivavoce.server.gate import Gate
+    from vivavoce.runtime.journal.log import Journal
+    from vivavoce.runtime.journal.streams import Filter
+    from vivavoce.server.gate.auth import Authenticator, current_user
+    from vivavoce.server.gate.gate import Gate
     from vivavoce.server.problems import install
     from vivavoce.server.sse import EventStream
     from vivavoce.testing.memory import MemoryStore

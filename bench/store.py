@@ -20,11 +20,11 @@ from pathlib import Path
 from statistics import median
 
 from vivavoce.store import open_store
-from vivavoce.store.codec import entry_row
+from vivavoce.store.codec.talk import entry_row
 from vivavoce.store.database import Database, parse
 from vivavoce.store.migrate import prepare
-from vivavoce.store.upserts import Write, writes_for
-from vivavoce.wire.records import (
+from vivavoce.store.upserts.talk import Write, writes_for
+from vivavoce.wire.records.talk import (
     Conversation,
     Entry,
     Kind,

@@ -28,10 +28,10 @@ from bench.engine_server import Server, serving
 from bench.requests import REQUESTS, TOOLS, Request, Verdict, judge
 from bench.requests_fresh import FRESH
 from bench.tool_choice import Report, instructions
-from vivavoce.config import load_settings
+from vivavoce.app.settings.settings import load_settings
 from vivavoce.engine.mouth.kokoro import KokoroMouth
 from vivavoce.models.store import ModelStore
-from vivavoce.runtime.agents import load_agent
+from vivavoce.runtime.agents.agent import load_agent
 
 VOICES = ("am_michael", "bf_emma", "af_sarah", "bm_george")
 _PIECE = 4_800  # bytes: 100 ms

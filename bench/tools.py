@@ -21,13 +21,19 @@ import uvloop
 from openai import AsyncOpenAI
 from websockets.asyncio.server import ServerConnection, serve
 
-from vivavoce.config import load_settings
-from vivavoce.runtime.wishes import Wishes
-from vivavoce.server.app import assemble, running
+from vivavoce.app.server import assemble, running
+from vivavoce.app.settings.settings import load_settings
+from vivavoce.runtime.sessions.options import Wishes
 from vivavoce.session.events import CallPlaced
 from vivavoce.tools.functions import tool
 from vivavoce.tools.registry import Registry
-from vivavoce.wire.records import Conversation, PutConversation, PutSession, VoiceSession, new_id
+from vivavoce.wire.records.talk import (
+    Conversation,
+    PutConversation,
+    PutSession,
+    VoiceSession,
+    new_id,
+)
 
 CALLS = 200
 WARM = 20

@@ -12,9 +12,9 @@ from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 
 from tests import docs_settings
-from vivavoce.engine import turns as engine_turns
+from vivavoce.engine.turn import machine as engine_turns
 from vivavoce.session.machine import diagram
-from vivavoce.wire import voice_events
+from vivavoce.wire import events as voice_events
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"

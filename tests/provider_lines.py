@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from tests.offers import OFFER
-from vivavoce.runtime.openai_provider import OpenAIProvider
 from vivavoce.runtime.ports import Call, Closed, Sideband
+from vivavoce.runtime.provider.openai import OpenAIProvider
 from vivavoce.testing import ManualClock, ScriptedProvider
 
 SESSION: dict[str, Any] = {

@@ -15,12 +15,12 @@ from contextlib import asynccontextmanager
 import psutil
 import pytest
 
-from vivavoce.children import CAN_PAUSE, Backoff, Child
 from vivavoce.errors import Unavailable
+from vivavoce.processes.children import CAN_PAUSE, Backoff, Child
 
 ECHO = "import sys\nfor line in sys.stdin: print(line.strip(), flush=True)"
 FOLLOWER = (
-    "from vivavoce.children import follow_parent\n"
+    "from vivavoce.processes.children import follow_parent\n"
     "import time\n"
     "follow_parent()\n"
     "print('here', flush=True)\n"
@@ -29,7 +29,7 @@ FOLLOWER = (
 DEAF = "import time\nprint('here', flush=True)\ntime.sleep(600)"
 PARENT = f"""
 import asyncio, sys
-from vivavoce.children import Child
+from vivavoce.processes.children import Child
 
 async def started(process):
     print((await process.stdout.readline()).decode().strip(), process.pid, flush=True)
@@ -176,7 +176,7 @@ async def test_a_child_sees_no_secret_and_is_as_nice_as_it_was_told(
 async def test_what_it_prints_goes_to_the_log_and_its_last_words_with_the_news_of_its_end(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    caplog.set_level(logging.DEBUG, "vivavoce.children")
+    caplog.set_level(logging.DEBUG, "vivavoce.processes.children")
     scene = Scene()
     code = "import sys\nprint('x' * 200_000, flush=True)\nsys.exit('too old for this')"
     async with child(code, scene, talks=False):

@@ -13,10 +13,10 @@ from types import ModuleType
 import pytest
 
 from vivavoce import __version__
-from vivavoce.cli import main
-from vivavoce.config import Settings
+from vivavoce.app.settings.settings import Settings
+from vivavoce.app.sole import sole_server
+from vivavoce.cli.command import main
 from vivavoce.errors import Unavailable
-from vivavoce.server.sole import sole_server
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -39,9 +39,9 @@ def served(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
         seen.append(settings)
         return 0
 
-    listen = ModuleType("vivavoce.server.listen")
+    listen = ModuleType("vivavoce.app.listen")
     listen.serve = serve  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "vivavoce.server.listen", listen)
+    monkeypatch.setitem(sys.modules, "vivavoce.app.listen", listen)
     return seen
 
 
@@ -144,7 +144,7 @@ def test_ctrl_c_is_no_error_of_ours(
     def serve(settings: Settings) -> int:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(sys.modules["vivavoce.server.listen"], "serve", serve)
+    monkeypatch.setattr(sys.modules["vivavoce.app.listen"], "serve", serve)
     assert main(["serve"]) == 130
 
 
@@ -246,7 +246,7 @@ def test_a_second_server_on_the_same_file_is_refused_and_the_database_still_look
 def test_a_server_that_was_killed_leaves_its_database_free(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/data/vivavoce.db"
     code = (
-        "import sys, time; from vivavoce.server.sole import sole_server\n"
+        "import sys, time; from vivavoce.app.sole import sole_server\n"
         f"with sole_server({url!r}): print('held', flush=True); time.sleep(60)"
     )
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as holder:
@@ -438,7 +438,7 @@ def _dry_run(target: str, folder: Path) -> str:
 
 def test_help_needs_nothing_heavy() -> None:
     code = (
-        "import sys, vivavoce.cli; heavy = {'pydantic', 'sqlalchemy', 'fastapi', 'openai'}; "
+        "import sys, vivavoce.cli.command; heavy = {'pydantic', 'sqlalchemy', 'fastapi', 'openai'}; "
         "sys.exit(', '.join(heavy & sys.modules.keys()) or None)"
     )
     ended = subprocess.run(

@@ -9,7 +9,13 @@ import pytest
 from pydantic import ValidationError
 
 from tests import docs_settings
-from vivavoce.config import Settings, SettingsError, load_settings, unknown_variables, variable
+from vivavoce.app.settings.settings import (
+    Settings,
+    SettingsError,
+    load_settings,
+    unknown_variables,
+    variable,
+)
 
 
 @pytest.fixture(autouse=True)

@@ -28,11 +28,11 @@ from tests.docs_text import (
     shell,
 )
 from vivavoce import __version__
-from vivavoce.cli import PROG, _parser
-from vivavoce.config import PREFIX, Settings, variable
+from vivavoce.app.server import assemble, build_app
+from vivavoce.app.settings.settings import PREFIX, Settings, variable
+from vivavoce.cli.command import PROG, _parser
 from vivavoce.errors import ToolFailed, translate
 from vivavoce.runtime.ports import ToolContext
-from vivavoce.server.app import assemble, build_app
 from vivavoce.session.state import Phase
 from vivavoce.testing import MemoryStore
 from vivavoce.tools import Registry

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.server.serving import until
-from vivavoce.config import Settings
-from vivavoce.embedded import EmbeddedEngine
-from vivavoce.engine.work import Parts
+from vivavoce.app.engine import EmbeddedEngine
+from vivavoce.app.settings.settings import Settings
+from vivavoce.engine.shell.work import Parts
 from vivavoce.errors import InvalidRequest, Unavailable
 
 
@@ -43,6 +43,6 @@ def test_a_wrong_script_is_one_clear_complaint(tmp_path: Path) -> None:
 def test_without_its_packages_it_says_how_to_get_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("vivavoce.embedded.PACKAGES", ("numpy", "no_such_package"))
+    monkeypatch.setattr("vivavoce.app.engine.PACKAGES", ("numpy", "no_such_package"))
     with pytest.raises(Unavailable, match=r"no_such_package.*vivavoce\[engine\]"):
         EmbeddedEngine(settings(tmp_path))

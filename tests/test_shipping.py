@@ -24,7 +24,7 @@ from tests import docs_settings
 from tests.journeys.stage import frames, stage
 from tests.server.serving import until
 from tests.shipping import ROOT, Follower, command, environment, filled, ignored, read_stages
-from vivavoce.config import Settings, load_settings, variable
+from vivavoce.app.settings.settings import Settings, load_settings, variable
 
 BIN = Path(sys.executable).parent
 Told = tuple[str, dict[str, Any], int | None]
@@ -72,7 +72,12 @@ def test_no_secret_can_get_into_the_image() -> None:
             assert not re.search(r"(^|\s)\.(\s|/\s)", line.rpartition(" ")[0]), line
     for name in (".env", "src/.env", "web/.env.local", ".git/config", "x.db", "src/x.db-wal"):
         assert ignored(ROOT / name), name
-    for name in ("src/vivavoce/cli.py", "web/package.json", "web/.npmrc", "agents/x/agent.yaml"):
+    for name in (
+        "src/vivavoce/cli/command.py",
+        "web/package.json",
+        "web/.npmrc",
+        "agents/x/agent.yaml",
+    ):
         assert not ignored(ROOT / name), name
 
 

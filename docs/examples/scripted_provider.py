@@ -4,10 +4,10 @@ import asyncio
 import json
 
 from vivavoce.runtime.clock import SystemClock
-from vivavoce.runtime.openai_provider import OpenAIProvider
 from vivavoce.runtime.ports import Closed
+from vivavoce.runtime.provider.openai import OpenAIProvider
 from vivavoce.testing import Script, ScriptedProvider
-from vivavoce.testing.script import (
+from vivavoce.testing.realtime.script import (
     assistant_says,
     browser_hangs_up,
     calls_tool,

@@ -22,8 +22,8 @@ from vivavoce.brain.ports import (
     Turn,
     Words,
 )
-from vivavoce.brain.script import Rule, Script
-from vivavoce.brain.scripted import ScriptedBrain
+from vivavoce.brain.script.brain import ScriptedBrain
+from vivavoce.brain.script.script import Rule, Script
 
 
 def ask(*turns: Turn | str, tools: tuple[str | Tool, ...] = (), **more: Any) -> Ask:

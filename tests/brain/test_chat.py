@@ -22,7 +22,7 @@ from tests.brain.chat_server import (
     serving,
     stream,
 )
-from vivavoce.brain.chat import ChatBrain
+from vivavoce.brain.chat.brain import ChatBrain
 from vivavoce.brain.ports import Brain, Call, CallBegun, Finished, Result, Said, Tool, Words
 from vivavoce.errors import BrainError
 

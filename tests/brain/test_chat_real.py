@@ -13,7 +13,7 @@ import pytest
 
 from tests.brain.asking import answer, ask
 from tests.speech import model_folder
-from vivavoce.brain.chat import ChatBrain
+from vivavoce.brain.chat.brain import ChatBrain
 from vivavoce.brain.ports import Call, Result, Tool, Words
 from vivavoce.errors import BrainError
 

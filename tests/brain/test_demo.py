@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.brain.asking import answer, ask, brain, returned
-from vivavoce.brain.demo import DEMO
 from vivavoce.brain.ports import Said
+from vivavoce.brain.script.demo import DEMO
 
 TOOLS = ("current_time", "calculate", "wait")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vivavoce.brain.numbers import counting, operator, spoken_number
+from vivavoce.language.en.numbers import counting, operator, spoken_number
 
 
 @pytest.mark.parametrize(

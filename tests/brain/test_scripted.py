@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from tests.brain.asking import answer, ask, brain, returned
 from vivavoce.brain.ports import Brain, Call, CallBegun, CallEnded, Result, Said, Tool, Words
-from vivavoce.brain.script import Plan, Rule, Script, ToolUse, decide
-from vivavoce.brain.scripted import ScriptedBrain, least_arguments
+from vivavoce.brain.script.brain import ScriptedBrain, least_arguments
+from vivavoce.brain.script.script import Plan, Rule, Script, ToolUse, decide
 from vivavoce.errors import BrainError
 
 CLOCK = Rule(when="time", say="Let me look.", calls=(ToolUse("current_time"),))

@@ -6,8 +6,8 @@ import uuid
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from vivavoce.wire.agenda import Delivery, Goal, Intent, Milestone, Person, Todo
-from vivavoce.wire.records import (
+from vivavoce.wire.records.plans import Delivery, Goal, Intent, Milestone, Person, Todo
+from vivavoce.wire.records.talk import (
     Conversation,
     Entry,
     Kind,
@@ -16,7 +16,7 @@ from vivavoce.wire.records import (
     ToolCall,
     VoiceSession,
 )
-from vivavoce.wire.work import Approval, Question, Task
+from vivavoce.wire.records.work import Approval, Question, Task
 
 START = datetime(2026, 1, 31, 14, 30, 22, 123456, tzinfo=UTC)
 

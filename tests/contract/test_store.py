@@ -22,7 +22,7 @@ from tests.contract.records import (
 )
 from vivavoce.errors import Conflict, InternalError, InvalidRequest, Unavailable
 from vivavoce.runtime.ports import LogBounds
-from vivavoce.wire.records import (
+from vivavoce.wire.records.talk import (
     Announce,
     CallStatus,
     Change,

@@ -23,8 +23,8 @@ from tests.contract.records import (
 )
 from vivavoce.errors import InternalError, InvalidRequest
 from vivavoce.runtime.ports import Retention
-from vivavoce.wire.agenda import GoalStatus, IntentStatus, TodoStatus
-from vivavoce.wire.records import (
+from vivavoce.wire.records.plans import GoalStatus, IntentStatus, TodoStatus
+from vivavoce.wire.records.talk import (
     Change,
     PutConversation,
     PutDelivery,

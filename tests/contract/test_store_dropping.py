@@ -25,8 +25,8 @@ from tests.contract.records import (
 )
 from vivavoce.errors import InternalError, InvalidRequest, RateLimited
 from vivavoce.runtime.ports import Retention
-from vivavoce.wire.agenda import SessionLimits
-from vivavoce.wire.records import (
+from vivavoce.wire.records.plans import SessionLimits
+from vivavoce.wire.records.talk import (
     Announce,
     DropConversation,
     DropMilestone,

@@ -7,8 +7,8 @@ from dataclasses import replace
 from tests.contract.conftest import Backend
 from tests.contract.records import at, conversation, entry, uid
 from vivavoce.runtime.ports import Retention
-from vivavoce.wire.agenda import ConversationSummary
-from vivavoce.wire.records import Kind, PutConversation, PutEntry
+from vivavoce.wire.records.plans import ConversationSummary
+from vivavoce.wire.records.talk import Kind, PutConversation, PutEntry
 
 # --- The list -------------------------------------------------------------------
 

@@ -12,8 +12,8 @@ import pytest
 from tests.contract.conftest import Backend, FullStore
 from tests.contract.records import START, at, conversation, event, session, uid
 from vivavoce.errors import RateLimited
-from vivavoce.wire.agenda import NEVER_BEGAN, SessionLimits, Spent
-from vivavoce.wire.records import Announce, Change, PutConversation, PutSession, Status
+from vivavoce.wire.records.plans import NEVER_BEGAN, SessionLimits, Spent
+from vivavoce.wire.records.talk import Announce, Change, PutConversation, PutSession, Status
 
 DAY = 86_400
 

@@ -18,7 +18,7 @@ from tests.contract.records import (
     uid,
 )
 from vivavoce.runtime.ports import LogBounds, Retention
-from vivavoce.wire.records import (
+from vivavoce.wire.records.talk import (
     Announce,
     PutConversation,
     PutEntry,

@@ -20,7 +20,7 @@ from tests.contract.records import (
 )
 from vivavoce.errors import InternalError, InvalidRequest
 from vivavoce.runtime.ports import Retention
-from vivavoce.wire.records import (
+from vivavoce.wire.records.talk import (
     CallStatus,
     Change,
     PutApproval,
@@ -29,7 +29,7 @@ from vivavoce.wire.records import (
     PutTask,
     PutToolCall,
 )
-from vivavoce.wire.work import ApprovalStatus, TaskStatus
+from vivavoce.wire.records.work import ApprovalStatus, TaskStatus
 
 BASE: list[Change] = [PutConversation(conversation()), PutSession(session(), new=True)]
 MINUTE = Retention(None, None, conversations=60)

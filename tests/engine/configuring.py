@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from vivavoce.engine.configuration import (
+from vivavoce.engine.turn.configuration.all import (
     AudioFormat,
     Configuration,
     FunctionTool,
@@ -19,7 +19,7 @@ from vivavoce.engine.configuration import (
     session_object,
     updated,
 )
-from vivavoce.engine.faults import Refused
+from vivavoce.engine.turn.faults import Refused
 
 VOICES = ("alloy", "marin")
 TOOL: dict[str, Any] = {

@@ -7,11 +7,11 @@ from typing import Any
 
 from tests.engine.strict import strict
 from vivavoce.brain import ports as brain
-from vivavoce.engine import facts, orders
-from vivavoce.engine.configuration import Configuration, initial, updated
 from vivavoce.engine.ports import Position
-from vivavoce.engine.state import Policy
-from vivavoce.engine.turns import Machine
+from vivavoce.engine.turn import facts, orders
+from vivavoce.engine.turn.configuration.all import Configuration, initial, updated
+from vivavoce.engine.turn.machine import Machine
+from vivavoce.engine.turn.state import Policy
 
 VOICES = frozenset({"marin", "cedar"})
 ME, OTHER = 1, 2

@@ -24,12 +24,12 @@ from tests.engine import strictly  # noqa: F401
 from tests.engine.strict import strict
 from tests.server.serving import serving
 from vivavoce.brain.ports import Brain
-from vivavoce.brain.script import Script
-from vivavoce.brain.scripted import ScriptedBrain
-from vivavoce.engine.control import Engine, EngineOptions
-from vivavoce.engine.door import build_door
-from vivavoce.engine.keys import Keys
-from vivavoce.engine.work import Parts
+from vivavoce.brain.script.brain import ScriptedBrain
+from vivavoce.brain.script.script import Script
+from vivavoce.engine.api.control import Engine, EngineOptions
+from vivavoce.engine.api.http import build_door
+from vivavoce.engine.api.keys import Keys
+from vivavoce.engine.shell.work import Parts
 from vivavoce.testing.engine import HummingMouth, LoudnessDetector, ScriptedEars, SureJudge
 
 OWN_KEY = "vv_own"

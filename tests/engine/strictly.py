@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tests.engine.strict import strict
-from vivavoce.engine.orders import Audience
-from vivavoce.engine.server_frames import Event
-from vivavoce.engine.session import Session
+from vivavoce.engine.shell.session import Session
+from vivavoce.engine.turn.orders import Audience
+from vivavoce.engine.turn.server_frames import Event
 
 _straight = Session._send
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from tests.brain.asking import ask
-from vivavoce.brain.script import Script
-from vivavoce.brain.scripted import ScriptedBrain
-from vivavoce.engine import facts
-from vivavoce.engine.answerer import Answerer
-from vivavoce.engine.orders import Answer
+from vivavoce.brain.script.brain import ScriptedBrain
+from vivavoce.brain.script.script import Script
 from vivavoce.engine.ports import MOUTH_RATE
+from vivavoce.engine.shell.answerer import Answerer
+from vivavoce.engine.turn import facts
+from vivavoce.engine.turn.orders import Answer
 from vivavoce.testing.engine import HummingMouth
 
 

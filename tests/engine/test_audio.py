@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vivavoce.engine.audio import Inbound, Outbound, Pcm, Resampler, decode, encode, to_pcm
+from vivavoce.engine.media.audio import Inbound, Outbound, Pcm, Resampler, decode, encode, to_pcm
 from vivavoce.engine.ports import EAR_RATE, MOUTH_RATE
 
 TELEPHONE = ("audio/pcmu", "audio/pcma")

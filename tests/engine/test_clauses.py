@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vivavoce.engine.clauses import Clauses, pause_ms
-from vivavoce.engine.mouth.spoken import spoken
+from vivavoce.engine.turn.clauses import Clauses, pause_ms
+from vivavoce.language.en.aloud.text import spoken
 
 
 def cut(text: str, step: int = 3) -> list[str]:

@@ -24,8 +24,8 @@ from tests.engine.configuring import (
 )
 from tests.engine.strict import strict
 from tests.recordings import frames
-from vivavoce.engine.configuration import AudioFormat, ServerVad, initial
-from vivavoce.engine.faults import Refused
+from vivavoce.engine.turn.configuration.all import AudioFormat, ServerVad, initial
+from vivavoce.engine.turn.faults import Refused
 
 # --- What is taken ----------------------------------------------------------------
 

@@ -9,15 +9,15 @@ import pytest
 from tests.engine.configuring import TOOL, VOICES, change, fresh, same_shape
 from tests.engine.strict import strict
 from tests.recordings import frames
-from vivavoce.engine.configuration import (
+from vivavoce.engine.turn.configuration.all import (
     AudioFormat,
     Reference,
     ResponseSettings,
     response_object,
     response_settings,
 )
-from vivavoce.engine.faults import Refused
-from vivavoce.engine.items import Message, Part
+from vivavoce.engine.turn.faults import Refused
+from vivavoce.engine.turn.items import Message, Part
 
 
 def settings(params: Any = None, **more: Any) -> ResponseSettings:

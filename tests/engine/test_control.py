@@ -14,8 +14,8 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from tests.engine.stage import KEY, OWN_KEY, EngineStage, Line, engine_server
 from tests.offers import OFFER
 from tests.server.serving import until
-from vivavoce.engine.control import EngineOptions
-from vivavoce.engine.session import MAX_CLIENTS
+from vivavoce.engine.api.control import EngineOptions
+from vivavoce.engine.shell.session import MAX_CLIENTS
 
 REALTIME = {"type": "realtime", "model": "gpt-realtime", "instructions": "Be brief."}
 
@@ -212,7 +212,7 @@ async def test_hanging_up_ends_the_call_for_everyone() -> None:
 
 
 async def test_a_call_nobody_joins_is_over_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vivavoce.engine.calls.JOIN_SECONDS", 0.05)
+    monkeypatch.setattr("vivavoce.engine.shell.calls.JOIN_SECONDS", 0.05)
     async with engine_server() as stage:
         await call_by_websocket(stage)
         await until(lambda: stage.engine.sessions == 0)

@@ -13,12 +13,12 @@ import pytest
 from tests.docs_text import README, ROOT, read
 from tests.engine.stage import KEY, engine_server
 from tests.engine.strict import known_types
-from vivavoce.brain import script_file
-from vivavoce.brain.script import Script
-from vivavoce.engine.client_frames import CLIENT_EVENTS, PEER_EVENTS
-from vivavoce.engine.configuration import SemanticVad, ServerVad
+from vivavoce.brain.script import file as script_file
+from vivavoce.brain.script.script import Script
 from vivavoce.engine.mouth.voices import OPENAI_VOICES
-from vivavoce.runtime.capabilities import VOICES
+from vivavoce.engine.turn.client_frames import CLIENT_EVENTS, PEER_EVENTS
+from vivavoce.engine.turn.configuration.all import SemanticVad, ServerVad
+from vivavoce.runtime.provider.capabilities import VOICES
 
 PAGE = ROOT / "docs" / "engine.md"
 EXAMPLE = ROOT / "docs" / "examples" / "script.yaml"

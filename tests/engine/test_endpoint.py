@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vivavoce.engine.endpoint import (
+from vivavoce.engine.turn.endpoint import (
     FRAME_MS,
     PATIENCE,
     Eagerness,

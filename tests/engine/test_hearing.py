@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from tests.engine.scene import Scene, configured
 from tests.engine.stage import engine_server, loud, quiet
-from vivavoce.engine import facts
-from vivavoce.engine.hearing import Partials, agreement
 from vivavoce.engine.ports import Samples, Transcript
+from vivavoce.engine.shell.hearing import Partials, agreement
+from vivavoce.engine.turn import facts
 from vivavoce.errors import EarsError
 from vivavoce.testing.engine import ScriptedEars
 

@@ -11,7 +11,7 @@ from functools import partial
 
 import pytest
 
-from vivavoce.engine.inference import Worker
+from vivavoce.engine.speech.inference import Worker
 from vivavoce.errors import EarsError, MouthError
 
 

@@ -9,10 +9,10 @@ import pytest
 
 from tests.engine.scene import configured
 from tests.engine.stage import loud, quiet
-from vivavoce.engine import facts
-from vivavoce.engine.configuration import Configuration
-from vivavoce.engine.faults import Refused
-from vivavoce.engine.intake import MAX_SECONDS, Intake
+from vivavoce.engine.shell.intake import MAX_SECONDS, Intake
+from vivavoce.engine.turn import facts
+from vivavoce.engine.turn.configuration.all import Configuration
+from vivavoce.engine.turn.faults import Refused
 from vivavoce.testing.engine import LoudnessDetector
 
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from tests.engine.strict import strict
 from tests.recordings import frames
-from vivavoce.engine.faults import Refused
-from vivavoce.engine.items import (
+from vivavoce.engine.turn.faults import Refused
+from vivavoce.engine.turn.items import (
     ROOT,
     Conversation,
     FunctionCall,

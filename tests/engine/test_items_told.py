@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vivavoce.brain.ports import Call, Result, Said, Turn
-from vivavoce.engine.items import (
+from vivavoce.engine.turn.items import (
     FunctionCall,
     FunctionCallOutput,
     Item,

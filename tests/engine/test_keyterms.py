@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vivavoce.engine.keyterms import LONGEST, MOST, keyterms
+from vivavoce.engine.turn.keyterms import LONGEST, MOST, keyterms
 
 
 def test_a_list_is_taken_with_its_label_or_without() -> None:

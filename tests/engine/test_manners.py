@@ -6,8 +6,8 @@ from typing import Any
 
 from tests.engine.scene import Scene, configured
 from vivavoce.brain.ports import CallArguments, CallBegun, CallEnded, Finished, Said
-from vivavoce.engine import facts, orders
-from vivavoce.engine.manners import SLOW, UNHEARD, Manners, without_acknowledgement
+from vivavoce.engine.turn import facts, orders
+from vivavoce.engine.turn.manners import SLOW, UNHEARD, Manners, without_acknowledgement
 
 
 def polite(**more: Any) -> Scene:

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from tests.engine.stage import engine_server, loud, quiet
-from vivavoce.brain.script import Rule, Script, ToolUse
-from vivavoce.brain.scripted import ScriptedBrain
-from vivavoce.engine.audio import RATES, decode, encode
+from vivavoce.brain.script.brain import ScriptedBrain
+from vivavoce.brain.script.script import Rule, Script, ToolUse
+from vivavoce.engine.media.audio import RATES, decode, encode
 from vivavoce.testing.engine import HummingMouth, ScriptedEars, SureJudge
 
 TIME = {

@@ -12,10 +12,10 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from tests.engine.stage import KEY, OWN_KEY, engine_server, loud
 from tests.server.serving import until
-from vivavoce.engine.configuration import initial
-from vivavoce.engine.door import build_door
-from vivavoce.engine.intake import MAX_SECONDS, Intake
-from vivavoce.engine.session import MAX_CLIENTS
+from vivavoce.engine.api.http import build_door
+from vivavoce.engine.shell.intake import MAX_SECONDS, Intake
+from vivavoce.engine.shell.session import MAX_CLIENTS
+from vivavoce.engine.turn.configuration.all import initial
 from vivavoce.errors import NotFound
 from vivavoce.testing.engine import VOICES, LoudnessDetector
 
@@ -142,7 +142,7 @@ async def test_a_fault_of_our_own_ends_the_call_in_words(
 ) -> None:
     async with engine_server() as stage:
         line = await stage.line()
-        monkeypatch.setattr("vivavoce.engine.answering.begin", lambda *_: 1 / 0)
+        monkeypatch.setattr("vivavoce.engine.turn.answering.begin", lambda *_: 1 / 0)
         await line.send("response.create")
         fault = (await line.until("error"))["error"]
         assert (fault["type"], fault["code"]) == ("server_error", "internal_error")

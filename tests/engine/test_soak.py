@@ -14,7 +14,7 @@ import pytest
 from tests.engine.media.far_end import FarEnd
 from tests.engine.stage import EngineStage, engine_server
 from tests.server.serving import until
-from vivavoce.engine.control import EngineOptions
+from vivavoce.engine.api.control import EngineOptions
 from vivavoce.engine.media.options import MediaOptions
 
 AT_ONCE = 10

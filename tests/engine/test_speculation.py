@@ -9,10 +9,10 @@ from dataclasses import replace
 from tests.engine.scene import Scene, configured
 from tests.engine.stage import engine_server, loud, quiet
 from vivavoce.brain.ports import Ask, Budget, Finished, Piece, Said, Words
-from vivavoce.engine import facts, orders
-from vivavoce.engine.control import EngineOptions
-from vivavoce.engine.manners import UNHEARD, Manners
+from vivavoce.engine.api.control import EngineOptions
 from vivavoce.engine.ports import Samples, Transcript
+from vivavoce.engine.turn import facts, orders
+from vivavoce.engine.turn.manners import UNHEARD, Manners
 from vivavoce.errors import BrainError
 from vivavoce.testing.engine import ScriptedEars, SureJudge
 

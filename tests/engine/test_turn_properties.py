@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from tests.engine.scene import Scene, configured
 from vivavoce.brain import ports as brain
-from vivavoce.engine import facts, orders
-from vivavoce.engine.items import heard
 from vivavoce.engine.ports import Position
-from vivavoce.engine.state import Phase
+from vivavoce.engine.turn import facts, orders
+from vivavoce.engine.turn.items import heard
+from vivavoce.engine.turn.state import Phase
 
 Step = tuple[str, int]
 

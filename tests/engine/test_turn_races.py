@@ -7,8 +7,8 @@ from typing import Any
 
 from tests.engine.scene import OTHER, Scene, configured
 from vivavoce.brain import ports as brain
-from vivavoce.engine import facts, orders
-from vivavoce.engine.state import Phase
+from vivavoce.engine.turn import facts, orders
+from vivavoce.engine.turn.state import Phase
 
 STORY = "Once upon a time there was a king. "
 UH_HUH = frozenset({"uh-huh", "yes"})

@@ -6,10 +6,10 @@ import pytest
 
 from tests.engine.scene import OTHER, Scene, configured
 from vivavoce.brain import ports as brain
-from vivavoce.engine import facts, orders
 from vivavoce.engine.ports import Position
-from vivavoce.engine.state import Phase
-from vivavoce.engine.turns import TABLE, diagram
+from vivavoce.engine.turn import facts, orders
+from vivavoce.engine.turn.machine import TABLE, diagram
+from vivavoce.engine.turn.state import Phase
 
 VAD = {"type": "server_vad"}
 

@@ -16,18 +16,18 @@ import httpx2
 from tests.contract.conftest import FullStore
 from tests.intents.backend import UserBackend
 from vivavoce.errors import VivavoceError
-from vivavoce.intents.embedded import EmbeddedOrchestrator
-from vivavoce.intents.http import HttpSender
-from vivavoce.intents.outbox import Outbox
-from vivavoce.intents.outside import Outside
-from vivavoce.intents.registry import IntentRegistry, load_intents
+from vivavoce.intents.delivery.http import HttpSender
+from vivavoce.intents.delivery.outbox import Outbox
+from vivavoce.intents.delivery.outside import Outside
+from vivavoce.intents.orchestrator.orchestrator import EmbeddedOrchestrator
+from vivavoce.intents.registry.intents import IntentRegistry, load_intents
 from vivavoce.intents.service import IntentService
-from vivavoce.runtime.intent_ports import Accepted, Orchestrator
-from vivavoce.runtime.journal import Journal
+from vivavoce.runtime.journal.log import Journal
+from vivavoce.runtime.people.intents import Accepted, Orchestrator
 from vivavoce.runtime.ports import ToolContext
 from vivavoce.testing import ManualClock, MemoryStore
-from vivavoce.wire.agenda import Goal, GoalStatus, Intent, Submission, Todo, TodoStatus
-from vivavoce.wire.records import (
+from vivavoce.wire.records.plans import Goal, GoalStatus, Intent, Submission, Todo, TodoStatus
+from vivavoce.wire.records.talk import (
     Conversation,
     Entry,
     Kind,

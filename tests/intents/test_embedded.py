@@ -12,12 +12,20 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from vivavoce.errors import IntentRefused
-from vivavoce.intents import embedded
-from vivavoce.intents.embedded import EmbeddedOrchestrator, installed_handlers
-from vivavoce.runtime.agenda_ports import AgendaStore
-from vivavoce.runtime.intent_ports import Accepted, Orchestrator
-from vivavoce.wire.agenda import Goal, GoalStatus, Intent, Milestone, Submission, Todo, TodoStatus
-from vivavoce.wire.records import DropMilestone, PutGoal, PutMilestone, PutTodo
+from vivavoce.intents.orchestrator import orchestrator as embedded
+from vivavoce.intents.orchestrator.orchestrator import EmbeddedOrchestrator, installed_handlers
+from vivavoce.runtime.people.intents import Accepted, Orchestrator
+from vivavoce.runtime.people.ports import AgendaStore
+from vivavoce.wire.records.plans import (
+    Goal,
+    GoalStatus,
+    Intent,
+    Milestone,
+    Submission,
+    Todo,
+    TodoStatus,
+)
+from vivavoce.wire.records.talk import DropMilestone, PutGoal, PutMilestone, PutTodo
 
 ZONE = "America/New_York"
 HERE = ZoneInfo(ZONE)
@@ -340,7 +348,7 @@ async def test_a_handler_of_somebody_elses_takes_its_route() -> None:
 
 
 def test_a_handler_that_does_not_load_leaves_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    mine = "vivavoce.intents.embedded_goals:Goals"
+    mine = "vivavoce.intents.orchestrator.goals:Goals"
     points = [
         EntryPoint(name="WISH", value=mine, group=embedded.GROUP),
         EntryPoint(name="NEW_TASK", value="no.such.module:Handler", group=embedded.GROUP),

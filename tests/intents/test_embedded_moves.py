@@ -6,8 +6,8 @@ import pytest
 
 from tests.intents.test_embedded import HERE, NOW, ZONE, House, at
 from vivavoce.errors import IntentRefused
-from vivavoce.intents.recurrence import next_due
-from vivavoce.wire.agenda import TodoStatus
+from vivavoce.language.en.recurrence.rule import next_due
+from vivavoce.wire.records.plans import TodoStatus
 
 MOVE = "RESCHEDULE_TASK"
 

@@ -11,8 +11,15 @@ import pytest
 
 from tests.intents.backend import Answer, UserBackend
 from tests.intents.service_bench import SECRET, bench
-from vivavoce.intents.http import MOST_BYTES, Delivered, Later, Refused, Verdict, read_answer
-from vivavoce.intents.signing import key_of, signed
+from vivavoce.intents.delivery.http import (
+    MOST_BYTES,
+    Delivered,
+    Later,
+    Refused,
+    Verdict,
+    read_answer,
+)
+from vivavoce.intents.delivery.signing import key_of, signed
 
 NOW = datetime(2026, 1, 31, 14, 0, tzinfo=UTC)
 

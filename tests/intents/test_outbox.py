@@ -12,9 +12,9 @@ import pytest
 from tests.intents.backend import ACCEPTED, Answer, UserBackend
 from tests.intents.service_bench import USER, Bench, bench, fault_of
 from vivavoce.errors import IntentRefused, OrchestratorUnavailable, Unavailable
-from vivavoce.intents.settling import LONGEST_WAIT, backoff
-from vivavoce.wire.agenda import Delivery, Intent, IntentStatus
-from vivavoce.wire.records import PutDelivery
+from vivavoce.intents.delivery.settling import LONGEST_WAIT, backoff
+from vivavoce.wire.records.plans import Delivery, Intent, IntentStatus
+from vivavoce.wire.records.talk import PutDelivery
 
 DOWN: Answer = (503, {}, b"")
 
@@ -330,7 +330,7 @@ async def test_one_without_an_address_waits_for_one() -> None:
 async def test_another_agents_messages_do_not_stand_in_the_way_of_ours(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("vivavoce.intents.outbox._LOOKED_AT", 2)
+    monkeypatch.setattr("vivavoce.intents.delivery.outbox._LOOKED_AT", 2)
     async with bench() as here:
         await _milk(here)
         [intent] = await here.intents()

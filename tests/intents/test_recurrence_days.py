@@ -8,7 +8,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from vivavoce.intents.recurrence import (
+from vivavoce.language.en.recurrence.days import _instants
+from vivavoce.language.en.recurrence.rule import (
     at_clock,
     due_on,
     next_due,
@@ -16,9 +17,8 @@ from vivavoce.intents.recurrence import (
     occurs_on,
     rule_words,
 )
-from vivavoce.intents.recurrence_days import _instants
-from vivavoce.intents.when import understand
-from vivavoce.wire.agenda import Todo
+from vivavoce.language.en.times.when import understand
+from vivavoce.wire.records.plans import Todo
 
 ZONE = "America/New_York"
 HERE = ZoneInfo(ZONE)

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vivavoce.errors import InvalidArguments
-from vivavoce.intents.models import Example, IntentDefinition, Parameter
-from vivavoce.intents.registry import AMEND, RETRACT, IntentRegistry, load_intents
+from vivavoce.intents.registry.intent import Example, IntentDefinition, Parameter
+from vivavoce.intents.registry.intents import AMEND, RETRACT, IntentRegistry, load_intents
 from vivavoce.intents.tools import amend_definition, retract_definition
 
 FLUX = Path(__file__).resolve().parents[2] / "agents" / "flux"

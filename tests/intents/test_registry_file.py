@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from vivavoce.intents.registry import IntentRegistry, check_tools, load_intents
-from vivavoce.runtime.yaml_lines import FileProblems
+from vivavoce.intents.registry.intents import IntentRegistry, check_tools, load_intents
+from vivavoce.runtime.agents.yaml_lines import FileProblems
 
 ONE = """\
 intents:

@@ -11,7 +11,7 @@ from vivavoce.errors import (
     OrchestratorUnavailable,
     ToolNotFound,
 )
-from vivavoce.wire.agenda import IntentStatus
+from vivavoce.wire.records.plans import IntentStatus
 
 
 async def test_goal_intent_function_call() -> None:

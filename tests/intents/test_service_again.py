@@ -8,8 +8,8 @@ from zoneinfo import ZoneInfo
 
 from tests.intents.backend import UserBackend
 from tests.intents.service_bench import USER, Bench, bench
-from vivavoce.wire.agenda import Todo, TodoStatus
-from vivavoce.wire.records import PutTodo, entry_id
+from vivavoce.wire.records.plans import Todo, TodoStatus
+from vivavoce.wire.records.talk import PutTodo, entry_id
 
 BERLIN = ZoneInfo("Europe/Berlin")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.intents.service_bench import USER, Bench, bench, fault_of
 from vivavoce.errors import IntentRefused, InvalidArguments
-from vivavoce.wire.agenda import IntentStatus, TodoStatus
+from vivavoce.wire.records.plans import IntentStatus, TodoStatus
 
 
 async def _milk(here: Bench) -> str:

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 import pytest
 
 from vivavoce.intents.grounding import grounds, ungrounded
-from vivavoce.intents.models import Parameter
-from vivavoce.wire.records import Entry, Kind
+from vivavoce.intents.registry.intent import Parameter
+from vivavoce.wire.records.talk import Entry, Kind
 
 WHEN = Parameter(name="scheduled_at", grounded=True, kind="time")
 REPEAT = Parameter(name="recurrence_rule", grounded=True, kind="repeat")

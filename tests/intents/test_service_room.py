@@ -14,21 +14,21 @@ import pytest
 
 from tests.intents.backend import UserBackend
 from tests.intents.service_bench import FLUX, PLACE, USER
-from vivavoce.agentroom import open_agent
-from vivavoce.config import Settings
+from vivavoce.app.agent import open_agent
+from vivavoce.app.intents import IntentRoom
+from vivavoce.app.settings.settings import Settings
 from vivavoce.errors import Unavailable
-from vivavoce.intentroom import IntentRoom
-from vivavoce.intents.settling import GIVE_UP
-from vivavoce.runtime.desk import ToolDesk, ToolRequest
-from vivavoce.runtime.journal import Journal
+from vivavoce.intents.delivery.settling import GIVE_UP
+from vivavoce.runtime.calls.executor import ToolDesk, ToolRequest
+from vivavoce.runtime.calls.permissions import Permissions
+from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.limits import Window
-from vivavoce.runtime.permissions import Permissions
 from vivavoce.runtime.ports import ToolContext
-from vivavoce.server.v1_events import tell
+from vivavoce.server.doors.v1_events import tell
 from vivavoce.testing import ManualClock, MemoryStore
 from vivavoce.tools.registry import Registry
-from vivavoce.wire.agenda import Delivery, Person, Todo, TodoStatus
-from vivavoce.wire.records import (
+from vivavoce.wire.records.plans import Delivery, Person, Todo, TodoStatus
+from vivavoce.wire.records.talk import (
     Conversation,
     Entry,
     Kind,

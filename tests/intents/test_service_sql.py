@@ -10,7 +10,7 @@ from tests.contract.conftest import FullStore
 from tests.intents.backend import ACCEPTED, Answer, UserBackend
 from tests.intents.service_bench import USER, bench, fault_of
 from vivavoce.store import open_store
-from vivavoce.wire.agenda import IntentStatus, TodoStatus
+from vivavoce.wire.records.plans import IntentStatus, TodoStatus
 
 DOWN: Answer = (503, {}, b"")
 

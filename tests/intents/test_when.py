@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vivavoce.intents import when_tables
-from vivavoce.intents.when import recurrence, spoken, understand
+from vivavoce.language.en.times import tables
+from vivavoce.language.en.times.when import recurrence, spoken, understand
 
 ZONE = "America/New_York"
 NOW = datetime(2026, 11, 18, 10, tzinfo=ZoneInfo(ZONE))
@@ -316,12 +316,12 @@ def test_the_same_words_mean_other_instants_elsewhere() -> None:
 
 WORDS = st.sampled_from(
     [
-        *" ".join((*when_tables.SPOKEN, *when_tables.PARTS, *when_tables.FIXED)).split(),
-        *when_tables.WEEKDAYS,
-        *when_tables.MONTHS,
-        *when_tables.UNITS,
-        *when_tables.NUMBERS,
-        *when_tables.ORDINALS,
+        *" ".join((*tables.SPOKEN, *tables.PARTS, *tables.FIXED)).split(),
+        *tables.WEEKDAYS,
+        *tables.MONTHS,
+        *tables.UNITS,
+        *tables.NUMBERS,
+        *tables.ORDINALS,
         *[
             "every",
             "later",
@@ -398,6 +398,8 @@ def test_instants_are_spoken_as_people_say_them() -> None:
 
 
 def test_the_library_is_not_loaded_before_it_is_needed() -> None:
-    code = "import sys, vivavoce.intents.embedded; print('dateparser' in sys.modules)"
+    code = (
+        "import sys, vivavoce.intents.orchestrator.orchestrator; print('dateparser' in sys.modules)"
+    )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "False"

@@ -7,8 +7,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from vivavoce.intents.recurrence import next_occurrence, occurs_on, recurrence
-from vivavoce.wire.agenda import Todo
+from vivavoce.language.en.recurrence.rule import next_occurrence, occurs_on, recurrence
+from vivavoce.wire.records.plans import Todo
 
 ZONE = "America/New_York"
 HERE = ZoneInfo(ZONE)

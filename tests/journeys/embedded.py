@@ -30,14 +30,14 @@ from tests.engine import strictly  # noqa: F401
 from tests.engine.stage import Line
 from tests.engine.strict import strict
 from tests.journeys.stage import Stage, _serve
+from vivavoce.app.engine import EmbeddedEngine
+from vivavoce.app.listen import Listener, bind, listener_config
+from vivavoce.app.server import assemble, build_app
+from vivavoce.app.settings.settings import Settings
 from vivavoce.brain.ports import Brain
-from vivavoce.brain.script import Script
-from vivavoce.brain.scripted import ScriptedBrain
-from vivavoce.config import Settings
-from vivavoce.embedded import EmbeddedEngine
-from vivavoce.engine.work import Parts
-from vivavoce.server.app import assemble, build_app
-from vivavoce.server.listen import Listener, bind, listener_config
+from vivavoce.brain.script.brain import ScriptedBrain
+from vivavoce.brain.script.script import Script
+from vivavoce.engine.shell.work import Parts
 from vivavoce.testing.engine import HummingMouth, LoudnessDetector, ScriptedEars, SureJudge
 from vivavoce.testing.provider import ScriptedProvider
 

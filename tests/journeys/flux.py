@@ -24,8 +24,8 @@ from tests.clients.serving import Served, serve
 from tests.clients.voice import Voice
 from tests.journeys.flux_call import Visit, visiting
 from tests.store.stores import opened
-from vivavoce.wire.agenda import Todo
-from vivavoce.wire.records import PutTodo
+from vivavoce.wire.records.plans import Todo
+from vivavoce.wire.records.talk import PutTodo
 
 Row = dict[str, Any]
 

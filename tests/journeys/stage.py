@@ -17,12 +17,12 @@ import orjson
 import uvicorn
 
 from tests.offers import OFFER
-from vivavoce.config import Settings
-from vivavoce.server.app import assemble, build_app
-from vivavoce.server.listen import Listener, bind, listener_config
+from vivavoce.app.listen import Listener, bind, listener_config
+from vivavoce.app.server import assemble, build_app
+from vivavoce.app.settings.settings import Settings
 from vivavoce.server.services import Services
 from vivavoce.testing.provider import ScriptedProvider
-from vivavoce.testing.scripted_call import ScriptedCall
+from vivavoce.testing.realtime.call import ScriptedCall
 
 
 @dataclass

@@ -16,8 +16,8 @@ from tests.journeys.stage import Stage, stage
 from tests.offers import OFFER
 from vivavoce.errors import Unavailable
 from vivavoce.testing.provider import ScriptedProvider
-from vivavoce.testing.script import Close, HttpError
-from vivavoce.wire.records import Change, LogEvent
+from vivavoce.testing.realtime.script import Close, HttpError
+from vivavoce.wire.records.talk import Change, LogEvent
 
 
 class Gate:

@@ -13,7 +13,7 @@ from typing import Any
 from tests.journeys.embedded import by_websocket, embedded
 from tests.journeys.stage import Stage, Watcher
 from tests.journeys.test_tool_flows import heard, said
-from vivavoce.brain.script import Rule, Script, ToolUse
+from vivavoce.brain.script.script import Rule, Script, ToolUse
 from vivavoce.testing.engine import ScriptedEars
 
 DELEGATED = Rule(result_of="task", say="I'll delegate this to the coding agent.")

@@ -9,8 +9,8 @@ import pytest
 
 from tests.journeys.embedded import by_webrtc, by_websocket, embedded
 from tests.journeys.stage import stage
-from vivavoce.brain.script import Rule, Script, ToolUse
-from vivavoce.brain.scripted import ScriptedBrain
+from vivavoce.brain.script.brain import ScriptedBrain
+from vivavoce.brain.script.script import Rule, Script, ToolUse
 from vivavoce.testing.engine import HummingMouth, ScriptedEars
 
 STORY = ScriptedBrain(Script(otherwise="Once upon a time, there was a king. " * 40))

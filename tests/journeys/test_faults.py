@@ -9,8 +9,8 @@ import pytest
 
 from tests.journeys.stage import stage
 from tests.offers import OFFER
-from vivavoce.testing.script import BadJson, Close, Drop, Garbage, HttpError, RefuseAttach
-from vivavoce.testing.scripted_call import ScriptedCall
+from vivavoce.testing.realtime.call import ScriptedCall
+from vivavoce.testing.realtime.script import BadJson, Close, Drop, Garbage, HttpError, RefuseAttach
 
 QUICK: dict[str, Any] = {"sideband_delay": 0.05}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.journeys.stage import stage
-from vivavoce.testing.scripted_response import ToolUse
+from vivavoce.testing.realtime.response import ToolUse
 
 AGENT = """\
 name: hurried

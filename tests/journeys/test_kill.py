@@ -19,7 +19,7 @@ from tests.journeys.process import Server
 from tests.journeys.stage import frames
 from tests.offers import OFFER
 from vivavoce.testing.provider import ScriptedProvider
-from vivavoce.testing.scripted_call import ScriptedCall
+from vivavoce.testing.realtime.call import ScriptedCall
 
 
 class Witness:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.journeys.embedded import by_websocket, embedded
-from vivavoce.brain.script import Rule, Script, ToolUse
+from vivavoce.brain.script.script import Rule, Script, ToolUse
 from vivavoce.testing.engine import ScriptedEars
 
 CONFIG = "PORT = 8080\nHOST = '127.0.0.1'\n"

@@ -15,7 +15,7 @@ from tests.journeys.process import Server
 from tests.journeys.stage import Stage, Watcher, stage
 from tests.offers import OFFER
 from vivavoce.testing.provider import ScriptedProvider
-from vivavoce.testing.scripted_call import ScriptedCall
+from vivavoce.testing.realtime.call import ScriptedCall
 
 STAGES = ("end_of_turn", "transcript", "first_token", "first_clause", "first_sound", "last_sound")
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.journeys.embedded import by_websocket, embedded
-from vivavoce.brain.script import Rule, Script, ToolUse
+from vivavoce.brain.script.script import Rule, Script, ToolUse
 from vivavoce.testing.engine import ScriptedEars
-from vivavoce.wire.records import Conversation, PutConversation, new_id
+from vivavoce.wire.records.talk import Conversation, PutConversation, new_id
 
 SCRIPT = Script(
     rules=(

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from tests.models.hub import Hub, model, some_bytes
-from vivavoce.cli import main
+from vivavoce.cli import models as commands
+from vivavoce.cli.command import main
 from vivavoce.errors import InvalidRequest, ModelUnavailable
-from vivavoce.models import commands
 from vivavoce.models.progress import ModelProgress
 from vivavoce.models.terminal import Terminal
 

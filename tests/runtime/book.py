@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from vivavoce.errors import RateLimited, Unavailable
-from vivavoce.wire.records import (
+from vivavoce.wire.records.talk import (
     Announce,
     CallStatus,
     Change,

@@ -10,8 +10,8 @@ from datetime import timedelta
 from vivavoce.runtime.ports import Retention
 from vivavoce.testing.clock import EPOCH
 from vivavoce.testing.memory import MemoryStore
-from vivavoce.wire.records import Announce, Change, LogEvent
-from vivavoce.wire.voice_events import Notification, to_log
+from vivavoce.wire.events import Notification, to_log
+from vivavoce.wire.records.talk import Announce, Change, LogEvent
 
 _seconds = itertools.count()
 

@@ -12,9 +12,9 @@ import yaml
 from tests.offers import OFFER
 from tests.server.doors import Doors, doors
 from vivavoce.runtime.ports import Store
-from vivavoce.runtime.voice import Opened, Voice
+from vivavoce.runtime.sessions.voice import Opened, Voice
 from vivavoce.testing import ScriptedCall
-from vivavoce.wire.records import Status
+from vivavoce.wire.records.talk import Status
 
 
 def agent_folder(folder: Path, **said: Any) -> str:

@@ -6,12 +6,12 @@ import asyncio
 from dataclasses import replace
 from datetime import timedelta
 
-from vivavoce.runtime.agenda import Agenda
-from vivavoce.runtime.journal import Journal
+from vivavoce.runtime.journal.log import Journal
+from vivavoce.runtime.people.plans import Agenda
 from vivavoce.testing.clock import ManualClock
 from vivavoce.testing.memory import MemoryStore
-from vivavoce.wire.agenda import Person, Todo, TodoStatus
-from vivavoce.wire.records import PutTodo, new_id
+from vivavoce.wire.records.plans import Person, Todo, TodoStatus
+from vivavoce.wire.records.talk import PutTodo, new_id
 
 
 class Together(MemoryStore):

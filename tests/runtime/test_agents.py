@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from vivavoce.engine.keyterms import keyterms
-from vivavoce.runtime.agents import Agent, AgentError, find_agent, list_agents, load_agent
+from vivavoce.engine.turn.keyterms import keyterms
+from vivavoce.runtime.agents.agent import Agent, AgentError, find_agent, list_agents, load_agent
 from vivavoce.runtime.ports import Capabilities
-from vivavoce.runtime.profile import Defaults, Profile
-from vivavoce.runtime.wishes import Wishes
+from vivavoce.runtime.sessions.options import Wishes
+from vivavoce.runtime.sessions.profile import Defaults, Profile
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from tests.runtime.test_agents import complaints, folder
-from vivavoce.runtime.agent_intents import Backend
-from vivavoce.runtime.agents import Agent, load_agent
+from vivavoce.runtime.agents.agent import Agent, load_agent
+from vivavoce.runtime.agents.intents import Backend
 from vivavoce.runtime.ports import Capabilities
-from vivavoce.runtime.profile import Defaults, Profile
-from vivavoce.wire.agenda import SessionLimits
+from vivavoce.runtime.sessions.profile import Defaults, Profile
+from vivavoce.wire.records.plans import SessionLimits
 
 CAN = Capabilities(context_tokens=8_000, session_seconds=3600.0, voices=())
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from tests.runtime.test_agents import folder
-from vivavoce.runtime.agent_source import AgentSource
-from vivavoce.runtime.agents import Agent, AgentError, load_agent
+from vivavoce.runtime.agents.agent import Agent, AgentError, load_agent
+from vivavoce.runtime.agents.source import AgentSource
 from vivavoce.runtime.ports import Capabilities
-from vivavoce.runtime.profile import Defaults, Profile
+from vivavoce.runtime.sessions.profile import Defaults, Profile
 
 
 @dataclass(frozen=True)

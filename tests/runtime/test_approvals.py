@@ -9,9 +9,9 @@ import pytest
 
 from tests.runtime.work_bench import WorkBench, settle, work_bench
 from vivavoce.errors import Conflict, NotFound
-from vivavoce.runtime.approvals import Wanted
+from vivavoce.runtime.calls.approvals import Wanted
 from vivavoce.session.events import ApprovalAsked, ApprovalSettled
-from vivavoce.wire.work import Approval, ApprovalStatus
+from vivavoce.wire.records.work import Approval, ApprovalStatus
 
 
 def wanted(timeout: float = 30.0) -> Wanted:

@@ -22,14 +22,14 @@ from vivavoce.errors import (
     Unavailable,
 )
 from vivavoce.logs import PRIVATE
-from vivavoce.runtime.desk import ToolDesk, ToolOutcome, ToolRequest
-from vivavoce.runtime.journal import Journal
+from vivavoce.runtime.calls.executor import ToolDesk, ToolOutcome, ToolRequest
+from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.limits import Window
 from vivavoce.runtime.ports import ToolContext
 from vivavoce.testing.clock import ManualClock
 from vivavoce.testing.memory import MemoryStore
 from vivavoce.tools import Registry, tool
-from vivavoce.wire.records import (
+from vivavoce.wire.records.talk import (
     CallStatus,
     Conversation,
     Kind,

@@ -12,11 +12,11 @@ import pytest
 
 from tests.runtime.speaking import call, speaking, statuses
 from tests.server.doors import Doors, soon
-from vivavoce.runtime.voice import Voice
-from vivavoce.runtime.wishes import Wishes
+from vivavoce.runtime.sessions.options import Wishes
+from vivavoce.runtime.sessions.voice import Voice
 from vivavoce.store import open_store
 from vivavoce.testing import ManualClock, MemoryStore
-from vivavoce.wire.records import (
+from vivavoce.wire.records.talk import (
     Conversation,
     PutConversation,
     PutSession,

@@ -12,11 +12,11 @@ import pytest
 
 from tests.runtime.log_store import LogStore, note, say
 from vivavoce.errors import InvalidRequest, Unavailable
-from vivavoce.runtime.journal import Journal
-from vivavoce.runtime.streams import Filter, Subscription, patterns
+from vivavoce.runtime.journal.log import Journal
+from vivavoce.runtime.journal.streams import Filter, Subscription, patterns
 from vivavoce.testing.clock import EPOCH, ManualClock
-from vivavoce.wire.records import Announce, iso
-from vivavoce.wire.voice_events import SessionStatus, ToolStarted, TranscriptionDelta, to_log
+from vivavoce.wire.events import SessionStatus, ToolStarted, TranscriptionDelta, to_log
+from vivavoce.wire.records.talk import Announce, iso
 
 ADA = Filter("ada")
 

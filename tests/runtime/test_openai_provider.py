@@ -11,14 +11,11 @@ import pytest
 from tests.offers import OFFER
 from tests.provider_lines import SESSION, connected, new_call
 from vivavoce.errors import ProviderRefused
-from vivavoce.runtime.capabilities import capabilities_of
-from vivavoce.runtime.openai_faults import Refusal, fault_of, refusal_of, scrub
-from vivavoce.runtime.openai_provider import OpenAIProvider
+from vivavoce.runtime.provider.capabilities import capabilities_of
+from vivavoce.runtime.provider.faults import Refusal, fault_of, refusal_of, scrub
+from vivavoce.runtime.provider.openai import OpenAIProvider
 from vivavoce.testing import ManualClock, ScriptedProvider
-from vivavoce.testing.script import (
-    HttpError,
-    NoLocation,
-)
+from vivavoce.testing.realtime.script import HttpError, NoLocation
 
 KEY = "sk-proj-AbC123secretXYZ789"
 

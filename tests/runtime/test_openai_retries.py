@@ -9,17 +9,10 @@ import pytest
 
 from tests.provider_lines import SESSION, connected, new_call, next_event, until_closed
 from vivavoce.errors import ProviderError, ProviderRateLimited, ProviderRefused
-from vivavoce.runtime.openai_provider import OpenAIProvider
 from vivavoce.runtime.ports import Closed
+from vivavoce.runtime.provider.openai import OpenAIProvider
 from vivavoce.testing import ManualClock, ScriptedProvider
-from vivavoce.testing.script import (
-    BadJson,
-    Close,
-    Drop,
-    Garbage,
-    HttpError,
-    RefuseAttach,
-)
+from vivavoce.testing.realtime.script import BadJson, Close, Drop, Garbage, HttpError, RefuseAttach
 
 KEY = "sk-proj-AbC123secretXYZ789"
 

@@ -9,16 +9,16 @@ from uuid import NAMESPACE_URL, uuid5
 
 import pytest
 
-from vivavoce.runtime.agents import load_agent
-from vivavoce.runtime.people import UserContext, user_context
-from vivavoce.runtime.people_today import harmless
+from vivavoce.runtime.agents.agent import load_agent
+from vivavoce.runtime.people.profile import UserContext, user_context
+from vivavoce.runtime.people.today import harmless
 from vivavoce.runtime.ports import Capabilities, Voice
-from vivavoce.runtime.profile import Defaults, Profile
-from vivavoce.runtime.wishes import Wishes
+from vivavoce.runtime.sessions.options import Wishes
+from vivavoce.runtime.sessions.profile import Defaults, Profile
 from vivavoce.session.context import Situation, instructions
 from vivavoce.testing import MemoryStore
-from vivavoce.wire.agenda import Person, Todo, TodoStatus
-from vivavoce.wire.records import PutPerson, PutTodo
+from vivavoce.wire.records.plans import Person, Todo, TodoStatus
+from vivavoce.wire.records.talk import PutPerson, PutTodo
 
 NOW = datetime(2026, 11, 17, 9, 0, tzinfo=UTC)  # a Tuesday; 10 in Berlin
 GYM = Todo(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from vivavoce.runtime.permissions import Permissions, Rule
-from vivavoce.wire.records import Origin
+from vivavoce.runtime.calls.permissions import Permissions, Rule
+from vivavoce.wire.records.talk import Origin
 
 ORIGINS: tuple[Origin, ...] = ("model", "http", "webhook", "task")
 SAFE = Rule(decision="allow", tool="bash", arguments={"command": r"(pytest|ls)( [\w./-]+)*"})

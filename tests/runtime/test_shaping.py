@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vivavoce.runtime.calls.shaping import MODEL_LIMIT, kind_of, shape
 from vivavoce.runtime.ports import OutputKind
-from vivavoce.runtime.shaping import MODEL_LIMIT, kind_of, shape
 
 CODE = "import os\n\n" + "\n".join(
     f"def function_{n}(x):\n    #  Does {n}.\n    y = x + {n}\n    return y\n" for n in range(200)

@@ -6,10 +6,10 @@ import pytest
 
 from tests.runtime.work_bench import WorkBench, work_bench
 from vivavoce.errors import Conflict, InvalidArguments, NotFound, RateLimited
-from vivavoce.runtime.task_ports import Done, GaveUp
-from vivavoce.runtime.tasks import MAX_OPEN, Order
+from vivavoce.runtime.tasks.ports import Done, GaveUp
+from vivavoce.runtime.tasks.service import MAX_OPEN, Order
 from vivavoce.session.events import News, TaskFinished, TaskStarted
-from vivavoce.wire.work import Task, TaskStatus
+from vivavoce.wire.records.work import Task, TaskStatus
 
 ORDER = Order(user_id="ann", description="Add logging to the auth module.", agent="")
 

@@ -12,15 +12,15 @@ import pytest
 from tests.runtime.speaking import call, speaking, statuses
 from tests.server.doors import Doors, soon
 from vivavoce.errors import RateLimited
-from vivavoce.runtime.live import LiveSession
-from vivavoce.runtime.pricing import cost_micros, price_of
-from vivavoce.runtime.wishes import Wishes, auto_approves
+from vivavoce.runtime.provider.pricing import cost_micros, price_of
+from vivavoce.runtime.sessions.live import LiveSession
+from vivavoce.runtime.sessions.options import Wishes, auto_approves
 from vivavoce.session.policy import Policy
 from vivavoce.testing import ManualClock, MemoryStore
-from vivavoce.wire.agenda import Person
-from vivavoce.wire.decode import decode
-from vivavoce.wire.realtime import ResponseDone, Usage
-from vivavoce.wire.records import (
+from vivavoce.wire.realtime.decode import decode
+from vivavoce.wire.realtime.facts import ResponseDone, Usage
+from vivavoce.wire.records.plans import Person
+from vivavoce.wire.records.talk import (
     Conversation,
     PutConversation,
     PutPerson,

@@ -14,12 +14,12 @@ from tests.runtime.speaking import call, speaking, statuses
 from tests.runtime.test_voice_text import answer, exchange, talk
 from tests.server.doors import Doors, soon
 from vivavoce.errors import ProviderError, Unavailable
-from vivavoce.runtime.recovery import unheard
-from vivavoce.runtime.texting import LEFT_SECONDS, OURS, Exchange, unanswered
-from vivavoce.runtime.wishes import Wishes
+from vivavoce.runtime.sessions.options import Wishes
+from vivavoce.runtime.sessions.recovery import unheard
+from vivavoce.runtime.sessions.texting import LEFT_SECONDS, OURS, Exchange, unanswered
 from vivavoce.testing import ManualClock, MemoryStore, ScriptedCall
-from vivavoce.testing.script import Drop, RefuseAttach
-from vivavoce.wire.records import (
+from vivavoce.testing.realtime.script import Drop, RefuseAttach
+from vivavoce.wire.records.talk import (
     Change,
     Entry,
     Kind,

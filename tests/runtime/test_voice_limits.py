@@ -12,12 +12,12 @@ import pytest
 from tests.runtime.speaking import call, speaking, statuses
 from tests.server.doors import soon
 from vivavoce.errors import NotFound, ProviderError, RateLimited
-from vivavoce.runtime.voice import Opened
-from vivavoce.runtime.wishes import Wishes
+from vivavoce.runtime.sessions.options import Wishes
+from vivavoce.runtime.sessions.voice import Opened
 from vivavoce.store import open_store
 from vivavoce.testing import ManualClock, MemoryStore
-from vivavoce.testing.script import HttpError
-from vivavoce.wire.records import (
+from vivavoce.testing.realtime.script import HttpError
+from vivavoce.wire.records.talk import (
     Conversation,
     PutConversation,
     PutSession,

@@ -13,11 +13,11 @@ from tests.runtime.speaking import speaking
 from tests.runtime.test_voice_text import answer, talk
 from tests.server.doors import Doors
 from vivavoce.errors import NotFound
-from vivavoce.runtime.voice import Voice
-from vivavoce.runtime.wishes import Wishes
+from vivavoce.runtime.sessions.options import Wishes
+from vivavoce.runtime.sessions.voice import Voice
 from vivavoce.testing import MemoryStore
-from vivavoce.wire.records import Announce, DropConversation, Entry, Status, VoiceSession
-from vivavoce.wire.voice_events import SessionEndRequested, to_log
+from vivavoce.wire.events import SessionEndRequested, to_log
+from vivavoce.wire.records.talk import Announce, DropConversation, Entry, Status, VoiceSession
 
 
 class Slow(MemoryStore):

@@ -11,9 +11,9 @@ from tests.runtime.speaking import call, speaking
 from tests.runtime.test_voice_text import answer, exchange, talk
 from tests.server.doors import soon
 from vivavoce.errors import ModelUnavailable, RateLimited, Unavailable
-from vivavoce.runtime.registry import MOST_WRITTEN
-from vivavoce.runtime.room import with_room
-from vivavoce.runtime.wishes import Wishes
+from vivavoce.runtime.sessions.capacity import with_room
+from vivavoce.runtime.sessions.options import Wishes
+from vivavoce.runtime.sessions.registry import MOST_WRITTEN
 
 
 async def test_a_full_house_makes_room_where_all_is_answered(tmp_path: Path) -> None:

@@ -10,12 +10,12 @@ import pytest
 from tests.runtime.speaking import call, speaking
 from tests.server.doors import Doors, soon
 from vivavoce.errors import Conflict, InvalidRequest, NotFound, RateLimited
-from vivavoce.runtime.texting import MESSAGES_PER_MINUTE
-from vivavoce.runtime.voice import Exchange, Voice
-from vivavoce.runtime.wishes import Wishes
+from vivavoce.runtime.sessions.options import Wishes
+from vivavoce.runtime.sessions.texting import MESSAGES_PER_MINUTE
+from vivavoce.runtime.sessions.voice import Exchange, Voice
 from vivavoce.testing import ManualClock, ScriptedCall
-from vivavoce.testing.script import Drop
-from vivavoce.wire.records import Conversation, Kind, PutConversation, Status, new_id
+from vivavoce.testing.realtime.script import Drop
+from vivavoce.wire.records.talk import Conversation, Kind, PutConversation, Status, new_id
 
 
 async def talk(d: Doors, user: str = "ada") -> str:

@@ -15,25 +15,25 @@ from tests.runtime.test_approvals import pending, wanted
 from tests.runtime.work_bench import Hands, settle, work_bench
 from tests.session.scene import START, WHO
 from vivavoce.errors import Conflict, Unavailable
-from vivavoce.runtime.approvals import MAX_OWN, Approvals
-from vivavoce.runtime.bookkeeping import Books
-from vivavoce.runtime.gatekeeping import _question
-from vivavoce.runtime.journal import Journal
-from vivavoce.runtime.live import LiveSession
-from vivavoce.runtime.outcomes import ToolOutcome, ToolRequest, succeeded
-from vivavoce.runtime.permissions import Permissions, Rule
-from vivavoce.runtime.registry import Registry
-from vivavoce.runtime.ringing import Bell
-from vivavoce.runtime.task_ports import Listener, Work
-from vivavoce.runtime.tasks import Order
+from vivavoce.runtime.calls.approvals import MAX_OWN, Approvals
+from vivavoce.runtime.calls.gatekeeping import _question
+from vivavoce.runtime.calls.outcomes import ToolOutcome, ToolRequest, succeeded
+from vivavoce.runtime.calls.permissions import Permissions, Rule
+from vivavoce.runtime.journal.log import Journal
+from vivavoce.runtime.sessions.live import LiveSession
+from vivavoce.runtime.sessions.records import Books
+from vivavoce.runtime.sessions.registry import Registry
+from vivavoce.runtime.tasks.ports import Listener, Work
+from vivavoce.runtime.tasks.ringing import Bell
+from vivavoce.runtime.tasks.service import Order
 from vivavoce.session import effects as fx
 from vivavoce.session.events import ApprovalSettled, News, TaskFinished, ToolFinished
 from vivavoce.session.machine import Machine
 from vivavoce.session.policy import Policy, Setup
 from vivavoce.testing.clock import ManualClock
 from vivavoce.tools.delegation.lazy import LazyCarrier
-from vivavoce.wire.records import Change, Conversation, LogEvent, ToolCall, VoiceSession
-from vivavoce.wire.work import ApprovalStatus, Task
+from vivavoce.wire.records.talk import Change, Conversation, LogEvent, ToolCall, VoiceSession
+from vivavoce.wire.records.work import ApprovalStatus, Task
 
 
 class Slow(Journal):

@@ -7,16 +7,16 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-from vivavoce.runtime.approvals import Approvals
-from vivavoce.runtime.journal import Journal
-from vivavoce.runtime.outcomes import ToolOutcome, ToolRequest, succeeded
-from vivavoce.runtime.questions import Questions
-from vivavoce.runtime.task_ports import AgentCard, Backends, Desk, Done, Listener, Work
-from vivavoce.runtime.tasks import Tasks
+from vivavoce.runtime.calls.approvals import Approvals
+from vivavoce.runtime.calls.outcomes import ToolOutcome, ToolRequest, succeeded
+from vivavoce.runtime.calls.questions import Questions
+from vivavoce.runtime.journal.log import Journal
+from vivavoce.runtime.tasks.ports import AgentCard, Backends, Desk, Done, Listener, Work
+from vivavoce.runtime.tasks.service import Tasks
 from vivavoce.session.events import SessionEvent
 from vivavoce.testing.clock import ManualClock
 from vivavoce.testing.memory import MemoryStore
-from vivavoce.wire.work import Task
+from vivavoce.wire.records.work import Task
 
 
 class Bell:

@@ -16,9 +16,9 @@ import httpx
 from tests.journeys.stage import settings_for
 from tests.offers import OFFER
 from tests.server.serving import until
-from vivavoce.runtime.agenda_ports import WholeStore
+from vivavoce.app.server import assemble, build_app, running
+from vivavoce.runtime.people.ports import WholeStore
 from vivavoce.runtime.ports import Clock
-from vivavoce.server.app import assemble, build_app, running
 from vivavoce.server.services import Services
 from vivavoce.testing import MemoryStore, ScriptedCall, ScriptedProvider
 from vivavoce.tools.functions import Tool

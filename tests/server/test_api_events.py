@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from tests.server.doors import MOMENT, Doors, Json, doors, refused
-from vivavoce.runtime.streams import Filter
+from vivavoce.runtime.journal.streams import Filter
 from vivavoce.testing import ManualClock
 
 

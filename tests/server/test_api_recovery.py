@@ -9,8 +9,8 @@ from typing import Any
 from tests.server.doors import SESSION_ID, Doors, Json, doors, refused
 from vivavoce.runtime.ports import Retention
 from vivavoce.testing import ManualClock, ScriptedCall
-from vivavoce.testing.script import HttpError
-from vivavoce.wire.records import utc_now
+from vivavoce.testing.realtime.script import HttpError
+from vivavoce.wire.records.talk import utc_now
 
 
 def told(call: ScriptedCall) -> list[str]:

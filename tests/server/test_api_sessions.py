@@ -10,7 +10,7 @@ import pytest
 
 from tests.server.doors import MOMENT, SESSION_ID, doors, refused, soon
 from vivavoce.testing import ManualClock
-from vivavoce.testing.script import HttpError
+from vivavoce.testing.realtime.script import HttpError
 
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 INFO = {"id", "status", "created_at", "updated_at", "duration_ms", "turn_count", "conversation_id"}
@@ -221,14 +221,14 @@ async def test_a_session_ends_in_no_other_way_than_there_is(tmp_path: Path) -> N
 async def test_a_session_is_one_line_in_the_log_when_it_begins_and_one_when_it_ends(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level("INFO", "vivavoce.runtime.registry")
+    caplog.set_level("INFO", "vivavoce.runtime.sessions.registry")
     clock = ManualClock()
     async with doors(tmp_path, clock=clock) as d:
         session_id = (await d.post("/session"))["session_id"]
         await clock.advance(12)
         await d.post(f"/sessions/{session_id}/end")
         await soon(lambda: len(d.here.registry) == 0)
-    began, ended = [r for r in caplog.records if r.name == "vivavoce.runtime.registry"]
+    began, ended = [r for r in caplog.records if r.name == "vivavoce.runtime.sessions.registry"]
     named = {"session_id": session_id, "agent": "workbench"}
     assert (began.message, began.__dict__["fields"]) == ("Session began", named)
     told = ended.__dict__["fields"]

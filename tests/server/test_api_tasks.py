@@ -8,11 +8,11 @@ from datetime import timedelta
 from pathlib import Path
 
 from tests.server.doors import Doors, doors, refused
-from vivavoce.runtime.approvals import Wanted
+from vivavoce.runtime.calls.approvals import Wanted
 from vivavoce.runtime.ports import ToolContext
 from vivavoce.tools.functions import tool
-from vivavoce.wire.records import PutTask
-from vivavoce.wire.work import Question, Task, TaskStatus
+from vivavoce.wire.records.talk import PutTask
+from vivavoce.wire.records.work import Question, Task, TaskStatus
 
 ANN = {"x-user-id": "ann"}
 

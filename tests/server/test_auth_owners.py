@@ -18,10 +18,10 @@ from tests.offers import OFFER
 from tests.server import v1
 from tests.server.doors import Doors, Json, doors
 from tests.server.tokens import ADA, EVE, SETTINGS, bearer
-from vivavoce.server.auth import KEYED_PATHS, OPERATOR_PATHS
-from vivavoce.wire.agenda import Goal, Milestone, Todo
-from vivavoce.wire.records import PutApproval, PutGoal, PutMilestone, PutTask, PutTodo, new_id
-from vivavoce.wire.work import Approval, Task
+from vivavoce.server.gate.auth import KEYED_PATHS, OPERATOR_PATHS
+from vivavoce.wire.records.plans import Goal, Milestone, Todo
+from vivavoce.wire.records.talk import PutApproval, PutGoal, PutMilestone, PutTask, PutTodo, new_id
+from vivavoce.wire.records.work import Approval, Task
 
 SECRET = "marigold"  # in everything of Ada's
 SHARED = {"tool_name": "calculate"}  # the same for all

@@ -10,10 +10,10 @@ import pytest
 
 from tests.server.doors import doors
 from tests.server.tokens import ADA, ISSUER, SECRET, SETTINGS, bearer, token
-from vivavoce.config import Settings, SettingsError, load_settings
-from vivavoce.embedded import _known
+from vivavoce.app.auth import authenticator, stream_tokens
+from vivavoce.app.engine import _known
+from vivavoce.app.settings.settings import Settings, SettingsError, load_settings
 from vivavoce.errors import Unauthorized
-from vivavoce.server.auth_setup import authenticator, stream_tokens
 from vivavoce.testing.clock import ManualClock
 
 URL = "https://issuer.example/jwks.json"

@@ -17,17 +17,17 @@ from fastapi_offline import FastAPIOffline
 from tests.server.serving import Served, request, serving
 from tests.server.tokens import ADA, AUDIENCE, EVE, ISSUER, SECRET
 from tests.server.tokens import token as a_jwt
-from vivavoce.server.auth import (
+from vivavoce.server.gate.auth import (
     Authenticator,
     UnsafeBind,
     check_bind,
     current_user,
     token_session,
 )
-from vivavoce.server.auth_jwt import JwtRules, JwtVerifier
-from vivavoce.server.gate import Gate
+from vivavoce.server.gate.gate import Gate
+from vivavoce.server.gate.jwt import JwtRules, JwtVerifier
+from vivavoce.server.gate.tickets import StreamTokens
 from vivavoce.server.problems import install
-from vivavoce.server.tickets import StreamTokens
 from vivavoce.testing.clock import ManualClock
 
 TOKEN = "a-token-that-is-long-enough"

@@ -26,8 +26,8 @@ from tests.journeys.stage import Stage
 from tests.server.doors import SESSION_ID
 from tests.server.standing import Standing, standing
 from tests.server.v1 import CONVERSATIONS, SESSIONS
-from vivavoce.wire.agenda import Goal, Milestone, Todo
-from vivavoce.wire.records import DEFAULT_USER, PutGoal, PutMilestone, PutTodo, new_id
+from vivavoce.wire.records.plans import Goal, Milestone, Todo
+from vivavoce.wire.records.talk import DEFAULT_USER, PutGoal, PutMilestone, PutTodo, new_id
 
 LIMITLESS = {"sessions_per_10_minutes": 0, "executions_per_minute": 0, "max_sessions": 5000}
 CALL = "call_known"

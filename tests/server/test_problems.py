@@ -17,8 +17,8 @@ from tests.server.serving import Served, request, serving
 from vivavoce import errors as tree
 from vivavoce.logs import PRIVATE
 from vivavoce.server import problems
-from vivavoce.server.auth import Authenticator
-from vivavoce.server.gate import Gate
+from vivavoce.server.gate.auth import Authenticator
+from vivavoce.server.gate.gate import Gate
 from vivavoce.server.problems import CODES, ErrorResponse, errors, install
 
 STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")

@@ -14,14 +14,14 @@ from fastapi import FastAPI, Request
 
 from tests.runtime.log_store import LogStore, note, say
 from tests.server.serving import Answer, Served, request, serving, until
-from vivavoce.runtime.journal import Journal
-from vivavoce.runtime.streams import Filter, patterns
-from vivavoce.server.auth import Authenticator
-from vivavoce.server.gate import Gate
+from vivavoce.runtime.journal.log import Journal
+from vivavoce.runtime.journal.streams import Filter, patterns
+from vivavoce.server.gate.auth import Authenticator
+from vivavoce.server.gate.gate import Gate
 from vivavoce.server.problems import install
 from vivavoce.server.sse import EventStream, last_event_id
 from vivavoce.testing.clock import ManualClock
-from vivavoce.wire.voice_events import CATALOGUE
+from vivavoce.wire.events import CATALOGUE
 
 
 def an_app(journal: Journal) -> FastAPI:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vivavoce.errors import TokenExpired, Unauthorized
-from vivavoce.server.tickets import Grant, StreamTokens, Tickets
+from vivavoce.server.gate.tickets import Grant, StreamTokens, Tickets
 from vivavoce.testing.clock import EPOCH, ManualClock
 
 ADA = Grant("vs_1", "ada")

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from tests.server.v1 import Told, frames
-from vivavoce.server.v1_events import tell, watching
-from vivavoce.wire.records import LogEvent
-from vivavoce.wire.voice_events import (
+from vivavoce.server.doors.v1_events import tell, watching
+from vivavoce.wire.events import (
     AssistantDone,
     ErrorOccurred,
     Heartbeat,
@@ -23,6 +22,7 @@ from vivavoce.wire.voice_events import (
     VoiceEvent,
     to_log,
 )
+from vivavoce.wire.records.talk import LogEvent
 
 NOW = datetime(2026, 1, 31, 14, 30, 22, 120_000, tzinfo=UTC)
 AT = "2026-01-31T14:30:22.120Z"

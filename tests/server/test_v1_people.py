@@ -11,7 +11,7 @@ from uuid import uuid4
 from tests.server import v1
 from tests.server.doors import Doors, doors, refused
 from tests.server.v1 import SESSIONS, V1
-from vivavoce.wire.agenda import (
+from vivavoce.wire.records.plans import (
     Goal,
     GoalStatus,
     Intent,
@@ -20,7 +20,7 @@ from vivavoce.wire.agenda import (
     Todo,
     TodoStatus,
 )
-from vivavoce.wire.records import PutGoal, PutIntent, PutMilestone, PutSession, PutTodo, new_id
+from vivavoce.wire.records.talk import PutGoal, PutIntent, PutMilestone, PutSession, PutTodo, new_id
 
 EVE: dict[str, Any] = {"headers": {"x-user-id": "eve"}}
 

@@ -10,9 +10,9 @@ from vivavoce.session.effects import Effect, Record, Send, Tell
 from vivavoce.session.events import CallPlaced, LineUp, SessionEvent
 from vivavoce.session.machine import Machine
 from vivavoce.session.policy import Identity, Policy, Setup
-from vivavoce.wire import realtime as rt
-from vivavoce.wire.records import Entry
-from vivavoce.wire.voice_events import VoiceEvent
+from vivavoce.wire.events import VoiceEvent
+from vivavoce.wire.realtime import facts as rt
+from vivavoce.wire.records.talk import Entry
 
 START = datetime(2026, 1, 31, 14, 30, 22, tzinfo=UTC)
 WHO = Identity(session_id="vs_20260131_143022_a3f2", conversation_id="c1", user_id="ada")

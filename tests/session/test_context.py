@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vivavoce.session.context import Situation, history, history_budget, instructions
-from vivavoce.wire.records import Entry, Kind, new_id
+from vivavoce.wire.records.talk import Entry, Kind, new_id
 
 NOW = datetime(2026, 1, 31, 14, 30, 22, tzinfo=UTC)
 

@@ -6,9 +6,9 @@ from tests.session.scene import Scene, answer, sent, told, user_turn
 from vivavoce.session import events as ev
 from vivavoce.session.effects import StartTimer
 from vivavoce.session.policy import Policy
-from vivavoce.wire import realtime as rt
-from vivavoce.wire import voice_events as ve
-from vivavoce.wire.commands import CreateResponse
+from vivavoce.wire import events as ve
+from vivavoce.wire.realtime import facts as rt
+from vivavoce.wire.realtime.commands import CreateResponse
 
 ASKING = Policy(idle=630, idle_warning=30, idle_question="Are you still there?")
 

@@ -8,9 +8,9 @@ from vivavoce.session.effects import Attach, RunTool, Send, StartTimer
 from vivavoce.session.machine import TABLE
 from vivavoce.session.policy import Policy
 from vivavoce.session.state import Phase, Signal
-from vivavoce.wire import commands as cmd
-from vivavoce.wire import realtime as rt
-from vivavoce.wire import voice_events as ve
+from vivavoce.wire import events as ve
+from vivavoce.wire.realtime import commands as cmd
+from vivavoce.wire.realtime import facts as rt
 
 
 def test_every_phase_has_a_row_and_every_target_is_a_phase() -> None:

@@ -8,10 +8,10 @@ from tests.session.scene import SESSION, Scene, call, message, sent, told, user_
 from vivavoce.session import events as ev
 from vivavoce.session.effects import Attach, Close, HangUp, RunTool, Send, StartTimer, StopTimer
 from vivavoce.session.policy import Policy
-from vivavoce.wire import commands as cmd
-from vivavoce.wire import realtime as rt
-from vivavoce.wire import voice_events as ve
-from vivavoce.wire.records import Status
+from vivavoce.wire import events as ve
+from vivavoce.wire.realtime import commands as cmd
+from vivavoce.wire.realtime import facts as rt
+from vivavoce.wire.records.talk import Status
 
 
 def test_a_lost_line_is_tried_five_times_three_seconds_apart() -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tests.session.scene import Scene, answer, call, sent, user_turn
+from vivavoce.language.en.consent import consent, stops
 from vivavoce.session import effects as fx
 from vivavoce.session import events as ev
-from vivavoce.session.consent import consent, stops
-from vivavoce.wire import commands as cmd
-from vivavoce.wire import realtime as rt
+from vivavoce.wire.realtime import commands as cmd
+from vivavoce.wire.realtime import facts as rt
 
 NEWS = ev.News("task:t1", "The task is done.", settles="t1")
 

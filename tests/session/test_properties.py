@@ -13,10 +13,10 @@ from vivavoce.session.effects import Close, Record, RunTool, Send, StartTimer
 from vivavoce.session.machine import TABLE
 from vivavoce.session.policy import Policy
 from vivavoce.session.state import Phase
-from vivavoce.wire import commands as cmd
-from vivavoce.wire import realtime as rt
-from vivavoce.wire import voice_events as ve
-from vivavoce.wire.records import entry_id
+from vivavoce.wire import events as ve
+from vivavoce.wire.realtime import commands as cmd
+from vivavoce.wire.realtime import facts as rt
+from vivavoce.wire.records.talk import entry_id
 
 ids = st.sampled_from(["i1", "i2", "i3", "i4"])
 responses = st.sampled_from(["r1", "r2", "r3", ""])

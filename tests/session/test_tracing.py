@@ -11,9 +11,9 @@ from vivavoce.session import events as ev
 from vivavoce.session.effects import StartTimer
 from vivavoce.session.policy import Policy
 from vivavoce.session.turn import GRACE, has_clause
-from vivavoce.wire import realtime as rt
-from vivavoce.wire import voice_events as ve
-from vivavoce.wire.records import iso
+from vivavoce.wire import events as ve
+from vivavoce.wire.realtime import facts as rt
+from vivavoce.wire.records.talk import iso
 
 
 def heard_by(detection: dict[str, Any] | None, *, transcription: bool = False) -> dict[str, Any]:

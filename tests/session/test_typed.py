@@ -19,10 +19,10 @@ from vivavoce.session.events import (
 )
 from vivavoce.session.policy import Policy
 from vivavoce.session.reports import IF_UNANSWERED
-from vivavoce.wire import realtime as rt
-from vivavoce.wire.commands import CreateItem, CreateResponse, message_item
-from vivavoce.wire.records import Entry, Status
-from vivavoce.wire.voice_events import SessionWarning, TranscriptionCompleted
+from vivavoce.wire.events import SessionWarning, TranscriptionCompleted
+from vivavoce.wire.realtime import facts as rt
+from vivavoce.wire.realtime.commands import CreateItem, CreateResponse, message_item
+from vivavoce.wire.records.talk import Entry, Status
 
 HELLO = TypedText("vvt_1", "Hello")
 

@@ -20,11 +20,12 @@ from tests.contract.records import (
     uid,
 )
 from tests.store.stores import opened
-from vivavoce.store import dropping, queries_agenda, queries_history
+from vivavoce.store import dropping
 from vivavoce.store.database import parse
-from vivavoce.store.schema import conversations, messages
-from vivavoce.store.schema_agenda import goals
-from vivavoce.wire.records import (
+from vivavoce.store.queries import history, plans
+from vivavoce.store.schema.plans import goals
+from vivavoce.store.schema.talk import conversations, messages
+from vivavoce.wire.records.talk import (
     PutConversation,
     PutEntry,
     PutGoal,
@@ -105,7 +106,7 @@ async def test_the_search_survives_a_vacuum(sqlite_url: str) -> None:
 async def test_sessions_are_limited_across_processes(url: str) -> None:
     """Two stores on one database count what the other wrote."""
     from tests.contract.test_store_limits import begin, refused
-    from vivavoce.wire.agenda import SessionLimits
+    from vivavoce.wire.records.plans import SessionLimits
 
     limits = SessionLimits(per_10_minutes=2)
     async with opened(url) as one, opened(url) as two:
@@ -118,26 +119,26 @@ async def test_sessions_are_limited_across_processes(url: str) -> None:
 @pytest.mark.parametrize(
     "query",
     [
-        queries_agenda.PERSON,
-        queries_agenda.GOAL,
-        queries_agenda.TODO,
-        queries_agenda.MILESTONES,
-        queries_agenda.goals_of_user(status=True),
-        queries_agenda.todos_of_user(open_only=True, until=True),
-        queries_agenda.INTENT,
-        queries_agenda.intents_of_user(conversation=False),
-        queries_agenda.intents_of_user(conversation=True),
-        queries_agenda.DELIVERIES,
-        queries_agenda.due_deliveries(mark=False),
-        queries_agenda.due_deliveries(mark=True),
-        queries_history.CONVERSATIONS,
-        queries_history.CONVERSATIONS_OF_TYPE,
-        queries_history.MARK,
-        queries_history.messages_before(mark=True, said_only=True),
-        queries_history.messages_before(mark=False, said_only=False),
-        queries_history.SPENT,
-        queries_history.PAST,
-        queries_history.PAST_DROPPED,
+        plans.PERSON,
+        plans.GOAL,
+        plans.TODO,
+        plans.MILESTONES,
+        plans.goals_of_user(status=True),
+        plans.todos_of_user(open_only=True, until=True),
+        plans.INTENT,
+        plans.intents_of_user(conversation=False),
+        plans.intents_of_user(conversation=True),
+        plans.DELIVERIES,
+        plans.due_deliveries(mark=False),
+        plans.due_deliveries(mark=True),
+        history.CONVERSATIONS,
+        history.CONVERSATIONS_OF_TYPE,
+        history.MARK,
+        history.messages_before(mark=True, said_only=True),
+        history.messages_before(mark=False, said_only=False),
+        history.SPENT,
+        history.PAST,
+        history.PAST_DROPPED,
         *dropping.emptied([uid("x")]),
     ],
 )

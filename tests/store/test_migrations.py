@@ -33,10 +33,11 @@ from tests.contract.records import (
 )
 from tests.store.stores import opened
 from vivavoce.errors import Unavailable
-from vivavoce.store import codec, migrate, search
-from vivavoce.store.codec_work import task_row
+from vivavoce.store import migrate, search
+from vivavoce.store.codec import talk
+from vivavoce.store.codec.work import task_row
 from vivavoce.store.database import parse
-from vivavoce.store.schema import (
+from vivavoce.store.schema.talk import (
     conversations,
     events,
     log_head,
@@ -46,8 +47,8 @@ from vivavoce.store.schema import (
     versions,
     voice_sessions,
 )
-from vivavoce.store.schema_work import approvals, delegated_tasks
-from vivavoce.wire.records import (
+from vivavoce.store.schema.work import approvals, delegated_tasks
+from vivavoce.wire.records.talk import (
     Announce,
     CallStatus,
     DropConversation,
@@ -98,12 +99,12 @@ def old_database(url: str) -> None:
             known = {name: value for name, value in row.items() if name in there}
             connection.execute(table.insert().values(**known))
 
-        put(conversations, codec.conversation_row(conversation(title="Plans")))
-        put(voice_sessions, codec.session_row(session()))
-        put(tool_calls, codec.call_row(OLD_CALL))
+        put(conversations, talk.conversation_row(conversation(title="Plans")))
+        put(voice_sessions, talk.session_row(session()))
+        put(tool_calls, talk.call_row(OLD_CALL))
         for each in (called, entry("e")):
-            put(messages, codec.entry_row(each))
-        put(events, codec.event_row(event()) | {"position": 7})
+            put(messages, talk.entry_row(each))
+        put(events, talk.event_row(event()) | {"position": 7})
         connection.execute(update(log_head).values(position=7))
 
 

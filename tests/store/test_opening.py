@@ -15,7 +15,7 @@ from tests.store.stores import opened
 from vivavoce.errors import Unavailable
 from vivavoce.store import open_store
 from vivavoce.store.database import parse
-from vivavoce.wire.records import PutConversation
+from vivavoce.wire.records.talk import PutConversation
 
 
 async def test_the_files_of_sqlite_are_for_their_owner_only(tmp_path: Path) -> None:

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from tests.contract.records import conversation, entry, question, task, uid
 from tests.store.stores import opened
 from vivavoce.store.clean import clean_json, clean_text
-from vivavoce.wire.records import Entry, Kind, PutConversation, PutEntry, PutTask
-from vivavoce.wire.work import Task
+from vivavoce.wire.records.talk import Entry, Kind, PutConversation, PutEntry, PutTask
+from vivavoce.wire.records.work import Task
 
 # Any text at all, halves of surrogate pairs and NUL included.
 ANY_TEXT = st.text(st.characters(codec=None))

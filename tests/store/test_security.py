@@ -33,7 +33,7 @@ from tests.contract.records import (
 from tests.store.stores import opened
 from vivavoce.store import migrate, security
 from vivavoce.store.database import parse
-from vivavoce.wire.records import (
+from vivavoce.wire.records.talk import (
     Announce,
     Change,
     PutApproval,

@@ -12,12 +12,13 @@ from tests.contract.records import conversation, entry, session, uid
 from tests.contract.records import event as happened
 from tests.store.stores import opened, until
 from vivavoce.errors import Conflict, Unavailable
-from vivavoce.store import SqlStore, codec
+from vivavoce.store import SqlStore
+from vivavoce.store.codec import talk
 from vivavoce.store.database import parse
 from vivavoce.store.migrate import prepare
 from vivavoce.store.transaction import Performer
 from vivavoce.store.writer import Writer
-from vivavoce.wire.records import Announce, PutConversation, PutEntry, PutSession
+from vivavoce.wire.records.talk import Announce, PutConversation, PutEntry, PutSession
 
 
 async def test_a_reader_that_tails_the_log_sees_every_position_once_in_order(
@@ -155,7 +156,7 @@ async def test_a_commit_with_an_unknown_end_is_not_repeated(postgres_url: str) -
             _end_connections(postgres_url)
 
     event.listen(engine, "commit", cut)
-    plan = codec.plan([Announce(happened())])
+    plan = talk.plan([Announce(happened())])
     results = await asyncio.gather(*(writer.commit(plan) for _ in range(5)), return_exceptions=True)
     unknown = [result for result in results if isinstance(result, Unavailable)]
     assert unknown

@@ -9,10 +9,10 @@ from sqlalchemy import Select, create_engine
 
 from tests.contract.records import approval, conversation, task, uid
 from tests.store.stores import opened
-from vivavoce.store import queries_work as queries
 from vivavoce.store.database import parse
-from vivavoce.store.schema import conversations
-from vivavoce.wire.records import PutApproval, PutConversation, PutTask
+from vivavoce.store.queries import work as queries
+from vivavoce.store.schema.talk import conversations
+from vivavoce.wire.records.talk import PutApproval, PutConversation, PutTask
 
 
 async def test_a_conversation_deleted_by_hand_leaves_its_work(url: str) -> None:

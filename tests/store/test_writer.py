@@ -10,12 +10,12 @@ from sqlalchemy import Connection, event
 from tests.contract.records import conversation, entry, uid
 from tests.contract.records import event as happened
 from tests.store.stores import opened
-from vivavoce.store import codec
+from vivavoce.store.codec import talk
 from vivavoce.store.database import parse
 from vivavoce.store.migrate import prepare
 from vivavoce.store.transaction import Performer
 from vivavoce.store.writer import WAITING, Writer
-from vivavoce.wire.records import Announce, PutConversation, PutEntry
+from vivavoce.wire.records.talk import Announce, PutConversation, PutEntry
 
 
 async def test_what_waits_goes_in_one_transaction(url: str) -> None:
@@ -33,7 +33,7 @@ async def test_what_waits_goes_in_one_transaction(url: str) -> None:
         assert go_on.wait(30)
 
     event.listen(engine, "commit", hold)
-    plan = codec.plan([Announce(happened())])
+    plan = talk.plan([Announce(happened())])
     async with asyncio.TaskGroup() as group:
         group.create_task(writer.commit(plan))
         await first.wait()  # it is on its way to the disk; meanwhile the others gather

@@ -13,7 +13,7 @@ import sys
 
 from tests.contract.records import conversation, entry, event
 from vivavoce.store import open_store
-from vivavoce.wire.records import Announce, PutConversation, PutEntry
+from vivavoce.wire.records.talk import Announce, PutConversation, PutEntry
 
 WRITERS = 8
 

@@ -6,7 +6,7 @@ import importlib.util
 import inspect
 from pathlib import Path
 
-from vivavoce.testing import script
+from vivavoce.testing.realtime import script
 
 DOCS = Path(__file__).parents[2] / "docs"
 EXAMPLE = DOCS / "examples" / "scripted_provider.py"

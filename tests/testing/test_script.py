@@ -8,7 +8,7 @@ import pytest
 
 from tests.provider_lines import SESSION, connected, new_call, next_event, until_closed
 from vivavoce.testing import ManualClock, Script, ScriptedProvider, ToolUse
-from vivavoce.testing.script import (
+from vivavoce.testing.realtime.script import (
     Delay,
     Reorder,
     assistant_says,

@@ -9,9 +9,9 @@ from openai.types.realtime import RealtimeServerEvent
 from pydantic import TypeAdapter
 
 from tests.recordings import frames
-from vivavoce.testing.scripted_events import Conversation
-from vivavoce.testing.scripted_replies import reply
-from vivavoce.testing.scripted_response import ToolUse
+from vivavoce.testing.realtime.events import Conversation
+from vivavoce.testing.realtime.replies import reply
+from vivavoce.testing.realtime.response import ToolUse
 
 Json = dict[str, Any]
 SERVER_EVENT: TypeAdapter[RealtimeServerEvent] = TypeAdapter(RealtimeServerEvent)

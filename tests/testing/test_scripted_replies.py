@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from vivavoce.testing.scripted_events import Conversation
-from vivavoce.testing.scripted_replies import reply
-from vivavoce.testing.scripted_response import ToolUse
+from vivavoce.testing.realtime.events import Conversation
+from vivavoce.testing.realtime.replies import reply
+from vivavoce.testing.realtime.response import ToolUse
 
 Json = dict[str, Any]
 

@@ -9,9 +9,9 @@ from typing import Any
 import orjson
 
 from vivavoce.errors import ToolFailed
-from vivavoce.runtime.agent_file import AgentFile
+from vivavoce.runtime.agents.file import AgentFile
+from vivavoce.runtime.calls.outcomes import failed
 from vivavoce.runtime.clock import SystemClock
-from vivavoce.runtime.outcomes import failed
 from vivavoce.runtime.ports import ToolContext
 from vivavoce.tools import Registry, builtins
 

@@ -8,7 +8,7 @@ import pytest
 from openai.types.realtime import RealtimeClientEvent
 from pydantic import TypeAdapter
 
-from vivavoce.wire import commands as cmd
+from vivavoce.wire.realtime import commands as cmd
 
 SESSION = {
     "instructions": "Be brief.",

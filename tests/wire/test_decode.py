@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from tests.recordings import frames
 from tests.session.scene import Scene
-from vivavoce.wire import realtime as rt
-from vivavoce.wire.decode import KNOWN_TYPES, Malformed, decode
+from vivavoce.wire.realtime import facts as rt
+from vivavoce.wire.realtime.decode import KNOWN_TYPES, Malformed, decode
 
 RECORDED = [
     "test_audio_in_server_vad_turn",

@@ -13,9 +13,9 @@ from typing import Any
 
 from vivavoce.intents import evidence
 from vivavoce.intents import records as write
-from vivavoce.intents.words import content, shares
-from vivavoce.wire.agenda import Intent, IntentStatus, Todo
-from vivavoce.wire.records import Entry, Kind
+from vivavoce.language.en.words import content, shares
+from vivavoce.wire.records.plans import Intent, IntentStatus, Todo
+from vivavoce.wire.records.talk import Entry, Kind
 
 AGAIN = timedelta(hours=1)
 """The same words within this time may mean the same; tomorrow's "tomorrow" is another day."""

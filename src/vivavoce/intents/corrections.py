@@ -16,10 +16,10 @@ from vivavoce.intents import records as write
 from vivavoce.intents.checking import checked
 from vivavoce.intents.grounding import grounds
 from vivavoce.intents.hearing import Scene
-from vivavoce.intents.inside import Action
+from vivavoce.intents.orchestrator.inside import Action
 from vivavoce.runtime.ports import ToolContext
-from vivavoce.wire.agenda import Intent, IntentStatus
 from vivavoce.wire.clean import clean_line
+from vivavoce.wire.records.plans import Intent, IntentStatus
 
 if TYPE_CHECKING:
     from vivavoce.intents.service import IntentService

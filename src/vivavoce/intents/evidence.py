@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from vivavoce.intents.words import content, shares
-from vivavoce.wire.agenda import Intent, IntentStatus
-from vivavoce.wire.records import Entry, Kind
+from vivavoce.language.en.words import content, shares
+from vivavoce.wire.records.plans import Intent, IntentStatus
+from vivavoce.wire.records.talk import Entry, Kind
 
 MOST = 40
 _RELATED = 8  # of earlier entries

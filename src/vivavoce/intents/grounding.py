@@ -11,8 +11,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from vivavoce.intents.ports import Parameter
-from vivavoce.intents.words import STOP, content, foreign, is_time, pieces, shares, speaks_of_time
-from vivavoce.wire.records import Entry, Kind
+from vivavoce.language.en.words import (
+    STOP,
+    content,
+    foreign,
+    is_time,
+    pieces,
+    shares,
+    speaks_of_time,
+)
+from vivavoce.wire.records.talk import Entry, Kind
 
 _YES = frozenset(
     pieces(

@@ -10,8 +10,8 @@ from vivavoce.intents import evidence
 from vivavoce.intents.grounding import grounds
 from vivavoce.intents.ports import IntentStore
 from vivavoce.runtime.ports import Clock, ToolContext
-from vivavoce.wire.agenda import Intent
-from vivavoce.wire.records import Entry
+from vivavoce.wire.records.plans import Intent
+from vivavoce.wire.records.talk import Entry
 
 ENTRIES = 200
 INTENTS = 50

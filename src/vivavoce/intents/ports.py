@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Protocol
 
-from vivavoce.runtime.agenda_ports import AgendaStore
-from vivavoce.wire.records import Change, Conversation, LogEvent
+from vivavoce.runtime.people.ports import AgendaStore
+from vivavoce.wire.records.talk import Change, Conversation, LogEvent
 
 
 class Parameter(Protocol):

@@ -9,16 +9,10 @@ from typing import Any
 
 import orjson
 
-from vivavoce.wire.agenda import Intent, IntentStatus, Submission
 from vivavoce.wire.clean import clean_json, clean_line
-from vivavoce.wire.records import Announce, Change, Conversation, PutConversation, PutIntent
-from vivavoce.wire.voice_events import (
-    ErrorOccurred,
-    IntentRetracted,
-    IntentSubmitted,
-    VoiceEvent,
-    to_log,
-)
+from vivavoce.wire.events import ErrorOccurred, IntentRetracted, IntentSubmitted, VoiceEvent, to_log
+from vivavoce.wire.records.plans import Intent, IntentStatus, Submission
+from vivavoce.wire.records.talk import Announce, Change, Conversation, PutConversation, PutIntent
 
 WORDS = 300  # of a backend's or an error's message
 INVALID = "intent_invalid"

@@ -23,14 +23,14 @@ from vivavoce.intents import again, evidence
 from vivavoce.intents import records as write
 from vivavoce.intents.checking import Checked, checked
 from vivavoce.intents.corrections import Corrections
+from vivavoce.intents.delivery.outside import Outside
 from vivavoce.intents.hearing import Hearing, Scene
-from vivavoce.intents.inside import Acting, Action, Inside
-from vivavoce.intents.outside import Outside
+from vivavoce.intents.orchestrator.inside import Acting, Action, Inside
 from vivavoce.intents.ports import Definition, Definitions, IntentStore, Journal
-from vivavoce.runtime.intent_ports import Orchestrator
+from vivavoce.runtime.people.intents import Orchestrator
 from vivavoce.runtime.ports import Clock, ToolContext
-from vivavoce.wire.agenda import Intent, IntentStatus, Submission
-from vivavoce.wire.records import Conversation, entry_id
+from vivavoce.wire.records.plans import Intent, IntentStatus, Submission
+from vivavoce.wire.records.talk import Conversation, entry_id
 
 
 class IntentService:

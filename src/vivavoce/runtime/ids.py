@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from vivavoce.wire.records import utc_now
+from vivavoce.wire.records.talk import utc_now
 
 _SESSION = re.compile(r"vs_\d{8}_\d{6}_[0-9a-f]{4,16}")
 _CALL = re.compile(r"[\x21-\x7e]{1,128}")

@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import Any, Literal, Protocol
 
 from vivavoce.errors import ToolFailed
-from vivavoce.wire.records import (
+from vivavoce.wire.records.talk import (
     Change,
     Conversation,
     Entry,
@@ -27,7 +27,7 @@ from vivavoce.wire.records import (
     ToolStats,
     VoiceSession,
 )
-from vivavoce.wire.work import Approval, Task
+from vivavoce.wire.records.work import Approval, Task
 
 # --- Time -----------------------------------------------------------------------
 

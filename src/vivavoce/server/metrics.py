@@ -14,8 +14,8 @@ from prometheus_client import (
 from prometheus_client.core import CounterMetricFamily
 from prometheus_client.registry import Collector
 
-from vivavoce.wire.records import CallStatus, ToolCall
-from vivavoce.wire.voice_events import TurnTraced
+from vivavoce.wire.events import TurnTraced
+from vivavoce.wire.records.talk import CallStatus, ToolCall
 
 _SECONDS = (0.1, 0.5, 1, 2, 5, 10, 30, 60, 300)
 # Finest where a listener begins to notice that nothing comes.

@@ -6,7 +6,7 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from vivavoce.server.auth import OPEN_PATHS, AuthMode
+from vivavoce.server.gate.auth import OPEN_PATHS, AuthMode
 
 _TOKENS = {
     "token": ("serverToken", "The token of this server"),

@@ -26,7 +26,7 @@ from starlette.websockets import WebSocket, WebSocketState
 
 from vivavoce.errors import InternalError, InvalidRequest, VivavoceError
 from vivavoce.logs import fields
-from vivavoce.wire.records import iso, utc_now
+from vivavoce.wire.records.talk import iso, utc_now
 
 log = logging.getLogger(__name__)
 

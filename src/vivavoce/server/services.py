@@ -14,25 +14,25 @@ from fastapi import Depends, Header, Path, Query, Request
 from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp
 
-from vivavoce.config import Settings
+from vivavoce.app.settings.settings import Settings
 from vivavoce.errors import InvalidRequest, Unavailable, UnsupportedMedia
-from vivavoce.runtime.agenda import Agenda
-from vivavoce.runtime.approvals import Approvals
-from vivavoce.runtime.conversations import Conversations
-from vivavoce.runtime.desk import ToolDesk
-from vivavoce.runtime.journal import Journal
-from vivavoce.runtime.library import Library
+from vivavoce.runtime.calls.approvals import Approvals
+from vivavoce.runtime.calls.executor import ToolDesk
+from vivavoce.runtime.calls.questions import Questions
+from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.limits import Window
+from vivavoce.runtime.people.plans import Agenda
 from vivavoce.runtime.ports import Clock, Provider, Store, Toolbox
-from vivavoce.runtime.profile import Profile
-from vivavoce.runtime.questions import Questions
-from vivavoce.runtime.registry import Registry
-from vivavoce.runtime.tasks import Tasks
-from vivavoce.runtime.voice import Voice
-from vivavoce.server.auth import current_user
+from vivavoce.runtime.sessions.conversations import Conversations
+from vivavoce.runtime.sessions.library import Library
+from vivavoce.runtime.sessions.profile import Profile
+from vivavoce.runtime.sessions.registry import Registry
+from vivavoce.runtime.sessions.voice import Voice
+from vivavoce.runtime.tasks.service import Tasks
+from vivavoce.server.gate.auth import current_user
+from vivavoce.server.gate.tickets import StreamTokens, Tickets
 from vivavoce.server.metrics import Metrics
-from vivavoce.server.tickets import StreamTokens, Tickets
-from vivavoce.wire.agenda import Todo
+from vivavoce.wire.records.plans import Todo
 
 log = logging.getLogger(__name__)
 

@@ -2,7 +2,7 @@
 
 Owns the wire of a stream: headers, the opening, coalescing, noticing that the
 client left. What is in a frame, and how a late reader catches up, is the
-journal's (`runtime/streams.py`).
+journal's (`runtime/journal/streams.py`).
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from starlette.requests import HTTPConnection
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from vivavoce.runtime.streams import Subscription
-from vivavoce.server.gate import DIRECT_SEND
+from vivavoce.runtime.journal.streams import Subscription
+from vivavoce.server.gate.gate import DIRECT_SEND
 
 _GRACE_SECONDS = 1.0
 _GARBAGE = -1  # never a position: the reader gets an explicit reset

@@ -6,8 +6,8 @@ from vivavoce.session import news
 from vivavoce.session.effects import RunTool, StartTimer
 from vivavoce.session.events import TaskFinished, TaskStarted, ToolFinished
 from vivavoce.session.state import Draft, Phase, Signal, State
-from vivavoce.wire.commands import CreateResponse, message_item, output_item, picture_item
-from vivavoce.wire.realtime import CallRequested
+from vivavoce.wire.realtime.commands import CreateResponse, message_item, output_item, picture_item
+from vivavoce.wire.realtime.facts import CallRequested
 
 _AWAY = (Phase.DISCONNECTED, Phase.INITIALIZING, Phase.RECONNECTING, Phase.TERMINATED)
 

@@ -6,15 +6,10 @@ from vivavoce.session import line
 from vivavoce.session.events import Reconfigure
 from vivavoce.session.policy import Setup
 from vivavoce.session.state import Draft, Phase, Signal
-from vivavoce.wire.commands import CancelResponse, UpdateSession
-from vivavoce.wire.realtime import Configured
-from vivavoce.wire.records import Status
-from vivavoce.wire.voice_events import (
-    ConnectionStatus,
-    ErrorOccurred,
-    SessionStarted,
-    SessionUpdated,
-)
+from vivavoce.wire.events import ConnectionStatus, ErrorOccurred, SessionStarted, SessionUpdated
+from vivavoce.wire.realtime.commands import CancelResponse, UpdateSession
+from vivavoce.wire.realtime.facts import Configured
+from vivavoce.wire.records.talk import Status
 
 
 def order(draft: Draft) -> None:

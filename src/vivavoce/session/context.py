@@ -16,8 +16,8 @@ from zoneinfo import ZoneInfo
 
 import orjson
 
-from vivavoce.wire.commands import call_item, message_item, output_item
-from vivavoce.wire.records import Entry, Kind
+from vivavoce.wire.realtime.commands import call_item, message_item, output_item
+from vivavoce.wire.records.talk import Entry, Kind
 
 TURNS_WORD_FOR_WORD = 10
 HISTORY_SHARE = 0.5  # of what instructions and tools leave: the rest is for the talk to come

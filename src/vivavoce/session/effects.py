@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from vivavoce.wire.commands import Command
-from vivavoce.wire.realtime import Usage
-from vivavoce.wire.records import Entry, Status
-from vivavoce.wire.voice_events import VoiceEvent
+from vivavoce.wire.events import VoiceEvent
+from vivavoce.wire.realtime.commands import Command
+from vivavoce.wire.realtime.facts import Usage
+from vivavoce.wire.records.talk import Entry, Status
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from vivavoce.wire.realtime import ProviderEvent
-from vivavoce.wire.records import Entry, Status
+from vivavoce.wire.realtime.facts import ProviderEvent
+from vivavoce.wire.records.talk import Entry, Status
 
 
 @dataclass(frozen=True, slots=True)

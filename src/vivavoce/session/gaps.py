@@ -8,7 +8,7 @@ a row the last is made up for.
 from __future__ import annotations
 
 from vivavoce.session.state import Draft
-from vivavoce.wire.commands import RetrieveItem
+from vivavoce.wire.realtime.commands import RetrieveItem
 
 MAX_SOUGHT = 32
 

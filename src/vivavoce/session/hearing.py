@@ -5,8 +5,15 @@ from __future__ import annotations
 from vivavoce.session import calling, gaps, line, news, saying
 from vivavoce.session.effects import Account, StartTimer
 from vivavoce.session.state import Draft, Signal, UserItem
-from vivavoce.wire.commands import CancelResponse, DeleteItem
-from vivavoce.wire.realtime import (
+from vivavoce.wire.events import (
+    ErrorOccurred,
+    SpeechStarted,
+    SpeechStopped,
+    TranscriptionCompleted,
+    TranscriptionDelta,
+)
+from vivavoce.wire.realtime.commands import CancelResponse, DeleteItem
+from vivavoce.wire.realtime.facts import (
     CallRequested,
     InputCommitted,
     Item,
@@ -19,14 +26,7 @@ from vivavoce.wire.realtime import (
     UserTranscriptDelta,
     UserTranscriptFailed,
 )
-from vivavoce.wire.records import Kind, Status
-from vivavoce.wire.voice_events import (
-    ErrorOccurred,
-    SpeechStarted,
-    SpeechStopped,
-    TranscriptionCompleted,
-    TranscriptionDelta,
-)
+from vivavoce.wire.records.talk import Kind, Status
 
 
 def speech_started(event: UserSpeechStarted, draft: Draft) -> None:

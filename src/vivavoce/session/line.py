@@ -8,14 +8,9 @@ from vivavoce.session import calling, configuring, hearing, news, saying, timing
 from vivavoce.session.effects import Attach, Close, HangUp
 from vivavoce.session.events import CallPlaced, CallSurvived, LineLost, ToolFinished
 from vivavoce.session.state import Draft, Phase, Signal
-from vivavoce.wire.commands import message_item, output_item
-from vivavoce.wire.records import Status
-from vivavoce.wire.voice_events import (
-    ConnectionStatus,
-    ContextUpdated,
-    ErrorOccurred,
-    SessionEnded,
-)
+from vivavoce.wire.events import ConnectionStatus, ContextUpdated, ErrorOccurred, SessionEnded
+from vivavoce.wire.realtime.commands import message_item, output_item
+from vivavoce.wire.records.talk import Status
 
 INTERRUPTED_OUTPUT = (
     '{"success": false, "error": "The server restarted while this ran; its outcome is not known.", '

@@ -48,7 +48,7 @@ from vivavoce.session.events import (
 )
 from vivavoce.session.policy import Identity, Policy, Setup
 from vivavoce.session.state import Draft, Phase, Signal, State
-from vivavoce.wire import realtime as rt
+from vivavoce.wire.realtime import facts as rt
 
 P, S = Phase, Signal
 

@@ -7,8 +7,8 @@ from datetime import timedelta
 from vivavoce.session import configuring, news, timing
 from vivavoce.session.state import Draft
 from vivavoce.wire.clean import clean_line
-from vivavoce.wire.realtime import Fault, RateLimits
-from vivavoce.wire.voice_events import ErrorOccurred, RateLimitWarning
+from vivavoce.wire.events import ErrorOccurred, RateLimitWarning
+from vivavoce.wire.realtime.facts import Fault, RateLimits
 
 ALREADY_ACTIVE = "conversation_already_has_active_response"
 _RATE_WARNING = 0.1  # of the limit is left

@@ -8,8 +8,15 @@ from vivavoce.session import calling, news
 from vivavoce.session.effects import Account, StopTimer
 from vivavoce.session.speech import Utterance
 from vivavoce.session.state import Draft, Signal
-from vivavoce.wire.commands import CancelResponse, ClearOutput, Truncate
-from vivavoce.wire.realtime import (
+from vivavoce.wire.events import (
+    AssistantDone,
+    AssistantSpeaking,
+    ErrorOccurred,
+    TranscriptionCompleted,
+    TranscriptionDelta,
+)
+from vivavoce.wire.realtime.commands import CancelResponse, ClearOutput, Truncate
+from vivavoce.wire.realtime.facts import (
     AssistantDelta,
     AssistantTranscript,
     AudioReceived,
@@ -23,14 +30,7 @@ from vivavoce.wire.realtime import (
     ResponseDone,
     Usage,
 )
-from vivavoce.wire.records import Kind
-from vivavoce.wire.voice_events import (
-    AssistantDone,
-    AssistantSpeaking,
-    ErrorOccurred,
-    TranscriptionCompleted,
-    TranscriptionDelta,
-)
+from vivavoce.wire.records.talk import Kind
 
 
 def response_created(event: ResponseCreated, draft: Draft) -> None:

@@ -21,10 +21,10 @@ from vivavoce.session.speech import Speech
 from vivavoce.session.tracing import Turns
 from vivavoce.session.transcript import Order
 from vivavoce.wire.clean import clean_text
-from vivavoce.wire.commands import Command, CreateItem
-from vivavoce.wire.realtime import Usage
-from vivavoce.wire.records import Entry, Kind, Modality, entry_id
-from vivavoce.wire.voice_events import SessionStatus, VoiceEvent
+from vivavoce.wire.events import SessionStatus, VoiceEvent
+from vivavoce.wire.realtime.commands import Command, CreateItem
+from vivavoce.wire.realtime.facts import Usage
+from vivavoce.wire.records.talk import Entry, Kind, Modality, entry_id
 
 IDLE = "idle"
 """The key of the question whether anybody is there."""

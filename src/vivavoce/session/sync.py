@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from vivavoce.wire.clean import clean_json, clean_text
-from vivavoce.wire.records import Entry, Kind, entry_id, new_id
+from vivavoce.wire.records.talk import Entry, Kind, entry_id, new_id
 
 SAME_TIME = timedelta(seconds=5)
 RETRY_WINDOW = timedelta(seconds=60)

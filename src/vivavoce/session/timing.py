@@ -6,8 +6,8 @@ from vivavoce.session import line, news, tracing
 from vivavoce.session.effects import StartTimer, StopTimer
 from vivavoce.session.events import TimerFired
 from vivavoce.session.state import IDLE, Draft, Phase
-from vivavoce.wire.records import Status
-from vivavoce.wire.voice_events import SessionExpired, SessionWarning
+from vivavoce.wire.events import SessionExpired, SessionWarning
+from vivavoce.wire.records.talk import Status
 
 BUDGET = "budget"
 LONGEST = "longest"

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING
 from vivavoce.session.effects import StartTimer
 from vivavoce.session.turn import Outcome, Turn, has_clause
 from vivavoce.wire.clean import clean_line
-from vivavoce.wire.voice_events import TurnTraced
+from vivavoce.wire.events import TurnTraced
 
 if TYPE_CHECKING:
     from vivavoce.session.state import Draft

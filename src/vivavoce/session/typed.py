@@ -13,9 +13,9 @@ from vivavoce.session.context import item_of
 from vivavoce.session.effects import Answered, Record
 from vivavoce.session.events import TypedText
 from vivavoce.session.state import Draft, Phase, Question, UserItem
-from vivavoce.wire.commands import message_item
-from vivavoce.wire.records import Entry, Kind
-from vivavoce.wire.voice_events import TranscriptionCompleted
+from vivavoce.wire.events import TranscriptionCompleted
+from vivavoce.wire.realtime.commands import message_item
+from vivavoce.wire.records.talk import Entry, Kind
 
 MOST_KEPT = 64
 _AWAY = (Phase.DISCONNECTED, Phase.INITIALIZING, Phase.RECONNECTING)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from vivavoce.store import codec_agenda as codec
-from vivavoce.store import queries_agenda as queries
 from vivavoce.store.clean import canonical_uuid
+from vivavoce.store.codec import plans as codec
+from vivavoce.store.queries import plans as queries
 from vivavoce.store.reader import Reader, within
-from vivavoce.wire.agenda import Delivery, Goal, Intent, Milestone, Person, Todo
+from vivavoce.wire.records.plans import Delivery, Goal, Intent, Milestone, Person, Todo
 
 
 class AgendaReads:

@@ -12,9 +12,10 @@ from datetime import timedelta
 from sqlalchemy import Connection, Update, delete, insert, select, update
 
 from vivavoce.store.limits import LONGEST
-from vivavoce.store.queries_history import OPENED
+from vivavoce.store.queries.history import OPENED
 from vivavoce.store.rows import Fields
-from vivavoce.store.schema import (
+from vivavoce.store.schema.plans import goals, intents, outbox, spent_sessions, tasks
+from vivavoce.store.schema.talk import (
     conversations,
     events,
     messages,
@@ -22,8 +23,7 @@ from vivavoce.store.schema import (
     tool_calls,
     voice_sessions,
 )
-from vivavoce.store.schema_agenda import goals, intents, outbox, spent_sessions, tasks
-from vivavoce.store.schema_work import approvals, delegated_tasks
+from vivavoce.store.schema.work import approvals, delegated_tasks
 
 EMPTIED = "dropped"
 """The type of an event of which only the place is left."""

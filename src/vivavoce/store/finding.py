@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from vivavoce.wire.agenda import Hit
+from vivavoce.wire.records.plans import Hit
 
 WORDS = 12  # of a query
 LETTERS = 64  # of a word

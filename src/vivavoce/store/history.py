@@ -9,13 +9,13 @@ from typing import Any
 from sqlalchemy import Row
 
 from vivavoce.store import finding, search
-from vivavoce.store import queries_history as queries
 from vivavoce.store.clean import canonical_uuid, clean_text
-from vivavoce.store.codec import to_entry
-from vivavoce.store.codec_agenda import to_spent
+from vivavoce.store.codec.plans import to_spent
+from vivavoce.store.codec.talk import to_entry
+from vivavoce.store.queries import history as queries
 from vivavoce.store.reader import Reader, within
-from vivavoce.wire.agenda import ConversationSummary, Hit, Spent
-from vivavoce.wire.records import Entry
+from vivavoce.wire.records.plans import ConversationSummary, Hit, Spent
+from vivavoce.wire.records.talk import Entry
 
 
 class HistoryReads:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from vivavoce.errors import RateLimited
-from vivavoce.wire.agenda import SessionLimits
+from vivavoce.wire.records.plans import SessionLimits
 
 TEN_MINUTES = timedelta(minutes=10)
 LONGEST = timedelta(days=1)

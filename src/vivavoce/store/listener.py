@@ -17,7 +17,7 @@ from typing import Any, cast
 from psycopg import Connection as Driver
 from sqlalchemy import Connection, Engine
 
-from vivavoce.store import queries
+from vivavoce.store.queries import talk
 
 log = logging.getLogger(__name__)
 
@@ -65,8 +65,8 @@ class CommitListener:
 
     def _listen(self, connection: Connection) -> None:
         """Until told to stop, or until the connection is lost."""
-        connection.execute(queries.LISTEN)
-        seen = connection.execute(queries.LOG_POSITION).scalar_one()
+        connection.execute(talk.LISTEN)
+        seen = connection.execute(talk.LOG_POSITION).scalar_one()
         self._wake()  # something may have happened before we listened
         driver = cast("Driver[Any]", connection.connection.dbapi_connection)
         with selectors.DefaultSelector() as ready:
@@ -81,7 +81,7 @@ class CommitListener:
                         self._wake()
                     continue
                 # Now and then look for ourselves: a proxy may swallow notifications.
-                head = connection.execute(queries.LOG_POSITION).scalar_one()
+                head = connection.execute(talk.LOG_POSITION).scalar_one()
                 if head != seen:
                     seen = head
                     self._wake()

@@ -12,8 +12,8 @@ from sqlalchemy.schema import AddConstraint, CreateIndex, CreateTable
 from vivavoce.errors import Unavailable
 from vivavoce.store import defaults, search, security
 from vivavoce.store.database import Database
-from vivavoce.store.schema import log_head, versions
-from vivavoce.store.schema_agenda import goals
+from vivavoce.store.schema.plans import goals
+from vivavoce.store.schema.talk import log_head, versions
 
 # Every revision in `migrations/versions`, oldest first; a test compares the two.
 REVISIONS = ("0001", "0002", "0003", "0004", "0005")

@@ -13,9 +13,10 @@ from sqlalchemy import Connection, Delete, delete, func, select
 
 from vivavoce.runtime.ports import Retention
 from vivavoce.store.dropping import KEPT_FOR, drop
-from vivavoce.store.queries import ADVANCE_LOG
-from vivavoce.store.queries_work import OVER
-from vivavoce.store.schema import (
+from vivavoce.store.queries.talk import ADVANCE_LOG
+from vivavoce.store.queries.work import OVER
+from vivavoce.store.schema.plans import outbox, spent_sessions
+from vivavoce.store.schema.talk import (
     conversations,
     events,
     log_head,
@@ -24,8 +25,7 @@ from vivavoce.store.schema import (
     tool_calls,
     voice_sessions,
 )
-from vivavoce.store.schema_agenda import outbox, spent_sessions
-from vivavoce.store.schema_work import approvals, delegated_tasks
+from vivavoce.store.schema.work import approvals, delegated_tasks
 from vivavoce.store.writer import Job
 
 SLICE = 2000

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection, TextualSelect, text
 
-from vivavoce.store.schema import messages
+from vivavoce.store.schema.talk import messages
 
 INDEX = "message_words"
 NUMBERS = "message_numbers"

@@ -20,18 +20,19 @@ from sqlalchemy.exc import DBAPIError
 
 from vivavoce.errors import Unavailable
 from vivavoce.runtime.ports import LogBounds, Retention
-from vivavoce.store import codec, queries
 from vivavoce.store.agenda import AgendaReads
 from vivavoce.store.clean import canonical_uuid
+from vivavoce.store.codec import talk
 from vivavoce.store.database import Database, parse
 from vivavoce.store.history import HistoryReads
 from vivavoce.store.migrate import prepare
+from vivavoce.store.queries import talk as queries
 from vivavoce.store.reader import Reader, within
 from vivavoce.store.retention import steps
 from vivavoce.store.transaction import Performer
 from vivavoce.store.work import WorkReads
 from vivavoce.store.writer import Writer
-from vivavoce.wire.records import (
+from vivavoce.wire.records.talk import (
     Change,
     Conversation,
     Entry,
@@ -105,7 +106,7 @@ class SqlStore(WorkReads, AgendaReads, HistoryReads):
             await asyncio.to_thread(engine.dispose)
 
     async def commit(self, changes: Sequence[Change]) -> list[LogEvent]:
-        plan = codec.plan(changes)
+        plan = talk.plan(changes)
         return await self._open().writer.commit(plan)
 
     async def conversation(self, conversation_id: str, *, user_id: str) -> Conversation | None:
@@ -113,53 +114,53 @@ class SqlStore(WorkReads, AgendaReads, HistoryReads):
             return None
         query = queries.CONVERSATION
         return await self._read.one(
-            codec.to_conversation, query, id=conversation_id, user_id=user_id
+            talk.to_conversation, query, id=conversation_id, user_id=user_id
         )
 
     async def session(self, session_id: str, *, user_id: str | None) -> VoiceSession | None:
         if user_id is None:
-            return await self._read.one(codec.to_session, queries.ANY_SESSION, id=session_id)
+            return await self._read.one(talk.to_session, queries.ANY_SESSION, id=session_id)
         query = queries.SESSION
-        return await self._read.one(codec.to_session, query, id=session_id, user_id=user_id)
+        return await self._read.one(talk.to_session, query, id=session_id, user_id=user_id)
 
     async def summary(self, session_id: str, *, user_id: str) -> SessionSummary | None:
         query = queries.SUMMARY
-        return await self._read.one(codec.to_summary, query, id=session_id, user_id=user_id)
+        return await self._read.one(talk.to_summary, query, id=session_id, user_id=user_id)
 
     async def sessions(
         self, *, user_id: str, status: Status | None = None, limit: int = 20
     ) -> list[SessionSummary]:
         given = {"user_id": user_id, "limit": within(limit)}
         if status is None:
-            return await self._read.all(codec.to_summary, queries.SESSIONS, **given)
+            return await self._read.all(talk.to_summary, queries.SESSIONS, **given)
         query = queries.SESSIONS_BY_STATUS
-        return await self._read.all(codec.to_summary, query, status=status.value, **given)
+        return await self._read.all(talk.to_summary, query, status=status.value, **given)
 
     async def active_sessions(self) -> list[VoiceSession]:
-        return await self._read.all(codec.to_session, queries.ACTIVE_SESSIONS)
+        return await self._read.all(talk.to_session, queries.ACTIVE_SESSIONS)
 
     async def session_totals(self) -> tuple[int, float]:
-        return await self._read.row(codec.to_totals, queries.SESSION_TOTALS)
+        return await self._read.row(talk.to_totals, queries.SESSION_TOTALS)
 
     async def entries(self, conversation_id: str, *, user_id: str) -> list[Entry]:
         if canonical_uuid(conversation_id) is None:
             return []
         return await self._read.all(
-            codec.to_entry, queries.ENTRIES, conversation_id=conversation_id, user_id=user_id
+            talk.to_entry, queries.ENTRIES, conversation_id=conversation_id, user_id=user_id
         )
 
     async def tool_call(self, call_id: str, *, user_id: str) -> ToolCall | None:
-        return await self._read.one(codec.to_call, queries.TOOL_CALL, id=call_id, user_id=user_id)
+        return await self._read.one(talk.to_call, queries.TOOL_CALL, id=call_id, user_id=user_id)
 
     async def open_calls(self, session_id: str) -> list[ToolCall]:
-        return await self._read.all(codec.to_call, queries.OPEN_CALLS, session_id=session_id)
+        return await self._read.all(talk.to_call, queries.OPEN_CALLS, session_id=session_id)
 
     async def tool_stats(self, tool: str) -> ToolStats:
-        return await self._read.row(codec.to_stats, queries.TOOL_STATS, tool=tool)
+        return await self._read.row(talk.to_stats, queries.TOOL_STATS, tool=tool)
 
     async def snapshot(self, session_id: str, *, user_id: str) -> Snapshot | None:
         return await self._read.one(
-            codec.to_snapshot, queries.SNAPSHOT, session_id=session_id, user_id=user_id
+            talk.to_snapshot, queries.SNAPSHOT, session_id=session_id, user_id=user_id
         )
 
     async def events(
@@ -181,13 +182,13 @@ class SqlStore(WorkReads, AgendaReads, HistoryReads):
             given["session_id"] = session_id
         if upto is not None:
             given["upto"] = within(upto)
-        return await self._read.all(codec.to_event, query, **given)
+        return await self._read.all(talk.to_event, query, **given)
 
     async def last_events(
         self, kind: str, *, session_id: str, user_id: str, limit: int
     ) -> list[LogEvent]:
         found = await self._read.all(
-            codec.to_event,
+            talk.to_event,
             queries.LAST_EVENTS,
             kind=kind,
             session_id=session_id,
@@ -197,7 +198,7 @@ class SqlStore(WorkReads, AgendaReads, HistoryReads):
         return found[::-1]
 
     async def log_bounds(self) -> LogBounds:
-        return await self._read.row(codec.to_bounds, queries.LOG_BOUNDS)
+        return await self._read.row(talk.to_bounds, queries.LOG_BOUNDS)
 
     async def sweep(self, retention: Retention, now: datetime) -> int:
         """A slice at a time, so that live writes get through between."""

@@ -17,15 +17,16 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
 
 from vivavoce.errors import Conflict, InternalError, Unavailable, VivavoceError
-from vivavoce.store import dropping, queries, queries_history
-from vivavoce.store.codec import Plan, event_row
+from vivavoce.store import dropping
+from vivavoce.store.codec.talk import Plan, event_row
 from vivavoce.store.limits import LONGEST, Past, refusal
 from vivavoce.store.prepared import Prepared
-from vivavoce.store.queries_history import SAID
+from vivavoce.store.queries import history, talk
+from vivavoce.store.queries.history import SAID
 from vivavoce.store.rows import Fields
-from vivavoce.store.upserts import RANK, Write, fields_of, person_fields, writes_for
-from vivavoce.wire.agenda import SessionLimits
-from vivavoce.wire.records import LogEvent
+from vivavoce.store.upserts.talk import RANK, Write, fields_of, person_fields, writes_for
+from vivavoce.wire.records.plans import SessionLimits
+from vivavoce.wire.records.talk import LogEvent
 
 
 class Performer:
@@ -42,15 +43,15 @@ class Performer:
         count = sum(len(plan.events) for plan in plans)
         # First of all, even with nothing to announce: writers that queue up at
         # one row in the same order cannot deadlock on the others.
-        head = connection.execute(queries.ADVANCE_LOG, {"count": count}).scalar_one()
+        head = connection.execute(talk.ADVANCE_LOG, {"count": count}).scalar_one()
         self._write(connection, plans)
         placed = _place(plans, head - count)
         rows = [event_row(event) for events in placed for event in events]
         if rows:
             self._insert(connection, None, rows)
             if self._notify:
-                message = {"channel": queries.CHANNEL, "sender": self._sender}
-                connection.execute(queries.NOTIFY, message)
+                message = {"channel": talk.CHANNEL, "sender": self._sender}
+                connection.execute(talk.NOTIFY, message)
         return placed
 
     def _write(self, connection: Connection, plans: Sequence[Plan]) -> None:
@@ -68,7 +69,7 @@ class Performer:
                 case Write.SESSION:
                     self._insert(connection, kind, rows)
                     if ended := _ended(rows):
-                        connection.execute(queries_history.DURATION, ended)
+                        connection.execute(history.DURATION, ended)
                 case Write.PERSON_FIELDS:
                     for row in rows:
                         statement = person_fields(connection.dialect.name, row["only"])
@@ -77,23 +78,23 @@ class Performer:
                     for row in rows:
                         connection.execute(fields_of(kind, row["row"], row["only"]))
                 case Write.DROP_MILESTONE:
-                    connection.execute(queries_history.DROP_MILESTONE, rows)
+                    connection.execute(history.DROP_MILESTONE, rows)
                 case Write.DROP_CONVERSATION:
                     for row in rows:
                         dropping.drop_own(connection, row)
                 case Write.LINK:
-                    connection.execute(queries_history.LINK, rows)
+                    connection.execute(history.LINK, rows)
                 case Write.ENTRY | Write.ENTRY_IF_ABSENT:
                     self._insert(connection, kind, rows)
                     if spoken := _newest(rows):
-                        connection.execute(queries_history.TOUCH, spoken)
+                        connection.execute(history.TOUCH, spoken)
                 case _:
                     self._insert(connection, kind, rows)
 
     def _insert(self, connection: Connection, kind: Write | None, rows: list[Fields]) -> None:
         """Rows of one kind all have the same columns; None is the log."""
         if kind not in self._prepared:
-            statement = queries.APPEND_EVENTS if kind is None else self._writes[kind]
+            statement = talk.APPEND_EVENTS if kind is None else self._writes[kind]
             self._prepared[kind] = Prepared(statement, list(rows[0]), connection.dialect)
         self._prepared[kind].run(connection, rows)
 
@@ -101,7 +102,7 @@ class Performer:
         if connection.execute(self._writes[Write.NEW_SESSION], row).first() is None:
             raise Conflict("This session id is taken.", session_id=row["id"])
         names: dict[str, Any] = {"of": row["conversation_id"], "session_id": row["id"]}
-        connection.execute(queries.NAME_VOICE_SESSION, names)
+        connection.execute(talk.NAME_VOICE_SESSION, names)
 
 
 def _hold(connection: Connection, row: Fields, limits: SessionLimits | None) -> None:
@@ -110,11 +111,9 @@ def _hold(connection: Connection, row: Fields, limits: SessionLimits | None) -> 
         return
     at = row["created_at"]
     since = at - max(LONGEST, timedelta(seconds=limits.stale_seconds))
-    found = connection.execute(queries_history.PAST, {"user_id": row["user_id"], "since": since})
+    found = connection.execute(history.PAST, {"user_id": row["user_id"], "since": since})
     past = [Past(*each) for each in found]
-    gone = connection.execute(
-        queries_history.PAST_DROPPED, {"user_id": row["user_id"], "since": since}
-    )
+    gone = connection.execute(history.PAST_DROPPED, {"user_id": row["user_id"], "since": since})
     past += [Past(conversation_id="", active=False, **each._mapping) for each in gone]
     fault = refusal(
         limits, past, at=at, conversation_id=row["conversation_id"], counted=row["counted"]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from vivavoce.store import queries_work as queries
-from vivavoce.store.codec import to_call
-from vivavoce.store.codec_work import to_approval, to_task
+from vivavoce.store.codec.talk import to_call
+from vivavoce.store.codec.work import to_approval, to_task
+from vivavoce.store.queries import work as queries
 from vivavoce.store.reader import Reader, within
-from vivavoce.wire.records import ToolCall
-from vivavoce.wire.work import Approval, Task
+from vivavoce.wire.records.talk import ToolCall
+from vivavoce.wire.records.work import Approval, Task
 
 
 class WorkReads:

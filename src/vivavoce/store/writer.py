@@ -19,9 +19,9 @@ from typing import Any, cast
 from sqlalchemy import Connection, Engine
 
 from vivavoce.errors import OutcomeUnknown, Unavailable
-from vivavoce.store.codec import Plan
+from vivavoce.store.codec.talk import Plan
 from vivavoce.store.transaction import Performer, broken, explain, lost
-from vivavoce.wire.records import LogEvent
+from vivavoce.wire.records.talk import LogEvent
 
 log = logging.getLogger(__name__)
 

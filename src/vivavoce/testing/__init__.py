@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from vivavoce.testing.clock import ManualClock
     from vivavoce.testing.memory import MemoryStore
     from vivavoce.testing.provider import ScriptedProvider
-    from vivavoce.testing.script import Script
-    from vivavoce.testing.scripted_call import ScriptedCall
-    from vivavoce.testing.scripted_response import ToolUse
+    from vivavoce.testing.realtime.call import ScriptedCall
+    from vivavoce.testing.realtime.response import ToolUse
+    from vivavoce.testing.realtime.script import Script
 
 __all__ = ["ManualClock", "MemoryStore", "Script", "ScriptedCall", "ScriptedProvider", "ToolUse"]
 

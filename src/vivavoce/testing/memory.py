@@ -22,7 +22,7 @@ from vivavoce.testing.memory_history import HistoryReads
 from vivavoce.testing.memory_plans import link
 from vivavoce.testing.memory_tables import Tables, apply, order
 from vivavoce.testing.memory_work import WorkReads, drop
-from vivavoce.wire.records import (
+from vivavoce.wire.records.talk import (
     Announce,
     CallStatus,
     Change,

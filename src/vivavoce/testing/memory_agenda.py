@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from vivavoce.store.clean import canonical_uuid, clean_text
 from vivavoce.testing.memory_tables import Tables
-from vivavoce.wire.agenda import Delivery, Goal, Intent, Milestone, Person, Todo
+from vivavoce.wire.records.plans import Delivery, Goal, Intent, Milestone, Person, Todo
 
 _NEVER = datetime.max.replace(tzinfo=UTC)
 

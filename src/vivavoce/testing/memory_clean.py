@@ -9,8 +9,8 @@ from typing import Any, TypeVar, assert_never
 
 from vivavoce.errors import InternalError, InvalidRequest
 from vivavoce.store.clean import canonical_uuid, clean_json, clean_text
-from vivavoce.wire.agenda import Delivery, Goal, Intent, Milestone, Person, Todo
-from vivavoce.wire.records import (
+from vivavoce.wire.records.plans import Delivery, Goal, Intent, Milestone, Person, Todo
+from vivavoce.wire.records.talk import (
     Announce,
     Change,
     Conversation,
@@ -35,7 +35,7 @@ from vivavoce.wire.records import (
     ToolCall,
     VoiceSession,
 )
-from vivavoce.wire.work import Approval, Question, Task
+from vivavoce.wire.records.work import Approval, Question, Task
 
 ODD = "The store could not do this."
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from vivavoce.store.limits import LONGEST
 from vivavoce.testing.memory_tables import Tables
 from vivavoce.testing.memory_work import drop, drop_loose, let_go
-from vivavoce.wire.records import DropConversation, LogEvent, Status
+from vivavoce.wire.records.talk import DropConversation, LogEvent, Status
 
 
 def drop_own(tables: Tables, log: list[LogEvent], wanted: DropConversation) -> None:

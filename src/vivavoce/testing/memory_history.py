@@ -7,8 +7,8 @@ from datetime import datetime
 from vivavoce.store import finding
 from vivavoce.store.clean import canonical_uuid, clean_text, told
 from vivavoce.testing.memory_tables import Tables
-from vivavoce.wire.agenda import ConversationSummary, Hit, Spent
-from vivavoce.wire.records import Conversation, Entry, Kind
+from vivavoce.wire.records.plans import ConversationSummary, Hit, Spent
+from vivavoce.wire.records.talk import Conversation, Entry, Kind
 
 _SAID = (Kind.USER, Kind.ASSISTANT)
 

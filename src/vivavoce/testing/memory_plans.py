@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from vivavoce.errors import InternalError
 from vivavoce.store.limits import Past, refusal
-from vivavoce.wire.agenda import (
+from vivavoce.wire.records.plans import (
     NEVER_BEGAN,
     Delivery,
     Goal,
@@ -18,7 +18,7 @@ from vivavoce.wire.agenda import (
     SessionLimits,
     Todo,
 )
-from vivavoce.wire.records import Conversation, Status, VoiceSession
+from vivavoce.wire.records.talk import Conversation, Status, VoiceSession
 
 if TYPE_CHECKING:  # the tables are made of these
     from vivavoce.testing.memory_tables import Tables

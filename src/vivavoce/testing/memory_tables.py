@@ -9,8 +9,8 @@ from typing import Any, TypeVar, assert_never
 from vivavoce.errors import Conflict, InternalError
 from vivavoce.testing import memory_plans as plans
 from vivavoce.testing.memory_plans import ORPHAN, belongs
-from vivavoce.wire.agenda import Delivery, Goal, Intent, Milestone, Person, Todo
-from vivavoce.wire.records import (
+from vivavoce.wire.records.plans import Delivery, Goal, Intent, Milestone, Person, Todo
+from vivavoce.wire.records.talk import (
     Announce,
     Change,
     Conversation,
@@ -35,7 +35,7 @@ from vivavoce.wire.records import (
     ToolCall,
     VoiceSession,
 )
-from vivavoce.wire.work import Approval, ApprovalStatus, Task
+from vivavoce.wire.records.work import Approval, ApprovalStatus, Task
 
 K = TypeVar("K")
 V = TypeVar("V")

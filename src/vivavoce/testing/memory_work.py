@@ -9,9 +9,9 @@ from typing import TypeVar
 
 from vivavoce.store.clean import clean_text
 from vivavoce.testing.memory_tables import Tables
-from vivavoce.wire.agenda import Goal, Todo
-from vivavoce.wire.records import CallStatus, ToolCall
-from vivavoce.wire.work import Approval, ApprovalStatus, Task
+from vivavoce.wire.records.plans import Goal, Todo
+from vivavoce.wire.records.talk import CallStatus, ToolCall
+from vivavoce.wire.records.work import Approval, ApprovalStatus, Task
 
 K = TypeVar("K")
 V = TypeVar("V")

@@ -23,11 +23,11 @@ import uvicorn
 
 from vivavoce.runtime.clock import SystemClock
 from vivavoce.runtime.ports import Clock
-from vivavoce.testing.script import ProviderFault, Script
-from vivavoce.testing.scripted_call import ScriptedCall
-from vivavoce.testing.scripted_http import Exchange, Faults, Front, Secrets, application
-from vivavoce.testing.scripted_lines import TIMEOUT, Line
-from vivavoce.testing.scripted_session import canned_answer
+from vivavoce.testing.realtime.call import ScriptedCall
+from vivavoce.testing.realtime.http import Exchange, Faults, Front, Secrets, application
+from vivavoce.testing.realtime.lines import TIMEOUT, Line
+from vivavoce.testing.realtime.script import ProviderFault, Script
+from vivavoce.testing.realtime.session import canned_answer
 
 MAX_CALLS = 1000
 MAX_FRAME = 16 * 1024 * 1024

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from vivavoce.engine.inference import Worker
 from vivavoce.engine.ports import Samples, Transcript, Utterance
+from vivavoce.engine.speech.inference import Worker
 from vivavoce.errors import EarsError, ModelUnavailable, MouthError
 
 

@@ -9,7 +9,7 @@ from pydantic import Field
 from vivavoce.errors import ToolFailed
 from vivavoce.runtime.ports import ToolContext, ToolExample
 from vivavoce.tools.functions import Tool, tool
-from vivavoce.wire.records import ToolCall
+from vivavoce.wire.records.talk import ToolCall
 
 MOST_LINES = 200
 MOST_CHARACTERS = 3_500  # with room for the heading, within what a model gets

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vivavoce.engine.ears.dictation import dictated, settled
+from vivavoce.language.en.dictation import dictated, settled
 
 NAMES = {
     "Read main dot pie.": "Read main.py.",

@@ -10,8 +10,8 @@ import pytest
 
 from tests.speech import noise, silence
 from vivavoce.engine.ears.silero import SileroVad, load_silero
-from vivavoce.engine.endpoint import Endpointer, ServerVad, Started, Stopped
 from vivavoce.engine.ports import FRAME, Detector, Samples
+from vivavoce.engine.turn.endpoint import Endpointer, ServerVad, Started, Stopped
 from vivavoce.errors import ModelUnavailable
 
 NewVad = Callable[[], SileroVad]

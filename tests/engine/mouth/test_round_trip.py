@@ -8,7 +8,7 @@ from bench.sentences import SENTENCES
 
 from vivavoce.engine.ears.moonshine import MoonshineEars
 from vivavoce.engine.mouth.kokoro import KokoroMouth
-from vivavoce.engine.mouth.spoken import spoken
+from vivavoce.language.en.aloud.text import spoken
 
 ALL = [(written, said) for some in SENTENCES.values() for written, said in some.items()]
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vivavoce.engine.mouth.markdown import plain
-from vivavoce.engine.mouth.numbers import cardinal, ordinal, year
-from vivavoce.engine.mouth.spoken import spoken
+from vivavoce.language.en.aloud.markdown import plain
+from vivavoce.language.en.aloud.numbers import cardinal, ordinal, year
+from vivavoce.language.en.aloud.text import spoken
 
 SAID = {
     # numbers

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from vivavoce.engine.mouth.spoken import spoken
+from vivavoce.language.en.aloud.text import spoken
 
 CLOCK_AND_CALENDAR = {
     "It is 10:42 am.": "It is ten forty-two A-M.",

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vivavoce.engine.mouth.spoken import spoken
 from vivavoce.engine.mouth.timing import aligned, pieces, timed
+from vivavoce.language.en.aloud.text import spoken
 
 
 @pytest.mark.parametrize(

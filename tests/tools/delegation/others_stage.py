@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from tests.tools.delegation.stage import Remembering
-from vivavoce.runtime.task_ports import Work
+from vivavoce.runtime.tasks.ports import Work
 from vivavoce.tools.delegation.desk import DurableDesk
 from vivavoce.tools.delegation.line import Line
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from vivavoce.runtime.task_ports import AgentCard, Backend, Backends, Desk, Done, GaveUp, Work
+from vivavoce.runtime.tasks.ports import AgentCard, Backend, Backends, Desk, Done, GaveUp, Work
 from vivavoce.tools.delegation.carrier import DurableCarrier
-from vivavoce.wire.records import utc_now
-from vivavoce.wire.work import Task
+from vivavoce.wire.records.talk import utc_now
+from vivavoce.wire.records.work import Task
 
 PATIENCE = 15.0
 

@@ -10,10 +10,10 @@ import pytest
 
 from tests.tools.delegation.a2a_agent import Remote, serving
 from tests.tools.delegation.others_stage import Deciding, Ledger, order
-from vivavoce.runtime.agent_work import A2aAgent
-from vivavoce.runtime.task_ports import GOES_ON, Done, GaveUp
-from vivavoce.tools.delegation.a2a import A2aBackend
-from vivavoce.tools.delegation.a2a_words import Bounds, origin
+from vivavoce.runtime.agents.work import A2aAgent
+from vivavoce.runtime.tasks.ports import GOES_ON, Done, GaveUp
+from vivavoce.tools.delegation.a2a.backend import A2aBackend
+from vivavoce.tools.delegation.a2a.words import Bounds, origin
 
 QUICK = Bounds(poll_seconds=0.02, retries=2)
 

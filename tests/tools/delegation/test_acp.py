@@ -12,12 +12,12 @@ import pytest
 from acp import RequestError
 
 from tests.tools.delegation.others_stage import Deciding, Ledger, order
-from vivavoce.runtime.agent_work import AcpAgent
-from vivavoce.runtime.task_ports import Done, GaveUp
-from vivavoce.tools.delegation.acp import AcpBackend
-from vivavoce.tools.delegation.acp_account import Account
-from vivavoce.tools.delegation.acp_host import Host
-from vivavoce.tools.delegation.acp_visit import Bounds
+from vivavoce.runtime.agents.work import AcpAgent
+from vivavoce.runtime.tasks.ports import Done, GaveUp
+from vivavoce.tools.delegation.acp.account import Account
+from vivavoce.tools.delegation.acp.backend import AcpBackend
+from vivavoce.tools.delegation.acp.host import Host
+from vivavoce.tools.delegation.acp.visit import Bounds
 from vivavoce.tools.delegation.window import Window
 from vivavoce.tools.workspace.root import Workspace
 

@@ -16,10 +16,10 @@ from amplifier_core import AmplifierSession
 from tests.tools.delegation import amplifier_cast as cast_
 from tests.tools.delegation.others_stage import Deciding, Ledger, order
 from tests.tools.delegation.stage import begin, carried, url
-from vivavoce.runtime.agent_work import AmplifierAgent
+from vivavoce.runtime.agents.work import AmplifierAgent
 from vivavoce.runtime.ports import ToolDefinition
-from vivavoce.runtime.task_ports import Done, GaveUp
-from vivavoce.tools.delegation.amplifier import AmplifierBackend
+from vivavoce.runtime.tasks.ports import Done, GaveUp
+from vivavoce.tools.delegation.amplifier.backend import AmplifierBackend
 
 OURS = [ToolDefinition(name, name, {"type": "object"}) for name in ("read_file", "write_file")]
 

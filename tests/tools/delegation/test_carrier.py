@@ -12,7 +12,7 @@ import pytest
 from tests.contract.postgres import drop_database, new_database
 from tests.tools.delegation.stage import Doing, Remembering, begin, carried, url, work
 from vivavoce.errors import BrainError, Unavailable
-from vivavoce.runtime.task_ports import Desk, Done, GaveUp, StepFailed, Work
+from vivavoce.runtime.tasks.ports import Desk, Done, GaveUp, StepFailed, Work
 
 
 class Interrupted:

@@ -10,7 +10,7 @@ import pytest
 from tests.tools.delegation.stage import Remembering, begin, carried, url, work
 from tests.tools.delegation.thinkers import PlainDesk, Scripted, calls, done, tools
 from vivavoce.errors import InvalidRequest, ToolFailed, Unavailable
-from vivavoce.runtime.task_ports import Done, GaveUp
+from vivavoce.runtime.tasks.ports import Done, GaveUp
 from vivavoce.tools.delegation.embedded import EmbeddedBackend
 from vivavoce.tools.delegation.shift import Bounds
 from vivavoce.tools.delegation.thinking import Called, Returned, Said, Thought

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from vivavoce.runtime.agent_work import A2aAgent, AcpAgent, AmplifierAgent, Delegation
+from vivavoce.runtime.agents.work import A2aAgent, AcpAgent, AmplifierAgent, Delegation
 from vivavoce.tools.delegation.others import backends_of
 
 
@@ -35,7 +35,7 @@ def test_listing_agents_imports_none_of_their_packages() -> None:
     code = """
 import sys
 from pathlib import Path
-from vivavoce.runtime.agent_work import Delegation
+from vivavoce.runtime.agents.work import Delegation
 from vivavoce.tools.delegation.others import backends_of
 agents = {
     "a": {"type": "acp", "command": "x"},

@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.tools.delegation.stage import Remembering
 from vivavoce.runtime.ports import ToolDefinition
-from vivavoce.runtime.task_ports import Value
+from vivavoce.runtime.tasks.ports import Value
 from vivavoce.tools.delegation.agents import CHANGING
 from vivavoce.tools.delegation.thinking import Called, Thought, Turn
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.tools.delegation.stage import Doing, Remembering, begin, carried, work
-from vivavoce.runtime.task_ports import Desk, Done, Work
+from vivavoce.runtime.tasks.ports import Desk, Done, Work
 
 STEPS = 12
 PACE = 0.02

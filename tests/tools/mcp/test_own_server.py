@@ -18,12 +18,12 @@ from mcp_types import CallToolResult, TextContent
 
 from tests.server.doors import Doors, doors
 from tests.server.serving import serving
+from vivavoce.app.server import build_app
 from vivavoce.errors import ToolFailed
 from vivavoce.runtime.ports import ToolContext
-from vivavoce.server.app import build_app
 from vivavoce.tools.functions import tool
-from vivavoce.wire.records import PutTask, utc_now
-from vivavoce.wire.work import Task
+from vivavoce.wire.records.talk import PutTask, utc_now
+from vivavoce.wire.records.work import Task
 
 COMMAND = ("-m", "vivavoce", "mcp", "--url")
 

@@ -15,10 +15,10 @@ from mcp_types import (
     TextResourceContents,
 )
 
-from vivavoce.config import named_values
+from vivavoce.app.settings.settings import named_values
 from vivavoce.errors import ToolFailed
-from vivavoce.runtime.agents import AgentError, check_names, load_agent
-from vivavoce.runtime.mcp_ports import McpServer, resolve
+from vivavoce.runtime.agents.agent import AgentError, check_names, load_agent
+from vivavoce.runtime.agents.mcp_ports import McpServer, resolve
 from vivavoce.runtime.ports import Picture
 from vivavoce.tools.mcp.outputs import output
 from vivavoce.tools.mcp.progress import told

@@ -32,8 +32,8 @@ from vivavoce.brain.llama.seats import Seats, Warming
 from vivavoce.brain.llama.shaping import held
 from vivavoce.brain.llama.wishes import one_by_one
 from vivavoce.brain.ports import Ask, Budget, CallBegun, Finished, Piece
-from vivavoce.children import Child
 from vivavoce.errors import BrainError
+from vivavoce.processes.children import Child
 
 NICENESS = 3
 """Below the mouth, and not by much: threads that wait for each other starve together."""

@@ -14,8 +14,8 @@ from vivavoce.engine.ears.decoding import Decoder, Decoding
 from vivavoce.engine.ears.graph import rowwise
 from vivavoce.engine.ears.keywords import Floats, Trees
 from vivavoce.engine.ears.recogniser import Listener
-from vivavoce.engine.inference import open_model
 from vivavoce.engine.ports import EAR_RATE, Samples, Transcript
+from vivavoce.engine.speech.inference import open_model
 from vivavoce.errors import EarsError, ModelUnavailable
 
 _START, _END = 1, 2

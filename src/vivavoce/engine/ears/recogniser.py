@@ -20,8 +20,8 @@ import onnxruntime as ort
 
 from vivavoce.engine.ears.decoding import Decoding
 from vivavoce.engine.ears.segments import segments
-from vivavoce.engine.inference import Worker
 from vivavoce.engine.ports import EAR_RATE, Samples, Transcript
+from vivavoce.engine.speech.inference import Worker
 from vivavoce.errors import EarsError
 
 _SHORTEST = EAR_RATE // 4

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import onnxruntime as ort
 
-from vivavoce.engine.inference import open_model
 from vivavoce.engine.ports import EAR_RATE, FRAME, Samples
+from vivavoce.engine.speech.inference import open_model
 
 _CONTEXT = 64
 _RATE = np.array(EAR_RATE, dtype=np.int64)

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from vivavoce.engine.ears.logmel import log_mel
-from vivavoce.engine.inference import Worker, open_model
 from vivavoce.engine.ports import EAR_RATE, Samples
+from vivavoce.engine.speech.inference import Worker, open_model
 from vivavoce.errors import EarsError
 
 _LENGTH = 8 * EAR_RATE

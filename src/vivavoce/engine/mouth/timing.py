@@ -13,8 +13,8 @@ import unicodedata
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 
-from vivavoce.engine.mouth.spoken import spoken
 from vivavoce.engine.ports import MOUTH_RATE
+from vivavoce.language.en.aloud.text import spoken
 
 _PIECE = re.compile(r"\s*\S+\s*")
 _PLAIN = re.compile(r"[\"'“(]*[A-Za-z]+[.,;:!?)”\"']*")

@@ -14,10 +14,10 @@ import traceback
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from vivavoce.engine.inference import be_nice
 from vivavoce.engine.speech import frames
 from vivavoce.engine.speech.files import SpeechFiles, SpeechPart
 from vivavoce.engine.speech.frames import Frame
+from vivavoce.engine.speech.inference import be_nice
 from vivavoce.engine.speech.jobs import Jobs, Parts
 from vivavoce.errors import VivavoceError
 

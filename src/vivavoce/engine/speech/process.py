@@ -12,13 +12,13 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
-from vivavoce.children import Child
 from vivavoce.engine.speech.files import SpeechFiles
 from vivavoce.engine.speech.frames import BadFrame, Frame
 from vivavoce.engine.speech.link import Link, LinkLost, Refused
 from vivavoce.engine.speech.load import Load
 from vivavoce.engine.speech.parts import FarEars, FarJudge, FarMouth
 from vivavoce.errors import EngineFault, ModelUnavailable, Unavailable
+from vivavoce.processes.children import Child
 
 NICE = 1
 """The server's loop and its media go before models."""

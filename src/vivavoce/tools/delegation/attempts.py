@@ -12,7 +12,7 @@ import secrets
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
-from vivavoce.runtime.task_ports import Desk, GaveUp, Value
+from vivavoce.runtime.tasks.ports import Desk, GaveUp, Value
 
 MAX_ATTEMPTS = 20
 _STEP = "attempt"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vivavoce.runtime.task_ports import Work
+from vivavoce.runtime.tasks.ports import Work
 from vivavoce.tools.delegation.recall import clip
 from vivavoce.wire.clean import clean_text
 

@@ -17,11 +17,11 @@ from dataclasses import asdict, fields
 
 from vivavoce.errors import Unavailable
 from vivavoce.logs import failure
-from vivavoce.runtime.task_ports import Backends, Listener, Work
+from vivavoce.runtime.tasks.ports import Backends, Listener, Work
 from vivavoce.tools.delegation.answers import Mail
 from vivavoce.tools.delegation.ledger import Ledger, Stopped
 from vivavoce.tools.delegation.workflow import Live, Room
-from vivavoce.wire.work import Task
+from vivavoce.wire.records.work import Task
 
 log = logging.getLogger(__name__)
 

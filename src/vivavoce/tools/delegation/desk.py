@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from typing import Any, Protocol
 
 from vivavoce.logs import failure
-from vivavoce.runtime.task_ports import Listener, Value
+from vivavoce.runtime.tasks.ports import Listener, Value
 from vivavoce.tools.delegation import outcomes
 from vivavoce.tools.delegation.line import Line
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from vivavoce.runtime.ports import ToolDefinition
-from vivavoce.runtime.task_ports import AgentCard, Desk, Done, GaveUp, Work
+from vivavoce.runtime.tasks.ports import AgentCard, Desk, Done, GaveUp, Work
 from vivavoce.tools.delegation.agents import (
     AGENTS,
     FOUNDATION,

@@ -13,8 +13,8 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 from vivavoce.errors import Unavailable, VivavoceError
-from vivavoce.runtime.task_ports import Carrier, Listener, Work
-from vivavoce.wire.work import Task
+from vivavoce.runtime.tasks.ports import Carrier, Listener, Work
+from vivavoce.wire.records.work import Task
 
 log = logging.getLogger(__name__)
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from vivavoce.runtime.agent_work import A2aAgent, AcpAgent, AmplifierAgent, Delegation
+from vivavoce.runtime.agents.work import A2aAgent, AcpAgent, AmplifierAgent, Delegation
 from vivavoce.runtime.ports import ToolDefinition
-from vivavoce.runtime.task_ports import Backend
+from vivavoce.runtime.tasks.ports import Backend
 
 
 def backends_of(
@@ -23,15 +23,15 @@ def backends_of(
     named = delegation.agents.items()
     backends: list[Backend] = []
     if acp := {name: agent for name, agent in named if isinstance(agent, AcpAgent)}:
-        from vivavoce.tools.delegation.acp import AcpBackend
+        from vivavoce.tools.delegation.acp.backend import AcpBackend
 
         backends.append(AcpBackend(acp, workspace=workspace, hidden=hidden))
     if a2a := {name: agent for name, agent in named if isinstance(agent, A2aAgent)}:
-        from vivavoce.tools.delegation.a2a import A2aBackend
+        from vivavoce.tools.delegation.a2a.backend import A2aBackend
 
         backends.append(A2aBackend(a2a))
     if amplifier := {name: agent for name, agent in named if isinstance(agent, AmplifierAgent)}:
-        from vivavoce.tools.delegation.amplifier import AmplifierBackend
+        from vivavoce.tools.delegation.amplifier.backend import AmplifierBackend
 
         backends.append(
             AmplifierBackend(amplifier, workspace=workspace, folder=folder, tools=tools)

@@ -11,7 +11,7 @@ import json
 from typing import Any
 
 from vivavoce import errors
-from vivavoce.runtime.task_ports import GaveUp, StepFailed, Value
+from vivavoce.runtime.tasks.ports import GaveUp, StepFailed, Value
 
 
 def finished(value: Value) -> str:

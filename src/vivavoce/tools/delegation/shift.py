@@ -15,7 +15,7 @@ from typing import Any
 
 from vivavoce.errors import VivavoceError
 from vivavoce.runtime.ports import ToolDefinition
-from vivavoce.runtime.task_ports import Desk, GaveUp, StepFailed
+from vivavoce.runtime.tasks.ports import Desk, GaveUp, StepFailed
 from vivavoce.tools.delegation import own_tools
 from vivavoce.tools.delegation.agents import Agent
 from vivavoce.tools.delegation.narration import narrate, short

@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from vivavoce.runtime.task_ports import Desk
+from vivavoce.runtime.tasks.ports import Desk
 from vivavoce.wire.clean import clean_line
 
 T = TypeVar("T")

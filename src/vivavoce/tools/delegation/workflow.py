@@ -14,7 +14,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 
 from vivavoce.logs import failure
-from vivavoce.runtime.task_ports import GOES_ON, Backends, Done, GaveUp, Listener, Work
+from vivavoce.runtime.tasks.ports import GOES_ON, Backends, Done, GaveUp, Listener, Work
 from vivavoce.tools.delegation.answers import Mail
 from vivavoce.tools.delegation.desk import DurableDesk
 from vivavoce.tools.delegation.ledger import Ledger, Stopped

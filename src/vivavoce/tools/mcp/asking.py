@@ -12,11 +12,11 @@ import logging
 from mcp_types import ElicitRequestFormParams, ElicitRequestParams, ElicitResult
 
 from vivavoce.errors import VivavoceError
+from vivavoce.language.en.replies import Misheard, plain, stops
 from vivavoce.logs import fields as told
 from vivavoce.runtime.ports import Asking
 from vivavoce.tools.mcp.questions import Field, Unanswerable, Value, fields, read
 from vivavoce.tools.mcp.schemas import plain_text
-from vivavoce.tools.mcp.spoken import Misheard, plain, stops
 
 log = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ import httpx2
 from mcp.client._transport import TransportStreams
 from mcp.client.streamable_http import streamable_http_client
 
-from vivavoce.runtime.mcp_ports import McpServer
+from vivavoce.runtime.agents.mcp_ports import McpServer
 
 MAX_ANSWER = 4 * 1024 * 1024
 CONNECT_SECONDS, READ_SECONDS = 10.0, 300.0

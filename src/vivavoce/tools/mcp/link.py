@@ -25,7 +25,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from vivavoce import __version__
 from vivavoce.errors import ToolFailed, ToolTimeout
-from vivavoce.runtime.mcp_ports import McpServer
+from vivavoce.runtime.agents.mcp_ports import McpServer
 from vivavoce.runtime.ports import ToolContext
 from vivavoce.tools.mcp.asking import elicit
 from vivavoce.tools.mcp.http import over_http

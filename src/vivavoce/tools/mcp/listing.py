@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from vivavoce.errors import ToolNotFound
-from vivavoce.runtime.mcp_ports import McpServer
+from vivavoce.runtime.agents.mcp_ports import McpServer
 from vivavoce.runtime.ports import ToolContext, ToolDefinition, ToolOutput
 from vivavoce.tools.functions import Tool
 from vivavoce.tools.mcp import schemas

@@ -22,7 +22,7 @@ from mcp.client._transport import TransportStreams
 from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 
-from vivavoce.runtime.mcp_ports import McpServer
+from vivavoce.runtime.agents.mcp_ports import McpServer
 from vivavoce.tools.mcp.sieve import Flooded, Pace
 
 MARK = "VIVAVOCE_MCP_RUN"

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, TypeAlias
 
+from vivavoce.language.en.replies import Misheard, choose, chosen, number, words_of, yes_or_no
 from vivavoce.tools.mcp.schemas import plain_text
-from vivavoce.tools.mcp.spoken import Misheard, choose, chosen, number, words_of, yes_or_no
 
 Value: TypeAlias = str | int | float | bool | list[str] | None
 

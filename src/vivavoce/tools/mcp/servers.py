@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
-from vivavoce.runtime.mcp_ports import McpServer
+from vivavoce.runtime.agents.mcp_ports import McpServer
 from vivavoce.tools.mcp.server import Patience, Server, ServerStatus
 from vivavoce.tools.registry import Registry
 

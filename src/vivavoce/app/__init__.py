@@ -1,0 +1,1 @@
+"""Puts everything together. Beside the command, the only reader of settings."""

@@ -1,0 +1,236 @@
+"""The engine inside the server: models fetched, checked, loaded, and handed to the engine.
+
+With `app/server.py` and `cli.py` the only module that sees several rooms: it
+knows which model file goes to which part, and nothing of sessions.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+import sys
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import asdict
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from vivavoce.app.engine_parts import chat_brain, parts_of, scripted
+from vivavoce.app.settings.settings import Settings
+from vivavoce.brain.ports import Ask, Brain
+from vivavoce.errors import Unavailable, VivavoceError
+from vivavoce.models.progress import ModelProgress, OnProgress
+from vivavoce.models.store import ModelStore
+from vivavoce.models.terminal import Terminal
+from vivavoce.server.gate.auth import is_loopback
+
+if TYPE_CHECKING:
+    from vivavoce.engine.api.control import Engine, EngineOptions
+    from vivavoce.engine.shell.work import Parts
+
+__all__ = ["EmbeddedEngine", "chat_brain"]
+
+log = logging.getLogger(__name__)
+
+PACKAGES = (
+    *("aiortc", "httpx", "livekit", "multipart", "numpy", "onnx", "onnxruntime"),
+    *("sanotts", "soxr", "tokenizers", "xllamacpp"),
+)
+
+# What people say to show that they listen, as the ears write it.
+BACKCHANNEL = frozenset(
+    {"uh-huh", "uh huh", "mm-hmm", "mm hmm", "mm-hm", "mhm", "mm", "hmm", "aha", "ah", "oh"}
+    | {"yeah", "yes", "yep", "right", "ok", "okay", "sure", "i see", "got it", "go on"}
+)
+RETRY_SECONDS = 30.0
+
+
+class EmbeddedEngine:
+    """Fills `server.services.Embedded`."""
+
+    def __init__(self, settings: Settings, *, parts: Callable[[], Parts] | None = None) -> None:
+        self.own_key = "vv_" + secrets.token_urlsafe(32)  # of this start; nobody else has it
+        self._settings = settings
+        self._store = ModelStore(settings.models_dir)
+        self._names = settings.needed_models
+        self._given = parts
+        self._expected: Ask | None = None
+        self._reading = False
+        if settings.brain == "scripted":
+            scripted(settings)  # a wrong script is told at once
+        self._engine: Engine | None = None
+        self._door: ASGIApp | None = None
+        self._built, self._stop = asyncio.Event(), asyncio.Event()
+        if missing := [name for name in PACKAGES if find_spec(name) is None]:
+            raise Unavailable(
+                f"The embedded engine needs more packages ({', '.join(missing)}): "
+                "pip install 'vivavoce[engine]', or set VIVAVOCE_PROVIDER_URL."
+            )
+
+    def door(self) -> ASGIApp:
+        return self._enter
+
+    async def _enter(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Whoever comes in the first second waits for it to pass."""
+        await self._built.wait()
+        assert self._door is not None
+        await self._door(scope, receive, send)
+
+    @property
+    def calls(self) -> int:
+        return self._engine.sessions if self._engine is not None else 0
+
+    @property
+    def brain(self) -> Brain | None:
+        """Once it is loaded: agents at work think with it too."""
+        return self._engine.brain if self._engine is not None else None
+
+    @property
+    def failed(self) -> bool:
+        return self._engine is not None and self._engine.state == "failed"
+
+    def waiting_for(self) -> list[str]:
+        engine = self._engine
+        if engine is not None and engine.state == "ready":
+            return []
+        if engine is not None and engine.problem is not None:
+            return [engine.problem]
+        models = self.models()
+        if self._reading:
+            return ["The brain is reading its instructions; that takes a minute, once."]
+        if all(model["state"] == "ready" for model in models):
+            return ["The engine is loading its models."]
+        done, total = sum(m["received"] for m in models), sum(m["total"] for m in models)
+        return [f"The engine is fetching its models ({100 * done // max(1, total)} %)."]
+
+    def models(self) -> list[Mapping[str, Any]]:
+        if self._given is not None:
+            return []
+        return [asdict(progress) for progress in self._store.progress(self._names)]
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """The server answers meanwhile; the engine does once its models are loaded."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._live(), name="engine")
+            try:
+                yield
+            finally:
+                self._stop.set()
+
+    async def _live(self) -> None:
+        engine, door = await asyncio.to_thread(self._build)
+        async with engine.running():
+            self._engine, self._door = engine, door
+            self._built.set()
+            async with asyncio.TaskGroup() as group:
+                loading = group.create_task(self._load(engine), name="models")
+                await self._stop.wait()
+                await engine.end_calls()
+                loading.cancel()
+
+    def _build(self) -> tuple[Engine, ASGIApp]:
+        """WebRTC and numpy take most of a second to import: not while the server starts."""
+        from vivavoce.engine.api.control import Engine
+        from vivavoce.engine.api.http import build_door
+        from vivavoce.engine.api.keys import Keys
+
+        engine = Engine(_options(self._settings), Keys(self.own_key, _known(self._settings)))
+        return engine, build_door(engine)
+
+    # --- Models ---------------------------------------------------------------------------
+
+    async def _load(self, engine: Engine) -> None:
+        while True:
+            try:
+                async with AsyncExitStack() as processes:
+                    parts = await self._parts(processes)
+                    await self._read_in(parts)
+                    engine.provide(parts)
+                    log.info("The engine is ready")
+                    await self._stop.wait()
+                return
+            except Exception as raised:  # the boundary of this task: it tries again
+                fault: BaseException = raised
+                while isinstance(fault, BaseExceptionGroup):
+                    fault = fault.exceptions[0]
+                known = isinstance(fault, VivavoceError)
+                words = fault.message if isinstance(fault, VivavoceError) else str(fault)
+                log.error("The engine is not ready: %s", words, exc_info=not known)
+                # `/ready` is open to all: paths and hosts are for the log and for `/status`.
+                engine.fail("The engine's models cannot be fetched or loaded; see the log.")
+                await asyncio.sleep(RETRY_SECONDS)
+
+    async def _parts(self, processes: AsyncExitStack) -> Parts:
+        if self._given is not None:
+            return self._given()
+        terminal = Terminal(sys.stderr)
+        try:
+            await self._store.pull(self._names, self._shown(terminal))
+        finally:
+            terminal.close()
+        return await parts_of(self._settings, self._store, processes)
+
+    def _shown(self, terminal: Terminal) -> OnProgress:
+        """Progress for whoever started the server; of models that are there, not a word."""
+        absent = {p.name for p in self._store.progress(self._names) if p.state == "missing"}
+
+        def show(progress: ModelProgress) -> None:
+            if progress.name in absent:
+                terminal.show(progress)
+
+        return show
+
+    async def _read_in(self, parts: Parts) -> None:
+        """The brain reads what every session begins with: a minute, once, then it is kept.
+
+        Nobody is let in before: the first question would wait for it in silence.
+        """
+        if self._expected is not None:
+            self._reading = True
+            await parts.brain.warm(self._expected)
+            self._reading = False
+
+    def expect(self, question: Ask) -> None:
+        """How sessions will begin."""
+        self._expected = question
+
+
+def _known(settings: Settings) -> Callable[[str | None], bool]:
+    """Keys of the Realtime API's clients: as `auth` has it for everyone else, but for users with
+    a JWT. Whoever has such a key can take a seat on every call, so it is the operator's."""
+    if settings.auth == "off":
+        return lambda key: True
+    token = settings.auth_token.get_secret_value() if settings.auth_token else ""
+    return lambda key: (
+        key is not None
+        and bool(token)  # nothing is no key
+        and secrets.compare_digest(key.encode(), token.encode())
+    )
+
+
+def _options(settings: Settings) -> EngineOptions:
+    from vivavoce.engine.api.control import EngineOptions
+    from vivavoce.engine.media.options import MediaOptions
+    from vivavoce.engine.turn.manners import Manners
+
+    low, _, high = settings.media_ports.partition("-")
+    media = MediaOptions(
+        port_min=int(low or 0),
+        port_max=int(high or 0),
+        nat_address=settings.media_address or None,
+        # A browser on this machine may have no other way to us.
+        loopback=is_loopback(settings.host),
+    )
+    return EngineOptions(
+        max_sessions=settings.engine_sessions,
+        responses_per_minute=settings.engine_responses_per_minute or None,
+        backchannel=BACKCHANNEL if settings.backchannel else frozenset(),
+        speculate=settings.speculation,
+        manners=Manners() if settings.manners else None,
+        noise_reduction=None if settings.noise_reduction == "off" else settings.noise_reduction,
+        media=media,
+    )

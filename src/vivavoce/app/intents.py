@@ -1,0 +1,185 @@
+"""What the agent submits, put together: its intents, the service, who acts on them, the outbox.
+
+As `workroom.py` is for the tools, this is for the intents: only `app.py` knows it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from datetime import datetime
+from importlib.util import find_spec
+from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from vivavoce.app.agent import filled
+from vivavoce.app.settings.settings import Settings
+from vivavoce.errors import Unavailable
+from vivavoce.intents.delivery.http import HttpSender
+from vivavoce.intents.delivery.outbox import Outbox
+from vivavoce.intents.delivery.outside import Outside
+from vivavoce.intents.orchestrator.orchestrator import EmbeddedOrchestrator
+from vivavoce.intents.ports import Definition, IntentStore, Journal
+from vivavoce.intents.registry.intents import IntentRegistry
+from vivavoce.intents.service import IntentService
+from vivavoce.intents.tools import intent_tools
+from vivavoce.language.en.recurrence.rule import due_on, next_due
+from vivavoce.language.en.times.when import spoken, understand
+from vivavoce.runtime.agents.intents import Backend
+from vivavoce.runtime.agents.source import AgentSource
+from vivavoce.runtime.people.profile import UserContext, user_context
+from vivavoce.runtime.ports import Clock
+from vivavoce.tools.registry import Registry
+from vivavoce.wire.records.plans import Delivery, Todo
+from vivavoce.wire.records.talk import utc_now
+
+log = logging.getLogger(__name__)
+
+
+class IntentRoom:
+    """The intents of one server. Without any it has no tools and nothing to do."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        source: AgentSource[IntentRegistry],
+        tools: Registry,
+        store: IntentStore,
+        journal: Journal,
+        clock: Clock,
+    ) -> None:
+        self._settings, self._source, self._tools, self._store = settings, source, tools, store
+        self._named = source.current.orchestrator
+        _need_packages(source.intents, remote=self._named is not None)
+        self._backend = _filled(self._named)
+        self._patience = self._backend.timeout if self._backend is not None else 10.0
+        self.outbox = Outbox(
+            store, journal, clock, self._sender(clock), self._url_of, patience=self._patience
+        )
+        self.service = IntentService(
+            lambda: source.intents,
+            store,
+            journal,
+            clock,
+            EmbeddedOrchestrator(store),
+            self._time_zone_of,
+            outside=Outside(self.outbox, store, journal, clock, self._takes, self._to),
+        )
+        self._offered: tuple[str, ...] = ()
+        self.refresh()
+        source.listen(self.refresh)
+
+    def refresh(self) -> None:
+        """The tools of the intents as they are in the folder now. Calls under way go on."""
+        for name in self._offered:
+            self._tools.remove(name)
+        made = intent_tools(self.service, self._source.intents.tools(), patience=self._patience)
+        for tool in made:
+            self._tools.register(tool.definition, tool.handler, tool.describe)
+        self._offered = tuple(tool.definition.name for tool in made)
+        self.outbox.wake()
+
+    async def who(
+        self, user_id: str, *, now: datetime, time_zone: str, task_id: str | None
+    ) -> UserContext:
+        """What is known of a user; the days of what recurs are counted."""
+        return await user_context(
+            self._store,
+            user_id,
+            now=now,
+            time_zone=time_zone,
+            task_id=task_id,
+            due_on=due_on,
+            spoken=spoken,
+        )
+
+    async def dues(self, todos: Sequence[Todo], now: datetime) -> list[datetime | None]:
+        """When each is to be done next. The rows are the users' own: counted beside the loop."""
+        if not any(todo.recurrence_rule for todo in todos):
+            return [todo.scheduled_at for todo in todos]
+        zone = self._settings.time_zone
+        return await asyncio.to_thread(lambda: [next_due(todo, now, zone) for todo in todos])
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        async with self.outbox.running(), asyncio.TaskGroup() as group:
+            warming = group.create_task(self._warm(), name="times")
+            try:
+                yield
+            finally:
+                warming.cancel()
+
+    async def _warm(self) -> None:
+        """The library of times takes a second to load; not while somebody waits."""
+        if not self._source.intents.definitions or self._named is not None:
+            return
+        try:
+            await asyncio.to_thread(understand, "tomorrow at 5", now=utc_now(), time_zone="UTC")
+        except Exception:  # the boundary of this task: a call that needs it says what is wrong
+            log.exception("Times cannot be understood: is the extra 'intents' installed?")
+
+    def status(self) -> Mapping[str, Any]:
+        return {
+            "names": list(self._source.intents.names),
+            "orchestrator": "embedded" if self._named is None else "http",
+            "ready": self._named is None or self._backend is not None,
+            "waiting": self.outbox.waiting,
+        }
+
+    # --- Where they go --------------------------------------------------------------------
+
+    def _takes(self, definition: Definition | None) -> bool:
+        """Does it go to a backend? An agent's own stands for all of its intents."""
+        return self._named is not None or (definition is not None and definition.url is not None)
+
+    def _to(self, name: str) -> str:
+        """The name of an address: the agent's, or that of one of its intents."""
+        definition = self._source.intents.get(name)
+        agent = self._source.current.name
+        return f"{agent}/{name}" if definition is not None and definition.url else agent
+
+    def _url_of(self, delivery: Delivery) -> str | None:
+        """Of another agent's on the same database it knows none, nor of an intent that is gone."""
+        agent, name = self._source.current.name, str(delivery.body.get("name", ""))
+        definition = self._source.intents.get(name)
+        # Without one it is from before that was written down, when all went to the agent's.
+        to = delivery.body.get("to", self._to(name))
+        if to == agent:
+            return self._backend.url if self._backend is not None else None
+        return definition.url if definition is not None and to == f"{agent}/{name}" else None
+
+    def _sender(self, clock: Clock) -> HttpSender:
+        own = self._settings.intent_secret
+        secret = own.get_secret_value() if own is not None else None
+        if self._backend is None:
+            return HttpSender(clock, secret=secret)
+        return HttpSender(clock, secret=self._backend.secret, seconds=self._patience)
+
+    async def _time_zone_of(self, user_id: str) -> str:
+        person = await self._store.person(user_id)
+        zone = person.time_zone if person is not None else None
+        try:  # rows come from elsewhere too: "Berlin" must not cost every task its time
+            return ZoneInfo(zone).key if zone else self._settings.time_zone
+        except (ZoneInfoNotFoundError, ValueError, OSError):
+            return self._settings.time_zone
+
+
+def _need_packages(intents: IntentRegistry, *, remote: bool) -> None:
+    """Said at the start, not when the first user names a day. Raises `Unavailable`."""
+    inside = any(not remote and definition.url is None for definition in intents.definitions)
+    if inside and not all(find_spec(name) for name in ("dateparser", "dateutil")):
+        raise Unavailable(
+            "An agent with intents needs more packages: pip install 'vivavoce[intents]'"
+        )
+
+
+def _filled(backend: Backend | None) -> Backend | None:
+    """With its secret; without it nothing is sent, and all of it is kept."""
+    if backend is None:
+        return None
+    found, problems = filled(backend)
+    for problem in problems:
+        log.error("Intents: %s", problem)
+    return found

@@ -1,0 +1,439 @@
+"""Everything put together: the only module, with `cli.py`, that sees all the rooms.
+
+    Settings ─► Services (store, journal, provider, tools, desk, registry, voice)
+             ─► FastAPI app (doors) ─► Gate (host, origin, size, who) ─► uvicorn
+
+On the way out: sessions end, streams close, then the listener.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import cache, partial
+
+from fastapi import FastAPI
+from fastapi_offline import FastAPIOffline
+from starlette.types import ASGIApp
+
+from vivavoce import __version__
+from vivavoce.app.agent import check_agent, open_agent
+from vivavoce.app.auth import authenticator, stream_tokens
+from vivavoce.app.engine import EmbeddedEngine, chat_brain
+from vivavoce.app.intents import IntentRoom
+from vivavoce.app.settings.settings import EMBEDDED, Settings, variable
+from vivavoce.app.tools import ToolRoom
+from vivavoce.brain.ports import Ask, Brain, Tool
+from vivavoce.errors import ProviderError
+from vivavoce.runtime.calls.approvals import Approvals
+from vivavoce.runtime.calls.executor import ToolDesk
+from vivavoce.runtime.calls.gatekeeping import Gatekeeper
+from vivavoce.runtime.calls.questions import Questions
+from vivavoce.runtime.calls.shaping import MODEL_LIMIT
+from vivavoce.runtime.clock import SystemClock
+from vivavoce.runtime.journal.log import Journal
+from vivavoce.runtime.limits import Window
+from vivavoce.runtime.people.memory import remembered
+from vivavoce.runtime.people.plans import Agenda
+from vivavoce.runtime.people.ports import WholeStore
+from vivavoce.runtime.ports import Clock, Provider
+from vivavoce.runtime.provider.openai import OpenAIProvider
+from vivavoce.runtime.sessions.conversations import Conversations
+from vivavoce.runtime.sessions.library import Library
+from vivavoce.runtime.sessions.options import auto_approves
+from vivavoce.runtime.sessions.profile import Defaults, Profile
+from vivavoce.runtime.sessions.recovery import Recovery
+from vivavoce.runtime.sessions.registry import Registry
+from vivavoce.runtime.sessions.voice import Voice
+from vivavoce.runtime.tasks.delegating import Delegating
+from vivavoce.runtime.tasks.office import WorkOffice
+from vivavoce.runtime.tasks.ringing import Bell
+from vivavoce.runtime.tasks.service import Tasks, WorkCalls
+from vivavoce.server import openapi, page, problems
+from vivavoce.server.doors import (
+    config,
+    events,
+    health,
+    sessions,
+    tasks,
+    v1_conversations,
+    v1_people,
+    v1_voice,
+    webrtc,
+)
+from vivavoce.server.doors import recovery as door_recovery
+from vivavoce.server.doors import tools as door_tools
+from vivavoce.server.gate.gate import Gate
+from vivavoce.server.gate.tickets import Tickets
+from vivavoce.server.metrics import Metrics
+from vivavoce.server.services import Services
+from vivavoce.store import open_store
+from vivavoce.tools.registry import Registry as ToolRegistry
+from vivavoce.wire.records.talk import Conversation, new_id
+
+log = logging.getLogger(__name__)
+
+SWEEP_SECONDS = 3600.0
+EVERYWHERE = ("", "0.0.0.0", "::", "[::]")  # noqa: S104 # compared, not bound
+_DOORS = (
+    sessions,
+    door_recovery,
+    webrtc,
+    door_tools,
+    tasks,
+    events,
+    health,
+    config,
+    v1_voice,
+    v1_conversations,
+    v1_people,
+)
+_ABOUT = """Talk to your tools: voice sessions, tools and events of a Vivavoce server.
+
+1. `POST /session`: a key and the tools.
+2. Create an `RTCPeerConnection` and an offer.
+3. `POST /sdp` with the key: the answer. The conversation can begin.
+4. `GET /events`: every step, live and resumable.
+"""
+
+
+def assemble(
+    settings: Settings,
+    *,
+    store: WholeStore | None = None,
+    provider: Provider | None = None,
+    clock: Clock | None = None,
+    engine: EmbeddedEngine | None = None,
+) -> Services:
+    """The parts of a server. Tests put fakes in the place of the real ones."""
+    clock = clock or SystemClock()
+    if provider is None and engine is None and settings.provider_url == EMBEDDED:
+        engine = EmbeddedEngine(settings)
+    source = open_agent(settings.agent, settings.agents_dir, settings.agent_overrides())
+    agent = source.current
+    store = store or open_store(settings.database_url)
+    provider = provider or _provider(settings, clock, engine)
+    registry = Registry(
+        max_sessions=settings.max_sessions, shutdown_seconds=settings.shutdown_seconds
+    )
+    journal = Journal(
+        store,
+        clock,
+        session_active=registry.active,
+        queue=settings.event_queue,
+        heartbeat=settings.heartbeat_seconds,
+        max_streams=settings.max_streams,
+    )
+    metrics = Metrics(
+        sessions_total=lambda: registry.total,
+        sessions_active=lambda: len(registry),
+        streams=lambda: journal.streams,
+        log_position=lambda: max(0, journal.position),
+    )
+    # Without a port of its own a process cannot be told from another after a restart.
+    instance = f"{socket.gethostname()}:{settings.port or new_id()}"
+    room = ToolRoom(settings, agent, clock, store, _brain_of(engine, settings), instance=instance)
+    tools, bell = room.registry, Bell(registry)
+    approvals = Approvals(kept=store, journal=journal, clock=clock, ring=bell)
+    questions = Questions(journal=journal, clock=clock, ring=bell)
+    gate = Gatekeeper(
+        agent.permissions, approvals, auto_approve=lambda session: _auto_approves(registry, session)
+    )
+    calls = "tool executions"
+    desk = ToolDesk(
+        tools=tools,
+        calls=store,
+        journal=journal,
+        clock=clock,
+        per_user=Window(2 * agent.executions_per_minute, 60, clock=clock, what=calls),
+        per_session=Window(agent.executions_per_minute, 60, clock=clock, what=calls),
+        settled=metrics.tool_settled,
+        gate=gate,
+        questions=questions,
+        most=lambda: _most_chars(engine),
+    )
+    work = Tasks(
+        kept=store,
+        journal=journal,
+        clock=clock,
+        ring=bell,
+        carrier=room.carrier,
+        backends=room.backends,
+        calls=WorkCalls(desk, gate),
+        default_agent=agent.delegation.default,
+        allowed=lambda: profile.tool_names(None),
+    )
+    stop_calls = partial(_stop_calls, registry)
+    room.offer_delegation(Delegating(work, questions, store, stop_calls))
+    voices = [voice.id for voice in provider.capabilities.voices]
+    voice_setting = variable("voice") if "voice" in settings.agent_overrides() else None
+    source.check(  # now, and whenever its files change
+        lambda agent, intents: check_agent(
+            agent,
+            intents,
+            voices=voices,
+            tools=[tool.name for tool in tools.definitions() if tool.category != "intents"],
+            voice_setting=voice_setting,
+        )
+    )
+    intents = IntentRoom(settings, source, tools, store, journal, clock)
+    defaults = Defaults(
+        model=settings.model,
+        time_zone=settings.time_zone,
+        workspace=str(settings.workspace),
+        instance=instance,
+        attach_tries=settings.sideband_tries,
+        attach_delay=settings.sideband_delay,
+        peer_text=settings.peer_text,
+        inbox=settings.session_inbox,
+    )
+    known = partial(_names, tools)
+    profile = Profile(source, defaults, provider.capabilities, known)
+    if engine is not None:
+        engine.expect(_beginning(profile, tools, clock))
+    voice = Voice(
+        store=store,
+        journal=journal,
+        provider=provider,
+        tools=tools,
+        desk=desk,
+        registry=registry,
+        profile=profile,
+        clock=clock,
+        traced=metrics.turn_traced,
+        office=WorkOffice(work, approvals, questions, registry.of_user),
+        memory=lambda user_id: remembered(store, user_id, room.discoveries),
+        agenda=store,
+        people=intents.who,
+    )
+    library = Library(store, journal, clock, agent.name)
+    return Services(
+        settings=settings,
+        store=store,
+        journal=journal,
+        provider=provider,
+        tools=tools,
+        desk=desk,
+        registry=registry,
+        profile=profile,
+        voice=voice,
+        library=library,
+        conversations=Conversations(store, journal, clock, voice, library),
+        agenda=Agenda(
+            store,
+            journal,
+            clock,
+            check_voice=profile.check_voice,
+            limits=lambda: profile.agent.session_limits(),
+        ),
+        tickets=Tickets(clock),
+        streams=stream_tokens(settings, clock),
+        clock=clock,
+        metrics=metrics,
+        new_sessions=Window(agent.sessions_per_10_minutes, 600, clock=clock, what="new sessions"),
+        started_at=clock.now(),
+        work=work,
+        questions=questions,
+        approvals=approvals,
+        workroom=room,
+        intents=intents,
+        engine=engine,
+    )
+
+
+def _names(tools: ToolRegistry) -> list[str]:
+    return [tool.name for tool in tools.definitions()]
+
+
+def _brain_of(engine: EmbeddedEngine | None, settings: Settings) -> Callable[[], Brain | None]:
+    """Who thinks for agents: the engine's brain, or, with another provider, the one by URL."""
+    if engine is None and settings.brain_by_url:
+        return cache(partial(chat_brain, settings))
+    return lambda: engine.brain if engine is not None else None
+
+
+def _most_chars(engine: EmbeddedEngine | None) -> int:
+    """What the brain can read of one result while somebody waits."""
+    brain = engine.brain if engine is not None else None
+    return MODEL_LIMIT if brain is None else brain.budget.result_chars
+
+
+def _auto_approves(registry: Registry, session_id: str | None) -> bool:
+    live = registry.get(session_id) if session_id else None
+    return live is not None and auto_approves(live.books.session)
+
+
+def _stop_calls(registry: Registry, session_id: str | None, but: str) -> int:
+    live = registry.get(session_id) if session_id else None
+    return live.stop_calls(but) if live is not None else 0
+
+
+def _beginning(profile: Profile, tools: ToolRegistry, clock: Clock) -> Ask:
+    """What every session of this agent begins with: its tools and its prompt. The hour at the end
+    will be another one."""
+    offered = tools.definitions(profile.tool_names(None))
+    return Ask(
+        instructions=profile.words(clock.now()),
+        turns=(),
+        tools=tuple(Tool(t.name, t.described, t.parameters) for t in offered),
+    )
+
+
+def _provider(settings: Settings, clock: Clock, engine: EmbeddedEngine | None) -> OpenAIProvider:
+    """The same code for every provider: the engine inside is only another address."""
+    if engine is not None:
+        return OpenAIProvider(
+            base_url=own_url(settings),
+            api_key=engine.own_key,
+            model=settings.model,
+            clock=clock,
+            embedded=True,
+        )
+    return OpenAIProvider(
+        base_url=settings.provider_url,
+        api_key=settings.api_key.get_secret_value() if settings.api_key else None,
+        model=settings.model,
+        clock=clock,
+    )
+
+
+def _own_names(host: str) -> tuple[str, ...]:
+    """Who listens on one address of the machine answers to it: our own sideband asks there."""
+    return () if host in EVERYWHERE else (host,)
+
+
+def own_url(settings: Settings) -> str:
+    """Where the engine's API is for our own sideband."""
+    host = settings.host
+    if host in EVERYWHERE:
+        host = "::1" if ":" in host else "127.0.0.1"
+    if ":" in host:
+        host = f"[{host.strip('[]')}]"
+    return f"http://{host}:{settings.port}/v1"
+
+
+@asynccontextmanager
+async def running(here: Services) -> AsyncIterator[None]:
+    """The server's life. Every task of it hangs below this group."""
+    await here.store.open()
+    await here.journal.open()
+    async with AsyncExitStack() as stack:
+        stack.push_async_callback(here.store.close)
+        stack.push_async_callback(here.provider.close)
+        group = await stack.enter_async_context(asyncio.TaskGroup())
+        group.create_task(here.journal.run(), name="journal")
+        chores = [
+            group.create_task(_sweep(here), name="retention"),
+            group.create_task(_warm(here), name="warm up"),
+            group.create_task(here.voice.watch_budgets(), name="budgets"),
+        ]
+        here.background.group = group
+        if here.engine is not None:
+            await stack.enter_async_context(here.engine.running())
+        await stack.enter_async_context(here.workroom.running())
+        await stack.enter_async_context(here.intents.running())
+        async with here.registry.running(), here.work.running():
+            await here.approvals.recover()
+            written = await _recover(here)  # before anyone can ask for what is being picked up
+            chores.append(group.create_task(_answer(here, written), name="written before"))
+            try:
+                yield
+            finally:
+                await stop(here)
+                for chore in chores:
+                    chore.cancel()
+
+
+async def stop(here: Services) -> None:
+    """Sessions first, so that watchers see them end; then the streams."""
+    await here.background.stop(here.settings.shutdown_seconds / 2)
+    await here.registry.stop()
+    here.journal.close()
+
+
+async def _sweep(here: Services) -> None:
+    while True:
+        try:
+            gone = await here.store.sweep(here.settings.retention, here.clock.now())
+        except Exception:  # the boundary of this task: it tries again in an hour
+            log.exception("Retention failed")
+        else:
+            if gone:
+                log.info("Old records deleted", extra={"fields": {"rows": gone}})
+        await here.clock.sleep(SWEEP_SECONDS)
+
+
+async def _warm(here: Services) -> None:
+    """The provider's SDK takes a second to import; not while somebody waits."""
+    if isinstance(here.provider, OpenAIProvider):
+        try:
+            await here.provider.warm()
+        except ProviderError as fault:
+            log.warning("%s", fault.message)  # `/ready` says so too
+        except Exception:  # the boundary of this task: it is loaded when it is needed
+            log.exception("The provider's SDK could not be loaded beforehand")
+
+
+async def _recover(here: Services) -> list[Conversation]:
+    """Where something may have been written that nobody answered."""
+    recovery = Recovery(
+        store=here.store,
+        journal=here.journal,
+        registry=here.registry,
+        voice=here.voice,
+        library=here.library,
+        provider=here.provider,
+        tools=here.tools,
+        desk=here.desk,
+        profile=here.profile,
+        clock=here.clock,
+    )
+    try:
+        await recovery.run()
+    except Exception:  # the boundary of this task: what cannot be picked up stays as it is
+        log.exception("Recovery after a restart failed")
+    return list(recovery.written)
+
+
+async def _answer(here: Services, written: list[Conversation]) -> None:
+    try:
+        await here.voice.answer_left(written)
+    except Exception:  # the boundary of this task: it is in the history all the same
+        log.exception("What was written before the restart could not be answered")
+
+
+def build_app(here: Services) -> ASGIApp:
+    """The doors, with the gate in front."""
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        async with running(here):
+            yield
+
+    app = FastAPIOffline(
+        title="Vivavoce Voice API",
+        version=__version__,
+        description=_ABOUT,
+        license_info={"name": "MIT", "identifier": "MIT"},
+        servers=[{"url": "/", "description": "This server"}],
+        lifespan=lifespan,
+    )
+    app.state.services = here
+    for door in _DOORS:
+        app.include_router(door.router)
+    if here.engine is not None:
+        app.mount("/v1", here.engine.door())
+    page.mount(app)
+    problems.install(app)
+    settings = here.settings
+    openapi.describe_keys(app, mode=settings.auth)
+    return Gate(
+        app,
+        auth=authenticator(settings, here.streams, here.clock),
+        allowed_hosts=(*settings.allowed_hosts, *_own_names(settings.host)),
+        allowed_origins=settings.allowed_origins,
+        max_body=settings.max_body_bytes,
+    )

@@ -1,0 +1,1 @@
+"""One frozen `Settings`, and the only reader of the environment."""

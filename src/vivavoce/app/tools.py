@@ -1,0 +1,197 @@
+"""What the voice can do, put together: workspace, sandbox, web, MCP servers, agents.
+
+As `embedded.py` is for the engine, this is for the tools: only `app.py` knows
+it. What each part does is its room's matter.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, cast
+
+from vivavoce.app.settings.settings import Settings, named_values
+from vivavoce.app.thinking import BrainThinker
+from vivavoce.brain.ports import Brain
+from vivavoce.runtime.agents.agent import Agent
+from vivavoce.runtime.agents.mcp_ports import resolve
+from vivavoce.runtime.agents.work import Delegation as DelegationFile
+from vivavoce.runtime.people.memory import DISCOVERIES
+from vivavoce.runtime.ports import Clock, Store
+from vivavoce.runtime.tasks.ports import Backends
+from vivavoce.tools.bash import bash_tool
+from vivavoce.tools.builtin import builtins
+from vivavoce.tools.delegation.carrier import DurableCarrier
+from vivavoce.tools.delegation.embedded import EmbeddedBackend
+from vivavoce.tools.delegation.lazy import LazyCarrier
+from vivavoce.tools.delegation.others import backends_of
+from vivavoce.tools.mcp.servers import McpServers
+from vivavoce.tools.outputs import read_output_tool
+from vivavoce.tools.registry import Registry
+from vivavoce.tools.sandbox.late import LateSandbox
+from vivavoce.tools.sandbox.ports import NoSandbox, Sandbox
+from vivavoce.tools.sandbox.probe import probe
+from vivavoce.tools.tasks import Delegation, ask_user, task_tools
+from vivavoce.tools.web.tools import WebSettings, web_tools
+from vivavoce.tools.workspace.root import HIDDEN, Workspace
+from vivavoce.tools.workspace.tools import workspace_tools
+
+log = logging.getLogger(__name__)
+
+
+class ToolRoom:
+    """The tools of one server and what they stand on."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        agent: Agent,
+        clock: Clock,
+        store: Store,
+        find_brain: Callable[[], Brain | None],
+        *,
+        instance: str,
+    ) -> None:
+        self._settings = settings
+        self._sandbox = LateSandbox()
+        self._hidden = _inside(settings.data_dir, settings.workspace)
+        self._workspace = Workspace(settings.workspace, hidden=(*HIDDEN, *self._hidden))
+        self.registry = Registry(builtins(clock, settings.time_zone))
+        for tool in (
+            *workspace_tools(self._workspace),
+            bash_tool(self._sandbox, settings.workspace, network=settings.sandbox_network),
+            *web_tools(_web(settings)),
+            read_output_tool(store),
+        ):
+            self.registry.add(tool)
+        servers, problems = resolve(agent.mcp, named_values())
+        for problem in problems:
+            log.error("MCP: %s", problem)
+        self._servers = McpServers(servers, self.registry)
+        others = backends_of(
+            self._named(agent),
+            settings.workspace,
+            agent.folder,
+            self.registry.definitions,
+            self._hidden,
+        )
+        self.backends = Backends((self._embedded(find_brain), *others))
+        self.carrier = LazyCarrier(
+            DurableCarrier(
+                _work_url(settings), self.backends, executor_id=instance.replace(":", "-")
+            )
+        )
+
+    def _named(self, agent: Agent) -> DelegationFile:
+        """With the values of the variables that its agents' settings name."""
+        known, problems = agent.delegation.filled(named_values())
+        for problem in problems:
+            log.error("Delegation: %s", problem)
+        return known
+
+    def offer_delegation(self, delegation: Delegation) -> None:
+        """Once the desk of tasks is there: the tools by which the voice uses it."""
+        names = [card.name for card in self.backends.cards() if card.available]
+        for tool in (*task_tools(delegation, names), ask_user):
+            self.registry.add(tool)
+        self.registry.load_plugins()
+
+    def discoveries(self) -> str:
+        """What the project should remember; nothing where there is no such file."""
+        try:
+            return self._workspace.read(DISCOVERIES).decode("utf-8", "replace")
+        except Exception:  # no such file, no such folder: then there is nothing to remember
+            return ""
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        async with AsyncExitStack() as stack:
+            stack.push_async_callback(self._close)
+            group = await stack.enter_async_context(asyncio.TaskGroup())
+            probing = group.create_task(self._settle(), name="sandbox")
+            await stack.enter_async_context(self._servers.running())
+            try:
+                yield
+            finally:
+                probing.cancel()
+
+    async def _settle(self) -> None:
+        try:
+            await self._sandbox.settle(self._probe)
+        except Exception:  # the boundary of this task: commands are off, the rest goes on
+            log.exception("The sandboxes could not be tried")
+
+    async def _probe(self) -> Sandbox:
+        if not self._settings.workspace.is_dir():
+            return NoSandbox(f"there is no folder {self._settings.workspace}")
+        return await probe(
+            self._settings.workspace,
+            search_path=os.environ.get("PATH", ""),
+            hidden=self._hidden,
+        )
+
+    async def _close(self) -> None:
+        for backend in self.backends.backends:
+            await backend.close()
+
+    def _embedded(self, find_brain: Callable[[], Brain | None]) -> EmbeddedBackend:
+        return EmbeddedBackend(BrainThinker(find_brain), self.registry.definitions)
+
+    def status(self) -> Mapping[str, Any]:
+        return {
+            "sandbox": {
+                "name": self._sandbox.name,
+                "why_not": self._sandbox.why_not,
+                "notes": self._sandbox.notes,
+            },
+            "agents": [
+                {"name": c.name, "backend": c.backend, "available": c.available}
+                for c in self.backends.cards()
+            ],
+            "mcp": [asdict(server) for server in self._servers.status()],
+        }
+
+
+def known_tools(settings: Settings, clock: Clock) -> Registry:
+    """Every tool that `serve` would have before its MCP servers answer; none of them can run."""
+    workspace = Workspace(settings.workspace)
+    registry = Registry(builtins(clock, settings.time_zone))
+    for tool in (
+        *workspace_tools(workspace),
+        bash_tool(NoSandbox("this is only a list"), settings.workspace),
+        *web_tools(_web(settings)),
+        read_output_tool(cast("Store", None)),
+        *task_tools(cast("Delegation", None), ()),
+        ask_user,
+    ):
+        registry.add(tool)
+    registry.load_plugins()
+    return registry
+
+
+def _inside(data: Path, workspace: Path) -> tuple[Path, ...]:
+    """Our own data, where it lies in the workspace; elsewhere it is out of reach anyway."""
+    data, workspace = data.resolve(), workspace.resolve()
+    return (data,) if data != workspace and data.is_relative_to(workspace) else ()
+
+
+def _web(settings: Settings) -> WebSettings:
+    key = settings.search_key
+    return WebSettings(
+        allowed_hosts=settings.web_allowed_hosts,
+        search_backend=settings.search_backend,
+        search_url=settings.search_url or None,
+        search_key=key.get_secret_value() if key else None,
+    )
+
+
+def _work_url(settings: Settings) -> str:
+    """Delegated work has a file of its own, or its own schema in PostgreSQL (ADR 0026)."""
+    if settings.database_url.startswith("sqlite"):
+        return f"sqlite:///{Path(settings.data_dir) / 'work.db'}"
+    return settings.database_url

@@ -1,0 +1,1 @@
+"""A brain elsewhere: any server of OpenAI's `/chat/completions`."""

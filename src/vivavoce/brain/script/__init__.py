@@ -1,0 +1,1 @@
+"""Brains without a language model: a script, and the demonstration."""

@@ -1,0 +1,1 @@
+"""The Realtime API over HTTP and WebSocket: keys, sessions, calls."""

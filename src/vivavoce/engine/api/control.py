@@ -1,0 +1,232 @@
+"""The control plane: sessions and calls by id, client secrets, and how many at once.
+
+Knows nothing of HTTP; `door.py` does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from vivavoce.brain.ports import Brain
+from vivavoce.engine.api.keys import DEFAULT_SECONDS, Access, Keys, Secret
+from vivavoce.engine.media.options import MediaOptions
+from vivavoce.engine.shell.calls import Call
+from vivavoce.engine.shell.clients import SocketClient
+from vivavoce.engine.shell.session import new_id
+from vivavoce.engine.shell.work import Parts
+from vivavoce.engine.turn.configuration import all as conf
+from vivavoce.engine.turn.faults import Refused
+from vivavoce.engine.turn.manners import Manners
+from vivavoce.engine.turn.requests import check_opus
+from vivavoce.engine.turn.state import Policy
+from vivavoce.errors import ModelUnavailable, NotFound, Unavailable
+
+log = logging.getLogger(__name__)
+
+MODEL = "vivavoce"
+# Clients of OpenAI's API name its models; whoever comes with one gets ours under that name.
+_MODEL_PREFIXES = ("vivavoce", "gpt-realtime", "gpt-audio", "gpt-4o-", "gpt-4o", "whisper-")
+BUSY_RETRY_MS = 5000
+
+
+@dataclass(frozen=True, slots=True)
+class EngineOptions:
+    voice: str = "marin"
+    max_sessions: int = 8
+    session_seconds: float = 3600.0
+    responses_per_minute: int | None = None
+    backchannel: frozenset[str] = frozenset()
+    context_tokens: int = 8_000
+    """At most; a brain that reads slowly is asked less."""
+    speculate: bool = True
+    manners: Manners | None = None
+    noise_reduction: conf.NoiseReduction | None = None
+    """Where a session does not say."""
+    media: MediaOptions = field(default_factory=MediaOptions)
+
+
+class Engine:
+    """One for each server. `parts` come when the models are loaded."""
+
+    def __init__(self, options: EngineOptions, keys: Keys) -> None:
+        self.options, self.keys = options, keys
+        self.state: Literal["loading", "ready", "failed"] = "loading"
+        self.problem: str | None = None
+        self._parts: Parts | None = None
+        self._calls: dict[str, Call] = {}
+        self._group: asyncio.TaskGroup | None = None
+
+    # --- Life -----------------------------------------------------------------------------
+
+    @property
+    def brain(self) -> Brain | None:
+        """Once it is there; others may think with it too."""
+        return self._parts.brain if self._parts is not None else None
+
+    def provide(self, parts: Parts) -> None:
+        """The models are there."""
+        self._parts, self.state, self.problem = parts, "ready", None
+
+    def fail(self, problem: str) -> None:
+        self.state, self.problem = "failed", problem
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Every call hangs below this group; on the way out all of them end."""
+        async with asyncio.TaskGroup() as group:
+            self._group = group
+            try:
+                yield
+            finally:
+                self._group = None
+                for call in list(self._calls.values()):
+                    call.session.end("the server is stopping")
+
+    async def end_calls(self) -> None:
+        """Everyone hangs up, before the models go."""
+        calls = list(self._calls.values())
+        for call in calls:
+            call.session.end("the server is stopping")
+        for call in calls:
+            await call.over.wait()
+
+    @property
+    def sessions(self) -> int:
+        return len(self._calls)
+
+    # --- Sessions and calls -----------------------------------------------------------------
+
+    def mint(
+        self, session: Mapping[str, Any], access: Access, seconds: int = DEFAULT_SECONDS
+    ) -> tuple[str, int, dict[str, Any]]:
+        """A client secret, when it lapses, and the session it is for. Raises `Refused`."""
+        configuration = self._configuration(session)
+        secret = Secret(new_id("sess"), configuration, locked=access.own)
+        value, until = self.keys.issue(secret, seconds)
+        shown = conf.session_object(configuration, session_id=secret.session_id, expires_at=0)
+        return value, until, shown
+
+    async def webrtc_call(
+        self, offer: str, access: Access, session: Mapping[str, Any]
+    ) -> tuple[str, str]:
+        """The call's id and the SDP answer."""
+        call = self._new_call(access, session, paced=True)
+        try:
+            check_opus(call.session.machine.state.configuration)
+            sdp = await call.answer(offer, self.options.media)
+            self._start(call)
+        except BaseException:
+            del self._calls[call.id]
+            await call.abandon()
+            raise
+        return call.id, sdp
+
+    def websocket_call(self, access: Access, session: Mapping[str, Any]) -> tuple[str, str, int]:
+        """A call that waits for a client with a microphone: its id, that client's secret, and
+        when the secret lapses."""
+        call = self._new_call(access, session, paced=False)
+        secret = Secret(
+            call.session.id,
+            call.session.machine.state.configuration,
+            locked=access.own,
+            call_id=call.id,
+        )
+        value, until = self.keys.issue(secret, 60)
+        call.expect(locked=access.own)
+        self._start(call)
+        return call.id, value, until
+
+    def websocket_session(
+        self, client: SocketClient, access: Access, model: str | None, kind: str = "realtime"
+    ) -> Call:
+        """A session of its own for a WebSocket (`?model=`)."""
+        wanted = {"type": kind, **({"model": model} if model else {})}
+        call = self._new_call(access, wanted, paced=False)
+        call.join(client)
+        self._start(call)
+        return call
+
+    def call(self, call_id: str) -> Call:
+        """Raises `NotFound`."""
+        call = self._calls.get(call_id)
+        if call is None or call.session.ended.is_set():
+            raise NotFound(f"No call with the id '{call_id[:80]}' is live.", call_id=call_id[:80])
+        return call
+
+    # --- Inside -----------------------------------------------------------------------------
+
+    def _new_call(self, access: Access, session: Mapping[str, Any], *, paced: bool) -> Call:
+        parts = self._ready()
+        secret = access.secret
+        configuration = secret.configuration if secret is not None else self._configuration(session)
+        policy = Policy(
+            session_id=secret.session_id if secret is not None else new_id("sess"),
+            conversation_id=new_id("conv"),
+            voices=frozenset(parts.mouth.voices),
+            expires_at=int(time.time() + self.options.session_seconds),
+            paced=paced,
+            backchannel=self.options.backchannel,
+            responses_per_minute=self.options.responses_per_minute,
+            context_tokens=min(self.options.context_tokens, parts.brain.budget.context_tokens),
+            result_chars=parts.brain.budget.result_chars,
+            speculate=self.options.speculate,
+            manners=self.options.manners,
+            count=parts.brain.count,
+        )
+        locked = access.own or (secret is not None and secret.locked)
+        call = Call(new_id("rtc"), policy, configuration, parts, locked)
+        self._calls[call.id] = call
+        return call
+
+    def _ready(self) -> Parts:
+        if self._parts is None:
+            words = self.problem or "The engine is still loading its models."
+            raise ModelUnavailable(words, retry_after_ms=BUSY_RETRY_MS)
+        if self._group is None:
+            raise Unavailable("The server is stopping.")
+        if len(self._calls) >= self.options.max_sessions:
+            raise Unavailable(
+                f"The engine has {self.options.max_sessions} sessions, which is as many as it "
+                "serves at once. Please try again when one has ended.",
+                retry_after_ms=BUSY_RETRY_MS,
+            )
+        if (why := self._parts.crowded()) is not None:
+            raise Unavailable(why, retry_after_ms=BUSY_RETRY_MS)
+        return self._parts
+
+    def _configuration(self, session: Mapping[str, Any]) -> conf.Configuration:
+        """Raises `Refused`."""
+        parts = self._ready()
+        kind = session.get("type", "realtime")
+        model = session.get("model") or MODEL
+        if not isinstance(model, str) or not model.startswith(_MODEL_PREFIXES):
+            raise Refused(
+                f"The model '{str(model)[:80]}' does not exist here; '{MODEL}' does.",
+                code="model_not_found",
+                param="session.model",
+            )
+        voices = parts.mouth.voices
+        known: conf.Kind = "transcription" if kind == "transcription" else "realtime"
+        first = conf.initial(model, voice=self.options.voice, voices=voices, kind=known)
+        first = replace(first, noise_reduction=self.options.noise_reduction)
+        return conf.updated(first, session, voices=voices)
+
+    def _start(self, call: Call) -> None:
+        if self._group is None:
+            raise Unavailable("The server is stopping.")
+        self._group.create_task(self._run(call), name=f"call {call.id}")
+
+    async def _run(self, call: Call) -> None:
+        try:
+            await call.run(self.options.session_seconds)
+        except Exception:  # the boundary of this task: one call must not end the others
+            log.exception("A call failed")
+        finally:
+            self._calls.pop(call.id, None)
+            call.over.set()

@@ -1,0 +1,262 @@
+"""The Realtime API over HTTP: client secrets, calls, hang-ups, models; errors in OpenAI's shape.
+
+Mounted at `/v1`. The gate in front has checked Host and Origin; keys are
+checked here, since clients of this API bring them as they bring OpenAI's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+from starlette.applications import Starlette
+from starlette.datastructures import UploadFile
+from starlette.exceptions import HTTPException
+from starlette.requests import HTTPConnection, Request
+from starlette.responses import Response
+from starlette.routing import Route, WebSocketRoute
+
+from vivavoce.engine.api.control import MODEL, Engine
+from vivavoce.engine.api.keys import DEFAULT_SECONDS, MAX_SECONDS, MIN_SECONDS, Access, Secret
+from vivavoce.engine.api.refusals import refusal
+from vivavoce.engine.api.socket import RealtimeSocket
+from vivavoce.engine.turn.faults import Refused
+from vivavoce.errors import Unauthorized, VivavoceError
+
+SDP = "application/sdp"
+_SUBPROTOCOL_KEY = "openai-insecure-api-key."
+
+
+def build_door(engine: Engine) -> Starlette:
+    """The ASGI app for `/v1`."""
+    door = _Door(engine)
+    return Starlette(
+        routes=[
+            Route("/models", door.models),
+            Route("/models/{model}", door.model),
+            Route("/realtime/client_secrets", door.client_secret, methods=["POST"]),
+            Route("/realtime/calls", door.create_call, methods=["POST"]),
+            Route("/realtime/calls/{call_id}/hangup", door.hang_up, methods=["POST"]),
+            WebSocketRoute("/realtime", RealtimeSocket(engine, key_of).serve),
+        ],
+        exception_handlers={
+            Refused: _refused,
+            VivavoceError: _refused,
+            HTTPException: _http,
+            Exception: _unexpected,
+        },
+    )
+
+
+class _Door:
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def _access(self, request: Request) -> Access:
+        access = self._engine.keys.access(key_of(request))
+        if access is None:
+            raise Unauthorized("Incorrect API key provided, or a client secret that is spent.")
+        return access
+
+    # --- Endpoints ------------------------------------------------------------------------
+
+    async def models(self, request: Request) -> Response:
+        self._access(request)
+        return _json({"object": "list", "data": [_MODEL]})
+
+    async def model(self, request: Request) -> Response:
+        self._access(request)
+        if request.path_params["model"] != MODEL:
+            raise Refused(
+                f"The model '{request.path_params['model'][:80]}' does not exist here.",
+                code="model_not_found",
+                param="model",
+            )
+        return _json(_MODEL)
+
+    async def client_secret(self, request: Request) -> Response:
+        access = self._access(request)
+        if access.secret is not None:
+            raise Unauthorized("A client secret cannot mint another.")
+        body = await _object(request)
+        _only(body, ("expires_after", "session"))
+        seconds = _lifetime(body.get("expires_after"))
+        value, until, shown = self._engine.mint(_mapping(body, "session"), access, seconds)
+        return _json({"value": value, "expires_at": until, "session": shown})
+
+    async def create_call(self, request: Request) -> Response:
+        access = self._access(request)
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind == "application/json":
+            return await self._websocket_call(request, access)
+        if kind == SDP:
+            offer, session = _text(await request.body()), _from_query(request)
+        elif kind == "multipart/form-data":
+            offer, session = await _form(request)
+        else:
+            raise Refused(
+                "Send the offer as 'application/sdp', or as 'multipart/form-data' with the parts "
+                "'sdp' and 'session'.",
+                code="unsupported_content_type",
+            )
+        if access.secret is not None:
+            session = _agreeing(session, access.secret)
+        with self._engine.keys.spend(key_of(request)):
+            call_id, answer = await self._engine.webrtc_call(offer, access, session)
+        return Response(answer, 201, {"Location": _location(call_id)}, media_type=SDP)
+
+    async def _websocket_call(self, request: Request, access: Access) -> Response:
+        """Ours alone: a call whose sound comes over a WebSocket, with a sideband beside it."""
+        body = await _object(request)
+        _only(body, ("transport", "session"))
+        if body.get("transport") != "websocket":
+            raise Refused(
+                "A call without an SDP offer has 'transport': 'websocket'.", param="transport"
+            )
+        if access.secret is not None:
+            raise Unauthorized("A client secret cannot create such a call.")
+        session = _mapping(body, "session")
+        call_id, value, until = self._engine.websocket_call(access, session)
+        answer = {
+            "id": call_id,
+            "transport": "websocket",
+            "client_secret": {"value": value, "expires_at": until},
+        }
+        return _json(answer, 201, {"Location": _location(call_id)})
+
+    async def hang_up(self, request: Request) -> Response:
+        access = self._access(request)
+        if access.secret is not None:
+            raise Unauthorized("A client secret cannot hang up.")
+        self._engine.call(request.path_params["call_id"]).session.end("hung up")
+        return Response(status_code=200)
+
+
+_MODEL = {"id": MODEL, "object": "model", "created": 0, "owned_by": "vivavoce"}
+
+
+# --- Reading requests ---------------------------------------------------------------------
+
+
+def key_of(conn: HTTPConnection) -> str | None:
+    """A bearer's key, or the one that browsers put among their subprotocols."""
+    scheme, _, value = conn.headers.get("authorization", "").partition(" ")
+    if scheme.lower() == "bearer" and value.strip():
+        return value.strip()
+    for name in conn.headers.get("sec-websocket-protocol", "").split(","):
+        if name.strip().startswith(_SUBPROTOCOL_KEY):
+            return name.strip().removeprefix(_SUBPROTOCOL_KEY)
+    return None
+
+
+async def _object(request: Request) -> dict[str, Any]:
+    return _parsed(await request.body())
+
+
+def _parsed(raw: bytes) -> dict[str, Any]:
+    try:
+        body = orjson.loads(raw or b"{}")
+    except orjson.JSONDecodeError:
+        raise Refused("The body is not valid JSON.", code="invalid_json") from None
+    if not isinstance(body, dict):
+        raise Refused("The body should be a JSON object.", code="invalid_json")
+    return body
+
+
+def _only(body: Mapping[str, Any], names: tuple[str, ...]) -> None:
+    for name in body:
+        if name not in names:
+            raise Refused(
+                f"Unknown parameter: '{name[:80]}'.", code="unknown_parameter", param=name[:80]
+            )
+
+
+def _mapping(body: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    value = body.get(name)
+    if value is not None and not isinstance(value, dict):
+        raise Refused(f"'{name}' should be an object.", code="invalid_type", param=name)
+    return value or {}
+
+
+def _lifetime(raw: Any) -> int:
+    if raw is None:
+        return DEFAULT_SECONDS
+    if not isinstance(raw, dict) or raw.get("anchor", "created_at") != "created_at":
+        raise Refused("'expires_after' has 'anchor': 'created_at'.", param="expires_after")
+    seconds = raw.get("seconds", DEFAULT_SECONDS)
+    if (
+        not isinstance(seconds, int)
+        or isinstance(seconds, bool)
+        or not MIN_SECONDS <= seconds <= MAX_SECONDS
+    ):
+        raise Refused(
+            f"'expires_after.seconds' should be between {MIN_SECONDS} and {MAX_SECONDS}.",
+            code="invalid_value",
+            param="expires_after.seconds",
+        )
+    return seconds
+
+
+def _agreeing(session: Mapping[str, Any], secret: Secret) -> Mapping[str, Any]:
+    """A client secret has its session already; the model may be named once more."""
+    if dict(session) not in ({}, {"model": secret.configuration.model}):
+        raise Refused("A client secret has its session already.", param="session")
+    return {}
+
+
+def _from_query(request: Request) -> Mapping[str, Any]:
+    model = request.query_params.get("model")
+    return {"model": model} if model else {}
+
+
+async def _form(request: Request) -> tuple[str, Mapping[str, Any]]:
+    async with request.form(max_files=4, max_fields=4) as form:
+        sdp, session = await _part(form.get("sdp")), await _part(form.get("session"))
+        _only(dict(form), ("sdp", "session"))
+    if sdp is None:
+        raise Refused("Missing required parameter: 'sdp'.", param="sdp")
+    return _text(sdp), _parsed(session or b"{}")
+
+
+async def _part(part: UploadFile | str | None) -> bytes | None:
+    if part is None or isinstance(part, str):
+        return None if part is None else part.encode()
+    return await part.read()
+
+
+def _text(raw: bytes) -> str:
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        raise Refused("The SDP offer is not UTF-8 text.", param="sdp") from None
+
+
+# --- Answers --------------------------------------------------------------------------------
+
+
+def _location(call_id: str) -> str:
+    return f"/v1/realtime/calls/{call_id}"
+
+
+def _json(body: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    return Response(orjson.dumps(body), status, headers, media_type="application/json")
+
+
+async def _refused(request: Request, fault: Exception) -> Response:
+    assert isinstance(fault, Refused | VivavoceError)
+    status, body, headers = refusal(fault)
+    return _json(body, status, headers)
+
+
+async def _http(request: Request, fault: Exception) -> Response:
+    assert isinstance(fault, HTTPException)
+    words = f"{request.method} {request.url.path[:120]}: {fault.detail.lower()}"
+    error = {"message": words, "type": "invalid_request_error", "code": None, "param": None}
+    return _json({"error": error}, fault.status_code, fault.headers)
+
+
+async def _unexpected(request: Request, fault: Exception) -> Response:
+    words = "The server had an error while processing your request."
+    error = {"message": words, "type": "server_error", "code": "internal_error", "param": None}
+    return _json({"error": error}, 500)

@@ -1,0 +1,166 @@
+"""The Realtime API's WebSocket: a session of its own (`?model=`), or a seat on a call
+(`?call_id=`), where a key watches and commands and the call's own secret has the microphone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import orjson
+from starlette.datastructures import QueryParams
+from starlette.requests import HTTPConnection
+from starlette.responses import Response
+from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
+
+from vivavoce.engine.api.control import Engine
+from vivavoce.engine.api.keys import Access, Secret
+from vivavoce.engine.api.refusals import refusal
+from vivavoce.engine.shell.calls import Call
+from vivavoce.engine.shell.clients import SocketClient
+from vivavoce.engine.shell.session import new_id
+from vivavoce.engine.turn.faults import Refused
+from vivavoce.engine.turn.server_frames import error
+from vivavoce.errors import Conflict, Forbidden, Unauthorized, VivavoceError
+
+_QUERY = ("model", "call_id", "intent")
+
+
+class RealtimeSocket:
+    def __init__(self, engine: Engine, key_of: Callable[[HTTPConnection], str | None]) -> None:
+        self._engine, self._key_of = engine, key_of
+
+    async def serve(self, socket: WebSocket) -> None:
+        try:
+            key = self._key_of(socket)
+            access = self._engine.keys.access(key)
+            with self._engine.keys.spend(key):
+                client, call = self._admit(socket, access)
+        except (Refused, VivavoceError) as fault:
+            await _deny(socket, fault)
+            return
+        offered = [name.strip() for name in socket.scope.get("subprotocols", ())]
+        try:
+            await socket.accept("realtime" if "realtime" in offered else None)
+        except BaseException:  # gone before it was let in: its session must not wait for it
+            call.session.leave(client)
+            raise
+        await _converse(socket, client, call)
+
+    def _admit(self, socket: WebSocket, access: Access | None) -> tuple[SocketClient, Call]:
+        engine, query = self._engine, socket.query_params
+        if access is None:
+            raise Unauthorized("Incorrect API key provided, or a client secret that is spent.")
+        _check(socket)
+        call_id = query.get("call_id")
+        if call_id is not None:
+            client = self._seat(access, call_id)
+            call = engine.call(call_id)
+            call.join(client)
+            return client, call
+        locked = access.secret is not None and access.secret.locked
+        if access.secret is not None and access.secret.call_id is not None:
+            raise Forbidden("This client secret is for its call: connect with '?call_id='.")
+        if access.secret is not None:
+            _agree(query, access.secret)
+        client = SocketClient(peer=True, locked=locked)
+        kind = "transcription" if query.get("intent") == "transcription" else "realtime"
+        return client, engine.websocket_session(client, access, query.get("model"), kind)
+
+    def _seat(self, access: Access, call_id: str) -> SocketClient:
+        secret = access.secret
+        if secret is None:
+            return SocketClient(peer=False)
+        if secret.call_id != call_id:
+            raise Forbidden("This client secret is for another call.")
+        call = self._engine.call(call_id)
+        if call.has_peer:
+            raise Conflict("Somebody is on this call already.")
+        return call.seat(locked=secret.locked)
+
+
+def _check(socket: WebSocket) -> None:
+    for name in socket.query_params:
+        if name not in _QUERY:
+            raise Refused(
+                f"Unknown parameter: '{name[:80]}'.", code="unknown_parameter", param=name
+            )
+    if socket.query_params.get("intent", "realtime") not in ("realtime", "transcription"):
+        raise Refused("'intent' is 'transcription' or absent.", param="intent")
+    if socket.query_params.get("intent") == "transcription" and "model" in socket.query_params:
+        raise Refused(
+            "A transcription session has no 'model' in its address: name one in its "
+            "'audio.input.transcription'.",
+            code="invalid_value",
+            param="model",
+        )
+    if "realtime=v1" in socket.headers.get("openai-beta", ""):
+        raise Refused(
+            "The beta shape of the Realtime API is gone: leave the 'OpenAI-Beta' header out.",
+            code="beta_api_shape_disabled",
+        )
+
+
+def _agree(query: QueryParams, secret: Secret) -> None:
+    """A client secret has its session; what the address says of it must not be another."""
+    configuration = secret.configuration
+    if query.get("model", configuration.model) != configuration.model:
+        raise Refused(
+            f"This client secret is for the model '{configuration.model}'.",
+            code="invalid_value",
+            param="model",
+        )
+    if "intent" in query and query["intent"] != configuration.kind:
+        raise Refused(
+            f"This client secret is for a {configuration.kind} session.",
+            code="invalid_value",
+            param="intent",
+        )
+
+
+async def _converse(socket: WebSocket, client: SocketClient, call: Call) -> None:
+    try:
+        async with asyncio.TaskGroup() as group:
+            writer = group.create_task(_write(socket, client), name="socket writer")
+            try:
+                await _read(socket, client, call)
+            finally:
+                call.session.leave(client)
+                client.close(1000, "")
+            await writer
+    except* (WebSocketDisconnect, OSError):
+        pass  # the far end went away in the middle of a word
+
+
+async def _read(socket: WebSocket, client: SocketClient, call: Call) -> None:
+    while client.closed is None:
+        message = await socket.receive()
+        if message["type"] == "websocket.disconnect":
+            return
+        text = message.get("text")
+        if text is not None:
+            for _ in call.session.receive(client, text):
+                await asyncio.sleep(0)
+        else:
+            fault = Refused("Events are JSON in text frames.", code="invalid_json")
+            event = {**error(fault, None), "event_id": new_id("event")}
+            client.push(orjson.dumps(event))
+
+
+async def _write(socket: WebSocket, client: SocketClient) -> None:
+    while (frame := await client.next()) is not None:
+        if socket.client_state is not WebSocketState.CONNECTED:
+            return  # nobody is left to send it to
+        await socket.send({"type": "websocket.send", "text": frame.decode()})
+    code, reason = client.closed or (1000, "")
+    if socket.client_state is WebSocketState.CONNECTED:
+        await socket.close(code, reason[:120])
+
+
+async def _deny(socket: WebSocket, fault: Refused | VivavoceError) -> None:
+    status, body, headers = refusal(fault)
+    if "websocket.http.response" in socket.scope.get("extensions", {}):
+        answer = Response(orjson.dumps(body), status, headers, media_type="application/json")
+        await socket.send_denial_response(answer)
+    else:
+        await socket.close(1008, body["error"]["message"][:120])

@@ -1,0 +1,1 @@
+"""One Realtime session at work: what the turn machine decides is done here."""

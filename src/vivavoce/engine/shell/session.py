@@ -1,0 +1,335 @@
+"""One Realtime session: the turn machine, and the hands that do what it decides.
+
+Facts come in from clients, ears, brain, mouth and media, all on the event
+loop; orders are done at once, in order. The session's tasks hang below `run`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import logging
+import secrets
+from collections import deque
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+import orjson
+
+from vivavoce.brain.ports import Ask
+from vivavoce.engine.media.audio import Outbound, Pcm
+from vivavoce.engine.ports import MOUTH_RATE, Peer, Position, Samples, Transcript
+from vivavoce.engine.shell.intake import Intake
+from vivavoce.engine.shell.work import Parts, Work
+from vivavoce.engine.turn import client_frames, facts, orders
+from vivavoce.engine.turn.client_frames import BadFrame
+from vivavoce.engine.turn.configuration.all import Configuration
+from vivavoce.engine.turn.faults import Refused
+from vivavoce.engine.turn.keyterms import keyterms
+from vivavoce.engine.turn.machine import Machine
+from vivavoce.engine.turn.server_frames import Event, error
+from vivavoce.engine.turn.state import Policy
+from vivavoce.errors import Unavailable
+
+log = logging.getLogger(__name__)
+
+MAX_CLIENTS = 16  # that watch one call
+DELTA_MS = 200  # of sound in one `response.output_audio.delta`
+_SLICE = MOUTH_RATE * 2  # a second of sound, or a few on the telephone
+_DELTA_BYTES = MOUTH_RATE * 2 * DELTA_MS // 1000
+
+
+class Client(Protocol):
+    """Somebody on the call: a WebSocket, or the browser's data channel."""
+
+    id: int
+    peer: bool
+    """It has the microphone; others only watch and command."""
+    locked: bool
+    """It may only send what `client_frames.PEER_EVENTS` names."""
+
+    def push(self, frame: bytes) -> None:
+        """Must not block; a client that does not read is cut off."""
+        ...
+
+    def close(self, code: int, reason: str) -> None: ...
+
+
+def new_id(prefix: str) -> str:
+    """At most 32 characters, as clients expect of item ids."""
+    return f"{prefix}_{secrets.token_hex(11)}"
+
+
+class Session:
+    """Fills `PeerEvents` too: the media of a call report here."""
+
+    def __init__(self, policy: Policy, configuration: Configuration, parts: Parts) -> None:
+        self.id = policy.session_id
+        self.machine = Machine(policy, configuration, new_id)
+        self.ended = asyncio.Event()
+        self.end_reason = ""
+        self._paced = policy.paced
+        self._loop = asyncio.get_running_loop()
+        self._clients: dict[int, Client] = {}
+        self._peer: Peer | None = None
+        self._facts: deque[facts.Fact] = deque()
+        self._busy = False
+        self._work = Work(parts, self)
+        self._codecs: dict[str, Outbound] = {}
+        self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._intake = Intake(
+            configuration,
+            parts.detector(),
+            post=self.post,
+            judge=self._ask_judge,
+            position=self.position,
+        )
+
+    # --- Life ---------------------------------------------------------------------------------
+
+    async def run(self, seconds: float) -> None:
+        """Until `end`, at most so many seconds; leaves nothing behind."""
+        async with asyncio.TaskGroup() as group:
+            self._work.begin(group, self.machine.state.configuration.voice)
+            self._start_timer("expiry", seconds)
+            await self.ended.wait()
+            for timer in self._timers.values():
+                timer.cancel()
+            self._timers.clear()
+            self._work.end()
+        for client in list(self._clients.values()):
+            client.close(1000, self.end_reason)
+        self._clients.clear()
+
+    def end(self, reason: str) -> None:
+        if not self.ended.is_set():
+            self.end_reason = reason
+            self.ended.set()
+
+    # --- Who is on the call -------------------------------------------------------------------
+
+    def join(self, client: Client, *, greet: bool) -> None:
+        """Raises `Unavailable` where too many watch already; the microphone always has a seat."""
+        watching = sum(not one.peer for one in self._clients.values())
+        if not client.peer and watching >= MAX_CLIENTS:
+            raise Unavailable(f"{MAX_CLIENTS} clients watch this call already.")
+        self._clients[client.id] = client
+        if greet:
+            self._send(self.machine.greeting(), client.id)
+
+    def leave(self, client: Client) -> None:
+        """With the microphone goes the session."""
+        self._clients.pop(client.id, None)
+        if client.peer:
+            self.end("the client left")
+
+    def use(self, peer: Peer) -> None:
+        """The media of this call."""
+        self._peer = peer
+
+    def receive(self, client: Client, raw: str | bytes) -> Iterator[None]:
+        """A frame from a client. Whatever is in it, the session lives on.
+
+        Five minutes of sound in one frame take a second to look through: the
+        iterator stops now and then, for others to have their turn.
+        """
+        try:
+            frame = client_frames.parse(raw, locked=client.locked)
+        except BadFrame as bad:
+            self._send(error(bad.fault, bad.event_id), client.id)
+            return
+        if frame.type == "input_audio_buffer.append":
+            try:
+                yield from self._append(client, frame)
+            except Refused as fault:
+                self._send(error(fault, frame.event_id), client.id)
+            return
+        if frame.type in ("input_audio_buffer.commit", "input_audio_buffer.clear"):
+            self._intake.finish_wire()
+        wish = client_frames.wish(
+            frame,
+            buffered_ms=self._intake.buffered_ms,
+            end_ms=self._intake.end_ms,
+            position=self.position(),
+        )
+        self.post(facts.Request(wish, client.id, frame.event_id))
+
+    def _append(self, client: Client, frame: client_frames.Frame) -> Iterator[None]:
+        if self._paced or not client.peer:
+            raise Refused(
+                "Sound comes from the call's own peer here, not from this connection.",
+                code="not_allowed",
+                param="type",
+            )
+        pieces: list[bytes] = []
+        for piece in client_frames.audio_of(frame):  # all of it first: half an append is none
+            if pieces:
+                yield
+            pieces.append(piece)
+        sound = b"".join(pieces)
+        for at in range(0, len(sound), _SLICE):
+            self._intake.feed_wire(sound[at : at + _SLICE])
+            if at + _SLICE < len(sound):
+                yield
+
+    # --- PeerEvents ---------------------------------------------------------------------------
+
+    def audio(self, pcm: Pcm, rate: int) -> None:
+        self._intake.feed_track(pcm, rate)
+
+    def playing(self, response_id: str) -> None:
+        self.post(facts.Playing(response_id))
+
+    def played(self, response_id: str) -> None:
+        self.post(facts.Played(response_id))
+
+    def gone(self, reason: str) -> None:
+        self.end(reason)
+
+    # --- Host of the slow work ------------------------------------------------------------------
+
+    def position(self) -> Position | None:
+        return self._peer.playout.position() if self._peer is not None else None
+
+    def sound(self, start_ms: int, end_ms: int | None = None) -> Samples:
+        return self._intake.span(start_ms, self._intake.end_ms + 1 if end_ms is None else end_ms)
+
+    def language(self) -> str | None:
+        wanted = self.machine.state.configuration.transcription
+        return wanted.language if wanted else None
+
+    def keywords(self) -> tuple[str, ...]:
+        wanted = self.machine.state.configuration.transcription
+        return keyterms(wanted.prompt) if wanted else ()
+
+    def foresee(self, item_id: str, heard: Transcript) -> orders.Answer | None:
+        return self.machine.foresee(item_id, heard)
+
+    def outlook(self) -> Ask | None:
+        return self.machine.outlook()
+
+    # --- Facts in, orders out -----------------------------------------------------------------
+
+    def post(self, fact: facts.Fact) -> None:
+        """Decide and do, now. What is posted meanwhile comes right after."""
+        self._facts.append(fact)
+        if self._busy:
+            return
+        self._busy = True
+        try:
+            while self._facts and not self.ended.is_set():
+                for order in self.machine.receive(self._facts.popleft(), self._loop.time()):
+                    self._do(order)
+        except Exception:  # the boundary of a session: callers are callbacks of others' loops
+            log.exception("A session broke")
+            fault = Refused("The server had an error.", code="internal_error", type="server_error")
+            self._send(error(fault, None), orders.Audience.ALL)
+            self.end("internal error")
+        finally:
+            self._busy = False
+
+    def _do(self, order: orders.Order) -> None:
+        match order:
+            case orders.Send(event, to):
+                self._send(event, to)
+            case orders.Play():
+                self._play(order)
+            case orders.LastSound(place):
+                if (codec := self._codecs.pop(place["response_id"], None)) is not None:
+                    self._sound(codec.finish(), place)
+            case orders.ClearPlaying():
+                if self._peer is not None:
+                    self._peer.playout.clear()
+            case orders.Duck(quiet):
+                if self._peer is not None:
+                    self._peer.playout.duck(quiet)
+            case orders.FinishPlaying(response_id):
+                if self._peer is not None:
+                    self._peer.playout.finish(response_id)
+            case orders.Listen():
+                self._work.listen(order)
+            case orders.StopListening():
+                self._work.stop_listening()
+            case orders.Guess():
+                self._work.guess(order)
+            case orders.DropGuess():
+                self._work.resume()
+            case orders.Warm():
+                self._work.warm()
+            case orders.Answer():
+                self._work.answer(order)
+            case orders.Interject():
+                self._work.interject(order)
+            case orders.StopAnswer(response_id):
+                self._work.stop(response_id)
+            case orders.Transcribe(item_id, start_ms, end_ms):
+                self._work.transcribe(item_id, start_ms, end_ms)
+            case orders.TranscribeClip(item_id, audio):
+                form = self.machine.state.configuration.input_format.type
+                self._work.transcribe_clip(item_id, audio, form)
+            case orders.ForgetAudio(before_ms):
+                self._intake.forget(before_ms)
+            case orders.RestartEars():
+                self._intake.restart()
+            case orders.Configure(configuration):
+                self._intake.configure(configuration)
+            case orders.StartTimer(name, seconds):
+                self._start_timer(name, seconds)
+            case orders.StopTimer(name):
+                if (timer := self._timers.pop(name, None)) is not None:
+                    timer.cancel()
+            case orders.EndCall(reason):
+                self.end(reason)
+
+    def _ask_judge(self, asked_ms: int) -> None:
+        self._work.judge(asked_ms, self._intake.recent(8.0), self._intake.verdict)
+
+    def _start_timer(self, name: str, seconds: float) -> None:
+        if (old := self._timers.pop(name, None)) is not None:
+            old.cancel()
+        self._timers[name] = self._loop.call_later(seconds, self._fire, name)
+
+    def _fire(self, name: str) -> None:
+        self._timers.pop(name, None)
+        self.post(facts.TimerFired(name, self._intake.end_ms, self.position()))
+
+    # --- Events and sound out -----------------------------------------------------------------
+
+    def _send(self, event: Event, to: orders.Audience | int) -> None:
+        if isinstance(to, int):
+            clients = [self._clients[to]] if to in self._clients else []
+        else:
+            wanted = {orders.Audience.PEER: (True,), orders.Audience.OBSERVERS: (False,)}
+            kinds = wanted.get(to, (True, False))
+            clients = [c for c in self._clients.values() if c.peer in kinds]
+        if not clients:
+            return
+        frame = _encoded(event)
+        for client in clients:
+            secret = client.locked and event["type"].startswith("session.")
+            client.push(_encoded(_without_prompt(event)) if secret else frame)
+
+    def _play(self, order: orders.Play) -> None:
+        if self._peer is not None:
+            self._peer.playout.put(order.response_id, order.item_id, order.pcm)
+            return
+        codec = self._codecs.get(order.response_id)
+        if codec is None:
+            codec = self._codecs[order.response_id] = Outbound(order.form)
+        for at in range(0, len(order.pcm), _DELTA_BYTES):
+            self._sound(codec.feed(order.pcm[at : at + _DELTA_BYTES]), order.place)
+
+    def _sound(self, sound: bytes, place: dict[str, Any]) -> None:
+        if sound:
+            delta = base64.b64encode(sound).decode()
+            event = {"type": "response.output_audio.delta", **place, "delta": delta}
+            self._send(event, orders.Audience.PEER)
+
+
+def _encoded(event: Event) -> bytes:
+    return orjson.dumps({"type": event["type"], "event_id": new_id("event"), **event})
+
+
+def _without_prompt(event: Event) -> Event:
+    """What a page on our server's call need not read: the prompt and the tools are the server's."""
+    return {**event, "session": {**event["session"], "instructions": "", "tools": []}}

@@ -1,0 +1,286 @@
+"""The slow work of a session: words from sound, answers from words, verdicts on pauses.
+
+Owns the tasks of it, all in the session's group. Tells facts, decides nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol
+
+from vivavoce.brain.ports import Ask, Brain
+from vivavoce.engine.media.audio import Inbound
+from vivavoce.engine.ports import (
+    EAR_RATE,
+    Detector,
+    Ears,
+    Judge,
+    Mouth,
+    Position,
+    Samples,
+    Transcript,
+)
+from vivavoce.engine.shell.answerer import Answerer
+from vivavoce.engine.shell.guess import Guess
+from vivavoce.engine.shell.hearing import Partials, ending, written
+from vivavoce.engine.turn import facts, orders
+from vivavoce.errors import VivavoceError
+
+log = logging.getLogger(__name__)
+
+
+async def _nothing(voice: str) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The models that all sessions share, and how to get the ones that they do not."""
+
+    ears: Ears
+    mouth: Mouth
+    brain: Brain
+    judge: Judge
+    detector: Callable[[], Detector]
+    crowded: Callable[[], str | None] = lambda: None
+    """Why nobody else can be served well just now, in words; None when somebody can."""
+    prepare: Callable[[str], Awaitable[None]] = _nothing
+    """Have ready what a voice says most often."""
+
+
+class Host(Protocol):
+    """The session, as far as its slow work needs it."""
+
+    id: str
+
+    def post(self, fact: facts.Fact) -> None: ...
+
+    def position(self) -> Position | None: ...
+
+    def sound(self, start_ms: int, end_ms: int | None = None) -> Samples:
+        """What was heard between two times, or until now."""
+        ...
+
+    def language(self) -> str | None: ...
+
+    def keywords(self) -> Sequence[str]:
+        """What the user is likely to say."""
+        ...
+
+    def foresee(self, item_id: str, heard: Transcript) -> orders.Answer | None: ...
+
+    def outlook(self) -> Ask | None: ...
+
+
+class Work:
+    """Nothing starts before `begin` or after `end`, and nothing outlives `end`."""
+
+    def __init__(self, parts: Parts, host: Host) -> None:
+        self._parts, self._host = parts, host
+        self._group: asyncio.TaskGroup | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._answers: dict[str, tuple[Answerer, asyncio.Task[None]]] = {}
+        self._partials: Partials | None = None
+        self._hearing: asyncio.Task[None] | None = None
+        self._guess: tuple[Guess, asyncio.Task[None]] | None = None
+        self._reading: asyncio.Task[None] | None = None
+        self._to_read: Ask | None = None
+
+    def begin(self, group: asyncio.TaskGroup, voice: str) -> None:
+        self._group = group
+        self._spawn(self._prepare(voice), f"prepare {voice}")
+
+    async def _prepare(self, voice: str) -> None:
+        try:
+            await self._parts.prepare(voice)
+        except VivavoceError:
+            pass  # it is made when it is wanted, only later
+        except Exception:  # the boundary of this task
+            log.exception("Preparing a voice failed")
+
+    def end(self) -> None:
+        self._group = None
+        for task in self._tasks:
+            task.cancel()
+        self._parts.brain.forget(self._host.id)
+
+    def _spawn(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None] | None:
+        if self._group is None:
+            work.close()
+            return None
+        task = self._group.create_task(work, name=name)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    # --- Answers --------------------------------------------------------------------------
+
+    def answer(self, order: orders.Answer) -> None:
+        if self._adopted(order):
+            return
+        if order.ask is None or order.ask.live:  # one aside takes nothing from the conversation
+            self._to_read = None
+            self.drop_guess()
+        worker = self._answerer(order)
+        if (started := self._spawn(worker.run(), f"answer {order.response_id}")) is not None:
+            self._keep(order.response_id, worker, started)
+
+    def _adopted(self, order: orders.Answer) -> bool:
+        """The answer was foreseen, and is under way."""
+        if self._guess is None or not self._guess[0].fits(order):
+            return False
+        (guess, task), self._guess = self._guess, None
+        assert guess.answerer is not None
+        if not task.done():
+            self._keep(order.response_id, guess.answerer, task)
+        guess.answerer.release(order.response_id)
+        return True
+
+    def _answerer(self, order: orders.Answer, *, held: bool = False) -> Answerer:
+        return Answerer(order, self._parts.brain, self._parts.mouth, self._host.post, held=held)
+
+    def _keep(self, response_id: str, answerer: Answerer, task: asyncio.Task[None]) -> None:
+        self._answers[response_id] = (answerer, task)
+        task.add_done_callback(lambda _: self._answers.pop(response_id, None))
+
+    def interject(self, order: orders.Interject) -> None:
+        if order.response_id in self._answers:
+            self._answers[order.response_id][0].interject(order.words)
+
+    def stop(self, response_id: str) -> None:
+        if (kept := self._answers.pop(response_id, None)) is not None:
+            kept[1].cancel()
+        elif self._guess is not None and self._guess[0].answerer is not None:
+            self.drop_guess()  # it would have been this one's
+
+    # --- Before the turn is over ----------------------------------------------------------
+
+    def listen(self, order: orders.Listen) -> None:
+        """Words of what is being said, as they come; the brain reads them already."""
+        self.stop_listening()
+        self.drop_guess()
+        host, item_id = self._host, order.item_id
+
+        def tell(heard: Transcript, certain: str) -> None:
+            if certain:
+                host.post(facts.HeardSoFar(item_id, certain))
+            if (foreseen := host.foresee(item_id, heard)) is not None and foreseen.ask is not None:
+                self._warm(foreseen.ask)
+
+        sound = partial(host.sound, order.start_ms)
+        manner = (host.language(), host.keywords())
+        self._partials = Partials(item_id, self._parts.ears, sound, tell, *manner)
+        self._hear_on()
+
+    def _hear_on(self) -> None:
+        if self._partials is not None:
+            name = f"partials {self._partials.item_id}"
+            self._hearing = self._spawn(self._partials.run(), name)
+
+    def _hear_no_more(self) -> None:
+        if self._hearing is not None:
+            self._hearing.cancel()
+            self._hearing = None
+
+    def stop_listening(self) -> None:
+        self._hear_no_more()
+        self._partials = None
+
+    def guess(self, order: orders.Guess) -> None:
+        """A pause, perhaps the end: what would be heard, thought and said if it were."""
+        self.drop_guess()
+        self._hear_no_more()  # the whole of it is heard now
+        self._to_read = None
+        partials = self._partials
+        hint = partials.newest if partials and partials.item_id == order.item_id else ""
+        speech = ending(self._host.sound(order.start_ms, order.end_ms))
+        guess = Guess(order.item_id, self._host.foresee, partial(self._answerer, held=True))
+        manner = (self._host.language(), hint, self._host.keywords())
+        work = guess.run(self._parts.ears, speech, *manner)
+        if (task := self._spawn(work, f"guess {order.item_id}")) is not None:
+            self._guess = (guess, task)
+
+    def resume(self) -> None:
+        """It was not the end."""
+        if self._guess is not None:
+            self.drop_guess()
+            self._hear_on()
+
+    def drop_guess(self) -> None:
+        if self._guess is not None:
+            guess, task = self._guess
+            task.cancel()
+            guess.dropped()
+            self._guess = None
+
+    def warm(self) -> None:
+        if (ask := self._host.outlook()) is not None:
+            self._warm(ask)
+
+    def _warm(self, ask: Ask) -> None:
+        """One after the other, the newest next: a model in the middle of reading hears nobody."""
+        self._to_read = ask
+        if self._reading is None or self._reading.done():
+            self._reading = self._spawn(self._read(), "read ahead")
+
+    async def _read(self) -> None:
+        while (ask := self._to_read) is not None:
+            self._to_read = None
+            try:
+                await self._parts.brain.warm(ask)
+            except Exception:  # the boundary of this task: it is read when it is asked
+                log.exception("Reading ahead failed")
+
+    # --- Words ----------------------------------------------------------------------------
+
+    def transcribe(self, item_id: str, start_ms: int, end_ms: int) -> None:
+        speech, guess = self._host.sound(start_ms, end_ms), None
+        if self._guess is not None and self._guess[0].item_id == item_id:
+            guess = self._guess[0]
+        self._spawn(self._transcribe(item_id, speech, guess), f"ears {item_id}")
+
+    def transcribe_clip(self, item_id: str, audio: bytes, form: str) -> None:
+        """Sound that came whole, in the wire's own format: minutes of it, perhaps."""
+
+        async def work() -> None:
+            speech = await asyncio.to_thread(Inbound(form).feed, audio)
+            await self._transcribe(item_id, speech, None)
+
+        self._spawn(work(), f"ears {item_id}")
+
+    async def _transcribe(self, item_id: str, speech: Samples, guess: Guess | None) -> None:
+        host = self._host
+        try:
+            heard = await guess.words() if guess is not None else None
+            if heard is None:
+                ears, keywords = self._parts.ears, host.keywords()
+                heard = written(
+                    await ears.transcribe(speech, language=host.language(), keywords=keywords)
+                )
+        except Exception as fault:  # the boundary of this task: the turn goes on without words
+            known = isinstance(fault, VivavoceError)
+            if not known:
+                log.exception("The ears failed")
+            message = str(fault) if known else "The ears failed."
+            host.post(facts.HearingFailed(item_id, message, host.position()))
+            return
+        seconds = len(speech) / EAR_RATE
+        host.post(facts.HeardAll(item_id, heard.text, seconds, host.position(), heard.confidence))
+
+    # --- Verdicts -------------------------------------------------------------------------
+
+    def judge(self, asked_ms: int, speech: Samples, verdict: Callable[[float, int], None]) -> None:
+        self._spawn(self._judge(asked_ms, speech, verdict), "judge")
+
+    async def _judge(
+        self, asked_ms: int, speech: Samples, verdict: Callable[[float, int], None]
+    ) -> None:
+        try:
+            probability = await self._parts.judge.finished(speech)
+        except Exception:  # the boundary of this task: the longest wait decides
+            log.exception("The judge failed")
+            return
+        verdict(probability, asked_ms)

@@ -1,0 +1,1 @@
+"""The turn machine: facts in, orders out. No I/O in this package."""

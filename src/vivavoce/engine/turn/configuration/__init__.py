@@ -1,0 +1,1 @@
+"""What a session and its responses are set to."""

@@ -1,0 +1,121 @@
+"""The turn machine: facts in, orders out, no I/O.
+
+The table is the law of who has the floor: a phase and a signal that are not
+in it leave the phase as it is. `docs/engine.md` draws the diagram from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from vivavoce.brain.ports import Ask
+from vivavoce.engine.ports import Transcript
+from vivavoce.engine.turn import answering, facts, foresight, listening, requests, transcripts
+from vivavoce.engine.turn.configuration.all import Configuration
+from vivavoce.engine.turn.faults import Refused
+from vivavoce.engine.turn.orders import Answer, Order
+from vivavoce.engine.turn.server_frames import Event, error
+from vivavoce.engine.turn.state import Draft, Phase, Policy, Signal, State
+
+P, S = Phase, Signal
+
+TABLE: dict[Phase, dict[Signal, Phase]] = {
+    P.QUIET: {S.SPEECH_STARTED: P.HEARING, S.ANSWER_BEGUN: P.ANSWERING},
+    P.HEARING: {S.SPEECH_STOPPED: P.QUIET, S.ANSWER_BEGUN: P.OVERLAP},
+    P.ANSWERING: {S.SPEECH_STARTED: P.OVERLAP, S.ANSWER_OVER: P.QUIET},
+    P.OVERLAP: {S.SPEECH_STOPPED: P.ANSWERING, S.ANSWER_OVER: P.HEARING},
+}
+
+
+def advance(phase: Phase, signal: Signal) -> Phase:
+    return TABLE[phase].get(signal, phase)
+
+
+def diagram() -> str:
+    """The table as a Mermaid state diagram."""
+    moves = [
+        f"    {phase.value} --> {target.value}: {signal.value}"
+        for phase, row in TABLE.items()
+        for signal, target in row.items()
+    ]
+    return "\n".join(["stateDiagram-v2", "    [*] --> quiet", *moves])
+
+
+class Machine:
+    """One Realtime session. `receive` is all that changes it."""
+
+    def __init__(
+        self, policy: Policy, configuration: Configuration, new_id: Callable[[str], str]
+    ) -> None:
+        self.state = State(policy, configuration, new_id)
+
+    @property
+    def phase(self) -> Phase:
+        return self.state.phase
+
+    def greeting(self) -> Event:
+        """`session.created`, for whoever opened the session."""
+        state = self.state
+        return requests.session_event("created", state)
+
+    def foresee(self, item_id: str, heard: Transcript) -> Answer | None:
+        """The answer that the turn would get if it ended with these words."""
+        return foresight.foresee(item_id, heard, self.state)
+
+    def outlook(self) -> Ask | None:
+        """How the brain's next question will begin."""
+        return foresight.outlook(self.state)
+
+    def receive(self, fact: facts.Fact, now: float) -> list[Order]:
+        draft = Draft(self.state, now, advance)
+        if isinstance(fact, facts.Request):
+            try:
+                requests.handle(fact, draft)
+            except Refused as fault:
+                # Handlers refuse before they change anything; the session lives on.
+                draft.orders.clear()
+                draft.send(error(fault, fact.event_id), fact.sender)
+        else:
+            self._route(fact, draft)
+        answering.settle(draft)
+        return draft.orders
+
+    def _route(self, fact: facts.Fact, draft: Draft) -> None:
+        match fact:
+            # The user
+            case facts.SpeechSuspected():
+                listening.suspected(draft)
+            case facts.SpeechDismissed():
+                listening.dismissed(draft)
+            case facts.SpeechStarted():
+                listening.started(fact, draft)
+            case facts.SpeechPaused():
+                listening.paused(fact, draft)
+            case facts.SpeechResumed():
+                listening.resumed(draft)
+            case facts.SpeechStopped():
+                listening.stopped(fact, draft)
+            case facts.HeardSoFar():
+                transcripts.so_far(fact, draft)
+            case facts.HeardAll():
+                transcripts.heard_all(fact, draft)
+            case facts.HearingFailed():
+                transcripts.failed(fact, draft)
+            # The assistant
+            case facts.Thought():
+                answering.thought(fact, draft)
+            case facts.Spoken():
+                answering.spoken(fact, draft)
+            case facts.AllSpoken():
+                answering.all_spoken(fact, draft)
+            case facts.AnswerFailed():
+                answering.failed(fact, draft)
+            case facts.Playing():
+                answering.playing(fact, draft)
+            case facts.Played():
+                answering.played(fact.response_id, draft)
+            # Time
+            case facts.TimerFired():
+                listening.timer(fact, draft)
+            case facts.Request():
+                raise AssertionError("requests are handled before")

@@ -1,0 +1,101 @@
+"""What was heard: interruptions, truncation, and history that ends where the sound did."""
+
+from __future__ import annotations
+
+from vivavoce.engine.ports import Position
+from vivavoce.engine.turn import answering, facts
+from vivavoce.engine.turn import server_frames as say
+from vivavoce.engine.turn.faults import Refused
+from vivavoce.engine.turn.items import heard
+from vivavoce.engine.turn.made import with_transcript
+from vivavoce.engine.turn.orders import Audience, ClearPlaying, StopTimer
+from vivavoce.engine.turn.state import Draft
+
+
+def interrupt(reason: str, position: Position | None, draft: Draft) -> None:
+    """Nothing more is said, and what was not heard is forgotten."""
+    state = draft.state
+    # One that is aside of the conversation goes on, unless it is what is being heard.
+    for response in list(state.responses.values()):
+        if response.id == state.active or response.id in state.playing:
+            answering.cancel(response, reason, draft)
+    state.turn_waits = False
+    if not state.playing:
+        return
+    # Over a WebSocket the client paces its own sound; those who only watch are told.
+    watchers = Audience.ALL if state.policy.paced else Audience.OBSERVERS
+    if state.policy.paced:
+        draft.order(ClearPlaying())
+    for response_id, told in state.playing.items():
+        draft.order(StopTimer(f"played:{response_id}"))
+        if told:
+            draft.send(say.playback("cleared", response_id), watchers)
+    if state.policy.paced:
+        _cut(position, draft)
+    state.playing.clear()
+    state.play_until = draft.now
+
+
+def _cut(position: Position | None, draft: Draft) -> None:
+    """Items end where their sound did. Over a WebSocket only the client knows where
+    that was, and says so with `conversation.item.truncate`."""
+    state = draft.state
+    for item_id, sound in state.sounds.items():
+        if sound.response_id not in state.playing or item_id not in state.conversation:
+            continue
+        here = position is not None and position.item_id == item_id
+        played = min(position.played_ms, sound.ms) if here and position is not None else 0
+        _shorten(item_id, played, draft)
+        draft.send(say.item_truncated(item_id, 0, played))
+
+
+def truncate(wish: facts.TruncateItem, draft: Draft) -> None:
+    """The client says how much it played."""
+    state = draft.state
+    item = state.conversation.get(wish.item_id)
+    sound = state.sounds.get(item.id)
+    if sound is None:
+        raise Refused(
+            "Only an assistant's message with audio can be truncated.",
+            code="invalid_value",
+            param="item_id",
+        )
+    if wish.content_index != 0:
+        raise Refused(
+            "The content at this index has no audio; the audio is at index 0.",
+            code="invalid_value",
+            param="content_index",
+        )
+    if not 0 <= wish.audio_end_ms <= sound.ms:
+        raise Refused(
+            f"Audio content of {sound.ms}ms is already shorter than {wish.audio_end_ms}ms"
+            if wish.audio_end_ms > 0
+            else "'audio_end_ms' should not be negative.",
+            code="invalid_value",
+            param="audio_end_ms",
+        )
+    _shorten(item.id, wish.audio_end_ms, draft)
+    draft.send(say.item_truncated(item.id, 0, wish.audio_end_ms))
+    if not state.policy.paced and sound.response_id not in state.responses:
+        _silent(sound.response_id, draft)
+
+
+def _silent(response_id: str, draft: Draft) -> None:
+    """A client that plays for itself has stopped, though by the clock there is more to hear."""
+    state = draft.state
+    told = state.playing.pop(response_id, None)
+    if told is None:
+        return
+    draft.order(StopTimer(f"played:{response_id}"))
+    draft.send(say.playback("cleared", response_id), Audience.OBSERVERS)
+    if not state.playing:
+        state.play_until = draft.now
+
+
+def _shorten(item_id: str, played_ms: int, draft: Draft) -> None:
+    state = draft.state
+    sound = state.sounds[item_id]
+    text = heard(sound.clauses, played_ms)
+    sound.cut = True
+    sound.clauses[:] = [(text, played_ms)] if text or played_ms else []
+    state.conversation.replace(with_transcript(state.conversation.get(item_id), text))

@@ -1,0 +1,1 @@
+"""Intents for a backend of the user's: an outbox, signed messages."""

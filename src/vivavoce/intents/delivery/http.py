@@ -1,0 +1,192 @@
+"""One attempt to hand a delivery to the user's backend, and how its answer is read.
+
+What comes back is hostile: bounded in time and size, no redirects, its words are
+cleaned before anyone reads them. When to try again is the outbox's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any, Protocol
+
+import orjson
+
+from vivavoce import __version__
+from vivavoce.intents.delivery.signing import key_of, signed
+from vivavoce.logs import failure, fields
+from vivavoce.runtime.ports import Clock
+from vivavoce.wire.clean import clean_json, clean_line
+from vivavoce.wire.records.plans import Delivery, Json
+
+if TYPE_CHECKING:
+    import httpx2
+
+log = logging.getLogger(__name__)
+
+MOST_BYTES = 64 * 1024
+MOST_WAIT = 24 * 3600.0
+_WORDS = 300
+_AGAIN = (408, 425, 429)
+_ASTRAY = (401, 403, 404, 405)
+"""A deployment, a rotated secret, a wrong address: of us, not of what the user wants."""
+_NO = ("failed", "failure", "error", "rejected", "refused", "invalid", "denied")
+
+
+@dataclass(frozen=True, slots=True)
+class Delivered:
+    answer: Json = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """For good, in the backend's words."""
+
+    words: str
+    answer: Json = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Later:
+    """`why` is for the log and the record; `after`: as long as the backend asked for."""
+
+    why: str
+    after: float | None = None
+
+
+Verdict = Delivered | Refused | Later
+
+
+class Sender(Protocol):
+    async def send(self, url: str, delivery: Delivery) -> Verdict: ...
+    async def close(self) -> None: ...
+
+
+class HttpSender:
+    """POSTs deliveries. Raises nothing of the network: that is `Later`."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        *,
+        secret: str | None = None,
+        seconds: float = 10.0,
+        open_client: Callable[[], httpx2.AsyncClient] | None = None,
+    ) -> None:
+        self._clock = clock
+        self._key = key_of(secret) if secret else None
+        self._seconds = seconds
+        self._open_client = open_client or _open_client
+        self._client: httpx2.AsyncClient | None = None
+        self._opening = asyncio.Lock()
+
+    async def send(self, url: str, delivery: Delivery) -> Verdict:
+        client = await self._ready()
+        import httpx2
+
+        now = self._clock.now()
+        body = orjson.dumps(delivery.body)
+        headers = {
+            "content-type": "application/json",
+            "accept": "application/json",
+            "user-agent": f"vivavoce/{__version__}",
+        } | signed(self._key, delivery.id, now, body)
+        try:
+            # In all, or one that drips a byte at a time holds us for ever.
+            async with (
+                asyncio.timeout(self._seconds),
+                client.stream("POST", url, content=body, headers=headers) as response,
+            ):
+                if response.status_code in _ASTRAY:
+                    about = {"status": response.status_code, "delivery": delivery.id}
+                    log.error("A backend does not take our messages", extra=fields(**about))
+                return read_answer(
+                    response.status_code, response.headers, await _bounded(response), now
+                )
+        except TimeoutError:
+            return Later(f"no answer within {self._seconds:g} seconds")
+        except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as exc:
+            log.info("A backend was not reached", extra=failure(exc, delivery=delivery.id))
+            return Later(f"not reached ({type(exc).__name__})")
+
+    async def _ready(self) -> httpx2.AsyncClient:
+        """Importing it and reading the certificates takes half a second: off the event loop."""
+        async with self._opening:
+            if self._client is None:
+                self._client = await asyncio.to_thread(self._open_client)
+            return self._client
+
+    async def close(self) -> None:
+        if self._client is not None:
+            await self._client.aclose()
+            self._client = None
+
+
+def _open_client() -> httpx2.AsyncClient:
+    import httpx2
+
+    return httpx2.AsyncClient(follow_redirects=False)
+
+
+async def _bounded(response: httpx2.Response) -> bytes | None:
+    """The body, or None where it is too long to be an answer."""
+    kept = b""
+    async for piece in response.aiter_bytes():
+        kept += piece
+        if len(kept) > MOST_BYTES:
+            return None
+    return kept
+
+
+def read_answer(
+    status: int, headers: Mapping[str, str], body: bytes | None, now: datetime
+) -> Verdict:
+    """2xx: delivered, unless its JSON says otherwise; 4xx: refused, unless it is about us; all
+    else: later."""
+    said = _object(body)
+    if 200 <= status < 300:
+        if said is None:
+            # A page of some proxy is no acceptance; the key makes asking again safe.
+            return Delivered() if body == b"" else Later(f"{status}, and no JSON object")
+        if str(said.get("status", "")).casefold() not in _NO:
+            return Delivered(said)
+        return Refused(_words(said, "The backend did not accept it"), said)
+    if 400 <= status < 500 and status not in (*_AGAIN, *_ASTRAY):
+        return Refused(_words(said or {}, f"The backend refused it ({status})"), said or {})
+    return Later(f"answered {status}", _retry_after(headers.get("retry-after"), now))
+
+
+def _object(body: bytes | None) -> Json | None:
+    try:
+        value = orjson.loads(body or b"")
+    except orjson.JSONDecodeError:
+        return None
+    return clean_json(value, characters=8_000) if isinstance(value, dict) else None
+
+
+def _words(said: Mapping[str, Any], otherwise: str) -> str:
+    """What it says is wrong: `message`, `error`, `detail`, or `error.message`."""
+    for key in ("message", "error", "detail", "reason"):
+        value = said.get(key)
+        if isinstance(value, Mapping):
+            value = value.get("message")
+        if isinstance(value, str) and value.strip():
+            return clean_line(value, _WORDS)
+    return otherwise
+
+
+def _retry_after(value: str | None, now: datetime) -> float | None:
+    """Seconds or a date (RFC 9110 §10.2.3); nonsense is none."""
+    if not value:
+        return None
+    if value.strip().isdecimal():
+        return min(float(value.strip()[:9]), MOST_WAIT)
+    try:
+        seconds = (parsedate_to_datetime(value) - now).total_seconds()
+    except (ValueError, TypeError):
+        return None
+    return min(max(0.0, seconds), MOST_WAIT)

@@ -1,0 +1,1 @@
+"""The built-in orchestrator: goals, tasks and reschedules in our own database."""

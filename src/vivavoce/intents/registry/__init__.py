@@ -1,0 +1,1 @@
+"""The intents of an agent, from its `intents.yaml`."""

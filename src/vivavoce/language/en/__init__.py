@@ -1,0 +1,1 @@
+"""English: numbers, times, recurrences, yes, no and stop, and text as one says it."""

@@ -1,0 +1,1 @@
+"""Written English as one would say it."""

@@ -1,0 +1,1 @@
+"""How often, as people say it: RFC 5545 rules."""

@@ -1,0 +1,1 @@
+"""What a spoken time means."""

@@ -1,0 +1,1 @@
+"""Agent folders: what makes one voice agent different from another, with no code."""

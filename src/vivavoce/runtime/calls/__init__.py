@@ -1,0 +1,1 @@
+"""Tool calls: checked, permitted, recorded, run, answered once."""

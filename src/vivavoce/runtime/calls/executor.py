@@ -1,0 +1,372 @@
+"""The tool desk: the one way every call takes, from the model, `/execute` and `/webhook`.
+
+    known already? ─► admit ─► check ─► record ─► permit ─► run ─► record ─► answer
+         │              └──── refused ──────────────┴───────────────┘
+         └─► the same answer once more
+
+A call is durable before it runs, and its outcome before anyone is told. A
+call id that is running or done is never run again: whoever asks once more
+gets the same outcome, and a call that a restart interrupted is answered as
+such. The desk does not know what tools there are, nor how a model is told.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol
+
+from vivavoce.errors import (
+    Conflict,
+    InvalidArguments,
+    InvalidRequest,
+    RateLimited,
+    ToolFailed,
+    ToolNotFound,
+    Unavailable,
+    VivavoceError,
+)
+from vivavoce.logs import fields
+from vivavoce.runtime.calls import records as write
+from vivavoce.runtime.calls.attempt import Journal, Progress, attempt
+from vivavoce.runtime.calls.outcomes import (
+    CANCELLED,
+    INTERRUPTED,
+    ToolOutcome,
+    ToolRequest,
+    failed,
+    parse_arguments,
+    recalled,
+    succeeded,
+)
+from vivavoce.runtime.calls.questions import Questions
+from vivavoce.runtime.calls.shaping import MODEL_LIMIT
+from vivavoce.runtime.ids import is_call_id
+from vivavoce.runtime.ports import Asking, Clock, Toolbox, ToolDefinition, ToolOutput, nobody
+from vivavoce.wire.clean import clean_line
+from vivavoce.wire.records.talk import CallStatus, Change, ToolCall
+
+log = logging.getLogger(__name__)
+
+QUIET_SECONDS = 5.0  # for the last words of a cancelled call
+
+__all__ = ["ToolDesk", "ToolOutcome", "ToolRequest"]
+
+
+class Calls(Protocol):
+    """What the desk reads of the store."""
+
+    async def tool_call(self, call_id: str, *, user_id: str) -> ToolCall | None: ...
+    async def open_calls(self, session_id: str) -> list[ToolCall]: ...
+
+
+class Gate(Protocol):
+    """Whether a checked call may run: None, or why not. May wait for the user."""
+
+    async def admit(
+        self,
+        call: ToolCall,
+        definition: ToolDefinition,
+        arguments: Mapping[str, Any],
+        description: str,
+        task_id: str | None,
+    ) -> VivavoceError | None: ...
+
+
+class Limiter(Protocol):
+    """Counts one more for the key, or raises `RateLimited`."""
+
+    def check(self, key: str) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Running:
+    call: ToolCall
+    answer: asyncio.Future[ToolOutcome]
+    durable: asyncio.Event  # the call is recorded, or was answered without running
+
+
+class ToolDesk:
+    """Runs calls, each once. Cancelling the task that runs one cancels the call.
+
+    `settled` is told of every call that ran, once its outcome is durable.
+    """
+
+    def __init__(
+        self,
+        *,
+        tools: Toolbox,
+        calls: Calls,
+        journal: Journal,
+        clock: Clock,
+        per_user: Limiter,
+        per_session: Limiter,
+        settled: Callable[[ToolCall], None] | None = None,
+        gate: Gate | None = None,
+        questions: Questions | None = None,
+        most: Callable[[], int] = lambda: MODEL_LIMIT,
+    ) -> None:
+        self._tools = tools
+        self._calls = calls
+        self._journal = journal
+        self._clock = clock
+        self._per_user = per_user
+        self._per_session = per_session
+        self._settled = settled
+        self._gate, self._questions, self._most = gate, questions, most
+        self._running: dict[tuple[str, str], _Running] = {}
+
+    def running(self, session_id: str | None = None) -> list[ToolCall]:
+        """The calls under way, of one session or of all."""
+        calls = [item.call for item in self._running.values()]
+        return calls if session_id is None else [c for c in calls if c.session_id == session_id]
+
+    async def run(
+        self, request: ToolRequest, *, admitted: asyncio.Future[None] | None = None
+    ) -> ToolOutcome:
+        """The outcome, whatever it is; raises only what the store raises.
+
+        `admitted` is for one who answers earlier: it is done as soon as the call
+        is recorded or known, or has the fault with which it was refused.
+        """
+        try:
+            outcome = await self._run(request, admitted)
+        except Exception as exc:
+            _tell(admitted, exc)
+            raise
+        except asyncio.CancelledError:
+            _tell(admitted, Unavailable("The server is shutting down.", retry_after_ms=5000))
+            raise
+        # A known call that failed is known, not refused.
+        _tell(admitted, None if isinstance(outcome.fault, ToolFailed) else outcome.fault)
+        return outcome
+
+    async def _run(
+        self, request: ToolRequest, admitted: asyncio.Future[None] | None
+    ) -> ToolOutcome:
+        if not is_call_id(request.call_id):
+            return failed(InvalidRequest("A call id is 1 to 128 printable characters"))
+        asked = self._asked(request)
+        held = self._running.get(_key(asked))
+        if held is not None and write.elsewhere(held.call, asked):
+            asked = write.scoped(asked)
+            held = self._running.get(_key(asked))
+        if held is not None:
+            if (conflict := _conflict(held.call, asked)) is not None:
+                return conflict
+            await held.durable.wait()
+            if not held.answer.done():
+                _tell(admitted)  # recorded, and running; otherwise its outcome says the rest
+            # Shielded: one who stops waiting must not take the answer from the others.
+            return await asyncio.shield(held.answer)
+        return await self._hold(request, asked, admitted)
+
+    async def interrupted(self, session_id: str) -> list[tuple[ToolCall, ToolOutcome]]:
+        """Settle what a restart left open in a session, so that nothing waits for it for ever."""
+        left = [c for c in await self._calls.open_calls(session_id) if _key(c) not in self._running]
+        return [(call, await self._interrupted(call)) for call in left]
+
+    def _asked(self, request: ToolRequest) -> ToolCall:
+        try:
+            arguments = parse_arguments(request.name, request.arguments)
+        except InvalidArguments:
+            arguments = None  # `_check` refuses it, with the reason
+        return write.new_call(request, arguments, self._clock.now())
+
+    async def _hold(
+        self, request: ToolRequest, asked: ToolCall, admitted: asyncio.Future[None] | None
+    ) -> ToolOutcome:
+        """Keep a seat for those who ask for the same call while it runs."""
+        answer: asyncio.Future[ToolOutcome] = asyncio.get_running_loop().create_future()
+        running = self._running[_key(asked)] = _Running(asked, answer, asyncio.Event())
+
+        def recorded() -> None:
+            """Only now may anyone be told: what is acknowledged is stored."""
+            running.durable.set()
+            _tell(admitted)
+
+        try:
+            outcome = await self._once(request, asked, recorded)
+            answer.set_result(outcome)
+            return outcome
+        except asyncio.CancelledError:
+            answer.set_result(_cancelled(asked, 0))
+            raise
+        except Exception as exc:
+            answer.set_exception(exc)
+            answer.exception()  # marks it as seen: often nobody else waits
+            raise
+        finally:
+            self._running.pop(_key(asked)).durable.set()
+
+    async def _once(
+        self, request: ToolRequest, asked: ToolCall, recorded: Callable[[], None]
+    ) -> ToolOutcome:
+        known = await self._calls.tool_call(asked.id, user_id=asked.user_id)
+        if known is not None and write.elsewhere(known, asked):
+            asked = write.scoped(asked)
+            known = await self._calls.tool_call(asked.id, user_id=asked.user_id)
+        if known is not None:
+            return await self._again(known, asked)
+        try:
+            # Before the check, so that wrong calls cannot flood the log either.
+            self._admit(asked)
+            arguments = self._check(request, asked)
+        except VivavoceError as fault:
+            return await self._refuse(request, asked, fault)
+        return await self._perform(request, asked, arguments, recorded)
+
+    async def _again(self, known: ToolCall, asked: ToolCall) -> ToolOutcome:
+        if (conflict := _conflict(known, asked)) is not None:
+            return conflict
+        if known.status is CallStatus.STARTED:
+            return await self._interrupted(known)
+        return recalled(known)
+
+    async def _interrupted(self, call: ToolCall) -> ToolOutcome:
+        outcome = failed(ToolFailed(INTERRUPTED.message), words=INTERRUPTED)
+        await self._settle(call, outcome, write.milliseconds(call.started_at), CallStatus.UNKNOWN)
+        return outcome
+
+    def _admit(self, asked: ToolCall) -> None:
+        self._per_user.check(asked.user_id)
+        if asked.session_id is not None:
+            self._per_session.check(asked.session_id)
+
+    def _check(self, request: ToolRequest, asked: ToolCall) -> dict[str, Any]:
+        if request.allowed is not None and request.name not in request.allowed:
+            raise ToolNotFound(f"There is no tool '{asked.tool}' here", tool=asked.tool)
+        self._tools.definition(request.name)
+        return self._tools.check(request.name, parse_arguments(request.name, request.arguments))
+
+    async def _refuse(
+        self, request: ToolRequest, asked: ToolCall, fault: VivavoceError
+    ) -> ToolOutcome:
+        """A refusal to the model is part of the conversation; one to a client is its answer.
+
+        `/webhook` answers before the call is settled, so its client has to read
+        the refusal as an event too, unless it asks too often.
+        """
+        outcome = failed(fault)
+        told = request.origin == "webhook" and not isinstance(fault, RateLimited)
+        if request.origin == "model" or told:
+            ordinal = self._ordinal(request, asked)
+            before = write.call_entry(asked, asked.tool, ordinal)
+            await self._settle(asked, outcome, ordinal, CallStatus.FAILED, before=before)
+        return outcome
+
+    async def _perform(
+        self,
+        request: ToolRequest,
+        call: ToolCall,
+        arguments: Mapping[str, Any],
+        recorded: Callable[[], None],
+    ) -> ToolOutcome:
+        ordinal = self._ordinal(request, call)
+        description = self._described(request.name, arguments)
+        progress = Progress(self._journal, self._clock, call)
+        begun = self._clock.monotonic()
+        try:
+            await self._journal.commit(write.started(call, description, ordinal))
+            recorded()
+            # Recorded first: a yes may take a minute, and after a crash in it the call has its end.
+            result = await self._permitted(request, call, arguments, description)
+            if result is None:
+                begun = self._clock.monotonic()
+                result = await attempt(
+                    self._tools, request, arguments, call, progress.report, self._asking(call)
+                )
+        except asyncio.CancelledError:
+            outcome = _cancelled(call, self._since(begun))
+            # The start may not have been written yet: the entry goes in once more.
+            before = write.call_entry(call, description, ordinal)
+            await self._settle_quietly(progress.close(), outcome, ordinal, before)
+            raise
+        duration = self._since(begun)
+        if isinstance(result, VivavoceError):
+            outcome, output, status = failed(result, duration), "", CallStatus.FAILED
+        else:
+            outcome = succeeded(result, duration, write.wire_id(call), self._most())
+            output = result if isinstance(result, str) else result.text
+            status = CallStatus.COMPLETED
+        done = await self._settle(progress.close(), outcome, ordinal, status, output)
+        if self._settled is not None:
+            self._settled(done)
+        return outcome
+
+    async def _permitted(
+        self,
+        request: ToolRequest,
+        call: ToolCall,
+        arguments: Mapping[str, Any],
+        description: str,
+    ) -> str | ToolOutput | VivavoceError | None:
+        """None, or why it may not run."""
+        if self._gate is None:
+            return None
+        definition = self._tools.definition(request.name)
+        return await self._gate.admit(call, definition, arguments, description, request.task_id)
+
+    async def _settle(
+        self,
+        call: ToolCall,
+        outcome: ToolOutcome,
+        ordinal: float,
+        status: CallStatus,
+        output: str = "",
+        before: Sequence[Change] = (),
+    ) -> ToolCall:
+        now = self._clock.now()
+        done = write.concluded(call, outcome, output, status, now)
+        await self._journal.commit([*before, *write.settled(done, outcome, ordinal, now)])
+        return done
+
+    async def _settle_quietly(
+        self, call: ToolCall, outcome: ToolOutcome, ordinal: float, before: Sequence[Change]
+    ) -> None:
+        """On the way out of a cancelled task, which a failing store must not hold up."""
+        try:
+            async with asyncio.timeout(QUIET_SECONDS):
+                await self._settle(call, outcome, ordinal, CallStatus.FAILED, before=before)
+        except Exception:
+            log.exception("Cancelled call not recorded", extra=fields(call_id=call.id))
+
+    def _described(self, name: str, arguments: Mapping[str, Any]) -> str:
+        return clean_line(self._tools.describe(name, arguments))
+
+    def _asking(self, call: ToolCall) -> Asking:
+        return nobody if self._questions is None else partial(self._questions.ask, call)
+
+    def _ordinal(self, request: ToolRequest, call: ToolCall) -> float:
+        given = request.ordinal
+        return write.milliseconds(call.started_at) if given is None else given
+
+    def _since(self, begun: float) -> int:
+        return max(0, round((self._clock.monotonic() - begun) * 1000))
+
+
+def _tell(waiting: asyncio.Future[None] | None, fault: Exception | None = None) -> None:
+    if waiting is None or waiting.done():
+        return
+    if fault is None:
+        waiting.set_result(None)
+    else:
+        waiting.set_exception(fault)
+
+
+def _key(call: ToolCall) -> tuple[str, str]:
+    return call.user_id, call.id
+
+
+def _cancelled(call: ToolCall, duration_ms: int) -> ToolOutcome:
+    return failed(ToolFailed(f"The call of '{call.tool}' was cancelled"), duration_ms, CANCELLED)
+
+
+def _conflict(known: ToolCall, asked: ToolCall) -> ToolOutcome | None:
+    """An id that means one call cannot mean another."""
+    if (known.tool, known.arguments) == (asked.tool, asked.arguments):
+        return None
+    return failed(Conflict(f"The call id '{write.wire_id(known)}' belongs to another call"))

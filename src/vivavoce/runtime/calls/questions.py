@@ -1,0 +1,87 @@
+"""Questions of a running call to the user: asked aloud and shown, answered by words.
+
+They live as long as their call. A task's questions outlive the process and
+are `tasks.py`'s; both are answered at one place, `/tasks/{id}/answer` or by voice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from vivavoce.errors import Conflict, ToolFailed
+from vivavoce.runtime.calls.approvals import Ring
+from vivavoce.runtime.calls.attempt import Journal
+from vivavoce.runtime.ports import Clock
+from vivavoce.session.events import News
+from vivavoce.wire.clean import clean_line, clean_text
+from vivavoce.wire.events import TaskQuestion, to_log
+from vivavoce.wire.records.talk import Announce, ToolCall, new_id
+
+PATIENCE = 300.0
+
+
+class Questions:
+    """The open ones of this process, one a call."""
+
+    def __init__(self, *, journal: Journal, clock: Clock, ring: Ring) -> None:
+        self._journal, self._clock, self._ring = journal, clock, ring
+        self._open: dict[tuple[str, str], tuple[str, asyncio.Future[str], News]] = {}
+
+    async def ask(self, call: ToolCall, question: str, choices: Sequence[str] = ()) -> str:
+        key = call.user_id, call.id
+        if key in self._open:
+            raise ToolFailed("One question at a time")
+        question, question_id = clean_text(question, 500), f"q_{new_id()}"
+        options = [clean_line(choice, 100) for choice in choices[:20]]
+        event = TaskQuestion(
+            session_id=call.session_id,
+            timestamp=self._clock.now(),
+            task_id=call.id,
+            question_id=question_id,
+            question=question,
+            choices=options,
+        )
+        told = to_log(event, user_id=call.user_id, conversation_id=call.conversation_id)
+        news = News(f"question:{question_id}", _words(call, question, options), say=question)
+        answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._open[key] = question_id, answer, news
+        try:
+            await self._journal.commit([Announce(told)])
+            await self._ring.tell(
+                news,
+                user_id=call.user_id,
+                session_id=call.session_id,
+                conversation_id=call.conversation_id,
+            )
+            async with asyncio.timeout(PATIENCE):
+                return await answer
+        except TimeoutError:
+            raise ToolFailed("The user did not answer in time") from None
+        finally:
+            del self._open[key]
+
+    def open_for(self, user_id: str) -> list[str]:
+        """The calls that wait for words, oldest first."""
+        return [call_id for owner, call_id in self._open if owner == user_id]
+
+    def waiting_for(self, user_id: str) -> list[News]:
+        """What is to be asked again on a new call."""
+        return [news for (owner, _), (_, _, news) in self._open.items() if owner == user_id]
+
+    def answer(
+        self, call_id: str, user_id: str, words: str, *, question_id: str | None = None
+    ) -> None:
+        found = self._open.get((user_id, call_id))
+        if found is None or question_id not in (None, found[0]) or found[1].done():
+            raise Conflict("Nobody waits for this answer any more.")
+        found[1].set_result(clean_text(words, 2000))
+
+
+def _words(call: ToolCall, question: str, choices: Sequence[str]) -> str:
+    among = f" (choices: {', '.join(choices)})" if choices else ""
+    return (
+        f"The running tool '{call.tool}' asks the user: {question}{among} They are being asked "
+        f'aloud. When they have answered, call answer_task with task_id "{call.id}" and their '
+        "words. Do not answer for them."
+    )

@@ -1,0 +1,1 @@
+"""Users: who they are, what they plan, what is remembered of them."""

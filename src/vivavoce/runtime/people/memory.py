@@ -1,0 +1,81 @@
+"""What the workspace remembers, for the start of a session (seed 000 §5.1, §7.2).
+
+Files changed and by what, tasks and how they stand, and `DISCOVERIES.md`: what
+the project should remember. All of it is read from what is kept anyway.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from vivavoce.errors import VivavoceError
+from vivavoce.logs import fields
+from vivavoce.runtime.tasks.records import standing
+from vivavoce.wire.records.talk import CallStatus, ToolCall
+from vivavoce.wire.records.work import Task
+
+log = logging.getLogger(__name__)
+
+DISCOVERIES = "DISCOVERIES.md"
+MOST_DISCOVERIES = 1_200  # characters: the newest are at the end
+MOST_FILES = 5
+LOOKED_AT = 40
+_NAMING = ("path", "file", "file_path")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """What a session may know from the beginning."""
+
+    active_files: tuple[str, ...] = ()
+    """Newest first, with what was done to them."""
+    running_tasks: tuple[str, ...] = ()
+    discoveries: str = ""
+
+
+async def no_memory(user_id: str) -> Memory:
+    """Where nothing is remembered."""
+    return Memory()
+
+
+class Kept(Protocol):
+    async def recent_calls(self, *, user_id: str, limit: int = 20) -> list[ToolCall]: ...
+    async def tasks(
+        self, *, user_id: str, open_only: bool = False, untold_only: bool = False, limit: int = 50
+    ) -> list[Task]: ...
+
+
+async def remembered(kept: Kept, user_id: str, read: Callable[[], str]) -> Memory:
+    """`read` gives the project's discoveries. What cannot be read is forgotten, not fatal."""
+    try:
+        calls = await kept.recent_calls(user_id=user_id, limit=LOOKED_AT)
+        tasks = await kept.tasks(user_id=user_id, open_only=True, limit=3)
+        return Memory(
+            active_files=files_of(calls),
+            running_tasks=tuple(map(standing, tasks)),
+            discoveries=latest(read()),
+        )
+    except (VivavoceError, OSError) as fault:
+        log.warning("The workspace's memory cannot be read", extra=fields(reason=str(fault)))
+        return Memory()
+
+
+def files_of(calls: Sequence[ToolCall]) -> tuple[str, ...]:
+    """Which files were changed or read last, and by which tool."""
+    found: dict[str, str] = {}
+    for call in calls:
+        name = next((call.arguments[key] for key in _NAMING if key in call.arguments), None)
+        if call.status is CallStatus.COMPLETED and isinstance(name, str):
+            found.setdefault(name[:120], call.tool)
+    return tuple(f"{name} ({tool})" for name, tool in list(found.items())[:MOST_FILES])
+
+
+def latest(discoveries: str) -> str:
+    """The end of the file, from the beginning of a line."""
+    text = discoveries.strip()
+    if len(text) <= MOST_DISCOVERIES:
+        return text
+    return "…" + text[-MOST_DISCOVERIES:].partition("\n")[2]

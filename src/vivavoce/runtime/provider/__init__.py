@@ -1,0 +1,1 @@
+"""Whoever speaks the Realtime protocol, as the runtime reaches it."""

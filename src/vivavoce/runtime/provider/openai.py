@@ -1,0 +1,328 @@
+"""Any server that speaks OpenAI's Realtime API, through the `openai` SDK.
+
+Owns the HTTP client, its retries and what is remembered of the server
+(reachable or not, client secrets or not). Does not know sessions, and knows
+settings only as the plain values it is given.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import secrets
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+from urllib.parse import urlsplit
+
+import orjson
+from websockets.exceptions import InvalidStatus, WebSocketException
+
+from vivavoce.errors import (
+    Conflict,
+    ModelUnavailable,
+    ProviderError,
+    ProviderRefused,
+    Unavailable,
+)
+from vivavoce.runtime.ports import AudioCall, Call, Capabilities, Clock
+from vivavoce.runtime.provider.capabilities import capabilities_of
+from vivavoce.runtime.provider.faults import (
+    NO_KEY,
+    Refusal,
+    attach_fault,
+    call_not_found,
+    fault_of,
+    refusal_of,
+    unreachable,
+)
+from vivavoce.runtime.provider.retry import once_more
+from vivavoce.runtime.provider.sideband import CONNECTION_OPTIONS, OpenAISideband
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+T = TypeVar("T")
+
+OPENAI = "https://api.openai.com/v1"
+SECRET_SECONDS = 60
+CHECK_SECONDS = 30.0
+CHECK_TIMEOUT = 3.0
+HTTP_TIMEOUT = 20.0
+HANG_UP_TIMEOUT = 5.0
+MAX_ANSWER = 1024 * 1024
+TEXT = "text_"  # how the ids of sessions without a call begin: ours, never the provider's
+MAX_TEXTS = 1000  # that are up and were never attached
+_CALL_ID = re.compile(r"[\w-]{1,200}")
+
+
+class OpenAIProvider:
+    """Fills `ports.Provider`. The SDK is loaded in a thread, at `warm` or the first use."""
+
+    def __init__(
+        self,
+        *,
+        base_url: str = OPENAI,
+        api_key: str | None,
+        model: str,
+        clock: Clock,
+        websocket_base_url: str | None = None,
+        embedded: bool = False,
+    ) -> None:
+        self._base_url = base_url.rstrip("/")
+        self._websocket_base_url = websocket_base_url
+        self._key = api_key or ""
+        self._model = model
+        self._clock = clock
+        parts = urlsplit(self._base_url)
+        self._host = parts.hostname or "provider"
+        self._place = parts.netloc.rpartition("@")[2]
+        self._embedded = embedded
+        self._secrets_offered = True
+        self._texts: dict[str, OpenAISideband] = {}  # lines that are up, until they are attached
+        self._client: AsyncOpenAI | None = None
+        self._loading = asyncio.Lock()
+        self._checking = asyncio.Lock()
+        self._checked: tuple[float, bool] | None = None
+        self._request_error: str | None = None
+        self._check_error: str | None = None
+
+    def __repr__(self) -> str:
+        return f"OpenAIProvider(host={self._host!r}, model={self._model!r})"
+
+    @property
+    def name(self) -> str:
+        if self._embedded:
+            return "embedded"
+        return "openai" if self._is_openai else self._host
+
+    @property
+    def capabilities(self) -> Capabilities:
+        known = capabilities_of(self._model, client_secrets=self._secrets_offered)
+        return replace(known, websocket_calls=self._embedded)
+
+    @property
+    def last_error(self) -> str | None:
+        return self._check_error or self._request_error
+
+    async def warm(self) -> None:
+        """Load the SDK now (about a second, in a thread) rather than at the first call."""
+        await self._sdk()
+
+    async def client_secret(self, session: Mapping[str, Any]) -> str | None:
+        if not self._secrets_offered:
+            return None
+        try:
+            answer = await self._request(
+                lambda client: client.realtime.client_secrets.create(
+                    expires_after={"anchor": "created_at", "seconds": SECRET_SECONDS},
+                    session=cast("Any", dict(session)),
+                )
+            )
+        except ProviderRefused as fault:
+            if fault.details.get("status") not in (404, 405) or _names_model(fault):
+                raise
+            self._secrets_offered = False
+            self._request_error = None
+            return None
+        value = getattr(answer, "value", None)  # the SDK does not check what servers answer
+        if not isinstance(value, str) or not value:
+            raise self._noted(ProviderRefused("The provider's client secret has no value."))
+        return value
+
+    async def create_call(
+        self, offer: str, session: Mapping[str, Any], *, secret: str | None = None
+    ) -> Call:
+        def create(client: AsyncOpenAI) -> Awaitable[Any]:
+            calls = client.realtime.calls.with_raw_response
+            if secret is None:
+                return calls.create(sdp=offer, session=cast("Any", dict(session)))
+            # The secret carries the session; with the offer alone the SDK sends raw SDP.
+            bearer = {"Authorization": f"Bearer {secret}"}
+            return calls.create(sdp=offer, extra_headers=bearer)
+
+        answer = (await self._request(create, secret or "")).http_response
+        location = urlsplit(answer.headers.get("location", "")).path.rstrip("/")
+        call_id = location.rpartition("/")[2]
+        if not _CALL_ID.fullmatch(call_id):
+            message = "The provider created a call but gave no call id (no usable Location header)."
+            raise self._noted(ProviderRefused(message))
+        if len(answer.content) > MAX_ANSWER or not answer.text.startswith("v=0"):
+            raise self._noted(ProviderRefused("The provider's answer to the offer is no SDP."))
+        return Call(call_id=call_id, sdp_answer=answer.text)
+
+    async def create_audio_call(self, session: Mapping[str, Any]) -> AudioCall:
+        """Our engine's own way of making a call; no other server has it."""
+        if not self._embedded:
+            raise Conflict("Calls of this provider go by WebRTC only.")
+        body = {"transport": "websocket", "session": dict(session)}
+        answer = await self._request(
+            lambda client: client.post("/realtime/calls", body=body, cast_to=object)
+        )
+        match answer:
+            case {"id": str(call_id), "client_secret": {"value": str(secret)}}:
+                return AudioCall(call_id, f"/v1/realtime?call_id={call_id}", secret)
+            case _:
+                raise self._noted(ProviderRefused("The engine's answer cannot be read."))
+
+    async def create_text_call(self, session: Mapping[str, Any]) -> str:
+        """Its line is all it has, so it is up before anything is promised."""
+        model = str(session.get("model") or self._model)
+        line = await once_more(self._clock, lambda: self._connect(model=model))
+        call_id = f"{TEXT}{secrets.token_hex(16)}"
+        self._texts[call_id] = line
+        while len(self._texts) > MAX_TEXTS:
+            await self.hang_up(next(iter(self._texts)))
+        return call_id
+
+    def is_text_call(self, call_id: str) -> bool:
+        return call_id.startswith(TEXT)
+
+    async def attach(self, call_id: str) -> OpenAISideband:
+        if (line := self._texts.pop(call_id, None)) is not None:
+            return line
+        if not _CALL_ID.fullmatch(call_id) or self.is_text_call(call_id):
+            raise call_not_found()  # a client may report any id; not all belong in a URL
+        return await self._connect(call_id=call_id)
+
+    async def _connect(self, **where: str) -> OpenAISideband:
+        client = await self._sdk()
+        options = cast("Any", CONNECTION_OPTIONS)
+        line = client.realtime.connect(**cast("Any", where), websocket_connection_options=options)
+        try:
+            return OpenAISideband(await line.enter())
+        except InvalidStatus as error:
+            refusal = _handshake_refusal(error)
+            if self._embedded and refusal.status == 503 and "model" in where:
+                raise self._busy(refusal) from None
+            read = attach_fault if "call_id" in where else fault_of
+            fault = read(refusal, model=self._model, secrets=[self._key])
+        except (WebSocketException, OSError):
+            fault = unreachable(self._place)
+        raise self._noted(fault)
+
+    async def hang_up(self, call_id: str) -> None:
+        if self.is_text_call(call_id):
+            if (line := self._texts.pop(call_id, None)) is not None:
+                await line.close()  # one that is attached ends with its line
+            return
+        if not _CALL_ID.fullmatch(call_id):
+            return
+        try:
+            await self._request(
+                lambda client: client.realtime.calls.hangup(call_id, timeout=HANG_UP_TIMEOUT)
+            )
+        except ProviderRefused as fault:
+            if fault.details.get("status") != 404:
+                raise
+            self._request_error = None
+
+    async def check(self) -> bool:
+        async with self._checking:  # one question at a time, whoever asks
+            now = self._clock.monotonic()
+            if self._checked is None or now - self._checked[0] >= CHECK_SECONDS:
+                fault = await self._probe()
+                self._check_error = None if fault is None else fault.message
+                self._checked = (now, fault is None)
+            return self._checked[1]
+
+    async def close(self) -> None:
+        for call_id in list(self._texts):
+            await self.hang_up(call_id)
+        client, self._client = self._client, None
+        if client is not None:
+            await client.close()
+
+    # --- Inside -------------------------------------------------------------------
+
+    @property
+    def _is_openai(self) -> bool:
+        return self._host == "openai.com" or self._host.endswith(".openai.com")
+
+    async def _sdk(self) -> AsyncOpenAI:
+        if self._is_openai and not self._key:
+            raise self._noted(ProviderRefused(NO_KEY))
+        async with self._loading:
+            if self._client is None:
+                self._client = await asyncio.to_thread(self._load)
+            return self._client
+
+    def _load(self) -> AsyncOpenAI:
+        from openai import AsyncOpenAI  # takes about a second
+
+        with suppress(ImportError):
+            # The SDK looks whether it is there, and takes one that another thread is still
+            # importing (the engine's models use it) for a whole one.
+            import httpx  # noqa: F401
+
+        client = AsyncOpenAI(
+            base_url=self._base_url,
+            # Never None: the SDK would look for a key in the environment by itself.
+            api_key=self._key or "none",
+            websocket_base_url=self._websocket_base_url,
+            max_retries=0,
+            timeout=HTTP_TIMEOUT,
+        )
+        _ = client.realtime.calls, client.models  # loads their modules here, not on the loop
+        return client
+
+    async def _request(self, send: Callable[[AsyncOpenAI], Awaitable[T]], secret: str = "") -> T:
+        client = await self._sdk()
+        try:
+            result = await once_more(self._clock, lambda: self._attempt(client, send, secret))
+        except ProviderError as fault:
+            raise self._noted(fault) from None
+        self._request_error = None
+        return result
+
+    async def _attempt(
+        self, client: AsyncOpenAI, send: Callable[[AsyncOpenAI], Awaitable[T]], secret: str
+    ) -> T:
+        from openai import APIConnectionError, APIStatusError, OpenAIError
+
+        try:
+            return await send(client)
+        except APIStatusError as error:
+            refusal = refusal_of(error.status_code, error.body, error.response.headers)
+            if self._embedded and error.status_code == 503:
+                raise self._busy(refusal) from None  # our own words, and no fault of a provider
+            fault = fault_of(refusal, model=self._model, secrets=[self._key, secret])
+        except APIConnectionError:
+            fault = unreachable(self._place)
+        except (OpenAIError, ValueError):  # an answer that is not what it claims to be
+            fault = ProviderError("The provider's answer cannot be read.")
+        raise fault  # outside the handlers: the SDK's errors hold the request with its headers
+
+    async def _probe(self) -> ProviderError | None:
+        try:
+            client = await self._sdk()
+            await self._attempt(
+                client, lambda c: c.models.with_raw_response.list(timeout=CHECK_TIMEOUT), ""
+            )
+        except ProviderError as fault:
+            status = fault.details.get("status", 599)
+            return fault if status in (401, 403) or status >= 500 else None
+        return None
+
+    def _busy(self, refusal: Refusal) -> Unavailable:
+        told = refusal.retry_after or ""
+        seconds = int(told) if told.isdecimal() else 5
+        kind = ModelUnavailable if refusal.code == ModelUnavailable.code else Unavailable
+        return kind(refusal.message or "The engine is busy.", retry_after_ms=1000 * seconds)
+
+    def _noted(self, fault: ProviderError) -> ProviderError:
+        self._request_error = fault.message
+        return fault
+
+
+def _names_model(fault: ProviderError) -> bool:
+    return fault.details.get("code") == "model_not_found"
+
+
+def _handshake_refusal(error: InvalidStatus) -> Refusal:
+    try:
+        body: object = orjson.loads(error.response.body or b"")
+    except orjson.JSONDecodeError:
+        body = None
+    return refusal_of(error.response.status_code, body, error.response.headers)

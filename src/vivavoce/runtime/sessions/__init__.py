@@ -1,0 +1,1 @@
+"""Voice sessions: made, connected, run, changed, ended, recovered."""

@@ -1,0 +1,203 @@
+"""Whether a user may have another session, and what it may take.
+
+The limits are the agent's and are kept by the store: a new session is counted
+and stored in one transaction, so that two requests at once, or two processes
+on one database, cannot both be the last. Only what was admitted is minted,
+and only then does an older session give way. What comes to nothing after all
+is taken back: ended, and not counted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import timedelta
+from weakref import WeakValueDictionary
+
+from vivavoce.errors import Conflict, NotFound, RateLimited, SessionNotFound, VivavoceError
+from vivavoce.runtime.ids import SessionIds
+from vivavoce.runtime.provider.pricing import Budget
+from vivavoce.runtime.sessions.options import began_at, remembered
+from vivavoce.runtime.sessions.parts import Parts
+from vivavoce.runtime.sessions.records import ours
+from vivavoce.session.events import BudgetSpent
+from vivavoce.session.state import Phase
+from vivavoce.wire.records.plans import NEVER_BEGAN, SessionLimits
+from vivavoce.wire.records.talk import (
+    Change,
+    Conversation,
+    DropConversation,
+    PutConversation,
+    PutSession,
+    Status,
+    VoiceSession,
+)
+
+log = logging.getLogger(__name__)
+
+_ID_TRIES = 5
+UNCONNECTED_SECONDS = 20.0
+"""A session that nobody connected to for so long gives way to another of the same user."""
+LOOK_SECONDS = 60.0
+"""So often the store is asked what was spent elsewhere."""
+_DAY = timedelta(days=1)
+
+
+class Admission:
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._ids = SessionIds(parts.clock.now)
+        # Weak: a lock is there as long as somebody holds or wants it.
+        self._opening: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        # By user, as long as a session of theirs is live.
+        self._budgets: WeakValueDictionary[str, Budget] = WeakValueDictionary()
+
+    @asynccontextmanager
+    async def unopened(self, conversation_id: str) -> AsyncIterator[None]:
+        """While nobody else opens a session of this conversation, here."""
+        lock = self._opening.setdefault(conversation_id, asyncio.Lock())
+        async with lock:
+            yield
+
+    @asynccontextmanager
+    async def alone(self, conversation: Conversation, *, new: bool = False) -> AsyncIterator[None]:
+        """The same with a seat, for one that was not deleted while we waited."""
+        async with self.unopened(conversation.id):
+            if not new and not await self._there(conversation):
+                raise NotFound(f"Conversation '{conversation.id}' not found.")
+            async with self._parts.registry.seat(conversation.id):
+                yield
+
+    async def _there(self, conversation: Conversation) -> bool:
+        of = {"user_id": conversation.user_id}
+        return await self._parts.store.conversation(conversation.id, **of) is not None
+
+    async def admit(self, session: VoiceSession, conversation: Conversation) -> VoiceSession:
+        """Stored, with its id. Raises `RateLimited`, and then nothing has happened."""
+        limits = self._parts.profile.agent.session_limits()
+        if remembered(session).text:  # it has a rate of its own, and the same budget
+            limits = replace(limits, per_10_minutes=0, per_day=0, concurrent=0)
+            session = replace(session, counted=False)
+        elif (old := await self._taken_over(session)) is not None:
+            known = {**session.metadata, "began_at": began_at(old).isoformat()}
+            session = replace(session, counted=False, metadata=known)
+        try:
+            return await self._store(session, conversation, limits)
+        except RateLimited as fault:
+            if fault.details.get("what") != "concurrent" or not await self._evict(session):
+                raise
+        return await self._store(session, conversation, limits)
+
+    async def _taken_over(self, session: VoiceSession) -> VoiceSession | None:
+        """The session of its conversation that is live, here or in another process."""
+        found = await self._parts.store.sessions(
+            user_id=session.user_id, status=Status.ACTIVE, limit=20
+        )
+        longest = self._parts.profile.agent.cap_seconds
+        for one in (each.session for each in found):
+            if one.conversation_id != session.conversation_id or not one.voice:
+                continue
+            age = (session.created_at - began_at(one)).total_seconds()
+            if not longest or age < longest:  # else it is one that nobody closed
+                return one
+        return None
+
+    async def _evict(self, session: VoiceSession) -> bool:
+        """Whoever closed the page before the call was there must not be locked out for it, nor
+        whoever wrote a message a minute ago."""
+        before = self._parts.clock.now() - timedelta(seconds=UNCONNECTED_SECONDS)
+        waiting = [
+            live
+            for live in self._parts.registry.of_user(session.user_id)
+            if not live.books.session.voice
+            or (live.phase is Phase.DISCONNECTED and live.books.session.created_at <= before)
+        ]
+        for live in waiting:
+            await self._parts.registry.end(live, "timeout", Status.COMPLETED)
+        return bool(waiting)
+
+    async def _store(
+        self, session: VoiceSession, conversation: Conversation, limits: SessionLimits
+    ) -> VoiceSession:
+        """Stored before it is promised; four digits may be taken, so try others."""
+        for attempt in range(_ID_TRIES):
+            named = replace(session, id=self._ids())
+            try:
+                await self._parts.journal.commit(
+                    [
+                        PutConversation(ours(conversation)),
+                        PutSession(named, new=True, limits=limits),
+                    ]
+                )
+            except Conflict:
+                if attempt == _ID_TRIES - 1:
+                    raise
+            else:
+                break
+        return named
+
+    async def still_wanted(self, session: VoiceSession) -> None:
+        """Before it runs: another process may have ended it, or deleted its conversation."""
+        found = await self._parts.store.session(session.id, user_id=session.user_id)
+        if found is None or found.status is not Status.ACTIVE:
+            raise SessionNotFound(f"Session '{session.id}' ended while it was being opened.")
+
+    async def take_back(
+        self, session: VoiceSession, conversation: Conversation, *, new: bool = False
+    ) -> None:
+        """It came to nothing: it is over, does not count, and the conversation is as it was, or
+        gone if it was `new`."""
+        now = self._parts.clock.now()
+        ended = replace(
+            session,
+            status=Status.ERROR,
+            end_reason=NEVER_BEGAN,
+            ended_at=now,
+            updated_at=now,
+            counted=False,
+        )
+        try:
+            if not await self._there(conversation):
+                return  # deleted, and its sessions with it: what we write would bring it back
+            before: Change = PutConversation(ours(conversation))
+            if new:
+                before = DropConversation(conversation.id, conversation.user_id)
+            await self._parts.journal.commit([PutSession(ended), before])
+        except VivavoceError:
+            # It lapses by itself; what went wrong before is what the caller should hear of.
+            log.exception("A session could not be taken back", extra={"session_id": session.id})
+
+    # --- The day's budget ---------------------------------------------------------------
+
+    async def budget(self, session: VoiceSession) -> Budget:
+        """What the user may take in a day: one for all their sessions."""
+        budget = self._budgets.setdefault(session.user_id, Budget())
+        await self._look(session.user_id, budget)
+        return budget
+
+    async def _look(self, user_id: str, budget: Budget) -> None:
+        limits = self._parts.profile.agent.session_limits()
+        budget.tokens = limits.tokens_per_day or None
+        budget.micros = limits.cost_micros_per_day or None
+        if self._parts.agenda is None or (budget.tokens is None and budget.micros is None):
+            return
+        mark, since = budget.mark, self._parts.clock.now() - _DAY
+        spent = await self._parts.agenda.spent(user_id=user_id, since=since)
+        budget.found(spent.input_tokens + spent.output_tokens, spent.cost_micros, mark)
+
+    async def watch_budgets(self) -> None:
+        """For ever: what a user's sessions take in other processes ends those here too, and
+        what one of several took ends the others."""
+        while True:
+            await self._parts.clock.sleep(LOOK_SECONDS)
+            for user_id, budget in list(self._budgets.items()):
+                try:
+                    await self._look(user_id, budget)
+                except Exception:  # the boundary of this task: it looks again in a minute
+                    log.warning("What was spent could not be read", exc_info=True)
+                if budget.spent:
+                    for live in self._parts.registry.of_user(user_id):
+                        await live.post(BudgetSpent())

@@ -1,0 +1,156 @@
+"""From a session that waits to one with a call: the browser's offer, a call whose sound goes by
+WebSocket, or one that the client made itself. Owns the provider's secrets until they are used."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from dataclasses import dataclass
+
+from vivavoce.errors import (
+    Conflict,
+    InvalidRequest,
+    InvalidSdp,
+    ProviderError,
+    SessionNotFound,
+)
+from vivavoce.runtime.ports import AudioCall
+from vivavoce.runtime.sessions.capacity import with_room
+from vivavoce.runtime.sessions.live import LiveSession
+from vivavoce.runtime.sessions.making import Maker
+from vivavoce.runtime.sessions.parts import Parts
+from vivavoce.session.events import CallPlaced, Flush
+from vivavoce.session.policy import Setup
+from vivavoce.wire.realtime.sdp import flaw
+from vivavoce.wire.records.talk import Status
+
+log = logging.getLogger(__name__)
+
+SECRET_SECONDS = 55.0  # the provider's own lapses after 60
+_CALL_ID = re.compile(r"[\w-]{1,200}")
+
+
+@dataclass(slots=True)
+class Waiting:
+    """What the next call of a session needs to know."""
+
+    reason: str = "start"
+    greeting: str | None = None
+    secret: str | None = None
+    secret_until: float = 0.0
+
+
+class Connector:
+    """Gives sessions their calls."""
+
+    def __init__(self, parts: Parts, maker: Maker) -> None:
+        self._parts, self._maker = parts, maker
+        self._waiting: dict[str, Waiting] = {}
+
+    # --- Waiting ----------------------------------------------------------------------
+
+    async def mint(self, waiting: Waiting, setup: Setup) -> None:
+        """The provider's secret stays here: it proves the configuration and makes the call."""
+        provider = self._parts.provider
+        waiting.secret = await with_room(self._parts, lambda: provider.client_secret(setup.session))
+        waiting.secret_until = self._parts.clock.monotonic() + SECRET_SECONDS
+
+    def expect(self, session_id: str, waiting: Waiting) -> None:
+        """What waits for a call of a session that is over holds a secret for nobody."""
+        gone = [name for name in self._waiting if self._parts.registry.get(name) is None]
+        for name in gone:
+            del self._waiting[name]
+        self._waiting[session_id] = waiting
+
+    def waiting(self, session_id: str) -> Waiting | None:
+        return self._waiting.get(session_id)
+
+    def forget(self, session_id: str) -> None:
+        self._waiting.pop(session_id, None)
+
+    # --- Calls ------------------------------------------------------------------------
+
+    async def sdp(self, live: LiveSession, offer: str) -> str:
+        """The provider's answer to the browser's offer; the sideband follows by itself."""
+        if wrong := flaw(offer):
+            raise InvalidSdp(wrong)
+        waiting = self._of(live)
+        fresh = waiting.secret if self._now < waiting.secret_until else None
+        provider, session = self._parts.provider, live.setup.session
+        call = await with_room(
+            self._parts, lambda: provider.create_call(offer, session, secret=fresh)
+        )
+        await self.settle(live, call.call_id, waiting)
+        return call.sdp_answer
+
+    async def audio(self, live: LiveSession) -> AudioCall:
+        """A call whose sound goes over a WebSocket, where WebRTC finds no way."""
+        provider, session = self._parts.provider, live.setup.session
+        call = await with_room(self._parts, lambda: provider.create_audio_call(session))
+        await self.settle(live, call.call_id, self._of(live))
+        return call
+
+    async def attach(self, live: LiveSession, call_id: str) -> None:
+        """A call that the client made at the provider itself: watched and configured from now
+        on as if we had made it. Telling it twice is telling it once."""
+        if not _CALL_ID.fullmatch(call_id) or self._parts.provider.is_text_call(call_id):
+            raise InvalidRequest("That is no id of a call.", field="call_id")
+        if live.books.session.call_id == call_id:
+            return
+        if self._parts.registry.with_call(call_id) is not None:
+            raise Conflict("That call belongs to another session.")
+        await self.settle(live, call_id, self._of(live))
+
+    def _of(self, live: LiveSession) -> Waiting:
+        return self._waiting.get(live.id) or Waiting("reconnect")
+
+    @property
+    def _now(self) -> float:
+        return self._parts.clock.monotonic()
+
+    async def settle(self, live: LiveSession, call_id: str, waiting: Waiting) -> None:
+        """The session has its call, or the call is given up."""
+        try:
+            placed = await self._place(live, call_id, waiting)
+        except BaseException:
+            await self.abandon(call_id)
+            raise
+        if not placed:
+            await self.abandon(call_id)
+            raise SessionNotFound(f"Session '{live.id}' ended while it was connecting.")
+        self._waiting.pop(live.id, None)
+        if self._parts.office is not None and live.books.session.voice:
+            await self._parts.office.welcome(live)
+
+    async def _place(self, live: LiveSession, call_id: str, waiting: Waiting) -> bool:
+        """Tell the session of its call. True once that is stored: after a crash we find the
+        call again, and only then does the browser hear of it."""
+        for other in self._parts.registry.of_conversation(live.books.conversation.id):
+            if other is not live and not other.books.session.voice:
+                # What was written beside a session that only waited becomes its history.
+                await self._parts.registry.end(other, "completed", Status.COMPLETED)
+        if not await live.submit(Flush()):
+            return False
+        past = await self._maker.history(live.books.conversation, live.setup)
+        words = await self._maker.words(live.books.session)
+        seeded = [str(item["id"]) for item in past.items]
+        live.books.called(call_id, self._parts.clock.now(), seeded)
+        fresh = self._parts.profile.agent.greeting if live.books.session.voice else None
+        return await live.submit(
+            CallPlaced(
+                call_id,
+                instructions=words,
+                history=past.items,
+                history_tokens=past.tokens,
+                greeting=waiting.greeting if past.items else fresh,
+                reason=waiting.reason,
+            )
+        )
+
+    async def abandon(self, call_id: str) -> None:
+        """A call that nobody will watch must not go on: not even if the request is cancelled."""
+        try:
+            await asyncio.shield(self._parts.provider.hang_up(call_id))
+        except ProviderError:
+            log.warning("A call without a session could not be hung up")

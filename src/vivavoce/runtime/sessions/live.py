@@ -1,0 +1,344 @@
+"""One live session: a task group, an inbox, and two loops.
+
+The deciding loop takes events from the inbox, asks the machine, sends what is
+urgent at once and hands the rest on. The doing loop commits what is durable,
+then does what had to wait for it. So stopping speech never waits for the
+store, and nothing is told or run before it is stored.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Collection
+from contextlib import suppress
+from datetime import datetime
+from itertools import chain, repeat
+
+from vivavoce.errors import Unavailable
+from vivavoce.runtime.ports import Clock, Provider
+from vivavoce.runtime.sessions.ports import Desk, Journal, NoOffice, Office, Traced, Vitals, untold
+from vivavoce.runtime.sessions.records import Books
+from vivavoce.runtime.sessions.sideband import Line
+from vivavoce.runtime.sessions.steps import Posted, Step, resolve, still_news
+from vivavoce.runtime.sessions.tool_runs import ToolRuns
+from vivavoce.session import effects as fx
+from vivavoce.session.events import BudgetSpent, End, SessionEvent, TimerFired, TypedText
+from vivavoce.session.machine import Machine
+from vivavoce.session.policy import Setup
+from vivavoce.session.state import Phase
+from vivavoce.wire.events import TurnTraced
+from vivavoce.wire.records.talk import Change, Entry, Status
+
+__all__ = ["Desk", "LiveSession", "Office", "Traced", "Vitals", "untold"]
+
+log = logging.getLogger(__name__)
+
+INBOX = 1024
+OUTBOX = 256
+_COMMIT_RETRIES = (0.2, 1.0, 3.0)
+
+
+class LiveSession:
+    """A voice session at work. `post` events to it; `run` until it is over."""
+
+    def __init__(
+        self,
+        machine: Machine,
+        books: Books,
+        *,
+        provider: Provider,
+        journal: Journal,
+        desk: Desk,
+        clock: Clock,
+        traced: Traced = untold,
+        office: Office | None = None,
+        inbox: int = INBOX,
+    ) -> None:
+        self.machine = machine
+        self.books = books
+        self._journal, self._clock = journal, clock
+        self._traced = traced
+        self._office = office or NoOffice()
+        self._tools = ToolRuns(
+            desk,
+            books,
+            self.post,
+            lambda: self.allowed_tools,
+            pictures=provider.capabilities.pictures,
+        )
+        self._inbox: asyncio.Queue[Posted] = asyncio.Queue(inbox)
+        self._outbox: asyncio.Queue[Step] = asyncio.Queue(OUTBOX)
+        self._timers: dict[str, asyncio.Task[None]] = {}
+        self._line = Line(provider, clock, books.session.id, self.post)
+        self._steps: list[Step] = []  # being stored now
+        self._taking: list[asyncio.Future[bool] | None] = []  # being decided now
+        self._answers: dict[asyncio.Future[bool], str] = {}  # who waits → what was typed
+        self.left: Entry | None = None
+        """What was written before it and has no answer; it may take it up."""
+        self._task: asyncio.Task[None] | None = None
+        self._over = asyncio.Event()
+
+    @property
+    def id(self) -> str:
+        return self.books.session.id
+
+    @property
+    def phase(self) -> Phase:
+        return self.machine.phase
+
+    @property
+    def setup(self) -> Setup:
+        """The configuration in force."""
+        return self.machine.state.setup
+
+    @property
+    def allowed_tools(self) -> Collection[str]:
+        """What the model was offered, and nothing else."""
+        return self.books.allowed_tools(self.setup.session)
+
+    @property
+    def vitals(self) -> Vitals:
+        state = self.machine.state
+        return Vitals(
+            state=str(state.phase),
+            line_up=state.line_up,
+            pending_tasks=len(state.open_calls) + len(state.tasks),
+            context_tokens=state.context_tokens,
+        )
+
+    async def post(self, event: SessionEvent, call_id: str | None = None) -> None:
+        """Waits while the inbox is full: a flood slows down whoever causes it.
+
+        With `call_id` it is about that call, and of no interest once there is another.
+        """
+        if not self._over.is_set():
+            await self._inbox.put(Posted(event, call_id))
+
+    async def submit(self, event: SessionEvent) -> bool:
+        """As `post`, and waits until what it did is stored; False if the session was over."""
+        taken: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        if self._over.is_set():
+            return False
+        await self._inbox.put(Posted(event, taken=taken))
+        if self._over.is_set():
+            return False  # it ended while we waited to post
+        return await taken
+
+    async def ask(self, event: TypedText, *, wait: float) -> tuple[Entry, Entry | None] | None:
+        """What was typed, once it is stored, and the reply to it if it comes in time; None if
+        the session was over before, or fell over it: another one may answer."""
+        answered: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._answers[answered] = event.item_id
+        try:
+            if not await self.submit(event):
+                return None
+            question = self.machine.state.typed[event.item_id]
+            if not question.over:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(max(0.0, wait)):
+                        await answered
+        finally:
+            del self._answers[answered]
+        if question.reply is None and not question.over and self._fell:
+            return None
+        done = question.over or answered.done()
+        return question.message, question.reply if done else None
+
+    @property
+    def _fell(self) -> bool:
+        """Is it over, and nobody wanted it to be?"""
+        return self._over.is_set() and self.books.session.end_reason != "user_ended"
+
+    @property
+    def resting_since(self) -> datetime | None:
+        """When the last was said in a written session that has answered everything; None if it
+        has not, or is no written one."""
+        state = self.machine.state
+        under_way = (
+            state.responses.busy or state.responses.wished or state.open_calls or self._answers
+        )
+        if self.books.session.voice or under_way or not self._inbox.empty():
+            return None
+        if not state.typed or not all(question.over for question in state.typed.values()):
+            return None
+        return state.last_activity
+
+    def stop_calls(self, but: str = "") -> int:
+        """End the tools that run, each with its one output; how many there were."""
+        return self._tools.stop(but)
+
+    def cancel(self) -> None:
+        """For one that does not end when asked."""
+        if self._task is not None:
+            self._task.cancel()
+
+    async def over(self) -> None:
+        """Until everything is stored and let go."""
+        await self._over.wait()
+
+    async def run(self) -> None:
+        """The whole life. Whatever fails in here ends this session and no other."""
+        self._task = asyncio.current_task()
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._decide(group), name=f"{self.id} decide")
+                await self._do(group)
+                raise _Finished  # cancels what still runs: tools, timers, the line
+        except* _Finished:
+            pass
+        except* Exception as faults:
+            log.exception("A session failed", extra={"session_id": self.id}, exc_info=faults)
+            await self._abandon()
+        finally:
+            try:
+                await self._line.close()
+                if self.machine.state.call_id:  # also when we were cancelled
+                    await self._line.hang_up(self.machine.state.call_id)
+            finally:
+                self._over.set()
+                self._let_go()
+
+    def _let_go(self) -> None:
+        """Those who wait to post, or for what they posted: it is too late."""
+        waiting = [self._outbox.get_nowait().taken for _ in range(self._outbox.qsize())]
+        waiting += [step.taken for step in self._steps]
+        while not self._inbox.empty():
+            waiting.append(self._inbox.get_nowait().taken)
+        for taken in (*waiting, *self._taking, *self._answers):
+            resolve(taken, value=False)
+
+    # --- Deciding ---------------------------------------------------------------------
+
+    async def _decide(self, group: asyncio.TaskGroup) -> None:
+        while self.machine.phase is not Phase.TERMINATED:
+            await self._decide_on(await self._inbox.get(), group)
+
+    async def _decide_on(self, posted: Posted, group: asyncio.TaskGroup) -> None:
+        if posted.call_id not in (None, self.machine.state.call_id):
+            return
+        step = Step(taken=posted.taken)
+        self._taking = [posted.taken]
+        for effect in self._effects(posted.event):
+            match effect:
+                case fx.Send(urgent=True):
+                    await self._line.send(effect.command)
+                case fx.HangUp() if self.machine.phase is Phase.TERMINATED:
+                    # The end does not wait for the store either: nobody listens any more.
+                    await self._line.hang_up(effect.call_id)
+                case fx.CancelCalls():
+                    self._tools.stop()  # the user said stop: nothing to wait for
+                    self._tools.never_start(effect.call_ids)
+                case fx.StartTimer() | fx.StopTimer():
+                    self._set_timer(effect, group)
+                case _:
+                    step.after.append(effect)
+        step.changes = self.books.write(step.after, self._clock.now(), self.machine.state)
+        if step.after or step.taken:
+            await self._outbox.put(step)
+        self._taking = []
+
+    def _effects(self, event: SessionEvent) -> list[fx.Effect]:
+        """What the event makes the machine do, and what its price does."""
+        effects = self.machine.receive(event, self._clock.now())
+        if self.books.account(effects):
+            effects += self.machine.receive(BudgetSpent(), self._clock.now())
+        return effects
+
+    def _set_timer(self, effect: fx.StartTimer | fx.StopTimer, group: asyncio.TaskGroup) -> None:
+        old = self._timers.pop(effect.name, None)
+        if old is not None:
+            old.cancel()
+        if isinstance(effect, fx.StartTimer):
+            self._timers[effect.name] = group.create_task(self._timer(effect))
+
+    async def _timer(self, effect: fx.StartTimer) -> None:
+        await self._clock.sleep(effect.seconds)
+        await self.post(TimerFired(effect.name))
+
+    # --- Doing ------------------------------------------------------------------------
+
+    async def _do(self, group: asyncio.TaskGroup) -> None:
+        """Until the session is closed. Steps that wait together share one commit."""
+        over = False
+        while not over:
+            self._steps = [await self._outbox.get()]
+            while not self._outbox.empty():
+                self._steps.append(self._outbox.get_nowait())
+            over = await self._do_steps(group)
+
+    async def _do_steps(self, group: asyncio.TaskGroup) -> bool:
+        """Store, tell, then the rest; True once the session is closed."""
+        changes = [change for step in self._steps for change in step.changes]
+        if changes:
+            await self._commit(changes)
+        steps, self._steps = self._steps, []
+        for step in steps:
+            resolve(step.taken, value=True)
+        after = [effect for step in steps for effect in step.after]
+        for effect in still_news(after):
+            await self._perform(effect, group)
+        return any(isinstance(effect, fx.Close) for effect in after)
+
+    async def _commit(self, changes: list[Change]) -> None:
+        """A store that is away for a while holds the session up, and loses it nothing."""
+        for delay in chain(_COMMIT_RETRIES, repeat(_COMMIT_RETRIES[-1])):
+            try:
+                await self._journal.commit(changes)
+            except Unavailable as fault:
+                log.warning(
+                    "Storing failed, trying again",
+                    extra={"session_id": self.id, "error": type(fault).__name__},
+                )
+                await self._clock.sleep(delay)
+            else:
+                return
+
+    async def _perform(self, effect: fx.Effect, group: asyncio.TaskGroup) -> None:
+        match effect:
+            case fx.Send():
+                await self._line.send(effect.command)
+            case fx.Tell(event=event) if not event.durable:
+                who = self.books.session
+                self._journal.publish_ephemeral(
+                    event, user_id=who.user_id, conversation_id=who.conversation_id
+                )
+            case fx.Tell(event=TurnTraced() as turn):
+                self._traced(turn)
+            case fx.RunTool():
+                self._tools.start(effect, group)
+            case fx.Answered():
+                for answered, item_id in self._answers.items():
+                    if item_id == effect.item_id:
+                        resolve(answered, value=True)
+            case fx.Resolve():
+                await self._office.resolve(self.books.session.user_id, effect)
+            case fx.Told():
+                await self._office.told(self.books.session.user_id, effect.key)
+            case fx.Attach():
+                await self._line.attach(effect, group)
+            case fx.HangUp():  # the old call; the new one does not wait for it
+                group.create_task(self._line.hang_up(effect.call_id), name=f"{self.id} hang up")
+            case _:
+                pass  # durable: the commit was all
+
+    async def _abandon(self) -> None:
+        """After a fault of our own: the user must not sit in a call that nobody hears, and
+        what was not stored yet is stored with the end, or at least the end is."""
+        self._steps += [self._outbox.get_nowait() for _ in range(self._outbox.qsize())]
+        unwritten = [change for step in self._steps for change in step.changes]
+        ending: list[Change] = []
+        try:
+            if self.machine.state.call_id:
+                await self._line.hang_up(self.machine.state.call_id)
+            effects = self.machine.receive(End("error", Status.ERROR), self._clock.now())
+            ending = self.books.write(effects, self._clock.now(), self.machine.state)
+            await self._journal.commit([*unwritten, *ending])
+        except Exception:  # the boundary of this session: others must not suffer for it
+            log.exception("A session could not be ended well", extra={"session_id": self.id})
+            with suppress(Exception):
+                await self._journal.commit(ending)
+
+
+class _Finished(Exception):
+    """Ends the task group of a session that is over."""

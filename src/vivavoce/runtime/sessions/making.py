@@ -1,0 +1,172 @@
+"""From what is wanted to a live session: tools, configuration, history, the record, the parts.
+
+Decides nothing about whether there may be one; that is `admission`. A written
+session is a Realtime session in text mode: the same but for its modality and
+for what only speech needs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from vivavoce.errors import BridgeUnavailable, ToolNotFound
+from vivavoce.runtime.people.profile import UserContext
+from vivavoce.runtime.ports import ToolDefinition
+from vivavoce.runtime.provider.pricing import Budget, price_of
+from vivavoce.runtime.sessions.live import LiveSession
+from vivavoce.runtime.sessions.options import Wishes, began_at, remembered
+from vivavoce.runtime.sessions.parts import Parts
+from vivavoce.runtime.sessions.records import Books
+from vivavoce.session.context import History, history, history_budget
+from vivavoce.session.machine import Machine
+from vivavoce.session.policy import Identity, Policy, Setup
+from vivavoce.wire.records.talk import Conversation, VoiceSession
+
+TEXT_IDLE_SECONDS = 120.0  # a written session stays so long for the next message
+
+
+class Maker:
+    """Makes the sessions of this server."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    def offer(self, wishes: Wishes) -> list[ToolDefinition]:
+        parts = self._parts
+        try:
+            return parts.tools.definitions(parts.profile.tool_names(wishes.tools_filter))
+        except ToolNotFound:
+            if wishes.tools_filter is not None:
+                raise  # the user's own words
+            raise BridgeUnavailable(
+                "A tool of the agent is not there. Please try again in a moment.",
+                retry_after_ms=5000,
+            ) from None
+
+    def offered(self, live: LiveSession) -> list[ToolDefinition]:
+        return [t for t in self._parts.tools.definitions() if t.name in live.allowed_tools]
+
+    async def about(self, user_id: str, wishes: Wishes) -> UserContext:
+        parts = self._parts
+        return await parts.people(
+            user_id,
+            now=parts.clock.now(),
+            time_zone=parts.profile.defaults.time_zone,
+            task_id=wishes.task_id,
+        )
+
+    def setup(self, wishes: Wishes, tools: list[ToolDefinition], user: UserContext) -> Setup:
+        setup = self._parts.profile.setup(wishes, tools, self._parts.clock.now(), user)
+        return in_text(setup) if wishes.text else setup
+
+    async def setup_again(self, session: VoiceSession) -> Setup:
+        """As it was before a restart, with what is known now."""
+        wishes = remembered(session)
+        tools = self._parts.tools.definitions(self._parts.profile.tool_names(wishes.tools_filter))
+        return self.setup(wishes, tools, await self.about(session.user_id, wishes))
+
+    async def words(self, session: VoiceSession) -> str:
+        """The instructions for a call that begins now."""
+        parts, wishes = self._parts, remembered(session)
+        user = await self.about(session.user_id, wishes)
+        memory = await parts.memory(session.user_id)
+        return parts.profile.words(parts.clock.now(), wishes.instructions, memory, user)
+
+    def record(
+        self, conversation: Conversation, wishes: Wishes, setup: Setup, user: UserContext
+    ) -> VoiceSession:
+        """Without an id: whoever stores it finds one."""
+        profile, now = self._parts.profile, self._parts.clock.now()
+        kept: dict[str, object] = {
+            "instance": profile.defaults.instance,
+            "wishes": wishes.to_json(),
+        }
+        if user.auto_approve:
+            kept["auto_approve"] = True
+        return VoiceSession(
+            id="",
+            conversation_id=conversation.id,
+            user_id=conversation.user_id,
+            agent=profile.agent.name,
+            created_at=now,
+            updated_at=now,
+            model=profile.defaults.model,
+            voice=setup.voice,
+            metadata=kept,
+        )
+
+    def assemble(
+        self,
+        session: VoiceSession,
+        conversation: Conversation,
+        setup: Setup,
+        budget: Budget | None = None,
+    ) -> LiveSession:
+        """The parts of a live session, put together."""
+        parts = self._parts
+        who = Identity(
+            session_id=session.id, conversation_id=conversation.id, user_id=session.user_id
+        )
+        policy = since(parts.profile.policy(), session)
+        if remembered(session).text:
+            policy = for_text(policy)
+        books = Books(
+            session,
+            conversation,
+            workspace=parts.profile.defaults.workspace,
+            price=price_of(session.model),
+            budget=budget,
+        )
+        return LiveSession(
+            Machine(who, policy, setup, started_at=session.created_at),
+            books,
+            provider=parts.provider,
+            journal=parts.journal,
+            desk=parts.desk,
+            clock=parts.clock,
+            traced=parts.traced,
+            office=parts.office,
+            inbox=parts.profile.defaults.inbox,
+        )
+
+    async def history(self, conversation: Conversation, setup: Setup) -> History:
+        parts = self._parts
+        entries = await parts.store.entries(conversation.id, user_id=conversation.user_id)
+        budget = history_budget(
+            parts.profile.capabilities.context_tokens,
+            str(setup.session.get("instructions") or ""),
+            list(setup.session.get("tools") or ()),
+        )
+        return history(
+            entries,
+            budget=budget,
+            summary=conversation.summary,
+            turns=parts.profile.agent.restore_turns,
+        )
+
+
+def in_text(setup: Setup) -> Setup:
+    """The same session, written: nothing is heard, so nothing of it is configured."""
+    session = {name: value for name, value in setup.session.items() if name != "audio"}
+    return Setup(session={**session, "output_modalities": ["text"]})
+
+
+def since(policy: Policy, session: VoiceSession) -> Policy:
+    """What the sessions that this one took over have left of the longest."""
+    if policy.longest is None:
+        return policy
+    gone = (session.created_at - began_at(session)).total_seconds()
+    return replace(policy, longest=policy.longest - gone)
+
+
+def for_text(policy: Policy) -> Policy:
+    """Its line is all it has, nobody waits in silence, and nobody is asked whether they are
+    still there."""
+    return replace(
+        policy,
+        idle=TEXT_IDLE_SECONDS,
+        idle_warning=0.0,
+        idle_question=None,
+        interim_after=None,
+        one_line=True,
+    )

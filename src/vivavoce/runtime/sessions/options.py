@@ -1,0 +1,91 @@
+"""What the user asked of a session: kept with its record, so that it holds for the next
+call of the session, for a resume, and after a restart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Literal
+
+from vivavoce.wire.records.talk import VoiceSession
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wishes:
+    """What the user asks for a session; None is as the agent says."""
+
+    voice: str | None = None
+    instructions: str | None = None
+    tools_filter: tuple[str, ...] | None = None
+    turn_detection: Mapping[str, Any] | Literal["agent"] | None = "agent"
+    """None is manual."""
+    auto_approve: bool = False
+    """What would be asked is allowed; what is denied stays denied."""
+    task_id: str | None = None
+    """A task of the user's that the session is about, such as one from a notification."""
+    text: bool = False
+    """Written, not spoken: a session without a voice."""
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "instructions": self.instructions,
+            "tools_filter": None if self.tools_filter is None else list(self.tools_filter),
+            "turn_detection": self.turn_detection,
+            "auto_approve": self.auto_approve,
+            "task_id": self.task_id,
+            "text": self.text,
+        }
+
+    @classmethod
+    def from_json(cls, told: Mapping[str, Any], *, voice: str | None) -> Wishes:
+        tools = told.get("tools_filter")
+        return cls(
+            voice=voice,
+            instructions=told.get("instructions"),
+            tools_filter=None if tools is None else tuple(tools),
+            turn_detection=told.get("turn_detection", "agent"),
+            auto_approve=told.get("auto_approve") is True,
+            task_id=told.get("task_id"),
+            text=told.get("text") is True,
+        )
+
+    def again(self, *, voice: str | None = None) -> Wishes:
+        """For another session of the conversation: what this one was about is over."""
+        return replace(self, voice=voice or self.voice, task_id=None, text=False)
+
+
+def remembered(session: VoiceSession) -> Wishes:
+    """What was asked for this session: it holds for the next call and after a restart."""
+    return Wishes.from_json(session.metadata.get("wishes") or {}, voice=session.voice or None)
+
+
+def began_at(session: VoiceSession) -> datetime:
+    """When the talk began that this session may be the last part of: one that takes over a live
+    session is no longer for it."""
+    told = session.metadata.get("began_at")
+    return datetime.fromisoformat(told) if isinstance(told, str) else session.created_at
+
+
+def auto_approves(session: VoiceSession) -> bool:
+    """Asked for with the session, or the user's preference when it began."""
+    return remembered(session).auto_approve or session.metadata.get("auto_approve") is True
+
+
+def remember(session: VoiceSession, wanted: Mapping[str, Any]) -> VoiceSession:
+    """The session's record with what was changed while it ran."""
+    wishes = remembered(session)
+    wishes = replace(
+        wishes,
+        voice=wanted.get("voice", wishes.voice),
+        instructions=wanted.get("instructions", wishes.instructions),
+        tools_filter=(
+            tuple(wanted["tools_enabled"]) if "tools_enabled" in wanted else wishes.tools_filter
+        ),
+        turn_detection=wanted.get("turn_detection", wishes.turn_detection),
+    )
+    return replace(
+        session,
+        voice=wishes.voice or session.voice,
+        metadata={**session.metadata, "wishes": wishes.to_json()},
+    )

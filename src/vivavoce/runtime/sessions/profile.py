@@ -1,0 +1,190 @@
+"""From an agent and the settings to a session: configuration, policy, instructions. No I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+from vivavoce.errors import InvalidRequest
+from vivavoce.runtime.agents.agent import Agent
+from vivavoce.runtime.agents.source import AgentSource
+from vivavoce.runtime.people.memory import Memory
+from vivavoce.runtime.people.profile import UserContext
+from vivavoce.runtime.ports import Capabilities, ToolDefinition
+from vivavoce.runtime.sessions.options import Wishes
+from vivavoce.session.context import Situation, instructions
+from vivavoce.session.policy import Policy, Setup
+
+GREET_RESTORED = (
+    "Welcome the user back in one short sentence, say in a few words what you were working on "
+    "together, and ask whether to continue."
+)
+GREET_RECONNECTED = (
+    "The connection was lost for a moment and is back. Say so in one short sentence, with a word "
+    "of apology, and pick up where you left off."
+)
+
+
+INTERIM = {
+    "read_file": "Let me look.",
+    "glob": "Let me look.",
+    "grep": "Let me look.",
+    "bash": "Running that now, one moment.",
+    "web_search": "Let me search for that.",
+    "web_fetch": "Let me read that page.",
+}
+"""What is said while a tool is slow; others get the policy's own words."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Defaults:
+    """What the operator decides for every session."""
+
+    model: str = "gpt-realtime"
+    time_zone: str = "UTC"
+    workspace: str = ""
+    instance: str = "local"
+    """Names this process among several on one database, the same after a restart."""
+    attach_tries: int = 5
+    attach_delay: float = 3.0
+    peer_text: Literal["deny", "allow"] = "deny"
+    inbox: int = 1024
+    """Events that may wait for one session's loop."""
+
+
+class Profile:
+    """Makes the sessions of one agent."""
+
+    def __init__(
+        self,
+        agent: Agent | AgentSource[Any],
+        defaults: Defaults,
+        capabilities: Capabilities,
+        known: Callable[[], Sequence[str]] = tuple,
+    ) -> None:
+        self._source = agent
+        self._known = known
+        self.defaults = defaults
+        self.capabilities = capabilities
+
+    @property
+    def agent(self) -> Agent:
+        """The one that a session which begins now has."""
+        return self._source if isinstance(self._source, Agent) else self._source.current
+
+    async def refresh(self) -> None:
+        """Before a session: has the folder changed?"""
+        if not isinstance(self._source, Agent):
+            await self._source.refresh()
+
+    def check_voice(self, voice: str) -> str:
+        known = [option.id for option in self.capabilities.voices]
+        if known and voice not in known:
+            raise InvalidRequest(f"There is no voice '{voice[:64]}'.", field="voice", voices=known)
+        return voice
+
+    def tool_names(self, wanted: Sequence[str] | None) -> list[str] | None:
+        """What the agent has, narrowed to what is wanted; never more than the agent has."""
+        has = self.agent.chosen(self._known() or self.agent.tools or ())
+        if wanted is None or has is None:
+            return has if wanted is None else list(wanted)
+        # What nobody has is another's to refuse, with other words.
+        foreign = sorted((set(wanted) & set(self._known())) - set(has))
+        if foreign:
+            raise InvalidRequest(
+                f"The agent '{self.agent.name}' does not have: {', '.join(foreign)[:200]}",
+                field="tools_filter",
+            )
+        return list(wanted)
+
+    def words(
+        self,
+        now: datetime,
+        prompt: str | None = None,
+        memory: Memory | None = None,
+        user: UserContext | None = None,
+    ) -> str:
+        """The instructions of a session that starts now."""
+        # Who has no tools of the workspace has no use for what lies in it either.
+        works = self.agent.tools != ()
+        known = (memory if works else None) or Memory()
+        user = user or UserContext(time_zone=self.defaults.time_zone)
+        situation = Situation(
+            now=now,
+            time_zone=user.time_zone,
+            verbosity=user.verbosity,
+            about_user=user.lines,
+            working_directory=(self.defaults.workspace if works else "") or None,
+            active_files=known.active_files,
+            running_tasks=known.running_tasks,
+            discoveries=known.discoveries,
+        )
+        return instructions(prompt or self.agent.prompt, situation)
+
+    def setup(
+        self,
+        wishes: Wishes,
+        tools: Sequence[ToolDefinition],
+        now: datetime,
+        user: UserContext | None = None,
+    ) -> Setup:
+        """What the user asked for comes before what they prefer, and that before the agent's."""
+        agent = self.agent
+        voice = wishes.voice or self._preferred(user) or agent.voice
+        chosen = wishes.turn_detection
+        turns = agent.turn_detection if chosen == "agent" else chosen
+        transcription: dict[str, Any] = {"model": agent.transcription_model}
+        if agent.transcription_language:
+            transcription["language"] = agent.transcription_language
+        if agent.transcription_keywords:
+            transcription["prompt"] = f"Keywords: {', '.join(agent.transcription_keywords)}"
+        return Setup(
+            session={
+                "type": "realtime",
+                "model": self.defaults.model,
+                "instructions": self.words(now, wishes.instructions, user=user),
+                "output_modalities": ["audio"],
+                "audio": {
+                    "input": {
+                        "transcription": transcription,
+                        "turn_detection": detection(turns),
+                    },
+                    "output": {"voice": self.check_voice(voice)},
+                },
+                "tools": [tool.function() for tool in tools],
+                "tool_choice": "auto",
+                "max_output_tokens": agent.max_output_tokens,
+            }
+        )
+
+    def _preferred(self, user: UserContext | None) -> str | None:
+        """A voice that this provider does not have is no reason to refuse a session."""
+        known = [option.id for option in self.capabilities.voices]
+        voice = user.voice if user is not None else None
+        return voice if not known or voice in known else None
+
+    def policy(self) -> Policy:
+        agent, defaults = self.agent, self.defaults
+        idle = agent.idle_seconds
+        if idle is not None and agent.idle_question:
+            idle += agent.idle_warning_seconds  # asked after that long, and then there is a grace
+        return Policy(
+            idle=idle,
+            idle_warning=agent.idle_warning_seconds,
+            idle_question=agent.idle_question,
+            cap=self.capabilities.session_seconds or None,
+            longest=agent.cap_seconds or None,
+            attach_tries=defaults.attach_tries,
+            attach_delay=defaults.attach_delay,
+            interim=INTERIM,
+            peer_text=defaults.peer_text,
+        )
+
+
+def detection(chosen: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Turn detection as the provider takes it: the user may always interrupt."""
+    if chosen is None:
+        return None
+    return {"create_response": True, "interrupt_response": True, **chosen}

@@ -1,0 +1,176 @@
+"""The books of one session: which records its effects change, and what it costs. No I/O.
+
+Holds the session's and the conversation's records as they will be once the
+changes are committed. What others write of the conversation meanwhile (its
+latest intent, a summary, another title) is theirs, and left alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from vivavoce.runtime.provider.pricing import FREE, Budget, Price, cost_micros, price_of
+from vivavoce.session import effects as fx
+from vivavoce.session.state import State
+from vivavoce.wire.clean import clean_line
+from vivavoce.wire.events import SessionEnded, VoiceEvent, to_log
+from vivavoce.wire.records.talk import (
+    Announce,
+    Change,
+    Conversation,
+    Entry,
+    Kind,
+    LogEvent,
+    PutConversation,
+    PutEntry,
+    PutSession,
+    PutSnapshot,
+    Snapshot,
+    Status,
+    VoiceSession,
+)
+
+TITLE_LENGTH = 60
+
+
+def title_from(entry: Entry) -> str | None:
+    """A conversation is named after the first thing the user says in it."""
+    if entry.kind is not Kind.USER or not entry.text.strip():
+        return None
+    return clean_line(entry.text, TITLE_LENGTH)
+
+
+def ours(conversation: Conversation, title: str | None = None) -> Conversation:
+    """The record without what others write: what is None in a change stays as it is."""
+    return replace(
+        conversation,
+        title=title,
+        summary=None,
+        extracted_intent=None,
+        intent_payload=None,
+        linked_goal_id=None,
+        linked_task_id=None,
+    )
+
+
+def closed(session: VoiceSession, now: datetime, *, status: Status, reason: str) -> list[Change]:
+    """The end of a record that nobody runs."""
+    ended = replace(session, status=status, end_reason=reason, ended_at=now, updated_at=now)
+    event = SessionEnded(
+        session_id=session.id, timestamp=now, reason=reason, duration_ms=ended.duration_ms(now)
+    )
+    told = to_log(event, user_id=session.user_id, conversation_id=session.conversation_id)
+    return [PutSession(ended), Announce(told)]
+
+
+class Books:
+    """Turns effects into changes."""
+
+    def __init__(
+        self,
+        session: VoiceSession,
+        conversation: Conversation,
+        *,
+        workspace: str = "",
+        price: Price = FREE,
+        budget: Budget | None = None,
+    ) -> None:
+        self.session = session
+        self.conversation = conversation
+        self.goes_on = not session.voice
+        """Does the conversation not end with the session: one that is taken over, or text?"""
+        self._workspace = workspace
+        self._price, self._budget = price, budget or Budget()
+        self._title: str | None = None  # of our own choice
+
+    def write(self, effects: Sequence[fx.Effect], now: datetime, state: State) -> list[Change]:
+        """The durable part of these effects, in the order in which they must be seen."""
+        changes: list[Change] = []
+        spent = False
+        for effect in effects:
+            match effect:
+                case fx.Account():  # others of the user's sessions, elsewhere, count with it
+                    spent = True
+                case fx.Record(entry=entry, backfill=backfill):
+                    self._name(entry)
+                    changes.append(PutEntry(entry, replace=not backfill))
+                case fx.Tell(event=event) if event.durable:
+                    changes.append(Announce(self.announcement(event)))
+                case fx.Close(status=status, reason=reason):
+                    self.session = replace(
+                        self.session, status=status, end_reason=reason, ended_at=now
+                    )
+                    if not self.goes_on:  # seed 004 §5.8
+                        self.conversation = replace(self.conversation, ended_at=now)
+                    changes.append(PutSnapshot(self._snapshot(now, state)))
+                case _:
+                    pass
+        if not (changes or spent):
+            return []
+        return [*self.touched(now), *changes]
+
+    def account(self, effects: Sequence[fx.Effect]) -> bool:
+        """Adds up what was used. Is the user's budget spent with it?"""
+        used = [effect for effect in effects if isinstance(effect, fx.Account)]
+        for usage, of in ((effect.usage, effect.of) for effect in used):
+            # Whoever gives the answers for nothing gives the transcripts with them.
+            other = of and self._price is not FREE
+            cost = cost_micros(usage, price_of(of) if other else self._price)
+            self.session = replace(
+                self.session,
+                input_tokens=self.session.input_tokens + usage.input,
+                output_tokens=self.session.output_tokens + usage.output,
+                cost_micros=self.session.cost_micros + cost,
+            )
+            self._budget.add(usage.input + usage.output, cost)
+        return bool(used) and self._budget.spent
+
+    def announcement(self, event: VoiceEvent) -> LogEvent:
+        return to_log(
+            event,
+            user_id=self.session.user_id,
+            conversation_id=self.session.conversation_id,
+        )
+
+    def touched(self, now: datetime) -> list[Change]:
+        self.session = replace(self.session, updated_at=now)
+        self.conversation = replace(self.conversation, updated_at=now)
+        return [
+            PutConversation(ours(self.conversation, self._title)),
+            PutSession(self.session),
+        ]
+
+    def called(self, call_id: str, now: datetime, seeded: Sequence[str]) -> None:
+        """The session has a new call, with these items of ours; stored with the next change."""
+        known = {"called_at": now.isoformat(), "seeded": list(seeded)}
+        metadata = {**self.session.metadata, **known}
+        self.session = replace(self.session, call_id=call_id, metadata=metadata)
+
+    def _name(self, entry: Entry) -> None:
+        if self.conversation.title is None and (title := title_from(entry)):
+            self.conversation = replace(self.conversation, title=title)
+            self._title = title
+
+    def _snapshot(self, now: datetime, state: State) -> Snapshot:
+        """What the entries do not say (seed 000 §7.3)."""
+        return Snapshot(
+            session_id=self.session.id,
+            user_id=self.session.user_id,
+            saved_at=now,
+            data={
+                "conversation_id": self.session.conversation_id,
+                "voice": state.setup.voice,
+                "working_directory": self._workspace,
+                "pending_tasks": sorted(state.open_calls | state.tasks),
+                "estimated_tokens": state.context_tokens,
+                "summary": self.conversation.summary,
+            },
+        )
+
+    @staticmethod
+    def allowed_tools(session: Mapping[str, Any]) -> Collection[str]:
+        """What the model may call is what it was offered, and nothing else."""
+        return frozenset(str(tool["name"]) for tool in session.get("tools") or ())

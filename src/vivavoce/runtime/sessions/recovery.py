@@ -1,0 +1,169 @@
+"""After a restart: sessions that were live when the process died.
+
+A call between the browser and its provider does not notice that we were
+away. Its sideband is attached again; what had started and never ended is
+answered as unknown, never run again. A session without a call is over.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from contextlib import suppress
+from datetime import datetime
+
+from vivavoce.errors import ProviderError, VivavoceError
+from vivavoce.runtime.calls.executor import ToolDesk
+from vivavoce.runtime.calls.outcomes import recalled
+from vivavoce.runtime.calls.records import wire_id
+from vivavoce.runtime.journal.log import Journal
+from vivavoce.runtime.ports import Clock, Provider, Store, Toolbox
+from vivavoce.runtime.sessions.library import Library
+from vivavoce.runtime.sessions.options import remembered
+from vivavoce.runtime.sessions.profile import Profile
+from vivavoce.runtime.sessions.registry import Registry
+from vivavoce.runtime.sessions.texting import is_written
+from vivavoce.runtime.sessions.voice import Voice
+from vivavoce.session.events import CallSurvived, End
+from vivavoce.wire.records.talk import Conversation, Entry, Kind, Status, VoiceSession
+
+log = logging.getLogger(__name__)
+
+_HANG_UP_SECONDS = 3.0
+MAX_RESENT = 8  # outcomes; what is older has long been spoken of
+MAX_WRITTEN = 50
+
+
+class Recovery:
+    """Picks up or closes what the last process left."""
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        journal: Journal,
+        registry: Registry,
+        voice: Voice,
+        library: Library,
+        provider: Provider,
+        tools: Toolbox,
+        desk: ToolDesk,
+        profile: Profile,
+        clock: Clock,
+    ) -> None:
+        self._store, self._journal, self._registry = store, journal, registry
+        self._voice, self._tools, self._desk = voice, tools, desk
+        self._library, self._provider = library, provider
+        self._profile, self._clock = profile, clock
+        self.written: deque[Conversation] = deque(maxlen=MAX_WRITTEN)
+        """Whose written sessions died: something may wait for its answer."""
+
+    async def run(self) -> int:
+        """How many were picked up."""
+        count = 0
+        for session in await self._store.active_sessions():
+            if session.metadata.get("tracked") or self._registry.get(session.id) is not None:
+                continue  # a client's own record ends when the client says so
+            if not self._is_ours(session):
+                continue
+            try:
+                count += await self._pick_up(session)
+            except Exception:  # the boundary of one session: the next may be well
+                log.exception("A session cannot be picked up", extra={"session_id": session.id})
+                await self._give_up(session)
+        if count:
+            log.info("Sessions picked up after a restart", extra={"count": count})
+        return count
+
+    async def _give_up(self, session: VoiceSession) -> None:
+        """Its tools or its voice are gone: nobody would watch its call."""
+        with suppress(ProviderError, TimeoutError):
+            async with asyncio.timeout(_HANG_UP_SECONDS):
+                if session.call_id:
+                    await self._provider.hang_up(session.call_id)
+        try:
+            await self._library.finish(
+                session.id, session.user_id, status=Status.ERROR, reason="error"
+            )
+        except VivavoceError:
+            log.exception("Nor can it be closed", extra={"session_id": session.id})
+
+    def _is_ours(self, session: VoiceSession) -> bool:
+        """Others' sessions are theirs to pick up, unless nobody has for longer than any
+        call can last."""
+        quiet = (self._clock.now() - session.updated_at).total_seconds()
+        return (
+            session.metadata.get("instance") == self._profile.defaults.instance
+            or quiet > self._profile.capabilities.session_seconds
+        )
+
+    async def _pick_up(self, session: VoiceSession) -> bool:
+        conversation = await self._store.conversation(
+            session.conversation_id, user_id=session.user_id
+        )
+        if conversation is None:
+            return False
+        left = await self._desk.interrupted(session.id)
+        live = await self._voice.assemble_again(session, conversation)
+        self._registry.start(live)
+        if session.call_id is None or remembered(session).text:  # its line was all it had
+            await live.post(End("error", Status.ERROR))
+            self.written.append(conversation)
+            return False
+        # A client that called `/execute` has had its answer, delegated work asks again by
+        # itself; the model asked for neither.
+        orphans = tuple(wire_id(call) for call, _ in left if call.origin in ("model", "webhook"))
+        await live.post(await self._survived(session, session.call_id, orphans))
+        if self._voice.office is not None:  # what nobody had heard when we died
+            await self._voice.office.welcome(live)
+        return True
+
+    async def _survived(
+        self, session: VoiceSession, call_id: str, orphans: tuple[str, ...]
+    ) -> CallSurvived:
+        placed = session.metadata.get("called_at")
+        since = datetime.fromisoformat(placed) if isinstance(placed, str) else session.created_at
+        entries = await self._store.entries(session.conversation_id, user_id=session.user_id)
+        ours = [e for e in entries if e.session_id == session.id and e.created_at >= since]
+        calls = [str(e.data.get("tool_call_id")) for e in ours if e.kind is Kind.TOOL_RESULT]
+        return CallSurvived(
+            call_id=call_id,
+            orphans=orphans,
+            outcomes=await self._outcomes(session, [c for c in calls if c not in orphans]),
+            typed=unheard(ours),
+            known_items=tuple(
+                (str(e.data["item_id"]), e.ordinal) for e in ours if e.data.get("item_id")
+            ),
+            known_calls=tuple(calls),
+            seeded=tuple(str(item) for item in session.metadata.get("seeded") or ()),
+            age=(self._clock.now() - since).total_seconds(),
+        )
+
+    async def _outcomes(
+        self, session: VoiceSession, calls: list[str]
+    ) -> tuple[tuple[str, str], ...]:
+        """The last results: stored, but perhaps never sent."""
+        found = []
+        for call_id in calls[-MAX_RESENT:]:
+            # Under the id of the conversation's own, where another has a call of that name.
+            for name in (f"{call_id}@{session.conversation_id}", call_id):
+                call = await self._store.tool_call(name, user_id=session.user_id)
+                if call is not None:
+                    break
+            if call is None or call.conversation_id != session.conversation_id:
+                continue
+            if call.origin != "http":
+                found.append((call_id, recalled(call).for_model))
+        return tuple(found)
+
+
+def unheard(entries: list[Entry]) -> tuple[tuple[str, str], ...]:
+    """What was written on the call since somebody last answered there."""
+    found: list[tuple[str, str]] = []
+    for entry in entries:
+        if entry.kind is Kind.ASSISTANT and entry.text:
+            found.clear()
+        elif is_written(entry):
+            found.append((str(entry.data["item_id"]), entry.text))
+    return tuple(found[-MAX_RESENT:])

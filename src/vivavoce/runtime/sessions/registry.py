@@ -1,0 +1,221 @@
+"""The live sessions of this process, each with its task under one parent."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+from vivavoce.errors import RateLimited, Unavailable
+from vivavoce.logs import fields
+from vivavoce.runtime.sessions.live import LiveSession
+from vivavoce.session.events import End
+from vivavoce.session.state import Phase
+from vivavoce.wire.records.talk import Status
+
+log = logging.getLogger(__name__)
+
+MOST_WRITTEN = 2  # sessions a user
+
+
+class Registry:
+    """Who is live. `running` is the parent of every session's task."""
+
+    def __init__(self, *, max_sessions: int = 100, shutdown_seconds: float = 5.0) -> None:
+        self._max = max_sessions
+        self._patience = shutdown_seconds
+        self._live: dict[str, LiveSession] = {}
+        self._reserved = 0
+        self._opening: Counter[str] = Counter()  # user → written sessions in the making
+        self._group: asyncio.TaskGroup | None = None
+        self._hooks: list[Callable[[LiveSession], None]] = []
+        self.total = 0
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """While the server is up; on the way out every session is ended, in order."""
+        async with asyncio.TaskGroup() as group:
+            self._group = group
+            try:
+                yield
+            finally:
+                await self.stop()
+
+    async def stop(self) -> None:
+        """No new ones, and an end to those there are; again does no harm."""
+        self._group = None
+        await self._end_all()
+
+    def __len__(self) -> int:
+        return len(self._live)
+
+    def expecting(self) -> bool:
+        """Is any session live, or in the making?"""
+        return bool(self._live) or self._reserved > 0
+
+    def get(self, session_id: str) -> LiveSession | None:
+        return self._live.get(session_id)
+
+    def active(self, user_id: str, session_id: str | None) -> bool:
+        """Is the named session of this user live, or any?"""
+        if session_id is not None:
+            live = self._live.get(session_id)
+            return live is not None and live.books.session.user_id == user_id
+        return any(live.books.session.user_id == user_id for live in self._live.values())
+
+    def of_user(self, user_id: str) -> list[LiveSession]:
+        """Oldest first."""
+        return [live for live in self._live.values() if live.books.session.user_id == user_id]
+
+    def of_conversation(self, conversation_id: str) -> list[LiveSession]:
+        return [
+            live
+            for live in self._live.values()
+            if live.books.session.conversation_id == conversation_id
+        ]
+
+    def with_call(self, call_id: str) -> LiveSession | None:
+        """The session whose call this is."""
+        for live in self._live.values():
+            if call_id in (live.books.session.call_id, live.machine.state.call_id):
+                return live
+        return None
+
+    # --- Seats ------------------------------------------------------------------------
+
+    @asynccontextmanager
+    async def seat(self, conversation_id: str) -> AsyncIterator[None]:
+        """A place for a session in the making; a clear refusal before anything is promised.
+        A session of the same conversation gives up its own, a written one that rests its too."""
+        if self._group is None:
+            raise Unavailable("The server is shutting down.", retry_after_ms=5000)
+        while self._others(conversation_id) + self._reserved >= self._max:
+            if not await self.give_way(but=conversation_id):
+                raise Unavailable(
+                    f"All {self._max} sessions are taken. Please try again in a moment.",
+                    retry_after_ms=15_000,
+                )
+        self._reserved += 1
+        try:
+            yield
+        finally:
+            self._reserved -= 1
+
+    def _others(self, conversation_id: str) -> int:
+        return len(self._live) - len(self.of_conversation(conversation_id))
+
+    @asynccontextmanager
+    async def written_seat(self, user_id: str) -> AsyncIterator[None]:
+        """A place for a written session in the making: a user has few, so that nobody's many
+        conversations keep the others out. The one that rested longest goes."""
+        while self._writing(user_id) >= MOST_WRITTEN:
+            if not await self.give_way(user_id):
+                raise RateLimited(
+                    f"At most {MOST_WRITTEN} conversations are answered in writing at once.",
+                    retry_after_ms=2000,
+                    limit=MOST_WRITTEN,
+                )
+        self._opening[user_id] += 1
+        try:
+            yield
+        finally:
+            self._opening[user_id] -= 1
+            self._opening += Counter()  # forgets who has none
+
+    def _writing(self, user_id: str) -> int:
+        written = [
+            live
+            for live in self.of_user(user_id)
+            if not live.books.session.voice and live.phase is not Phase.TERMINATED
+        ]
+        return len(written) + self._opening[user_id]
+
+    async def give_way(self, user_id: str | None = None, *, but: str = "") -> bool:
+        """The written session that has rested longest ends, of this user or of all, if there is
+        one: whoever writes there again gets another."""
+        resting = [
+            (since, live)
+            for live in self._live.values()
+            if (since := live.resting_since) is not None
+            and user_id in (None, live.books.session.user_id)
+            and live.books.session.conversation_id != but
+        ]
+        if not resting:
+            return False
+        _, longest = min(resting, key=lambda one: one[0])
+        await self.end(longest, "timeout", Status.COMPLETED)
+        return True
+
+    # --- Life -------------------------------------------------------------------------
+
+    def start(self, live: LiveSession) -> None:
+        if self._group is None:
+            raise Unavailable("The server is shutting down.", retry_after_ms=5000)
+        self._live[live.id] = live
+        self.total += 1
+        session = live.books.session
+        log.info("Session began", extra=fields(session_id=live.id, agent=session.agent))
+        self._group.create_task(self._watch(live), name=live.id)
+        for hook in self._hooks:
+            hook(live)
+
+    def at_start(self, hook: Callable[[LiveSession], None]) -> None:
+        """Called with every session that starts, however it came to be."""
+        self._hooks.append(hook)
+
+    async def _watch(self, live: LiveSession) -> None:
+        try:
+            await live.run()
+        except Exception:  # the boundary of a session: the others live on
+            log.exception("A session broke", extra={"session_id": live.id})
+        finally:
+            self._live.pop(live.id, None)
+            session = live.books.session
+            log.info(
+                "Session ended",
+                extra=fields(
+                    session_id=live.id,
+                    agent=session.agent,
+                    reason=session.end_reason or "broken off",
+                    seconds=round(session.duration_ms(session.updated_at) / 1000, 1),
+                ),
+            )
+
+    async def end(self, live: LiveSession, reason: str, status: Status) -> None:
+        """End one, and wait until that is stored."""
+        await live.post(End(reason, status))
+        await live.over()
+
+    def end_soon(self, live: LiveSession, reason: str, status: Status) -> None:
+        """For who cannot wait."""
+        if self._group is not None:  # else all of them end anyway
+            self._group.create_task(self.end(live, reason, status), name=f"{live.id} end")
+
+    async def _end_all(self) -> None:
+        """Ask all at once; who does not end in time is cancelled with the group."""
+        lives = list(self._live.values())
+        try:
+            async with asyncio.timeout(self._patience), asyncio.TaskGroup() as group:
+                for live in lives:
+                    if owes(live):
+                        group.create_task(self._leave(live))
+                    else:
+                        group.create_task(self.end(live, "completed", Status.COMPLETED))
+        except TimeoutError:
+            log.warning("Sessions did not end in time", extra={"count": len(self._live)})
+            for live in lives:
+                live.cancel()
+
+    async def _leave(self, live: LiveSession) -> None:
+        """It stays as a crash would leave it: after the restart its message is found, and half
+        an answer does not pass for one."""
+        live.cancel()
+        await live.over()
+
+
+def owes(live: LiveSession) -> bool:
+    """Was something written there that has no answer yet?"""
+    questions = live.machine.state.typed.values()
+    return not live.books.session.voice and any(not question.over for question in questions)

@@ -1,0 +1,228 @@
+"""Written messages: into the session that is live, else into one in text mode of its own.
+
+There is one agent loop, not two: a written session is a Realtime session
+without a call, with the same history, the same tools and the same entries. It
+stays for a while, so that the next message is quick, and gives way to a call.
+
+A message that was stored and not answered, because its session fell or the
+server did, is taken up by the next session as it is: it is not stored again,
+and has one answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from secrets import token_hex
+
+from vivavoce.errors import (
+    InvalidRequest,
+    ProviderError,
+    RateLimited,
+    SessionNotFound,
+    Unavailable,
+    VivavoceError,
+)
+from vivavoce.runtime.limits import Window
+from vivavoce.runtime.sessions.admission import Admission
+from vivavoce.runtime.sessions.capacity import with_room
+from vivavoce.runtime.sessions.connecting import Connector, Waiting
+from vivavoce.runtime.sessions.live import LiveSession
+from vivavoce.runtime.sessions.making import Maker
+from vivavoce.runtime.sessions.options import Wishes
+from vivavoce.runtime.sessions.parts import Parts
+from vivavoce.session.events import TypedText
+from vivavoce.session.policy import Setup
+from vivavoce.session.state import Phase
+from vivavoce.wire.clean import clean_text
+from vivavoce.wire.records.talk import Conversation, Entry, Kind, Status, VoiceSession
+
+log = logging.getLogger(__name__)
+
+OURS = "vvt_"  # how the items of written messages begin
+MESSAGES_PER_MINUTE = 30
+MAX_CHARS = 8_000
+LEFT_SECONDS = 900.0
+"""A message without an answer that is older is history."""
+_TRIES = 3  # a session may end just when we come
+_LEFT_TRIES = 30  # after a restart the provider may need a while, above all our own engine
+_LEFT_PAUSE = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """What was written, what came back in time, and in which session."""
+
+    message: Entry
+    reply: Entry | None
+    session: VoiceSession
+
+
+def is_written(entry: Entry) -> bool:
+    """Did it come in as a message here?"""
+    return entry.kind is Kind.USER and str(entry.data.get("item_id", "")).startswith(OURS)
+
+
+def unanswered(entries: Sequence[Entry], now: datetime) -> Entry | None:
+    """The last that the user said, if it was written of late and nothing was said to it."""
+    for entry in reversed(entries):
+        if entry.kind is Kind.ASSISTANT and entry.text:
+            return None
+        if entry.kind is Kind.USER:
+            late = (now - entry.created_at).total_seconds() > LEFT_SECONDS
+            return entry if is_written(entry) and not late else None
+    return None
+
+
+class Texting:
+    def __init__(
+        self, parts: Parts, maker: Maker, admission: Admission, connector: Connector
+    ) -> None:
+        self._parts, self._maker = parts, maker
+        self._admission, self._connector = admission, connector
+        self._rate = Window(MESSAGES_PER_MINUTE, 60, clock=parts.clock, what="messages")
+
+    async def say(self, conversation: Conversation, text: str, *, wait: float) -> Exchange:
+        """Returns once the message is stored and answered, or the wait is over."""
+        words = clean_text(text).strip()
+        if not words:
+            raise InvalidRequest("There is nothing in the message.", field="text")
+        if len(words) > MAX_CHARS:
+            message = f"A message has at most {MAX_CHARS} characters."
+            raise InvalidRequest(message, field="text")
+        self._rate.check(conversation.user_id)
+        loop = asyncio.get_running_loop()
+        fresh, until = TypedText(f"{OURS}{token_hex(13)}", words), loop.time() + wait
+        kept: Entry | None = None
+        for _ in range(_TRIES):
+            try:
+                live = self._talking(conversation.id) or await self._open(conversation)
+            except SessionNotFound:
+                continue  # its end was asked for while it was being opened
+            event = _again(kept) if kept is not None else _event(live, fresh)
+            exchange = await live.ask(event, wait=until - loop.time())
+            if exchange is not None:
+                return Exchange(*exchange, live.books.session)
+            kept = await self._kept(conversation, event.item_id)
+        raise Unavailable(
+            "The agent could not answer. Please write it again in a moment: what was kept of it "
+            "is not kept twice.",
+            retry_after_ms=5000,
+        )
+
+    async def answer_left(self, conversations: Sequence[Conversation]) -> None:
+        """After a restart: what was written just before it is answered, once, within bounds."""
+        found = [(one, await self._left(one)) for one in conversations]
+        waiting = [(one, left) for one, left in found if left is not None]
+        for _ in range(_LEFT_TRIES):
+            waiting = [pair for pair in waiting if not await self._answered(*pair)]
+            if not waiting:
+                return
+            await self._parts.clock.sleep(_LEFT_PAUSE)
+
+    async def _answered(self, conversation: Conversation, message: Entry) -> bool:
+        """Is nothing left to do? Whoever wrote or called there first, here or in another
+        process, has it in the history."""
+        try:
+            left = await self._left(conversation)
+            if left is None or left.id != message.id or self._talking(conversation.id):
+                return True
+            if await self._elsewhere(conversation):
+                return True
+            live = await self._open(conversation)
+            if live.left is not None and live.left.id == message.id:
+                await live.submit(_again(live.left))
+        except (Unavailable, ProviderError, RateLimited):
+            return False
+        except VivavoceError:
+            log.exception("A message stays without an answer")
+        return True
+
+    async def _left(self, conversation: Conversation) -> Entry | None:
+        store, now = self._parts.store, self._parts.clock.now()
+        return unanswered(await store.entries(conversation.id, user_id=conversation.user_id), now)
+
+    async def _kept(self, conversation: Conversation, item_id: str) -> Entry | None:
+        """The message, if a session that fell over it had stored it."""
+        entries = await self._parts.store.entries(conversation.id, user_id=conversation.user_id)
+        return next((one for one in entries if one.data.get("item_id") == item_id), None)
+
+    async def _elsewhere(self, conversation: Conversation) -> bool:
+        """Does another process have a session of it?"""
+        found = await self._parts.store.sessions(
+            user_id=conversation.user_id, status=Status.ACTIVE, limit=20
+        )
+        us = self._parts.profile.defaults.instance
+        return any(
+            one.conversation_id == conversation.id and one.metadata.get("instance", us) != us
+            for one in (each.session for each in found)
+        )
+
+    def _talking(self, conversation_id: str) -> LiveSession | None:
+        """The session that would answer: one that only waits for its call cannot."""
+        there = [
+            live
+            for live in self._parts.registry.of_conversation(conversation_id)
+            if live.phase not in (Phase.DISCONNECTED, Phase.TERMINATED)
+        ]
+        return max(there, key=lambda live: bool(live.books.session.voice), default=None)
+
+    async def _open(self, conversation: Conversation) -> LiveSession:
+        await self._parts.profile.refresh()
+        async with self._admission.alone(conversation):
+            if (live := self._talking(conversation.id)) is not None:
+                return live  # two messages at once
+            async with self._parts.registry.written_seat(conversation.user_id):
+                return await self._begin(conversation)
+
+    async def _begin(self, conversation: Conversation) -> LiveSession:
+        parts, wishes = self._parts, Wishes(text=True)
+        user = await self._maker.about(conversation.user_id, wishes)
+        setup = self._maker.setup(wishes, self._maker.offer(wishes), user)
+        # Its line is up before the message is taken: whoever is refused has written nothing.
+        call_id = await with_room(parts, lambda: parts.provider.create_text_call(setup.session))
+        try:
+            record = self._maker.record(conversation, wishes, setup, user)
+            live = await self._admitted(record, conversation, setup)
+        except BaseException:
+            await self._connector.abandon(call_id)
+            raise
+        try:
+            await self._connector.settle(live, call_id, Waiting("text"))
+        except BaseException:
+            await parts.registry.end(live, "error", Status.ERROR)
+            raise
+        return live
+
+    async def _admitted(
+        self, record: VoiceSession, conversation: Conversation, setup: Setup
+    ) -> LiveSession:
+        session = await self._admission.admit(record, conversation)
+        try:
+            budget = await self._admission.budget(session)
+            live = self._maker.assemble(session, conversation, setup, budget)
+            live.left = await self._left(conversation)
+            await self._admission.still_wanted(session)
+            self._parts.registry.start(live)
+        except BaseException:
+            await self._admission.take_back(session, conversation)
+            raise
+        return live
+
+
+def _event(live: LiveSession, fresh: TypedText) -> TypedText:
+    """The message that was left, if this is it once more; else it is only history now."""
+    left = live.left
+    if left is not None and left.text == fresh.text:
+        question = live.machine.state.typed.get(_again(left).item_id)
+        if question is None or not question.over:
+            return _again(left)
+    live.left = None
+    return fresh
+
+
+def _again(left: Entry) -> TypedText:
+    return TypedText(str(left.data["item_id"]), left.text, kept=left)

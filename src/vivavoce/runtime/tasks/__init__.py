@@ -1,0 +1,1 @@
+"""Delegated work: begun, recorded, told of, asked about."""

@@ -1,0 +1,192 @@
+"""Delegated work at its seams: who does it, what they may say, who carries it through a crash.
+
+A `Backend` does the work and knows nothing of stores, sessions or restarts. It
+is handed a `Desk` with four messages (progress, question, approval, result)
+and a memory for finished steps. A `Carrier` runs backends so that a task
+outlives its call and the process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeAlias
+
+from vivavoce.wire.records.work import Task
+
+Value: TypeAlias = Any
+"""JSON: what a finished step leaves behind."""
+
+
+GOES_ON = "the process ends, the task does not"
+"""The message of a cancellation that is a shutdown: work elsewhere may simply go on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """What is to be done."""
+
+    task_id: str
+    user_id: str
+    description: str
+    agent: str
+    context: str = ""
+    """What was said before, in a few lines, so that "it" and "there" mean something."""
+    conversation_id: str | None = None
+    session_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """How it ended well. `summary` is what the user is told."""
+
+    summary: str
+    files_changed: tuple[str, ...] = ()
+
+
+class GaveUp(Exception):
+    """The work failed: why, what was tried, and what the user might do about it."""
+
+    def __init__(
+        self, error: str, *, tried: Sequence[str] = (), suggestions: Sequence[str] = ()
+    ) -> None:
+        super().__init__(error)
+        self.error = error
+        self.tried = tuple(tried)
+        self.suggestions = tuple(suggestions)
+
+
+class StepFailed(Exception):
+    """A step raised something that is neither ours nor `GaveUp`. The original is its cause, until
+    a restart: then only the kind and the words are left."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+class Desk(Protocol):
+    """What a backend at work may say, and how it remembers."""
+
+    async def progress(
+        self, message: str, *, percentage: int | None = None, phase: str | None = None
+    ) -> None:
+        """Shown, and kept for those who come later. `phase` is the agent now at work."""
+        ...
+
+    async def ask(self, question: str, choices: Sequence[str] = ()) -> str:
+        """The user's words. Waits as long as it takes: the question outlives the process."""
+        ...
+
+    async def approve(self, tool: str, arguments: Mapping[str, Any], question: str) -> bool:
+        """Asked as any other approval, with the same policy before it."""
+        ...
+
+    async def step(self, name: str, do: Callable[[], Awaitable[Value]]) -> Value:
+        """Run it once: after a restart a finished step gives its old value and does not run.
+
+        Steps are known by their order, so a backend must take them in the same
+        order each time. One that was under way when the process died runs again:
+        what changes the world goes through `call`. What it raises is kept too, and
+        raised again: errors of ours and `GaveUp` as they are, all else as
+        `StepFailed`. A deadline belongs inside the step, not around it.
+        """
+        ...
+
+    async def call(self, tool: str, arguments: Mapping[str, Any]) -> str:
+        """One of our own tools, through the same desk, policy and records as any call.
+
+        A step of its own; what the model may read of the outcome, good or bad.
+        A call whose outcome a crash swallowed is not run again: it says so.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentCard:
+    """An agent that can be named: `coder`, `foundation:explorer`."""
+
+    name: str
+    description: str
+    backend: str
+    available: bool = True
+    why_not: str = ""
+
+
+class Backend(Protocol):
+    """One way to get work done."""
+
+    @property
+    def name(self) -> str: ...
+
+    def agents(self) -> Sequence[AgentCard]: ...
+
+    async def run(self, work: Work, desk: Desk) -> Done:
+        """Raises `GaveUp`; cancelling it stops the work, and everything it started."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+class Listener(Protocol):
+    """Where a carrier reports: stores it, tells it, asks it. Calls are idempotent:
+    after a crash the last one may come again."""
+
+    async def progressed(
+        self, task_id: str, message: str, percentage: int | None, phase: str | None
+    ) -> None: ...
+
+    async def asked(
+        self, task_id: str, question_id: str, question: str, choices: Sequence[str]
+    ) -> None: ...
+
+    async def finished(self, task_id: str, done: Done) -> None: ...
+
+    async def failed(self, task_id: str, fault: GaveUp) -> None: ...
+
+    async def cancelled(self, task_id: str) -> None: ...
+
+    async def approve(
+        self, task_id: str, tool: str, arguments: Mapping[str, Any], question: str
+    ) -> bool: ...
+
+    async def call(
+        self, task_id: str, call_id: str, tool: str, arguments: Mapping[str, Any]
+    ) -> str: ...
+
+
+class Carrier(Protocol):
+    """Runs tasks to their end, whatever happens to the process in between."""
+
+    def running(self, listener: Listener) -> AbstractAsyncContextManager[None]:
+        """While entered, tasks run; on entering, those that a crash interrupted go on."""
+        ...
+
+    async def start(self, task: Task, work: Work) -> None:
+        """Returns once it will be carried out even if the process dies now. The same id twice
+        is one task."""
+        ...
+
+    async def answer(self, task_id: str, question_id: str, words: str) -> None: ...
+
+    async def cancel(self, task_id: str) -> None:
+        """Stops it; `Listener.cancelled` follows. One that is over stays as it is."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Backends:
+    """All of them, by agent's name. The first that has it is it."""
+
+    backends: tuple[Backend, ...] = field(default=())
+
+    def cards(self) -> list[AgentCard]:
+        return [card for backend in self.backends for card in backend.agents()]
+
+    def find(self, agent: str) -> tuple[Backend, AgentCard] | None:
+        for backend in self.backends:
+            for card in backend.agents():
+                if card.name == agent:
+                    return backend, card
+        return None

@@ -1,0 +1,351 @@
+"""The desk of delegated work: begins it, keeps its record, tells of it, hands on answers.
+
+    start ─► stored ─► carried out ─► progress, questions ─► stored, announced ─► told once
+
+Stored before it is begun, and its end before anyone is told. How it is carried
+through a crash is the carrier's matter, how it is done a backend's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol
+from weakref import WeakValueDictionary
+
+from vivavoce.errors import Conflict, InvalidArguments, NotFound, RateLimited, VivavoceError
+from vivavoce.logs import fields
+from vivavoce.runtime.calls.approvals import Ring
+from vivavoce.runtime.calls.attempt import Journal
+from vivavoce.runtime.calls.outcomes import ToolOutcome, ToolRequest
+from vivavoce.runtime.ports import Clock
+from vivavoce.runtime.tasks import records as write
+from vivavoce.runtime.tasks.ports import Backends, Carrier, Done, GaveUp, Work
+from vivavoce.session.events import News, TaskFinished, TaskStarted
+from vivavoce.wire.clean import clean_line, clean_text
+from vivavoce.wire.records.talk import new_id
+from vivavoce.wire.records.work import Question, Task
+
+log = logging.getLogger(__name__)
+
+MAX_OPEN = 8  # of one user at once
+NOT_FOR_TASKS = frozenset({"task", "answer_task", "cancel_task", "list_tasks", "ask_user"})
+"""Delegated work does not delegate, and asks through its own desk."""
+_CANCELLED = GaveUp("It was cancelled.")
+
+
+class Kept(Protocol):
+    """What is read of the store."""
+
+    async def task(self, task_id: str, *, user_id: str | None) -> Task | None: ...
+    async def tasks(
+        self, *, user_id: str, open_only: bool = False, untold_only: bool = False, limit: int = 50
+    ) -> list[Task]: ...
+    async def open_tasks(self) -> list[Task]: ...
+
+
+class Calls(Protocol):
+    """Where a task's own tool calls go: the desk that all calls pass."""
+
+    async def run(self, request: ToolRequest) -> ToolOutcome: ...
+
+    async def permitted(
+        self, tool: str, arguments: Mapping[str, Any], question: str, task: Task
+    ) -> bool: ...
+
+
+class Runs(Protocol):
+    async def run(self, request: ToolRequest) -> ToolOutcome: ...
+
+
+class Permits(Protocol):
+    async def permitted(
+        self, tool: str, arguments: Mapping[str, Any], question: str, task: Task
+    ) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True)
+class WorkCalls:
+    """Fills `Calls` with the desk and the gate that all calls pass."""
+
+    desk: Runs
+    gate: Permits
+
+    async def run(self, request: ToolRequest) -> ToolOutcome:
+        return await self.desk.run(request)
+
+    async def permitted(
+        self, tool: str, arguments: Mapping[str, Any], question: str, task: Task
+    ) -> bool:
+        return await self.gate.permitted(tool, arguments, question, task)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What is to be delegated."""
+
+    user_id: str
+    description: str
+    agent: str
+    context: str = ""
+    session_id: str | None = None
+    conversation_id: str | None = None
+    call_id: str | None = None
+
+
+class Tasks:
+    """The tasks of this server; fills `Listener` for the carrier."""
+
+    def __init__(
+        self,
+        *,
+        kept: Kept,
+        journal: Journal,
+        clock: Clock,
+        ring: Ring,
+        carrier: Carrier,
+        backends: Backends,
+        calls: Calls,
+        default_agent: str,
+        allowed: Callable[[], Collection[str] | None] = lambda: None,
+    ) -> None:
+        self._kept, self._journal, self._clock, self._ring = kept, journal, clock, ring
+        self._carrier, self._backends, self._calls = carrier, backends, calls
+        self.default_agent, self._allowed = default_agent, allowed
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    @property
+    def backends(self) -> Backends:
+        return self._backends
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """While the server is up. What a crash interrupted goes on."""
+        async with self._carrier.running(self):
+            for task in await self._kept.open_tasks():
+                try:
+                    # The same id is the same task: only what was stored and never begun begins.
+                    await self._carrier.start(task, _work(task))
+                except VivavoceError:  # it stays open, and the server starts all the same
+                    log.exception("A task cannot go on", extra=fields(task_id=task.id))
+            yield
+
+    # --- For the doors and the tools ----------------------------------------------------
+
+    async def start(self, order: Order) -> Task:
+        agent = order.agent or self.default_agent
+        found = self._backends.find(agent)
+        if found is None or not found[1].available:
+            known = [card.name for card in self._backends.cards() if card.available]
+            why = f": {found[1].why_not}" if found else ""
+            raise InvalidArguments(
+                f"There is no agent '{clean_line(agent, 64)}'{why}. "
+                f"There are: {', '.join(known) or 'none'}",
+                tool="task",
+            )
+        open_now = await self._kept.tasks(user_id=order.user_id, open_only=True)
+        if len(open_now) >= MAX_OPEN:
+            raise RateLimited(f"{MAX_OPEN} tasks are under way already; wait for one to end")
+        now = self._clock.now()
+        task = Task(
+            id=f"task_{new_id()}",
+            user_id=order.user_id,
+            description=clean_text(order.description, write.SUMMARY),
+            title=write.title_of(order.description),
+            agent=agent,
+            backend=found[0].name,
+            created_at=now,
+            updated_at=now,
+            conversation_id=order.conversation_id,
+            session_id=order.session_id,
+            call_id=order.call_id,
+        )
+        await self._journal.commit(write.begun(task))
+        if task.session_id is not None:
+            # Before it can end, or the session would wait for it for ever.
+            await self._tell(task, TaskStarted(task.id))
+        try:
+            await self._carrier.start(task, _work(task, order.context))
+        except Exception:
+            await self._ended_badly(task.id, GaveUp("It could not be begun."), cancelled=True)
+            raise
+        return task
+
+    async def get(self, task_id: str, user_id: str) -> Task:
+        task = await self._kept.task(task_id, user_id=user_id)
+        if task is None:
+            raise NotFound(f"There is no task '{clean_line(task_id, 64)}'.")
+        return task
+
+    async def list(
+        self, user_id: str, *, open_only: bool = False, limit: int = 50
+    ) -> Sequence[Task]:
+        return await self._kept.tasks(user_id=user_id, open_only=open_only, limit=limit)
+
+    async def cancel(self, task_id: str, user_id: str) -> Task:
+        """One that is over stays as it is."""
+        task = await self.get(task_id, user_id)
+        if not task.status.over:
+            await self._carrier.cancel(task_id)
+        return await self.get(task_id, user_id)
+
+    async def answer(
+        self, task_id: str, user_id: str, words: str, *, question_id: str | None = None
+    ) -> Task:
+        """The user's words to what the task asks."""
+        async with self._lock(task_id):
+            task = await self.get(task_id, user_id)
+            if task.question is None or question_id not in (None, task.question.id):
+                raise Conflict("The task does not ask that any more.")
+            # The carrier first: should we die now, the question is still open, and an
+            # answer that comes twice is one.
+            await self._carrier.answer(task_id, task.question.id, clean_text(words, 2000))
+            task, changes = write.answered(task, self._clock.now())
+            await self._journal.commit(changes)
+            return task
+
+    async def told(self, key: str, user_id: str) -> None:
+        """The user heard it; see `waiting_for` for the keys."""
+        kind, _, task_id = key.partition(":")
+        if kind != "task":
+            return
+        async with self._lock(task_id):
+            task = await self._kept.task(task_id, user_id=user_id)
+            if task is not None and task.told_at is None:
+                await self._journal.commit(write.told(task, self._clock.now()))
+
+    async def waiting_for(self, user_id: str) -> Sequence[News]:
+        """What the user has not heard yet, oldest first, for the next call."""
+        untold = await self._kept.tasks(user_id=user_id, untold_only=True, limit=5)
+        open_now = await self._kept.tasks(user_id=user_id, open_only=True)
+        asking = [_question(task) for task in open_now if task.question is not None]
+        return [*(_ending(task) for task in reversed(untold)), *reversed(asking)]
+
+    # --- Listener: what the carrier reports -----------------------------------------------
+
+    async def progressed(
+        self, task_id: str, message: str, percentage: int | None, phase: str | None
+    ) -> None:
+        async with self._open(task_id) as task:
+            if task is not None:
+                now = self._clock.now()
+                _, changes = write.progressed(task, message, percentage, phase, now)
+                await self._journal.commit(changes)
+
+    async def asked(
+        self, task_id: str, question_id: str, question: str, choices: Sequence[str]
+    ) -> None:
+        async with self._open(task_id) as task:
+            if task is None or (task.question is not None and task.question.id == question_id):
+                return
+            put = Question(
+                id=question_id,
+                text=clean_text(question, 500),
+                choices=tuple(clean_line(choice, 100) for choice in choices[:20]),
+                asked_at=self._clock.now(),
+            )
+            task, changes = write.asked(task, put)
+            await self._journal.commit(changes)
+        await self._tell(task, _question(task))
+
+    async def finished(self, task_id: str, done: Done) -> None:
+        async with self._open(task_id) as task:
+            if task is None:
+                return
+            task, changes = write.finished(task, done, self._clock.now())
+            await self._journal.commit(changes)
+        await self._tell(task, _ending(task))
+
+    async def failed(self, task_id: str, fault: GaveUp) -> None:
+        await self._ended_badly(task_id, fault, cancelled=False)
+
+    async def cancelled(self, task_id: str) -> None:
+        await self._ended_badly(task_id, _CANCELLED, cancelled=True)
+
+    async def _ended_badly(self, task_id: str, fault: GaveUp, *, cancelled: bool) -> None:
+        async with self._open(task_id) as task:
+            if task is None:
+                return
+            now = self._clock.now()
+            task, changes = write.failed(task, fault, now, cancelled=cancelled)
+            # Whoever cancelled it knows.
+            await self._journal.commit([*changes, *(write.told(task, now) if cancelled else ())])
+        if not cancelled:
+            await self._tell(task, _ending(task))
+        else:
+            await self._tell(task, TaskFinished(task.id, ""))
+
+    async def approve(
+        self, task_id: str, tool: str, arguments: Mapping[str, Any], question: str
+    ) -> bool:
+        task = await self._kept.task(task_id, user_id=None)
+        if task is None or task.status.over:
+            return False
+        return await self._calls.permitted(tool, arguments, question, task)
+
+    async def call(
+        self, task_id: str, call_id: str, tool: str, arguments: Mapping[str, Any]
+    ) -> str:
+        task = await self._kept.task(task_id, user_id=None)
+        if task is None or tool in NOT_FOR_TASKS:
+            raise NotFound(f"There is no tool '{clean_line(tool, 64)}' for this task.")
+        outcome = await self._calls.run(
+            ToolRequest(
+                name=tool,
+                arguments=arguments,
+                call_id=call_id,
+                user_id=task.user_id,
+                session_id=task.session_id,
+                conversation_id=None,  # what an agent does in between is not said in the call
+                origin="task",
+                task_id=task_id,
+                allowed=self._allowed(),
+            )
+        )
+        return outcome.for_model
+
+    # --- Inside -------------------------------------------------------------------------
+
+    def _lock(self, task_id: str) -> asyncio.Lock:
+        return self._locks.setdefault(task_id, asyncio.Lock())
+
+    @asynccontextmanager
+    async def _open(self, task_id: str) -> AsyncIterator[Task | None]:
+        """The task, while it is not over: reports after the end change nothing."""
+        async with self._lock(task_id):
+            task = await self._kept.task(task_id, user_id=None)
+            if task is None:
+                log.warning("A report of an unknown task", extra=fields(task_id=task_id))
+            yield None if task is None or task.status.over else task
+
+    async def _tell(self, task: Task, event: News | TaskStarted | TaskFinished) -> None:
+        await self._ring.tell(
+            event,
+            user_id=task.user_id,
+            session_id=task.session_id,
+            conversation_id=task.conversation_id,
+        )
+
+
+def _work(task: Task, context: str = "") -> Work:
+    return Work(
+        task_id=task.id,
+        user_id=task.user_id,
+        description=task.description,
+        agent=task.agent,
+        context=clean_text(context, write.SUMMARY),
+        conversation_id=task.conversation_id,
+        session_id=task.session_id,
+    )
+
+
+def _ending(task: Task) -> News:
+    return News(f"task:{task.id}", write.ending_words(task), settles=task.id)
+
+
+def _question(task: Task) -> News:
+    assert task.question is not None
+    return News(f"question:{task.question.id}", write.question_words(task))

@@ -1,0 +1,164 @@
+"""`/health`, `/status`, `/ready`, `/metrics` (seed 003 §6)."""
+
+from __future__ import annotations
+
+import asyncio
+
+import psutil
+from fastapi import APIRouter
+from fastapi.responses import JSONResponse, Response
+
+from vivavoce import __version__
+from vivavoce.errors import VivavoceError
+from vivavoce.server.problems import errors
+from vivavoce.server.schemas import status as s
+from vivavoce.server.services import Here, Services, User
+
+router = APIRouter(tags=["Health"])
+
+_process = psutil.Process()
+
+
+@router.get("/health", operation_id="healthCheck", responses=errors())
+async def health(here: Here) -> s.HealthResponse:
+    """For load balancers: quick, open, and silent about anyone."""
+    return s.HealthResponse(
+        status="degraded" if here.provider.last_error else "healthy",
+        version=__version__,
+        amplifier=s.HealthAmplifier(enabled=_tools_count(here) > 0, tools_count=_tools_count(here)),
+        model=here.profile.defaults.model,
+        uptime_seconds=_uptime(here),
+        active_sessions=len(here.registry),
+    )
+
+
+@router.get(
+    "/status",
+    operation_id="getStatus",
+    response_model_exclude_none=True,
+    responses=errors(),
+)
+async def status(here: Here, user: User) -> s.StatusResponse:
+    """Everything a dashboard wants to know."""
+    total, mean = await here.store.session_totals()
+    tools = here.tools.definitions(here.profile.tool_names(None))
+    return s.StatusResponse(
+        work=s.WorkStatus.model_validate(here.workroom.status()),
+        server=s.ServerStatus(
+            status="degraded" if here.provider.last_error else "healthy",
+            version=__version__,
+            uptime_seconds=_uptime(here),
+            started_at=here.started_at,
+        ),
+        amplifier=s.AmplifierStatus(
+            enabled=bool(tools),
+            bundle=here.profile.agent.name,
+            cwd=here.profile.defaults.workspace,
+            tools_count=len(tools),
+            tools=[tool.name for tool in tools],
+        ),
+        sessions=s.SessionsStatus(active=len(here.registry), total=total, avg_duration_ms=mean),
+        openai=s.ProviderStatus(
+            model=here.profile.defaults.model,
+            voice=here.profile.agent.voice,
+            connected=await here.provider.check(),
+            last_error=here.provider.last_error,
+        ),
+        resources=s.ResourceStatus(
+            memory_mb=round(_process.memory_info().rss / 2**20, 1),
+            cpu_percent=_process.cpu_percent(interval=None),
+        ),
+        events=s.EventsStatus(streams=here.journal.streams, last_event_id=here.journal.position),
+        engine=_engine(here),
+        intents=_intents(here),
+    )
+
+
+def _intents(here: Services) -> s.IntentsStatus | None:
+    """Nothing, for an agent that submits nothing."""
+    found = here.intents.status()
+    return s.IntentsStatus.model_validate(found) if found["names"] else None
+
+
+@router.get(
+    "/ready",
+    operation_id="readinessCheck",
+    response_model=s.ReadyResponse,
+    responses=errors() | {503: {"model": s.ReadyResponse, "description": "Not ready"}},
+)
+async def ready(here: Here) -> Response:
+    """Can a session be started now? If not, what is missing."""
+    openai, database = await asyncio.gather(here.provider.check(), _database(here))
+    engine = _engine(here)
+    checks = s.ReadyChecks(
+        amplifier=_tools_count(here) > 0,
+        openai=openai,
+        database=database,
+        engine=None if engine is None else engine.ready,
+    )
+    missing = []
+    if not checks.amplifier:
+        missing.append("The agent has no tools.")
+    if not openai:
+        missing.append(here.provider.last_error or "The provider cannot be reached.")
+    if not database:
+        missing.append("The database does not answer.")
+    if engine is not None:
+        missing += engine.waiting_for
+    body = s.ReadyResponse(
+        ready=not missing,
+        checks=checks,
+        message=" ".join(missing) or None,
+        waiting_for=engine.waiting_for if engine is not None else None,
+        failed=engine.failed if engine is not None else None,
+        # Open to all: what went wrong with one, with paths and hosts, is for `/status`.
+        models=[m.model_copy(update={"error": None}) for m in engine.models] if engine else None,
+    )
+    return JSONResponse(body.model_dump(exclude_none=True), 503 if missing else 200)
+
+
+@router.get(
+    "/metrics",
+    operation_id="getMetrics",
+    response_class=Response,
+    responses=errors()
+    | {
+        200: {
+            "description": "Prometheus",
+            "content": {"text/plain": {"schema": {"type": "string"}}},
+        }
+    },
+)
+async def metrics(here: Here, user: User) -> Response:
+    """For Prometheus."""
+    return Response(here.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+async def _database(here: Services) -> bool:
+    try:
+        async with asyncio.timeout(5):
+            await here.store.log_bounds()
+    except (VivavoceError, OSError, TimeoutError):
+        return False
+    return True
+
+
+def _engine(here: Services) -> s.EngineStatus | None:
+    if here.engine is None:
+        return None
+    waiting = here.engine.waiting_for()
+    return s.EngineStatus(
+        ready=not waiting,
+        failed=here.engine.failed,
+        calls=here.engine.calls,
+        waiting_for=waiting,
+        models=[s.ModelStatus.model_validate(model) for model in here.engine.models()],
+    )
+
+
+def _tools_count(here: Services) -> int:
+    return len(here.tools.definitions(here.profile.tool_names(None)))
+
+
+def _uptime(here: Services) -> int:
+    return max(0, int((here.clock.now() - here.started_at).total_seconds()))

@@ -1,0 +1,161 @@
+"""`/tools`, `/execute`, `/webhook`: what the voice can do (seed 003 §4).
+
+A call from here passes the same desk, with the same checks, as one from the model.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Path
+
+from vivavoce.errors import ClientError, Conflict, Slow, ToolNotFound, Unavailable
+from vivavoce.runtime.calls.executor import ToolRequest
+from vivavoce.runtime.ids import new_call_id
+from vivavoce.server.problems import errors
+from vivavoce.server.schemas import tools as s
+from vivavoce.server.services import (
+    Here,
+    MaybeSession,
+    Services,
+    TheSession,
+    User,
+    json_only,
+)
+from vivavoce.wire.records.talk import Status
+
+router = APIRouter(tags=["Tools"], dependencies=[Depends(json_only)])
+
+ToolPath = Annotated[str, Path(max_length=64)]
+
+
+@router.get("/tools", operation_id="listTools", responses=errors(503))
+async def list_tools(here: Here, user: User) -> s.ToolListResponse:
+    """All tools of the agent, in the shape of OpenAI's function calling."""
+    found = here.tools.definitions(here.profile.tool_names(None))
+    categories: dict[str, list[str]] = {}
+    for tool in found:
+        categories.setdefault(tool.category, []).append(tool.name)
+    return s.ToolListResponse(
+        tools=[s.ToolDefinition.model_validate(tool.function()) for tool in found],
+        count=len(found),
+        categories=[s.ToolCategory(name=name, tools=t) for name, t in categories.items()],
+    )
+
+
+@router.get(
+    "/tools/{tool_name}",
+    operation_id="getTool",
+    response_model_exclude_none=True,
+    responses=errors(404),
+)
+async def tool_details(here: Here, user: User, tool_name: ToolPath) -> s.ToolDetailResponse:
+    """One tool, with how often it was called and how that went."""
+    names = here.profile.tool_names(None)
+    if names is not None and tool_name not in names:
+        raise ToolNotFound(f"There is no tool '{tool_name}' here", tool=tool_name)
+    tool = here.tools.definition(tool_name)
+    stats = await here.store.tool_stats(tool_name)
+    return s.ToolDetailResponse(
+        tool=s.ToolDefinition.model_validate(tool.function()),
+        execution_stats=s.ExecutionStats(
+            total_calls=stats.total_calls,
+            avg_duration_ms=stats.avg_duration_ms,
+            success_rate=stats.success_rate,
+            last_called=stats.last_called,
+        ),
+        examples=[
+            s.ToolExample(
+                description=example.description,
+                arguments=dict(example.arguments),
+                expected_output=example.expected_output,
+            )
+            for example in tool.examples
+        ],
+    )
+
+
+@router.post(
+    "/execute/{tool_name}",
+    operation_id="executeTool",
+    response_model_exclude_none=True,
+    responses=errors(404, 408, 409, 415, 429),
+)
+async def execute_tool(
+    here: Here,
+    user: User,
+    tool_name: ToolPath,
+    session_id: MaybeSession,
+    body: s.ExecuteToolRequest,
+) -> s.ExecuteToolResponse:
+    """Run a tool and wait for it. A tool that fails is an answer, with `success: false`."""
+    call_id = body.call_id or new_call_id()
+    timeout = body.timeout_ms / 1000 if body.timeout_ms else here.settings.tool_timeout
+    outcome = await here.desk.run(
+        ToolRequest(
+            name=tool_name,
+            arguments=body.arguments,
+            call_id=call_id,
+            user_id=user,
+            session_id=session_id,
+            conversation_id=await _conversation(here, user, session_id),
+            origin="http",
+            timeout=timeout,
+            allowed=_allowed(here, user, session_id),
+        )
+    )
+    if isinstance(outcome.fault, ClientError | Slow | Unavailable):
+        raise outcome.fault  # it did not run, or not to its end; a failure is an answer
+    return s.ExecuteToolResponse(
+        success=outcome.success,
+        output=outcome.output,
+        error=outcome.error,
+        duration_ms=outcome.duration_ms,
+        truncated=outcome.truncated,
+        call_id=call_id,
+    )
+
+
+@router.post(
+    "/webhook/tool-call",
+    operation_id="toolCallWebhook",
+    responses=errors(404, 409, 415, 429, 503),
+)
+async def webhook(
+    here: Here, user: User, session_id: TheSession, body: s.ToolCallWebhook
+) -> s.WebhookResponse:
+    """A function call that a client relays. It runs in the background, once: if the
+    sideband has seen it too, that is the same call."""
+    request = ToolRequest(
+        name=body.name,
+        arguments=body.arguments,
+        call_id=body.call_id,
+        user_id=user,
+        session_id=session_id,
+        conversation_id=await _conversation(here, user, session_id),
+        origin="webhook",
+        allowed=_allowed(here, user, session_id),
+    )
+    admitted = asyncio.get_running_loop().create_future()
+    here.background.start(here.desk.run(request, admitted=admitted))
+    await admitted
+    return s.WebhookResponse(call_id=body.call_id, task_id=body.call_id)
+
+
+async def _conversation(here: Services, user: str, session_id: str | None) -> str | None:
+    if session_id is None:
+        return None
+    session = (await here.library.summary(session_id, user)).session
+    if session.status is not Status.ACTIVE:
+        raise Conflict("The session is over.", session_id=session_id)
+    return session.conversation_id
+
+
+def _allowed(here: Services, user: str, session_id: str | None) -> Collection[str] | None:
+    """What the session's model was offered; without a live session, what the agent has."""
+    live = here.voice.live(session_id, user) if session_id else None
+    if live is not None:
+        return live.allowed_tools
+    return here.profile.tool_names(None)

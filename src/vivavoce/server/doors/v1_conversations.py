@@ -1,0 +1,116 @@
+"""`/api/v1/conversations`: what was said, and a way to go on in writing (seed 004 §9, §18)."""
+
+from __future__ import annotations
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Depends, Path, Query, Response
+
+from vivavoce.server.problems import errors
+from vivavoce.server.schemas import v1 as s
+from vivavoce.server.schemas import views, views_v1
+from vivavoce.server.services import Here, User, json_only
+
+router = APIRouter(
+    prefix="/api/v1/conversations", tags=["Conversations"], dependencies=[Depends(json_only)]
+)
+
+ConversationPath = Annotated[UUID, Path(description="Conversation ID")]
+Offset = Annotated[int, Query(ge=0, le=1_000_000)]
+
+
+@router.get("", operation_id="listConversations", responses=errors())
+async def conversations(
+    here: Here,
+    user: User,
+    limit: Annotated[int, Query(ge=1, le=200)] = 20,
+    offset: Offset = 0,
+    context_type: Annotated[s.ContextType | None, Query()] = None,
+) -> s.ConversationListResponse:
+    """Your conversations, the one with the newest message first."""
+    found, total = await here.conversations.page(
+        user, context_type=context_type, limit=limit, offset=offset
+    )
+    return s.ConversationListResponse(
+        conversations=[views_v1.listed(one) for one in found], total=total
+    )
+
+
+@router.post("", operation_id="createConversation", status_code=201, responses=errors(415))
+async def create(
+    here: Here, user: User, body: s.CreateConversationRequest | None = None
+) -> s.ConversationInfo:
+    """A conversation to write to. One by voice begins with `POST /api/v1/voice/session`."""
+    body = body or s.CreateConversationRequest()
+    begun = await here.conversations.begin(user, context_type=body.context_type, title=body.title)
+    return views_v1.begun(begun)
+
+
+@router.get("/search", operation_id="searchMessages", responses=errors())
+async def search(
+    here: Here,
+    user: User,
+    q: Annotated[str, Query(min_length=1, max_length=200, examples=["learn spanish"])],
+    limit: Annotated[int, Query(ge=1, le=100)] = 20,
+) -> s.SearchResponse:
+    """Messages with all these words, whole or begun, best first."""
+    found = await here.conversations.search(q, user, limit=limit)
+    return s.SearchResponse(results=[views_v1.hit(one) for one in found])
+
+
+@router.delete(
+    "/{conversation_id:uuid}",  # `/search` is beside it, and cannot be deleted
+    operation_id="deleteConversation",
+    status_code=204,
+    responses=errors(404),
+)
+async def delete(here: Here, user: User, conversation_id: ConversationPath) -> Response:
+    """Delete a conversation with all that was said in it, for good.
+
+    A session of it that is live is ended first. Goals and tasks that came of it stay.
+    """
+    for session_id in await here.conversations.delete(str(conversation_id), user):
+        here.tickets.revoke(session_id)
+    return Response(status_code=204)
+
+
+@router.get("/{conversation_id}/messages", operation_id="listMessages", responses=errors(404))
+async def messages(
+    here: Here,
+    user: User,
+    conversation_id: ConversationPath,
+    limit: Annotated[int, Query(ge=1, le=500)] = 100,
+    before: Annotated[
+        UUID | None, Query(description="Those before this message; without: the last ones")
+    ] = None,
+) -> s.MessageListResponse:
+    """A page of a conversation, oldest first; go back with `before` the first of it."""
+    found, more = await here.conversations.messages(
+        str(conversation_id), user, before=str(before) if before else None, limit=limit
+    )
+    return s.MessageListResponse(messages=[views_v1.message(e) for e in found], has_more=more)
+
+
+@router.post(
+    "/{conversation_id}/messages",
+    operation_id="sendMessage",
+    status_code=201,
+    responses=errors(404, 409, 415, 429, 502, 503),
+)
+async def send(
+    here: Here, user: User, conversation_id: ConversationPath, body: s.SendMessageRequest
+) -> s.SendMessageResponse:
+    """Write to the agent. The same one answers, and knows what was said by voice.
+
+    While a voice session of the conversation is live, it is said there.
+    """
+    exchange = await here.conversations.say(
+        str(conversation_id), user, body.content, wait=body.wait_seconds
+    )
+    return s.SendMessageResponse(
+        message=views_v1.message(exchange.message),
+        reply=views_v1.message(exchange.reply) if exchange.reply else None,
+        session_id=exchange.session.id,
+        stream_token=views.stream_token(here, exchange.session),
+    )

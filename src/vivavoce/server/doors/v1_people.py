@@ -1,0 +1,162 @@
+"""`/api/v1/{goals,tasks,intents,profile,preferences,usage}`: what a client of seed 004 needs
+beside the conversations. Plans are made by talking; here they are read, and ticked off."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Depends, Path, Query
+
+from vivavoce.server.doors.v1_conversations import Offset
+from vivavoce.server.problems import errors
+from vivavoce.server.schemas import v1_people as s
+from vivavoce.server.schemas import views_v1_people as views
+from vivavoce.server.services import Here, User, json_only
+from vivavoce.wire.records.plans import GoalStatus
+
+router = APIRouter(
+    prefix="/api/v1", tags=["Conversations: plans and people"], dependencies=[Depends(json_only)]
+)
+
+Limit = Annotated[int, Query(ge=1, le=200)]
+
+
+@router.get("/goals", operation_id="listGoals", responses=errors())
+async def goals(
+    here: Here,
+    user: User,
+    status: Annotated[GoalStatus | None, Query()] = None,
+    limit: Limit = 50,
+    offset: Offset = 0,
+) -> s.GoalListResponse:
+    """Your goals with their milestones, newest first."""
+    wanted = status.value if status else None
+    found = await here.agenda.goals(user, status=wanted, limit=limit, offset=offset)
+    return s.GoalListResponse(goals=[views.goal(plan) for plan in found])
+
+
+@router.get("/goals/{goal_id}", operation_id="getGoal", responses=errors(404))
+async def goal(here: Here, user: User, goal_id: Annotated[UUID, Path()]) -> s.GoalView:
+    """One goal with its milestones."""
+    return views.goal(await here.agenda.goal(str(goal_id), user))
+
+
+@router.patch("/goals/{goal_id}", operation_id="updateGoal", responses=errors(404, 409, 415))
+async def change_goal(
+    here: Here, user: User, goal_id: Annotated[UUID, Path()], body: s.DoneChange
+) -> s.GoalView:
+    """Completed, or active again. Its milestones stay as they are; 409 if it was retracted."""
+    done = body.status == "completed"
+    return views.goal(await here.agenda.tick_goal(str(goal_id), user, done=done))
+
+
+@router.patch(
+    "/goals/{goal_id}/milestones/{milestone_id}",
+    operation_id="updateMilestone",
+    responses=errors(404, 409, 415),
+)
+async def change_milestone(
+    here: Here,
+    user: User,
+    goal_id: Annotated[UUID, Path()],
+    milestone_id: Annotated[UUID, Path()],
+    body: s.DoneChange,
+) -> s.MilestoneView:
+    """A step of a goal: completed, or active again. The goal itself stays as it is."""
+    step = await here.agenda.tick_milestone(
+        str(goal_id), str(milestone_id), user, done=body.status == "completed"
+    )
+    return views.milestone(step)
+
+
+@router.get("/tasks", operation_id="listPlannedTasks", responses=errors())
+async def tasks(
+    here: Here,
+    user: User,
+    open_only: Annotated[bool, Query(description="Only those still to be done")] = False,
+    limit: Limit = 50,
+    offset: Offset = 0,
+) -> s.TodoListResponse:
+    """Your tasks by the time they are due, those without one last.
+
+    Delegated work is another thing: `GET /tasks`.
+    """
+    found = await here.agenda.todos(user, open_only=open_only, limit=limit, offset=offset)
+    return s.TodoListResponse(tasks=await views.todos(here, found))
+
+
+@router.get("/tasks/{task_id}", operation_id="getPlannedTask", responses=errors(404))
+async def task(here: Here, user: User, task_id: Annotated[UUID, Path()]) -> s.TodoView:
+    """One task."""
+    return await views.todo(here, await here.agenda.todo(str(task_id), user))
+
+
+@router.patch("/tasks/{task_id}", operation_id="updatePlannedTask", responses=errors(404, 409, 415))
+async def change_task(
+    here: Here, user: User, task_id: Annotated[UUID, Path()], body: s.DoneChange
+) -> s.TodoView:
+    """Completed, or active again; 409 if it was retracted.
+
+    One that recurs is completed as a whole: it comes no more. One that was rescheduled is active
+    already, and stays `rescheduled`.
+    """
+    done = body.status == "completed"
+    return await views.todo(here, await here.agenda.tick_todo(str(task_id), user, done=done))
+
+
+@router.get("/intents", operation_id="listIntents", responses=errors(404))
+async def intents(
+    here: Here,
+    user: User,
+    conversation_id: Annotated[UUID | None, Query()] = None,
+    limit: Limit = 50,
+) -> s.IntentListResponse:
+    """What was submitted, with the messages that it came from; newest first."""
+    found = await here.agenda.intents(
+        user, conversation_id=str(conversation_id) if conversation_id else None, limit=limit
+    )
+    return s.IntentListResponse(intents=[views.intent(one) for one in found])
+
+
+@router.get("/profile", operation_id="getProfile", responses=errors())
+async def profile(here: Here, user: User) -> s.ProfileResponse:
+    """What the agent knows about you."""
+    return views.profile(await here.agenda.person(user))
+
+
+@router.patch("/profile", operation_id="updateProfile", responses=errors(415))
+async def change_profile(here: Here, user: User, body: s.ProfileChange) -> s.ProfileResponse:
+    """Change it; the next session knows."""
+    wanted: dict[str, Any] = {
+        name: getattr(body, name)
+        for name in ("name", "time_zone", "chronotype")
+        if name in body.model_fields_set
+    }
+    for field, name in (("work_hours", "work"), ("sleep_window", "sleep")):
+        if field in body.model_fields_set:
+            hours: s.Hours | None = getattr(body, field)
+            wanted[f"{name}_start"] = hours.start if hours else None
+            wanted[f"{name}_end"] = hours.end if hours else None
+    return views.profile(await here.agenda.change(user, wanted))
+
+
+@router.get("/preferences", operation_id="getPreferences", responses=errors())
+async def preferences(here: Here, user: User) -> s.PreferencesResponse:
+    """How you like it."""
+    return views.preferences(await here.agenda.person(user))
+
+
+@router.patch("/preferences", operation_id="updatePreferences", responses=errors(415))
+async def change_preferences(
+    here: Here, user: User, body: s.PreferencesChange
+) -> s.PreferencesResponse:
+    """Change it; it holds from the next session on."""
+    wanted = body.model_dump(exclude_unset=True)
+    return views.preferences(await here.agenda.change(user, wanted))
+
+
+@router.get("/usage", operation_id="getUsage", responses=errors())
+async def usage(here: Here, user: User, sessions: Limit = 20) -> s.UsageResponse:
+    """Tokens and their cost: of the last 24 hours, of each session, and what is left."""
+    return views.usage(await here.agenda.account(user, sessions=sessions))

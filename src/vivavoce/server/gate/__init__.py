@@ -1,0 +1,1 @@
+"""Who may come in: host, origin, size, authentication, tickets."""

@@ -1,0 +1,288 @@
+"""The first security line: one pure ASGI middleware in front of everything.
+
+Owns what holds for every request, HTTP, SSE and WebSocket alike: its id, the
+Host it was sent to (a foreign name that resolves to us is DNS rebinding), the
+Origin it came from (a page of somebody else's), how large it may be, who asks
+(`auth.py`), and the headers of the answer. It knows no route.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from vivavoce.errors import (
+    Forbidden,
+    InvalidRequest,
+    PayloadTooLarge,
+    RequestTimeout,
+    VivavoceError,
+)
+from vivavoce.server.gate.auth import Authenticator, is_loopback, route_path
+from vivavoce.server.problems import note, problem
+
+MAX_BODY_BYTES = 1024 * 1024
+BODY_SECONDS = 30.0  # between two pieces of a body
+DIRECT_SEND = "vivavoce.direct_send"
+"""In the scope: past every layer, for a stream that has started. A quarter of a delivery's CPU."""
+
+_REQUEST_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?")
+_SHOWN = 200  # characters of what was sent
+_DEFAULT_PORTS = {"http": ":80", "https": ":443"}
+
+_ALWAYS = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+_CSP_BASE = "object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+_CSP = f"default-src 'self'; img-src 'self' data:; media-src 'self' blob:; {_CSP_BASE}"
+# Swagger UI and ReDoc come from this server, and are started with an inline script.
+_CSP_DOCS = (
+    "default-src 'self'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; "
+    f"worker-src 'self' blob:; img-src 'self' data:; {_CSP_BASE}"
+)
+_DOCS = ("/docs", "/redoc")
+_PREFLIGHT = {
+    "Access-Control-Allow-Methods": "GET, POST, PATCH, PUT, DELETE",
+    "Access-Control-Allow-Headers": (
+        "Authorization, Content-Type, Last-Event-ID, X-Request-ID, X-Session-ID, X-User-ID"
+    ),
+    "Access-Control-Max-Age": "600",
+}
+
+
+@dataclass(slots=True)
+class _Passage:
+    """One request on its way through."""
+
+    request_id: str
+    path: str
+    foreign_origin: str | None = None  # one that is allowed, and so may read the answer
+    fault: VivavoceError | None = None  # of its body
+    started: bool = False
+
+
+class Gate:
+    """Wraps the whole app. Refusals have the shape of every other error."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        auth: Authenticator,
+        allowed_hosts: Iterable[str] = (),
+        allowed_origins: Iterable[str] = (),
+        max_body: int = MAX_BODY_BYTES,
+        body_seconds: float = BODY_SECONDS,
+    ) -> None:
+        self._app = app
+        self._auth = auth
+        self._hosts = frozenset(_bare(host) for host in allowed_hosts)
+        self._origins = frozenset(origin.rstrip("/").lower() for origin in allowed_origins)
+        self._max_body = max_body
+        self._body_seconds = body_seconds
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        passage = _Passage(_request_id(headers), route_path(scope))
+        state = scope.setdefault("state", {})
+        state["request_id"] = passage.request_id
+        try:
+            authority = self._check_host(headers)
+            passage.foreign_origin = self._check_origin(scope, headers, authority)
+            if passage.foreign_origin and _is_preflight(scope, headers):
+                await self._answer(Response(None, 204, _PREFLIGHT), passage, scope, receive, send)
+                return
+            self._check_length(headers)
+            identity = await self._auth.identify(scope)
+        except VivavoceError as error:
+            note(error, scope)
+            await self._refuse(error, passage, scope, receive, send)
+            return
+        state["user_id"] = identity.user_id
+        state["token_grant"] = identity.grant
+        if scope["type"] == "websocket":
+            await self._app(scope, receive, send)
+        else:
+            await self._pass(passage, scope, receive, send)
+
+    # --- Checks ---------------------------------------------------------------------
+
+    def _check_host(self, headers: Headers) -> str:
+        values = headers.getlist("host")
+        if len(values) != 1 or not _HOST.fullmatch(values[0]):
+            raise InvalidRequest("Exactly one valid Host header is needed")
+        name = _bare(values[0])
+        if not (is_loopback(name) or name in self._hosts or "*" in self._hosts):
+            raise Forbidden(
+                f"This server does not answer to the host name '{name[:_SHOWN]}'; "
+                "VIVAVOCE_ALLOWED_HOSTS can name it",
+                host=name[:_SHOWN],
+            )
+        return values[0].lower()
+
+    def _check_origin(self, scope: Scope, headers: Headers, authority: str) -> str | None:
+        """The origin when it is a foreign one that is allowed."""
+        values = headers.getlist("origin")
+        if not values:
+            self._check_fetch_site(scope, headers)
+            return None
+        origin = values[0].lower()
+        if len(values) == 1 and origin in self._origins:
+            return values[0]
+        if len(values) != 1 or not _same_origin(origin, scope["scheme"], authority):
+            shown = ", ".join(values)[:_SHOWN]
+            raise Forbidden(
+                f"Pages of the origin '{shown}' may not call this server; "
+                "VIVAVOCE_ALLOWED_ORIGINS can name it",
+                origin=shown,
+            )
+        return None
+
+    def _check_fetch_site(self, scope: Scope, headers: Headers) -> None:
+        """Requests without an Origin that a browser says come from somebody else's page.
+
+        Another port of this machine is "same-site". A link that someone
+        follows is fine: nothing of the answer reaches the page it was on.
+        """
+        if headers.get("sec-fetch-site") not in ("cross-site", "same-site"):
+            return
+        followed = headers.get("sec-fetch-mode") == "navigate" and scope.get("method") == "GET"
+        if not followed or headers.get("sec-fetch-dest") in ("iframe", "frame", "embed", "object"):
+            raise Forbidden("Requests from other sites are not allowed")
+
+    def _check_length(self, headers: Headers) -> None:
+        length = headers.get("content-length", "0")
+        if not length.isdigit():
+            raise InvalidRequest("Content-Length is not a number")
+        if int(length[:20]) > self._max_body:
+            raise self._too_large()
+
+    def _too_large(self) -> PayloadTooLarge:
+        return PayloadTooLarge("The request body is too large", max_bytes=self._max_body)
+
+    # --- Passing and refusing ---------------------------------------------------------
+
+    async def _pass(self, passage: _Passage, scope: Scope, receive: Receive, send: Send) -> None:
+        received, complete = 0, False
+
+        async def counted() -> Message:
+            nonlocal received, complete
+            if complete:
+                return await receive()  # the client leaves, some day
+            try:
+                async with asyncio.timeout(self._body_seconds):
+                    message = await receive()
+            except TimeoutError:
+                passage.fault = RequestTimeout("The request's body did not arrive in time")
+                raise passage.fault from None
+            received += len(message.get("body", b""))
+            complete = not message.get("more_body", False)
+            if received > self._max_body:
+                passage.fault = self._too_large()
+                raise passage.fault
+            return message
+
+        async def decorated(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                if passage.fault is not None:
+                    return
+                passage.started = True
+                self._decorate(message, passage)
+            elif not passage.started:
+                return
+            await send(message)
+
+        scope[DIRECT_SEND] = send
+        try:
+            await self._app(scope, counted, decorated)
+        except Exception:
+            if passage.fault is None or passage.started:
+                raise
+        # Whatever the app made of a body that was cut, this is the answer.
+        if passage.fault is not None and not passage.started:
+            await self._refuse(passage.fault, passage, scope, receive, send)
+
+    async def _refuse(
+        self, error: VivavoceError, passage: _Passage, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        if scope["type"] == "websocket" and "websocket.http.response" not in scope.get(
+            "extensions", {}
+        ):
+            await send({"type": "websocket.close", "code": 1008})  # becomes a 403
+            return
+        response = problem(error, passage.request_id)
+        if isinstance(error, PayloadTooLarge):
+            response.headers["Connection"] = "close"  # or the rest would have to be read
+        await self._answer(response, passage, scope, receive, send)
+
+    async def _answer(
+        self, response: Response, passage: _Passage, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        async def decorated(message: Message) -> None:
+            if message["type"].endswith(".start"):
+                self._decorate(message, passage)
+            await send(message)
+
+        await response(scope, receive, decorated)
+
+    def _decorate(self, message: Message, passage: _Passage) -> None:
+        headers = MutableHeaders(raw=list(message.get("headers", ())))
+        headers["X-Request-ID"] = passage.request_id
+        for name, value in _ALWAYS.items():
+            headers.setdefault(name, value)
+        kind = headers.get("content-type", "")
+        if kind.startswith("text/html"):
+            headers.setdefault(
+                "Content-Security-Policy", _CSP_DOCS if passage.path in _DOCS else _CSP
+            )
+        elif kind.startswith("application/json"):
+            headers.setdefault("Cache-Control", "no-store")  # keys and conversations
+        if self._origins:
+            headers.add_vary_header("Origin")
+        if passage.foreign_origin:
+            headers["Access-Control-Allow-Origin"] = passage.foreign_origin
+            headers["Access-Control-Expose-Headers"] = "Location, Retry-After, X-Request-ID"
+        message["headers"] = headers.raw
+
+
+def _request_id(headers: Headers) -> str:
+    given = headers.get("x-request-id", "")
+    return given if _REQUEST_ID.fullmatch(given) else f"req_{secrets.token_hex(8)}"
+
+
+def _bare(host: str) -> str:
+    """A host name without its port, brackets and final dot."""
+    host = host.strip().lower()
+    if host.startswith("["):
+        return host[1:].partition("]")[0]
+    if host.count(":") == 1:
+        host = host.partition(":")[0]
+    return host.rstrip(".")
+
+
+def _same_origin(origin: str, scheme: str, authority: str) -> bool:
+    parts = urlsplit(origin)
+    port = _DEFAULT_PORTS.get(parts.scheme)
+    if port is None or parts.path or parts.query or parts.fragment:
+        return False
+    if scheme in ("https", "wss") and parts.scheme != "https":
+        return False  # a proxy may turn https into http on the way to us, never the reverse
+    return parts.netloc.removesuffix(port) == authority.removesuffix(port)
+
+
+def _is_preflight(scope: Scope, headers: Headers) -> bool:
+    return scope.get("method") == "OPTIONS" and "access-control-request-method" in headers

@@ -1,0 +1,1 @@
+"""Requests and answers of the doors, and records as clients see them."""

@@ -1,0 +1,55 @@
+"""What the requests and answers of the Voice API are made of."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    WithJsonSchema,
+)
+
+from vivavoce.wire.records.talk import iso
+
+
+def _text(value: object) -> object:
+    # Pydantic would take any number for seconds since 1970.
+    if not isinstance(value, str) or "-" not in value[1:]:
+        raise ValueError("should be ISO 8601, such as 2026-01-31T14:30:22Z")
+    return value
+
+
+def _utc(value: datetime) -> datetime:
+    try:
+        return value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
+    except OverflowError:
+        raise ValueError("is not a date that UTC has") from None
+
+
+def _number(value: object) -> object:
+    # Pydantic would take `true` and `"5"` too, which JSON Schema does not.
+    if isinstance(value, bool | str):
+        raise ValueError("should be a number")
+    return value
+
+
+_DATE_TIME = WithJsonSchema({"type": "string", "format": "date-time"})
+Moment = Annotated[datetime, BeforeValidator(_text), AfterValidator(_utc), _DATE_TIME]
+Timestamp = Annotated[datetime, PlainSerializer(iso, return_type=str), _DATE_TIME]
+NUMBER = BeforeValidator(_number)
+"""Last in an `Annotated`, or the bounds before it are missing from the schema."""
+Name = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_.:-]+$")]
+SessionStatus = Literal["active", "completed", "cancelled", "error"]
+EntryType = Literal["user", "assistant", "tool_call", "tool_result", "system"]
+
+
+class Request(BaseModel):
+    """What a client sends: a field that we do not know is told, not ignored."""
+
+    model_config = ConfigDict(extra="forbid")

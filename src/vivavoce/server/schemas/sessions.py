@@ -1,0 +1,244 @@
+"""Requests and answers of sessions (seed 003 §2 and §3, and what 000 and 001 add)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, Field, StrictBool
+
+from vivavoce.server.schemas.fields import (
+    NUMBER,
+    EntryType,
+    Moment,
+    Name,
+    Request,
+    SessionStatus,
+    Timestamp,
+)
+from vivavoce.server.schemas.tools import ToolDefinition
+
+
+class ClientSecret(BaseModel):
+    """Ours, never the provider's: single use, for one session, 60 seconds."""
+
+    value: str
+    expires_at: int
+
+
+class CreateSessionRequest(Request):
+    voice: str | None = Field(default=None, min_length=1, max_length=64, examples=["marin"])
+    instructions: str | None = Field(default=None, min_length=1, max_length=32_000)
+    tools_filter: list[Name] | None = Field(default=None, max_length=128)
+    auto_approve: StrictBool = Field(
+        default=False, description="Allow without asking whatever the policy would ask about."
+    )
+
+
+class SessionResponse(BaseModel):
+    client_secret: ClientSecret
+    session_id: str = Field(examples=["vs_20260131_143022_a3f2"])
+    model: str
+    voice: str
+    tools: list[ToolDefinition]
+    conversation_id: str
+    stream_token: ClientSecret = Field(
+        description="For `GET /events?session_id=…&token=…`, where no header can be sent."
+    )
+    last_event_id: int = Field(description="A stream from here misses nothing of this session.")
+
+
+class SessionInfo(BaseModel):
+    id: str
+    status: SessionStatus
+    created_at: Timestamp
+    updated_at: Timestamp
+    duration_ms: int
+    turn_count: int
+    title: str | None = None
+    conversation_id: str
+
+
+class SessionListResponse(BaseModel):
+    sessions: list[SessionInfo]
+    count: int
+
+
+class CreateTrackedSessionRequest(Request):
+    title: str | None = Field(default=None, max_length=500)
+    metadata: dict[str, Any] | None = None
+
+
+class CreateTrackedSessionResponse(BaseModel):
+    session_id: str
+    session: SessionInfo
+
+
+class TranscriptEntryIn(Request):
+    id: str | None = Field(default=None, min_length=1, max_length=200)
+    entry_type: EntryType
+    timestamp: Moment | None = None
+    text: str | None = Field(default=None, max_length=100_000)
+    tool_name: str | None = Field(default=None, max_length=200)
+    tool_call_id: str | None = Field(default=None, min_length=1, max_length=200)
+    tool_arguments: dict[str, Any] | None = None
+    tool_result: dict[str, Any] | None = None
+    audio_duration_ms: Annotated[int, Field(ge=0, le=86_400_000), NUMBER] | None = None
+    # What we know better ourselves, so that an entry can be sent back as it was read.
+    item_id: str | None = Field(default=None, max_length=256, description="Ignored.")
+    interrupted: StrictBool | None = Field(default=None, description="Ignored.")
+    generated_text: str | None = Field(default=None, max_length=100_000, description="Ignored.")
+
+
+class TranscriptEntry(BaseModel):
+    """`text` is what was said or heard; `generated_text` what the assistant meant to say."""
+
+    id: str
+    entry_type: EntryType
+    timestamp: Timestamp
+    text: str | None = None
+    tool_name: str | None = None
+    tool_call_id: str | None = None
+    tool_arguments: dict[str, Any] | None = None
+    tool_result: dict[str, Any] | None = None
+    audio_duration_ms: int | None = None
+    item_id: str | None = None
+    interrupted: bool | None = None
+    generated_text: str | None = None
+
+
+class TurnTrace(BaseModel):
+    """How long a turn took: milliseconds after `speech_end`, without what never came."""
+
+    began_with: Literal["speech", "text", "request"]
+    outcome: Literal["completed", "interrupted", "incomplete", "failed"]
+    speech_end: Timestamp
+    end_of_turn_ms: int | None = None
+    transcript_ms: int | None = None
+    first_token_ms: int | None = None
+    first_clause_ms: int | None = None
+    first_sound_ms: int | None = None
+    last_sound_ms: int | None = None
+    response_ids: list[str]
+    item_ids: list[str]
+    tools: list[str]
+
+
+class SessionDetailResponse(BaseModel):
+    session: SessionInfo
+    transcript: list[TranscriptEntry]
+    turns: list[TurnTrace] = Field(
+        description="How the last 100 turns of this session went, newest last."
+    )
+
+
+class SyncTranscriptRequest(Request):
+    entries: list[TranscriptEntryIn] = Field(max_length=1000)
+
+
+class SyncTranscriptResponse(BaseModel):
+    synced: int
+    session_id: str
+
+
+class ResumeSessionRequest(Request):
+    voice: str | None = Field(default=None, min_length=1, max_length=64)
+
+
+class ResumeSessionResponse(BaseModel):
+    session_id: str
+    session: SessionInfo
+    context_to_inject: list[dict[str, Any]]
+    seeded: bool = Field(description="The server tells the model itself; nothing to inject.")
+    transcript: list[TranscriptEntry]
+    realtime: SessionResponse
+
+
+class EndSessionRequest(Request):
+    summary: str | None = Field(default=None, max_length=4000)
+    status: Literal["completed", "cancelled", "error"] = "completed"
+
+
+class EndSessionResponse(BaseModel):
+    session: SessionInfo
+    duration_ms: int
+    turn_count: int
+
+
+class SessionStateResponse(BaseModel):
+    """Where a session stands, for clients that poll."""
+
+    session_id: str
+    conversation_id: str
+    status: SessionStatus
+    state: str
+    voice_session_active: bool
+    amplifier_connected: bool
+    pending_tasks: int
+    session_age_ms: int
+    estimated_tokens: int
+    last_event_id: int
+    stream_token: ClientSecret
+
+
+class ReconnectResponse(BaseModel):
+    ephemeral_key: str
+    expires_at: int
+    session_id: str
+    stream_token: ClientSecret
+    last_event_id: int
+
+
+class RestoreRequest(Request):
+    prev_session_id: str = Field(min_length=1, max_length=64)
+
+
+class RestoreResponse(BaseModel):
+    new_session_id: str
+    ephemeral_key: str
+    expires_at: int
+    context_summary: str
+    pending_tasks: list[str]
+    stream_token: ClientSecret
+    last_event_id: int
+
+
+class QueuedUpdate(BaseModel):
+    id: int
+    event: str
+    data: dict[str, Any]
+
+
+class PendingUpdatesResponse(BaseModel):
+    session_id: str
+    status: SessionStatus
+    queued_updates: list[QueuedUpdate]
+    last_event_id: int
+    has_more: bool
+    reset: bool = Field(
+        description="The position asked for is gone: read the session anew, then go on."
+    )
+
+
+class AudioFormat(BaseModel):
+    type: Literal["audio/pcm"]
+    rate: int
+
+
+class AudioCallResponse(BaseModel):
+    """Where to open the WebSocket of a call, with which subprotocols, and the sound on it."""
+
+    url: str = Field(description="Path on this server, with its query")
+    protocols: list[str] = Field(description="Subprotocols to offer, the secret among them")
+    input_format: AudioFormat
+    output_format: AudioFormat
+
+
+class IceServer(BaseModel):
+    urls: list[str]
+    username: str | None = None
+    credential: str | None = None
+
+
+class IceConfigResponse(BaseModel):
+    ice_servers: list[IceServer]
+    ice_transport_policy: Literal["all", "relay"] = "all"

@@ -1,0 +1,253 @@
+"""Answers of health, status and configuration (seed 003 §6 and §7)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, Discriminator, Field, Tag
+
+from vivavoce.server.schemas.fields import NUMBER, Name, Request, Timestamp
+
+
+class HealthAmplifier(BaseModel):
+    enabled: bool
+    tools_count: int
+
+
+class HealthResponse(BaseModel):
+    status: Literal["healthy", "degraded", "unhealthy"]
+    version: str
+    amplifier: HealthAmplifier
+    model: str
+    uptime_seconds: int
+    active_sessions: int
+
+
+class ServerStatus(BaseModel):
+    status: Literal["healthy", "degraded", "unhealthy"]
+    version: str
+    uptime_seconds: int
+    started_at: Timestamp
+
+
+class AmplifierStatus(BaseModel):
+    """The tool bridge, whatever is behind it."""
+
+    enabled: bool
+    bundle: str
+    cwd: str
+    tools_count: int
+    tools: list[str]
+
+
+class SessionsStatus(BaseModel):
+    active: int
+    total: int
+    avg_duration_ms: float
+
+
+class ProviderStatus(BaseModel):
+    model: str
+    voice: str
+    connected: bool
+    last_error: str | None = None
+
+
+class ResourceStatus(BaseModel):
+    memory_mb: float
+    cpu_percent: float
+
+
+class EventsStatus(BaseModel):
+    streams: int
+    last_event_id: int
+
+
+class ModelStatus(BaseModel):
+    """A model of the embedded engine: how far it is."""
+
+    name: str
+    state: Literal["missing", "fetching", "verifying", "ready", "failed"]
+    received: int = Field(description="Bytes on disk")
+    total: int = Field(description="Bytes in all")
+    error: str | None = None
+
+
+class EngineStatus(BaseModel):
+    """The embedded engine; absent where the provider is another."""
+
+    ready: bool
+    failed: bool = Field(description="Its models cannot be had for now; it tries again by itself")
+    calls: int
+    waiting_for: list[str]
+    models: list[ModelStatus]
+
+
+class SandboxStatus(BaseModel):
+    name: str
+    why_not: str | None = Field(default=None, description="Why `bash` is off, where it is")
+    notes: list[str] = Field(default=[], description="What it holds less tightly than others")
+
+
+class WorkerStatus(BaseModel):
+    name: str
+    backend: str
+    available: bool
+
+
+class WorkStatus(BaseModel):
+    """What the tools stand on."""
+
+    sandbox: SandboxStatus
+    agents: list[WorkerStatus]
+    mcp: list[dict[str, Any]]
+
+
+class IntentsStatus(BaseModel):
+    """What the agent submits. `ready`: its backend is configured; `waiting` for its answer."""
+
+    names: list[str]
+    orchestrator: Literal["embedded", "http"]
+    ready: bool
+    waiting: int
+
+
+class StatusResponse(BaseModel):
+    server: ServerStatus
+    amplifier: AmplifierStatus
+    sessions: SessionsStatus
+    openai: ProviderStatus
+    resources: ResourceStatus
+    events: EventsStatus
+    work: WorkStatus
+    engine: EngineStatus | None = None
+    intents: IntentsStatus | None = None
+
+
+class ReadyChecks(BaseModel):
+    amplifier: bool
+    openai: bool
+    database: bool
+    engine: bool | None = None
+
+
+class ReadyResponse(BaseModel):
+    ready: bool
+    checks: ReadyChecks
+    message: str | None = None
+    waiting_for: list[str] | None = None
+    failed: bool | None = Field(
+        default=None, description="The engine's models cannot be had for now; it tries again"
+    )
+    models: list[ModelStatus] | None = None
+
+
+class ServiceConfig(BaseModel):
+    version: str
+    host: str
+    port: int
+
+
+class RealtimeConfig(BaseModel):
+    model: str
+    voice: str
+
+
+class AmplifierConfig(BaseModel):
+    bundle: str
+    cwd: str
+    auto_approve: bool
+    tool_timeout: float
+    approval_policy: str
+
+
+class ConfigResponse(BaseModel):
+    service: ServiceConfig
+    realtime: RealtimeConfig
+    amplifier: AmplifierConfig
+
+
+Milliseconds = Annotated[int, Field(ge=0, le=60_000), NUMBER]
+
+
+class ServerVad(Request):
+    """A turn ends with silence."""
+
+    type: Literal["server_vad"]
+    threshold: Annotated[float, Field(ge=0.0, le=1.0), NUMBER] | None = None
+    silence_duration_ms: Milliseconds | None = None
+    prefix_padding_ms: Milliseconds | None = None
+
+
+class SemanticVad(Request):
+    """A turn ends when the words sound finished."""
+
+    type: Literal["semantic_vad"]
+    eagerness: Literal["low", "medium", "high", "auto"] | None = None
+
+
+class ManualTurns(Request):
+    """The client says when a turn is over."""
+
+    type: Literal["manual"] | None
+
+
+def _kind(value: Any) -> str | None:
+    told = value.get("type", "") if isinstance(value, dict) else getattr(value, "type", "")
+    return "manual" if told is None else str(told) or None
+
+
+TurnDetectionConfig = Annotated[
+    Annotated[ServerVad, Tag("server_vad")]
+    | Annotated[SemanticVad, Tag("semantic_vad")]
+    | Annotated[ManualTurns, Tag("manual")],
+    Discriminator(_kind),
+]
+
+
+class UpdateSessionConfigRequest(Request):
+    voice: Annotated[str, Field(min_length=1, max_length=64)] | None = None
+    instructions: Annotated[str, Field(min_length=1, max_length=32_000)] | None = None
+    turn_detection: TurnDetectionConfig | Literal["manual"] | None = Field(
+        default=None, description='`null`, `"manual"` and `{"type": null}` all mean manual turns.'
+    )
+    tools_enabled: Annotated[list[Name], Field(max_length=128)] | None = None
+
+
+class UpdateSessionConfigResponse(BaseModel):
+    session_id: str
+    updated: list[str]
+    effective_config: dict[str, Any]
+
+
+class VoiceOption(BaseModel):
+    id: str
+    name: str
+    description: str
+    recommended: bool
+    sample_url: str | None = None
+
+
+class VoicesResponse(BaseModel):
+    voices: list[VoiceOption]
+
+
+class ParameterSchema(BaseModel):
+    name: str
+    type: str
+    description: str
+    default: Any = None
+    minimum: float | None = None
+    maximum: float | None = None
+    options: list[str] | None = None
+
+
+class TurnDetectionOption(BaseModel):
+    type: Literal["server_vad", "semantic_vad"] | None
+    name: str
+    description: str
+    parameters: list[ParameterSchema]
+
+
+class TurnDetectionResponse(BaseModel):
+    options: list[TurnDetectionOption]

@@ -1,0 +1,172 @@
+"""Sessions, conversations and messages as the Conversations API tells them (seed 004 §9)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
+
+from vivavoce.server.schemas.fields import NUMBER, Request, Timestamp
+from vivavoce.server.schemas.sessions import ClientSecret
+
+Uuid = Annotated[str, WithJsonSchema({"type": "string", "format": "uuid"})]
+ContextType = Literal["onboarding", "goal", "task", "reschedule", "voice"]
+Role = Literal["user", "assistant", "system", "function"]
+InputModality = Literal["voice", "text"]
+
+ID = "6f1c2b1e-5d0a-4c47-9a53-0f6a3c1f9b7e"
+AT = "2026-01-31T14:30:22.120Z"
+_SAID = {
+    "id": "0b8f7f5e-9a54-5d0e-8a53-3f1c2b1e6f1c",
+    "role": "user",
+    "content": "I want to learn Spanish",
+    "input_modality": "voice",
+    "created_at": AT,
+}
+
+
+def example(**fields: Any) -> ConfigDict:
+    return ConfigDict(json_schema_extra={"examples": [fields]})
+
+
+class CreateVoiceSessionRequest(Request):
+    """Nothing begins a new conversation."""
+
+    model_config = example(conversation_id=None)
+
+    conversation_id: UUID | None = Field(
+        default=None, description="A conversation to go on with; null begins a new one."
+    )
+    task_id: UUID | None = Field(
+        default=None, description="A task to talk about: the one that a notification named."
+    )
+
+
+class PriorMessage(BaseModel):
+    model_config = example(**_SAID)
+
+    id: Uuid
+    role: Role
+    content: str = Field(description="What was said, or what was heard of it")
+    input_modality: InputModality
+    created_at: Timestamp
+
+
+class Message(PriorMessage):
+    model_config = example(**_SAID, metadata={})
+
+    metadata: dict[str, Any] = Field(
+        description="`interrupted` and `generated` of an answer that was cut short; "
+        "`tool_name`, `tool_arguments` and `tool_result` of a `function` message."
+    )
+
+
+class VoiceSessionResponse(BaseModel):
+    model_config = example(
+        session_id="vs_20260131_143022_a3f2",
+        conversation_id=ID,
+        ephemeral_key="ek_…",
+        prior_messages=[_SAID],
+        expires_at=1769869882,
+        stream_token={"value": "st_…", "expires_at": 1769870422},
+        last_event_id=41,
+    )
+
+    session_id: str
+    conversation_id: Uuid
+    ephemeral_key: str = Field(description="For `POST …/sdp`: ours, single use, 60 seconds.")
+    prior_messages: list[PriorMessage] = Field(description="The last 100, oldest first")
+    expires_at: int = Field(description="Of the key, in seconds since 1970")
+    stream_token: ClientSecret = Field(description="For `GET …/events?token=…`")
+    last_event_id: int = Field(description="A stream from here misses nothing of this session.")
+
+
+class CallRequest(Request):
+    model_config = example(call_id="rtc_u1_9c6574da8b8a41a18da9308f4ad974ce")
+
+    call_id: str = Field(
+        min_length=1,
+        max_length=200,
+        pattern=r"^[A-Za-z0-9_-]+$",
+        description="From the `Location` header of the provider's answer",
+    )
+
+
+class ConversationInfo(BaseModel):
+    model_config = example(
+        id=ID,
+        context_type="voice",
+        title="I want to learn Spanish",
+        created_at=AT,
+        last_message_at=AT,
+        ended_at=None,
+        extracted_intent="GOAL",
+        preview="Done! Your goal is set up.",
+        message_count=6,
+    )
+
+    id: Uuid
+    context_type: str
+    title: str | None
+    created_at: Timestamp
+    last_message_at: Timestamp | None
+    ended_at: Timestamp | None
+    extracted_intent: str | None = Field(description="The latest")
+    preview: str | None = Field(description="The beginning of the last message")
+    message_count: int
+
+
+class ConversationListResponse(BaseModel):
+    conversations: list[ConversationInfo]
+    total: int
+
+
+class CreateConversationRequest(Request):
+    model_config = example(title="Spanish")
+
+    context_type: ContextType = "voice"
+    title: str | None = Field(default=None, max_length=200)
+
+
+class MessageListResponse(BaseModel):
+    messages: list[Message] = Field(description="Oldest first")
+    has_more: bool = Field(description="There are older ones: `before` the first of these.")
+
+
+class SendMessageRequest(Request):
+    model_config = example(content="Move my run to 7 pm")
+
+    content: str = Field(min_length=1, max_length=8000, pattern=r"\S")
+    wait_seconds: Annotated[float, Field(ge=0, le=60), NUMBER] = Field(
+        default=30, description="How long to wait for the answer; it is kept in any case."
+    )
+
+
+class SendMessageResponse(BaseModel):
+    message: Message
+    reply: Message | None = Field(description="Null: not there yet. It comes as a message.")
+    session_id: str = Field(description="The session that answers, live or written")
+    stream_token: ClientSecret = Field(
+        description="For `GET /api/v1/voice/session/{session_id}/events?token=…`"
+    )
+
+
+class SearchHit(BaseModel):
+    model_config = example(
+        message_id=_SAID["id"],
+        conversation_id=ID,
+        role="user",
+        created_at=AT,
+        snippet="I want to learn «Spanish»",
+    )
+
+    message_id: Uuid
+    conversation_id: Uuid
+    role: str
+    created_at: Timestamp
+    snippet: str = Field(description="With «…» around the words that were found")
+
+
+class SearchResponse(BaseModel):
+    results: list[SearchHit] = Field(description="Best first")

@@ -1,0 +1,263 @@
+"""Answers about plans and people (seed 004 §6 and §8): goals, tasks, intents, profile, usage."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, Field, StrictBool
+
+from vivavoce.server.schemas.fields import Request, Timestamp
+from vivavoce.server.schemas.v1 import AT, ID, Uuid, example
+
+Clock = Annotated[str, Field(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]$", examples=["09:00"])]
+Chronotype = Literal["early", "neutral", "late"]
+Verbosity = Literal["brief", "normal", "detailed"]
+_TASK = "9f0e7a52-3a57-4a43-9f0d-4cf2c2f2a1de"
+
+
+class MilestoneView(BaseModel):
+    id: Uuid
+    title: str
+    position: int
+    due_at: Timestamp | None
+    completed_at: Timestamp | None
+
+
+class GoalView(BaseModel):
+    """`timeline` is in the user's words, `target_at` what they mean, where that is a time."""
+
+    model_config = example(
+        id=ID,
+        statement="Learn Spanish",
+        timeline="in three months",
+        target_at="2026-04-30T12:00:00.000Z",
+        context_notes="A trip to Mexico",
+        status="active",
+        milestones=[],
+        conversation_id=ID,
+        intent_id=ID,
+        created_at=AT,
+        updated_at=AT,
+    )
+
+    id: Uuid
+    statement: str
+    timeline: str | None
+    target_at: Timestamp | None
+    context_notes: str | None
+    status: Literal["active", "completed", "retracted"]
+    milestones: list[MilestoneView]
+    conversation_id: Uuid | None
+    intent_id: Uuid | None
+    created_at: Timestamp
+    updated_at: Timestamp
+
+
+class DoneChange(Request):
+    """Is it done, or still to be done?"""
+
+    model_config = example(status="completed")
+
+    status: Literal["active", "completed"]
+
+
+class GoalListResponse(BaseModel):
+    goals: list[GoalView] = Field(description="Newest first")
+
+
+class TodoView(BaseModel):
+    """The user's words stay beside what they mean."""
+
+    model_config = example(
+        id=_TASK,
+        title="Go for a run",
+        trigger_type="time",
+        scheduled_at="2026-02-02T06:00:00.000Z",
+        scheduled_words="every weekday at 6am",
+        recurrence_rule="FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR",
+        recurrence_words="every weekday",
+        time_zone="Europe/Berlin",
+        location_trigger=None,
+        status="active",
+        reason=None,
+        goal_id=None,
+        conversation_id=ID,
+        intent_id=ID,
+        created_at=AT,
+        updated_at=AT,
+    )
+
+    id: Uuid
+    title: str
+    trigger_type: Literal["time", "location"]
+    scheduled_at: Timestamp | None = Field(description="The next or only time")
+    scheduled_words: str | None
+    recurrence_rule: str | None = Field(description="RFC 5545, without DTSTART")
+    recurrence_words: str | None
+    time_zone: str
+    location_trigger: str | None
+    status: Literal["active", "rescheduled", "completed", "retracted"]
+    reason: str | None = Field(description="Why it was moved")
+    goal_id: Uuid | None
+    conversation_id: Uuid | None
+    intent_id: Uuid | None
+    created_at: Timestamp
+    updated_at: Timestamp
+
+
+class TodoListResponse(BaseModel):
+    tasks: list[TodoView] = Field(description="By the time they are due")
+
+
+class IntentView(BaseModel):
+    model_config = example(
+        id=ID,
+        conversation_id=ID,
+        session_id="vs_20260131_143022_a3f2",
+        name="submit_goal_intent",
+        intent="GOAL",
+        payload={"goal_statement": "Learn Spanish", "timeline": "in three months"},
+        status="accepted",
+        revision=0,
+        evidence=[ID],
+        goal_id=ID,
+        task_id=None,
+        error=None,
+        created_at=AT,
+        updated_at=AT,
+    )
+
+    id: Uuid
+    conversation_id: Uuid
+    session_id: str | None
+    name: str = Field(description="The function that the model called")
+    intent: str
+    payload: dict[str, Any]
+    status: Literal["pending", "accepted", "failed", "retracted"]
+    revision: int = Field(description="How often it was amended")
+    evidence: list[Uuid] = Field(description="The messages that it came from")
+    goal_id: str | None = Field(description="A UUID, or as the user's backend names it")
+    task_id: str | None = Field(description="Likewise")
+    error: str | None
+    created_at: Timestamp
+    updated_at: Timestamp
+
+
+class IntentListResponse(BaseModel):
+    intents: list[IntentView] = Field(description="Newest first")
+
+
+class Hours(Request):
+    """From one time of day to another, where the user lives; over midnight if it must be."""
+
+    model_config = example(start="09:00", end="17:00")
+
+    start: Clock
+    end: Clock
+
+
+class ProfileResponse(BaseModel):
+    model_config = example(
+        user_id="local",
+        name="Ana",
+        time_zone="Europe/Berlin",
+        chronotype="early",
+        work_hours={"start": "09:00", "end": "17:00"},
+        sleep_window={"start": "22:30", "end": "06:00"},
+    )
+
+    user_id: str
+    name: str | None
+    time_zone: str | None = Field(description="Null: the server's")
+    chronotype: Chronotype | None
+    work_hours: Hours | None
+    sleep_window: Hours | None
+
+
+class ProfileChange(Request):
+    """What is left out stays; null takes it away."""
+
+    model_config = example(name="Ana", time_zone="Europe/Berlin")
+
+    name: str | None = Field(default=None, max_length=200)
+    time_zone: str | None = Field(default=None, max_length=64, examples=["Europe/Berlin"])
+    chronotype: Chronotype | None = None
+    work_hours: Hours | None = None
+    sleep_window: Hours | None = None
+
+
+class PreferencesResponse(BaseModel):
+    model_config = example(voice="marin", verbosity="brief", auto_approve=False)
+
+    voice: str | None = Field(description="Null: the agent's")
+    verbosity: Verbosity
+    auto_approve: bool
+
+
+class PreferencesChange(Request):
+    """What is left out stays. They hold from the next session on."""
+
+    model_config = example(verbosity="brief")
+
+    voice: str | None = Field(
+        default=None, min_length=1, max_length=64, description="One of `GET /config/voices`"
+    )
+    verbosity: Verbosity = "normal"
+    auto_approve: StrictBool = Field(
+        default=False, description="Allow without asking whatever the policy would ask about."
+    )
+
+
+class Consumption(BaseModel):
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float
+
+
+class PeriodUsage(Consumption):
+    since: Timestamp
+    sessions: int
+
+
+class SessionUsage(Consumption):
+    session_id: str
+    conversation_id: Uuid
+    model: str
+    created_at: Timestamp
+    ended_at: Timestamp | None
+
+
+class Budget(BaseModel):
+    """Of 24 hours; null is no limit. Below zero: what the last session took beyond it."""
+
+    tokens_per_day: int | None
+    tokens_left: int | None
+    cost_usd_per_day: float | None
+    cost_usd_left: float | None
+    sessions_per_day: int | None
+    sessions_left: int | None
+
+
+class UsageResponse(BaseModel):
+    model_config = example(
+        today={
+            "since": AT,
+            "sessions": 2,
+            "input_tokens": 5400,
+            "output_tokens": 900,
+            "cost_usd": 0.231,
+        },
+        budget={
+            "tokens_per_day": 200000,
+            "tokens_left": 193700,
+            "cost_usd_per_day": None,
+            "cost_usd_left": None,
+            "sessions_per_day": 20,
+            "sessions_left": 18,
+        },
+        sessions=[],
+    )
+
+    today: PeriodUsage = Field(description="The last 24 hours")
+    budget: Budget
+    sessions: list[SessionUsage] = Field(description="The latest, newest first")

@@ -1,0 +1,1 @@
+"""A scripted Realtime provider for tests."""

@@ -1,0 +1,143 @@
+"""A scripted conversation: who says what, as the events a Realtime provider sends for it.
+
+Pure: each method returns the events, in the order of recorded traffic. What
+a client asks for is answered in `scripted_replies`; sending is the call's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from vivavoce.testing.realtime.ledger import MS_PER_WORD, Ledger, pieces
+from vivavoce.testing.realtime.response import Assistant, ToolUse
+from vivavoce.testing.realtime.session import Json
+
+Transcript = Literal["now", "during", "late", "failed"]
+"""When a user's transcript comes: at once, within the next response (as recorded),
+after the next response, or not at all because it failed."""
+
+
+class Conversation:
+    """The provider's side of one call."""
+
+    def __init__(self, session: Mapping[str, Any], *, webrtc: bool) -> None:
+        self.ledger = Ledger(session, webrtc=webrtc)
+        self.assistant = Assistant(self.ledger)
+        self.audio_appended = False
+        self._speech: str | None = None
+        self._clock_ms = 1000
+        self._waiting: list[tuple[Transcript, str, str]] = []
+
+    # --- The user -----------------------------------------------------------------------
+
+    def user_starts(self, *, heard_ms: int | None = None) -> list[Json]:
+        """Speech begins; where the session allows it, that interrupts the assistant."""
+        self._speech = self.ledger.new_id("item")
+        kind = "input_audio_buffer.speech_started"
+        where = {"audio_start_ms": self._clock_ms, "item_id": self._speech}
+        started = self.ledger.event(kind, **where)
+        turns = self.ledger.session["audio"]["input"]["turn_detection"]
+        if turns is None or not turns["interrupt_response"]:
+            return [started]
+        return [started, *self._interrupted(heard_ms)]
+
+    def user_stops(self, text: str, transcript: Transcript = "now") -> list[Json]:
+        """Speech ends and is committed; the transcript comes when `transcript` says."""
+        assert self._speech is not None, "nobody speaks"
+        item_id, self._speech = self._speech, None
+        self._clock_ms += MS_PER_WORD * max(1, len(text.split()))
+        kind = "input_audio_buffer.speech_stopped"
+        stopped = self.ledger.event(kind, audio_end_ms=self._clock_ms, item_id=item_id)
+        self._waiting.append((transcript, item_id, text))
+        return [stopped, *self.commit(item_id), *self.transcripts("now", "failed")]
+
+    def user_says(
+        self, text: str, *, transcript: Transcript = "now", heard_ms: int | None = None
+    ) -> list[Json]:
+        return self.user_starts(heard_ms=heard_ms) + self.user_stops(text, transcript)
+
+    def commit(self, item_id: str) -> list[Json]:
+        """What was heard becomes an item."""
+        before = self.ledger.last_item
+        kind = "input_audio_buffer.committed"
+        item = {
+            "id": item_id,
+            "type": "message",
+            "role": "user",
+            "content": [{"type": "input_audio", "transcript": None}],
+        }
+        committed = self.ledger.event(kind, previous_item_id=before, item_id=item_id)
+        return [committed, *self.ledger.add_item(item)]
+
+    def transcripts(self, *due: Transcript) -> list[Json]:
+        """Those that are due, or all that are still to come."""
+        ready = [one for one in self._waiting if not due or one[0] in due]
+        self._waiting = [one for one in self._waiting if one not in ready]
+        return [event for one in ready for event in self._transcript(*one)]
+
+    # --- The assistant --------------------------------------------------------------------
+
+    def assistant_starts(self, text: str) -> list[Json]:
+        """A message that stays open, as when someone is about to interrupt."""
+        events = self.assistant.begin() + self.assistant.speak(text)
+        return events + self.transcripts("during")
+
+    def assistant_finishes(self, *, played: bool = True) -> list[Json]:
+        """`played=False` leaves the audio in the buffer, until `playback_ends`."""
+        events = self.assistant.end()
+        if played:
+            events += self.playback_ends()
+        return events + self.transcripts("late")
+
+    def assistant_says(self, text: str, *, played: bool = True) -> list[Json]:
+        return self.assistant_starts(text) + self.assistant_finishes(played=played)
+
+    def calls_tools(self, *calls: ToolUse, saying: str | None = None) -> list[Json]:
+        """One response with all these calls, after a message where `saying` has one."""
+        events = self.assistant.begin()
+        if saying is not None:
+            events += self.assistant.speak(saying) + self.assistant.end_message()
+        events += self.transcripts("during")
+        for call in calls:
+            events += self.assistant.call_tool(call)
+        return events + self.assistant_finishes()
+
+    def response_fails(self, code: str = "server_error", message: str = "It failed.") -> list[Json]:
+        error = {"type": "server_error", "code": code, "message": message}
+        details = {"type": "failed", "error": error}
+        return self.assistant.begin() + self.assistant.end("failed", details)
+
+    def playback_ends(self) -> list[Json]:
+        return self.assistant.stop_audio("stopped")
+
+    # --- Pieces ---------------------------------------------------------------------------
+
+    def _interrupted(self, heard_ms: int | None) -> list[Json]:
+        """Over WebRTC the server itself clears what is playing and truncates to what was heard."""
+        events, playing = self.assistant.cancel("turn_detected"), self.assistant.playing
+        if playing is None:
+            return events
+        _, item_id = playing
+        whole = self.ledger.audio_ms[item_id]
+        heard = whole // 2 if heard_ms is None else min(heard_ms, whole)
+        self.ledger.audio_ms[item_id] = heard
+        where = {"item_id": item_id, "content_index": 0, "audio_end_ms": heard}
+        truncated = self.ledger.event("conversation.item.truncated", **where)
+        return [*events, *self.assistant.stop_audio("cleared"), truncated]
+
+    def _transcript(self, when: Transcript, item_id: str, text: str) -> list[Json]:
+        base = "conversation.item.input_audio_transcription"
+        where: Json = {"item_id": item_id, "content_index": 0}
+        if when == "failed":
+            error = {
+                "type": "transcription_error",
+                "code": "audio_unintelligible",
+                "message": "The audio could not be transcribed.",
+                "param": None,
+            }
+            return [self.ledger.event(f"{base}.failed", **where, error=error)]
+        deltas = [self.ledger.event(f"{base}.delta", **where, delta=part) for part in pieces(text)]
+        usage = {"type": "duration", "seconds": max(1, len(text.split()) * MS_PER_WORD // 1000)}
+        completed = self.ledger.event(f"{base}.completed", **where, transcript=text, usage=usage)
+        return [*deltas, completed]

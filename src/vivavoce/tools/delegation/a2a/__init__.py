@@ -1,0 +1,1 @@
+"""Remote agents, by the A2A protocol."""

@@ -1,0 +1,119 @@
+"""The A2A backend: remote agents, by the address of their card.
+
+Each turn of the conversation is a step: what was sent, how it stood, what the
+user answered. So after a restart the remote task is followed on, not begun
+again. A crash between sending and noting the id is the one gap: the message's
+own id is the same then, for agents that look at it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from vivavoce.runtime.agents.work import A2aAgent
+from vivavoce.runtime.tasks.ports import GOES_ON, AgentCard, Desk, Done, GaveUp, Value, Work
+from vivavoce.tools.delegation.a2a.words import Bounds, origin
+from vivavoce.tools.delegation.briefs import brief, told
+from vivavoce.tools.delegation.window import Window
+
+if TYPE_CHECKING:
+    from vivavoce.tools.delegation.a2a.talk import Talk
+
+_MAX_TURNS = 50
+_MAX_STARTS = 3
+
+
+class A2aBackend:
+    """A `Backend`."""
+
+    def __init__(self, agents: Mapping[str, A2aAgent], *, bounds: Bounds | None = None) -> None:
+        self._agents = dict(agents)
+        self._bounds = bounds or Bounds()
+
+    @property
+    def name(self) -> str:
+        return "a2a"
+
+    def agents(self) -> Sequence[AgentCard]:
+        here = find_spec("a2a") is not None
+        return [
+            AgentCard(
+                name=name,
+                description=agent.description or f"A remote agent at {origin(agent.url)}",
+                backend=self.name,
+                available=here,
+                why_not="" if here else "the package a2a-sdk is not installed",
+            )
+            for name, agent in self._agents.items()
+        ]
+
+    async def run(self, work: Work, desk: Desk) -> Done:
+        agent = self._agents.get(work.agent)
+        if agent is None:
+            raise GaveUp(f"There is no agent named {work.agent}")
+        await asyncio.to_thread(importlib.import_module, "a2a.client")
+        from vivavoce.tools.delegation.a2a.talk import Talk  # needs what may not be installed
+
+        async with Talk(work.agent, agent, Window(desk), self._bounds) as talk:
+            return await _Errand(work, desk, talk).run()
+
+    async def close(self) -> None:
+        """Nothing of it outlives `run`."""
+
+
+class _Errand:
+    def __init__(self, work: Work, desk: Desk, talk: Talk) -> None:
+        self._order = work
+        self._desk = desk
+        self._talk = talk
+        self._sent = 0
+
+    async def run(self) -> Done:
+        for start in range(_MAX_STARTS):
+            task = await self._send(brief(self._order, again=start > 0))
+            if "reply" in task:
+                return Done(summary=told(task["reply"], "It is done."))
+            try:
+                end = await self._to_its_end(task)
+            except asyncio.CancelledError as exc:
+                if GOES_ON not in exc.args:
+                    await self._talk.cancel(task["task"])
+                raise
+            if end is not None:
+                return end
+        raise GaveUp(f"The agent {self._order.agent} stopped the work again and again")
+
+    async def _send(self, text: str, task: Value = None) -> Value:
+        self._sent += 1
+        message_id = f"{self._order.task_id}-{self._sent}"
+        return await self._desk.step("send", lambda: self._talk.send(text, message_id, task))
+
+    async def _to_its_end(self, task: Value) -> Done | None:
+        """None where it was stopped while nobody here could have wished so: it starts again."""
+        name = self._order.agent
+        for _ in range(_MAX_TURNS):
+            now = await self._desk.step("follow", lambda: self._talk.follow(task["task"]))
+            words = told(now["words"], "")
+            match now["state"]:
+                case "completed":
+                    return Done(summary=told(now["result"], words or "It is done."))
+                case "input_required":
+                    answer = await self._desk.ask(words or f"{name} needs to know more.")
+                    reply = await self._send(answer, task)
+                    if "reply" in reply:
+                        return Done(summary=told(reply["reply"], "It is done."))
+                case "auth_required":
+                    hint = f"Give {name} access, in its headers in agent.yaml or on its own side"
+                    error = f"The agent {name} needs to be let in first"
+                    raise GaveUp(f"{error}: {words}" if words else error, suggestions=[hint])
+                case "canceled" if not now["known"]:
+                    return None
+                case state:
+                    how = {"rejected": "did not take the task", "canceled": "stopped the work"}
+                    error = f"The agent {name} {how.get(state, 'failed')}"
+                    raise GaveUp(f"{error}: {words}" if words else error)
+        raise GaveUp(f"The agent {name} asked more than {_MAX_TURNS} times")

@@ -1,0 +1,1 @@
+"""Local coding agents, by the Agent Client Protocol."""

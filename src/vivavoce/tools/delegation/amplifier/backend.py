@@ -1,0 +1,148 @@
+"""The Amplifier backend: sessions of `amplifier-core` in our own process, one for each task.
+
+A session is made from a mount plan in the agent folder, or from a bundle of
+foundation's where that is installed. Its modules are the operator's choice and
+run with our rights; what its tools do passes the desk.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from importlib.util import find_spec
+from pathlib import Path
+
+from vivavoce.runtime.agents.work import AmplifierAgent
+from vivavoce.runtime.ports import ToolDefinition
+from vivavoce.runtime.tasks.ports import AgentCard, Desk, Done, GaveUp, Value, Work
+from vivavoce.tools.delegation.amplifier.host import Approvals, Display
+from vivavoce.tools.delegation.amplifier.plan import plan_file, read_plan
+from vivavoce.tools.delegation.amplifier.session import Wiring, Worker, equipped, opened, uncut
+from vivavoce.tools.delegation.attempts import attempted
+from vivavoce.tools.delegation.briefs import brief, told
+from vivavoce.tools.delegation.window import Window
+
+NOT_OFFERED = frozenset({"task", "ask_user", "cancel_task", "list_tasks"})
+"""Nobody delegates what was delegated to them; a question of theirs goes its own way."""
+WORK_SECONDS = 4 * 3600.0
+
+
+class AmplifierBackend:
+    """A `Backend`."""
+
+    def __init__(
+        self,
+        agents: Mapping[str, AmplifierAgent],
+        *,
+        workspace: Path,
+        folder: Path,
+        tools: Callable[[], Sequence[ToolDefinition]],
+    ) -> None:
+        """`folder`: where the plans are. `tools`: what the workspace offers now."""
+        self._agents = dict(agents)
+        self._workspace = workspace
+        self._folder = folder
+        self._tools = tools
+
+    @property
+    def name(self) -> str:
+        return "amplifier"
+
+    def agents(self) -> Sequence[AgentCard]:
+        return [self._card(name, agent) for name, agent in self._agents.items()]
+
+    def _card(self, name: str, agent: AmplifierAgent) -> AgentCard:
+        why_not = self._why_not(agent)
+        return AgentCard(
+            name=name,
+            description=agent.description or "An Amplifier session",
+            backend=self.name,
+            available=not why_not,
+            why_not=why_not,
+        )
+
+    def _why_not(self, agent: AmplifierAgent) -> str:
+        if find_spec("amplifier_core") is None:
+            return "the package amplifier-core is not installed"
+        if agent.bundle and find_spec("amplifier_foundation") is None:
+            return (
+                f"the bundle {agent.bundle} needs amplifier-foundation, "
+                "which is installed from its repository"
+            )
+        if not agent.bundle and not agent.config:
+            return "it names neither a config nor a bundle"
+        if agent.config and plan_file(self._folder, agent.config) is None:
+            return f"there is no {agent.config} in the agent's folder"
+        return ""
+
+    async def run(self, work: Work, desk: Desk) -> Done:
+        agent = self._agents.get(work.agent)
+        if agent is None:
+            raise GaveUp(f"There is no agent named {work.agent}")
+        await asyncio.to_thread(importlib.import_module, "amplifier_core")
+
+        async def begin(died: Sequence[Value]) -> Value:
+            return {"again": bool(died)}
+
+        async def do(begun: Value) -> Value:
+            return await self._work(work, agent, Window(desk), again=begun["again"])
+
+        end = await attempted(desk, begin, do)
+        return Done(summary=end["summary"], files_changed=tuple(end["files"]))
+
+    async def close(self) -> None:
+        """Nothing of it outlives `run`."""
+
+    async def _work(
+        self, work: Work, agent: AmplifierAgent, window: Window, *, again: bool
+    ) -> Value:
+        offered = [tool for tool in self._tools() if tool.name not in NOT_OFFERED]
+        wiring = Wiring(window, offered, self._workspace, self._folder)
+        try:
+            async with (
+                asyncio.timeout(WORK_SECONDS),
+                window.open(),
+                self._worker(work, agent, wiring) as worker,
+            ):
+                answer = await worker.execute(brief(work, again=again))
+        except TimeoutError:
+            raise GaveUp(f"The agent {work.agent} did not finish in time") from None
+        return {"summary": told(answer, "It is done."), "files": wiring.files}
+
+    @asynccontextmanager
+    async def _worker(
+        self, work: Work, agent: AmplifierAgent, wiring: Wiring
+    ) -> AsyncIterator[Worker]:
+        if agent.bundle:
+            async with _from_bundle(agent.bundle, wiring, work.agent) as worker:
+                yield worker
+            return
+        plan = await asyncio.to_thread(read_plan, self._folder, agent.config)
+        async with opened(plan, wiring, work.agent) as worker:
+            yield worker
+
+
+@asynccontextmanager
+async def _from_bundle(bundle: str, wiring: Wiring, phase: str) -> AsyncIterator[Worker]:
+    """Foundation makes it, with all that a bundle brings; then it is wired as any other."""
+    foundation = await asyncio.to_thread(importlib.import_module, "amplifier_foundation")
+    try:
+        prepared = await (await foundation.load_bundle(bundle)).prepare()
+        session = await uncut(
+            prepared.create_session(
+                approval_system=Approvals(wiring.window, phase),
+                display_system=Display(wiring.window, phase),
+                session_cwd=wiring.workspace,
+            )
+        )
+    except Exception as exc:  # another's code, and the network's
+        why = told(str(exc), type(exc).__name__, 300)
+        raise GaveUp(f"The bundle {bundle} could not be set up: {why}") from None
+    try:
+        yield Worker(session, await equipped(session.coordinator, wiring, phase))
+    finally:
+        with contextlib.suppress(Exception):
+            await session.cleanup()

@@ -1,0 +1,411 @@
+"""The events of `GET /events` (seed 003 §5 and the house), each with every field.
+
+An event is durable unless it says otherwise: it has a position in the log
+and is replayed. Ephemeral ones are superseded by what follows and have none.
+Fields that are None are left out of the JSON.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import ClassVar
+
+import orjson
+
+from vivavoce.wire.records.talk import LogEvent, iso
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VoiceEvent:
+    """The base: whose session it happened in, and when."""
+
+    type: ClassVar[str]
+    durable: ClassVar[bool] = True
+
+    session_id: str | None = None
+    timestamp: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionStarted(VoiceEvent):
+    type = "session.started"
+    voice: str
+    tools_count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionUpdated(VoiceEvent):
+    type = "session.updated"
+    changes: list[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionEnded(VoiceEvent):
+    """`reason`: completed, timeout, error, user_ended, budget."""
+
+    type = "session.ended"
+    reason: str
+    duration_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionEndRequested(VoiceEvent):
+    """Another server on the same database was asked for the end of this session: `session.ended`
+    follows from the one that runs it. `goes_on`: its conversation does, there."""
+
+    type = "session.end_requested"
+    reason: str
+    status: str
+    goes_on: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionWarning(VoiceEvent):
+    """The session ends soon; `reason` is "idle", "cap" or "budget".
+
+    Before the provider's cap `action` is "reconnect": `GET /session/reconnect` and a new call,
+    and the same session goes on with a new life of the provider's. Before the agent's own
+    there is no `action`: nothing lifts it.
+    """
+
+    type = "session.warning"
+    reason: str
+    warning: str
+    seconds_remaining: int
+    action: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionExpired(VoiceEvent):
+    type = "session.expired"
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionStatus(VoiceEvent):
+    """The state in one word, on every change of it."""
+
+    type = "session.status"
+    durable = False
+    state: str
+    voice_session_active: bool
+    amplifier_connected: bool
+    pending_tasks: int
+    session_age_ms: int
+    estimated_tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextUpdated(VoiceEvent):
+    """What the model was told: after a start, a resume or a restore."""
+
+    type = "context.updated"
+    reason: str
+    items: int
+    estimated_tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpeechStarted(VoiceEvent):
+    type = "speech.started"
+    item_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpeechStopped(VoiceEvent):
+    type = "speech.stopped"
+    duration_ms: int
+    item_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TranscriptionDelta(VoiceEvent):
+    type = "transcription.delta"
+    durable = False
+    item_id: str
+    delta: str
+    role: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TranscriptionCompleted(VoiceEvent):
+    """`transcript` is what was said or heard; an interrupted answer comes once more, cut.
+
+    `modality` is "text" for what was written. `created_at` is the entry's, where that is not
+    the `timestamp`.
+    """
+
+    type = "transcription.completed"
+    item_id: str
+    transcript: str
+    role: str
+    entry_id: str | None = None
+    previous_item_id: str | None = None
+    interrupted: bool | None = None
+    modality: str | None = None
+    created_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssistantSpeaking(VoiceEvent):
+    type = "assistant.speaking"
+    item_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssistantDone(VoiceEvent):
+    type = "assistant.done"
+    item_id: str
+    duration_ms: int
+    interrupted: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnTraced(VoiceEvent):
+    """How long a turn took, once it is over. Every `…_ms` is after `speech_end`.
+
+    `tools` are the names of what was called. A mark that never came is left out.
+    """
+
+    type = "turn.traced"
+    began_with: str
+    outcome: str
+    speech_end: datetime
+    end_of_turn_ms: int | None = None
+    transcript_ms: int | None = None
+    first_token_ms: int | None = None
+    first_clause_ms: int | None = None
+    first_sound_ms: int | None = None
+    last_sound_ms: int | None = None
+    response_ids: list[str]
+    item_ids: list[str]
+    tools: list[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolStarted(VoiceEvent):
+    type = "tool.started"
+    call_id: str
+    tool_name: str
+    description: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolProgress(VoiceEvent):
+    """Kept at most once a second a call, so that a poller sees how far it got."""
+
+    type = "tool.progress"
+    call_id: str
+    tool_name: str
+    message: str
+    percentage: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCompleted(VoiceEvent):
+    type = "tool.completed"
+    call_id: str
+    tool_name: str
+    success: bool
+    duration_ms: int
+    output_preview: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolError(VoiceEvent):
+    """`announced`: an `error` before it says the same."""
+
+    type = "tool.error"
+    call_id: str
+    tool_name: str
+    error: str
+    recoverable: bool
+    suggestion: str | None = None
+    code: str | None = None
+    announced: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskDelegated(VoiceEvent):
+    type = "task.delegated"
+    task_id: str
+    title: str
+    agent: str
+    backend: str
+    call_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskProgress(VoiceEvent):
+    """`agent` is the one at work now, where several follow each other."""
+
+    type = "task.progress"
+    task_id: str
+    message: str
+    agent: str
+    percentage: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskQuestion(VoiceEvent):
+    """The task waits for the user's words: `POST /tasks/{id}/answer`, or by voice."""
+
+    type = "task.question"
+    task_id: str
+    question_id: str
+    question: str
+    choices: list[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskCompleted(VoiceEvent):
+    type = "task.completed"
+    task_id: str
+    title: str
+    summary: str
+    files_changed: list[str]
+    duration_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskFailed(VoiceEvent):
+    """`details` is what was tried, in order."""
+
+    type = "task.failed"
+    task_id: str
+    title: str
+    error: str
+    details: list[str]
+    suggestions: list[str]
+    cancelled: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalRequested(VoiceEvent):
+    type = "approval.requested"
+    approval_id: str
+    tool_name: str
+    question: str
+    arguments: dict[str, object]
+    expires_at: datetime
+    call_id: str | None = None
+    task_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalResolved(VoiceEvent):
+    """`by`: voice, click, timeout, restart or cancel."""
+
+    type = "approval.resolved"
+    approval_id: str
+    tool_name: str
+    granted: bool
+    by: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IntentSubmitted(VoiceEvent):
+    """`status`: pending, accepted or failed; it comes again when that changes, and after an
+    amendment with the next `revision`."""
+
+    type = "intent.submitted"
+    intent_id: str
+    intent: str
+    payload: dict[str, object]
+    status: str
+    revision: int = 0
+    goal_id: str | None = None
+    task_id: str | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IntentRetracted(VoiceEvent):
+    type = "intent.retracted"
+    intent_id: str
+    intent: str
+    goal_id: str | None = None
+    task_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectionStatus(VoiceEvent):
+    type = "connection.status"
+    webrtc_state: str
+    data_channel_state: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RateLimitWarning(VoiceEvent):
+    type = "rate_limit.warning"
+    limit_type: str
+    current: int
+    limit: int
+    reset_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorOccurred(VoiceEvent):
+    type = "error"
+    code: str
+    message: str
+    recoverable: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notification(VoiceEvent):
+    """`level`: info, warning or error; `action` is a label and what it does."""
+
+    type = "notification"
+    level: str
+    message: str
+    action: dict[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heartbeat(VoiceEvent):
+    type = "heartbeat"
+    durable = False
+    session_active: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamReset(VoiceEvent):
+    """The position asked for is gone: read the state anew, then go on from `latest`."""
+
+    type = "stream.reset"
+    durable = False
+    reason: str
+    requested: int
+    oldest: int
+    latest: int
+
+
+CATALOGUE: dict[str, type[VoiceEvent]] = {cls.type: cls for cls in VoiceEvent.__subclasses__()}
+
+_RENAMED = {"limit_type": "type"}  # `type` is the event's own name in Python
+
+
+def payload(event: VoiceEvent) -> dict[str, object]:
+    """The `data:` object, without what is None."""
+    out: dict[str, object] = {}
+    for item in fields(event):
+        value = getattr(event, item.name)
+        if value is not None:
+            out[_RENAMED.get(item.name, item.name)] = (
+                iso(value) if isinstance(value, datetime) else value
+            )
+    return out
+
+
+def to_log(event: VoiceEvent, *, user_id: str, conversation_id: str | None) -> LogEvent:
+    """The event as the log keeps it: encoded here, once, for every reader."""
+    return LogEvent(
+        type=event.type,
+        data=orjson.dumps(payload(event)),
+        user_id=user_id,
+        conversation_id=conversation_id,
+        session_id=event.session_id,
+        at=event.timestamp,
+    )

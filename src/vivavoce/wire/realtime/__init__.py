@@ -1,0 +1,1 @@
+"""OpenAI's Realtime protocol (GA), both directions. No I/O."""

@@ -1,0 +1,1 @@
+"""What is kept: conversations and their entries, plans, delegated work."""

@@ -1,0 +1,367 @@
+"""What is kept: conversations, voice sessions, entries, tool calls, the event log.
+
+Records are values. The store writes them as a list of `Change`s in one
+transaction and gives them back; nobody else knows how they lie on disk.
+"""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any, Literal
+
+from vivavoce.wire.records.plans import (
+    Delivery,
+    Goal,
+    Intent,
+    Milestone,
+    Person,
+    SessionLimits,
+    Todo,
+)
+from vivavoce.wire.records.work import Approval, Task
+
+Json = dict[str, Any]
+DEFAULT_USER = "local"
+
+
+class Status(StrEnum):
+    """Of a voice session, as clients see it."""
+
+    ACTIVE = "active"
+    COMPLETED = "completed"
+    CANCELLED = "cancelled"
+    ERROR = "error"
+
+
+class Kind(StrEnum):
+    """Of an entry (seed 003 §2.4)."""
+
+    USER = "user"
+    ASSISTANT = "assistant"
+    TOOL_CALL = "tool_call"
+    TOOL_RESULT = "tool_result"
+    SYSTEM = "system"
+
+
+Modality = Literal["voice", "text"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversation:
+    """The durable thing: it may span many voice sessions, days and providers."""
+
+    id: str
+    user_id: str
+    created_at: datetime
+    updated_at: datetime
+    context_type: str = "voice"
+    title: str | None = None
+    summary: str | None = None
+    ended_at: datetime | None = None
+    metadata: Json = field(default_factory=dict)
+    # The latest intent (seed 004 §8); all of them are records of their own.
+    extracted_intent: str | None = None
+    intent_payload: Json | None = None
+    linked_goal_id: str | None = None
+    linked_task_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VoiceSession:
+    """One live connection of a conversation to a provider (or a tracked one without)."""
+
+    id: str
+    conversation_id: str
+    user_id: str
+    agent: str
+    created_at: datetime
+    updated_at: datetime
+    status: Status = Status.ACTIVE
+    model: str = ""
+    voice: str = ""
+    call_id: str | None = None
+    ended_at: datetime | None = None
+    end_reason: str | None = None
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_micros: int = 0
+    """Millionths of a dollar, by the prices of the model."""
+    counted: bool = True
+    """Does it count as a new session? One that took over a live one does not."""
+    metadata: Json = field(default_factory=dict)
+
+    def duration_ms(self, now: datetime) -> int:
+        return max(0, round(((self.ended_at or now) - self.created_at).total_seconds() * 1000))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionSummary:
+    """A voice session as a list shows it, with what its conversation knows."""
+
+    session: VoiceSession
+    turn_count: int
+    title: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One thing said, called or returned.
+
+    `text` is what was said or *heard*; what the assistant generated beyond
+    that is in `data["generated"]`. `ordinal` is the place in the conversation:
+    milliseconds since the epoch at which the item joined it, nudged so that a
+    predecessor always comes first, however late its transcript arrives.
+    """
+
+    id: str
+    conversation_id: str
+    user_id: str
+    kind: Kind
+    text: str
+    created_at: datetime
+    ordinal: float
+    session_id: str | None = None
+    modality: Modality = "voice"
+    data: Json = field(default_factory=dict)
+
+    @property
+    def spoken(self) -> bool:
+        """By the user, aloud. Without a text nobody could make it out."""
+        return self.kind is Kind.USER and self.modality == "voice"
+
+
+Origin = Literal["model", "http", "webhook", "task"]
+"""Who asks for a tool: the voice's model, a client, a client that relays, delegated work."""
+
+
+class CallStatus(StrEnum):
+    STARTED = "started"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    UNKNOWN = "unknown"  # started, and the process died before the outcome was known
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """A call of a tool, recorded before it runs and again when its outcome is known."""
+
+    id: str
+    user_id: str
+    tool: str
+    started_at: datetime
+    arguments: Json = field(default_factory=dict)
+    conversation_id: str | None = None
+    session_id: str | None = None
+    origin: Origin = "model"
+    status: CallStatus = CallStatus.STARTED
+    output: str = ""
+    error: str | None = None
+    truncated: bool = False
+    progress: str | None = None
+    finished_at: datetime | None = None
+    duration_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolStats:
+    total_calls: int = 0
+    avg_duration_ms: float = 0.0
+    success_rate: float = 0.0
+    last_called: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogEvent:
+    """One event of the log. `position` is 0 until it is stored, and for ephemeral ones."""
+
+    type: str
+    data: bytes
+    user_id: str
+    at: datetime
+    conversation_id: str | None = None
+    session_id: str | None = None
+    position: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """What brings a session back after a timeout or a loss (seed 000 §7.3)."""
+
+    session_id: str
+    user_id: str
+    saved_at: datetime
+    data: Json
+
+
+# --- Changes: the only way to write -------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PutConversation:
+    """A title, a summary or a latest intent of None leaves what is there."""
+
+    conversation: Conversation
+
+
+@dataclass(frozen=True, slots=True)
+class PutSession:
+    """`new` refuses an id that is taken, so that two processes never share one."""
+
+    session: VoiceSession
+    new: bool = False
+    limits: SessionLimits | None = None
+    """For a new one: refused with `RateLimited`, in the same transaction, where the user has
+    had enough. Sessions of the same conversation are not in its way: it takes them over."""
+
+
+@dataclass(frozen=True, slots=True)
+class PutEntry:
+    """`replace=False` keeps what is there: a client's copy never overwrites ours."""
+
+    entry: Entry
+    replace: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class PutToolCall:
+    call: ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class PutSnapshot:
+    snapshot: Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class PutTask:
+    """How a task ended does not change, and what was told stays told."""
+
+    task: Task
+
+
+@dataclass(frozen=True, slots=True)
+class PutApproval:
+    """Only a pending one can be settled: the first answer counts."""
+
+    approval: Approval
+
+
+@dataclass(frozen=True, slots=True)
+class PutPerson:
+    """`only` names the fields to change in one that is there; none is all of them."""
+
+    person: Person
+    only: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PutGoal:
+    """`only` names the fields to change, and leaves one alone that is gone; none is all of them.
+    So do the two below."""
+
+    goal: Goal
+    only: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PutMilestone:
+    milestone: Milestone
+    only: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DropMilestone:
+    """One that is not there is no error."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class PutTodo:
+    todo: Todo
+    only: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PutIntent:
+    """An intent moves only forward: a later `revision`, or the same one with a new status."""
+
+    intent: Intent
+
+
+@dataclass(frozen=True, slots=True)
+class PutDelivery:
+    """One that is delivered or refused stays so."""
+
+    delivery: Delivery
+
+
+@dataclass(frozen=True, slots=True)
+class DropConversation:
+    """Deletes a conversation of this user, and what was said, called and asked for in it.
+
+    Last in its commit; one that is not there, or not theirs, is no error. Its events in the log
+    are emptied where they lie. Goals, to-dos and delegated work go on without it, what a backend
+    waits for is still delivered, and what its sessions took still counts today. End its live
+    sessions first: one that goes on writes its conversation anew, or fails.
+    """
+
+    conversation_id: str
+    user_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Announce:
+    """Append to the event log; the position is given at the commit."""
+
+    event: LogEvent
+
+
+Change = (
+    PutConversation
+    | PutSession
+    | PutEntry
+    | PutToolCall
+    | PutSnapshot
+    | PutTask
+    | PutApproval
+    | PutPerson
+    | PutGoal
+    | PutMilestone
+    | DropMilestone
+    | PutTodo
+    | PutIntent
+    | PutDelivery
+    | DropConversation
+    | Announce
+)
+
+
+# --- Small helpers that everyone who makes records needs ------------------------
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+def iso(at: datetime) -> str:
+    """ISO 8601 in UTC with milliseconds and a Z, as all our wires write time."""
+    return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def new_id() -> str:
+    return str(uuid.uuid4())
+
+
+def entry_id(scope: str, name: str) -> str:
+    """The id of what `name` calls within `scope`: the same words, the same entry.
+
+    An item of the provider, a call id or a client's own id all become one
+    UUID this way, so writing twice is writing once. A name that is a UUID
+    already still goes through the scope: ids of another conversation must
+    not collide with ours.
+    """
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, f"vivavoce:{scope}:{name}"))
