@@ -21,10 +21,10 @@ __all__ = ["ManualClock", "MemoryStore", "Script", "ScriptedCall", "ScriptedProv
 _HOMES = {
     "ManualClock": "clock",
     "MemoryStore": "memory",
-    "Script": "script",
-    "ScriptedCall": "scripted_call",
+    "Script": "realtime.script",
+    "ScriptedCall": "realtime.call",
     "ScriptedProvider": "provider",
-    "ToolUse": "scripted_response",
+    "ToolUse": "realtime.response",
 }
 
 
