@@ -11,7 +11,7 @@ from vivavoce.runtime.calls.approvals import Approvals
 from vivavoce.runtime.calls.outcomes import ToolOutcome, ToolRequest, succeeded
 from vivavoce.runtime.calls.questions import Questions
 from vivavoce.runtime.journal.log import Journal
-from vivavoce.runtime.tasks.ports import AgentCard, Backends, Desk, Done, Listener, Work
+from vivavoce.runtime.tasks.ports import AgentCard, Backends, Done, Listener, TaskContext, Work
 from vivavoce.runtime.tasks.service import Tasks
 from vivavoce.session.events import SessionEvent
 from vivavoce.testing.clock import ManualClock
@@ -46,7 +46,7 @@ class Someone:
         )
         return [AgentCard(name="coder", description="", backend=self.name), away]
 
-    async def run(self, work: Work, desk: Desk) -> Done:
+    async def run(self, work: Work, context: TaskContext) -> Done:
         raise AssertionError("the carrier of these tests runs nothing")
 
     async def close(self) -> None: ...

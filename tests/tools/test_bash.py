@@ -13,8 +13,7 @@ from tests.tools.sandbox.kinds import made
 from tests.tools.sandbox.world import World, a_world
 from vivavoce.errors import InvalidArguments, ToolFailed
 from vivavoce.runtime.ports import ToolContext, ToolOutput
-from vivavoce.tools.bash import bash_tool
-from vivavoce.tools.changed import changed_since
+from vivavoce.tools.bash import bash_tool, changed_since
 from vivavoce.tools.registry import Registry
 from vivavoce.tools.sandbox import Limits, NoSandbox
 from vivavoce.tools.sandbox.ports import Finished, OnOutput

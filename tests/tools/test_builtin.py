@@ -13,7 +13,7 @@ from vivavoce.errors import InvalidArguments, ToolFailed
 from vivavoce.runtime.ports import ToolContext
 from vivavoce.testing.clock import ManualClock
 from vivavoce.tools import Registry, builtins
-from vivavoce.tools.arithmetic import evaluate
+from vivavoce.tools.builtin import evaluate
 
 NOON = datetime(2026, 1, 31, 14, 30, 22, tzinfo=UTC)
 

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vivavoce.tools.progress import ProgressReader
-from vivavoce.tools.progress_lines import Progress
+from vivavoce.tools.progress import Progress, ProgressReader
 
 Told = list[tuple[str, int | None]]
 

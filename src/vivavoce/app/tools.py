@@ -25,17 +25,15 @@ from vivavoce.runtime.people.memory import DISCOVERIES
 from vivavoce.runtime.ports import Clock, Store
 from vivavoce.runtime.tasks.ports import Backends
 from vivavoce.tools.bash import bash_tool
-from vivavoce.tools.builtin import builtins
+from vivavoce.tools.builtin import builtins, read_output_tool
+from vivavoce.tools.delegation.builtin import EmbeddedBackend
 from vivavoce.tools.delegation.carrier import DurableCarrier
-from vivavoce.tools.delegation.embedded import EmbeddedBackend
 from vivavoce.tools.delegation.lazy import LazyCarrier
 from vivavoce.tools.delegation.others import backends_of
 from vivavoce.tools.mcp.servers import McpServers
-from vivavoce.tools.outputs import read_output_tool
 from vivavoce.tools.registry import Registry
-from vivavoce.tools.sandbox.late import LateSandbox
 from vivavoce.tools.sandbox.ports import NoSandbox, Sandbox
-from vivavoce.tools.sandbox.probe import probe
+from vivavoce.tools.sandbox.probe import LateSandbox, probe
 from vivavoce.tools.tasks import Delegation, ask_user, task_tools
 from vivavoce.tools.web.tools import WebSettings, web_tools
 from vivavoce.tools.workspace.root import HIDDEN, Workspace

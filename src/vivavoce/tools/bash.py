@@ -8,7 +8,9 @@ reads what it printed.
 from __future__ import annotations
 
 import asyncio
+import os
 import time
+from collections import deque
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,13 +19,54 @@ from pydantic import Field
 
 from vivavoce.errors import InvalidArguments, ToolFailed
 from vivavoce.runtime.ports import Report, ToolContext, ToolOutput
-from vivavoce.tools.changed import changed_since
 from vivavoce.tools.functions import Tool, tool
-from vivavoce.tools.progress import ProgressReader
-from vivavoce.tools.progress_lines import Progress
+from vivavoce.tools.progress import Progress, ProgressReader
 from vivavoce.tools.sandbox.ports import MIB, Finished, Limits, Sandbox
 from vivavoce.tools.threads import SHARED
 from vivavoce.tools.wording import WORDING
+
+MAX_ENTRIES = 20_000
+LOOK_SECONDS = 0.1
+MAX_FILES = 50
+_COARSE_NS = 20_000_000
+"""Kernels stamp files with a clock that ticks every 4 to 10 ms."""
+SKIPPED = frozenset(
+    {"node_modules", "__pycache__", "venv", "target", "build", "dist", "site-packages"}
+)
+
+
+def changed_since(root: Path, started_ns: int) -> tuple[str, ...]:
+    """Relative paths, oldest folder first; as many as a bounded look finds.
+
+    Hidden folders and those that tools fill (`node_modules`, `target`) are
+    left out: nobody asks for them by name.
+    """
+    since = started_ns - _COARSE_NS
+    until = time.monotonic() + LOOK_SECONDS
+    found: list[str] = []
+    folders = deque([str(root)])
+    left = MAX_ENTRIES
+    while folders and left > 0 and len(found) < MAX_FILES and time.monotonic() < until:
+        try:
+            entries = list(os.scandir(folders.popleft()))
+        except OSError:
+            continue
+        left -= len(entries)
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                if not entry.name.startswith(".") and entry.name not in SKIPPED:
+                    folders.append(entry.path)
+            elif _changed(entry, since):
+                found.append(os.path.relpath(entry.path, root))
+    return tuple(sorted(found)[:MAX_FILES])
+
+
+def _changed(entry: os.DirEntry[str], since: int) -> bool:
+    try:
+        return entry.stat(follow_symlinks=False).st_ctime_ns >= since
+    except OSError:
+        return False
+
 
 MAX_SECONDS = 60
 """Seed 000 §4.4: bash takes 1 to 60 seconds."""

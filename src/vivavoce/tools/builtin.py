@@ -1,20 +1,182 @@
-"""The tools that are always there: harmless, and made as any other.
+"""The tools that are always there: the clock, arithmetic, and the rest of a long output.
 
-What they need of the world (the clock, the zone) is handed in.
+What they need of the world (the clock, the zone) is handed in. An expression is
+parsed, never evaluated as code, and bounded: none takes long, whoever wrote it.
 """
 
 from __future__ import annotations
 
+import ast
 import math
-from typing import Annotated
+import operator
+import warnings
+from collections.abc import Callable
+from typing import Annotated, Any, Protocol
 from zoneinfo import ZoneInfo
 
 from pydantic import Field
 
-from vivavoce.errors import InvalidArguments
+from vivavoce.errors import InvalidArguments, ToolFailed
 from vivavoce.runtime.ports import Clock, ToolContext, ToolExample
-from vivavoce.tools.arithmetic import MAX_LENGTH, evaluate
 from vivavoce.tools.functions import Tool, tool
+from vivavoce.wire.records.talk import ToolCall
+
+MOST_LINES = 200
+MOST_CHARACTERS = 3_500  # with room for the heading, within what a model gets
+
+
+class Calls(Protocol):
+    """What is read of the store: a user's own calls only."""
+
+    async def tool_call(self, call_id: str, *, user_id: str) -> ToolCall | None: ...
+
+
+def read_output_tool(calls: Calls) -> Tool:
+    @tool(
+        category="files",
+        timeout=10,
+        examples=[
+            ToolExample(
+                "Show me the next part.", {"call_id": "call_1", "from_line": 101}, "line 101 …"
+            )
+        ],
+        describe=lambda given: f"Reading on from line {given.get('from_line', 1)}",
+    )
+    async def read_output(
+        call_id: Annotated[str, Field(description="As the truncated result named it")],
+        context: ToolContext,
+        from_line: Annotated[int, Field(description="First line to read", ge=1)] = 1,
+        lines: Annotated[int, Field(description="How many", ge=1, le=MOST_LINES)] = 100,
+    ) -> str:
+        """Read more of an earlier tool result that was truncated."""
+        call = await calls.tool_call(call_id, user_id=context.user_id)
+        if call is None and context.conversation_id is not None:
+            scoped = f"{call_id}@{context.conversation_id}"
+            call = await calls.tool_call(scoped, user_id=context.user_id)
+        if call is None:
+            raise ToolFailed(f"There is no result of a call '{call_id[:64]}'")
+        whole = call.output.split("\n")
+        part = "\n".join(whole[from_line - 1 : from_line - 1 + lines])[:MOST_CHARACTERS]
+        if not part:
+            return f"There are only {len(whole)} lines."
+        last = from_line + part.count("\n")
+        return f"Lines {from_line} to {last} of {len(whole)}:\n{part}"
+
+    return read_output
+
+
+MAX_LENGTH = 500
+MAX_BITS = 4096
+MAX_EXPONENT = 10_000
+MAX_PLACES = 300
+
+Number = int | float
+
+_BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+}
+_UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
+    ast.UAdd: operator.pos,
+    ast.USub: operator.neg,
+}
+_CONSTANTS: dict[str, Number] = {"pi": math.pi, "e": math.e, "tau": math.tau}
+
+
+def _round(value: Number, digits: int = 0) -> Number:
+    # Unbounded, round(5, -10**9) would work out ten to the thousand-millionth.
+    places = max(-MAX_PLACES, min(MAX_PLACES, digits))
+    return round(value, places) if places else round(value)
+
+
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "abs": abs,
+    "round": _round,
+    "min": min,
+    "max": max,
+    "sqrt": math.sqrt,
+    "exp": math.exp,
+    "log": math.log,
+    "log10": math.log10,
+    "log2": math.log2,
+    "sin": math.sin,
+    "cos": math.cos,
+    "tan": math.tan,
+    "floor": math.floor,
+    "ceil": math.ceil,
+    "hypot": math.hypot,
+}
+
+
+def evaluate(expression: str) -> str:
+    """The result as text: whole numbers whole, others to 12 digits."""
+    if len(expression) > MAX_LENGTH:
+        raise ToolFailed(f"the expression is longer than {MAX_LENGTH} characters")
+    source = expression.strip().replace("^", "**").replace("×", "*").replace("÷", "/")
+    try:
+        with warnings.catch_warnings():  # Python has opinions about "2and3"
+            warnings.simplefilter("ignore")
+            tree = ast.parse(source, mode="eval")
+        value = _value(tree.body)
+    except (SyntaxError, RecursionError, MemoryError):
+        raise ToolFailed("that is no arithmetic I can read") from None
+    except ZeroDivisionError:
+        raise ToolFailed("that divides by zero") from None
+    except (ValueError, OverflowError, TypeError):
+        raise ToolFailed("that has no answer among the numbers I can handle") from None
+    return _text(value)
+
+
+def _value(node: ast.expr) -> Number:
+    match node:
+        case ast.Constant(value=bool()):
+            raise ToolFailed("only numbers can be calculated with")
+        case ast.Constant(value=int() | float() as number):
+            return _bounded(number)
+        case ast.Name(id=name) if name in _CONSTANTS:
+            return _CONSTANTS[name]
+        case ast.UnaryOp(op=sign, operand=operand) if type(sign) in _UNARY:
+            return _bounded(_UNARY[type(sign)](_value(operand)))
+        case ast.BinOp(left=left, op=ast.Pow(), right=right):
+            return _bounded(_power(_value(left), _value(right)))
+        case ast.BinOp(left=left, op=sign, right=right) if type(sign) in _BINARY:
+            return _bounded(_BINARY[type(sign)](_value(left), _value(right)))
+        case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in _FUNCTIONS:
+            return _bounded(_FUNCTIONS[name](*[_value(arg) for arg in args]))
+        case _:
+            raise ToolFailed("only numbers, + - * / // % ^, brackets and simple functions work")
+
+
+def _power(base: Number, exponent: Number) -> Number:
+    whole = isinstance(base, int) and isinstance(exponent, int)
+    if whole and (
+        abs(exponent) > MAX_EXPONENT or abs(exponent) * int(base).bit_length() > MAX_BITS
+    ):
+        raise ToolFailed("that number is too large")
+    result = base**exponent
+    if isinstance(result, complex):
+        raise ToolFailed("that has no real answer")
+    assert isinstance(result, int | float)
+    return result
+
+
+def _bounded(value: Any) -> Number:
+    if isinstance(value, int) and value.bit_length() <= MAX_BITS:
+        return value
+    if isinstance(value, float) and math.isfinite(value):
+        return value
+    raise ToolFailed("that number is too large")
+
+
+def _text(value: Number) -> str:
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        value = int(value)
+    return str(value) if isinstance(value, int) else f"{value:.12g}"
+
 
 MAX_WAIT = 300.0
 

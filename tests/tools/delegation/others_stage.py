@@ -1,4 +1,4 @@
-"""The real desk over a ledger in memory: what a restart keeps is kept, and no more."""
+"""The real context over a ledger in memory: what a restart keeps is kept, and no more."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import Any, cast
 
 from tests.tools.delegation.stage import Remembering
 from vivavoce.runtime.tasks.ports import Work
-from vivavoce.tools.delegation.desk import DurableDesk
-from vivavoce.tools.delegation.line import Line
+from vivavoce.tools.delegation.context import DurableContext, StepBridge
 
 
 @dataclass
@@ -40,11 +39,11 @@ class Ledger:
     _at: int = 0
     _busy: bool = False
 
-    def desk(self, listener: Remembering) -> DurableDesk:
+    def context(self, listener: Remembering) -> DurableContext:
         """As after a restart."""
         self._at, self._busy = 0, False
-        line = cast("Line", self)
-        return DurableDesk("task_1", line, listener, self, recorded=len(self.kept))
+        line = cast("StepBridge", self)
+        return DurableContext("task_1", line, listener, self, recorded=len(self.kept))
 
     async def step(self, name: str, do: Callable[[], Awaitable[str]]) -> str:
         assert not self._busy, f"{name} while another step was under way"

@@ -9,7 +9,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from vivavoce.runtime.tasks.ports import AgentCard, Backend, Backends, Desk, Done, GaveUp, Work
+from vivavoce.runtime.tasks.ports import (
+    AgentCard,
+    Backend,
+    Backends,
+    Done,
+    GaveUp,
+    TaskContext,
+    Work,
+)
 from vivavoce.tools.delegation.carrier import DurableCarrier
 from vivavoce.wire.records.talk import utc_now
 from vivavoce.wire.records.work import Task
@@ -84,7 +92,7 @@ class Remembering:
 class Doing:
     """A backend that does what a function says."""
 
-    do: Callable[[Work, Desk], Awaitable[Done]]
+    do: Callable[[Work, TaskContext], Awaitable[Done]]
     name: str = "doing"
 
     def agents(self) -> Sequence[AgentCard]:
@@ -95,8 +103,8 @@ class Doing:
             ),
         ]
 
-    async def run(self, work: Work, desk: Desk) -> Done:
-        return await self.do(work, desk)
+    async def run(self, work: Work, context: TaskContext) -> Done:
+        return await self.do(work, context)
 
     async def close(self) -> None: ...
 

@@ -43,8 +43,8 @@ async def run(
 ) -> Done:
     agent = A2aAgent(type="a2a", url=url, headers={"X-Key": "k1"})
     backend = A2aBackend({"remote": agent}, bounds=QUICK)
-    desk = (ledger or Ledger()).desk(listener or Deciding())
-    return await backend.run(order("remote", what), desk)
+    context = (ledger or Ledger()).context(listener or Deciding())
+    return await backend.run(order("remote", what), context)
 
 
 @pytest.mark.parametrize("path", ["/live", "/slow", "/live/.well-known/agent-card.json"])

@@ -14,10 +14,8 @@ from acp import RequestError
 from tests.tools.delegation.others_stage import Deciding, Ledger, order
 from vivavoce.runtime.agents.work import AcpAgent
 from vivavoce.runtime.tasks.ports import Done, GaveUp
-from vivavoce.tools.delegation.acp.account import Account
-from vivavoce.tools.delegation.acp.backend import AcpBackend
-from vivavoce.tools.delegation.acp.host import Host
-from vivavoce.tools.delegation.acp.visit import Bounds
+from vivavoce.tools.delegation.acp.backend import AcpBackend, Bounds
+from vivavoce.tools.delegation.acp.host import Account, Host
 from vivavoce.tools.delegation.window import Window
 from vivavoce.tools.workspace.root import Workspace
 
@@ -35,7 +33,7 @@ def backend(workspace: Path, script: str, *args: str, bounds: Bounds | None = No
 
 
 async def run(at: AcpBackend, listener: Deciding, what: str, ledger: Ledger | None = None) -> Done:
-    return await at.run(order("claude", what), (ledger or Ledger()).desk(listener))
+    return await at.run(order("claude", what), (ledger or Ledger()).context(listener))
 
 
 async def gone(pid: int) -> None:
@@ -112,7 +110,7 @@ async def test_what_is_hidden_or_could_not_be_shown_whole_is_refused_without_a_q
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "vivavoce.db").write_text("ours")
     listener = Deciding()
-    window = Window(Ledger().desk(listener))
+    window = Window(Ledger().context(listener))
     room = Workspace(tmp_path, hidden=(tmp_path / "data",))
     host = Host("claude", room, window, Account(lambda *_: None, str))
     async with window.open():
@@ -122,7 +120,7 @@ async def test_what_is_hidden_or_could_not_be_shown_whole_is_refused_without_a_q
         with pytest.raises(RequestError):
             await host.write_text_file("s", "big.txt", "x" * 1_000_001)
     assert listener.asked_for == []
-    with pytest.raises(RequestError):  # nobody is at the desk any more
+    with pytest.raises(RequestError):  # nobody is at the context any more
         await host.write_text_file("s", "late.txt", "x")
     assert [each.name for each in tmp_path.iterdir()] == ["data"]
 

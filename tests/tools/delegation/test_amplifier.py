@@ -49,7 +49,7 @@ def backend(folder: Path, what: dict[str, Any], *, bundle: str = "") -> Amplifie
 
 
 async def run(at: AmplifierBackend, listener: Deciding, ledger: Ledger | None = None) -> Done:
-    return await at.run(order("amp", "Do it"), (ledger or Ledger()).desk(listener))
+    return await at.run(order("amp", "Do it"), (ledger or Ledger()).context(listener))
 
 
 async def test_a_session_works_with_our_tools_and_its_own_behind_our_policy(

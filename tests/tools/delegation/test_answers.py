@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from vivavoce.tools.delegation.answers import Mail
+from vivavoce.tools.delegation.carrier import Mail
 
 
 class Notes(dict[str, str]):

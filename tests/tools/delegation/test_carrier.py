@@ -12,7 +12,7 @@ import pytest
 from tests.contract.postgres import drop_database, new_database
 from tests.tools.delegation.stage import Doing, Remembering, begin, carried, url, work
 from vivavoce.errors import BrainError, Unavailable
-from vivavoce.runtime.tasks.ports import Desk, Done, GaveUp, StepFailed, Work
+from vivavoce.runtime.tasks.ports import Done, GaveUp, StepFailed, TaskContext, Work
 
 
 class Interrupted:
@@ -21,14 +21,14 @@ class Interrupted:
     def __init__(self) -> None:
         self.ran: list[str] = []
 
-    async def __call__(self, work: Work, desk: Desk) -> Done:
-        await desk.progress("First")
-        one = await desk.step("one", self.count("one"))
-        await desk.call("write_file", {"path": "a"})
-        await desk.progress("Second")
-        words = await desk.ask("REST or GraphQL?", ["REST", "GraphQL"])
-        await desk.progress("Third")
-        three = await desk.step("three", self.count("three"))
+    async def __call__(self, work: Work, context: TaskContext) -> Done:
+        await context.progress("First")
+        one = await context.step("one", self.count("one"))
+        await context.call("write_file", {"path": "a"})
+        await context.progress("Second")
+        words = await context.ask("REST or GraphQL?", ["REST", "GraphQL"])
+        await context.progress("Third")
+        three = await context.step("three", self.count("three"))
         return Done(summary=f"{one} {words} {three}", files_changed=("a",))
 
     def count(self, name: str):  # type: ignore[no-untyped-def]
@@ -87,7 +87,7 @@ async def test_on_postgres_it_has_a_schema_of_its_own() -> None:
 
 
 async def test_what_is_over_is_told_once_and_leaves_no_thread(tmp_path: Path) -> None:
-    async def quick(work: Work, desk: Desk) -> Done:
+    async def quick(work: Work, context: TaskContext) -> Done:
         return Done(summary="done")
 
     threads = set(threading.enumerate())
@@ -109,8 +109,8 @@ async def test_what_is_over_is_told_once_and_leaves_no_thread(tmp_path: Path) ->
 
 
 async def test_an_answer_given_while_nobody_listened_is_found(tmp_path: Path) -> None:
-    async def asks(work: Work, desk: Desk) -> Done:
-        return Done(summary=await desk.ask("Which one?"))
+    async def asks(work: Work, context: TaskContext) -> Done:
+        return Done(summary=await context.ask("Which one?"))
 
     listener = Remembering()
     async with carried(url(tmp_path), Doing(asks), listener) as carrier:
@@ -137,12 +137,12 @@ async def test_cancelling_stops_the_work_wherever_it_is(tmp_path: Path, where: s
 
     desk_is_busy = asyncio.Event()
 
-    async def stuck(work: Work, desk: Desk) -> Done:
-        await desk.progress("Here")
+    async def stuck(work: Work, context: TaskContext) -> Done:
+        await context.progress("Here")
         if where == "asking":
-            await desk.ask("Well?")
+            await context.ask("Well?")
         if where == "working":
-            await desk.step("long", for_ever)
+            await context.step("long", for_ever)
         await for_ever()
         return Done(summary="never")
 
@@ -163,7 +163,7 @@ async def test_cancelling_stops_the_work_wherever_it_is(tmp_path: Path, where: s
 
 
 async def test_a_failure_is_kept_with_what_was_tried(tmp_path: Path) -> None:
-    async def tries(work: Work, desk: Desk) -> Done:
+    async def tries(work: Work, context: TaskContext) -> Done:
         raise GaveUp("3 tests fail", tried=["ran the tests"], suggestions=["Fix them first"])
 
     listener = Remembering()
@@ -185,7 +185,7 @@ async def test_a_failure_is_kept_with_what_was_tried(tmp_path: Path) -> None:
 async def test_work_for_someone_who_cannot_do_it_fails_in_words(
     tmp_path: Path, agent: str, words: str
 ) -> None:
-    async def breaks(work: Work, desk: Desk) -> Done:
+    async def breaks(work: Work, context: TaskContext) -> Done:
         raise AssertionError
 
     listener = Remembering()
@@ -195,7 +195,7 @@ async def test_work_for_someone_who_cannot_do_it_fails_in_words(
 
 
 async def test_a_broken_backend_is_a_failed_task_not_a_broken_server(tmp_path: Path) -> None:
-    async def breaks(work: Work, desk: Desk) -> Done:
+    async def breaks(work: Work, context: TaskContext) -> Done:
         if work.task_id == "task_1":
             raise KeyError("secret words")
         raise asyncio.CancelledError
@@ -214,7 +214,7 @@ async def test_a_failed_step_fails_the_same_way_after_a_restart(tmp_path: Path) 
     seen: list[str] = []
     ran: list[str] = []
 
-    async def fails(work: Work, desk: Desk) -> Done:
+    async def fails(work: Work, context: TaskContext) -> Done:
         async def theirs() -> None:
             ran.append("theirs")
             raise ZeroDivisionError("by zero")
@@ -224,14 +224,14 @@ async def test_a_failed_step_fails_the_same_way_after_a_restart(tmp_path: Path) 
             raise BrainError("no model")
 
         try:
-            await desk.step("theirs", theirs)
+            await context.step("theirs", theirs)
         except StepFailed as exc:
             seen.append(f"{exc.kind}: {exc}")
         try:
-            await desk.step("ours", ours)
+            await context.step("ours", ours)
         except BrainError as exc:
             seen.append(exc.message)
-        return Done(summary=await desk.ask("Go on?"))
+        return Done(summary=await context.ask("Go on?"))
 
     listener = Remembering()
     async with carried(url(tmp_path), Doing(fails), listener) as carrier:
@@ -247,14 +247,14 @@ async def test_a_failed_step_fails_the_same_way_after_a_restart(tmp_path: Path) 
 async def test_inside_a_step_messages_go_straight_through_with_ids_of_their_own(
     tmp_path: Path,
 ) -> None:
-    async def nests(work: Work, desk: Desk) -> Done:
+    async def nests(work: Work, context: TaskContext) -> Done:
         async def inner() -> list[str]:
-            await desk.progress("Inside")
-            await desk.call("bash", {})
-            assert await desk.approve("bash", {"command": "ls"}, "May I?")
-            return [await desk.ask("Really?"), await desk.call("bash", {})]
+            await context.progress("Inside")
+            await context.call("bash", {})
+            assert await context.approve("bash", {"command": "ls"}, "May I?")
+            return [await context.ask("Really?"), await context.call("bash", {})]
 
-        return Done(summary=" ".join(await desk.step("agent", inner)))
+        return Done(summary=" ".join(await context.step("agent", inner)))
 
     listener = Remembering(replies={"bash": "ok"})
     async with carried(url(tmp_path), Doing(nests), listener) as carrier:
@@ -267,7 +267,7 @@ async def test_inside_a_step_messages_go_straight_through_with_ids_of_their_own(
 
 
 async def test_only_while_running_and_one_at_a_time(tmp_path: Path) -> None:
-    async def quick(work: Work, desk: Desk) -> Done:
+    async def quick(work: Work, context: TaskContext) -> Done:
         return Done(summary="done")
 
     async with carried(url(tmp_path), Doing(quick), Remembering()) as carrier:
@@ -288,7 +288,7 @@ async def test_the_end_is_told_when_the_listener_can_take_it(tmp_path: Path) -> 
                 raise Unavailable("no store")
             await super().finished(task_id, done)
 
-    async def quick(work: Work, desk: Desk) -> Done:
+    async def quick(work: Work, context: TaskContext) -> Done:
         return Done(summary="done")
 
     listener = Deaf()
@@ -300,8 +300,8 @@ async def test_the_end_is_told_when_the_listener_can_take_it(tmp_path: Path) -> 
 
 @pytest.mark.full
 async def test_on_postgres_nobody_takes_the_work_of_another_instance_unasked() -> None:
-    async def asks(work: Work, desk: Desk) -> Done:
-        return Done(summary=await desk.ask("Well?"))
+    async def asks(work: Work, context: TaskContext) -> Done:
+        return Done(summary=await context.ask("Well?"))
 
     at, one, two = new_database(), Remembering(), Remembering()
     try:
@@ -323,8 +323,8 @@ async def test_on_postgres_nobody_takes_the_work_of_another_instance_unasked() -
 
 
 async def test_a_file_is_one_servers_whatever_it_is_called(tmp_path: Path) -> None:
-    async def asks(work: Work, desk: Desk) -> Done:
-        return Done(summary=await desk.ask("Well?"))
+    async def asks(work: Work, context: TaskContext) -> Done:
+        return Done(summary=await context.ask("Well?"))
 
     listener = Remembering()
     async with carried(url(tmp_path), Doing(asks), listener, executor_id="old name") as carrier:

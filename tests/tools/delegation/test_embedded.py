@@ -11,8 +11,7 @@ from tests.tools.delegation.stage import Remembering, begin, carried, url, work
 from tests.tools.delegation.thinkers import PlainDesk, Scripted, calls, done, tools
 from vivavoce.errors import InvalidRequest, ToolFailed, Unavailable
 from vivavoce.runtime.tasks.ports import Done, GaveUp
-from vivavoce.tools.delegation.embedded import EmbeddedBackend
-from vivavoce.tools.delegation.shift import Bounds
+from vivavoce.tools.delegation.builtin import Bounds, EmbeddedBackend
 from vivavoce.tools.delegation.thinking import Called, Returned, Said, Thought
 
 FAILED = '{"success": false, "error": "3 failed", "recoverable": true}'
@@ -26,8 +25,8 @@ async def run(
     bounds: Bounds | None = None,
 ) -> Done:
     backend = EmbeddedBackend(thinker, tools, bounds=bounds)
-    desk = PlainDesk(listener or Remembering())
-    return await backend.run(work(agent=agent, description=description), desk)
+    context = PlainDesk(listener or Remembering())
+    return await backend.run(work(agent=agent, description=description), context)
 
 
 async def test_an_agent_reads_writes_runs_and_tells_what_it_changed() -> None:

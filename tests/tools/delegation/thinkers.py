@@ -1,4 +1,4 @@
-"""A thinker that says what a test wrote down, a desk without a ledger, and the tools' names."""
+"""A thinker that says what a test wrote down, a context without a ledger, and the tools' names."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from tests.tools.delegation.stage import Remembering
 from vivavoce.runtime.ports import ToolDefinition
 from vivavoce.runtime.tasks.ports import Value
-from vivavoce.tools.delegation.agents import CHANGING
+from vivavoce.tools.delegation.builtin import CHANGING
 from vivavoce.tools.delegation.thinking import Called, Thought, Turn
 
 TOOLS = [ToolDefinition(name, name, {"type": "object"}) for name in (*CHANGING, "task")]

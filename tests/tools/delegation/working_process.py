@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.tools.delegation.stage import Doing, Remembering, begin, carried, work
-from vivavoce.runtime.tasks.ports import Desk, Done, Work
+from vivavoce.runtime.tasks.ports import Done, TaskContext, Work
 
 STEPS = 12
 PACE = 0.02
@@ -37,7 +37,7 @@ class Journal:
 
 
 class Recording(Remembering):
-    """Records a call before it runs, and runs none that is recorded: as our tool desk does."""
+    """Records a call before it runs, and runs none that is recorded: as our tool context does."""
 
     def __init__(self, journal: Journal) -> None:
         super().__init__()
@@ -62,7 +62,7 @@ class Recording(Remembering):
 async def main(url: str, path: Path) -> None:
     journal = Journal(path)
 
-    async def do(work: Work, desk: Desk) -> Done:
+    async def do(work: Work, context: TaskContext) -> Done:
         total = 0
         for n in range(STEPS):
 
@@ -71,9 +71,9 @@ async def main(url: str, path: Path) -> None:
                 await asyncio.sleep(PACE)
                 return n
 
-            total += await desk.step(f"step {n}", one)
+            total += await context.step(f"step {n}", one)
             journal.write(f"returned {n}")
-            await desk.call("bash", {"n": n})
+            await context.call("bash", {"n": n})
         return Done(summary=str(total))
 
     listener = Recording(journal)

@@ -20,8 +20,8 @@ from vivavoce.errors import ToolFailed
 from vivavoce.runtime.agents.agent import AgentError, check_names, load_agent
 from vivavoce.runtime.agents.mcp_ports import McpServer, resolve
 from vivavoce.runtime.ports import Picture
-from vivavoce.tools.mcp.outputs import output
-from vivavoce.tools.mcp.progress import told
+from vivavoce.tools.mcp.link import told
+from vivavoce.tools.mcp.listing import output
 
 
 def test_every_kind_of_content_becomes_text_or_a_picture() -> None:

@@ -10,8 +10,7 @@ from mcp_types import ElicitRequestFormParams, ElicitRequestURLParams
 from tests.tools.mcp.support import User
 from vivavoce.language.en.replies import Misheard
 from vivavoce.runtime.ports import nobody
-from vivavoce.tools.mcp.asking import elicit
-from vivavoce.tools.mcp.questions import Unanswerable, fields, read
+from vivavoce.tools.mcp.asking import Unanswerable, elicit, fields, read
 
 
 def _value(schema: dict[str, Any], said: str) -> Any:

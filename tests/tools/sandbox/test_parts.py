@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vivavoce.tools.sandbox.bubblewrap import filter_for
 from vivavoce.tools.sandbox.collected import Collected
 from vivavoce.tools.sandbox.macos import PROGRAM, SandboxExec, profile
 from vivavoce.tools.sandbox.places import Tools, tools_of, workspace_tools
 from vivavoce.tools.sandbox.ports import Limits
-from vivavoce.tools.sandbox.seccomp import filter_for
 from vivavoce.tools.sandbox.shell import environment, limited
 
 

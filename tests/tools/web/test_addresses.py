@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vivavoce.tools.web.addresses import is_public, kind_of
-from vivavoce.tools.web.urls import Refused, Rules, spelled, target_of
+from vivavoce.tools.web.urls import Refused, Rules, is_public, kind_of, spelled, target_of
 
 CARRIERS = (IPv6Network("::ffff:0:0/96"), IPv6Network("64:ff9b::/96"))
 

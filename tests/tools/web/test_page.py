@@ -6,7 +6,7 @@ import pytest
 
 from vivavoce.errors import ToolFailed
 from vivavoce.tools.web.page import MAX_OUTPUT, text_of
-from vivavoce.tools.web.reading import page_text
+from vivavoce.tools.web.tools import page_text
 
 BASE = "https://shop.example/tea/"
 PAGE = """<!doctype html><html><head><title>Tea &amp; more</title><style>p{}</style></head><body>

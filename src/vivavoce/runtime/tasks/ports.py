@@ -1,7 +1,7 @@
 """Delegated work at its seams: who does it, what they may say, who carries it through a crash.
 
 A `Backend` does the work and knows nothing of stores, sessions or restarts. It
-is handed a `Desk` with four messages (progress, question, approval, result)
+is handed a `TaskContext` with four messages (progress, question, approval, result)
 and a memory for finished steps. A `Carrier` runs backends so that a task
 outlives its call and the process.
 """
@@ -66,7 +66,7 @@ class StepFailed(Exception):
         self.kind = kind
 
 
-class Desk(Protocol):
+class TaskContext(Protocol):
     """What a backend at work may say, and how it remembers."""
 
     async def progress(
@@ -122,7 +122,7 @@ class Backend(Protocol):
 
     def agents(self) -> Sequence[AgentCard]: ...
 
-    async def run(self, work: Work, desk: Desk) -> Done:
+    async def run(self, work: Work, context: TaskContext) -> Done:
         """Raises `GaveUp`; cancelling it stops the work, and everything it started."""
         ...
 

@@ -1,10 +1,87 @@
-"""What agents of others are told at the beginning, and what is kept of their last words. Pure."""
+"""What agents are told at the beginning, how much of their work they still see, and what is kept
+of their last words. Pure."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
 from vivavoce.runtime.tasks.ports import Work
-from vivavoce.tools.delegation.recall import clip
+from vivavoce.tools.delegation.thinking import Called, Returned, Said, Turn
 from vivavoce.wire.clean import clean_text
+
+_OLD_RESULT = 240
+_OLD_ARGUMENTS = 400
+_LATEST = 6
+"""Turns that are never shortened: what is being worked on now."""
+_SHORTENED = "… (shortened)"
+_GONE = Said("user", "(Earlier steps are left out.)")
+
+
+def clip(text: str, longest: int) -> str:
+    """Head and tail: errors stand at the end, what it is at the beginning."""
+    if len(text) <= longest:
+        return text
+    tail = longest // 3
+    gap = f"\n… {len(text) - longest} characters left out …\n"
+    return f"{text[: longest - tail]}{gap}{text[-tail:]}"
+
+
+def clip_arguments(arguments: str, longest: int) -> str:
+    """Still JSON: the texts in it are clipped."""
+    if len(arguments) <= longest:
+        return arguments
+    value: Mapping[str, Any] = json.loads(arguments)
+    each_at_most = longest // max(1, len(value))
+    return json.dumps(
+        {
+            key: clip(each if isinstance(each, str) else json.dumps(each), each_at_most)
+            for key, each in value.items()
+        }
+    )
+
+
+def fit(turns: Sequence[Turn], longest: int) -> list[Turn]:
+    """At most about `longest` characters: old results are shortened, then the oldest steps go.
+
+    The first turn is what is to be done, and stays.
+    """
+    if _size(turns) <= longest:
+        return list(turns)
+    first, rest = turns[0], list(turns[1:])
+    newest = len(rest) - _LATEST
+    rest = [_old(turn) if at < newest else turn for at, turn in enumerate(rest)]
+    gone = False
+    while len(rest) > 1 and _size([first, *rest]) > longest:
+        rest.pop(0)
+        gone = True
+        # A result without its call, or a call without its result, is refused by models.
+        while rest and isinstance(rest[0], Returned):
+            rest.pop(0)
+    return [first, *([_GONE] if gone else []), *rest]
+
+
+def _old(turn: Turn) -> Turn:
+    if isinstance(turn, Returned) and len(turn.output) > _OLD_RESULT:
+        return Returned(turn.call_id, turn.output[:_OLD_RESULT] + _SHORTENED)
+    if isinstance(turn, Called):
+        return replace(turn, arguments=clip_arguments(turn.arguments, _OLD_ARGUMENTS))
+    return turn
+
+
+def _size(turns: Sequence[Turn]) -> int:
+    return sum(_length(turn) for turn in turns)
+
+
+def _length(turn: Turn) -> int:
+    match turn:
+        case Said(text=text) | Returned(output=text):
+            return len(text)
+        case Called(name=name, arguments=arguments):
+            return len(name) + len(arguments)
+
 
 _MAX_TEXT = 8_000
 _MAX_SUMMARY = 4_000

@@ -1,8 +1,10 @@
 """Carries delegated work through crashes: each task is a DBOS workflow, each message a step.
 
 Backends and listener run on the loop that entered `running`; DBOS keeps to its
-own threads, one for each task under way. What a backend does and what becomes
-of its words is none of this room's business.
+own threads, one for each task under way. The end is told to the listener first,
+and recorded as over afterwards: a crash in between tells it again, never not at
+all. What users said to tasks, and cancellations, are notes in the ledger; where
+several processes share one, each looks from time to time.
 """
 
 from __future__ import annotations
@@ -11,21 +13,230 @@ import asyncio
 import contextvars
 import json
 import logging
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from concurrent.futures import Future
 from contextlib import asynccontextmanager
-from dataclasses import asdict, fields
+from dataclasses import asdict, dataclass, field, fields
+from typing import Protocol
 
 from vivavoce.errors import Unavailable
 from vivavoce.logs import failure
-from vivavoce.runtime.tasks.ports import Backends, Listener, Work
-from vivavoce.tools.delegation.answers import Mail
+from vivavoce.runtime.tasks.ports import GOES_ON, Backends, Done, GaveUp, Listener, Work
+from vivavoce.tools.delegation.context import DurableContext, StepBridge
 from vivavoce.tools.delegation.ledger import Ledger, Stopped
-from vivavoce.tools.delegation.workflow import Live, Room
 from vivavoce.wire.records.work import Task
 
 log = logging.getLogger(__name__)
 
 LOOK_SECONDS = 1.0
+MAX_ATTEMPTS = 100
+"""Beyond these many starts the task is what brings the process down."""
+_PATIENCE = (0.5, 1.0, 2.0, 5.0, 15.0, 60.0)
+_CANCEL = "/cancel"
+_ANSWER = "/answer"
+
+
+class Notes(Protocol):
+    """Blocking; the first under an id stays."""
+
+    def note(self, id_: str, value: str) -> None: ...
+
+    def notes(self, ids: list[str]) -> dict[str, str]: ...
+
+
+class Mail:
+    """Answers by question, cancellations by task."""
+
+    def __init__(self, notes: Notes) -> None:
+        self._notes = notes
+        self._waiting: dict[str, asyncio.Future[str]] = {}
+
+    async def answer(self, question_id: str, words: str) -> None:
+        id_ = question_id + _ANSWER
+        await asyncio.to_thread(self._notes.note, id_, words)
+        # Not `words`: another answer may have been first.
+        self._hand(await self._read([id_]))
+
+    async def given(self, question_id: str) -> str | None:
+        id_ = question_id + _ANSWER
+        return (await self._read([id_])).get(id_)
+
+    async def wait(self, question_id: str) -> str:
+        id_ = question_id + _ANSWER
+        waiting: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._waiting[id_] = waiting
+        try:
+            self._hand(await self._read([id_]))  # it may have come since it was last looked
+            return await waiting
+        finally:
+            if self._waiting.get(id_) is waiting:
+                del self._waiting[id_]
+
+    async def cancel(self, task_id: str) -> None:
+        await asyncio.to_thread(self._notes.note, task_id + _CANCEL, "")
+
+    async def cancelled(self, task_id: str) -> bool:
+        return bool(await self._read([task_id + _CANCEL]))
+
+    async def look(self, tasks: list[str], unwanted: Callable[[str], None]) -> None:
+        """Hands out what others took; `unwanted` is told which of the tasks are cancelled."""
+        found = await self._read([*self._waiting, *(each + _CANCEL for each in tasks)])
+        self._hand(found)
+        for each in tasks:
+            if each + _CANCEL in found:
+                unwanted(each)
+
+    async def _read(self, ids: list[str]) -> dict[str, str]:
+        return await asyncio.to_thread(self._notes.notes, ids)
+
+    def _hand(self, found: dict[str, str]) -> None:
+        for id_, words in found.items():
+            waiting = self._waiting.get(id_)
+            if waiting is not None and not waiting.done():
+                waiting.set_result(words)
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Shared:
+    """What all tasks of a carrier share, between entering and leaving `running`."""
+
+    listener: Listener
+    backends: Backends
+    ledger: Ledger
+    mail: Mail
+    group: asyncio.TaskGroup
+    loop: asyncio.AbstractEventLoop
+    context: contextvars.Context
+    stopping: bool = False
+    live: dict[str, Live] = field(default_factory=dict)
+
+
+class Live:
+    """A task under way. It is made on its workflow's thread, and lives on the loop."""
+
+    def __init__(self, work: Work, shared: Shared) -> None:
+        self.work = work
+        self._shared = shared
+        self._bridge = StepBridge(shared.loop)
+        self._over: Future[str] = Future()
+        self._doing: asyncio.Task[Done | GaveUp] | None = None
+        self._unwanted = False
+        self.run: asyncio.Task[None] | None = None
+
+    def carry(self) -> str:
+        """The workflow, on its thread: how the task ended. Raises `Stopped` when it did not."""
+        shared = self._shared
+        try:
+            # In the context of `running`: in ours, DBOS takes whoever calls it for this workflow.
+            shared.loop.call_soon_threadsafe(self._begin, context=shared.context)
+        except RuntimeError:
+            raise Stopped from None  # the loop is closed
+        self._bridge.serve()
+        return self._over.result()
+
+    def stop(self) -> None:
+        """The process ends, the task does not."""
+        self._bridge.shut()
+        if self._doing is not None:
+            self._doing.cancel(None if self._unwanted else GOES_ON)
+
+    def unwant(self) -> None:
+        """The user does not want it any more."""
+        if not self._unwanted:
+            self._unwanted = True
+            self.stop()
+
+    def _begin(self) -> None:
+        if self._shared.stopping:
+            self._leave("")
+            return
+        self._shared.live[self.work.task_id] = self
+        self.run = self._shared.group.create_task(self._run())
+
+    def _leave(self, end: str) -> None:
+        if end:
+            self._over.set_result(end)
+        else:
+            self._over.set_exception(Stopped())
+        self._bridge.close()
+
+    async def _run(self) -> None:
+        end = ""
+        try:
+            self._doing = self._shared.group.create_task(self._do())
+            if self._shared.stopping or self._unwanted:
+                self.stop()
+            await asyncio.wait({self._doing})
+            end = await self._end(self._doing)
+        finally:
+            self._shared.live.pop(self.work.task_id, None)
+            self._leave(end)
+
+    async def _end(self, doing: asyncio.Task[Done | GaveUp]) -> str:
+        """How it ended, now that it is told; empty when it did not end here."""
+        listener, task_id = self._shared.listener, self.work.task_id
+        if self._bridge.lost:
+            return ""
+        if self._unwanted:
+            return await self._tell("cancelled", lambda: listener.cancelled(task_id))
+        if not doing.cancelled():
+            outcome = doing.result()
+        elif self._shared.stopping:
+            return ""
+        else:
+            outcome = GaveUp("The work broke off")
+        match outcome:
+            case Done() as done:
+                return await self._tell("finished", lambda: listener.finished(task_id, done))
+            case GaveUp() as fault:
+                return await self._tell("failed", lambda: listener.failed(task_id, fault))
+
+    async def _do(self) -> Done | GaveUp:
+        shared, work = self._shared, self.work
+        try:
+            seen = await asyncio.to_thread(shared.ledger.see, work.task_id)
+            if await shared.mail.cancelled(work.task_id):
+                self._unwanted = True
+                raise asyncio.CancelledError
+            if seen is not None and seen.attempts > MAX_ATTEMPTS:
+                return GaveUp("I had to begin again too often")
+            recorded = seen.steps if seen is not None else 0
+            context = DurableContext(
+                work.task_id, self._bridge, shared.listener, shared.mail, recorded=recorded
+            )
+            return await self._with_backend(context)
+        except GaveUp as fault:
+            return fault
+        except Exception as exc:  # a backend is another's code
+            log.error("A task failed", extra=failure(exc, task_id=work.task_id, agent=work.agent))
+            return GaveUp("Something went wrong while I was working on it")
+
+    async def _with_backend(self, context: DurableContext) -> Done:
+        backends, name = self._shared.backends, self.work.agent
+        found = backends.find(name)
+        if found is None:
+            names = ", ".join(card.name for card in backends.cards())
+            hint = [f"Use one of these: {names}"] if names else []
+            raise GaveUp(f"There is no agent named {name}", suggestions=hint)
+        backend, card = found
+        if not card.available:
+            raise GaveUp(f"The agent {card.name} cannot work now: {card.why_not}")
+        return await backend.run(self.work, context)
+
+    async def _tell(self, end: str, tell: Callable[[], Awaitable[None]]) -> str:
+        """Until it is told: the listener's store may be away for a while."""
+        attempt = 0
+        while True:
+            try:
+                await tell()
+                return end
+            except Exception as exc:
+                told = failure(exc, task_id=self.work.task_id, end=end, attempt=attempt)
+                log.error("The end of a task could not be told", extra=told)
+            if self._shared.stopping:
+                return ""
+            await asyncio.sleep(_PATIENCE[min(attempt, len(_PATIENCE) - 1)])
+            attempt += 1
 
 
 class DurableCarrier:
@@ -45,53 +256,53 @@ class DurableCarrier:
         self._backends = backends
         self._look_seconds = look_seconds
         self._mail = Mail(self._ledger)
-        self._room: Room | None = None
+        self._shared: Shared | None = None
 
     @asynccontextmanager
     async def running(self, listener: Listener) -> AsyncGenerator[None, None]:
         fault: Exception | None = None
         async with asyncio.TaskGroup() as group:
-            room = self._new_room(listener, group)
-            self._room = room  # before it opens: a workflow may go on at once
+            shared = self._new_shared(listener, group)
+            self._shared = shared  # before it opens: a workflow may go on at once
             try:
                 await asyncio.to_thread(self._ledger.open)
-                look = group.create_task(self._look(room)) if self._ledger.shared else None
+                look = group.create_task(self._look(shared)) if self._ledger.shared else None
                 try:
                     yield
                 finally:
                     if look is not None:
                         look.cancel()
-                    await self._stop(room)
+                    await self._stop(shared)
             except Exception as exc:
                 fault = exc  # raised outside, as it is and not in a group
             finally:
-                self._room = None
+                self._shared = None
         if fault is not None:
             raise fault
 
     async def start(self, task: Task, work: Work) -> None:
-        self._open_room()
+        self._running()
         await asyncio.to_thread(self._ledger.start, task.id, json.dumps(asdict(work)))
 
     async def answer(self, task_id: str, question_id: str, words: str) -> None:
         """Dropped where the question is not this task's, or the task is over."""
-        self._open_room()
+        self._running()
         if question_id.startswith(f"{task_id}:") and await self._unfinished(task_id):
             await self._mail.answer(question_id, words)
 
     async def cancel(self, task_id: str) -> None:
-        room = self._open_room()
+        shared = self._running()
         if await self._unfinished(task_id):
             await self._mail.cancel(task_id)
-            _unwant(room, task_id)
+            _unwant(shared, task_id)
 
     async def take_over(self, executor_id: str) -> None:
         """Goes on with what an instance that will not come back left unfinished."""
-        self._open_room()
+        self._running()
         await asyncio.to_thread(self._ledger.take_over, executor_id)
 
-    def _new_room(self, listener: Listener, group: asyncio.TaskGroup) -> Room:
-        return Room(
+    def _new_shared(self, listener: Listener, group: asyncio.TaskGroup) -> Shared:
+        return Shared(
             listener=listener,
             backends=self._backends,
             ledger=self._ledger,
@@ -101,35 +312,35 @@ class DurableCarrier:
             context=contextvars.copy_context(),
         )
 
-    def _open_room(self) -> Room:
-        if self._room is None or self._room.stopping:
+    def _running(self) -> Shared:
+        if self._shared is None or self._shared.stopping:
             raise Unavailable("Delegated work is not being carried out now")
-        return self._room
+        return self._shared
 
     def _carry(self, order: str) -> str:
         """The workflow, on a thread of DBOS's."""
-        room = self._room
-        if room is None or room.stopping:
+        shared = self._shared
+        if shared is None or shared.stopping:
             raise Stopped
-        return Live(_read(order), room).carry()
+        return Live(_read(order), shared).carry()
 
     async def _unfinished(self, task_id: str) -> bool:
         seen = await asyncio.to_thread(self._ledger.see, task_id)
         return seen is not None and seen.live
 
-    async def _look(self, room: Room) -> None:
+    async def _look(self, shared: Shared) -> None:
         while True:
             await asyncio.sleep(self._look_seconds)
-            if room.live:
+            if shared.live:
                 try:
-                    await self._mail.look(list(room.live), lambda id_: _unwant(room, id_))
+                    await self._mail.look(list(shared.live), lambda id_: _unwant(shared, id_))
                 except Exception as exc:  # the database may be away for a while
                     log.warning("Tasks' mail could not be read", extra=failure(exc))
 
-    async def _stop(self, room: Room) -> None:
-        room.stopping = True
-        runs = [live.run for live in room.live.values() if live.run is not None]
-        for live in list(room.live.values()):
+    async def _stop(self, shared: Shared) -> None:
+        shared.stopping = True
+        runs = [live.run for live in shared.live.values() if live.run is not None]
+        for live in list(shared.live.values()):
             live.stop()
         if runs:
             await asyncio.wait(runs)
@@ -142,7 +353,7 @@ def _read(order: str) -> Work:
     return Work(**{key: value for key, value in json.loads(order).items() if key in known})
 
 
-def _unwant(room: Room, task_id: str) -> None:
-    live = room.live.get(task_id)
+def _unwant(shared: Shared, task_id: str) -> None:
+    live = shared.live.get(task_id)
     if live is not None:
         live.unwant()

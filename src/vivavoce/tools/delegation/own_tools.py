@@ -1,4 +1,4 @@
-"""The tools that only an embedded agent has: asking, finishing, giving up.
+"""The tools that only a built-in agent has: asking, finishing, giving up.
 
 What a model writes into them is checked here, and cut to what can be said.
 """

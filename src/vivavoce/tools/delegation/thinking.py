@@ -1,4 +1,4 @@
-"""What the embedded agents ask of a language model: one small port.
+"""What the built-in agents ask of a language model: one small port.
 
 Which model answers, and how its words arrive, is the business of whoever
 fills it. Everything here is JSON when it is kept: a thought is a finished step.

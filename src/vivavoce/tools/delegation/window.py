@@ -1,25 +1,70 @@
-"""The window of a desk: where a library's own tasks speak with the step that is under way.
+"""Where a library's own tasks speak with the step that is under way, and work that is one step.
 
 Libraries run our callbacks in tasks of theirs, which know nothing of the step
 and outlive it. Here they hand in what they want; it is done in the step's
-name, and whoever still waits when the window closes is sent away.
+name, and whoever still waits when the window closes is sent away. What another's
+program asks for, and in which order, is never the same twice, so all of it is one
+step, begun anew after a crash at another number: its calls get ids of their own
+and are not taken for those of the attempt that died.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextvars
+import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from vivavoce.runtime.tasks.ports import Desk
+from vivavoce.runtime.tasks.ports import GaveUp, TaskContext, Value
 from vivavoce.wire.clean import clean_line
+
+MAX_ATTEMPTS = 20
+_STEP = "attempt"
+
+
+async def attempted(
+    context: TaskContext,
+    begin: Callable[[Sequence[Value]], Awaitable[Value]],
+    work: Callable[[Value], Awaitable[Value]],
+) -> Value:
+    """What `work` gave, now or before a restart.
+
+    `begin` is told what it gave in the attempts that died, oldest first, and
+    gives what the next one should know; `work` is handed what `begin` gave in
+    this process.
+    """
+    mine = secrets.token_hex(8)
+    died: list[Value] = []
+
+    async def start() -> dict[str, Any]:
+        return {"run": mine, "begun": await begin(died)}
+
+    while len(died) < MAX_ATTEMPTS:
+        # All steps have one name: which of them begins and which ends is known from its value.
+        kept = await context.step(_STEP, start)
+        if "done" in kept:
+            return kept["done"]
+        if kept["run"] == mine:
+            return await _finish(context, kept["begun"], work)
+        died.append(kept["begun"])
+    raise GaveUp("The work was interrupted too often", suggestions=["Start it again"])
+
+
+async def _finish(
+    context: TaskContext, begun: Value, work: Callable[[Value], Awaitable[Value]]
+) -> Value:
+    async def finish() -> dict[str, Any]:
+        return {"done": await work(begun)}
+
+    return (await context.step(_STEP, finish))["done"]
+
 
 T = TypeVar("T")
 
-_LINES = 32
+_QUEUED = 32
 _LONGEST = 200
 
 
@@ -41,7 +86,7 @@ async def plain_group() -> AsyncIterator[asyncio.TaskGroup]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Line:
+class _News:
     message: str
     percentage: int | None
     phase: str | None
@@ -50,11 +95,11 @@ class _Line:
 class Window:
     """Open while the step runs; `say` may be called at any time."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, context: TaskContext) -> None:
+        self._task = context
         # Of many lines at once the newest are worth telling.
-        self._lines: asyncio.Queue[_Line | None] = asyncio.Queue(_LINES)
-        self._last: _Line | None = None
+        self._queue: asyncio.Queue[_News | None] = asyncio.Queue(_QUEUED)
+        self._last: _News | None = None
         self._group: asyncio.TaskGroup | None = None
         self._context = contextvars.copy_context()
         self._waiting: dict[asyncio.Future[Any], asyncio.Task[None]] = {}
@@ -67,7 +112,7 @@ class Window:
             teller = group.create_task(self._tell())
             try:
                 yield
-                await self._lines.put(None)
+                await self._queue.put(None)
                 await teller
             finally:
                 self.dismiss()
@@ -81,22 +126,22 @@ class Window:
             _settle(future, Closed())
 
     def say(self, message: str, percentage: int | None = None, phase: str | None = None) -> None:
-        line = _Line(clean_line(message, _LONGEST), percentage, phase)
+        line = _News(clean_line(message, _LONGEST), percentage, phase)
         if not line.message or line == self._last:
             return
         self._last = line
-        if self._lines.full():
-            self._lines.get_nowait()
-        self._lines.put_nowait(line)
+        if self._queue.full():
+            self._queue.get_nowait()
+        self._queue.put_nowait(line)
 
     async def ask(self, question: str, choices: Sequence[str] = ()) -> str:
-        return await self._through(lambda: self._desk.ask(question, choices))
+        return await self._through(lambda: self._task.ask(question, choices))
 
     async def approve(self, tool: str, arguments: Mapping[str, Any], question: str) -> bool:
-        return await self._through(lambda: self._desk.approve(tool, arguments, question))
+        return await self._through(lambda: self._task.approve(tool, arguments, question))
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> str:
-        return await self._through(lambda: self._desk.call(tool, arguments))
+        return await self._through(lambda: self._task.call(tool, arguments))
 
     async def _through(self, do: Callable[[], Awaitable[T]]) -> T:
         if self._group is None:
@@ -123,8 +168,8 @@ class Window:
                 future.set_result(value)
 
     async def _tell(self) -> None:
-        while (line := await self._lines.get()) is not None:
-            await self._desk.progress(line.message, percentage=line.percentage, phase=line.phase)
+        while (line := await self._queue.get()) is not None:
+            await self._task.progress(line.message, percentage=line.percentage, phase=line.phase)
 
 
 def _settle(future: asyncio.Future[Any], exc: Exception) -> None:

@@ -2,21 +2,206 @@
 
 The same for both generations: a server that asks by itself (before 2026-07-28)
 and a call that comes back with `InputRequiredResult`. Each question says which
-server asks, so that no server passes for the voice itself.
+server asks, so that no server passes for the voice itself. Forms are flat:
+text, numbers, yes or no, and choices (MCP, "Elicitation").
 """
 
 from __future__ import annotations
 
 import logging
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any, TypeAlias
 
 from mcp_types import ElicitRequestFormParams, ElicitRequestParams, ElicitResult
 
 from vivavoce.errors import VivavoceError
-from vivavoce.language.en.replies import Misheard, plain, stops
+from vivavoce.language.en.replies import (
+    Misheard,
+    choose,
+    chosen,
+    number,
+    plain,
+    stops,
+    words_of,
+    yes_or_no,
+)
 from vivavoce.logs import fields as told
 from vivavoce.runtime.ports import Asking
-from vivavoce.tools.mcp.questions import Field, Unanswerable, Value, fields, read
 from vivavoce.tools.mcp.schemas import plain_text
+
+Value: TypeAlias = str | int | float | bool | list[str] | None
+
+MAX_FIELDS = 8
+MAX_CHOICES = 30
+MAX_MESSAGE = 600
+
+_EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:\S+")
+
+
+class Unanswerable(Exception):
+    """A form that cannot be asked by voice."""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One thing to be asked. `choices` are labels; `values` what each stands for."""
+
+    name: str
+    schema: Mapping[str, Any]
+    question: str
+    choices: tuple[str, ...] = ()
+    values: tuple[str, ...] = ()
+
+
+def fields(message: str, schema: Mapping[str, Any]) -> tuple[list[Field], dict[str, Value]]:
+    """What has to be asked, in order, and what is known without asking.
+
+    Asked are the required ones; where none is, all. Defaults stand for the rest.
+    """
+    properties = schema.get("properties")
+    if not isinstance(properties, dict):
+        properties = {}
+    required = [name for name in schema.get("required") or () if name in properties]
+    asked = required or [name for name in properties if "default" not in _part(properties, name)]
+    if len(asked) > MAX_FIELDS:
+        raise Unanswerable(f"a form of {len(asked)} questions")
+    message = plain_text(message, MAX_MESSAGE)
+    found = [
+        _field(name, _part(properties, name), message if at == 0 else "", only=len(asked) == 1)
+        for at, name in enumerate(asked)
+    ]
+    known = {
+        name: part["default"]
+        for name in properties
+        if name not in asked and "default" in (part := _part(properties, name))
+    }
+    return found, known
+
+
+def _part(properties: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    part = properties[name]
+    if not isinstance(part, dict):
+        raise Unanswerable(f"'{plain_text(name, 60)}' has no type")
+    return part
+
+
+def _field(name: str, schema: Mapping[str, Any], message: str, *, only: bool) -> Field:
+    title = plain_text(str(schema.get("title") or name.replace("_", " ")), 100)
+    hint = plain_text(str(schema.get("description") or ""), 200)
+    more = hint if only else f"{title}: {hint}" if hint else f"{title}?"
+    question = " ".join(part for part in (message, more) if part) or f"{title}?"
+    choices, values = _choices(schema)
+    match schema.get("type"):
+        case "boolean":
+            choices = ("yes", "no")
+        case "array" if not choices:
+            raise Unanswerable(f"'{title}' is a list of anything")
+        case "string" | "integer" | "number" | "array":
+            pass
+        case _:
+            raise Unanswerable(f"'{title}' is neither text nor number nor choice")
+    return Field(name, schema, question, choices, values)
+
+
+def _choices(schema: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Labels and values, in the four ways the two generations of the protocol write them."""
+    items = schema.get("items")
+    source = items if schema.get("type") == "array" and isinstance(items, dict) else schema
+    titled = source.get("oneOf") or source.get("anyOf")
+    if isinstance(titled, list):
+        pairs = [(str(o.get("title") or o["const"]), o["const"]) for o in titled if _const(o)]
+    else:
+        enum = source.get("enum")
+        values = [v for v in enum if isinstance(v, str)] if isinstance(enum, list) else []
+        names = source.get("enumNames")
+        labels = names if isinstance(names, list) and len(names) == len(values) else values
+        pairs = [(str(label), value) for label, value in zip(labels, values, strict=True)]
+    if len(pairs) > MAX_CHOICES:
+        raise Unanswerable(f"{len(pairs)} choices")
+    return tuple(plain_text(label, 100) for label, _ in pairs), tuple(v for _, v in pairs)
+
+
+def _const(option: object) -> bool:
+    return isinstance(option, dict) and isinstance(option.get("const"), str)
+
+
+def read(field: Field, said: str) -> Value:
+    """The value that the words stand for. Raises `Misheard`."""
+    said = said.strip()
+    match field.schema.get("type"):
+        case "boolean":
+            return yes_or_no(said)
+        case "integer" | "number" as kind:
+            return _bounded(field.schema, number(said, whole=kind == "integer"))
+        case "array":
+            return _several(field, said)
+        case _ if field.values:
+            return field.values[choose(field.choices, said)]
+        case _:
+            return _text(field.schema, said)
+
+
+def _several(field: Field, said: str) -> list[str]:
+    found = [field.values[at] for at in chosen(field.choices, said)]
+    low, high = field.schema.get("minItems"), field.schema.get("maxItems")
+    if isinstance(low, int) and len(found) < low:
+        raise Misheard(f"at least {low} are needed")
+    if isinstance(high, int) and len(found) > high:
+        raise Misheard(f"at most {high} are possible")
+    return found
+
+
+def _bounded(schema: Mapping[str, Any], value: int | float) -> int | float:
+    low, high = schema.get("minimum"), schema.get("maximum")
+    if isinstance(low, int | float) and value < low:
+        raise Misheard(f"it should be at least {low:g}")
+    if isinstance(high, int | float) and value > high:
+        raise Misheard(f"it should be at most {high:g}")
+    return value
+
+
+def _text(schema: Mapping[str, Any], said: str) -> str:
+    low, high = schema.get("minLength"), schema.get("maxLength")
+    kind = schema.get("format")
+    if kind in ("email", "uri", "date", "date-time"):
+        said = said.rstrip(".?!,")
+    if not said or (isinstance(low, int) and len(said) < low):
+        raise Misheard("that is too short")
+    if isinstance(high, int) and len(said) > high:
+        raise Misheard(f"it should have at most {high} characters")
+    match kind:
+        case "email":
+            said = _spelled(said)
+            fits = _EMAIL.fullmatch(said) is not None
+        case "uri":
+            fits = _URI.fullmatch(said) is not None
+        case "date" | "date-time":
+            fits = _moment(said, with_time=kind == "date-time")
+        case _:
+            fits = True
+    if not fits:
+        raise Misheard(f"that is no {kind}")
+    return said
+
+
+def _spelled(said: str) -> str:
+    """An address as people say it: "ada at example dot org"."""
+    if "@" in said:
+        return said.replace(" ", "")
+    return "".join({"at": "@", "dot": "."}.get(word.lower(), word) for word in words_of(said))
+
+
+def _moment(said: str, *, with_time: bool) -> bool:
+    try:
+        (datetime if with_time else date).fromisoformat(said)
+    except ValueError:
+        return False
+    return True
+
 
 log = logging.getLogger(__name__)
 

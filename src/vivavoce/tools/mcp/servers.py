@@ -1,14 +1,207 @@
-"""All MCP servers of an agent, side by side: what one does, the others do not notice."""
+"""All MCP servers of an agent, connected, listed, watched, and connected again when lost.
+
+What one does, the others do not notice. A server's tools stay in the registry
+while it is expected back, and say so when they are called; a server that does
+not come back takes them along.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+import logging
+from collections import deque
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from vivavoce.errors import OutcomeUnknown, Unavailable
+from vivavoce.logs import fields
 from vivavoce.runtime.agents.mcp_ports import McpServer
-from vivavoce.tools.mcp.server import Patience, Server, ServerStatus
+from vivavoce.runtime.ports import ToolContext, ToolOutput
+from vivavoce.tools.mcp.listing import Listing
+from vivavoce.tools.mcp.schemas import plain_text
 from vivavoce.tools.registry import Registry
+
+if TYPE_CHECKING:
+    from vivavoce.tools.mcp.link import Link
+
+log = logging.getLogger(__name__)
+
+State: TypeAlias = Literal["connecting", "ready", "restarting", "failed", "ended"]
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long is waited for what, in seconds."""
+
+    start: float = 60.0
+    """For a server to answer for the first time; `npx` may have to fetch it."""
+    first_pause: float = 0.5
+    longest_pause: float = 60.0
+    good_life: float = 60.0
+    """A server that lived that long is not a failing one."""
+    tries: int = 5
+    """In vain, in a row; then it is no longer expected back, but still tried."""
+    refresh: float = 1.0
+    """Between two looks at a list that keeps changing."""
+    check: float = 60.0
+    """Between two looks at a server behind a URL, whose end nobody tells us."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerStatus:
+    """For `/status` and people: no address, argument or header, which may be secret."""
+
+    name: str
+    transport: Literal["stdio", "http"]
+    state: State
+    tools: int
+    protocol: str | None
+    restarts: int
+    pid: int | None
+    problems: tuple[str, ...]
+
+
+class Server:
+    def __init__(self, config: McpServer, registry: Registry, patience: Patience) -> None:
+        self._config, self._patience = config, patience
+        self._listing = Listing(config, registry, self._call)
+        self._link: Link | None = None
+        self._state: State = "connecting"
+        self._legacy = config.legacy
+        self._failures = self._restarts = 0
+        self._pid: int | None = None
+        self._problem: str | None = None
+        self._last_words: deque[str] = deque(maxlen=5)
+
+    def status(self) -> ServerStatus:
+        problems = [self._problem] if self._problem else []
+        return ServerStatus(
+            name=self._config.name,
+            transport="http" if self._config.url else "stdio",
+            state=self._state,
+            tools=len(self._listing),
+            protocol=self._link.protocol if self._link else None,
+            restarts=self._restarts,
+            pid=self._pid,
+            problems=(*problems, *self._listing.problems),
+        )
+
+    async def run(self) -> None:
+        """Until cancelled. Whatever the server does, this goes on."""
+        loop, pause = asyncio.get_running_loop(), self._patience.first_pause
+        try:
+            while True:
+                born = loop.time()
+                try:
+                    await self._live()
+                    why = "ended"
+                except Exception as exc:  # another's program and the SDK: anything may come
+                    why = _reason(exc)
+                if loop.time() - born >= self._patience.good_life:
+                    pause, self._failures = self._patience.first_pause, 0
+                self._note(why)
+                await asyncio.sleep(pause)
+                pause = min(pause * 2, self._patience.longest_pause)
+                self._restarts += 1
+        finally:
+            self._state = "ended"
+            self._listing.clear()
+
+    async def _live(self) -> None:
+        # The first import takes the better part of a second.
+        module = await asyncio.to_thread(import_module, "vivavoce.tools.mcp.link")
+        self._last_words.clear()
+        greeted = False
+        try:
+            async with module.connected(
+                self._config,
+                legacy=self._legacy,
+                start_seconds=self._patience.start,
+                started=self._started,
+                heard=self._heard,
+            ) as link:
+                greeted = True
+                await self._refresh(link)
+                self._link, self._state, self._problem = link, "ready", None
+                log.info(
+                    "MCP server connected", extra=fields(**self._told(), tools=len(self._listing))
+                )
+                await self._attend(link)
+        finally:
+            self._link = self._pid = None
+            if not greeted and self._config.url is None and not self._config.legacy:
+                # One that dies of the newer greeting is tried with the older, and back.
+                self._legacy = not self._legacy
+
+    async def _attend(self, link: Link) -> None:
+        seconds = self._patience.check if self._config.url else None
+        while True:
+            await link.news(seconds)
+            if link.lost:
+                return
+            await self._refresh(link)
+            await asyncio.sleep(self._patience.refresh)
+
+    async def _refresh(self, link: Link) -> None:
+        found = await link.tools()
+        assert link.sieve is not None
+        await self._listing.update(found, tuple(link.sieve.complaints))
+
+    def _note(self, why: str) -> None:
+        self._failures += 1
+        words = " / ".join(self._last_words)
+        self._problem = f"{why}: {words}" if words else why
+        expected = self._failures < self._patience.tries
+        if not expected:
+            self._listing.clear()
+        self._state = "restarting" if expected else "failed"
+        level = logging.WARNING if self._failures <= self._patience.tries else logging.DEBUG
+        log.log(level, "MCP server lost", extra=fields(**self._told(), reason=why, output=words))
+
+    async def _call(
+        self, tool: str, changes: bool, arguments: Mapping[str, Any], context: ToolContext
+    ) -> ToolOutput:
+        from vivavoce.tools.mcp.link import LinkLost
+        from vivavoce.tools.mcp.listing import output
+
+        name, link = self._config.name, self._link
+        if link is None:
+            raise Unavailable(f"'{name}' is restarting; try again in a moment", retry_after_ms=2000)
+        try:
+            return output(await link.call(tool, arguments, context))
+        except LinkLost:
+            if changes:
+                words = f"'{name}' stopped in the middle; look whether it was done before you retry"
+                raise OutcomeUnknown(words) from None
+            raise Unavailable(f"'{name}' stopped and is restarting", retry_after_ms=2000) from None
+
+    def _started(self, pid: int) -> None:
+        self._pid = pid
+
+    def _heard(self, line: str) -> None:
+        if words := plain_text(line, 300):
+            self._last_words.append(words)
+            log.debug("MCP server output", extra=fields(**self._told(), output=words))
+
+    def _told(self) -> dict[str, Any]:
+        return {"server": self._config.name, "pid": self._pid}
+
+
+def _reason(exc: BaseException) -> str:
+    """The innermost cause in a few words; groups are how the SDK wraps what went wrong."""
+    while isinstance(exc, BaseExceptionGroup):
+        exc = exc.exceptions[0]
+    match exc:
+        case FileNotFoundError() | PermissionError():
+            return f"cannot be started ({exc.strerror})"
+        case TimeoutError():
+            return "gives no answer"
+        case _:
+            return plain_text(f"{type(exc).__name__}: {exc}", 200)
+
 
 __all__ = ["McpServers", "Patience", "ServerStatus"]
 

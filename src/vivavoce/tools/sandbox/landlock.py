@@ -2,7 +2,7 @@
 
 The kernel keeps the command to the files we name and off the network. It sees
 the real root and the numbers of other processes, but cannot touch them. A
-launcher of ours (`landlock_child.py`) runs between, so that no thread and no
+launcher of ours (`launcher.py`) runs between, so that no thread and no
 filter of sandlock is ever in the server's own process.
 """
 
@@ -23,7 +23,7 @@ from vivavoce.tools.sandbox.running import Launch, execute
 from vivavoce.tools.sandbox.shell import environment, limited
 from vivavoce.tools.threads import SHARED
 
-_LAUNCHER = Path(__file__).with_name("landlock_child.py")
+_LAUNCHER = Path(__file__).with_name("launcher.py")
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 _NOTES = (
     "no namespaces: a command sees the command lines of other processes",

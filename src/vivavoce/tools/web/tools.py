@@ -8,8 +8,11 @@ page's, to the end of the output.
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from importlib import resources
 from typing import TYPE_CHECKING
 
 from vivavoce.errors import InvalidArguments, ToolFailed
@@ -17,7 +20,6 @@ from vivavoce.runtime.ports import ToolOutput
 from vivavoce.tools.functions import Describe, Tool, tool
 from vivavoce.tools.web.bodies import Limits, Page, visible
 from vivavoce.tools.web.clients import client_for
-from vivavoce.tools.web.reading import page_text
 from vivavoce.tools.web.search import (
     BACKENDS,
     MAX_QUERY,
@@ -31,6 +33,41 @@ from vivavoce.tools.web.search import (
 )
 from vivavoce.tools.web.urls import DEFAULT_PORTS, Rules, host_rule, spelled
 from vivavoce.tools.wording import WORDING
+
+READ_SECONDS = 6.0
+_ENVIRONMENT = {"PATH": "", "LC_ALL": "C.UTF-8"}  # nothing of ours to be read there
+
+
+async def page_text(html: str, base: str, *, seconds: float = READ_SECONDS) -> str:
+    """Raises `ToolFailed` for a page that cannot be made sense of in that time."""
+    # Found beside us, and run with -I: neither PYTHON* nor the working directory has a say.
+    script = resources.files("vivavoce.tools.web") / "page.py"
+    try:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-I",
+            str(script),
+            base,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            env=_ENVIRONMENT,
+        )
+    except OSError:
+        raise ToolFailed("There is no room to read a page just now") from None
+    try:
+        async with asyncio.timeout(seconds):
+            text, _ = await process.communicate(html.encode("utf-8", "replace"))
+    except TimeoutError:
+        raise ToolFailed("That page is too tangled to be read") from None
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        await asyncio.shield(process.wait())
+    if process.returncode != 0:
+        raise ToolFailed("That page is too tangled to be read")
+    return text.decode()
+
 
 if TYPE_CHECKING:
     from vivavoce.tools.web.fetch import Client

@@ -9,8 +9,7 @@ from vivavoce.errors import ToolFailed
 from vivavoce.runtime.ports import OutputKind, Picture, ToolOutput
 from vivavoce.tools.workspace.names import count, label, shown
 from vivavoce.tools.workspace.patterns import Glob
-from vivavoce.tools.workspace.root import Workspace, refused
-from vivavoce.tools.workspace.walking import MAX_ENTRIES, Found, tree
+from vivavoce.tools.workspace.root import MAX_ENTRIES, Found, Workspace, refused, tree
 
 MAX_PICTURE = 4 * 1024 * 1024
 MAX_LISTED = 1_000

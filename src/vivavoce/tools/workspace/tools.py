@@ -14,10 +14,10 @@ from pydantic import Field
 from vivavoce.runtime.ports import ToolOutput
 from vivavoce.tools.functions import Tool, tool
 from vivavoce.tools.wording import WORDING
-from vivavoce.tools.workspace import editing, reading
-from vivavoce.tools.workspace.grep import grep as search_lines
+from vivavoce.tools.workspace import reading, writing
 from vivavoce.tools.workspace.root import MAX_PATH, Workspace
 from vivavoce.tools.workspace.searching import Query, find_ripgrep
+from vivavoce.tools.workspace.searching import grep as search_lines
 
 QUICK = 15.0
 """Seconds. All but a search through a very big tree are done in a fraction of one."""
@@ -74,13 +74,13 @@ def _looking(workspace: Workspace, program: str | None) -> list[Tool]:
 def _changing(workspace: Workspace) -> list[Tool]:
     @_worded(lambda given: f"Writing file {given['path']}", changes=True)
     def write_file(path: FilePath, content: str) -> ToolOutput:
-        return editing.write_file(workspace, path, content)
+        return writing.write_file(workspace, path, content)
 
     @_worded(lambda given: f"Editing file {given['path']}", changes=True)
     def edit_file(
         path: FilePath, old_string: Old, new_string: str, replace_all: bool = False
     ) -> ToolOutput:
-        return editing.edit_file(workspace, path, old_string, new_string, replace_all)
+        return writing.edit_file(workspace, path, old_string, new_string, replace_all)
 
     return [write_file, edit_file]
 

@@ -15,13 +15,13 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from vivavoce.runtime.agents.work import A2aAgent
-from vivavoce.runtime.tasks.ports import GOES_ON, AgentCard, Desk, Done, GaveUp, Value, Work
+from vivavoce.runtime.tasks.ports import GOES_ON, AgentCard, Done, GaveUp, TaskContext, Value, Work
 from vivavoce.tools.delegation.a2a.words import Bounds, origin
 from vivavoce.tools.delegation.briefs import brief, told
 from vivavoce.tools.delegation.window import Window
 
 if TYPE_CHECKING:
-    from vivavoce.tools.delegation.a2a.talk import Talk
+    from vivavoce.tools.delegation.a2a.client import Talk
 
 _MAX_TURNS = 50
 _MAX_STARTS = 3
@@ -51,24 +51,24 @@ class A2aBackend:
             for name, agent in self._agents.items()
         ]
 
-    async def run(self, work: Work, desk: Desk) -> Done:
+    async def run(self, work: Work, context: TaskContext) -> Done:
         agent = self._agents.get(work.agent)
         if agent is None:
             raise GaveUp(f"There is no agent named {work.agent}")
         await asyncio.to_thread(importlib.import_module, "a2a.client")
-        from vivavoce.tools.delegation.a2a.talk import Talk  # needs what may not be installed
+        from vivavoce.tools.delegation.a2a.client import Talk  # needs what may not be installed
 
-        async with Talk(work.agent, agent, Window(desk), self._bounds) as talk:
-            return await _Errand(work, desk, talk).run()
+        async with Talk(work.agent, agent, Window(context), self._bounds) as talk:
+            return await _Errand(work, context, talk).run()
 
     async def close(self) -> None:
         """Nothing of it outlives `run`."""
 
 
 class _Errand:
-    def __init__(self, work: Work, desk: Desk, talk: Talk) -> None:
+    def __init__(self, work: Work, context: TaskContext, talk: Talk) -> None:
         self._order = work
-        self._desk = desk
+        self._task = context
         self._talk = talk
         self._sent = 0
 
@@ -90,19 +90,19 @@ class _Errand:
     async def _send(self, text: str, task: Value = None) -> Value:
         self._sent += 1
         message_id = f"{self._order.task_id}-{self._sent}"
-        return await self._desk.step("send", lambda: self._talk.send(text, message_id, task))
+        return await self._task.step("send", lambda: self._talk.send(text, message_id, task))
 
     async def _to_its_end(self, task: Value) -> Done | None:
         """None where it was stopped while nobody here could have wished so: it starts again."""
         name = self._order.agent
         for _ in range(_MAX_TURNS):
-            now = await self._desk.step("follow", lambda: self._talk.follow(task["task"]))
+            now = await self._task.step("follow", lambda: self._talk.follow(task["task"]))
             words = told(now["words"], "")
             match now["state"]:
                 case "completed":
                     return Done(summary=told(now["result"], words or "It is done."))
                 case "input_required":
-                    answer = await self._desk.ask(words or f"{name} needs to know more.")
+                    answer = await self._task.ask(words or f"{name} needs to know more.")
                     reply = await self._send(answer, task)
                     if "reply" in reply:
                         return Done(summary=told(reply["reply"], "It is done."))

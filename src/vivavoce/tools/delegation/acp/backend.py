@@ -1,24 +1,236 @@
 """The ACP backend: local coding agents (Claude Code, Codex, Gemini CLI and others), each a command.
 
 An agent is the operator's choice and runs with the operator's rights, in the
-workspace; what it asks for passes the desk. How it is given work is in `acp_visit`.
+workspace, each attempt in a process of its own. After a restart the agent's own
+session is loaded where it can do that, else a new one is told to look at what
+is done already.
 """
 
 from __future__ import annotations
 
 import asyncio
 import importlib
+import logging
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 
+from vivavoce.logs import fields
 from vivavoce.runtime.agents.work import AcpAgent
-from vivavoce.runtime.tasks.ports import AgentCard, Desk, Done, GaveUp, Work
-from vivavoce.tools.delegation.acp.visit import Bounds, Visit, found
-from vivavoce.tools.delegation.attempts import attempted
-from vivavoce.tools.delegation.window import Window
+from vivavoce.runtime.tasks.ports import AgentCard, Done, GaveUp, TaskContext, Value, Work
+from vivavoce.tools.delegation.acp.host import Account, Host
+from vivavoce.tools.delegation.acp.process import Pipes, environment, started
+from vivavoce.tools.delegation.briefs import brief, told
+from vivavoce.tools.delegation.window import Window, attempted
 from vivavoce.tools.workspace.root import HIDDEN, Workspace
+
+if TYPE_CHECKING:
+    from acp import Client
+    from acp.client import ClientSideConnection
+
+log = logging.getLogger(__name__)
+
+_AUTH_REQUIRED = -32000
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    start_seconds: float = 120.0
+    """A launcher such as npx may fetch the agent first."""
+    work_seconds: float = 4 * 3600.0
+    stop_seconds: float = 2.0
+    """For an agent to stop by itself when it is told to."""
+
+
+def found(agent: AcpAgent) -> str | None:
+    return shutil.which(agent.command, path=environment(agent.env).get("PATH"))
+
+
+class Visit:
+    def __init__(
+        self,
+        work: Work,
+        agent: AcpAgent,
+        window: Window,
+        workspace: Workspace,
+        bounds: Bounds,
+        stack: AsyncExitStack,
+    ) -> None:
+        self._order = work
+        self._agent = agent
+        self._window = window
+        self._workspace = workspace
+        self._bounds = bounds
+        self._stack = stack
+        self._account = Account(self._say, lambda path: self._host.relative(path))
+        self._host = Host(work.agent, self._workspace, window, self._account)
+        self._pipes: Pipes | None = None
+        self._link: ClientSideConnection | None = None
+
+    def _say(self, message: str, percentage: int | None) -> None:
+        self._window.say(message, percentage, self._order.agent)
+
+    async def begin(self, died: Sequence[Value]) -> Value:
+        """The agent's session, new or loaded: where it can go on after a crash."""
+        try:
+            async with asyncio.timeout(self._bounds.start_seconds):
+                can_load = await self._connect()
+                session = await self._load(died[-1]["session"]) if died and can_load else None
+                if session is not None:
+                    return {"session": session, "loaded": True, "again": True}
+                session = await self._new()
+                return {"session": session, "loaded": False, "again": bool(died)}
+        except TimeoutError:
+            raise self._gave_up("did not start in time") from None
+        except OSError as exc:  # the connection's end is one too
+            log.warning("An agent could not be started", extra=fields(error=str(exc)))
+            raise self._gave_up(self._ended()) from None
+
+    async def _connect(self) -> bool:
+        from acp import PROTOCOL_VERSION, RequestError
+        from acp.client import ClientSideConnection
+        from acp.schema import ClientCapabilities, FileSystemCapabilities, Implementation
+
+        command = found(self._agent)
+        if command is None:
+            raise self._gave_up(f"is not here: there is no command {self._agent.command}")
+        self._pipes = await self._stack.enter_async_context(
+            started(
+                command,
+                self._agent.args,
+                env=self._agent.env,
+                cwd=self._workspace.root,
+                update=self._account.update,
+            )
+        )
+        link = ClientSideConnection(cast("Client", self._host), self._pipes)
+        self._link = await self._stack.enter_async_context(link)
+        files = FileSystemCapabilities(read_text_file=True, write_text_file=True)
+        try:
+            answer = await link.initialize(
+                protocol_version=PROTOCOL_VERSION,
+                client_capabilities=ClientCapabilities(fs=files, terminal=False),
+                client_info=Implementation(name="vivavoce", version="1"),
+            )
+        except (RequestError, ValueError) as exc:
+            raise self._gave_up("did not understand us", exc) from None
+        if answer.protocol_version != PROTOCOL_VERSION:
+            raise self._gave_up(f"speaks version {answer.protocol_version} of ACP, which we do not")
+        return bool(answer.agent_capabilities and answer.agent_capabilities.load_session)
+
+    async def _load(self, session: str) -> str | None:
+        from acp import RequestError
+
+        assert self._link is not None
+        self._account.replaying = True
+        try:
+            await self._link.load_session(cwd=str(self._workspace.root), session_id=session)
+        except (RequestError, ValueError):
+            return None  # it has forgotten it: a new one, then
+        finally:
+            self._account.replaying = False
+        return session
+
+    async def _new(self) -> str:
+        from acp import RequestError
+
+        assert self._link is not None
+        try:
+            return (await self._link.new_session(cwd=str(self._workspace.root))).session_id
+        except RequestError as exc:
+            if exc.code == _AUTH_REQUIRED:
+                hint = f"Log in to {self._order.agent} in a terminal, and start the work again"
+                raise GaveUp(
+                    f"The agent {self._order.agent} is not logged in", suggestions=[hint]
+                ) from None
+            raise self._gave_up("did not open a session", exc) from None
+        except ValueError as exc:
+            raise self._gave_up("did not open a session", exc) from None
+
+    async def work(self, begun: Value) -> Value:
+        from acp import RequestError, text_block
+
+        link, session = self._link, begun["session"]
+        assert link is not None
+        text = brief(self._order, again=begun["again"], remembers=begun["loaded"])
+        try:
+            async with (
+                asyncio.timeout(self._bounds.work_seconds),
+                self._window.open(),
+                asyncio.TaskGroup() as group,
+            ):
+                ask = group.create_task(_safely(link.prompt(session, [text_block(text)])))
+                try:
+                    answer = await asyncio.shield(ask)
+                except asyncio.CancelledError:
+                    await self._stop(session, ask)
+                    raise
+        except TimeoutError:
+            raise self._gave_up("did not finish in time") from None
+        if isinstance(answer, RequestError):
+            raise self._gave_up("failed", answer)
+        if isinstance(answer, Exception):
+            raise self._gave_up(self._ended())
+        return self._outcome(answer.stop_reason)
+
+    async def _stop(self, session: str, ask: asyncio.Task[Any]) -> None:
+        """It is told, and may put things in order; then it is ended like all it started."""
+        assert self._link is not None
+        self._window.dismiss()  # it may be waiting for a permission
+        try:
+            async with asyncio.timeout(self._bounds.stop_seconds):
+                await self._link.cancel(session)
+                await asyncio.wait({ask})
+        except (TimeoutError, OSError):
+            pass
+        finally:
+            ask.cancel()
+
+    def _outcome(self, reason: str) -> Value:
+        summary = self._account.summary
+        if reason == "end_turn":
+            return {"summary": told(summary, "It is done."), "files": self._account.files}
+        words = {
+            "max_tokens": "ran out of room for its answer",
+            "max_turn_requests": "used all the steps it may take",
+            "refusal": "refused to do it",
+            "cancelled": "was stopped",
+        }
+        hints = [] if reason == "refusal" else ["Ask for a smaller part of it"]
+        raise GaveUp(
+            f"The agent {self._order.agent} {words.get(reason, 'stopped')}",
+            tried=[told(summary, "", 300)] if summary else [],
+            suggestions=hints,
+        )
+
+    def _ended(self) -> str:
+        code = self._pipes.exit_code if self._pipes is not None else None
+        words = "\n".join(self._pipes.last_words) if self._pipes is not None else ""
+        told_ = fields(agent=self._order.agent, exit_code=code, output=words)
+        log.warning("An agent's process ended", extra=told_)
+        return "ended unexpectedly" if code is None else f"ended unexpectedly, with code {code}"
+
+    def _gave_up(self, what: str, cause: Exception | None = None) -> GaveUp:
+        detail = f": {told(str(cause), '', 200)}" if cause is not None else ""
+        return GaveUp(
+            f"The agent {self._order.agent} {what}{detail}",
+            tried=[told(self._account.summary, "", 300)] if self._account.summary else [],
+            suggestions=[f"See whether {self._agent.command} works in a terminal"],
+        )
+
+
+async def _safely(asking: Any) -> Any:
+    """An answer, or the failure as one: raised in a group it would take the rest with it."""
+    from acp import RequestError
+
+    try:
+        return await asking
+    except (RequestError, OSError, ValueError) as exc:
+        return exc
 
 
 class AcpBackend:
@@ -58,15 +270,15 @@ class AcpBackend:
             why_not=why_not,
         )
 
-    async def run(self, work: Work, desk: Desk) -> Done:
+    async def run(self, work: Work, context: TaskContext) -> Done:
         agent = self._agents.get(work.agent)
         if agent is None:
             raise GaveUp(f"There is no agent named {work.agent}")
         # Its models take a second to import: not on the loop.
         await asyncio.to_thread(importlib.import_module, "acp")
         async with AsyncExitStack() as stack:
-            visit = Visit(work, agent, Window(desk), self._workspace, self._bounds, stack)
-            end = await attempted(desk, visit.begin, visit.work)
+            visit = Visit(work, agent, Window(context), self._workspace, self._bounds, stack)
+            end = await attempted(context, visit.begin, visit.work)
         return Done(summary=end["summary"], files_changed=tuple(end["files"]))
 
     async def close(self) -> None:

@@ -2,7 +2,7 @@
 
 A session is made from a mount plan in the agent folder, or from a bundle of
 foundation's where that is installed. Its modules are the operator's choice and
-run with our rights; what its tools do passes the desk.
+run with our rights; what its tools do passes the context.
 """
 
 from __future__ import annotations
@@ -17,13 +17,11 @@ from pathlib import Path
 
 from vivavoce.runtime.agents.work import AmplifierAgent
 from vivavoce.runtime.ports import ToolDefinition
-from vivavoce.runtime.tasks.ports import AgentCard, Desk, Done, GaveUp, Value, Work
-from vivavoce.tools.delegation.amplifier.host import Approvals, Display
-from vivavoce.tools.delegation.amplifier.plan import plan_file, read_plan
+from vivavoce.runtime.tasks.ports import AgentCard, Done, GaveUp, TaskContext, Value, Work
+from vivavoce.tools.delegation.amplifier.plan import Approvals, Display, plan_file, read_plan
 from vivavoce.tools.delegation.amplifier.session import Wiring, Worker, equipped, opened, uncut
-from vivavoce.tools.delegation.attempts import attempted
 from vivavoce.tools.delegation.briefs import brief, told
-from vivavoce.tools.delegation.window import Window
+from vivavoce.tools.delegation.window import Window, attempted
 
 NOT_OFFERED = frozenset({"task", "ask_user", "cancel_task", "list_tasks"})
 """Nobody delegates what was delegated to them; a question of theirs goes its own way."""
@@ -78,7 +76,7 @@ class AmplifierBackend:
             return f"there is no {agent.config} in the agent's folder"
         return ""
 
-    async def run(self, work: Work, desk: Desk) -> Done:
+    async def run(self, work: Work, context: TaskContext) -> Done:
         agent = self._agents.get(work.agent)
         if agent is None:
             raise GaveUp(f"There is no agent named {work.agent}")
@@ -88,9 +86,9 @@ class AmplifierBackend:
             return {"again": bool(died)}
 
         async def do(begun: Value) -> Value:
-            return await self._work(work, agent, Window(desk), again=begun["again"])
+            return await self._work(work, agent, Window(context), again=begun["again"])
 
-        end = await attempted(desk, begin, do)
+        end = await attempted(context, begin, do)
         return Done(summary=end["summary"], files_changed=tuple(end["files"]))
 
     async def close(self) -> None:

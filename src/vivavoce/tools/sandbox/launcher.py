@@ -1,6 +1,6 @@
 """The launcher between us and `sandlock`: a script of its own, started with `python -I`.
 
-    landlock_child.py POLICY-AS-JSON COMMAND …
+    launcher.py POLICY-AS-JSON COMMAND …
 
 Everything the command starts stays below this process, whatever it detaches
 from, and is killed when the command ends, when this process is told to end,
