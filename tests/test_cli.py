@@ -438,7 +438,8 @@ def _dry_run(target: str, folder: Path) -> str:
 
 def test_help_needs_nothing_heavy() -> None:
     code = (
-        "import sys, vivavoce.cli.command; heavy = {'pydantic', 'sqlalchemy', 'fastapi', 'openai'}; "
+        "import sys, vivavoce.cli.command\n"
+        "heavy = {'pydantic', 'sqlalchemy', 'fastapi', 'openai'}; "
         "sys.exit(', '.join(heavy & sys.modules.keys()) or None)"
     )
     ended = subprocess.run(
