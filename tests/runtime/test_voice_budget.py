@@ -79,8 +79,8 @@ async def test_who_spends_the_days_budget_hears_so_and_the_session_ends(
         await theirs.assistant_finishes()
         live = voice.live(opened.session.id, "ada")
         assert live is not None
-        await soon(lambda: not live.machine.state.responses.busy)
-        await soon(lambda: live.machine.state.speech.sounding is None)
+        await soon(lambda: not live.machine.state.talk.responses.busy)
+        await soon(lambda: live.machine.state.talk.speech.sounding is None)
         await clock.advance(3)
         await theirs.ended()
         await soon(lambda: voice.live(opened.session.id, "ada") is None)
@@ -106,11 +106,11 @@ async def test_all_sessions_of_a_user_have_one_budget(tmp_path: Path) -> None:
             lives += [live] if (live := voice.live(opened.session.id, user)) else []
             await lives[-1].submit(used)
         first, second, others = [live.machine.state for live in lives]
-        assert [first.broke_at, others.broke_at] == [None, None]
-        assert second.broke_at is not None
+        assert [first.clock.broke_at, others.clock.broke_at] == [None, None]
+        assert second.clock.broke_at is not None
         await clock.advance(61)  # the user's other one hears of it within a minute
-        assert first.broke_at is not None
-        assert others.broke_at is None
+        assert first.clock.broke_at is not None
+        assert others.clock.broke_at is None
 
 
 async def test_what_is_spent_in_another_process_ends_the_session_here(tmp_path: Path) -> None:

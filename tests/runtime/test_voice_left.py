@@ -167,7 +167,7 @@ async def test_two_messages_whose_session_falls_are_kept_once_and_have_one_answe
         theirs = await d.provider.next_call()
         await theirs.expect("response.create")
         (live,) = d.here.registry.of_conversation(of)
-        await soon(lambda: len(live.machine.state.typed) == 2)
+        await soon(lambda: len(live.machine.state.talk.typed) == 2)
         await theirs.assistant_says("Both.")
         replies = [(await one).reply for one in both]
         assert [reply and reply.text for reply in replies] == ["Both.", "Both."]

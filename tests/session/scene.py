@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
 from vivavoce.session.effects import Effect, Record, Send, Tell
-from vivavoce.session.events import CallPlaced, LineUp, SessionEvent
+from vivavoce.session.events import CallPlaced, SessionEvent, SidebandUp
 from vivavoce.session.machine import Machine
 from vivavoce.session.policy import Identity, Policy, Setup
 from vivavoce.wire.events import VoiceEvent
@@ -50,7 +50,7 @@ class Scene:
         return out
 
     def connect(self) -> Scene:
-        self.send(CallPlaced("rtc_1"), LineUp(), rt.Configured(False, SESSION))
+        self.send(CallPlaced("rtc_1"), SidebandUp(), rt.Configured(False, SESSION))
         return self
 
     @property

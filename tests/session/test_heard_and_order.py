@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vivavoce.session.heard import heard_text
-from vivavoce.session.transcript import Order
+from vivavoce.session.speech import heard_text
+from vivavoce.session.talk import Order
 
 WORDS = "one two three four five"
 

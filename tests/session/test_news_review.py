@@ -121,22 +121,22 @@ def test_another_response_that_came_first_does_not_count_as_the_request() -> Non
 def test_what_was_to_be_told_when_the_line_was_lost_is_told_when_it_is_back() -> None:
     scene = Scene().connect()
     scene.send(NEWS, rt.ResponseCreated("r1"))
-    scene.wait(10).send(ev.LineLost(1006, hung_up=False))
-    effects = scene.send(ev.LineUp())
+    scene.wait(10).send(ev.SidebandLost(1006, hung_up=False))
+    effects = scene.send(ev.SidebandUp())
     assert sent(effects, cmd.CreateResponse)
 
 
 def test_a_task_that_ended_before_its_start_was_told_is_not_waited_for() -> None:
     scene = Scene().connect()
     scene.send(NEWS, ev.TaskStarted("t1"), NEWS)
-    assert not scene.machine.state.tasks
+    assert not scene.machine.state.work.tasks
 
 
 def test_a_greeting_does_not_swallow_news() -> None:
     scene = Scene()
     scene.send(ev.CallPlaced("rtc_1", greeting="Welcome them back in one short sentence."))
     scene.send(NEWS)
-    effects = scene.send(ev.LineUp(), rt.Configured(False, scene.machine.state.setup.session))
+    effects = scene.send(ev.SidebandUp(), rt.Configured(False, scene.machine.state.setup.session))
     [asked] = sent(effects, cmd.CreateResponse)
     assert asked.instructions is not None
     assert "\n\nWelcome them back" in asked.instructions

@@ -60,8 +60,8 @@ provider_events = st.one_of(
 )
 own_events = st.one_of(
     st.builds(ev.CallPlaced, st.sampled_from(["rtc_1", "rtc_2"]), greeting=st.none() | text),
-    st.just(ev.LineUp()),
-    st.builds(ev.LineLost, st.just(1006), st.just(False)),
+    st.just(ev.SidebandUp()),
+    st.builds(ev.SidebandLost, st.just(1006), st.just(False)),
     st.just(ev.AttachFailed()),
     st.just(ev.BadFrame()),
     st.builds(ev.ToolFinished, calls, text),
@@ -70,7 +70,6 @@ own_events = st.one_of(
     st.builds(ev.TimerFired, st.sampled_from(["turn", "idle", "trace", "budget"])),
     st.builds(ev.TypedText, st.sampled_from(["vvt_1", "vvt_2"]), text),
     st.just(ev.BudgetSpent()),
-    st.just(ev.Interrupt()),
     st.just(ev.Flush()),
     st.builds(
         ev.CallSurvived,
@@ -90,9 +89,8 @@ SAID = (
 stories = st.lists(provider_events | own_events | st.floats(0, 2), max_size=60)
 policies = st.builds(
     Policy,
-    barge_in=st.sampled_from(["provider", "ours"]),
     peer_text=st.sampled_from(["allow", "deny"]),
-    one_line=st.booleans(),
+    one_connection=st.booleans(),
 )
 
 
@@ -173,7 +171,7 @@ def test_responses_are_asked_for_one_at_a_time(policy: Policy, story: list[objec
         if isinstance(step, float):
             scene.wait(step)
             continue
-        if isinstance(step, rt.ResponseCreated | ev.LineLost | ev.CallPlaced | rt.Fault):
+        if isinstance(step, rt.ResponseCreated | ev.SidebandLost | ev.CallPlaced | rt.Fault):
             waiting = False
         if isinstance(step, ev.TimerFired) and step.name == "turn":
             waiting = False
@@ -213,7 +211,7 @@ def test_a_turn_is_traced_once_in_order_and_never_after_the_end(
     ended = len(scene.effects)
     scene.send(rt.ResponseDone("r1"), rt.PlaybackStopped("r1"), ev.TimerFired("trace"), ev.End())
     assert len(scene.effects) == ended
-    assert not scene.machine.state.turns.open, "every turn was told"
+    assert not scene.machine.state.talk.turns.open, "every turn was told"
     traced = told(scene.effects, ve.TurnTraced)
     for turn in traced:
         assert turn.response_ids

@@ -11,14 +11,14 @@ from vivavoce.session.events import (
     BudgetSpent,
     CallPlaced,
     CallSurvived,
-    LineLost,
-    LineUp,
+    SidebandLost,
+    SidebandUp,
     TimerFired,
     ToolFinished,
     TypedText,
 )
 from vivavoce.session.policy import Policy
-from vivavoce.session.reports import IF_UNANSWERED
+from vivavoce.session.sideband import IF_UNANSWERED
 from vivavoce.wire.events import SessionWarning, TranscriptionCompleted
 from vivavoce.wire.realtime import facts as rt
 from vivavoce.wire.realtime.commands import CreateItem, CreateResponse, message_item
@@ -91,7 +91,7 @@ def test_words_typed_before_the_line_is_up_are_sent_once_it_is() -> None:
     scene = Scene()
     scene.send(CallPlaced("text_1"))
     assert not sent(scene.send(HELLO), CreateItem)
-    effects = scene.send(LineUp(), rt.Configured(False, scene.machine.state.setup.session))
+    effects = scene.send(SidebandUp(), rt.Configured(False, scene.machine.state.setup.session))
     assert [c.item_id for c in sent(effects, CreateItem)] == ["vvt_1"]
     assert len(sent(effects, CreateResponse)) == 1
 
@@ -103,8 +103,8 @@ def test_an_answer_that_fails_is_an_answer_of_nothing() -> None:
 
 
 def test_where_the_line_is_the_session_a_lost_line_ends_it() -> None:
-    scene = Scene(Policy(one_line=True)).connect()
-    scene.wait(60).send(LineLost(1006, False))
+    scene = Scene(Policy(one_connection=True)).connect()
+    scene.wait(60).send(SidebandLost(1006, False))
     assert scene.phase == "terminated"
     assert [e.status for e in scene.effects if isinstance(e, Close)] == [Status.ERROR]
 
@@ -132,20 +132,20 @@ def test_what_another_session_kept_is_answered_and_not_recorded_again() -> None:
     kept = of_another(entry)
     scene = Scene()
     history = (message_item(item_of(kept), "user", "Hello"),)
-    scene.send(CallPlaced("rtc_1", history=history), TypedText("vvt_1", "Hello", kept=kept))
-    scene.send(LineUp(), rt.Configured(False, SESSION))
+    scene.send(CallPlaced("rtc_1", history=history), TypedText("vvt_1", "Hello", stored=kept))
+    scene.send(SidebandUp(), rt.Configured(False, SESSION))
     assert [c.item_id for c in sent(scene.effects, CreateItem)] == [item_of(kept)]
     assert len(sent(scene.effects, CreateResponse)) == 1
     assert not scene.entries()
-    assert scene.send(TypedText("vvt_1", "Hello", kept=kept)) == []
+    assert scene.send(TypedText("vvt_1", "Hello", stored=kept)) == []
     scene.wait(1).send(*answer("r1", "a1", "Hi.", item_of(kept)))
     assert answered(scene) == [("vvt_1", "Hi.")]
 
 
 def test_a_session_that_falls_over_a_message_has_not_answered_it() -> None:
-    scene = Scene(Policy(one_line=True)).connect()
+    scene = Scene(Policy(one_connection=True)).connect()
     scene.send(HELLO, echo(), rt.ResponseCreated("r1"))
-    effects = scene.send(LineLost(1006, hung_up=False))
+    effects = scene.send(SidebandLost(1006, hung_up=False))
     assert any(isinstance(effect, Close) for effect in effects)
     assert answered(scene) == []
 
@@ -155,7 +155,7 @@ def test_what_was_kept_while_the_call_was_placed_is_told_to_it_and_not_recorded_
     before.send(HELLO)
     (entry,) = before.entries().values()
     scene = Scene().connect()
-    effects = scene.send(TypedText("vvt_1", "Hello", kept=of_another(entry)))
+    effects = scene.send(TypedText("vvt_1", "Hello", stored=of_another(entry)))
     assert [c.item_id for c in sent(effects, CreateItem)] == ["vvt_1"]
     assert len(sent(effects, CreateResponse)) == 1
     assert not scene.entries()
@@ -167,9 +167,9 @@ def test_all_that_another_session_kept_has_one_answer() -> None:
     kept = [of_another(entry) for entry in before.entries().values()]
     scene = Scene()
     history = tuple(message_item(item_of(one), "user", one.text) for one in kept)
-    scene.send(CallPlaced("rtc_1", history=history), LineUp(), rt.Configured(False, SESSION))
+    scene.send(CallPlaced("rtc_1", history=history), SidebandUp(), rt.Configured(False, SESSION))
     for one in kept:
-        scene.send(TypedText(str(one.data["item_id"]), one.text, kept=one))
+        scene.send(TypedText(str(one.data["item_id"]), one.text, stored=one))
     scene.wait(1).send(*answer("r1", "a1", "Hi. Yes.", history[-1]["id"]))
     assert answered(scene) == [("vvt_1", "Hi. Yes."), ("vvt_2", "Hi. Yes.")]
     assert len(sent(scene.effects, CreateResponse)) == 1
@@ -181,7 +181,7 @@ def test_after_a_restart_a_call_that_has_the_message_is_asked_for_what_it_may_ow
         known = (("vvt_1", 1.0),)
         left = (("vvt_1", "Hello"),)
         scene.send(CallSurvived(call_id="rtc_1", typed=left, known_items=known))
-        (command,) = sent(scene.send(LineUp()), CreateItem)
+        (command,) = sent(scene.send(SidebandUp()), CreateItem)
         assert command.item_id == "vvt_1"
         scene.send(rt.Configured(False, SESSION))
         scene.send(rt.Fault("item_already_exists", "", command.event_id) if there else echo())

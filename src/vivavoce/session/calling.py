@@ -18,13 +18,13 @@ def requested(event: CallRequested, draft: Draft) -> None:
     """The model wants a tool. The same call may be reported twice (arguments, then the
     whole response): it runs once."""
     state = draft.state
-    if event.call_id in state.ran:
+    if event.call_id in state.work.ran:
         return
-    name = event.name or state.names.get(event.item_id, "")
-    state.ran.add(event.call_id)
-    state.open_calls.add(event.call_id)
-    ordinal = state.order.place(event.item_id, None, draft.now_ms)
-    state.turns.called(event.response_id, event.call_id, name, draft.now)
+    name = event.name or state.work.names.get(event.item_id, "")
+    state.work.ran.add(event.call_id)
+    state.work.open_calls.add(event.call_id)
+    ordinal = state.talk.order.place(event.item_id, None, draft.now_ms)
+    state.talk.turns.called(event.response_id, event.call_id, name, draft.now)
     draft.do(RunTool(event.call_id, name, event.arguments, ordinal))
     news.tool_began(name, draft)
     draft.active()
@@ -34,40 +34,40 @@ def requested(event: CallRequested, draft: Draft) -> None:
 def finished(event: ToolFinished, draft: Draft) -> None:
     """One output for one call, whatever happens; late copies are dropped."""
     state = draft.state
-    if event.call_id in state.tasks:
-        # Its call is gone with the old line: the result is told instead of returned.
+    if event.call_id in state.work.tasks:
+        # Its call is gone with the old one: the result is told instead of returned.
         words = f"A tool that was still running has finished. Its result: {event.output}"
         task_finished(TaskFinished(event.call_id, words), draft)
         return
-    if event.call_id not in state.open_calls:
+    if event.call_id not in state.work.open_calls:
         return
-    state.open_calls.discard(event.call_id)
-    state.turns.finished(event.call_id)
+    state.work.open_calls.discard(event.call_id)
+    state.talk.turns.finished(event.call_id)
     item_id = state.item_id(f"output:{event.call_id}")
     draft.add_item(output_item(item_id, event.call_id, event.output))
-    state.responses.wish(item_id)
+    state.talk.responses.wish(item_id)
     for number, picture in enumerate(event.pictures):
         shown = state.item_id(f"picture:{event.call_id}:{number}")
         draft.add_item(picture_item(shown, picture))
-        state.responses.wish(shown)
+        state.talk.responses.wish(shown)
     draft.active()
 
 
 def task_started(event: TaskStarted, draft: Draft) -> None:
-    draft.state.tasks.add(event.task_id)
+    draft.state.work.tasks.add(event.task_id)
 
 
 def task_finished(event: TaskFinished, draft: Draft) -> None:
     """The result is told in the next gap, as a message of the system's."""
     state = draft.state
-    if event.task_id not in state.tasks:
+    if event.task_id not in state.work.tasks:
         return
-    state.tasks.discard(event.task_id)
+    state.work.tasks.discard(event.task_id)
     if not event.words:
         return
     item_id = state.item_id(f"task:{event.task_id}")
     draft.add_item(message_item(item_id, "system", event.words))
-    state.responses.wish(item_id)
+    state.talk.responses.wish(item_id)
     draft.active()
 
 
@@ -84,23 +84,23 @@ def settle(draft: Draft) -> None:
     if state.phase in _AWAY:
         return
     # While tools run, their outputs wait for each other; while the user speaks, all wait.
-    due = state.responses.due(calls_open=bool(state.open_calls))
+    due = state.talk.responses.due(calls_open=bool(state.work.open_calls))
     if due and state.phase is not Phase.LISTENING:
-        event_id = state.next_id("evt")
-        wish = state.responses.ask(event_id)
+        event_id = state.next_id()
+        wish = state.talk.responses.ask(event_id)
         if wish is not None:
             unprompted = wish.instructions is not None and wish.say is None
-            state.turns.asked(draft.now, unprompted=unprompted)
+            state.talk.turns.asked(draft.now, unprompted=unprompted)
             words = wish.instructions
             if words and wish.covers:  # a greeting must not swallow what came meanwhile
                 words = f"{words} {_AND_NEWS}"
             draft.send(CreateResponse(event_id, _on_top(words, state), wish.say))
             draft.do(StartTimer("turn", state.policy.turn_patience))
-    if state.responses.busy or state.speech.sounding is not None:
+    if state.talk.responses.busy or state.talk.speech.sounding is not None:
         return
-    if state.open_calls:
+    if state.work.open_calls:
         draft.signal(Signal.CALLS_OPEN)
-    elif state.tasks:
+    elif state.work.tasks:
         draft.signal(Signal.TASKS_OPEN)
     else:
         draft.signal(Signal.SETTLED)

@@ -16,8 +16,8 @@ from vivavoce.wire.records.talk import Entry, Status
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """A frame for the provider. If the line is down it is lost, and the machine
-    sends again what matters once the line is up."""
+    """A frame for the provider. While the sideband is down it is lost, and the machine
+    sends again what matters once it is up."""
 
     command: Command
     urgent: bool = False

@@ -1,7 +1,7 @@
 """What happens to a session: facts from the provider, from our own side, and wishes of the user.
 
 Facts from the provider are those of `wire.realtime`. The rest is here:
-results, timers and lost lines come back into the same inbox as everything else.
+results, timers and lost connections come back into the same inbox as everything else.
 """
 
 from __future__ import annotations
@@ -59,12 +59,12 @@ class Flush:
 
 
 @dataclass(frozen=True, slots=True)
-class LineUp:
+class SidebandUp:
     """The sideband is attached."""
 
 
 @dataclass(frozen=True, slots=True)
-class LineLost:
+class SidebandLost:
     """The sideband ended. A clean close means that the browser hung up."""
 
     code: int
@@ -148,7 +148,7 @@ class TypedText:
 
     item_id: str
     text: str
-    kept: Entry | None = None
+    stored: Entry | None = None
     """What a session before this one stored and did not answer: it is not stored again, and
     wants nothing but its answer."""
 
@@ -156,11 +156,6 @@ class TypedText:
 @dataclass(frozen=True, slots=True)
 class BudgetSpent:
     """What the user may spend in a day is spent: say so, and come to an end."""
-
-
-@dataclass(frozen=True, slots=True)
-class Interrupt:
-    """Stop speaking now: a click, a key, a command."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,8 +179,8 @@ OwnEvent = (
     | CallPlaced
     | CallSurvived
     | Flush
-    | LineUp
-    | LineLost
+    | SidebandUp
+    | SidebandLost
     | AttachFailed
     | BadFrame
     | ToolFinished
@@ -197,7 +192,6 @@ OwnEvent = (
     | TimerFired
     | TypedText
     | BudgetSpent
-    | Interrupt
     | Reconfigure
     | End
 )

@@ -103,7 +103,7 @@ class Guard:
         return item_id in self._banished
 
     def forget_orders(self) -> None:
-        """The line was lost: echoes of what was ordered before will not come."""
+        """The sideband was lost: echoes of what was ordered before will not come."""
         self._ordered = []
 
     def knows(self, item_id: str) -> bool:

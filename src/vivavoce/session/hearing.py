@@ -1,10 +1,23 @@
-"""The user: speech, its place in the conversation, its words."""
+"""The user: what they say and type, its place in the conversation, and its words.
+
+Items that joined while the sideband was not there are asked for: each item names its
+predecessor. A provider tells nothing of what came before that, so of several items missed
+in a row the last is made up for.
+
+A typed message is an item of ours: recorded before anything else is done about it, put
+into the conversation, and answered when the floor is free. It counts as answered when
+nothing is said, wished or run any more; what the assistant said last until then is the
+reply. So a tool's follow-up belongs to it.
+"""
 
 from __future__ import annotations
 
-from vivavoce.session import calling, gaps, line, news, saying
-from vivavoce.session.effects import Account, StartTimer
-from vivavoce.session.state import Draft, Signal, UserItem
+from vivavoce.session import calling, news, saying
+from vivavoce.session.context import item_of
+from vivavoce.session.effects import Account, Answered, Record, StartTimer
+from vivavoce.session.events import TypedText
+from vivavoce.session.state import Draft, Phase, Signal
+from vivavoce.session.talk import Question, UserItem
 from vivavoce.wire.events import (
     ErrorOccurred,
     SpeechStarted,
@@ -12,7 +25,12 @@ from vivavoce.wire.events import (
     TranscriptionCompleted,
     TranscriptionDelta,
 )
-from vivavoce.wire.realtime.commands import CancelResponse, DeleteItem
+from vivavoce.wire.realtime.commands import (
+    CancelResponse,
+    DeleteItem,
+    RetrieveItem,
+    message_item,
+)
 from vivavoce.wire.realtime.facts import (
     CallRequested,
     InputCommitted,
@@ -26,17 +44,17 @@ from vivavoce.wire.realtime.facts import (
     UserTranscriptDelta,
     UserTranscriptFailed,
 )
-from vivavoce.wire.records.talk import Kind, Status
+from vivavoce.wire.records.talk import Entry, Kind, Status
+
+_MOST_SOUGHT = 32
+_MOST_ANSWERED = 64
+_AWAY = (Phase.DISCONNECTED, Phase.INITIALIZING, Phase.RECONNECTING)
 
 
 def speech_started(event: UserSpeechStarted, draft: Draft) -> None:
-    """Speaking over the assistant is barge-in. Where the provider does not cut the
-    answer by itself, we do, before anything else."""
-    if draft.state.policy.barge_in == "ours":
-        saying.interrupt(draft)
-    draft.state.speech_began_ms = event.audio_start_ms
-    draft.state.began_ms[event.item_id] = draft.now_ms
-    draft.state.turns.speech_started(draft.now)
+    draft.state.talk.speech_began_ms = event.audio_start_ms
+    draft.state.talk.began_ms[event.item_id] = draft.now_ms
+    draft.state.talk.turns.speech_started(draft.now)
     draft.tell(SpeechStarted, item_id=event.item_id)
     draft.active()
     draft.signal(Signal.SPEECH_STARTED)
@@ -44,8 +62,8 @@ def speech_started(event: UserSpeechStarted, draft: Draft) -> None:
 
 def speech_stopped(event: UserSpeechStopped, draft: Draft) -> None:
     state = draft.state
-    duration = max(0, event.audio_end_ms - state.speech_began_ms)
-    state.turns.speech_stopped(event.item_id, draft.now, state.setup.silence)
+    duration = max(0, event.audio_end_ms - state.talk.speech_began_ms)
+    state.talk.turns.speech_stopped(event.item_id, draft.now, state.setup.silence)
     draft.tell(SpeechStopped, item_id=event.item_id, duration_ms=duration)
     draft.active()
     _turn_over(draft)
@@ -53,85 +71,86 @@ def speech_stopped(event: UserSpeechStopped, draft: Draft) -> None:
 
 def committed(event: InputCommitted, draft: Draft) -> None:
     """The user's audio is part of the conversation: it has its place before its words."""
-    gaps.mind(event.item_id, event.previous_item_id, draft)
+    _seek(event.item_id, event.previous_item_id, draft)
     item = _user_item(event.item_id, event.previous_item_id, draft)
     transcribed = draft.state.setup.transcribes and not item.settled
-    draft.state.turns.committed(event.item_id, draft.now, transcribed=transcribed)
+    draft.state.talk.turns.committed(event.item_id, draft.now, transcribed=transcribed)
     _turn_over(draft)
 
 
 def _turn_over(draft: Draft) -> None:
     state = draft.state
-    state.quiet_turn = True
-    if state.setup.answers_by_itself and state.responses.active is None:
-        state.responses.turn_pending = True
+    state.talk.quiet_turn = True
+    if state.setup.answers_by_itself and state.talk.responses.active is None:
+        state.talk.responses.turn_pending = True
         draft.do(StartTimer("turn", state.policy.turn_patience))
     draft.signal(Signal.SPEECH_STOPPED)
 
 
 def _user_item(item_id: str, previous: str | None, draft: Draft) -> UserItem:
     state = draft.state
-    state.guard.expect(item_id)
-    if item_id not in state.heard:
-        ordinal = state.order.place(item_id, previous, draft.now_ms)
-        state.heard[item_id] = UserItem(item_id, ordinal, previous)
-    return state.heard[item_id]
+    state.sideband.guard.expect(item_id)
+    if item_id not in state.talk.heard:
+        ordinal = state.talk.order.place(item_id, previous, draft.now_ms)
+        state.talk.heard[item_id] = UserItem(item_id, ordinal, previous)
+    return state.talk.heard[item_id]
 
 
 def item_added(event: ItemAdded, draft: Draft) -> None:
     """An item joined the conversation: ours, the microphone's, the model's — or a stranger's."""
     state, item = draft.state, event.item
-    gaps.mind(item.id, event.previous_item_id, draft)
-    if item.id in state.unsure:
+    _seek(item.id, event.previous_item_id, draft)
+    if item.id in state.sideband.unsure:
         # It was not there before the restart after all, so nobody has spoken of it.
-        state.unsure.discard(item.id)
-        state.responses.wish(item.id)
-    state.responses.confirm(item.id)
-    if state.unconfirmed.pop(item.id, None) is not None:
-        state.order.place(item.id, event.previous_item_id, draft.now_ms)
+        state.sideband.unsure.discard(item.id)
+        state.talk.responses.wish(item.id)
+    state.talk.responses.confirm(item.id)
+    if state.sideband.unconfirmed.pop(item.id, None) is not None:
+        state.talk.order.place(item.id, event.previous_item_id, draft.now_ms)
         return
     if item.role == "user" and item.audio:
         _user_item(item.id, event.previous_item_id, draft)
         return
-    if state.guard.knows(item.id):
-        state.order.place(item.id, event.previous_item_id, draft.now_ms)
+    if state.sideband.guard.knows(item.id):
+        state.talk.order.place(item.id, event.previous_item_id, draft.now_ms)
         return
     if item.role == "user" and item.type == "message" and state.policy.peer_text == "allow":
-        _typed(item, event.previous_item_id, draft)
+        _typed_by_peer(item, event.previous_item_id, draft)
         return
     revert(item, draft)
 
 
 def retrieved(event: ItemRetrieved, draft: Draft) -> None:
-    """An item that joined while the line was down: make up for it."""
+    """An item that joined while the sideband was down: make up for it."""
     state, item = draft.state, event.item
-    ordinal = gaps.place(item.id, draft)
-    known = item.id in state.heard or state.speech.get(item.id) is not None
-    if ordinal is None or known or state.guard.banished(item.id):
+    ordinal = _place_sought(item.id, draft)
+    known = item.id in state.talk.heard or state.talk.speech.get(item.id) is not None
+    if ordinal is None or known or state.sideband.guard.banished(item.id):
         return  # what was learnt meanwhile is better
     if item.status in ("in_progress", "incomplete"):
-        state.guard.expect(item.id)  # still being made: its own events follow
+        state.sideband.guard.expect(item.id)  # still being made: its own events follow
         return
     if item.role == "user" and item.audio:
-        state.guard.expect(item.id)
-        heard = state.heard[item.id] = UserItem(item.id, ordinal, None, settled=bool(item.text))
+        state.sideband.guard.expect(item.id)
+        heard = UserItem(item.id, ordinal, None, settled=bool(item.text))
+        state.talk.heard[item.id] = heard
         if item.text:
             _said(heard, item.text, draft, backfill=True)
     elif item.role == "assistant" and item.type == "message":
         saying.retrieved(item, ordinal, draft)
     elif item.type == "function_call" and item.call_id:
-        state.guard.expect(item.id)
+        state.sideband.guard.expect(item.id)
         name, arguments = item.name or "", item.arguments or "{}"
         calling.requested(CallRequested("", item.id, item.call_id, name, arguments), draft)
-    elif not state.guard.knows(item.id):
+    elif not state.sideband.guard.knows(item.id):
         revert(item, draft)
 
 
-def _typed(item: Item, previous: str | None, draft: Draft) -> None:
+def _typed_by_peer(item: Item, previous: str | None, draft: Draft) -> None:
     heard = _user_item(item.id, previous, draft)
     if not heard.settled:
         heard.settled = True
-        draft.state.turns.typed(item.id, draft.now)
+        draft.state.talk.turns.typed(item.id, draft.now)
         _said(heard, item.text, draft, modality="text")
         news.user_said(item.text, draft.now_ms, draft)
 
@@ -139,18 +158,18 @@ def _typed(item: Item, previous: str | None, draft: Draft) -> None:
 def revert(item: Item, draft: Draft) -> None:
     """Somebody else on the call put words into it. Take them out, stop what they caused."""
     state = draft.state
-    state.guard.banish(item.id)
-    draft.send(DeleteItem(item.id, state.next_id("evt")), urgent=True)
-    if state.responses.active:
-        draft.send(CancelResponse(state.next_id("evt")), urgent=True)
+    state.sideband.guard.banish(item.id)
+    draft.send(DeleteItem(item.id, state.next_id()), urgent=True)
+    if state.talk.responses.active:
+        draft.send(CancelResponse(state.next_id()), urgent=True)
     draft.tell(
         ErrorOccurred,
         code="forbidden",
         message="An item that did not come from this server was removed from the call.",
-        recoverable=not state.guard.exhausted,
+        recoverable=not state.sideband.guard.exhausted,
     )
-    if state.guard.exhausted:
-        line.end(draft, "error", Status.ERROR)
+    if state.sideband.guard.exhausted:
+        draft.end("error", Status.ERROR)
 
 
 def delta(event: UserTranscriptDelta, draft: Draft) -> None:
@@ -164,9 +183,9 @@ def transcript(event: UserTranscript, draft: Draft) -> None:
     if item.settled:
         return
     item.settled = True
-    draft.state.turns.transcript(event.item_id, draft.now)
+    draft.state.talk.turns.transcript(event.item_id, draft.now)
     _said(item, event.transcript.strip(), draft)
-    began = draft.state.began_ms.pop(event.item_id, item.ordinal)
+    began = draft.state.talk.began_ms.pop(event.item_id, item.ordinal)
     news.user_said(event.transcript, began, draft)
     draft.active()
 
@@ -177,8 +196,8 @@ def transcript_failed(event: UserTranscriptFailed, draft: Draft) -> None:
     if item.settled:
         return
     item.settled = True
-    draft.state.began_ms.pop(event.item_id, None)
-    draft.state.turns.transcript(event.item_id, draft.now)
+    draft.state.talk.began_ms.pop(event.item_id, None)
+    draft.state.talk.turns.transcript(event.item_id, draft.now)
     _said(item, "", draft, transcription_failed=True)
     draft.tell(
         ErrorOccurred,
@@ -220,7 +239,116 @@ def _said(
 
 def flush(draft: Draft) -> None:
     """At the end of a call: what was said and never transcribed is kept as said."""
-    for item in draft.state.heard.values():
+    for item in draft.state.talk.heard.values():
         if not item.settled:
             item.settled = True
             _said(item, "", draft, transcription_failed=True)
+
+
+# --- Items that were missed
+
+
+def _seek(item_id: str, previous: str | None, draft: Draft) -> None:
+    """Look whether the predecessor is known, and ask for it if not."""
+    state, sideband = draft.state, draft.state.sideband
+    if previous is None or previous == "root" or state.talk.order.knows(previous):
+        return
+    under_way = previous in sideband.sought.values() or previous in sideband.unconfirmed
+    judged = sideband.guard.knows(previous) or sideband.guard.banished(previous)
+    if under_way or judged or len(sideband.sought) >= _MOST_SOUGHT:
+        return
+    event_id = state.next_id()
+    sideband.sought[event_id] = previous
+    sideband.followers[previous] = item_id
+    draft.send(RetrieveItem(previous, event_id))
+
+
+def _place_sought(item_id: str, draft: Draft) -> float | None:
+    """Where a retrieved item belongs; None if nobody asked for it."""
+    state = draft.state
+    asked = [event_id for event_id, sought in state.sideband.sought.items() if sought == item_id]
+    if not asked:
+        return None
+    for event_id in asked:
+        del state.sideband.sought[event_id]
+    follower = state.sideband.followers.pop(item_id, "")
+    return state.talk.order.place_before(item_id, follower, draft.now_ms)
+
+
+# --- Typed messages
+
+
+def typed(event: TypedText, draft: Draft) -> None:
+    """The same item twice is the same message."""
+    state = draft.state
+    if event.item_id in state.talk.typed:
+        return
+    if event.stored is not None:
+        _taken_up(event.item_id, event.stored, draft)
+        return
+    ordinal = state.talk.order.place(event.item_id, None, draft.now_ms)
+    state.talk.heard[event.item_id] = UserItem(event.item_id, ordinal, None, settled=True)
+    key = draft.record(Kind.USER, event.item_id, event.text, ordinal=ordinal, modality="text")
+    state.talk.typed[event.item_id] = Question(_recorded(draft)[-1])
+    for old in [name for name, one in state.talk.typed.items() if one.over][:-_MOST_ANSWERED]:
+        del state.talk.typed[old]
+    draft.tell(
+        TranscriptionCompleted,
+        item_id=event.item_id,
+        transcript=event.text,
+        role="user",
+        entry_id=key,
+        modality="text",
+    )
+    state.talk.turns.typed(event.item_id, draft.now)
+    draft.add_item(message_item(event.item_id, "user", event.text))
+    state.talk.responses.wish(event.item_id)
+    state.talk.quiet_turn = True
+    news.user_said(event.text, draft.now_ms, draft)
+    draft.active()
+
+
+def _taken_up(item_id: str, kept: Entry, draft: Draft) -> None:
+    """Where it is in the history, whatever is said next is the answer: one to all that was
+    kept. A call that began before it was stored has yet to be told of it."""
+    state = draft.state
+    asked = any(_is_kept(one, draft) and not one.over for one in state.talk.typed.values())
+    state.talk.typed[item_id] = Question(kept)
+    state.talk.turns.typed(item_id, draft.now)
+    if item_of(kept) not in {item["id"] for item in state.sideband.history}:
+        draft.add_item(message_item(item_id, "user", kept.text))
+        state.talk.responses.wish(item_id)
+    elif not asked:
+        state.talk.responses.wish()
+    state.talk.quiet_turn = True
+    draft.active()
+
+
+def _is_kept(question: Question, draft: Draft) -> bool:
+    return question.message.session_id != draft.state.identity.session_id
+
+
+def _recorded(draft: Draft) -> list[Entry]:
+    return [effect.entry for effect in draft.effects if isinstance(effect, Record)]
+
+
+def settle_typed(draft: Draft) -> None:
+    """After every event: what was said may be the reply, and the reply may be whole."""
+    state = draft.state
+    waiting = {name: one for name, one in state.talk.typed.items() if not one.over}
+    if not waiting:
+        return
+    for entry in _recorded(draft):
+        if entry.kind is Kind.ASSISTANT and entry.text:
+            for question in waiting.values():
+                if entry.ordinal > question.message.ordinal:
+                    question.reply = entry
+    responses = state.talk.responses
+    under_way = responses.busy or responses.wished or responses.saying or state.work.open_calls
+    if under_way or state.phase in _AWAY:
+        return
+    for item_id, question in waiting.items():
+        if state.phase is Phase.TERMINATED and question.reply is None:
+            continue  # it never will be, here: another session may take it up
+        question.over = True
+        draft.do(Answered(item_id, question.reply))

@@ -2,7 +2,7 @@
 
 The table is the law: a phase and a signal that are not in it leave the phase
 as it is. "Idle" of seed 001 is READY. Interrupted while speaking goes to
-LISTENING; only a lost line goes to RECONNECTING. `docs/architecture.md` draws
+LISTENING; only a lost sideband goes to RECONNECTING. `docs/architecture.md` draws
 the diagram from this table.
 """
 
@@ -12,15 +12,11 @@ from datetime import datetime
 
 from vivavoce.session import (
     calling,
-    configuring,
     hearing,
-    line,
     news,
-    reports,
     saying,
+    sideband,
     timing,
-    tracing,
-    typed,
 )
 from vivavoce.session.effects import Effect
 from vivavoce.session.events import (
@@ -34,12 +30,11 @@ from vivavoce.session.events import (
     Created,
     End,
     Flush,
-    Interrupt,
-    LineLost,
-    LineUp,
     News,
     Reconfigure,
     SessionEvent,
+    SidebandLost,
+    SidebandUp,
     TaskFinished,
     TaskStarted,
     TimerFired,
@@ -47,7 +42,7 @@ from vivavoce.session.events import (
     TypedText,
 )
 from vivavoce.session.policy import Identity, Policy, Setup
-from vivavoce.session.state import Draft, Phase, Signal, State
+from vivavoce.session.state import Clock, Draft, Phase, Signal, State
 from vivavoce.wire.realtime import facts as rt
 
 P, S = Phase, Signal
@@ -55,7 +50,7 @@ P, S = Phase, Signal
 # From every phase of a live call.
 _ALWAYS = {
     S.CALL_PLACED: P.INITIALIZING,
-    S.LINE_LOST: P.RECONNECTING,
+    S.SIDEBAND_LOST: P.RECONNECTING,
     S.ENDED: P.TERMINATED,
 }
 # Where the user or the model may begin something.
@@ -82,7 +77,7 @@ TABLE: dict[Phase, dict[Signal, Phase]] = {
     P.EXECUTING_TOOL: {**_OPEN, **_SETTLING, **_ALWAYS},
     P.WAITING_TASK: {**_OPEN, **_SETTLING, **_ALWAYS},
     P.RECONNECTING: {
-        S.LINE_BACK: P.READY,
+        S.SIDEBAND_BACK: P.READY,
         S.CALL_PLACED: P.INITIALIZING,
         S.ENDED: P.TERMINATED,
     },
@@ -115,7 +110,7 @@ class Machine:
     def __init__(
         self, identity: Identity, policy: Policy, setup: Setup, *, started_at: datetime
     ) -> None:
-        self.state = State(identity, policy, setup, advance, started_at)
+        self.state = State(identity, policy, setup, advance, Clock(started_at))
 
     @property
     def phase(self) -> Phase:
@@ -127,40 +122,42 @@ class Machine:
             return []
         draft = Draft(self.state, now)
         self._route(event, draft)
+        if draft.ending is not None:
+            sideband.end(draft, *draft.ending)
         calling.settle(draft)
-        typed.settle(draft)
-        tracing.settle(draft)
+        hearing.settle_typed(draft)
+        draft.trace()
         return draft.effects
 
     def _route(self, event: SessionEvent, draft: Draft) -> None:
         match event:
             case Created():
                 timing.created(draft)
-            # The line
+            # The sideband
             case CallPlaced():
-                line.call_placed(event, draft)
+                sideband.call_placed(event, draft)
             case CallSurvived():
-                line.call_survived(event, draft)
-            case LineUp():
-                line.up(draft)
-            case LineLost():
-                line.lost(event, draft)
+                sideband.call_survived(event, draft)
+            case SidebandUp():
+                sideband.up(draft)
+            case SidebandLost():
+                sideband.lost(event, draft)
             case AttachFailed():
-                line.attach_failed(draft)
+                sideband.attach_failed(draft)
             case rt.Configured():
-                configuring.configured(event, draft)
+                sideband.configured(event, draft)
             case Reconfigure():
-                configuring.reconfigure(event, draft)
+                sideband.reconfigure(event, draft)
             case rt.Fault():
-                reports.fault(event, draft)
+                sideband.fault(event, draft)
             case rt.RateLimits():
-                reports.rate_limits(event, draft)
+                sideband.rate_limits(event, draft)
             case BadFrame():
-                reports.bad_frame(draft)
+                sideband.bad_frame(draft)
             case Flush():
                 saying.keep(draft)
             case End():
-                line.end(draft, event.reason, event.status)
+                sideband.end(draft, event.reason, event.status)
             # The user
             case rt.UserSpeechStarted():
                 hearing.speech_started(event, draft)
@@ -179,7 +176,7 @@ class Machine:
             case rt.UserTranscriptFailed():
                 hearing.transcript_failed(event, draft)
             case TypedText():
-                typed.arrived(event, draft)
+                hearing.typed(event, draft)
             # The assistant
             case rt.ResponseCreated():
                 saying.response_created(event, draft)
@@ -199,8 +196,6 @@ class Machine:
                 saying.truncated(event, draft)
             case rt.ResponseDone():
                 saying.response_done(event, draft)
-            case Interrupt():
-                saying.interrupt(draft)
             # Work and time
             case rt.CallRequested():
                 calling.requested(event, draft)

@@ -24,65 +24,65 @@ _INTO_IT = 800.0
 
 def arrived(event: News, draft: Draft) -> None:
     state = draft.state
-    state.tasks.discard(event.settles or "")
-    if event.key in state.news:
+    state.work.tasks.discard(event.settles or "")
+    if event.key in state.work.news:
         return
     item_id = state.item_id(event.key)
-    state.news[event.key] = item_id
+    state.work.news[event.key] = item_id
     draft.add_item(message_item(item_id, "system", event.words))
     if event.say:
-        state.responses.say(event.say, key=event.key)
+        state.talk.responses.say(event.say, key=event.key)
     else:
-        state.responses.wish(item_id)
+        state.talk.responses.wish(item_id)
     draft.active()
 
 
 def approval_asked(event: ApprovalAsked, draft: Draft) -> None:
     state = draft.state
-    if event.approval_id in state.approvals:
+    if event.approval_id in state.work.approvals:
         return
-    state.approvals[event.approval_id] = Asked(event.question)
+    state.work.approvals[event.approval_id] = Asked(event.question)
     _put_next(draft)
     draft.active()
 
 
 def _put_next(draft: Draft) -> None:
     """One at a time, or a yes to one would be taken for another."""
-    for key, asked in list(draft.state.approvals.items())[:1]:
+    for key, asked in list(draft.state.work.approvals.items())[:1]:
         if not asked.put:
             asked.put = True
-            draft.state.responses.say(asked.question, key=key)
+            draft.state.talk.responses.say(asked.question, key=key)
 
 
 def approval_settled(event: ApprovalSettled, draft: Draft) -> None:
-    draft.state.approvals.pop(event.approval_id, None)
-    draft.state.responses.unsay(event.approval_id)
+    draft.state.work.approvals.pop(event.approval_id, None)
+    draft.state.talk.responses.unsay(event.approval_id)
     _put_next(draft)
 
 
 def response_began(response_id: str, draft: Draft) -> None:
     """Which news this response tells."""
     state = draft.state
-    covered = state.responses.covered
-    keys = tuple(key for key, item_id in state.news.items() if item_id in covered)
+    covered = state.talk.responses.covered
+    keys = tuple(key for key, item_id in state.work.news.items() if item_id in covered)
     if keys:
-        state.telling[response_id] = keys
-    if (key := state.responses.said_key) in state.approvals:
-        asked = state.approvals[key]
+        state.work.telling[response_id] = keys
+    if (key := state.talk.responses.said_key) in state.work.approvals:
+        asked = state.work.approvals[key]
         asked.response_id, asked.heard_ms, asked.until_ms = response_id, None, None
 
 
-def line_lost(draft: Draft) -> None:
+def sideband_lost(draft: Draft) -> None:
     """Whether what was about to be said was heard, nobody knows: it is said again."""
-    for response_id in [*draft.state.telling, *_unheard(draft)]:
+    for response_id in [*draft.state.work.telling, *_unheard(draft)]:
         response_over(response_id, "cancelled", draft)
 
 
 def another_began(response_id: str, draft: Draft) -> None:
     """The response that began was not ours after all; ours is wished again already."""
     state = draft.state
-    state.telling.pop(response_id, None)
-    for asked in state.approvals.values():
+    state.work.telling.pop(response_id, None)
+    for asked in state.work.approvals.values():
         if asked.response_id == response_id:
             asked.response_id, asked.heard_ms = "", None
 
@@ -90,10 +90,10 @@ def another_began(response_id: str, draft: Draft) -> None:
 def sounded(response_id: str, draft: Draft) -> None:
     """The user hears it now."""
     state = draft.state
-    state.quiet_turn = False
+    state.talk.quiet_turn = False
     _heard(response_id, _INTO_IT, draft)
     _spoken_over(response_id, draft)
-    for key in state.telling.pop(response_id, ()):
+    for key in state.work.telling.pop(response_id, ()):
         draft.do(Told(key))
 
 
@@ -105,43 +105,43 @@ def response_over(response_id: str, status: str, draft: Draft) -> None:
     state = draft.state
     if status == "completed":
         _heard(response_id, 0.0, draft)
-        if state.speech.of_response(response_id):
+        if state.talk.speech.of_response(response_id):
             _spoken_over(response_id, draft)
     elif status == "cancelled":
         for key in _unheard(draft).get(response_id, ()):
-            state.approvals[key].response_id = ""
-            state.responses.say(state.approvals[key].question, key=key)
-    for key in state.telling.pop(response_id, ()):
+            state.work.approvals[key].response_id = ""
+            state.talk.responses.say(state.work.approvals[key].question, key=key)
+    for key in state.work.telling.pop(response_id, ()):
         if status == "completed":
             draft.do(Told(key))
-        elif status == "cancelled" or key not in state.retold:
+        elif status == "cancelled" or key not in state.work.retold:
             if status != "cancelled":
-                state.retold.add(key)
-            state.responses.wish(state.news[key])
+                state.work.retold.add(key)
+            state.talk.responses.wish(state.work.news[key])
 
 
 def _unheard(draft: Draft) -> dict[str, list[str]]:
     """The responses that are to ask something, and what."""
     found: dict[str, list[str]] = {}
-    for key, asked in draft.state.approvals.items():
+    for key, asked in draft.state.work.approvals.items():
         if asked.response_id and asked.heard_ms is None:
             found.setdefault(asked.response_id, []).append(key)
     return found
 
 
 def _heard(response_id: str, into_it: float, draft: Draft) -> None:
-    for asked in draft.state.approvals.values():
+    for asked in draft.state.work.approvals.values():
         if asked.response_id == response_id and asked.heard_ms is None:
             asked.heard_ms, asked.clear_ms = draft.now_ms, draft.now_ms + into_it
 
 
 def _spoken_over(response_id: str, draft: Draft) -> None:
     """A yes after other words is an answer to those; so the request is put again."""
-    for key, asked in draft.state.approvals.items():
+    for key, asked in draft.state.work.approvals.items():
         other = asked.heard_ms is not None and asked.response_id != response_id
         if other and asked.until_ms is None:
             asked.until_ms = draft.now_ms
-            draft.state.responses.say(asked.question, key=key)
+            draft.state.talk.responses.say(asked.question, key=key)
 
 
 def user_said(words: str, began_ms: float, draft: Draft) -> None:
@@ -153,28 +153,29 @@ def user_said(words: str, began_ms: float, draft: Draft) -> None:
     state = draft.state
     answer = consent(words)
     granted = answer == "yes"
-    heard = [k for k, one in state.approvals.items() if one.answered_by(began_ms, granted=granted)]
+    asked = state.work.approvals.items()
+    heard = [key for key, one in asked if one.answered_by(began_ms, granted=granted)]
     if heard and answer:
         draft.do(Resolve(heard[0], granted=granted, words=words))  # one yes is for one thing
-    elif state.open_calls and stops(words):
-        draft.do(CancelCalls(tuple(sorted(state.open_calls))))
+    elif state.work.open_calls and stops(words):
+        draft.do(CancelCalls(tuple(sorted(state.work.open_calls))))
 
 
 def tool_began(name: str, draft: Draft) -> None:
     """A quick tool needs no words; a slow one gets some, once a turn."""
     state = draft.state
-    state.slow_tool = name
+    state.work.slow_tool = name
     if state.policy.interim_after is not None:
         draft.do(StartTimer(INTERIM, state.policy.interim_after))
 
 
 def interim(draft: Draft) -> None:
     state = draft.state
-    silent = state.speech.sounding is None and not state.responses.busy
-    asking = bool(state.approvals)
-    if state.open_calls and silent and state.quiet_turn and not asking:
+    silent = state.talk.speech.sounding is None and not state.talk.responses.busy
+    asking = bool(state.work.approvals)
+    if state.work.open_calls and silent and state.talk.quiet_turn and not asking:
         if state.phase is Phase.LISTENING:
             return
-        words = state.policy.interim.get(state.slow_tool, state.policy.interim_words)
-        state.quiet_turn = False
-        state.responses.say(words)
+        words = state.policy.interim.get(state.work.slow_tool, state.policy.interim_words)
+        state.talk.quiet_turn = False
+        state.talk.responses.say(words)

@@ -42,17 +42,15 @@ class Policy:
     interim_words: str = "One moment, I'm on it."
     interim: Mapping[str, str] = field(default_factory=dict)
     """By tool: "Let me look…"."""
-    one_line: bool = False
-    """The line is the session (text without a call): once it is lost there is nothing to go
-    back to."""
+    one_connection: bool = False
+    """The connection is the session (text without a call): once it is lost there is nothing to
+    go back to."""
     budget_words: str = (
         "I'm sorry, what you may use in a day is used up, so I have to stop here. "
         "Everything we said is kept."
     )
     budget_grace: float = 20
     """So long the end may wait for those words."""
-    # Who cuts the answer when the user speaks over it: most providers do it themselves.
-    barge_in: Literal["provider", "ours"] = "provider"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""The assistant: responses, what they say, what of it is heard, and how it is cut off."""
+"""The assistant: responses, what they say, what of it is heard, and where it was cut off."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from vivavoce.wire.events import (
     TranscriptionCompleted,
     TranscriptionDelta,
 )
-from vivavoce.wire.realtime.commands import CancelResponse, ClearOutput, Truncate
 from vivavoce.wire.realtime.facts import (
     AssistantDelta,
     AssistantTranscript,
@@ -34,9 +33,9 @@ from vivavoce.wire.records.talk import Kind
 
 
 def response_created(event: ResponseCreated, draft: Draft) -> None:
-    draft.state.responses.created(event.response_id)
+    draft.state.talk.responses.created(event.response_id)
     news.response_began(event.response_id, draft)
-    draft.state.turns.created(event.response_id, draft.now)
+    draft.state.talk.turns.created(event.response_id, draft.now)
     draft.do(StopTimer("turn"))
     draft.signal(Signal.RESPONDING)
 
@@ -44,25 +43,25 @@ def response_created(event: ResponseCreated, draft: Draft) -> None:
 def output_item(event: OutputItemAdded, draft: Draft) -> None:
     """The model begins a message or a call; `item.added` follows, and is not a stranger's."""
     state, item = draft.state, event.item
-    state.guard.expect(item.id)
+    state.sideband.guard.expect(item.id)
     call = item.type == "function_call"
-    state.turns.item(event.response_id, item.id, draft.now, call=call)
+    state.talk.turns.item(event.response_id, item.id, draft.now, call=call)
     if call:
-        state.names[item.id] = item.name or ""
+        state.work.names[item.id] = item.name or ""
     elif item.type == "message":
         _utterance(item.id, event.response_id, draft)
 
 
 def _utterance(item_id: str, response_id: str, draft: Draft) -> Utterance:
     state = draft.state
-    ordinal = state.order.place(item_id, None, draft.now_ms)
-    return state.speech.begin(item_id, response_id, ordinal)
+    ordinal = state.talk.order.place(item_id, None, draft.now_ms)
+    return state.talk.speech.begin(item_id, response_id, ordinal)
 
 
 def delta(event: AssistantDelta, draft: Draft) -> None:
     item = _utterance(event.item_id, event.response_id, draft)
     if not item.complete:
-        draft.state.turns.words(event.response_id, item.generated, event.delta, draft.now)
+        draft.state.talk.turns.words(event.response_id, item.generated, event.delta, draft.now)
         item.generated += event.delta
         draft.tell(TranscriptionDelta, item_id=item.item_id, delta=event.delta, role="assistant")
 
@@ -73,7 +72,7 @@ def transcript(event: AssistantTranscript, draft: Draft) -> None:
         return
     item.generated, item.spoken = event.text or item.generated, event.spoken
     if item.generated:
-        draft.state.turns.complete(event.response_id, draft.now, spoken=event.spoken)
+        draft.state.talk.turns.complete(event.response_id, draft.now, spoken=event.spoken)
     _complete(item, draft)
 
 
@@ -84,7 +83,7 @@ def _complete(item: Utterance, draft: Draft) -> None:
 
 def _write_down(item: Utterance, draft: Draft, *, backfill: bool = False) -> None:
     """The entry holds what was heard; what was generated beyond it is kept apart."""
-    heard = draft.state.speech.heard(item)
+    heard = draft.state.talk.speech.heard(item)
     extra: dict[str, object] = {"response_id": item.response_id}
     if item.interrupted:
         extra |= {
@@ -118,9 +117,9 @@ def _write_down(item: Utterance, draft: Draft, *, backfill: bool = False) -> Non
 
 
 def retrieved(item: Item, ordinal: float, draft: Draft) -> None:
-    """Something said while the line was down; how much of it was heard nobody knows."""
-    draft.state.guard.expect(item.id)
-    utterance = draft.state.speech.begin(item.id, "", ordinal)
+    """Something said while the sideband was down; how much of it was heard nobody knows."""
+    draft.state.sideband.guard.expect(item.id)
+    utterance = draft.state.talk.speech.begin(item.id, "", ordinal)
     utterance.generated, utterance.complete = item.text, True
     if item.text:
         _write_down(utterance, draft, backfill=True)
@@ -128,7 +127,7 @@ def retrieved(item: Item, ordinal: float, draft: Draft) -> None:
 
 def audio(event: AudioReceived, draft: Draft) -> None:
     """On a WebSocket the sound passes by us; the first of it is the start of speaking."""
-    item = draft.state.speech.get(event.item_id)
+    item = draft.state.talk.speech.get(event.item_id)
     if item is None:
         return
     item.audio_ms += event.ms
@@ -136,20 +135,20 @@ def audio(event: AudioReceived, draft: Draft) -> None:
 
 
 def playback_started(event: PlaybackStarted, draft: Draft) -> None:
-    for item in draft.state.speech.of_response(event.response_id)[-1:]:
+    for item in draft.state.talk.speech.of_response(event.response_id)[-1:]:
         _begin_sound(item, draft)
 
 
 def _begin_sound(item: Utterance, draft: Draft) -> None:
-    if draft.state.speech.start(item, draft.now_ms):
-        draft.state.turns.sound(item.item_id, item.response_id, draft.now)
+    if draft.state.talk.speech.start(item, draft.now_ms):
+        draft.state.talk.turns.sound(item.item_id, item.response_id, draft.now)
         draft.tell(AssistantSpeaking, item_id=item.item_id)
         news.sounded(item.response_id, draft)
         draft.signal(Signal.SOUND_STARTED)
 
 
 def playback_stopped(event: PlaybackStopped, draft: Draft) -> None:
-    speech = draft.state.speech
+    speech = draft.state.talk.speech
     sounding = speech.get(speech.sounding) if speech.sounding else None
     # A report without a response id is about whatever sounds.
     items = speech.of_response(event.response_id) or ([sounding] if sounding else [])
@@ -160,8 +159,8 @@ def playback_stopped(event: PlaybackStopped, draft: Draft) -> None:
 
 def _end_sound(item: Utterance, draft: Draft, *, cut: bool) -> None:
     known = item.cut_ms
-    duration = draft.state.speech.stop(item, draft.now_ms, cut=cut)
-    draft.state.turns.quiet(item.item_id, item.response_id, draft.now, cut=cut)
+    duration = draft.state.talk.speech.stop(item, draft.now_ms, cut=cut)
+    draft.state.talk.turns.quiet(item.item_id, item.response_id, draft.now, cut=cut)
     draft.tell(
         AssistantDone,
         item_id=item.item_id,
@@ -175,11 +174,11 @@ def _end_sound(item: Utterance, draft: Draft, *, cut: bool) -> None:
 
 def truncated(event: ItemTruncated, draft: Draft) -> None:
     """The provider says where the answer was cut: that is what was heard."""
-    item = draft.state.speech.get(event.item_id)
+    item = draft.state.talk.speech.get(event.item_id)
     if item is None or item.cut_ms == event.audio_end_ms:
         return
     item.cut_ms = float(max(0, event.audio_end_ms))
-    draft.state.turns.cut(item.response_id, draft.now)
+    draft.state.talk.turns.cut(item.response_id, draft.now)
     if item.playing_since is not None and item.played_ms is None:
         _end_sound(item, draft, cut=True)
     if item.complete:
@@ -188,10 +187,10 @@ def truncated(event: ItemTruncated, draft: Draft) -> None:
 
 def response_done(event: ResponseDone, draft: Draft) -> None:
     state = draft.state
-    ours = state.responses.done(event.response_id)
+    ours = state.talk.responses.done(event.response_id)
     for item in event.items:
         _backfill(event, item, draft)
-    for utterance in state.speech.of_response(event.response_id):
+    for utterance in state.talk.speech.of_response(event.response_id):
         unheard = utterance.spoken and utterance.cut_ms is None and utterance.played_ms is None
         if event.status == "cancelled" and unheard:
             utterance.cut_ms = utterance.elapsed(draft.now_ms)
@@ -200,10 +199,10 @@ def response_done(event: ResponseDone, draft: Draft) -> None:
         if not utterance.complete:
             _complete(utterance, draft)
         if utterance.audio_ms and utterance.played_ms is None:
-            # No playback reports on this line: the end of the response is the end of the sound.
+            # No playback reports on this call: the end of the response is the end of the sound.
             _end_sound(utterance, draft, cut=event.status == "cancelled")
             _plays_on(utterance, draft)
-    state.turns.done(event.response_id, event.status)
+    state.talk.turns.done(event.response_id, event.status)
     news.response_over(event.response_id, event.status, draft)
     _account(event, draft)
     if event.status == "failed":
@@ -221,7 +220,7 @@ def _plays_on(item: Utterance, draft: Draft) -> None:
     """Sound comes faster than it is played: the listener is still hearing the rest."""
     if item.cut_ms is None and item.playing_since is not None:
         left = max(0.0, item.playing_since + item.audio_ms - draft.now_ms)
-        draft.state.turns.plays_on(item.response_id, draft.now + timedelta(milliseconds=left))
+        draft.state.talk.turns.plays_on(item.response_id, draft.now + timedelta(milliseconds=left))
 
 
 def _backfill(event: ResponseDone, item: Item, draft: Draft) -> None:
@@ -242,33 +241,13 @@ def _account(event: ResponseDone, draft: Draft) -> None:
     spent, state = event.usage, draft.state
     if spent == Usage():
         return
-    state.usage += spent
-    state.context_tokens = spent.input + spent.output
+    state.clock.context_tokens = spent.input + spent.output
     draft.do(Account(spent))
-
-
-def interrupt(draft: Draft) -> None:
-    """Stop speaking: cancel what is generated, clear what is not played, cut the item.
-
-    The cut is clamped to what was both played and received, and left out at
-    zero: past the audio, or at 0 ms, it bricks the session.
-    """
-    state = draft.state
-    if state.responses.active:
-        draft.send(CancelResponse(state.next_id("evt")), urgent=True)
-    sounding = state.speech.get(state.speech.sounding) if state.speech.sounding else None
-    if sounding is None:
-        return
-    draft.send(ClearOutput(state.next_id("evt")), urgent=True)
-    played = int(sounding.elapsed(draft.now_ms))
-    if played > 0:
-        draft.send(Truncate(sounding.item_id, played, state.next_id("evt")), urgent=True)
-    _end_sound(sounding, draft, cut=True)
 
 
 def keep(draft: Draft) -> None:
     """What is being said, as far as it was heard by now; it may go on."""
-    speech = draft.state.speech
+    speech = draft.state.talk.speech
     for item in speech.unfinished():
         draft.record(
             Kind.ASSISTANT,
@@ -281,7 +260,7 @@ def keep(draft: Draft) -> None:
 
 def flush(draft: Draft) -> None:
     """At the end of a call: what was being said is kept, as far as it got."""
-    for item in draft.state.speech.unfinished():
+    for item in draft.state.talk.speech.unfinished():
         if item.spoken:
             item.cut_ms = item.elapsed(draft.now_ms)
         _complete(item, draft)

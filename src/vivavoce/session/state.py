@@ -1,7 +1,8 @@
 """The state of one voice session, and the draft of what one event makes it do.
 
-The handlers (`line`, `hearing`, `saying`, `calling`, `timing`) read and change
-the state and write effects into the draft; `machine` routes events to them.
+The state has four parts: `sideband`, `talk`, `work` and `clock`. The handlers (`sideband`,
+`hearing`, `saying`, `calling`, `news`, `timing`) read and change it and write effects into
+the draft; `machine` routes events to them.
 """
 
 from __future__ import annotations
@@ -13,18 +14,15 @@ from enum import StrEnum
 from hashlib import sha256
 from typing import Any
 
-from vivavoce.session.effects import Effect, Record, Send, Tell
+from vivavoce.session import turns
+from vivavoce.session.effects import Effect, Record, Send, StartTimer, Tell
 from vivavoce.session.guard import Guard
 from vivavoce.session.policy import Identity, Policy, Setup
-from vivavoce.session.responses import Responses
-from vivavoce.session.speech import Speech
-from vivavoce.session.tracing import Turns
-from vivavoce.session.transcript import Order
+from vivavoce.session.talk import Talk
 from vivavoce.wire.clean import clean_text
-from vivavoce.wire.events import SessionStatus, VoiceEvent
+from vivavoce.wire.events import SessionStatus, TurnTraced, VoiceEvent
 from vivavoce.wire.realtime.commands import Command, CreateItem
-from vivavoce.wire.realtime.facts import Usage
-from vivavoce.wire.records.talk import Entry, Kind, Modality, entry_id
+from vivavoce.wire.records.talk import Entry, Kind, Modality, Status, entry_id
 
 IDLE = "idle"
 """The key of the question whether anybody is there."""
@@ -56,19 +54,9 @@ class Signal(StrEnum):
     SETTLED = "all done"
     CALLS_OPEN = "done, tools run"
     TASKS_OPEN = "done, tasks run"
-    LINE_LOST = "line lost"
-    LINE_BACK = "line back"
+    SIDEBAND_LOST = "sideband lost"
+    SIDEBAND_BACK = "sideband back"
     ENDED = "ended"
-
-
-@dataclass(slots=True)
-class UserItem:
-    """Something the user said, from the moment it joined the conversation."""
-
-    item_id: str
-    ordinal: float
-    previous: str | None
-    settled: bool = False  # transcribed, or known never to be
 
 
 @dataclass(slots=True)
@@ -91,54 +79,32 @@ class Asked:
 
 
 @dataclass(slots=True)
-class Question:
-    """Something typed, and the last that was said in answer to it."""
+class Sideband:
+    """The connection to the provider's call, and what it has been told."""
 
-    message: Entry
-    reply: Entry | None = None
-    over: bool = False
-
-
-@dataclass
-class State:
-    """Everything a session knows; one event at a time changes it."""
-
-    identity: Identity
-    policy: Policy
-    setup: Setup
-    advance: Callable[[Phase, Signal], Phase]
-    started_at: datetime
-    phase: Phase = Phase.DISCONNECTED
-
-    # The line to the provider
     call_id: str | None = None
-    line_up: bool = False
-    fresh_call: bool = False  # attached for the first time: tell it everything
+    up: bool = False
+    fresh: bool = False  # attached for the first time: tell it everything
     announced: bool = False  # `session.started` was told
     attempts: int = 0
     up_since: datetime | None = None
     survived: bool = False  # we came to this call after a restart of ours
+    guard: Guard = field(default_factory=Guard)
     confirmed: Setup | None = None  # the last configuration that the provider took
     sought: dict[str, str] = field(default_factory=dict)  # our frame → the item it asks for
     followers: dict[str, str] = field(default_factory=dict)  # that item → the one after it
     unsure: set[str] = field(default_factory=set)  # items that the model may have already
+    unconfirmed: dict[str, CreateItem] = field(default_factory=dict)
     history: tuple[Mapping[str, Any], ...] = ()
     history_tokens: int = 0
     history_reason: str = "start"
     greeting: str | None = None
-    unconfirmed: dict[str, CreateItem] = field(default_factory=dict)
 
-    # The conversation on this call
-    order: Order = field(default_factory=Order)
-    guard: Guard = field(default_factory=Guard)
-    responses: Responses = field(default_factory=Responses)
-    speech: Speech = field(default_factory=Speech)
-    heard: dict[str, UserItem] = field(default_factory=dict)
-    turns: Turns = field(default_factory=Turns)
-    speech_began_ms: int = 0
-    typed: dict[str, Question] = field(default_factory=dict)  # our item → what came of it
 
-    # Work
+@dataclass(slots=True)
+class Work:
+    """Tool calls, tasks, and what the user is to hear of them."""
+
     names: dict[str, str] = field(default_factory=dict)  # item id → tool name
     open_calls: set[str] = field(default_factory=set)
     ran: set[str] = field(default_factory=set)
@@ -147,56 +113,80 @@ class State:
     telling: dict[str, tuple[str, ...]] = field(default_factory=dict)  # response → keys
     retold: set[str] = field(default_factory=set)  # news whose answer failed once
     approvals: dict[str, Asked] = field(default_factory=dict)
-    began_ms: dict[str, float] = field(default_factory=dict)  # user's item → its first sound
-    quiet_turn: bool = True  # nothing was said since the user's last turn
     slow_tool: str = ""
 
-    # Time and money
-    broke_at: datetime | None = None  # the budget was spent then
+    def another_call(self) -> Work:
+        """The new call knows nothing of the calls that run: they are tasks for it. What was put
+        to the old call and not heard is told anew to this one."""
+        return Work(
+            names=self.names,
+            ran=self.ran,
+            tasks=self.tasks | self.open_calls,
+            slow_tool=self.slow_tool,
+        )
+
+
+@dataclass(slots=True)
+class Clock:
+    """How long it was quiet, and what is used up."""
+
+    started_at: datetime
     last_activity: datetime | None = None
     warned: bool = False
-    usage: Usage = field(default_factory=Usage)
+    broke_at: datetime | None = None  # the budget was spent then
     context_tokens: int = 0
+
+    def age_ms(self, now: datetime) -> int:
+        return max(0, (now - self.started_at) // timedelta(milliseconds=1))
+
+
+@dataclass(slots=True)
+class State:
+    """Everything a session knows; one event at a time changes it."""
+
+    identity: Identity
+    policy: Policy
+    setup: Setup
+    advance: Callable[[Phase, Signal], Phase]
+    clock: Clock
+    phase: Phase = Phase.DISCONNECTED
+    sideband: Sideband = field(default_factory=Sideband)
+    talk: Talk = field(default_factory=Talk)
+    work: Work = field(default_factory=Work)
     _serial: int = 0
 
     @property
     def asking_who_is_there(self) -> bool:
         """The idle question was put, and nobody stirred since."""
-        return self.warned and self.policy.idle_question is not None
-
-    def next_id(self, prefix: str) -> str:
-        """Ids of our own frames: unique in the session, and the same on every replay."""
-        self._serial += 1
-        return f"{prefix}_{self.identity.session_id}_{self._serial}"
-
-    def item_id(self, seed: str) -> str:
-        """At most 32 characters, as OpenAI wants; the same seed, the same item."""
-        digest = sha256(f"{self.identity.session_id}:{self.call_id}:{seed}".encode())
-        return f"vv_{digest.hexdigest()[:28]}"
-
-    def new_call(self, call_id: str) -> None:
-        """What belonged to the old call is gone; what was said stays said."""
-        self.call_id = call_id
-        self.line_up = False
-        self.fresh_call = True
-        self.attempts = 0
-        self.survived = False
-        self.unconfirmed, self.unsure = {}, set()
-        self.sought, self.followers = {}, {}
-        self.order, self.guard = Order(), Guard()
-        self.responses, self.speech = Responses(), Speech()
-        self.heard, self.turns = {}, Turns()
-        self.tasks |= self.open_calls  # the new call knows nothing of them
-        self.open_calls = set()
-        # What was put to the old call and not heard is told anew to this one.
-        self.news, self.telling, self.approvals = {}, {}, {}
-        self.retold = set()
-        self.quiet_turn, self.began_ms = True, {}
+        return self.clock.warned and self.policy.idle_question is not None
 
     @property
     def voice_locked(self) -> bool:
         """After the first sound a provider does not change the voice any more."""
-        return self.survived or self.speech.has_sounded
+        return self.sideband.survived or self.talk.speech.has_sounded
+
+    def next_id(self) -> str:
+        """Ids of our own frames: unique in the session, and the same on every replay."""
+        self._serial += 1
+        return f"evt_{self.identity.session_id}_{self._serial}"
+
+    def item_id(self, seed: str) -> str:
+        """At most 32 characters, as OpenAI wants; the same seed, the same item."""
+        digest = sha256(f"{self.identity.session_id}:{self.sideband.call_id}:{seed}".encode())
+        return f"vv_{digest.hexdigest()[:28]}"
+
+    def new_call(self, call_id: str) -> None:
+        """What belonged to the old call is gone; what was said stays said."""
+        old = self.sideband
+        self.sideband = Sideband(
+            call_id=call_id,
+            fresh=True,
+            announced=old.announced,
+            up_since=old.up_since,
+            confirmed=old.confirmed,
+        )
+        self.talk = self.talk.another_call()
+        self.work = self.work.another_call()
 
 
 class Draft:
@@ -206,6 +196,7 @@ class Draft:
         self.state = state
         self.now = now
         self.effects: list[Effect] = []
+        self.ending: tuple[str, Status] | None = None
 
     @property
     def now_ms(self) -> float:
@@ -220,15 +211,16 @@ class Draft:
         )
 
     def send(self, command: Command, *, urgent: bool = False) -> None:
-        """Nothing is sent into a line that is down: what matters is sent again when it is up."""
-        if self.state.line_up:
+        """Nothing is sent while the sideband is down: what matters is sent again when it is up."""
+        if self.state.sideband.up:
             self.do(Send(command, urgent=urgent))
 
     def add_item(self, item: Mapping[str, Any]) -> None:
         """Put an item of ours into the conversation, and go on until it is there."""
-        command = CreateItem(item, self.state.next_id("evt"))
-        self.state.unconfirmed[command.item_id] = command
-        self.state.guard.expect(command.item_id)
+        command = CreateItem(item, self.state.next_id())
+        sideband = self.state.sideband
+        sideband.unconfirmed[command.item_id] = command
+        sideband.guard.expect(command.item_id)
         self.send(command)
 
     def record(
@@ -272,20 +264,41 @@ class Draft:
             self.tell(
                 SessionStatus,
                 state=str(state.phase),
-                voice_session_active=state.phase is not Phase.TERMINATED and state.line_up,
+                voice_session_active=state.phase is not Phase.TERMINATED and state.sideband.up,
                 amplifier_connected=state.setup.tools_count > 0,
-                pending_tasks=len(state.open_calls) + len(state.tasks),
-                session_age_ms=max(0, (self.now - state.started_at) // timedelta(milliseconds=1)),
-                estimated_tokens=state.context_tokens,
+                pending_tasks=len(state.work.open_calls) + len(state.work.tasks),
+                session_age_ms=state.clock.age_ms(self.now),
+                estimated_tokens=state.clock.context_tokens,
             )
 
     def active(self) -> None:
         """Somebody is there: the idle clock begins anew."""
-        self.state.last_activity = self.now
-        self.state.warned = False
-        self.state.responses.unsay(IDLE)
+        self.state.clock.last_activity = self.now
+        self.state.clock.warned = False
+        self.state.talk.responses.unsay(IDLE)
 
     def spoke(self) -> None:
         """So did the assistant, unless all it did was to ask whether anybody is there."""
         if not self.state.asking_who_is_there:
             self.active()
+
+    def end(self, reason: str, status: Status) -> None:
+        """The session is over, once this event has been dealt with."""
+        self.ending = (reason, status)
+
+    def trace(self) -> None:
+        """Tell the turns that are over, and when to look at the others."""
+        told = self.state.talk.turns
+        if not told.open:
+            return
+        over, due = told.take(self.now)
+        for turn in over:
+            self.tell(TurnTraced, **turn.report())
+        if due is not None and due != told.wake:
+            told.wake = due
+            self.do(StartTimer(turns.TIMER, max(0.02, (due - self.now).total_seconds())))
+
+    def cut_turns(self) -> None:
+        """The sideband is lost or the call ends: every turn is told as far as it came."""
+        self.state.talk.turns.cut_all(self.now)
+        self.trace()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vivavoce.session import line, news, tracing
+from vivavoce.session import news, turns
 from vivavoce.session.effects import StartTimer, StopTimer
 from vivavoce.session.events import TimerFired
 from vivavoce.session.state import IDLE, Draft, Phase
@@ -51,36 +51,36 @@ def fired(event: TimerFired, draft: Draft) -> None:
         case "budget":
             _part(draft)
         case "turn":
-            draft.state.responses.forget_turn()
-            draft.state.turns.nothing_came()
+            draft.state.talk.responses.forget_turn()
+            draft.state.talk.turns.nothing_came()
         case news.INTERIM:
             news.interim(draft)
-        case tracing.TIMER:
-            draft.state.turns.wake = None
+        case turns.TIMER:
+            draft.state.talk.turns.wake = None
 
 
 def _idle(draft: Draft, limit: float) -> None:
     """One timer: it fires, looks how long it was really quiet, and waits for the rest."""
     state, policy = draft.state, draft.state.policy
-    speaking = state.speech.sounding or state.responses.active
-    if state.open_calls or state.tasks or (speaking and not state.asking_who_is_there):
+    speaking = state.talk.speech.sounding or state.talk.responses.active
+    if state.work.open_calls or state.work.tasks or (speaking and not state.asking_who_is_there):
         draft.active()
-    quiet = (draft.now - (state.last_activity or draft.now)).total_seconds()
+    quiet = (draft.now - (state.clock.last_activity or draft.now)).total_seconds()
     if quiet >= limit:
         expire(draft, "idle")
     elif quiet >= limit - policy.idle_warning:
-        if not state.warned:
-            state.warned = True
+        if not state.clock.warned:
+            state.clock.warned = True
             _warn(draft, "idle", limit - quiet)
             if policy.idle_question:
-                state.responses.say(policy.idle_question, key=IDLE)
+                state.talk.responses.say(policy.idle_question, key=IDLE)
         draft.do(StartTimer("idle", max(0.05, limit - quiet)))
     else:
         draft.do(StartTimer("idle", max(0.05, limit - policy.idle_warning - quiet)))
 
 
 def _left(draft: Draft, longest: float) -> float:
-    return longest - (draft.now - draft.state.started_at).total_seconds()
+    return longest - (draft.now - draft.state.clock.started_at).total_seconds()
 
 
 def _longest(draft: Draft, longest: float) -> None:
@@ -98,24 +98,25 @@ def _longest(draft: Draft, longest: float) -> None:
 def budget_spent(draft: Draft) -> None:
     """The user hears why, once; then the session ends, also if those words never come."""
     state, policy = draft.state, draft.state.policy
-    if state.broke_at is not None:
+    if state.clock.broke_at is not None:
         return
-    state.broke_at = draft.now
+    state.clock.broke_at = draft.now
     _warn(draft, BUDGET, policy.budget_grace)
-    state.responses.say(policy.budget_words, key=BUDGET)
+    state.talk.responses.say(policy.budget_words, key=BUDGET)
     draft.do(StartTimer(BUDGET, _PARTING_SECONDS))
 
 
 def _part(draft: Draft) -> None:
     state = draft.state
     left = state.policy.budget_grace
-    if state.broke_at is not None:
-        left -= (draft.now - state.broke_at).total_seconds()
-    speaking = state.responses.busy or state.responses.saying or state.speech.sounding
-    if speaking and left > 0 and state.line_up:
+    if state.clock.broke_at is not None:
+        left -= (draft.now - state.clock.broke_at).total_seconds()
+    responses = state.talk.responses
+    speaking = responses.busy or responses.saying or state.talk.speech.sounding
+    if speaking and left > 0 and state.sideband.up:
         draft.do(StartTimer(BUDGET, min(_PARTING_SECONDS, left)))
     else:
-        line.end(draft, BUDGET, Status.COMPLETED)
+        draft.end(BUDGET, Status.COMPLETED)
 
 
 def _warn(draft: Draft, reason: str, seconds: float, action: str | None = None) -> None:
@@ -131,4 +132,4 @@ def _warn(draft: Draft, reason: str, seconds: float, action: str | None = None) 
 
 def expire(draft: Draft, reason: str) -> None:
     draft.tell(SessionExpired, reason=reason)
-    line.end(draft, "timeout", Status.COMPLETED)
+    draft.end("timeout", Status.COMPLETED)

@@ -102,9 +102,9 @@ class LiveSession:
         state = self.machine.state
         return Vitals(
             state=str(state.phase),
-            line_up=state.line_up,
-            pending_tasks=len(state.open_calls) + len(state.tasks),
-            context_tokens=state.context_tokens,
+            line_up=state.sideband.up,
+            pending_tasks=len(state.work.open_calls) + len(state.work.tasks),
+            context_tokens=state.clock.context_tokens,
         )
 
     async def post(self, event: SessionEvent, call_id: str | None = None) -> None:
@@ -133,7 +133,7 @@ class LiveSession:
         try:
             if not await self.submit(event):
                 return None
-            question = self.machine.state.typed[event.item_id]
+            question = self.machine.state.talk.typed[event.item_id]
             if not question.over:
                 with suppress(TimeoutError):
                     async with asyncio.timeout(max(0.0, wait)):
@@ -156,13 +156,16 @@ class LiveSession:
         has not, or is no written one."""
         state = self.machine.state
         under_way = (
-            state.responses.busy or state.responses.wished or state.open_calls or self._answers
+            state.talk.responses.busy
+            or state.talk.responses.wished
+            or state.work.open_calls
+            or self._answers
         )
         if self.books.session.voice or under_way or not self._inbox.empty():
             return None
-        if not state.typed or not all(question.over for question in state.typed.values()):
+        if not state.talk.typed or not all(question.over for question in state.talk.typed.values()):
             return None
-        return state.last_activity
+        return state.clock.last_activity
 
     def stop_calls(self, but: str = "") -> int:
         """End the tools that run, each with its one output; how many there were."""
@@ -193,8 +196,8 @@ class LiveSession:
         finally:
             try:
                 await self._line.close()
-                if self.machine.state.call_id:  # also when we were cancelled
-                    await self._line.hang_up(self.machine.state.call_id)
+                if self.machine.state.sideband.call_id:  # also when we were cancelled
+                    await self._line.hang_up(self.machine.state.sideband.call_id)
             finally:
                 self._over.set()
                 self._let_go()
@@ -215,7 +218,7 @@ class LiveSession:
             await self._decide_on(await self._inbox.get(), group)
 
     async def _decide_on(self, posted: Posted, group: asyncio.TaskGroup) -> None:
-        if posted.call_id not in (None, self.machine.state.call_id):
+        if posted.call_id not in (None, self.machine.state.sideband.call_id):
             return
         step = Step(taken=posted.taken)
         self._taking = [posted.taken]
@@ -329,8 +332,8 @@ class LiveSession:
         unwritten = [change for step in self._steps for change in step.changes]
         ending: list[Change] = []
         try:
-            if self.machine.state.call_id:
-                await self._line.hang_up(self.machine.state.call_id)
+            if self.machine.state.sideband.call_id:
+                await self._line.hang_up(self.machine.state.sideband.call_id)
             effects = self.machine.receive(End("error", Status.ERROR), self._clock.now())
             ending = self.books.write(effects, self._clock.now(), self.machine.state)
             await self._journal.commit([*unwritten, *ending])

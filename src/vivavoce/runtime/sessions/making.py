@@ -168,5 +168,5 @@ def for_text(policy: Policy) -> Policy:
         idle_warning=0.0,
         idle_question=None,
         interim_after=None,
-        one_line=True,
+        one_connection=True,
     )

@@ -164,8 +164,8 @@ class Books:
                 "conversation_id": self.session.conversation_id,
                 "voice": state.setup.voice,
                 "working_directory": self._workspace,
-                "pending_tasks": sorted(state.open_calls | state.tasks),
-                "estimated_tokens": state.context_tokens,
+                "pending_tasks": sorted(state.work.open_calls | state.work.tasks),
+                "estimated_tokens": state.clock.context_tokens,
                 "summary": self.conversation.summary,
             },
         )

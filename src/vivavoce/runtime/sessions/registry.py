@@ -79,7 +79,7 @@ class Registry:
     def with_call(self, call_id: str) -> LiveSession | None:
         """The session whose call this is."""
         for live in self._live.values():
-            if call_id in (live.books.session.call_id, live.machine.state.call_id):
+            if call_id in (live.books.session.call_id, live.machine.state.sideband.call_id):
                 return live
         return None
 
@@ -217,5 +217,5 @@ class Registry:
 
 def owes(live: LiveSession) -> bool:
     """Was something written there that has no answer yet?"""
-    questions = live.machine.state.typed.values()
+    questions = live.machine.state.talk.typed.values()
     return not live.books.session.voice and any(not question.over for question in questions)

@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable
 from vivavoce.errors import ProviderError
 from vivavoce.runtime.ports import Clock, Closed, Provider, Sideband
 from vivavoce.session.effects import Attach
-from vivavoce.session.events import AttachFailed, BadFrame, LineLost, LineUp, SessionEvent
+from vivavoce.session.events import AttachFailed, BadFrame, SessionEvent, SidebandLost, SidebandUp
 from vivavoce.wire.realtime.commands import Command
 from vivavoce.wire.realtime.decode import Malformed, decode
 
@@ -51,12 +51,12 @@ class Line:
             await self._post(AttachFailed(fault.message), call_id)
             return
         self._sideband = sideband
-        await self._post(LineUp(), call_id)
+        await self._post(SidebandUp(), call_id)
         while not isinstance(frame := await sideband.receive(), Closed):
             await self._post(_read(frame), call_id)
         self._sideband = None
         await sideband.close()
-        await self._post(LineLost(frame.code, frame.hung_up), call_id)
+        await self._post(SidebandLost(frame.code, frame.hung_up), call_id)
 
     async def send(self, command: Command) -> None:
         if self._sideband is None:

@@ -217,7 +217,7 @@ def _event(live: LiveSession, fresh: TypedText) -> TypedText:
     """The message that was left, if this is it once more; else it is only history now."""
     left = live.left
     if left is not None and left.text == fresh.text:
-        question = live.machine.state.typed.get(_again(left).item_id)
+        question = live.machine.state.talk.typed.get(_again(left).item_id)
         if question is None or not question.over:
             return _again(left)
     live.left = None
@@ -225,4 +225,4 @@ def _event(live: LiveSession, fresh: TypedText) -> TypedText:
 
 
 def _again(left: Entry) -> TypedText:
-    return TypedText(str(left.data["item_id"]), left.text, kept=left)
+    return TypedText(str(left.data["item_id"]), left.text, stored=left)

@@ -50,7 +50,7 @@ class WorkOffice:
     def _told_elsewhere(self, live: LiveSession, user_id: str) -> set[str]:
         """What another session of theirs is about to say: it is told once, and not in two rooms."""
         others = [one for one in self._others(user_id) if one is not live and one.vitals.line_up]
-        return {key for one in others for key in one.machine.state.news}
+        return {key for one in others for key in one.machine.state.work.news}
 
     async def welcome(self, live: LiveSession) -> None:
         """Everything that waits for this user, into their new call."""

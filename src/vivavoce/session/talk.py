@@ -1,16 +1,91 @@
-"""One response at a time.
+"""The conversation on one call: the order of its items, what the user said and typed, what the
+assistant says, which response is active and which are wished, and the turns that are timed.
 
-A tool result and a user's turn may both ask for a response; asking while one
-is active is an error at the provider (`conversation_already_has_active_response`).
-So wishes wait here until the floor is free, and a response that the provider
-began by itself fulfils those whose items it has already seen.
+All of it belongs to the call, and begins anew with another one.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from bisect import bisect_left, bisect_right, insort
+from dataclasses import dataclass, field, replace
 
-SOME_RESPONSE = "?"  # one is active, but we do not know which: the line was down
+from vivavoce.session.speech import Speech
+from vivavoce.session.turns import Turns
+from vivavoce.wire.records.talk import Entry
+
+SOME_RESPONSE = "?"  # one is active, but we do not know which: the sideband was down
+
+
+@dataclass(slots=True)
+class UserItem:
+    """Something the user said, from the moment it joined the conversation."""
+
+    item_id: str
+    ordinal: float
+    previous: str | None
+    settled: bool = False  # transcribed, or known never to be
+
+
+@dataclass(slots=True)
+class Question:
+    """Something typed, and the last that was said in answer to it."""
+
+    message: Entry
+    reply: Entry | None = None
+    over: bool = False
+
+
+class Order:
+    """The order of a conversation, however late its words arrive.
+
+    An item takes its place when it joins (`committed`, `item.added`), by its
+    predecessor; its transcript may come after the answer to it. The place is a
+    number (see `Entry.ordinal`): milliseconds since the epoch, nudged after the
+    predecessor. So the store needs no rewriting.
+    """
+
+    def __init__(self) -> None:
+        self._places: dict[str, float] = {}
+        self._sorted: list[float] = []
+
+    def place(self, item_id: str, previous: str | None, at_ms: float) -> float:
+        """The place of an item; one that has a place keeps it."""
+        if item_id in self._places:
+            return self._places[item_id]
+        spot = self._spot(previous, at_ms)
+        self._places[item_id] = spot
+        insort(self._sorted, spot)
+        return spot
+
+    def knows(self, item_id: str) -> bool:
+        return item_id in self._places
+
+    def recall(self, item_id: str, ordinal: float) -> None:
+        """An item whose place was given before a restart."""
+        self._places[item_id] = ordinal
+        insort(self._sorted, ordinal)
+
+    def place_before(self, item_id: str, follower: str, at_ms: float) -> float:
+        """The place of an item that we learn of only from the one after it."""
+        after = self._places.get(follower)
+        if item_id in self._places or after is None:
+            return self.place(item_id, None, at_ms)
+        index = bisect_left(self._sorted, after)
+        spot = (self._sorted[index - 1] + after) / 2 if index else after - 1
+        self._places[item_id] = spot
+        insort(self._sorted, spot)
+        return spot
+
+    def _spot(self, previous: str | None, at_ms: float) -> float:
+        if not self._sorted:
+            return at_ms
+        if previous == "root":
+            return self._sorted[0] - 1
+        after = self._places.get(previous) if previous else None
+        if after is None or after == self._sorted[-1]:
+            return max(at_ms, self._sorted[-1] + 1)
+        follower = self._sorted[bisect_right(self._sorted, after)]
+        return (after + follower) / 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +102,13 @@ class Wish:
 
 
 class Responses:
-    """Which response is active, which one is asked for, and what is wished."""
+    """Which response is active, which one is asked for, and what is wished: one at a time.
+
+    A tool result and a user's turn may both ask for a response; asking while one
+    is active is an error at the provider (`conversation_already_has_active_response`).
+    So wishes wait here until the floor is free, and a response that the provider
+    began by itself fulfils those whose items it has already seen.
+    """
 
     def __init__(self) -> None:
         self.active: str | None = None
@@ -140,7 +221,7 @@ class Responses:
         if self.active == SOME_RESPONSE:
             self.active = None
 
-    def line_lost(self) -> None:
+    def sideband_lost(self) -> None:
         """What was asked may never have arrived: wish it again. A response that was
         active may have ended unseen."""
         if self._asked is not None:
@@ -154,3 +235,22 @@ class Responses:
             self._says.insert(0, wish)
         else:
             self.wish(*wish.covers, instructions=wish.instructions)
+
+
+@dataclass(slots=True)
+class Talk:
+    """Everything that was said on this call."""
+
+    order: Order = field(default_factory=Order)
+    responses: Responses = field(default_factory=Responses)
+    speech: Speech = field(default_factory=Speech)
+    heard: dict[str, UserItem] = field(default_factory=dict)
+    turns: Turns = field(default_factory=Turns)
+    typed: dict[str, Question] = field(default_factory=dict)  # our item → what came of it
+    speech_began_ms: int = 0
+    began_ms: dict[str, float] = field(default_factory=dict)  # user's item → its first sound
+    quiet_turn: bool = True  # nothing was said since the user's last turn
+
+    def another_call(self) -> Talk:
+        """What was typed may still be answered there; the rest is of the old call."""
+        return Talk(typed=self.typed, speech_began_ms=self.speech_began_ms)

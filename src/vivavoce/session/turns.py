@@ -1,7 +1,7 @@
 """A trace for every turn of a call, from what the sideband shows: the same for any provider.
 
-Owns which turn an event belongs to and when a turn is over. The marks are in
-`session.turn`; every one of them is the time at which we saw it.
+Owns the marks of a turn, which turn an event belongs to and when a turn is over. It holds
+times, ids and tool names, never words, and every mark is the time at which we saw it.
 
 What a turn is: what the user said or typed, with every response that it led to.
 A tool's result is answered within the turn of its call. A response to nothing
@@ -19,21 +19,158 @@ committed by hand ends with the commit.
 
 When it is over: its last sound ended, nothing of it is generated or run, and the
 transcript is there, or was waited for in vain. A turn that the user cut off, whose
-line was lost or whose session ended is told as far as it came.
+sideband was lost or whose session ended is told as far as it came.
 """
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import Any, Literal
 
-from vivavoce.session.effects import StartTimer
-from vivavoce.session.turn import Outcome, Turn, has_clause
 from vivavoce.wire.clean import clean_line
-from vivavoce.wire.events import TurnTraced
 
-if TYPE_CHECKING:
-    from vivavoce.session.state import Draft
+GRACE = timedelta(seconds=2)
+"""How long a turn that is over waits for a transcript or a sound that is still to come."""
+LISTED = 32  # ids and names in a report, of each kind
+
+BeganWith = Literal["speech", "text", "request"]
+Outcome = Literal["completed", "interrupted", "incomplete", "failed"]
+
+# A mark with a space after it, or at the end where it cannot be a decimal point;
+# scripts that have no spaces have marks of their own.
+_CLAUSE = re.compile(r"""[,.;:!?…—][)\]"'»”’]*\s|[^\d\s][,.;:!?…—][)\]"'»”’]*$|[。！？，、；：]""")
+_MILLISECOND = timedelta(milliseconds=1)
+
+
+def has_clause(words: str) -> bool:
+    """Is there a whole clause in it?"""
+    return _CLAUSE.search(words) is not None
+
+
+@dataclass(slots=True, eq=False)
+class Turn:
+    """What was seen of it so far."""
+
+    began_with: BeganWith
+    speech_end: datetime
+    end_of_turn: datetime | None = None
+    transcript: datetime | None = None
+    first_token: datetime | None = None
+    first_clause: datetime | None = None
+    first_sound: datetime | None = None
+    last_sound: datetime | None = None
+    outcome: Outcome = "completed"
+    items: list[str] = field(default_factory=list)
+    responses: list[str] = field(default_factory=list)
+    tools: list[str] = field(default_factory=list)
+
+    # What it waits for
+    active: set[str] = field(default_factory=set)  # responses that are not done
+    calls: dict[str, bool] = field(default_factory=dict)  # unanswered; True: has its result
+    sounding: set[str] = field(default_factory=set)
+    plays_until: datetime | None = None  # where only the length of the sound is known
+    unheard: set[str] = field(default_factory=set)  # spoken responses without a sound so far
+    unwritten: set[str] = field(default_factory=set)  # items without a transcript so far
+    rested: datetime | None = None
+
+    def respond(self, response_id: str) -> None:
+        """It has a response, its first or one after a tool."""
+        self.responses.append(response_id)
+        self.active.add(response_id)
+        self.calls = {call: has for call, has in self.calls.items() if not has}
+        self.rested = None
+
+    def token(self, now: datetime) -> None:
+        if self.first_token is None:
+            self.first_token = now
+
+    def clause(self, now: datetime) -> None:
+        self.token(now)
+        if self.first_clause is None:
+            self.first_clause = now
+
+    def sound(self, item_id: str, response_id: str, now: datetime) -> None:
+        self.token(now)  # there is no sound without a word
+        if self.first_sound is None:
+            self.first_sound = now
+        self.sounding.add(item_id)
+        self.unheard.discard(response_id)
+
+    def quiet(self, item_id: str, now: datetime) -> None:
+        if item_id in self.sounding:
+            self.sounding.discard(item_id)
+            self.last_sound = now
+
+    def plays_on(self, until: datetime) -> None:
+        """All of the sound went by us; it is heard until then."""
+        self.plays_until = self.last_sound = max(until, self.last_sound or until)
+
+    def hush(self, now: datetime) -> bool:
+        """No sound of this turn is heard any more; was there one?"""
+        playing = self.plays_until is not None and self.plays_until > now
+        if not self.sounding and not playing:
+            return False
+        self.sounding.clear()
+        self.plays_until, self.last_sound = None, now
+        return True
+
+    def became(self, outcome: Outcome) -> None:
+        """The first thing that went wrong is what became of it."""
+        if self.outcome == "completed":
+            self.outcome = outcome
+
+    def give_way(self) -> None:
+        """The floor is somebody else's: what it waited for does not come any more."""
+        if self.active or self.calls:
+            self.became("interrupted")
+            self.active.clear()
+            self.calls.clear()
+
+    def cut(self, now: datetime) -> None:
+        """It ends here, whole or not."""
+        self.give_way()
+        if self.hush(now):
+            self.became("interrupted")
+
+    def due(self, now: datetime) -> datetime | None:
+        """From when on it can be told; None while nobody knows."""
+        if self.active or self.calls or self.sounding:
+            return None
+        if self.rested is None:
+            self.rested = now
+        due = max(now, self.plays_until or now)
+        if self.outcome == "completed" and (self.unheard or self.unwritten):
+            due = max(due, self.rested + GRACE)
+        return due
+
+    def report(self) -> dict[str, Any]:
+        """The fields of `turn.traced`."""
+        ended = self._after(self.end_of_turn, 0)
+        token = self._after(self.first_token, ended)
+        sound = self._after(self.first_sound, token)
+        return {
+            "began_with": self.began_with,
+            "outcome": self.outcome,
+            "speech_end": self.speech_end,
+            "end_of_turn_ms": ended,
+            "transcript_ms": self._after(self.transcript, ended),
+            "first_token_ms": token,
+            "first_clause_ms": self._after(self.first_clause, token),
+            "first_sound_ms": sound,
+            "last_sound_ms": self._after(self.last_sound, sound),
+            "response_ids": self.responses[:LISTED],
+            "item_ids": self.items[:LISTED],
+            "tools": self.tools[:LISTED],
+        }
+
+    def _after(self, mark: datetime | None, floor: int | None) -> int | None:
+        """Milliseconds after the speech; a wall clock that was set back shows nowhere."""
+        if mark is None:
+            return None
+        return max(floor or 0, round((mark - self.speech_end) / _MILLISECOND))
+
 
 TIMER = "trace"
 MOST_OPEN = 8
@@ -204,7 +341,7 @@ class Turns:
     # --- The end ------------------------------------------------------------------------
 
     def cut_all(self, now: datetime) -> None:
-        """The line or the call is gone: what is not seen now is never seen."""
+        """The sideband or the call is gone: what is not seen now is never seen."""
         self._next = self._asked = None
         for turn in self.open:
             turn.cut(now)
@@ -228,22 +365,3 @@ class Turns:
             for response_id in turn.responses:
                 self._of.pop(response_id, None)
         return over, later
-
-
-def settle(draft: Draft) -> None:
-    """After every event: tell the turns that are over, and when to look at the others."""
-    turns, now = draft.state.turns, draft.now
-    if not turns.open:
-        return
-    over, due = turns.take(now)
-    for turn in over:
-        draft.tell(TurnTraced, **turn.report())
-    if due is not None and due != turns.wake:
-        turns.wake = due
-        draft.do(StartTimer(TIMER, max(0.02, (due - now).total_seconds())))
-
-
-def close(draft: Draft) -> None:
-    """The line is lost or the call ends: every turn is told as far as it came."""
-    draft.state.turns.cut_all(draft.now)
-    settle(draft)

@@ -10,7 +10,7 @@ from tests.session.scene import SESSION, START, Scene, answer, call, message, to
 from vivavoce.session import events as ev
 from vivavoce.session.effects import StartTimer
 from vivavoce.session.policy import Policy
-from vivavoce.session.turn import GRACE, has_clause
+from vivavoce.session.turns import GRACE, has_clause
 from vivavoce.wire import events as ve
 from vivavoce.wire.realtime import facts as rt
 from vivavoce.wire.records.talk import iso
@@ -156,15 +156,6 @@ def test_an_interruption_ends_the_turn_and_its_sound() -> None:
     assert (turn.outcome, turn.first_sound_ms, turn.last_sound_ms) == ("interrupted", 600, 2600)
 
 
-def test_a_click_that_stops_the_answer_interrupts_the_turn() -> None:
-    scene = Scene().connect()
-    spoken(scene)
-    scene.send(*answer("r1", "a1", "A long story.", "u1")[:-2])
-    scene.wait(1).send(ev.Interrupt())
-    scene.send(rt.ResponseDone("r1", "cancelled"))
-    assert [turn.outcome for turn in traces(scene)] == ["interrupted"]
-
-
 def test_a_murmur_that_does_not_stop_the_answer_does_not_end_its_turn() -> None:
     scene = Scene().connect()
     spoken(scene)
@@ -186,7 +177,7 @@ def test_a_failed_response_is_a_turn_that_failed() -> None:
 
 def test_a_greeting_is_a_turn_from_when_it_was_asked_for() -> None:
     scene = Scene()
-    scene.send(ev.CallPlaced("rtc_1", greeting="Say hello."), ev.LineUp())
+    scene.send(ev.CallPlaced("rtc_1", greeting="Say hello."), ev.SidebandUp())
     scene.send(rt.Configured(False, SESSION))
     scene.wait(0.7).send(*answer("r1", "a1", "Hello!", ""), rt.PlaybackStopped("r1"))
     (turn,) = traces(scene)
@@ -263,7 +254,8 @@ def test_sound_that_passed_by_and_is_cut_while_it_plays_was_interrupted() -> Non
 
 
 @pytest.mark.parametrize(
-    "end", [ev.End(), ev.LineLost(1006, False), ev.LineLost(1000, True), ev.CallPlaced("rtc_2")]
+    "end",
+    [ev.End(), ev.SidebandLost(1006, False), ev.SidebandLost(1000, True), ev.CallPlaced("rtc_2")],
 )
 def test_a_turn_that_is_not_seen_to_its_end_is_told_as_far_as_it_came(
     end: ev.OwnEvent,

@@ -16,7 +16,7 @@ from vivavoce.wire.records.talk import Status
 
 def test_a_lost_line_is_tried_five_times_three_seconds_apart() -> None:
     scene = Scene().connect()
-    assert Attach("rtc_1", 0.0) in scene.wait(60).send(ev.LineLost(1006, hung_up=False))
+    assert Attach("rtc_1", 0.0) in scene.wait(60).send(ev.SidebandLost(1006, hung_up=False))
     assert scene.phase == "reconnecting"
     for _ in range(4):
         assert scene.send(ev.AttachFailed()) == [Attach("rtc_1", 3.0)]
@@ -29,8 +29,8 @@ def test_what_was_sent_into_a_dying_line_is_sent_again_under_the_same_id() -> No
     scene = Scene().connect()
     scene.send(rt.ResponseCreated("r1"), call(), rt.ResponseDone("r1"))
     first = sent(scene.send(ev.ToolFinished("call_1", "x")), cmd.CreateItem)[0]
-    scene.send(ev.LineLost(1006, hung_up=False))
-    back = scene.send(ev.LineUp())
+    scene.send(ev.SidebandLost(1006, hung_up=False))
+    back = scene.send(ev.SidebandUp())
     assert [c.item_id for c in sent(back, cmd.CreateItem)] == [first.item_id]
     assert len(sent(back, cmd.CreateResponse)) == 1
     exists = rt.Fault("item_already_exists", "", sent(back, cmd.CreateItem)[0].event_id)
@@ -40,26 +40,26 @@ def test_what_was_sent_into_a_dying_line_is_sent_again_under_the_same_id() -> No
 def test_a_tool_that_finishes_while_the_line_is_down_is_answered_when_it_is_back() -> None:
     scene = Scene().connect()
     scene.send(rt.ResponseCreated("r1"), call(), rt.ResponseDone("r1"))
-    scene.send(ev.LineLost(1006, hung_up=False))
+    scene.send(ev.SidebandLost(1006, hung_up=False))
     assert not sent(scene.send(ev.ToolFinished("call_1", "x")), cmd.CreateItem)
-    back = scene.send(ev.LineUp())
+    back = scene.send(ev.SidebandUp())
     assert sent(back, cmd.CreateItem)[0].item["output"] == "x"
 
 
 def test_a_line_that_only_flickers_comes_to_an_end_too() -> None:
     scene = Scene().connect()
     for _ in range(4):
-        assert Attach("rtc_1", 3.0) in scene.send(ev.LineLost(1011, hung_up=False))
-        scene.wait(3).send(ev.LineUp())
+        assert Attach("rtc_1", 3.0) in scene.send(ev.SidebandLost(1011, hung_up=False))
+        scene.wait(3).send(ev.SidebandUp())
         scene.wait(1)
-    assert told(scene.send(ev.LineLost(1011, hung_up=False)), ve.SessionEnded)
+    assert told(scene.send(ev.SidebandLost(1011, hung_up=False)), ve.SessionEnded)
 
 
 def test_what_joined_while_the_line_was_down_is_asked_for_and_put_in_its_place() -> None:
     scene = Scene().connect()
     scene.send(*user_turn("u1"), rt.UserTranscript("u1", "One."))
-    scene.wait(9).send(ev.LineLost(1006, hung_up=False))
-    scene.wait(3).send(ev.LineUp(), rt.Configured(False, SESSION))
+    scene.wait(9).send(ev.SidebandLost(1006, hung_up=False))
+    scene.wait(3).send(ev.SidebandUp(), rt.Configured(False, SESSION))
     effects = scene.send(*user_turn("u3", "u2"), rt.UserTranscript("u3", "Three."))
     assert [c.item_id for c in sent(effects, cmd.RetrieveItem)] == ["u2"], "once, not twice"
     scene.send(rt.ItemRetrieved(message("u2", "user", "Two.", audio=True)))
@@ -68,7 +68,7 @@ def test_what_joined_while_the_line_was_down_is_asked_for_and_put_in_its_place()
 
 def test_a_tool_called_while_the_line_was_down_is_run_after_all() -> None:
     scene = Scene().connect()
-    scene.wait(9).send(ev.LineLost(1006, hung_up=False), ev.LineUp())
+    scene.wait(9).send(ev.SidebandLost(1006, hung_up=False), ev.SidebandUp())
     scene.send(*user_turn("u1", "f1"))
     lone = rt.Item("f1", "function_call", call_id="call_1", name="t", status="completed")
     effects = scene.send(rt.ItemRetrieved(lone), rt.ItemRetrieved(lone))
@@ -90,7 +90,7 @@ def test_an_item_that_is_gone_when_asked_for_is_no_fault() -> None:
 
 def test_a_clean_close_is_a_hang_up() -> None:
     scene = Scene().connect()
-    effects = scene.send(ev.LineLost(1000, hung_up=True))
+    effects = scene.send(ev.SidebandLost(1000, hung_up=True))
     assert told(effects, ve.SessionEnded)[0].reason == "user_ended"
     assert Close(Status.COMPLETED, "user_ended") in effects
 
@@ -99,7 +99,7 @@ def test_a_new_call_keeps_what_was_said_and_tells_what_was_still_running() -> No
     scene = Scene().connect()
     scene.send(*user_turn("u1"), rt.UserTranscript("u1", "Wait a minute"))
     scene.send(rt.ResponseCreated("r1"), call())
-    scene.send(ev.CallPlaced("rtc_2"), ev.LineUp(), rt.Configured(False, SESSION))
+    scene.send(ev.CallPlaced("rtc_2"), ev.SidebandUp(), rt.Configured(False, SESSION))
     assert scene.phase == "waiting_task"
     effects = scene.send(ev.ToolFinished("call_1", "x"))
     assert sent(effects, cmd.CreateItem)[0].item["role"] == "system"
@@ -110,7 +110,7 @@ def test_after_a_restart_an_unknown_outcome_is_told_and_never_run_again() -> Non
     scene = Scene()
     scene.send(ev.CallSurvived(call_id="rtc_1", orphans=("call_7",)))
     assert scene.phase == "reconnecting"
-    up = scene.send(ev.LineUp())
+    up = scene.send(ev.SidebandUp())
     assert "not known" in sent(up, cmd.CreateItem)[0].item["output"]
     assert not [e for e in scene.send(call("call_7")) if isinstance(e, RunTool)]
 
@@ -118,7 +118,7 @@ def test_after_a_restart_an_unknown_outcome_is_told_and_never_run_again() -> Non
 def test_after_a_restart_an_output_that_was_never_sent_is_sent_and_spoken_of() -> None:
     scene = Scene()
     scene.send(ev.CallSurvived(call_id="rtc_1", outcomes=(("call_1", "42"),)))
-    output = sent(scene.send(ev.LineUp()), cmd.CreateItem)[0]
+    output = sent(scene.send(ev.SidebandUp()), cmd.CreateItem)[0]
     scene.send(rt.Configured(False, SESSION))
     effects = scene.send(rt.ItemAdded(rt.Item(output.item_id, "function_call_output")))
     assert len(sent(effects, cmd.CreateResponse)) == 1
@@ -127,7 +127,7 @@ def test_after_a_restart_an_output_that_was_never_sent_is_sent_and_spoken_of() -
 def test_after_a_restart_an_output_that_was_there_already_is_not_spoken_of_again() -> None:
     scene = Scene()
     scene.send(ev.CallSurvived(call_id="rtc_1", outcomes=(("call_1", "42"),)))
-    output = sent(scene.send(ev.LineUp()), cmd.CreateItem)[0]
+    output = sent(scene.send(ev.SidebandUp()), cmd.CreateItem)[0]
     scene.send(rt.Fault("item_already_exists", "", output.event_id))
     assert not sent(scene.effects, cmd.CreateResponse)
     assert scene.phase == "ready"
@@ -199,8 +199,8 @@ def test_a_stranger_s_item_stays_a_stranger_s_when_it_comes_back() -> None:
 def test_an_order_that_went_down_with_the_line_vouches_for_nobody() -> None:
     scene = Scene().connect()
     scene.send(ev.Reconfigure({}, ()))
-    scene.wait(9).send(ev.LineLost(1006, hung_up=False))
-    scene.send(ev.LineUp(), rt.Configured(False, SESSION))
+    scene.wait(9).send(ev.SidebandLost(1006, hung_up=False))
+    scene.send(ev.SidebandUp(), rt.Configured(False, SESSION))
     foreign = SESSION | {"tool_choice": "none"}
     assert told(scene.send(rt.Configured(False, foreign)), ve.ErrorOccurred)
 
@@ -208,7 +208,7 @@ def test_an_order_that_went_down_with_the_line_vouches_for_nobody() -> None:
 def test_after_a_restart_the_items_of_ours_are_still_ours() -> None:
     scene = Scene()
     scene.send(ev.CallSurvived(call_id="rtc_1", seeded=("vvh_summary",)))
-    scene.send(ev.LineUp(), rt.Configured(False, SESSION))
+    scene.send(ev.SidebandUp(), rt.Configured(False, SESSION))
     assert not sent(scene.send(*user_turn("u1", "vvh_summary")), cmd.RetrieveItem)
 
 
@@ -275,7 +275,7 @@ def test_the_providers_cap_is_announced_before_it_comes() -> None:
 def test_a_new_call_before_the_cap_lets_the_session_go_on() -> None:
     scene = Scene(Policy(cap=3600, cap_warning=60)).connect()
     scene.send(ev.TimerFired("cap"))
-    effects = scene.send(ev.CallPlaced("rtc_2"), ev.LineUp())
+    effects = scene.send(ev.CallPlaced("rtc_2"), ev.SidebandUp())
     assert StopTimer("cap_end") in effects
     assert StartTimer("cap", 3540.0) in effects
 
@@ -284,13 +284,13 @@ def test_the_agents_cap_is_counted_from_the_start_and_no_call_lifts_it() -> None
     """Seed 004 §10: thirty minutes, then a hard teardown."""
     scene = Scene(Policy(longest=1800, cap=3600, cap_warning=60))
     assert StartTimer("longest", 1740.0) in scene.connect().effects
-    moved = scene.wait(1700).send(ev.CallPlaced("rtc_2"), ev.LineUp())
+    moved = scene.wait(1700).send(ev.CallPlaced("rtc_2"), ev.SidebandUp())
     assert StartTimer("longest", 40.0) in moved
     warned = scene.wait(40).send(ev.TimerFired("longest"))
     [warning] = told(warned, ve.SessionWarning)
     assert (warning.reason, warning.seconds_remaining, warning.action) == ("cap", 60, None)
     assert StartTimer("longest", 60.0) in warned
-    again = scene.wait(30).send(ev.CallPlaced("rtc_3"), ev.LineUp())
+    again = scene.wait(30).send(ev.CallPlaced("rtc_3"), ev.SidebandUp())
     assert StartTimer("longest", 0.0) in again
     scene.send(ev.TimerFired("longest"))
     over = scene.wait(30).send(ev.TimerFired("longest"))

@@ -1,0 +1,329 @@
+"""The sideband: the calls it is attached to, their configuration, what the provider reports
+besides the conversation, and the end.
+
+The sideband comes and goes; what matters is sent again once it is back. The configuration
+of a call is ours, and nobody else's.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from vivavoce.session import calling, hearing, news, saying, timing
+from vivavoce.session.effects import Attach, Close, HangUp
+from vivavoce.session.events import (
+    CallPlaced,
+    CallSurvived,
+    Reconfigure,
+    SidebandLost,
+    ToolFinished,
+)
+from vivavoce.session.policy import Setup
+from vivavoce.session.state import Draft, Phase, Signal
+from vivavoce.wire.clean import clean_line
+from vivavoce.wire.events import (
+    ConnectionStatus,
+    ContextUpdated,
+    ErrorOccurred,
+    RateLimitWarning,
+    SessionEnded,
+    SessionStarted,
+    SessionUpdated,
+)
+from vivavoce.wire.realtime.commands import (
+    CancelResponse,
+    UpdateSession,
+    message_item,
+    output_item,
+)
+from vivavoce.wire.realtime.facts import Configured, Fault, RateLimits
+from vivavoce.wire.records.talk import Status
+
+ALREADY_ACTIVE = "conversation_already_has_active_response"
+_RATE_WARNING = 0.1  # of the limit is left
+IF_UNANSWERED = (
+    "You were away for a moment. If the user's last message has no answer yet, answer it now. "
+    "If you have answered it, do not repeat that: say in a few words that you are here."
+)
+INTERRUPTED_OUTPUT = (
+    '{"success": false, "error": "The server restarted while this ran; its outcome is not known.", '
+    '"recoverable": true, "suggestion": "Ask before trying again"}'
+)
+
+
+# --- Calls and connections
+
+
+def call_placed(event: CallPlaced, draft: Draft) -> None:
+    """A first call, or another one in its place after the browser lost the old."""
+    flush(draft)
+    state = draft.state
+    if state.sideband.call_id:
+        draft.do(HangUp(state.sideband.call_id))
+    state.new_call(event.call_id)
+    if event.instructions is not None:
+        # The time of day is part of them, and it has moved on.
+        state.setup = state.setup.merged({"instructions": event.instructions})
+    state.sideband.history, state.sideband.history_tokens = event.history, event.history_tokens
+    state.sideband.history_reason, state.sideband.greeting = event.reason, event.greeting
+    draft.active()
+    draft.signal(Signal.CALL_PLACED)
+    draft.tell(ConnectionStatus, webrtc_state="connecting", data_channel_state="connecting")
+    draft.do(Attach(event.call_id))
+
+
+def call_survived(event: CallSurvived, draft: Draft) -> None:
+    """We restarted, the call may not have noticed. It knows everything but what we were
+    about to tell it."""
+    flush(draft)
+    state = draft.state
+    state.new_call(event.call_id)
+    state.sideband.fresh, state.sideband.announced, state.sideband.survived = False, True, True
+    for item_id, ordinal in event.known_items:
+        state.talk.order.recall(item_id, ordinal)
+        state.sideband.guard.expect(item_id)
+    state.work.ran |= {*event.known_calls, *event.orphans}
+    for item_id in event.seeded:
+        state.sideband.guard.expect(item_id)
+    for call_id in event.known_calls:
+        state.sideband.guard.expect(state.item_id(f"output:{call_id}"))
+        state.sideband.guard.expect(state.item_id(f"task:{call_id}"))
+    state.work.open_calls = set(event.orphans)
+    for call_id in event.orphans:
+        # Never run again: nobody knows how far it got.
+        calling.finished(ToolFinished(call_id, INTERRUPTED_OUTPUT), draft)
+    for call_id, output in event.outcomes:
+        # Stored, and perhaps never sent. Under the same id a second one is refused.
+        item_id = state.item_id(f"output:{call_id}")
+        state.sideband.unsure.add(item_id)
+        draft.add_item(output_item(item_id, call_id, output))
+    for item_id, words in event.typed:  # just so
+        state.sideband.unsure.add(item_id)
+        draft.add_item(message_item(item_id, "user", words))
+    timing.start(draft, event.age)
+    draft.signal(Signal.CALL_PLACED)
+    draft.signal(Signal.SIDEBAND_LOST)
+    draft.do(Attach(event.call_id))
+
+
+def up(draft: Draft) -> None:
+    """Attached. A fresh call is told everything; a sideband that is back, what it missed."""
+    state = draft.state
+    state.sideband.up, state.sideband.up_since = True, draft.now
+    state.sideband.guard.forget_orders()
+    _order(draft)
+    waiting = tuple(state.sideband.unconfirmed.values())
+    if state.sideband.fresh:
+        for item in state.sideband.history:
+            draft.add_item(item)
+    for command in waiting:  # news of today comes after the history
+        draft.send(command)
+    if state.sideband.fresh:
+        state.sideband.fresh = False
+        draft.tell(
+            ContextUpdated,
+            reason=state.sideband.history_reason,
+            items=len(state.sideband.history),
+            estimated_tokens=state.sideband.history_tokens,
+        )
+        if state.sideband.greeting:
+            state.talk.responses.wish(instructions=state.sideband.greeting)
+        timing.start(draft)
+    elif state.phase is Phase.RECONNECTING:
+        draft.tell(ConnectionStatus, webrtc_state="connected", data_channel_state="open")
+        draft.signal(Signal.SIDEBAND_BACK)
+
+
+def lost(event: SidebandLost, draft: Draft) -> None:
+    """A clean close is a hang-up; anything else is tried again: at once if it had
+    held, else like any other try, so that one that only flickers comes to an end too."""
+    state = draft.state
+    if not state.sideband.up:
+        return
+    state.sideband.up = False
+    if event.hung_up:
+        draft.end("user_ended", Status.COMPLETED)
+        return
+    state.talk.responses.sideband_lost()
+    news.sideband_lost(draft)
+    # Not asked again: an answer that is too large for it would take it down each time.
+    state.sideband.sought, state.sideband.followers = {}, {}
+    state.talk.speech.sounding = None
+    draft.cut_turns()
+    if state.policy.one_connection:
+        draft.end("error", Status.ERROR)
+        return
+    draft.signal(Signal.SIDEBAND_LOST)
+    draft.tell(ConnectionStatus, webrtc_state="disconnected", data_channel_state="closed")
+    held = (draft.now - (state.sideband.up_since or draft.now)).total_seconds()
+    if held >= state.policy.attach_delay:
+        state.sideband.attempts = 0
+        draft.do(Attach(state.sideband.call_id or ""))
+    else:
+        attach_failed(draft)
+
+
+def attach_failed(draft: Draft) -> None:
+    """Five tries, three seconds apart, then the session is over."""
+    state = draft.state
+    state.sideband.attempts += 1
+    if state.sideband.attempts < state.policy.attach_tries:
+        draft.do(Attach(state.sideband.call_id or "", state.policy.attach_delay))
+        return
+    draft.tell(ConnectionStatus, webrtc_state="failed", data_channel_state="closed")
+    draft.tell(
+        ErrorOccurred,
+        code="openai_error",
+        message="The connection to the provider was lost and did not come back.",
+        recoverable=False,
+    )
+    draft.end("error", Status.ERROR)
+
+
+# --- Configuration
+
+
+def _order(draft: Draft) -> None:
+    """Send the configuration as we want it. The model is chosen with the call, not here."""
+    state = draft.state
+    event_id = state.next_id()
+    state.sideband.guard.ordered(event_id, state.setup.session)
+    session = {k: v for k, v in state.setup.session.items() if k != "model"}
+    draft.send(UpdateSession(session, event_id))
+
+
+def configured(event: Configured, draft: Draft) -> None:
+    """The provider tells its configuration: the answer to ours, or somebody else's doing."""
+    state = draft.state
+    if event.created:
+        return  # what it was before we ordered ours
+    if state.sideband.guard.foreign_configuration(event.session):
+        _set_back(draft)
+        return
+    if state.sideband.guard.accepted is not None:
+        state.sideband.confirmed = Setup(session=state.sideband.guard.accepted)
+    if not state.sideband.announced:
+        state.sideband.announced = True
+        draft.tell(SessionStarted, voice=state.setup.voice, tools_count=state.setup.tools_count)
+    if state.phase is Phase.INITIALIZING:
+        draft.tell(ConnectionStatus, webrtc_state="connected", data_channel_state="open")
+        draft.signal(Signal.CONFIGURED)
+
+
+def _set_back(draft: Draft) -> None:
+    state = draft.state
+    if state.talk.responses.active:
+        draft.send(CancelResponse(state.next_id()), urgent=True)
+    draft.tell(
+        ErrorOccurred,
+        code="forbidden",
+        message="The session was changed by somebody else and set back.",
+        recoverable=not state.sideband.guard.exhausted,
+    )
+    if state.sideband.guard.exhausted:
+        draft.end("error", Status.ERROR)
+    else:
+        _order(draft)
+
+
+def reconfigure(event: Reconfigure, draft: Draft) -> None:
+    draft.state.setup = draft.state.setup.merged(event.changes)
+    if draft.state.sideband.up:
+        _order(draft)
+    draft.tell(SessionUpdated, changes=list(event.fields))
+    draft.active()
+
+
+def _refused(draft: Draft) -> None:
+    """The provider did not take it: go back to what it did take, or every later order
+    would carry the same flaw."""
+    if draft.state.sideband.confirmed is not None:
+        draft.state.setup = draft.state.sideband.confirmed
+
+
+# --- What the provider reports
+
+
+def fault(event: Fault, draft: Draft) -> None:
+    """An `error` of the provider's: often about a frame of ours, which we know by its id."""
+    state = draft.state
+    if _about_an_item(event.event_id, draft):
+        return
+    active = event.code == ALREADY_ACTIVE
+    if state.talk.responses.refused(event.event_id, try_again=active) and active:
+        return  # it waits its turn
+    if active and state.talk.responses.mistaken(event.event_id):
+        news.another_began(state.talk.responses.active or "", draft)
+        return
+    if state.sideband.guard.refused(event.event_id):
+        _refused(draft)
+    if event.code == "session_expired":
+        timing.expire(draft, "cap")
+        return
+    draft.tell(
+        ErrorOccurred,
+        code=clean_line(event.code, 64),
+        message=clean_line(event.message or event.code, 500),
+        recoverable=True,
+    )
+
+
+def _about_an_item(event_id: str | None, draft: Draft) -> bool:
+    state = draft.state
+    if event_id in state.sideband.sought:
+        # It was deleted meanwhile: nothing to make up for.
+        state.sideband.followers.pop(state.sideband.sought.pop(event_id), None)
+        return True
+    for item_id, command in list(state.sideband.unconfirmed.items()):
+        if command.event_id == event_id:
+            # Refused or there already (we sent it twice over a lost sideband): settled either way.
+            del state.sideband.unconfirmed[item_id]
+            if item_id in state.sideband.unsure and command.item["type"] == "message":
+                # Typed before the restart; whether it was answered only the model knows.
+                state.talk.responses.wish(instructions=IF_UNANSWERED)
+            state.sideband.unsure.discard(item_id)
+            state.talk.responses.confirm(item_id)
+            return True
+    return False
+
+
+def rate_limits(event: RateLimits, draft: Draft) -> None:
+    for limit in event.limits:
+        if limit.limit > 0 and limit.remaining < limit.limit * _RATE_WARNING:
+            draft.tell(
+                RateLimitWarning,
+                limit_type=limit.name,
+                current=limit.limit - limit.remaining,
+                limit=limit.limit,
+                reset_at=draft.now + timedelta(seconds=limit.reset_seconds),
+            )
+
+
+def bad_frame(draft: Draft) -> None:
+    draft.tell(
+        ErrorOccurred,
+        code="openai_error",
+        message="The provider sent something that is not the Realtime protocol.",
+        recoverable=True,
+    )
+
+
+# --- The end of a call and of the session
+
+
+def flush(draft: Draft) -> None:
+    """The end of a call: what is being said is kept, as far as it got, for good."""
+    saying.flush(draft)
+    hearing.flush(draft)
+    draft.cut_turns()
+
+
+def end(draft: Draft, reason: str, status: Status) -> None:
+    """The one way out: keep what was said, hang up, tell, and close."""
+    state = draft.state
+    flush(draft)
+    draft.signal(Signal.ENDED)
+    draft.tell(SessionEnded, reason=reason, duration_ms=state.clock.age_ms(draft.now))
+    draft.do(Close(status, reason))
+    if state.sideband.call_id:
+        draft.do(HangUp(state.sideband.call_id))
