@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -160,9 +160,11 @@ async def engine_server(
     judge: SureJudge | None = None,
     options: EngineOptions | None = None,
     ready: bool = True,
+    single_use: bool = False,
+    crowded: Callable[[], str | None] = lambda: None,
 ) -> AsyncIterator[EngineStage]:
     ears, mouth = ears or ScriptedEars(), mouth or HummingMouth(10)
-    keys = Keys(OWN_KEY, lambda key: key == KEY)
+    keys = Keys(OWN_KEY, lambda key: key == KEY, single_use=single_use)
     engine = Engine(options or EngineOptions(), keys)
     parts = Parts(
         ears=ears,
@@ -170,6 +172,7 @@ async def engine_server(
         brain=brain or ScriptedBrain(script or Script()),
         judge=judge or SureJudge(),
         detector=LoudnessDetector,
+        crowded=crowded,
     )
     if ready:
         engine.provide(parts)

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 import pytest
-from openai import AsyncOpenAI
+from openai import AsyncOpenAI, AuthenticationError
 from openai.types.realtime import ClientSecretCreateResponse
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
@@ -48,11 +48,22 @@ async def test_nobody_comes_in_without_a_key_that_is_known() -> None:
         for key in (None, "sk-other", "ek_made_up"):
             assert (await stage.post("/realtime/client_secrets", {}, key=key)).status_code == 401
             status, error = await refused(stage, "model=vivavoce", key=key)
-            assert (status, error["code"]) == (401, "unauthorized")
+            assert (status, error["code"]) == (401, "invalid_api_key")
 
 
-async def test_a_client_secret_opens_its_session_once() -> None:
+async def test_a_client_secret_opens_several_sessions_until_it_lapses() -> None:
     async with engine_server() as stage:
+        answer = await stage.post("/realtime/client_secrets", {"session": {"type": "realtime"}})
+        first = await stage.line("model=gpt-realtime", **with_secret(answer.json()["value"]))
+        second = await stage.line("model=another-name", **with_secret(answer.json()["value"]))
+        shown = [line.seen[0]["session"] for line in (first, second)]
+        assert [session["model"] for session in shown] == ["gpt-realtime", "another-name"]
+        assert shown[0]["id"] == answer.json()["session"]["id"]
+        assert shown[1]["id"] != shown[0]["id"]
+
+
+async def test_where_the_operator_wants_it_a_client_secret_opens_its_session_once() -> None:
+    async with engine_server(single_use=True) as stage:
         answer = await stage.post(
             "/realtime/client_secrets",
             {"session": REALTIME, "expires_after": {"anchor": "created_at", "seconds": 60}},
@@ -79,6 +90,8 @@ async def test_a_secret_of_our_own_server_lets_its_holder_talk_and_change_nothin
             assert (await line.until("error"))["error"]["event_id"] == kind
         await line.speak()
         assert (await line.until("response.done"))["response"]["status"] == "completed"
+        spent = await refused(stage, "model=gpt-realtime", **with_secret(minted.json()["value"]))
+        assert spent[0] == 401, "the keys of our own pages open once"
 
 
 @pytest.mark.parametrize(
@@ -86,7 +99,7 @@ async def test_a_secret_of_our_own_server_lets_its_holder_talk_and_change_nothin
     [
         ({"sessio": {}}, "sessio"),
         ({"session": {"type": "realtime", "voise": 1}}, "session.voise"),
-        ({"session": {"type": "realtime", "model": "claude"}}, "session.model"),
+        ({"session": {"type": "realtime", "model": ["a"]}}, "session.model"),
         ({"expires_after": {"anchor": "created_at", "seconds": 5}}, "expires_after.seconds"),
     ],
 )
@@ -103,7 +116,12 @@ async def test_models_are_listed_for_the_sdk() -> None:
     async with engine_server() as stage:
         client = AsyncOpenAI(base_url=stage.url, api_key=KEY)
         assert [model.id async for model in client.models.list()] == ["vivavoce"]
-        assert (await client.models.retrieve("vivavoce")).owned_by == "vivavoce"
+        for name in ("vivavoce", "gpt-realtime", "my-own-deployment"):
+            found = await client.models.retrieve(name)
+            assert (found.id, found.owned_by, found.object) == (name, "vivavoce", "model")
+        with pytest.raises(AuthenticationError) as wrong:
+            await client.with_options(api_key="sk-other").models.list()
+        assert (wrong.value.code, wrong.value.type) == ("invalid_api_key", "invalid_request_error")
         await client.close()
 
 
@@ -267,6 +285,42 @@ async def test_a_full_engine_says_so_and_when_to_come_back() -> None:
         await stage.line()
 
 
+async def test_a_busy_machine_refuses_a_new_voice_and_nothing_else() -> None:
+    busy = "The mouth is behind."
+    async with engine_server(crowded=lambda: busy) as stage:
+        call = {"transport": "websocket", "session": REALTIME}
+        assert (await stage.post("/realtime/calls", call)).status_code == 201, "nobody is there"
+        full = await stage.post("/realtime/calls", call, key=OWN_KEY)
+        assert (full.status_code, full.json()["error"]["message"]) == (503, busy)
+        assert full.headers["retry-after"]
+        minted = await stage.post("/realtime/client_secrets", {"session": REALTIME}, key=OWN_KEY)
+        assert minted.status_code == 200
+        headers = {"authorization": f"Bearer {OWN_KEY}", "x-vivavoce-resumed": "true"}
+        url = f"{stage.url}/realtime/calls"
+        assert (await stage.http.post(url, json=call, headers=headers)).status_code == 201
+        headers["authorization"] = f"Bearer {KEY}"
+        assert (await stage.http.post(url, json=call, headers=headers)).status_code == 503
+
+
+async def test_a_written_session_is_no_voice_until_it_brings_sound() -> None:
+    async with engine_server(crowded=lambda: "The ears are behind.") as stage:
+        alone = await stage.line()
+        await alone.speak()
+        await alone.until("response.done")
+        written = await stage.line()
+        await written.configure(output_modalities=["text"])
+        await written.write("Hello.")
+        assert (await written.answer())["status"] == "completed"
+        await written.send("input_audio_buffer.append", audio="AAAA", event_id="sound")
+        error = (await written.until("error"))["error"]
+        assert (error["code"], error["event_id"]) == ("service_unavailable", "sound")
+        with pytest.raises(ConnectionClosed) as closed:
+            await written.next()
+        assert closed.value.rcvd is not None
+        assert closed.value.rcvd.code == 1013
+        assert not alone.all("error")
+
+
 async def test_before_its_models_are_loaded_the_engine_says_what_it_waits_for() -> None:
     async with engine_server(ready=False) as stage:
         status, error = await refused(stage, "model=vivavoce")
@@ -284,10 +338,49 @@ async def test_a_session_ends_at_its_cap_and_says_so() -> None:
             await line.next()
 
 
-@pytest.mark.parametrize("query", ["model=claude", "model=vivavoce&foo=1", "intent=song"])
+@pytest.mark.parametrize("query", ["model=vivavoce&foo=1", "intent=song"])
 async def test_a_query_that_means_nothing_is_refused(query: str) -> None:
     async with engine_server() as stage:
         assert (await refused(stage, query))[0] in (400, 404)
+
+
+@pytest.mark.parametrize(
+    ("query", "shown"),
+    [
+        ("model=gpt-realtime-2.1", "gpt-realtime-2.1"),
+        ("model=whatever", "whatever"),
+        ("api-version=2025-04-01-preview&deployment=my-voice", "my-voice"),
+        ("", "vivavoce"),
+    ],
+)
+async def test_the_engine_answers_to_every_models_name(query: str, shown: str) -> None:
+    async with engine_server() as stage:
+        line = await stage.line(query)
+        assert line.seen[0]["session"]["model"] == shown
+
+
+async def test_azures_header_has_the_key_too() -> None:
+    async with engine_server() as stage:
+        answer = await stage.http.get(f"{stage.url}/models", headers={"api-key": KEY})
+        assert answer.status_code == 200
+
+
+async def test_an_event_that_is_too_large_is_an_error_and_the_session_goes_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("vivavoce.engine.api.socket.MAX_FRAME", 5000)
+    async with engine_server() as stage:
+        line = await stage.line()
+        await line.send("input_audio_buffer.append", audio="A" * 8000)
+        assert (await line.until("error"))["error"]["code"] == "event_too_large"
+        await line.configure(instructions="Still here.")
+
+
+async def test_the_beta_subprotocol_is_refused_like_the_beta_header() -> None:
+    async with engine_server() as stage:
+        names = ["realtime", f"openai-insecure-api-key.{KEY}", "openai-beta.realtime-v1"]
+        status, error = await refused(stage, "model=vivavoce", protocols=names)
+        assert (status, error["code"]) == (400, "beta_api_shape_disabled")
 
 
 async def test_the_beta_shape_is_refused_in_words() -> None:

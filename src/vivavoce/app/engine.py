@@ -138,7 +138,9 @@ class EmbeddedEngine:
         from vivavoce.engine.api.http import build_door
         from vivavoce.engine.api.keys import Keys
 
-        engine = Engine(_options(self._settings), Keys(self.own_key, _known(self._settings)))
+        settings = self._settings
+        keys = Keys(self.own_key, _known(settings), single_use=settings.single_use_secrets)
+        engine = Engine(_options(settings), keys)
         return engine, build_door(engine)
 
     # --- Models ---------------------------------------------------------------------------

@@ -23,7 +23,9 @@ from vivavoce.server.services import Services
 
 log = logging.getLogger(__name__)
 
-MAX_FRAME = 21 * 1024 * 1024  # of a WebSocket: 15 MiB of sound, as base64
+# Of a WebSocket: three times what the engine takes, which answers what is too large with an
+# error event. Only beyond this is the connection closed.
+MAX_FRAME = 64 * 1024 * 1024
 
 
 class Listener(uvicorn.Server):

@@ -247,10 +247,20 @@ class Provider(Protocol):
         ...
 
     async def create_call(
-        self, offer: str, session: Mapping[str, Any], *, secret: str | None = None
-    ) -> Call: ...
+        self,
+        offer: str,
+        session: Mapping[str, Any],
+        *,
+        secret: str | None = None,
+        resumed: bool = False,
+    ) -> Call:
+        """`resumed`: it goes on with a conversation, and is no new one to a provider that counts
+        them."""
+        ...
 
-    async def create_audio_call(self, session: Mapping[str, Any]) -> AudioCall:
+    async def create_audio_call(
+        self, session: Mapping[str, Any], *, resumed: bool = False
+    ) -> AudioCall:
         """Raises `Conflict` where `capabilities.websocket_calls` is false."""
         ...
 

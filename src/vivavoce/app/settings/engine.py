@@ -123,6 +123,11 @@ class EngineSettings(BaseSettings):
     engine_sessions: int = Field(
         default=8, ge=1, le=1000, description="Calls of the embedded engine at once."
     )
+    single_use_secrets: bool = Field(
+        default=False,
+        description="Whether a client secret of the Realtime API opens one session only, instead "
+        "of several until it expires. Those that the server mints for its own pages always do.",
+    )
     engine_responses_per_minute: int = Field(
         default=0, ge=0, description="Answers a call may ask for in a minute; 0 is no limit."
     )

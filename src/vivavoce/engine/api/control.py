@@ -1,6 +1,8 @@
 """The control plane: sessions and calls by id, client secrets, and how many at once.
 
-Knows nothing of HTTP; `door.py` does.
+Knows nothing of HTTP. One engine answers to every model's name: clients of
+OpenAI's API name its models, those of Azure their own deployments, and each
+gets this engine under the name it gave.
 """
 
 from __future__ import annotations
@@ -30,8 +32,7 @@ from vivavoce.errors import ModelUnavailable, NotFound, Unavailable
 log = logging.getLogger(__name__)
 
 MODEL = "vivavoce"
-# Clients of OpenAI's API name its models; whoever comes with one gets ours under that name.
-_MODEL_PREFIXES = ("vivavoce", "gpt-realtime", "gpt-audio", "gpt-4o-", "gpt-4o", "whisper-")
+MAX_MODEL_NAME = 128
 BUSY_RETRY_MS = 5000
 
 
@@ -105,18 +106,23 @@ class Engine:
     def mint(
         self, session: Mapping[str, Any], access: Access, seconds: int = DEFAULT_SECONDS
     ) -> tuple[str, int, dict[str, Any]]:
-        """A client secret, when it lapses, and the session it is for. Raises `Refused`."""
+        """A client secret, when it lapses, and the session it is for. Raises `Refused`.
+
+        Only our own server, which makes a call of it at once, is told here that there is no room.
+        """
+        if access.own:
+            self._room()
         configuration = self._configuration(session)
         secret = Secret(new_id("sess"), configuration, locked=access.own)
         value, until = self.keys.issue(secret, seconds)
-        shown = conf.session_object(configuration, session_id=secret.session_id, expires_at=0)
+        shown = conf.session_object(configuration, session_id=secret.session_id or "", expires_at=0)
         return value, until, shown
 
     async def webrtc_call(
-        self, offer: str, access: Access, session: Mapping[str, Any]
+        self, offer: str, access: Access, session: Mapping[str, Any], *, resumed: bool = False
     ) -> tuple[str, str]:
-        """The call's id and the SDP answer."""
-        call = self._new_call(access, session, paced=True)
+        """The call's id and the SDP answer. `resumed`: it goes on with a conversation."""
+        call = self._new_call(access, session, paced=True, weighed=not resumed)
         try:
             check_opus(call.session.machine.state.configuration)
             sdp = await call.answer(offer, self.options.media)
@@ -127,10 +133,12 @@ class Engine:
             raise
         return call.id, sdp
 
-    def websocket_call(self, access: Access, session: Mapping[str, Any]) -> tuple[str, str, int]:
+    def websocket_call(
+        self, access: Access, session: Mapping[str, Any], *, resumed: bool = False
+    ) -> tuple[str, str, int]:
         """A call that waits for a client with a microphone: its id, that client's secret, and
         when the secret lapses."""
-        call = self._new_call(access, session, paced=False)
+        call = self._new_call(access, session, paced=False, weighed=not resumed)
         secret = Secret(
             call.session.id,
             call.session.machine.state.configuration,
@@ -145,9 +153,13 @@ class Engine:
     def websocket_session(
         self, client: SocketClient, access: Access, model: str | None, kind: str = "realtime"
     ) -> Call:
-        """A session of its own for a WebSocket (`?model=`)."""
-        wanted = {"type": kind, **({"model": model} if model else {})}
-        call = self._new_call(access, wanted, paced=False)
+        """A session of its own for a WebSocket (`?model=`). Whether it will be spoken or written
+        nobody knows yet: it is weighed when its first sound comes."""
+        wanted: dict[str, Any] = {"model": model} if model else {}
+        if access.secret is None:
+            wanted["type"] = kind
+        call = self._new_call(access, wanted, paced=False, weighed=False)
+        call.session.speaks = lambda: self._weigh(call)
         call.join(client)
         self._start(call)
         return call
@@ -161,12 +173,16 @@ class Engine:
 
     # --- Inside -----------------------------------------------------------------------------
 
-    def _new_call(self, access: Access, session: Mapping[str, Any], *, paced: bool) -> Call:
-        parts = self._ready()
+    def _new_call(
+        self, access: Access, session: Mapping[str, Any], *, paced: bool, weighed: bool
+    ) -> Call:
+        parts = self._room()
+        if weighed:
+            self._weigh()
         secret = access.secret
-        configuration = secret.configuration if secret is not None else self._configuration(session)
+        configuration = self._configuration(session, secret)
         policy = Policy(
-            session_id=secret.session_id if secret is not None else new_id("sess"),
+            session_id=(secret and secret.session_id) or new_id("sess"),
             conversation_id=new_id("conv"),
             voices=frozenset(parts.mouth.voices),
             expires_at=int(time.time() + self.options.session_seconds),
@@ -176,11 +192,10 @@ class Engine:
             context_tokens=min(self.options.context_tokens, parts.brain.budget.context_tokens),
             result_chars=parts.brain.budget.result_chars,
             speculate=self.options.speculate,
-            manners=self.options.manners,
+            manners=self.options.manners if access.ours else None,
             count=parts.brain.count,
         )
-        locked = access.own or (secret is not None and secret.locked)
-        call = Call(new_id("rtc"), policy, configuration, parts, locked)
+        call = Call(new_id("rtc"), policy, configuration, parts, access.ours)
         self._calls[call.id] = call
         return call
 
@@ -190,32 +205,49 @@ class Engine:
             raise ModelUnavailable(words, retry_after_ms=BUSY_RETRY_MS)
         if self._group is None:
             raise Unavailable("The server is stopping.")
+        return self._parts
+
+    def _room(self) -> Parts:
+        """The models, while there is a place for one session more."""
+        parts = self._ready()
         if len(self._calls) >= self.options.max_sessions:
             raise Unavailable(
                 f"The engine has {self.options.max_sessions} sessions, which is as many as it "
                 "serves at once. Please try again when one has ended.",
                 retry_after_ms=BUSY_RETRY_MS,
             )
-        if (why := self._parts.crowded()) is not None:
-            raise Unavailable(why, retry_after_ms=BUSY_RETRY_MS)
-        return self._parts
+        return parts
 
-    def _configuration(self, session: Mapping[str, Any]) -> conf.Configuration:
-        """Raises `Refused`."""
-        parts = self._ready()
-        kind = session.get("type", "realtime")
-        model = session.get("model") or MODEL
-        if not isinstance(model, str) or not model.startswith(_MODEL_PREFIXES):
+    def _weigh(self, voice: Call | None = None) -> None:
+        """Whether the machine can bear this voice beside the others. Alone, it always can."""
+        others = any(call is not voice and call.spoken for call in self._calls.values())
+        if others and (why := self._ready().crowded()) is not None:
+            raise Unavailable(why, retry_after_ms=BUSY_RETRY_MS)
+
+    def _configuration(
+        self, session: Mapping[str, Any], secret: Secret | None = None
+    ) -> conf.Configuration:
+        """Of a client secret, as far as it is free to be changed, or of a new session. Raises
+        `Refused`."""
+        voices = self._ready().mouth.voices
+        model = session.get("model") or (secret.configuration.model if secret else MODEL)
+        if not isinstance(model, str) or len(model) > MAX_MODEL_NAME:
             raise Refused(
-                f"The model '{str(model)[:80]}' does not exist here; '{MODEL}' does.",
-                code="model_not_found",
+                f"A model's name is a string of at most {MAX_MODEL_NAME} characters.",
+                code="invalid_value",
                 param="session.model",
             )
-        voices = parts.mouth.voices
-        known: conf.Kind = "transcription" if kind == "transcription" else "realtime"
-        first = conf.initial(model, voice=self.options.voice, voices=voices, kind=known)
-        first = replace(first, noise_reduction=self.options.noise_reduction)
-        return conf.updated(first, session, voices=voices)
+        rest = {name: value for name, value in session.items() if name != "model"}
+        if secret is None:
+            transcribes = session.get("type") == "transcription"
+            kind: conf.Kind = "transcription" if transcribes else "realtime"
+            first = conf.initial(model, voice=self.options.voice, voices=voices, kind=kind)
+            first = replace(first, noise_reduction=self.options.noise_reduction)
+        else:
+            first = replace(secret.configuration, model=model)
+            if secret.locked and rest.keys() - {"type"}:
+                raise Refused("This client secret has its session already.", param="session")
+        return conf.updated(first, rest, voices=voices)
 
     def _start(self, call: Call) -> None:
         if self._group is None:

@@ -17,14 +17,15 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 from starlette.routing import Route, WebSocketRoute
 
-from vivavoce.engine.api.control import MODEL, Engine
-from vivavoce.engine.api.keys import DEFAULT_SECONDS, MAX_SECONDS, MIN_SECONDS, Access, Secret
+from vivavoce.engine.api.control import MAX_MODEL_NAME, MODEL, Engine
+from vivavoce.engine.api.keys import DEFAULT_SECONDS, MAX_SECONDS, MIN_SECONDS, Access
 from vivavoce.engine.api.refusals import refusal
 from vivavoce.engine.api.socket import RealtimeSocket
 from vivavoce.engine.turn.faults import Refused
 from vivavoce.errors import Unauthorized, VivavoceError
 
 SDP = "application/sdp"
+RESUMED = "x-vivavoce-resumed"
 _SUBPROTOCOL_KEY = "openai-insecure-api-key."
 
 
@@ -54,26 +55,18 @@ class _Door:
         self._engine = engine
 
     def _access(self, request: Request) -> Access:
-        access = self._engine.keys.access(key_of(request))
-        if access is None:
-            raise Unauthorized("Incorrect API key provided, or a client secret that is spent.")
-        return access
+        return self._engine.keys.access(key_of(request))
 
     # --- Endpoints ------------------------------------------------------------------------
 
     async def models(self, request: Request) -> Response:
         self._access(request)
-        return _json({"object": "list", "data": [_MODEL]})
+        return _json({"object": "list", "data": [_model(MODEL)]})
 
     async def model(self, request: Request) -> Response:
+        """Whichever is asked for: it is the one engine, under that name."""
         self._access(request)
-        if request.path_params["model"] != MODEL:
-            raise Refused(
-                f"The model '{request.path_params['model'][:80]}' does not exist here.",
-                code="model_not_found",
-                param="model",
-            )
-        return _json(_MODEL)
+        return _json(_model(request.path_params["model"][:MAX_MODEL_NAME]))
 
     async def client_secret(self, request: Request) -> Response:
         access = self._access(request)
@@ -100,10 +93,11 @@ class _Door:
                 "'sdp' and 'session'.",
                 code="unsupported_content_type",
             )
-        if access.secret is not None:
-            session = _agreeing(session, access.secret)
-        with self._engine.keys.spend(key_of(request)):
-            call_id, answer = await self._engine.webrtc_call(offer, access, session)
+        with self._engine.keys.opening(key_of(request)) as access:
+            resumed = _resumed(request, access)
+            call_id, answer = await self._engine.webrtc_call(
+                offer, access, session, resumed=resumed
+            )
         return Response(answer, 201, {"Location": _location(call_id)}, media_type=SDP)
 
     async def _websocket_call(self, request: Request, access: Access) -> Response:
@@ -117,7 +111,9 @@ class _Door:
         if access.secret is not None:
             raise Unauthorized("A client secret cannot create such a call.")
         session = _mapping(body, "session")
-        call_id, value, until = self._engine.websocket_call(access, session)
+        call_id, value, until = self._engine.websocket_call(
+            access, session, resumed=_resumed(request, access)
+        )
         answer = {
             "id": call_id,
             "transport": "websocket",
@@ -133,17 +129,20 @@ class _Door:
         return Response(status_code=200)
 
 
-_MODEL = {"id": MODEL, "object": "model", "created": 0, "owned_by": "vivavoce"}
+def _model(name: str) -> dict[str, Any]:
+    return {"id": name, "object": "model", "created": 0, "owned_by": "vivavoce"}
 
 
 # --- Reading requests ---------------------------------------------------------------------
 
 
 def key_of(conn: HTTPConnection) -> str | None:
-    """A bearer's key, or the one that browsers put among their subprotocols."""
+    """A bearer's key, Azure's, or the one that browsers put among their subprotocols."""
     scheme, _, value = conn.headers.get("authorization", "").partition(" ")
     if scheme.lower() == "bearer" and value.strip():
         return value.strip()
+    if (azure := conn.headers.get("api-key")) is not None:
+        return azure
     for name in conn.headers.get("sec-websocket-protocol", "").split(","):
         if name.strip().startswith(_SUBPROTOCOL_KEY):
             return name.strip().removeprefix(_SUBPROTOCOL_KEY)
@@ -198,15 +197,14 @@ def _lifetime(raw: Any) -> int:
     return seconds
 
 
-def _agreeing(session: Mapping[str, Any], secret: Secret) -> Mapping[str, Any]:
-    """A client secret has its session already; the model may be named once more."""
-    if dict(session) not in ({}, {"model": secret.configuration.model}):
-        raise Refused("A client secret has its session already.", param="session")
-    return {}
+def _resumed(request: Request, access: Access) -> bool:
+    """Our own server says that a call goes on with a conversation; nobody else may."""
+    return access.ours and request.headers.get(RESUMED) == "true"
 
 
 def _from_query(request: Request) -> Mapping[str, Any]:
-    model = request.query_params.get("model")
+    query = request.query_params
+    model = query.get("model") or query.get("deployment")
     return {"model": model} if model else {}
 
 

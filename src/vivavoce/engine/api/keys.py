@@ -1,7 +1,9 @@
 """Who may do what: the server's own key of this start, users' keys, and client secrets.
 
-A client secret opens one session, once. One that our own server minted is
-locked: whoever holds it can talk and listen, and change nothing.
+A client secret opens sessions of one configuration until it lapses, as OpenAI's
+does; where the operator wants it so, only one. One that our own server minted
+always opens only one, and is locked: whoever holds it can talk and listen, and
+change nothing.
 """
 
 from __future__ import annotations
@@ -13,9 +15,10 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from vivavoce.engine.turn.configuration.all import Configuration
+from vivavoce.errors import Unauthorized
 
 DEFAULT_SECONDS, MIN_SECONDS, MAX_SECONDS = 600, 10, 7200  # OpenAI's
 _MOST = 10_000
@@ -25,7 +28,8 @@ _MOST = 10_000
 class Secret:
     """What a client secret opens."""
 
-    session_id: str
+    session_id: str | None
+    """Of the first session that it opens; those after it have ids of their own."""
     configuration: Configuration
     locked: bool
     call_id: str | None = None
@@ -39,6 +43,11 @@ class Access:
     own: bool = False
     secret: Secret | None = None
 
+    @property
+    def ours(self) -> bool:
+        """Our own voice server, or a page that it let in."""
+        return self.own or (self.secret is not None and self.secret.locked)
+
 
 class Keys:
     """`known` says whether a bearer's key (None: no key at all) is good here."""
@@ -48,9 +57,11 @@ class Keys:
         own: str,
         known: Callable[[str | None], bool],
         *,
+        single_use: bool = False,
         now: Callable[[], float] = time.time,
     ) -> None:
         self._own, self._known, self._now = own.encode(), known, now
+        self._single_use = single_use
         self._secrets: OrderedDict[bytes, tuple[Secret, float]] = OrderedDict()
 
     def issue(self, secret: Secret, seconds: int) -> tuple[str, int]:
@@ -61,27 +72,34 @@ class Keys:
         self._secrets[_digest(value)] = (secret, until)
         return value, int(until)
 
-    def access(self, key: str | None) -> Access | None:
-        """None: not with this key. Asking spends nothing; `spend` does."""
+    def access(self, key: str | None) -> Access:
+        """Raises `Unauthorized`. Asking spends nothing; `opening` does."""
         if key is not None and key.startswith("ek_"):
             found = self._secrets.get(_digest(key))
-            if found is None or found[1] < self._now():
-                return None
-            return Access(secret=found[0])
-        if key is not None and hmac.compare_digest(key.encode(), self._own):
+            if found is not None and found[1] >= self._now():
+                return Access(secret=found[0])
+        elif key is not None and hmac.compare_digest(key.encode(), self._own):
             return Access(own=True)
-        return Access() if self._known(key) else None
+        elif self._known(key):
+            return Access()
+        raise Unauthorized("Incorrect API key provided, or a client secret that is spent.")
 
     @contextmanager
-    def spend(self, key: str | None) -> Iterator[None]:
-        """A client secret opens once; what could not be opened with it leaves it good."""
-        digest = _digest(key or "")
-        held = self._secrets.pop(digest, None)
+    def opening(self, key: str | None) -> Iterator[Access]:
+        """Inside, a session is opened with this key; what fails leaves a client secret as it was.
+        Raises `Unauthorized`."""
+        access, digest = self.access(key), _digest(key or "")
+        secret = access.secret
+        if secret is None:
+            yield access
+            return
+        held = self._secrets.pop(digest)
+        if not (self._single_use or secret.locked or secret.call_id):
+            self._secrets[digest] = (replace(secret, session_id=None), held[1])
         try:
-            yield
+            yield access
         except BaseException:
-            if held is not None:
-                self._secrets[digest] = held
+            self._secrets[digest] = held
             raise
 
     def _sweep(self) -> None:

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from vivavoce.engine.turn.faults import Refused
-from vivavoce.errors import ClientError, VivavoceError
+from vivavoce.errors import ClientError, Unauthorized, VivavoceError
 
 
 def refusal(fault: Refused | VivavoceError) -> tuple[int, dict[str, Any], dict[str, str]]:
@@ -16,6 +16,8 @@ def refusal(fault: Refused | VivavoceError) -> tuple[int, dict[str, Any], dict[s
         return status, _body(fault.message, fault.type, fault.code, fault.param), {}
     kind = "invalid_request_error" if isinstance(fault, ClientError) else "server_error"
     code = "call_id_not_found" if "call_id" in fault.details else fault.code
+    if isinstance(fault, Unauthorized):
+        code = "invalid_api_key"
     after = fault.retry_after_ms
     headers = {} if after is None else {"Retry-After": str(math.ceil(after / 1000))}
     return fault.status, _body(fault.message, kind, code, None), headers

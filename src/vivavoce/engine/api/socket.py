@@ -21,9 +21,13 @@ from vivavoce.engine.shell.clients import SocketClient
 from vivavoce.engine.shell.session import new_id
 from vivavoce.engine.turn.faults import Refused
 from vivavoce.engine.turn.server_frames import error
-from vivavoce.errors import Conflict, Forbidden, Unauthorized, VivavoceError
+from vivavoce.errors import Conflict, Forbidden, VivavoceError
 
-_QUERY = ("model", "call_id", "intent")
+_QUERY = ("model", "call_id", "intent", "api-version", "deployment")
+_BETA = "openai-beta.realtime-v1"
+MAX_FRAME = 21 * 1024 * 1024
+"""Characters of an event: 15 MiB of sound, as base64. One that is larger is refused in an event;
+what the listener does not take at all (`app.listen`) closes the connection."""
 
 
 class RealtimeSocket:
@@ -32,9 +36,7 @@ class RealtimeSocket:
 
     async def serve(self, socket: WebSocket) -> None:
         try:
-            key = self._key_of(socket)
-            access = self._engine.keys.access(key)
-            with self._engine.keys.spend(key):
+            with self._engine.keys.opening(self._key_of(socket)) as access:
                 client, call = self._admit(socket, access)
         except (Refused, VivavoceError) as fault:
             await _deny(socket, fault)
@@ -47,10 +49,8 @@ class RealtimeSocket:
             raise
         await _converse(socket, client, call)
 
-    def _admit(self, socket: WebSocket, access: Access | None) -> tuple[SocketClient, Call]:
+    def _admit(self, socket: WebSocket, access: Access) -> tuple[SocketClient, Call]:
         engine, query = self._engine, socket.query_params
-        if access is None:
-            raise Unauthorized("Incorrect API key provided, or a client secret that is spent.")
         _check(socket)
         call_id = query.get("call_id")
         if call_id is not None:
@@ -64,8 +64,10 @@ class RealtimeSocket:
         if access.secret is not None:
             _agree(query, access.secret)
         client = SocketClient(peer=True, locked=locked)
-        kind = "transcription" if query.get("intent") == "transcription" else "realtime"
-        return client, engine.websocket_session(client, access, query.get("model"), kind)
+        model = query.get("model") or query.get("deployment")
+        return client, engine.websocket_session(
+            client, access, model, query.get("intent", "realtime")
+        )
 
     def _seat(self, access: Access, call_id: str) -> SocketClient:
         secret = access.secret
@@ -94,25 +96,20 @@ def _check(socket: WebSocket) -> None:
             code="invalid_value",
             param="model",
         )
-    if "realtime=v1" in socket.headers.get("openai-beta", ""):
+    beta = "realtime=v1" in socket.headers.get("openai-beta", "")
+    if beta or _BETA in socket.scope.get("subprotocols", ()):
         raise Refused(
-            "The beta shape of the Realtime API is gone: leave the 'OpenAI-Beta' header out.",
+            "The beta shape of the Realtime API is gone: leave the 'OpenAI-Beta' header and the "
+            f"subprotocol '{_BETA}' out.",
             code="beta_api_shape_disabled",
         )
 
 
 def _agree(query: QueryParams, secret: Secret) -> None:
     """A client secret has its session; what the address says of it must not be another."""
-    configuration = secret.configuration
-    if query.get("model", configuration.model) != configuration.model:
+    if "intent" in query and query["intent"] != secret.configuration.kind:
         raise Refused(
-            f"This client secret is for the model '{configuration.model}'.",
-            code="invalid_value",
-            param="model",
-        )
-    if "intent" in query and query["intent"] != configuration.kind:
-        raise Refused(
-            f"This client secret is for a {configuration.kind} session.",
+            f"This client secret is for a {secret.configuration.kind} session.",
             code="invalid_value",
             param="intent",
         )
@@ -138,13 +135,18 @@ async def _read(socket: WebSocket, client: SocketClient, call: Call) -> None:
         if message["type"] == "websocket.disconnect":
             return
         text = message.get("text")
-        if text is not None:
+        if text is None:
+            _refuse(client, Refused("Events are JSON in text frames.", code="invalid_json"))
+        elif len(text) > MAX_FRAME:
+            words = f"An event has at most {MAX_FRAME:,} characters; this one has {len(text):,}."
+            _refuse(client, Refused(words, code="event_too_large"))
+        else:
             for _ in call.session.receive(client, text):
                 await asyncio.sleep(0)
-        else:
-            fault = Refused("Events are JSON in text frames.", code="invalid_json")
-            event = {**error(fault, None), "event_id": new_id("event")}
-            client.push(orjson.dumps(event))
+
+
+def _refuse(client: SocketClient, fault: Refused) -> None:
+    client.push(orjson.dumps({**error(fault, None), "event_id": new_id("event")}))
 
 
 async def _write(socket: WebSocket, client: SocketClient) -> None:

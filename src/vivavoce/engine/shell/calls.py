@@ -85,6 +85,11 @@ class Call:
         self._joined = self._joined or client.peer
 
     @property
+    def spoken(self) -> bool:
+        """A voice that the machine has to bear; a session of events may be a written one."""
+        return self.session.speaks is None
+
+    @property
     def has_peer(self) -> bool:
         return self._media is not None or self._joined
 

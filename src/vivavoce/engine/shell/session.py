@@ -11,7 +11,7 @@ import base64
 import logging
 import secrets
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 import orjson
@@ -68,6 +68,10 @@ class Session:
         self.machine = Machine(policy, configuration, new_id)
         self.ended = asyncio.Event()
         self.end_reason = ""
+        self.speaks: Callable[[], None] | None = None
+        """Called once, at the first sound of a client; raises `Unavailable` where that is too
+        much for the machine."""
+        self._end_code = 1000
         self._paced = policy.paced
         self._loop = asyncio.get_running_loop()
         self._clients: dict[int, Client] = {}
@@ -98,12 +102,12 @@ class Session:
             self._timers.clear()
             self._work.end()
         for client in list(self._clients.values()):
-            client.close(1000, self.end_reason)
+            client.close(self._end_code, self.end_reason)
         self._clients.clear()
 
-    def end(self, reason: str) -> None:
+    def end(self, reason: str, code: int = 1000) -> None:
         if not self.ended.is_set():
-            self.end_reason = reason
+            self.end_reason, self._end_code = reason, code
             self.ended.set()
 
     # --- Who is on the call -------------------------------------------------------------------
@@ -161,6 +165,13 @@ class Session:
                 code="not_allowed",
                 param="type",
             )
+        if self.speaks is not None:
+            speaks, self.speaks = self.speaks, None
+            try:
+                speaks()
+            except Unavailable as full:
+                self.end(full.message, 1013)
+                raise Refused(full.message, code=full.code, type="server_error") from None
         pieces: list[bytes] = []
         for piece in client_frames.audio_of(frame):  # all of it first: half an append is none
             if pieces:

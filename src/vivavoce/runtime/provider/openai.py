@@ -132,15 +132,21 @@ class OpenAIProvider:
         return value
 
     async def create_call(
-        self, offer: str, session: Mapping[str, Any], *, secret: str | None = None
+        self,
+        offer: str,
+        session: Mapping[str, Any],
+        *,
+        secret: str | None = None,
+        resumed: bool = False,
     ) -> Call:
         def create(client: AsyncOpenAI) -> Awaitable[Any]:
-            calls = client.realtime.calls.with_raw_response
+            calls, headers = client.realtime.calls.with_raw_response, self._marked(resumed)
             if secret is None:
-                return calls.create(sdp=offer, session=cast("Any", dict(session)))
+                given = cast("Any", dict(session))
+                return calls.create(sdp=offer, session=given, extra_headers=headers)
             # The secret carries the session; with the offer alone the SDK sends raw SDP.
             bearer = {"Authorization": f"Bearer {secret}"}
-            return calls.create(sdp=offer, extra_headers=bearer)
+            return calls.create(sdp=offer, extra_headers=headers | bearer)
 
         answer = (await self._request(create, secret or "")).http_response
         location = urlsplit(answer.headers.get("location", "")).path.rstrip("/")
@@ -152,13 +158,16 @@ class OpenAIProvider:
             raise self._noted(ProviderRefused("The provider's answer to the offer is no SDP."))
         return Call(call_id=call_id, sdp_answer=answer.text)
 
-    async def create_audio_call(self, session: Mapping[str, Any]) -> AudioCall:
+    async def create_audio_call(
+        self, session: Mapping[str, Any], *, resumed: bool = False
+    ) -> AudioCall:
         """Our engine's own way of making a call; no other server has it."""
         if not self._embedded:
             raise Conflict("Calls of this provider go by WebRTC only.")
         body = {"transport": "websocket", "session": dict(session)}
+        marked: Any = {"headers": self._marked(resumed)}
         answer = await self._request(
-            lambda client: client.post("/realtime/calls", body=body, cast_to=object)
+            lambda client: client.post("/realtime/calls", body=body, cast_to=object, options=marked)
         )
         match answer:
             case {"id": str(call_id), "client_secret": {"value": str(secret)}}:
@@ -304,6 +313,10 @@ class OpenAIProvider:
             status = fault.details.get("status", 599)
             return fault if status in (401, 403) or status >= 500 else None
         return None
+
+    def _marked(self, resumed: bool) -> dict[str, str]:
+        """Only our own engine knows what that means: it refuses new voices when it is busy."""
+        return {"X-Vivavoce-Resumed": "true"} if resumed and self._embedded else {}
 
     def _busy(self, refusal: Refusal) -> Unavailable:
         told = refusal.retry_after or ""

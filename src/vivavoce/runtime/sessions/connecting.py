@@ -40,6 +40,11 @@ class Waiting:
     secret: str | None = None
     secret_until: float = 0.0
 
+    @property
+    def resumed(self) -> bool:
+        """It goes on with a conversation."""
+        return self.reason != "start"
+
 
 class Connector:
     """Gives sessions their calls."""
@@ -79,16 +84,19 @@ class Connector:
         fresh = waiting.secret if self._now < waiting.secret_until else None
         provider, session = self._parts.provider, live.setup.session
         call = await with_room(
-            self._parts, lambda: provider.create_call(offer, session, secret=fresh)
+            self._parts,
+            lambda: provider.create_call(offer, session, secret=fresh, resumed=waiting.resumed),
         )
         await self.settle(live, call.call_id, waiting)
         return call.sdp_answer
 
     async def audio(self, live: LiveSession) -> AudioCall:
         """A call whose sound goes over a WebSocket, where WebRTC finds no way."""
-        provider, session = self._parts.provider, live.setup.session
-        call = await with_room(self._parts, lambda: provider.create_audio_call(session))
-        await self.settle(live, call.call_id, self._of(live))
+        provider, session, waiting = self._parts.provider, live.setup.session, self._of(live)
+        call = await with_room(
+            self._parts, lambda: provider.create_audio_call(session, resumed=waiting.resumed)
+        )
+        await self.settle(live, call.call_id, waiting)
         return call
 
     async def attach(self, live: LiveSession, call_id: str) -> None:
