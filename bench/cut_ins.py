@@ -24,7 +24,7 @@ import numpy as np
 
 from bench import report as report_line
 from bench.cut_ins_clips import Clip, Dialogue, dialogues, human
-from vivavoce.app.settings.settings import load_settings
+from vivavoce.app.settings import load_settings
 from vivavoce.engine.ears.silero import SileroVad, load_silero
 from vivavoce.engine.ears.smart_turn import SmartTurn
 from vivavoce.engine.ports import EAR_RATE, FRAME, Samples

@@ -26,7 +26,7 @@ from bench.engine_questions import INSTRUCTIONS, RESULTS, Question, declared, ma
 from bench.engine_server import REMOTE, Server, brain_settings, serving
 from bench.engine_table import middle, show
 from bench.engine_turn import NoAnswer, Turn, ask
-from vivavoce.app.settings.settings import Settings
+from vivavoce.app.settings import Settings
 
 Report = Callable[[str, float, float, str], None]
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from vivavoce.app.settings.settings import load_settings
+from vivavoce.app.settings import load_settings
 from vivavoce.models.store import ModelStore
 
 RATE = 24_000

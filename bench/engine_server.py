@@ -21,7 +21,7 @@ from pathlib import Path
 import httpx
 import psutil
 
-from vivavoce.app.settings.settings import load_settings
+from vivavoce.app.settings import load_settings
 
 READY_SECONDS = 240.0
 KEY = "any-key"

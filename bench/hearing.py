@@ -22,7 +22,7 @@ from bench import report as report_line
 from bench.hearing_engine import through_engine
 from bench.recordings import Recording, noisy, recordings
 from bench.wording import errors
-from vivavoce.app.settings.settings import Settings
+from vivavoce.app.settings import Settings
 from vivavoce.engine.ears.moonshine import MoonshineEars
 from vivavoce.engine.ears.noise import Suppressor, available
 from vivavoce.engine.ears.whisper import WhisperEars

@@ -26,7 +26,7 @@ from aiortc import MediaStreamTrack, RTCConfiguration, RTCPeerConnection, RTCSes
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.asyncio.server import ServerConnection, serve
 
-from vivavoce.app.settings.settings import load_settings
+from vivavoce.app.settings import load_settings
 from vivavoce.brain.ports import Ask, Budget, Finished, Piece, Words
 from vivavoce.engine.api.control import Engine, EngineOptions
 from vivavoce.engine.api.http import build_door

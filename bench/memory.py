@@ -29,8 +29,9 @@ def _rss() -> float:
 async def _ours(url: str) -> float:
     from tests.offers import OFFER
 
-    from vivavoce.app.server import assemble, running
-    from vivavoce.app.settings.settings import load_settings
+    from vivavoce.app.lifecycle import running
+    from vivavoce.app.server import assemble
+    from vivavoce.app.settings import load_settings
     from vivavoce.runtime.sessions.options import Wishes
 
     async def talk() -> None:

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 
 from bench import report as report_line
-from vivavoce.app.settings.settings import Settings
+from vivavoce.app.settings import Settings
 from vivavoce.engine.mouth.kokoro import KokoroMouth
 from vivavoce.engine.mouth.piper import PiperMouth
 from vivavoce.engine.mouth.speaking import SpeakingMouth

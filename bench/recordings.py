@@ -22,7 +22,7 @@ import numpy as np
 import soxr
 
 from bench.recordings_list import CLIPS, DEBIAN, DEBIAN_PACKAGE, NOISES, Sdist
-from vivavoce.app.settings.settings import Settings
+from vivavoce.app.settings import Settings
 from vivavoce.engine.ports import EAR_RATE, Samples
 from vivavoce.models.faults import SourceFailed
 from vivavoce.models.manifest import Model, Packed

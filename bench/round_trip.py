@@ -20,7 +20,7 @@ import soxr
 
 from bench import report as report_line
 from bench.sentences import SENTENCES
-from vivavoce.app.settings.settings import Settings
+from vivavoce.app.settings import Settings
 from vivavoce.engine.ears.moonshine import MoonshineEars
 from vivavoce.engine.mouth.kokoro import KokoroMouth
 from vivavoce.engine.ports import EAR_RATE, MOUTH_RATE, Ears, Mouth

@@ -17,8 +17,9 @@ import uvloop
 from openai import AsyncOpenAI
 
 from bench.feed import EVENTS, feeding
-from vivavoce.app.server import assemble, running
-from vivavoce.app.settings.settings import load_settings
+from vivavoce.app.lifecycle import running
+from vivavoce.app.server import assemble
+from vivavoce.app.settings import load_settings
 from vivavoce.runtime.sessions.options import Wishes
 from vivavoce.session.events import CallPlaced
 from vivavoce.wire.records.talk import (

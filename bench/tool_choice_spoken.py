@@ -28,7 +28,7 @@ from bench.engine_server import Server, serving
 from bench.requests import REQUESTS, TOOLS, Request, Verdict, judge
 from bench.requests_fresh import FRESH
 from bench.tool_choice import Report, instructions
-from vivavoce.app.settings.settings import load_settings
+from vivavoce.app.settings import load_settings
 from vivavoce.engine.mouth.kokoro import KokoroMouth
 from vivavoce.models.store import ModelStore
 from vivavoce.runtime.agents.agent import load_agent

@@ -21,8 +21,9 @@ import uvloop
 from openai import AsyncOpenAI
 from websockets.asyncio.server import ServerConnection, serve
 
-from vivavoce.app.server import assemble, running
-from vivavoce.app.settings.settings import load_settings
+from vivavoce.app.lifecycle import running
+from vivavoce.app.server import assemble
+from vivavoce.app.settings import load_settings
 from vivavoce.runtime.sessions.options import Wishes
 from vivavoce.session.events import CallPlaced
 from vivavoce.tools.functions import tool

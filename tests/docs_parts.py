@@ -1,4 +1,4 @@
-"""The generated parts of the documents: states, turns, events, decisions, settings.
+"""The generated parts of the documents: states, packages, turns, events, decisions, settings.
 
 `python -m tests.docs_parts --write` brings them up to date (`make docs`); a
 test fails when they are not.
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 
-from tests import docs_settings
+from tests import docs_rooms, docs_settings
 from vivavoce.engine.turn import machine as engine_turns
 from vivavoce.session.machine import diagram
 from vivavoce.wire import events as voice_events
@@ -83,6 +83,8 @@ def _title(page: Path) -> str:
 
 PARTS = (
     Part(DOCS / "architecture.md", "states", states),
+    Part(DOCS / "architecture.md", "rooms", docs_rooms.table),
+    Part(ROOT / "README.md", "map", docs_rooms.the_map),
     Part(DOCS / "engine.md", "turns", turns),
     Part(DOCS / "events.md", "events", events),
     Part(DOCS / "index.md", "decisions", decisions),

@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic.fields import FieldInfo
 
-from vivavoce.app.settings.settings import Settings, variable
+from vivavoce.app.settings import Settings, variable
 
 ROOT = Path(__file__).resolve().parents[1]
 FILE = ROOT / "docs" / "settings.md"

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vivavoce.app.settings.settings import Settings
+from vivavoce.app.settings import Settings
 from vivavoce.engine.ports import EAR_RATE, Samples
 from vivavoce.errors import ModelUnavailable
 from vivavoce.models.manifest import Model, ModelFile, NpmPackage, Wheel

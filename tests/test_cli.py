@@ -13,7 +13,7 @@ from types import ModuleType
 import pytest
 
 from vivavoce import __version__
-from vivavoce.app.settings.settings import Settings
+from vivavoce.app.settings import Settings
 from vivavoce.app.sole import sole_server
 from vivavoce.cli.command import main
 from vivavoce.errors import Unavailable

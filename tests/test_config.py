@@ -9,7 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from tests import docs_settings
-from vivavoce.app.settings.settings import (
+from vivavoce.app.settings import (
     Settings,
     SettingsError,
     load_settings,

@@ -8,7 +8,7 @@ import pytest
 
 from tests.server.serving import until
 from vivavoce.app.engine import EmbeddedEngine
-from vivavoce.app.settings.settings import Settings
+from vivavoce.app.settings import Settings
 from vivavoce.engine.shell.work import Parts
 from vivavoce.errors import InvalidRequest, Unavailable
 

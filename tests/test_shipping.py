@@ -24,7 +24,7 @@ from tests import docs_settings
 from tests.journeys.stage import frames, stage
 from tests.server.serving import until
 from tests.shipping import ROOT, Follower, command, environment, filled, ignored, read_stages
-from vivavoce.app.settings.settings import Settings, load_settings, variable
+from vivavoce.app.settings import Settings, load_settings, variable
 
 BIN = Path(sys.executable).parent
 Told = tuple[str, dict[str, Any], int | None]

@@ -10,7 +10,7 @@ import numpy as np
 import soxr
 
 from tests.browser.sound import RATE
-from vivavoce.app.settings.settings import Settings
+from vivavoce.app.settings import Settings
 from vivavoce.engine.ears.moonshine import MoonshineEars
 from vivavoce.engine.mouth.kokoro import KokoroMouth
 from vivavoce.engine.ports import EAR_RATE, Samples

@@ -15,8 +15,8 @@ import pytest
 from tests.intents.backend import UserBackend
 from tests.intents.service_bench import FLUX, PLACE, USER
 from vivavoce.app.agent import open_agent
-from vivavoce.app.intents import IntentRoom
-from vivavoce.app.settings.settings import Settings
+from vivavoce.app.intents import AgentIntents
+from vivavoce.app.settings import Settings
 from vivavoce.errors import Unavailable
 from vivavoce.intents.delivery.settling import GIVE_UP
 from vivavoce.runtime.calls.executor import ToolDesk, ToolRequest
@@ -60,7 +60,7 @@ class _House:
             "data_dir": folder,
             "_env_file": None,
         } | settings
-        self.room = IntentRoom(
+        self.room = AgentIntents(
             Settings(**chosen),
             self.source,
             self.tools,

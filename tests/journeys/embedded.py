@@ -33,7 +33,7 @@ from tests.journeys.stage import Stage, _serve
 from vivavoce.app.engine import EmbeddedEngine
 from vivavoce.app.listen import Listener, bind, listener_config
 from vivavoce.app.server import assemble, build_app
-from vivavoce.app.settings.settings import Settings
+from vivavoce.app.settings import Settings
 from vivavoce.brain.ports import Brain
 from vivavoce.brain.script.brain import ScriptedBrain
 from vivavoce.brain.script.script import Script

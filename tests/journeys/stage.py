@@ -19,7 +19,7 @@ import uvicorn
 from tests.offers import OFFER
 from vivavoce.app.listen import Listener, bind, listener_config
 from vivavoce.app.server import assemble, build_app
-from vivavoce.app.settings.settings import Settings
+from vivavoce.app.settings import Settings
 from vivavoce.server.services import Services
 from vivavoce.testing.provider import ScriptedProvider
 from vivavoce.testing.realtime.call import ScriptedCall

@@ -8,7 +8,7 @@ from typing import get_args
 
 import pytest
 
-from vivavoce.app.settings.settings import BRAINS, Settings
+from vivavoce.app.settings import BRAINS, Settings
 from vivavoce.models.catalogue import DEFAULTS, MODELS
 from vivavoce.models.manifest import Joined, Web
 from vivavoce.models.terminal import megabytes

@@ -16,10 +16,10 @@ import httpx
 from tests.journeys.stage import settings_for
 from tests.offers import OFFER
 from tests.server.serving import until
-from vivavoce.app.server import assemble, build_app, running
+from vivavoce.app.lifecycle import Server, running
+from vivavoce.app.server import assemble, build_app
 from vivavoce.runtime.people.ports import WholeStore
 from vivavoce.runtime.ports import Clock
-from vivavoce.server.services import Services
 from vivavoce.testing import MemoryStore, ScriptedCall, ScriptedProvider
 from vivavoce.tools.functions import Tool
 from vivavoce.tools.registry import Registry
@@ -32,7 +32,7 @@ Json = dict[str, Any]
 @dataclass
 class Doors:
     provider: ScriptedProvider
-    here: Services
+    here: Server
     http: httpx.AsyncClient
 
     async def post(self, path: str, body: Any = None, **more: Any) -> Json:

@@ -1,1 +1,1 @@
-"""Puts everything together. Beside the command, the only reader of settings."""
+"""Puts everything together: settings, the server's parts and its life, engine, tools, intents."""

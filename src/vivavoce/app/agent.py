@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from vivavoce.app.settings.settings import named_values
+from vivavoce.app.settings import named_values
 from vivavoce.intents.delivery.signing import key_of
 from vivavoce.intents.orchestrator.orchestrator import known_routes
 from vivavoce.intents.registry.intent import IntentDefinition, Parameter

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import SecretStr
 
-from vivavoce.app.settings.settings import Settings
+from vivavoce.app.settings import Settings
 from vivavoce.runtime.ports import Clock
 from vivavoce.server.gate.auth import Authenticator
 from vivavoce.server.gate.jwks import Jwks

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from vivavoce.app.engine_parts import chat_brain, parts_of, scripted
-from vivavoce.app.settings.settings import Settings
+from vivavoce.app.settings import Settings
 from vivavoce.brain.ports import Ask, Brain
 from vivavoce.errors import Unavailable, VivavoceError
 from vivavoce.models.progress import ModelProgress, OnProgress

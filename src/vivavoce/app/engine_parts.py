@@ -12,7 +12,7 @@ from contextlib import AsyncExitStack
 from functools import partial
 from typing import TYPE_CHECKING
 
-from vivavoce.app.settings.settings import Settings
+from vivavoce.app.settings import Settings
 from vivavoce.brain.ports import Brain
 from vivavoce.brain.script import file as script_file
 from vivavoce.brain.script.brain import ScriptedBrain

@@ -1,6 +1,6 @@
 """What the agent submits, put together: its intents, the service, who acts on them, the outbox.
 
-As `workroom.py` is for the tools, this is for the intents: only `app.py` knows it.
+As `tools.py` is for the tools, this is for the intents.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from vivavoce.app.agent import filled
-from vivavoce.app.settings.settings import Settings
+from vivavoce.app.settings import Settings
 from vivavoce.errors import Unavailable
 from vivavoce.intents.delivery.http import HttpSender
 from vivavoce.intents.delivery.outbox import Outbox
@@ -38,7 +38,7 @@ from vivavoce.wire.records.talk import utc_now
 log = logging.getLogger(__name__)
 
 
-class IntentRoom:
+class AgentIntents:
     """The intents of one server. Without any it has no tools and nothing to do."""
 
     def __init__(

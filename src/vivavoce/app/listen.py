@@ -16,10 +16,10 @@ from pydantic import SecretStr
 from starlette.types import ASGIApp
 
 from vivavoce import __version__, logs
-from vivavoce.app.server import assemble, build_app, stop
-from vivavoce.app.settings.settings import Settings
+from vivavoce.app.lifecycle import Server, stop
+from vivavoce.app.server import assemble, build_app
+from vivavoce.app.settings import Settings
 from vivavoce.app.sole import sole_server
-from vivavoce.server.services import Services
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +31,7 @@ MAX_FRAME = 64 * 1024 * 1024
 class Listener(uvicorn.Server):
     """An open event stream keeps uvicorn from stopping: sessions and streams end before it."""
 
-    def __init__(self, config: uvicorn.Config, here: Services) -> None:
+    def __init__(self, config: uvicorn.Config, here: Server) -> None:
         super().__init__(config)
         self._here = here
 

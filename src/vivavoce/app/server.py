@@ -1,18 +1,16 @@
-"""Everything put together: the only module, with `cli.py`, that sees all the rooms.
+"""Everything put together.
 
-    Settings ─► Services (store, journal, provider, tools, desk, registry, voice)
+    Settings ─► Server (store, journal, provider, tools, executor, registry, voice)
              ─► FastAPI app (doors) ─► Gate (host, origin, size, who) ─► uvicorn
 
-On the way out: sessions end, streams close, then the listener.
+What runs while it serves is in `lifecycle.py`.
 """
 
 from __future__ import annotations
 
-import asyncio
-import logging
 import socket
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from functools import cache, partial
 
 from fastapi import FastAPI
@@ -23,11 +21,11 @@ from vivavoce import __version__
 from vivavoce.app.agent import check_agent, open_agent
 from vivavoce.app.auth import authenticator, stream_tokens
 from vivavoce.app.engine import EmbeddedEngine, chat_brain
-from vivavoce.app.intents import IntentRoom
-from vivavoce.app.settings.settings import EMBEDDED, Settings, variable
-from vivavoce.app.tools import ToolRoom
+from vivavoce.app.intents import AgentIntents
+from vivavoce.app.lifecycle import Server, running
+from vivavoce.app.settings import EMBEDDED, Settings, variable
+from vivavoce.app.tools import Toolset
 from vivavoce.brain.ports import Ask, Brain, Tool
-from vivavoce.errors import ProviderError
 from vivavoce.runtime.calls.approvals import Approvals
 from vivavoce.runtime.calls.executor import ToolDesk
 from vivavoce.runtime.calls.gatekeeping import Gatekeeper
@@ -45,7 +43,6 @@ from vivavoce.runtime.sessions.conversations import Conversations
 from vivavoce.runtime.sessions.library import Library
 from vivavoce.runtime.sessions.options import auto_approves
 from vivavoce.runtime.sessions.profile import Defaults, Profile
-from vivavoce.runtime.sessions.recovery import Recovery
 from vivavoce.runtime.sessions.registry import Registry
 from vivavoce.runtime.sessions.voice import Voice
 from vivavoce.runtime.tasks.delegating import Delegating
@@ -69,14 +66,11 @@ from vivavoce.server.doors import tools as door_tools
 from vivavoce.server.gate.gate import Gate
 from vivavoce.server.gate.tickets import Tickets
 from vivavoce.server.metrics import Metrics
-from vivavoce.server.services import Services
+from vivavoce.server.services import Options
 from vivavoce.store import open_store
 from vivavoce.tools.registry import Registry as ToolRegistry
-from vivavoce.wire.records.talk import Conversation, new_id
+from vivavoce.wire.records.talk import new_id
 
-log = logging.getLogger(__name__)
-
-SWEEP_SECONDS = 3600.0
 EVERYWHERE = ("", "0.0.0.0", "::", "[::]")  # noqa: S104 # compared, not bound
 _DOORS = (
     sessions,
@@ -107,7 +101,7 @@ def assemble(
     provider: Provider | None = None,
     clock: Clock | None = None,
     engine: EmbeddedEngine | None = None,
-) -> Services:
+) -> Server:
     """The parts of a server. Tests put fakes in the place of the real ones."""
     clock = clock or SystemClock()
     if provider is None and engine is None and settings.provider_url == EMBEDDED:
@@ -135,8 +129,8 @@ def assemble(
     )
     # Without a port of its own a process cannot be told from another after a restart.
     instance = f"{socket.gethostname()}:{settings.port or new_id()}"
-    room = ToolRoom(settings, agent, clock, store, _brain_of(engine, settings), instance=instance)
-    tools, bell = room.registry, Bell(registry)
+    toolset = Toolset(settings, agent, clock, store, _brain_of(engine, settings), instance=instance)
+    tools, bell = toolset.registry, Bell(registry)
     approvals = Approvals(kept=store, journal=journal, clock=clock, ring=bell)
     questions = Questions(journal=journal, clock=clock, ring=bell)
     gate = Gatekeeper(
@@ -160,14 +154,14 @@ def assemble(
         journal=journal,
         clock=clock,
         ring=bell,
-        carrier=room.carrier,
-        backends=room.backends,
+        carrier=toolset.carrier,
+        backends=toolset.backends,
         calls=WorkCalls(desk, gate),
         default_agent=agent.delegation.default,
         allowed=lambda: profile.tool_names(None),
     )
     stop_calls = partial(_stop_calls, registry)
-    room.offer_delegation(Delegating(work, questions, store, stop_calls))
+    toolset.offer_delegation(Delegating(work, questions, store, stop_calls))
     voices = [voice.id for voice in provider.capabilities.voices]
     voice_setting = variable("voice") if "voice" in settings.agent_overrides() else None
     source.check(  # now, and whenever its files change
@@ -179,7 +173,7 @@ def assemble(
             voice_setting=voice_setting,
         )
     )
-    intents = IntentRoom(settings, source, tools, store, journal, clock)
+    intents = AgentIntents(settings, source, tools, store, journal, clock)
     defaults = Defaults(
         model=settings.model,
         time_zone=settings.time_zone,
@@ -205,13 +199,19 @@ def assemble(
         clock=clock,
         traced=metrics.turn_traced,
         office=WorkOffice(work, approvals, questions, registry.of_user),
-        memory=lambda user_id: remembered(store, user_id, room.discoveries),
+        memory=lambda user_id: remembered(store, user_id, toolset.discoveries),
         agenda=store,
         people=intents.who,
     )
     library = Library(store, journal, clock, agent.name)
-    return Services(
+    return Server(
         settings=settings,
+        options=Options(
+            host=settings.host,
+            port=settings.port,
+            tool_timeout=settings.tool_timeout,
+            ice_servers=settings.ice_servers,
+        ),
         store=store,
         journal=journal,
         provider=provider,
@@ -238,7 +238,7 @@ def assemble(
         work=work,
         questions=questions,
         approvals=approvals,
-        workroom=room,
+        toolset=toolset,
         intents=intents,
         engine=engine,
     )
@@ -315,97 +315,7 @@ def own_url(settings: Settings) -> str:
     return f"http://{host}:{settings.port}/v1"
 
 
-@asynccontextmanager
-async def running(here: Services) -> AsyncIterator[None]:
-    """The server's life. Every task of it hangs below this group."""
-    await here.store.open()
-    await here.journal.open()
-    async with AsyncExitStack() as stack:
-        stack.push_async_callback(here.store.close)
-        stack.push_async_callback(here.provider.close)
-        group = await stack.enter_async_context(asyncio.TaskGroup())
-        group.create_task(here.journal.run(), name="journal")
-        chores = [
-            group.create_task(_sweep(here), name="retention"),
-            group.create_task(_warm(here), name="warm up"),
-            group.create_task(here.voice.watch_budgets(), name="budgets"),
-        ]
-        here.background.group = group
-        if here.engine is not None:
-            await stack.enter_async_context(here.engine.running())
-        await stack.enter_async_context(here.workroom.running())
-        await stack.enter_async_context(here.intents.running())
-        async with here.registry.running(), here.work.running():
-            await here.approvals.recover()
-            written = await _recover(here)  # before anyone can ask for what is being picked up
-            chores.append(group.create_task(_answer(here, written), name="written before"))
-            try:
-                yield
-            finally:
-                await stop(here)
-                for chore in chores:
-                    chore.cancel()
-
-
-async def stop(here: Services) -> None:
-    """Sessions first, so that watchers see them end; then the streams."""
-    await here.background.stop(here.settings.shutdown_seconds / 2)
-    await here.registry.stop()
-    here.journal.close()
-
-
-async def _sweep(here: Services) -> None:
-    while True:
-        try:
-            gone = await here.store.sweep(here.settings.retention, here.clock.now())
-        except Exception:  # the boundary of this task: it tries again in an hour
-            log.exception("Retention failed")
-        else:
-            if gone:
-                log.info("Old records deleted", extra={"fields": {"rows": gone}})
-        await here.clock.sleep(SWEEP_SECONDS)
-
-
-async def _warm(here: Services) -> None:
-    """The provider's SDK takes a second to import; not while somebody waits."""
-    if isinstance(here.provider, OpenAIProvider):
-        try:
-            await here.provider.warm()
-        except ProviderError as fault:
-            log.warning("%s", fault.message)  # `/ready` says so too
-        except Exception:  # the boundary of this task: it is loaded when it is needed
-            log.exception("The provider's SDK could not be loaded beforehand")
-
-
-async def _recover(here: Services) -> list[Conversation]:
-    """Where something may have been written that nobody answered."""
-    recovery = Recovery(
-        store=here.store,
-        journal=here.journal,
-        registry=here.registry,
-        voice=here.voice,
-        library=here.library,
-        provider=here.provider,
-        tools=here.tools,
-        desk=here.desk,
-        profile=here.profile,
-        clock=here.clock,
-    )
-    try:
-        await recovery.run()
-    except Exception:  # the boundary of this task: what cannot be picked up stays as it is
-        log.exception("Recovery after a restart failed")
-    return list(recovery.written)
-
-
-async def _answer(here: Services, written: list[Conversation]) -> None:
-    try:
-        await here.voice.answer_left(written)
-    except Exception:  # the boundary of this task: it is in the history all the same
-        log.exception("What was written before the restart could not be answered")
-
-
-def build_app(here: Services) -> ASGIApp:
+def build_app(here: Server) -> ASGIApp:
     """The doors, with the gate in front."""
 
     @asynccontextmanager

@@ -1,7 +1,7 @@
 """What the voice can do, put together: workspace, sandbox, web, MCP servers, agents.
 
-As `embedded.py` is for the engine, this is for the tools: only `app.py` knows
-it. What each part does is its room's matter.
+As `engine.py` is for the engine, this is for the tools. What each part does is
+its own package's matter.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, cast
 
-from vivavoce.app.settings.settings import Settings, named_values
+from vivavoce.app.settings import Settings, named_values
 from vivavoce.app.thinking import BrainThinker
 from vivavoce.brain.ports import Brain
 from vivavoce.runtime.agents.agent import Agent
@@ -42,7 +42,7 @@ from vivavoce.tools.workspace.tools import workspace_tools
 log = logging.getLogger(__name__)
 
 
-class ToolRoom:
+class Toolset:
     """The tools of one server and what they stand on."""
 
     def __init__(

@@ -1,1 +1,1 @@
-"""Language models behind one port."""
+"""Language models behind one port: any chat endpoint, a local GGUF file, a script."""

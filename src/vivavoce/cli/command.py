@@ -19,7 +19,7 @@ from vivavoce.cli.models import add_actions
 from vivavoce.errors import VivavoceError
 
 if TYPE_CHECKING:
-    from vivavoce.app.settings.settings import Settings
+    from vivavoce.app.settings import Settings
 
 PROG = "vivavoce"
 
@@ -145,7 +145,7 @@ def _help_of(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], 
 
 
 def _settings(args: argparse.Namespace) -> Settings:
-    from vivavoce.app.settings.settings import (
+    from vivavoce.app.settings import (
         SettingsError,
         load_settings,
         unknown_variables,

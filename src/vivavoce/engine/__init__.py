@@ -1,1 +1,1 @@
-"""The embedded provider: a server of OpenAI's Realtime API with ears, a brain and a mouth."""
+"""The embedded provider: OpenAI's Realtime API with ears, turn taking, a mouth and media."""

@@ -1,1 +1,1 @@
-"""The models: what they are, where they come from, and where they lie on this machine."""
+"""The models' files: which there are, fetching them, checking them."""

@@ -1,1 +1,1 @@
-"""Sessions at work: one task group, one inbox and one loop each; the registry; the ports."""
+"""Sessions at work: tool calls, tasks, users, journal, provider, agent folders; the ports."""

@@ -1,1 +1,1 @@
-"""The doors: HTTP and SSE, authentication, limits. `app.py` puts everything together."""
+"""HTTP and SSE: the doors, what they take and answer, and the gate in front of them."""

@@ -14,7 +14,6 @@ from fastapi import Depends, Header, Path, Query, Request
 from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp
 
-from vivavoce.app.settings.settings import Settings
 from vivavoce.errors import InvalidRequest, Unavailable, UnsupportedMedia
 from vivavoce.runtime.calls.approvals import Approvals
 from vivavoce.runtime.calls.executor import ToolDesk
@@ -98,7 +97,7 @@ class Embedded(Protocol):
         ...
 
 
-class Workroom(Protocol):
+class Toolset(Protocol):
     """What the tools stand on: sandbox, MCP servers, agents."""
 
     def running(self) -> AbstractAsyncContextManager[None]: ...
@@ -108,7 +107,7 @@ class Workroom(Protocol):
         ...
 
 
-class Intentroom(Protocol):
+class Intents(Protocol):
     """What the agent submits, and the outbox of what has to be told elsewhere."""
 
     def running(self) -> AbstractAsyncContextManager[None]: ...
@@ -122,11 +121,21 @@ class Intentroom(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the operator decided, as far as the doors show it or go by it."""
+
+    host: str
+    port: int
+    tool_timeout: float
+    ice_servers: tuple[Mapping[str, Any], ...] = ()
+
+
 @dataclass(slots=True, kw_only=True)
 class Services:
-    """Everything, put together by `app.py`."""
+    """What the doors stand in front of, put together in `app/`."""
 
-    settings: Settings
+    options: Options
     store: Store
     journal: Journal
     provider: Provider
@@ -147,8 +156,8 @@ class Services:
     work: Tasks
     questions: Questions
     approvals: Approvals
-    workroom: Workroom
-    intents: Intentroom
+    toolset: Toolset
+    intents: Intents
     background: Background = field(default_factory=Background)
     engine: Embedded | None = None
 

@@ -1,1 +1,1 @@
-"""The heart, without I/O: events in, effects out."""
+"""The heart: events in, effects out. State machine, transcript, what the model is told."""

@@ -1,1 +1,1 @@
-"""Vocabularies: what is said on each wire and what is kept. No I/O, and nothing of ours."""
+"""Vocabularies: the Realtime protocol, our own events, the records."""

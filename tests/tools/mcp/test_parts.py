@@ -15,7 +15,7 @@ from mcp_types import (
     TextResourceContents,
 )
 
-from vivavoce.app.settings.settings import named_values
+from vivavoce.app.settings import named_values
 from vivavoce.errors import ToolFailed
 from vivavoce.runtime.agents.agent import AgentError, check_names, load_agent
 from vivavoce.runtime.agents.mcp_ports import McpServer, resolve

@@ -1,1 +1,332 @@
-"""One frozen `Settings`, and the only reader of the environment."""
+"""One frozen `Settings`, and the only reader of the environment.
+
+Each field is one variable, `VIVAVOCE_` and its name; an empty value is the
+same as none. `docs/settings.md` and `.env.example` are made from the
+descriptions here and in the parts (`auth.py`, `engine.py`).
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Any, Literal
+from zoneinfo import ZoneInfo
+
+from dotenv import dotenv_values
+from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings.exceptions import SettingsError as SourceError
+
+from vivavoce.app.settings.auth import LOWER, AuthSettings, Words
+from vivavoce.app.settings.engine import BRAINS, EMBEDDED, OPENAI_MODEL, OPENAI_URL, EngineSettings
+from vivavoce.runtime.ports import Retention
+
+__all__ = [
+    "BRAINS",
+    "EMBEDDED",
+    "OPENAI_MODEL",
+    "OPENAI_URL",
+    "Settings",
+    "SettingsError",
+    "load_settings",
+    "named_values",
+    "unknown_variables",
+    "variable",
+]
+
+PREFIX = "VIVAVOCE_"
+ENV_FILE = ".env"
+
+
+class SettingsError(Exception):
+    """What is wrong with the settings, a line each: `VIVAVOCE_PORT: …`. Never a secret."""
+
+    def __init__(self, problems: list[str]) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = problems
+
+
+def _data_dir() -> Path:
+    try:
+        return Path.home() / ".vivavoce"
+    except RuntimeError:  # a container's user without a home
+        return Path(".vivavoce").absolute()
+
+
+def _models_dir() -> Path:
+    try:
+        return Path.home() / ".cache" / "vivavoce" / "models"
+    except RuntimeError:
+        return Path(".vivavoce").absolute() / "models"
+
+
+def _system_zone() -> str:
+    """The machine's time zone by name, where it tells; UTC otherwise."""
+    linked = os.path.realpath("/etc/localtime").partition("zoneinfo/")[2]
+    for name in (os.environ.get("TZ", "").lstrip(":"), linked):
+        if name and _is_zone(name):
+            return name
+    return "UTC"
+
+
+def _is_zone(name: str) -> bool:
+    try:
+        ZoneInfo(name)
+    except (ValueError, OSError, KeyError):  # unknown, a folder, a path out of them
+        return False
+    return True
+
+
+class PlaceSettings(BaseSettings):
+    """Where it listens, what it writes where, and who is served."""
+
+    host: str = Field(
+        default="127.0.0.1",
+        description="Address to listen on. Anything but loopback needs authentication.",
+    )
+    port: int = Field(default=8080, ge=0, le=65535, description="Port; 0 takes a free one.")
+    data_dir: Path = Field(
+        default_factory=_data_dir,
+        json_schema_extra={"shown": "~/.vivavoce"},
+        description="Folder for everything that is written.",
+    )
+    database_url: str = Field(
+        default_factory=lambda given: f"sqlite:///{given['data_dir'] / 'vivavoce.db'}",
+        repr=False,  # it may hold a password
+        json_schema_extra={"shown": "vivavoce.db in the data folder"},
+        description="Where conversations are kept: `sqlite:////path/to.db` or `postgresql://…`.",
+    )
+    models_dir: Path = Field(
+        default_factory=_models_dir,
+        json_schema_extra={"shown": "~/.cache/vivavoce/models"},
+        description="Folder for the models, which several servers may share.",
+    )
+    workspace: Path = Field(
+        default_factory=Path.cwd,
+        json_schema_extra={"shown": "where it was started"},
+        description="The one folder in which its tools read, write and run commands.",
+    )
+    time_zone: str = Field(
+        default_factory=_system_zone,
+        json_schema_extra={"shown": "the machine's"},
+        description="IANA time zone of the user, such as `Europe/Berlin`.",
+    )
+
+    # --- The agent
+    agent: str = Field(
+        default="workbench", description="Agent to serve: a name, or the path of its folder."
+    )
+    agents_dir: Path | None = Field(
+        default=None, description="A folder of your own agents, looked in first."
+    )
+
+    @field_validator("time_zone")
+    @classmethod
+    def _known_zone(cls, value: str) -> str:
+        if not _is_zone(value):
+            raise ValueError("should be an IANA time zone such as Europe/Berlin")
+        return value
+
+    @field_validator("data_dir", "models_dir", "agents_dir", "workspace")
+    @classmethod
+    def _absolute(cls, value: Path | None) -> Path | None:
+        return None if value is None else value.expanduser().absolute()
+
+    @field_validator("agents_dir")
+    @classmethod
+    def _there(cls, value: Path | None) -> Path | None:
+        if value is not None and not value.is_dir():
+            raise ValueError("should be a folder that is there")
+        return value
+
+
+class Settings(AuthSettings, EngineSettings, PlaceSettings):
+    """Everything an operator can set. Values are final once the server starts.
+
+    The parts have their fields in files of their own; the last one comes first in lists.
+    """
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX,
+        env_file=ENV_FILE,
+        env_ignore_empty=True,
+        extra="ignore",
+        frozen=True,
+        populate_by_name=True,
+        hide_input_in_errors=True,
+    )
+
+    # --- What the voice can do
+    sandbox_network: bool = Field(
+        default=False,
+        description="Whether `bash` may use the network, loopback included. Off is safe.",
+    )
+    web_allowed_hosts: Words = Field(
+        default=(),
+        description="Hosts on a private network that `web_fetch` may read, as `name` or "
+        "`name:port`, comma-separated.",
+    )
+    search_backend: Literal["searxng", "brave", "tavily"] = Field(
+        default="searxng", description="Who answers `web_search`: `searxng`, `brave` or `tavily`."
+    )
+    search_url: str = Field(
+        default="",
+        description="Its address, such as `http://localhost:8888`; empty is the service's own, "
+        "and for SearXNG no search.",
+    )
+    search_key: SecretStr | None = Field(
+        default=None, description="Key for the search service, where it wants one."
+    )
+    intent_secret: SecretStr | None = Field(
+        default=None,
+        description="Signs what goes to the `url` of an intent, where the agent has no "
+        "orchestrator with a secret of its own.",
+    )
+
+    # --- How much
+    max_body_bytes: int = Field(
+        default=1024 * 1024, ge=1024, description="Largest request body, in bytes."
+    )
+    max_sessions: int = Field(default=100, ge=1, description="Live voice sessions at once.")
+    sessions_per_10_minutes: int = Field(
+        default=20,
+        ge=0,
+        description="New sessions a user may start, in place of the agent's limit; 0 is no limit.",
+    )
+    executions_per_minute: int = Field(
+        default=60,
+        ge=0,
+        description="Tool calls a session may make, and a user twice as many, in place of the "
+        "agent's limit; 0 is no limit.",
+    )
+    tool_timeout: float = Field(
+        default=60.0, gt=0, le=3600, description="Seconds `/execute` gives a tool by default."
+    )
+    event_queue: int = Field(
+        default=256, ge=16, le=100_000, description="Events kept for a slow reader of `/events`."
+    )
+    max_streams: int = Field(default=1000, ge=1, description="Open `/events` streams at once.")
+    session_inbox: int = Field(
+        default=1024, ge=64, le=100_000, description="Events waiting for one session's loop."
+    )
+
+    # --- How long
+    heartbeat_seconds: float = Field(
+        default=30.0, gt=0, le=600, description="Between heartbeats on `/events`."
+    )
+    retention_snapshots_hours: float = Field(
+        default=24.0, ge=0, description="How long recovery snapshots are kept; 0 is for ever."
+    )
+    retention_log_days: float = Field(
+        default=7.0, ge=0, description="How long the event log is kept; 0 is for ever."
+    )
+    retention_conversations_days: float = Field(
+        default=0.0, ge=0, description="How long conversations are kept; 0 is for ever."
+    )
+    shutdown_seconds: float = Field(
+        default=5.0, gt=0, le=300, description="Time for an orderly end after Ctrl-C."
+    )
+
+    # --- Logs
+    log_level: Annotated[Literal["debug", "info", "warning", "error"], LOWER] = Field(
+        default="info", description="`debug`, `info`, `warning` or `error`."
+    )
+    log_format: Annotated[Literal["console", "json"], LOWER] = Field(
+        default="console", description="`console` for people, `json` for machines."
+    )
+    log_private: bool = Field(
+        default=False, description="Whether logs may contain what people said and tools got."
+    )
+
+    @model_validator(mode="after")
+    def _no_open_door(self) -> Settings:
+        if self.sandbox_network and self.auth == "off":
+            # A command could call our own doors, and say yes to itself.
+            raise ValueError("VIVAVOCE_SANDBOX_NETWORK: needs VIVAVOCE_AUTH=token or jwt")
+        return self
+
+    @property
+    def retention(self) -> Retention:
+        """The three retention settings as the store takes them."""
+        return Retention(
+            snapshots=self.retention_snapshots_hours * 3600 or None,
+            log=self.retention_log_days * 86_400 or None,
+            conversations=self.retention_conversations_days * 86_400 or None,
+        )
+
+    def agent_overrides(self) -> dict[str, Any]:
+        """What was set explicitly and stands in an agent's file too: the operator wins."""
+        names = (
+            "voice",
+            "transcription_model",
+            "sessions_per_10_minutes",
+            "executions_per_minute",
+        )
+        return {name: getattr(self, name) for name in names if name in self.model_fields_set}
+
+
+def variable(name: str) -> str:
+    """The environment variable of a field."""
+    return PREFIX + name.upper()
+
+
+def load_settings(**given: Any) -> Settings:
+    """From the command line, the environment and `.env`, in that order.
+
+    `given` values of None count as not given. Raises `SettingsError`.
+    """
+    try:
+        return Settings(**{name: value for name, value in given.items() if value is not None})
+    except ValidationError as exc:
+        problems = [_problem(error) for error in exc.errors(include_url=False)]
+        raise SettingsError([line for line in problems if line]) from None
+    except SourceError as exc:
+        # 'error parsing value for field "ice_servers" from source "EnvSettingsSource"'
+        name = next((n for n in Settings.model_fields if f'"{n}"' in str(exc)), "settings")
+        raise SettingsError([f"{variable(name)}: should be JSON"]) from None
+
+
+def named_values() -> dict[str, str]:
+    """What `${NAME}` in an agent's file may stand for: the environment, and `.env` behind it."""
+    kept = dotenv_values(ENV_FILE) if Path(ENV_FILE).is_file() else {}
+    return {name: value for name, value in kept.items() if value} | dict(os.environ)
+
+
+def unknown_variables(environ: Iterable[str] = os.environ) -> list[str]:
+    """A line for each `VIVAVOCE_…` that is no setting, here or in `.env`; most likely misspelt."""
+    lines = _unknown(environ)
+    if Path(ENV_FILE).is_file():
+        lines += [f"{ENV_FILE}: {line}" for line in _unknown(dotenv_values(ENV_FILE))]
+    return lines
+
+
+def _unknown(names: Iterable[str]) -> list[str]:
+    known = list(Settings.model_fields)
+    lines = []
+    for name in sorted(names):
+        # Case does not matter, as for the settings themselves.
+        bare = name.lower().removeprefix(PREFIX.lower())
+        if bare != name.lower() and bare not in known:
+            near = difflib.get_close_matches(bare, known, n=1)
+            hint = f"; did you mean {variable(near[0])}?" if near else ""
+            lines.append(f"{name} is no setting{hint}")
+    return lines
+
+
+def _problem(error: Any) -> str | None:
+    if error["type"] == "default_factory_not_called":  # follows from another problem
+        return None
+    message: str = error["msg"].removeprefix("Value error, ").removeprefix("Input ")
+    message = message.replace("a valid tuple", "a list").split(", unable to ")[0]
+    if not error["loc"]:
+        return message
+    name = str(error["loc"][0]).lower().removeprefix(PREFIX.lower())
+    field = Settings.model_fields.get(name)
+    where = variable(name) if field is not None else str(error["loc"][0])
+    secret = field is not None and "Secret" in str(field.annotation)
+    value = error.get("input")
+    hidden = secret or not isinstance(value, str | int | float) or "@" in str(value)
+    shown = "" if hidden else f", and is {value!r}"  # a URL with an @ may hold a password
+    return f"{where}: {message[:1].lower()}{message[1:]}{shown}"

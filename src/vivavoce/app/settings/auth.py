@@ -11,10 +11,11 @@ import re
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
-from pydantic import Field, SecretStr, field_validator, model_validator
+from pydantic import BeforeValidator, Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode
 
-MIN_TOKEN_LENGTH = 16
+from vivavoce.server.gate import MIN_TOKEN_LENGTH
+
 # RFC 7518 §3.2: "A key of the same size as the hash output … or larger MUST be used".
 SECRET_BYTES = {"HS256": 32, "HS384": 48, "HS512": 64}
 SIGNED_BY_KEY = (
@@ -36,14 +37,27 @@ _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _HOST = re.compile(r"\*|(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?|[0-9A-Fa-f:.]+")
 _ORIGIN = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#\s@*]+/?")
 
-Words = Annotated[tuple[str, ...], NoDecode]
+
+def _split(value: object) -> object:
+    if isinstance(value, str):
+        return tuple(part.strip() for part in value.split(",") if part.strip())
+    return value
+
+
+def _lower(value: object) -> object:
+    return value.lower() if isinstance(value, str) else value
+
+
+Words = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
 """Comma-separated."""
+LOWER = BeforeValidator(_lower)
+"""Of a name that may be written in capitals."""
 
 
 class AuthSettings(BaseSettings):
     """Who may."""
 
-    auth: Literal["off", "token", "jwt"] = Field(
+    auth: Annotated[Literal["off", "token", "jwt"], LOWER] = Field(
         default="off",
         description="`off` trusts this machine; `token` asks for `VIVAVOCE_AUTH_TOKEN`; `jwt` "
         "asks each user for a JWT, such as Supabase's.",
@@ -83,11 +97,6 @@ class AuthSettings(BaseSettings):
         default=(), description="Web origins that may call it besides its own, comma-separated."
     )
 
-    @field_validator("auth", mode="before")
-    @classmethod
-    def _lower_auth(cls, value: object) -> object:
-        return value.lower() if isinstance(value, str) else value
-
     @field_validator("auth_token")
     @classmethod
     def _long_enough(cls, value: SecretStr | None) -> SecretStr | None:
@@ -121,13 +130,6 @@ class AuthSettings(BaseSettings):
             raise ValueError("should begin with https://, or http:// on this machine or network")
         if url.username is not None or url.password is not None or url.fragment:
             raise ValueError("should be a plain URL, without a password or a fragment")
-        return value
-
-    @field_validator("jwt_algorithms", "allowed_hosts", "allowed_origins", mode="before")
-    @classmethod
-    def _split_list(cls, value: object) -> object:
-        if isinstance(value, str):
-            return tuple(part.strip() for part in value.split(",") if part.strip())
         return value
 
     @field_validator("jwt_algorithms")

@@ -69,15 +69,15 @@ TURN_DETECTION = [
 @router.get("/config", operation_id="getConfig", responses=errors())
 async def config(here: Here, user: User) -> s.ConfigResponse:
     """What the server runs with. Instructions and secrets are not part of it."""
-    settings, profile = here.settings, here.profile
+    options, profile = here.options, here.profile
     return s.ConfigResponse(
-        service=s.ServiceConfig(version=__version__, host=settings.host, port=settings.port),
+        service=s.ServiceConfig(version=__version__, host=options.host, port=options.port),
         realtime=s.RealtimeConfig(model=profile.defaults.model, voice=profile.agent.voice),
         amplifier=s.AmplifierConfig(
             bundle=profile.agent.name,
             cwd=profile.defaults.workspace,
             auto_approve=profile.agent.permissions.changes == "allow",
-            tool_timeout=settings.tool_timeout,
+            tool_timeout=options.tool_timeout,
             approval_policy=profile.agent.permissions.changes,
         ),
     )

@@ -43,7 +43,7 @@ async def status(here: Here, user: User) -> s.StatusResponse:
     total, mean = await here.store.session_totals()
     tools = here.tools.definitions(here.profile.tool_names(None))
     return s.StatusResponse(
-        work=s.WorkStatus.model_validate(here.workroom.status()),
+        work=s.WorkStatus.model_validate(here.toolset.status()),
         server=s.ServerStatus(
             status="degraded" if here.provider.last_error else "healthy",
             version=__version__,

@@ -92,7 +92,7 @@ async def execute_tool(
 ) -> s.ExecuteToolResponse:
     """Run a tool and wait for it. A tool that fails is an answer, with `success: false`."""
     call_id = body.call_id or new_call_id()
-    timeout = body.timeout_ms / 1000 if body.timeout_ms else here.settings.tool_timeout
+    timeout = body.timeout_ms / 1000 if body.timeout_ms else here.options.tool_timeout
     outcome = await here.desk.run(
         ToolRequest(
             name=tool_name,

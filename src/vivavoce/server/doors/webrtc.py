@@ -115,5 +115,5 @@ def ephemeral_key(authorization: str | None) -> str:
 )
 async def ice_config(here: Here, user: User) -> s.IceConfigResponse:
     """ICE servers for `RTCPeerConnection`; OpenAI itself needs none."""
-    servers = [s.IceServer.model_validate(server) for server in here.settings.ice_servers]
+    servers = [s.IceServer.model_validate(server) for server in here.options.ice_servers]
     return s.IceConfigResponse(ice_servers=servers)

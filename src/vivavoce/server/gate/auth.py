@@ -21,8 +21,8 @@ from starlette.datastructures import Headers
 from starlette.requests import HTTPConnection
 from starlette.types import Scope
 
-from vivavoce.app.settings.auth import MIN_TOKEN_LENGTH
 from vivavoce.errors import Forbidden, InvalidRequest, SessionNotFound, Unauthorized
+from vivavoce.server.gate import MIN_TOKEN_LENGTH
 from vivavoce.server.gate.jwt import USER_ID, JwtVerifier
 from vivavoce.server.gate.tickets import Grant, StreamTokens
 from vivavoce.wire.records.talk import DEFAULT_USER
