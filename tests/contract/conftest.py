@@ -14,7 +14,6 @@ from tests.contract.postgres import drop_database, new_database
 from vivavoce.runtime.people.ports import AgendaStore
 from vivavoce.runtime.ports import Store
 from vivavoce.store import open_store
-from vivavoce.testing.memory import MemoryStore
 
 
 class FullStore(Store, AgendaStore, Protocol):
@@ -38,15 +37,11 @@ class Backend:
             await store.close()
 
 
-@pytest.fixture(params=["memory", "sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", "postgres"])
 def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Backend]:
-    match request.param:
-        case "memory":
-            kept = MemoryStore()
-            yield Backend("memory", lambda: kept)
-        case "sqlite":
-            yield Backend("sqlite", lambda: open_store(f"sqlite:///{tmp_path}/data/vivavoce.db"))
-        case _:
-            url = new_database()
-            yield Backend("postgres", lambda: open_store(url))
-            drop_database(url)
+    if request.param == "sqlite":
+        yield Backend("sqlite", lambda: open_store(f"sqlite:///{tmp_path}/data/vivavoce.db"))
+    else:
+        url = new_database()
+        yield Backend("postgres", lambda: open_store(url))
+        drop_database(url)

@@ -1,4 +1,4 @@
-"""What every store promises: the fake, SQLite and PostgreSQL alike."""
+"""What every store promises, on SQLite and PostgreSQL alike."""
 
 from __future__ import annotations
 

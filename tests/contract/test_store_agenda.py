@@ -1,4 +1,4 @@
-"""What every store promises about people and their plans: the fake, SQLite and PostgreSQL alike."""
+"""What every store promises about people and their plans, on SQLite and PostgreSQL alike."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every store promises about delegated work: the fake, SQLite and PostgreSQL alike."""
+"""What every store promises about delegated work, on SQLite and PostgreSQL alike."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """What the runtime needs of others, as small protocols.
 
 `store` and `tools` fill them and import nothing else of ours but `wire` and
-`errors`. The fakes in `vivavoce.testing` fill them too, and one contract
-suite runs over both.
+`errors`. The fakes in `vivavoce.testing` fill those of time and of the provider.
 """
 
 from __future__ import annotations
@@ -60,7 +59,24 @@ class Retention:
     conversations: float | None = None
 
 
-class Store(Protocol):
+class Messages(Protocol):
+    """A conversation read from its end: as many rows as asked for, however long it is."""
+
+    async def messages_before(
+        self,
+        conversation_id: str,
+        *,
+        user_id: str,
+        before: str | None = None,
+        limit: int = 100,
+        said_only: bool = False,
+    ) -> tuple[list[Entry], bool]:
+        """The last ones before the entry with this id (or of all), oldest first, and whether there
+        are more before them. `said_only`: no calls, no results, nothing of the system."""
+        ...
+
+
+class Store(Messages, Protocol):
     """Durable memory. `commit` returns when it is on disk, never before."""
 
     async def open(self) -> None: ...

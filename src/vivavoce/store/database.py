@@ -52,16 +52,16 @@ class Database:
 
     def writer(self) -> Engine:
         """One connection, one transaction at a time."""
-        engine = self._engine(poolclass=QueuePool, pool_size=1, max_overflow=0)
+        engine = self.engine(poolclass=QueuePool, pool_size=1, max_overflow=0)
         if self.postgres:
             event.listen(engine, "connect", _durable_postgres)
         else:
-            _own_transactions(engine, foreign_keys=True)
+            own_transactions(engine, foreign_keys=True)
         return engine
 
     def readers(self, count: int) -> Engine:
         """Each read is one statement, so it is its own snapshot and needs no BEGIN."""
-        engine = self._engine(
+        engine = self.engine(
             poolclass=QueuePool, pool_size=count, max_overflow=0, isolation_level="AUTOCOMMIT"
         )
         if not self.postgres:
@@ -69,16 +69,16 @@ class Database:
         return engine
 
     def migrator(self) -> Engine:
-        engine = self._engine(poolclass=NullPool)
+        engine = self.engine(poolclass=NullPool)
         if not self.postgres:
             # Rebuilding a table must not cascade into the rows that point at it.
-            _own_transactions(engine, foreign_keys=False)
+            own_transactions(engine, foreign_keys=False)
         return engine
 
     def listener(self) -> Engine:
-        return self._engine(poolclass=NullPool, isolation_level="AUTOCOMMIT")
+        return self.engine(poolclass=NullPool, isolation_level="AUTOCOMMIT")
 
-    def _engine(self, **options: Any) -> Engine:
+    def engine(self, **options: Any) -> Engine:
         if self.postgres:
             options["connect_args"] = {"connect_timeout": CONNECT_SECONDS}
         return create_engine(
@@ -113,7 +113,7 @@ def parse(url: str) -> Database:
             raise Unavailable(f"No store for {other}: use sqlite:////path or postgresql://…")
 
 
-def _own_transactions(engine: Engine, *, foreign_keys: bool) -> None:
+def own_transactions(engine: Engine, *, foreign_keys: bool) -> None:
     """Take the write lock at BEGIN: a lock that is upgraded later fails instead of waiting."""
 
     @event.listens_for(engine, "connect")

@@ -38,7 +38,7 @@ def prepare(database: Database) -> None:
                 connection.execute(_LOCK)
             found = current(connection)
             if found is None:
-                _create(connection)
+                create(connection)
             elif found not in REVISIONS:
                 raise Unavailable(
                     f"The database is newer than this Vivavoce: it has schema {found}, and this "
@@ -96,7 +96,7 @@ def _make_tables(connection: Connection) -> None:
         connection.execute(AddConstraint(key, isolate_from_table=False))
 
 
-def _create(connection: Connection) -> None:
+def create(connection: Connection) -> None:
     taken = metadata.tables.keys() & set(inspect(connection).get_table_names())
     if taken:
         raise Unavailable(

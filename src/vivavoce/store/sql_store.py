@@ -58,7 +58,7 @@ def open_store(url: str) -> SqlStore:
 
 
 @dataclass(frozen=True, slots=True)
-class _Lines:
+class Connections:
     """What there is while the store is open."""
 
     reader: Reader
@@ -73,12 +73,12 @@ class SqlStore(WorkReads, AgendaReads, HistoryReads):
         self._database = database
         self._poll = poll
         self._name = uuid.uuid4().hex  # tells our own notifications from the others'
-        self._lines: _Lines | None = None
+        self._connections: Connections | None = None
         self._listeners: list[CommitListener] = []
 
     async def open(self) -> None:
         """Create or migrate the database, then be ready."""
-        if self._lines is not None:
+        if self._connections is not None:
             return
         try:
             await asyncio.to_thread(prepare, self._database)
@@ -86,17 +86,17 @@ class SqlStore(WorkReads, AgendaReads, HistoryReads):
             raise cannot_open(self._database, error) from error
         reading, writing = self._database.readers(READERS), self._database.writer()
         performer = Performer(self._database.dialect, self._name)
-        self._lines = _Lines(
+        self._connections = Connections(
             Reader(reading, READERS), Writer(writing, performer), (reading, writing)
         )
 
     async def close(self) -> None:
         """What was submitted is written first."""
-        if self._lines is None:
+        if self._connections is None:
             return
-        lines = self._lines
+        lines = self._connections
         await lines.writer.close()
-        self._lines = None
+        self._connections = None
         await lines.reader.close()
         for listener in self._listeners:
             listener.stop()
@@ -245,10 +245,10 @@ class SqlStore(WorkReads, AgendaReads, HistoryReads):
     def _read(self) -> Reader:
         return self._open().reader
 
-    def _open(self) -> _Lines:
-        if self._lines is None:
+    def _open(self) -> Connections:
+        if self._connections is None:
             raise Unavailable("The store is closed.")
-        return self._lines
+        return self._connections
 
 
 def cannot_open(database: Database, error: DBAPIError | OSError) -> Unavailable:

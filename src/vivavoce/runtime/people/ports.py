@@ -1,7 +1,6 @@
 """What the runtime, the doors and the intents need of the store about people and their plans.
 
-`store` fills it beside `ports.Store`; so does `testing.MemoryStore`. Whatever
-belongs to another user is not there.
+`store` fills it beside `ports.Store`. Whatever belongs to another user is not there.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
-from vivavoce.runtime.ports import Store
+from vivavoce.runtime.ports import Messages, Store
 from vivavoce.wire.records.plans import (
     ConversationSummary,
     Delivery,
@@ -22,10 +21,9 @@ from vivavoce.wire.records.plans import (
     Spent,
     Todo,
 )
-from vivavoce.wire.records.talk import Entry
 
 
-class AgendaStore(Protocol):
+class AgendaStore(Messages, Protocol):
     """Reads; writes are changes (`PutPerson`, `PutGoal`, …) of a commit."""
 
     async def person(self, user_id: str) -> Person | None: ...
@@ -86,19 +84,6 @@ class AgendaStore(Protocol):
         self, *, user_id: str, context_type: str | None = None, limit: int = 20, offset: int = 0
     ) -> tuple[list[ConversationSummary], int]:
         """A page, the one with the newest message first, and how many there are in all."""
-        ...
-
-    async def messages_before(
-        self,
-        conversation_id: str,
-        *,
-        user_id: str,
-        before: str | None = None,
-        limit: int = 100,
-        said_only: bool = False,
-    ) -> tuple[list[Entry], bool]:
-        """The last ones before the entry with this id (or of all), oldest first, and whether there
-        are more before them. `said_only`: no calls, no results, nothing of the system."""
         ...
 
     async def has_message(self, message_id: str, *, conversation_id: str, user_id: str) -> bool: ...
