@@ -81,9 +81,10 @@ journey: setup ## A short talk with the real brain (1.3 GB of models, once)
 	$(BIN)/vivavoce models pull $(TESTED) qwen-1.5b
 	$(BIN)/pytest -m brain tests/journeys/test_real_brain.py
 
-test-full: lint models-all $(CLIENTS) ## And the long runs
+test-full: lint models-all $(CLIENTS) ## And the long runs, and a short form of every benchmark
 	$(NPM) test
 	$(BIN)/pytest
+	$(BIN)/python -m bench --all --quick
 
 bench: setup models-all ## Each hot path beside its peer, as ratios
 	$(BIN)/python -m bench

@@ -1,34 +1,76 @@
-"""`python -m bench [name …]`: all of them but the long ones, or the named ones."""
+"""`python -m bench [--quick] [name …]`: all of them but the long ones, or the named ones.
+
+A benchmark that fails does not keep the others from running; the exit code says so.
+"""
 
 from __future__ import annotations
 
+import argparse
 import importlib
+import os
 import sys
+import time
+import traceback
 
-from bench import report
+from bench import QUICK, report
 
-ALL = (
-    *("startup", "store", "sse", "sideband", "memory", "media", "mouth"),
-    *("tools", "tools_grep", "tools_sandbox"),
-)
-LONG = (
-    *("conversations", "engine", "load", "cut_ins", "hearing", "round_trip"),
-    *("tool_choice", "tool_choice_spoken", "intents", "intents_spoken"),
-)
+SHORT = {
+    "startup": "bench.startup",
+    "store": "bench.store",
+    "sse": "bench.sse",
+    "sideband": "bench.sideband",
+    "memory": "bench.memory",
+    "media": "bench.media.delay",
+    "mouth": "bench.mouth",
+    "tools": "bench.tools.calls",
+    "grep": "bench.tools.grep",
+    "sandbox": "bench.tools.sandbox",
+}
+LONG = {
+    "conversations": "bench.conversations",
+    "engine": "bench.engine.answers",
+    "load": "bench.load",
+    "cut_ins": "bench.cut_ins.rounds",
+    "hearing": "bench.hearing.words",
+    "round_trip": "bench.round_trip",
+    "tool_choice": "bench.tool_choice.text",
+    "tool_choice_spoken": "bench.tool_choice.spoken",
+    "intents": "bench.intents.text",
+    "intents_spoken": "bench.intents.spoken",
+}
 """Minutes each, in real time: by name only."""
 
 
-def main(names: list[str]) -> int:
-    wanted = names or list(ALL)
-    if unknown := [name for name in wanted if name not in (*ALL, *LONG)]:
-        there = ", ".join((*ALL, *LONG))
-        print(f"no benchmark {', '.join(unknown)}; there are: {there}", file=sys.stderr)
-        return 2
+def main() -> int:
+    options = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    options.add_argument("names", nargs="*", metavar="name", help=", ".join((*SHORT, *LONG)))
+    options.add_argument("--all", action="store_true", help="the long ones too")
+    options.add_argument("--quick", action="store_true", help="only whether each one runs")
+    given = options.parse_args()
+    known = {**SHORT, **LONG}
+    wanted = given.names or list(known if given.all else SHORT)
+    if unknown := [name for name in wanted if name not in known]:
+        options.error(f"no benchmark {', '.join(unknown)}; there are: {', '.join(known)}")
+    if given.quick:
+        os.environ[QUICK] = "1"
     print("ours beside its peer; × is how many times better ours is\n")
-    for name in wanted:
-        print(f"== {name}", flush=True)
-        importlib.import_module(f"bench.{name}").run(report)
-    return 0
+    failed = [name for name in wanted if not _ran(name, known[name])]
+    if failed:
+        print(f"failed: {', '.join(failed)}", file=sys.stderr)
+    return 1 if failed else 0
 
 
-sys.exit(main(sys.argv[1:]))
+def _ran(name: str, module: str) -> bool:
+    print(f"== {name}", flush=True)
+    begun = time.monotonic()
+    try:
+        importlib.import_module(module).run(report)
+    except Exception:  # the boundary of one benchmark
+        traceback.print_exc()
+        return False
+    print(f"   ({time.monotonic() - begun:.0f} s)", flush=True)
+    return True
+
+
+if __name__ == "__main__":
+    sys.exit(main())

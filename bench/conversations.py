@@ -21,6 +21,7 @@ from statistics import quantiles
 
 from sqlalchemy import TextualSelect, text
 
+from bench import size
 from bench.store import _postgres as postgres
 from vivavoce.store import SqlStore, open_store
 from vivavoce.store.codec.talk import to_entry
@@ -39,14 +40,15 @@ from vivavoce.wire.records.talk import (
 
 Report = Callable[[str, float, float, str], None]
 
-CONVERSATIONS = 2000
+CONVERSATIONS = size(2000, quick=50)
 MESSAGES = 50  # of each, but of the longest
-LONGEST = 5000
-CALLS = 40  # of each kind
+LONGEST = size(5000, quick=200)
+CALLS = size(40, quick=4)  # of each kind
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
-OFFSETS = (0, 100, 1900)
-DEPTHS = (0, 500, 4500)  # messages of the longest conversation below the page
+OFFSETS = size((0, 100, 1900), quick=(0, 10, 40))
+DEPTHS = size((0, 500, 4500), quick=(0, 50, 150))
+"""Messages of the longest conversation below the page."""
 QUERIES = ("word7", "word1999", "word3 word12", "wor", "ferry harbour")
 
 LIST = """

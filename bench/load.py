@@ -24,19 +24,20 @@ import uvloop
 from websockets.exceptions import InvalidStatus
 
 from bench import report as report_line
-from bench.engine import opened
-from bench.engine_call import Refusal
-from bench.engine_line import Line
-from bench.engine_questions import RESULTS, Question, made, mixed
-from bench.engine_server import Family, Server, brain_settings, serving
-from bench.engine_table import counted, percentile
-from bench.engine_turn import NoAnswer, Turn, ask
+from bench import size
+from bench.engine.answers import opened
+from bench.engine.call import Refusal
+from bench.engine.client import Line
+from bench.engine.questions import RESULTS, Question, made, mixed
+from bench.engine.server import Family, Server, brain_settings, serving
+from bench.engine.table import counted, percentile
+from bench.engine.turn import NoAnswer, Turn, ask
 
 Report = Callable[[str, float, float, str], None]
 
-LEVELS = (1, 2, 4, 8)
-SECONDS = 75.0
-QUESTIONS = 12
+LEVELS = size((1, 2, 4, 8), quick=(1, 2))
+SECONDS = size(75.0, quick=15.0)
+QUESTIONS = size(12, quick=3)
 _THINKING = (1.0, 3.0)
 _WARM_SECONDS = 180.0
 _SHORT = 300.0
@@ -47,7 +48,7 @@ _SHORT = 300.0
 class Plan:
     levels: tuple[int, ...] = LEVELS
     seconds: float = SECONDS
-    brain: str = "qwen-1.5b"
+    brain: str = size("qwen-1.5b", quick="scripted")
     transport: str = "ws"
     vad: str = "server"
 

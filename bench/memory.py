@@ -17,7 +17,9 @@ from pathlib import Path
 
 import psutil
 
-SESSIONS = 200
+from bench import size
+
+SESSIONS = size(200, quick=5)
 Report = Callable[[str, float, float, str], None]
 
 
@@ -34,10 +36,10 @@ async def _ours(url: str) -> float:
     from vivavoce.app.settings import load_settings
     from vivavoce.runtime.sessions.options import Wishes
 
-    async def talk() -> None:
-        opened = await here.voice.create("local", Wishes())
-        await here.voice.connect(opened.session.id, "local", OFFER)
-        live = here.voice.live(opened.session.id, "local")
+    async def talk(user: str) -> None:
+        opened = await here.voice.create(user, Wishes())
+        await here.voice.connect(opened.session.id, user, OFFER)
+        live = here.voice.live(opened.session.id, user)
         while live is None or live.phase != "ready":
             await asyncio.sleep(0.01)
 
@@ -51,10 +53,10 @@ async def _ours(url: str) -> float:
         )
         here = assemble(settings)
         async with running(here):
-            await talk()  # what is loaded once is not counted
+            await talk("first")  # what is loaded once is not counted
             before = _rss()
-            for _ in range(SESSIONS):
-                await talk()
+            for number in range(SESSIONS):  # a user each: what one may have is limited
+                await talk(f"user {number}")
             return (_rss() - before) / SESSIONS
 
 

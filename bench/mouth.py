@@ -13,13 +13,14 @@ import time
 from collections.abc import Callable
 
 from bench import report as report_line
+from bench import size
 from vivavoce.app.settings import Settings
 from vivavoce.engine.mouth.kokoro import KokoroMouth
 from vivavoce.engine.mouth.piper import PiperMouth
 from vivavoce.engine.mouth.speaking import SpeakingMouth
 from vivavoce.models.store import ModelStore
 
-ROUNDS = 5
+ROUNDS = size(5, quick=1)
 CLAUSES = {
     "“Sure.”": "Sure.",
     "“I found three files,”": "I found three files,",

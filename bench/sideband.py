@@ -16,7 +16,8 @@ from pathlib import Path
 import uvloop
 from openai import AsyncOpenAI
 
-from bench.feed import EVENTS, feeding
+from bench import size
+from bench.material.feed import EVENTS, feeding
 from vivavoce.app.lifecycle import running
 from vivavoce.app.server import assemble
 from vivavoce.app.settings import load_settings
@@ -30,7 +31,7 @@ from vivavoce.wire.records.talk import (
     new_id,
 )
 
-ROUNDS = 3
+ROUNDS = size(3, quick=1)
 Report = Callable[[str, float, float, str], None]
 
 

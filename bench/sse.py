@@ -28,13 +28,16 @@ from fastapi import FastAPI, Request, Response
 from starlette.types import ASGIApp
 
 from bench import report as report_line
+from bench import size
 from vivavoce.wire.events import Notification, payload, to_log
 from vivavoce.wire.records.talk import Announce, utc_now
 
-CLIENTS = 200
-ROUNDS = 3
-PACED = (250, 1, 0.004)  # writes, events a write, seconds between: a busy conversation
-FLAT_OUT = (80, 4, 0.0)  # as fast as they are delivered, in the batches of a group commit
+CLIENTS = size(200, quick=20)
+ROUNDS = size(3, quick=1)
+PACED = size((250, 1, 0.004), quick=(20, 1, 0.004))
+"""Writes, events a write, seconds between: a busy conversation."""
+FLAT_OUT = size((80, 4, 0.0), quick=(10, 4, 0.0))
+"""As fast as they are delivered, in the batches of a group commit."""
 TEXT = "The quick brown fox jumps over the lazy dog, and then it does so once more~" + "." * 80
 MARK = b"~"
 _PATIENCE = 60.0

@@ -18,7 +18,9 @@ import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
-ROUNDS = 5
+from bench import size
+
+ROUNDS = size(5, quick=1)
 Report = Callable[[str, float, float, str], None]
 
 PEER = """

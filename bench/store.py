@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 
+from bench import size
 from vivavoce.store import open_store
 from vivavoce.store.codec.talk import entry_row
 from vivavoce.store.database import Database, parse
@@ -37,9 +38,9 @@ from vivavoce.wire.records.talk import (
 Report = Callable[[str, float, float, str], None]
 
 CALLERS = (64, 256)
-OURS = 10_000  # rows a round
-PEER = 600
-ROUNDS = 5
+OURS = size(10_000, quick=500)  # rows a round
+PEER = size(600, quick=50)
+ROUNDS = size(5, quick=1)
 
 
 def run(report: Report) -> None:

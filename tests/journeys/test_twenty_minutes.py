@@ -11,11 +11,11 @@ from pathlib import Path
 import httpx
 import numpy as np
 import pytest
-from bench.engine_call import by_call
-from bench.engine_line import Line, by_socket
-from bench.engine_questions import PLAIN, Question, made
-from bench.engine_server import Family, Server, serving
-from bench.engine_turn import Turn, ask
+from bench.engine.call import by_call
+from bench.engine.client import Line, by_socket
+from bench.engine.questions import PLAIN, Question, made
+from bench.engine.server import Family, Server, serving
+from bench.engine.turn import Turn, ask
 
 from tests.engine.stage import engine_server
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from bench.requests import REQUESTS, TOOLS, plain
-from bench.requests_fresh import FRESH
+from bench.tool_choice.fresh import FRESH
+from bench.tool_choice.requests import REQUESTS, TOOLS, plain
 
 from vivavoce.brain.llama.examples import described, examples
 from vivavoce.brain.ports import Call, Tool

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 
-from bench.intents_dialogues import GOAL, GYM, MOVE, TASK, TODAY, TUNED, Dialogue, move, task
-from bench.intents_fresh import FRESH
-from bench.intents_judge import Outcome
-from bench.intents_world import World, registry, tools
+from bench.intents.dialogues import GOAL, GYM, MOVE, TASK, TODAY, TUNED, Dialogue, move, task
+from bench.intents.fresh import FRESH
+from bench.intents.judge import Outcome
+from bench.intents.world import World, registry, tools
 
 REMIND = Dialogue(
     "x", (("Remind me to call mom.", "a"), ("At seven.", "c")), (task("mom", "7|seven"),)

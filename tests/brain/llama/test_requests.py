@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from bench.requests import REQUESTS, TOOLS, Request, Verdict, judge, plain
+from bench.tool_choice.requests import REQUESTS, TOOLS, Request, Verdict, judge, plain
 
 
 def _request(said: str) -> Request:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from bench.material.sentences import SENTENCES
 from bench.round_trip import TARGET, share, there_and_back, trip
-from bench.sentences import SENTENCES
 
 from vivavoce.engine.ears.moonshine import MoonshineEars
 from vivavoce.engine.mouth.kokoro import KokoroMouth

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from bench.requests import TOOLS
+from bench.tool_choice.requests import TOOLS
 
 from tests.tools.web.internet import Answer, internet
 from vivavoce.errors import InvalidArguments, ToolFailed

@@ -1,0 +1,1 @@
+"""Whether a pause is taken for the end of a turn."""

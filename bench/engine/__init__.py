@@ -1,0 +1,1 @@
+"""End of speech to the first word of the answer."""

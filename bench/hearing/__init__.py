@@ -1,0 +1,1 @@
+"""Words heard wrong, on recordings of people."""

@@ -1,0 +1,1 @@
+"""Intents understood, in writing and by speech."""

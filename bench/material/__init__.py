@@ -1,0 +1,1 @@
+"""What the benchmarks are fed with: recordings, sentences, wordings, traffic."""

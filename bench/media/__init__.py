@@ -1,0 +1,1 @@
+"""WebRTC: CPU, delay, pacing, interruptions."""

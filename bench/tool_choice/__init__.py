@@ -1,0 +1,1 @@
+"""Whether the brain picks the right tool, in writing and by speech."""

@@ -1,0 +1,1 @@
+"""Tool calls, grep and the sandbox."""
