@@ -12,11 +12,11 @@ import pytest
 from tests.tools.sandbox.kinds import made
 from tests.tools.sandbox.world import World, a_world
 from vivavoce.errors import InvalidArguments, ToolFailed
+from vivavoce.processes.bounded import Finished, Limits, OnOutput
 from vivavoce.runtime.ports import ToolContext, ToolOutput
 from vivavoce.tools.bash import bash_tool, changed_since
 from vivavoce.tools.registry import Registry
-from vivavoce.tools.sandbox import Limits, NoSandbox
-from vivavoce.tools.sandbox.ports import Finished, OnOutput
+from vivavoce.tools.sandbox import NoSandbox
 
 CALLER = ToolContext(user_id="ada")
 

@@ -13,9 +13,9 @@ import pytest
 from pydantic import BaseModel, Field
 
 from vivavoce.errors import InvalidArguments, Unavailable
+from vivavoce.processes.threads import Threads
 from vivavoce.runtime.ports import ToolContext, ToolOutput
 from vivavoce.tools.functions import Tool, as_text, tool
-from vivavoce.tools.threads import Threads
 
 CONTEXT = ToolContext(user_id="ann", call_id="c1")
 

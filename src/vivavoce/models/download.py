@@ -15,6 +15,7 @@ from typing import TypeAlias
 import httpx
 
 from vivavoce.models.faults import SourceFailed
+from vivavoce.retrying import doubling
 
 OnBytes: TypeAlias = Callable[[int, int | None], None]
 """Received so far, and of how many where the server tells."""
@@ -25,6 +26,7 @@ _ENOUGH = 2**16
 """A try that brought this much was no failure of the server as a whole."""
 
 _MOST_TRIES = 100
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
 
 
 def open_client() -> httpx.AsyncClient:
@@ -84,7 +86,7 @@ class Downloader:
             failed = 1 if _size(part) - before >= _ENOUGH else failed + 1
             if failed >= TRIES or (unreachable and not patient):
                 raise SourceFailed(words, unreachable=unreachable)
-            await self._pause(0.5 * 2 ** (failed - 1))
+            await self._pause(doubling(failed, _FIRST_PAUSE, _LONGEST_PAUSE))
         raise SourceFailed("it broke off too often")
 
     async def _once(

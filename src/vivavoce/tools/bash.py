@@ -18,11 +18,12 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from vivavoce.errors import InvalidArguments, ToolFailed
+from vivavoce.processes.bounded import MIB, Finished, Limits
+from vivavoce.processes.threads import SHARED
 from vivavoce.runtime.ports import Report, ToolContext, ToolOutput
 from vivavoce.tools.functions import Tool, tool
 from vivavoce.tools.progress import Progress, ProgressReader
-from vivavoce.tools.sandbox.ports import MIB, Finished, Limits, Sandbox
-from vivavoce.tools.threads import SHARED
+from vivavoce.tools.sandbox.ports import Sandbox
 from vivavoce.tools.wording import WORDING
 
 MAX_ENTRIES = 20_000

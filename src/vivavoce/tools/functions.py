@@ -19,8 +19,8 @@ from typing import Any, get_type_hints
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, create_model
 
 from vivavoce.errors import InvalidArguments
+from vivavoce.processes.threads import SHARED
 from vivavoce.runtime.ports import ToolContext, ToolDefinition, ToolExample, ToolOutput
-from vivavoce.tools.threads import SHARED
 
 Handler = Callable[[Mapping[str, Any], ToolContext], Awaitable[str | ToolOutput]]
 Describe = Callable[[Mapping[str, Any]], str]

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from vivavoce.tools.sandbox.ports import MIB, Limits, Reason
+from vivavoce.processes.bounded import MIB, Limits, Reason
 
 
 @dataclass(frozen=True, slots=True)

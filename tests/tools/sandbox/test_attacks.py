@@ -6,7 +6,7 @@ from tests.tools.attacks.shell import ATTACKS, BOMBS, Attack, Bomb
 from tests.tools.attacks.shell_honest import HONEST
 from tests.tools.sandbox.kinds import made
 from tests.tools.sandbox.world import SECRET, World, a_world, alive, filled
-from vivavoce.tools.sandbox import Limits
+from vivavoce.processes.bounded import Limits
 
 EACH = ("bubblewrap", pytest.param("sandlock", marks=pytest.mark.full))
 ALL = 'for f in attacks/*.sh; do echo "=== $f"; timeout 5 bash "$f" </dev/null 2>&1; done'

@@ -7,30 +7,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
+from vivavoce.processes.bounded import Limits
 from vivavoce.tools.sandbox.bubblewrap import filter_for
-from vivavoce.tools.sandbox.collected import Collected
 from vivavoce.tools.sandbox.macos import PROGRAM, SandboxExec, profile
 from vivavoce.tools.sandbox.places import Tools, tools_of, workspace_tools
-from vivavoce.tools.sandbox.ports import Limits
 from vivavoce.tools.sandbox.shell import environment, limited
-
-
-@given(st.lists(st.binary(max_size=20)), st.integers(0, 60))
-def test_what_is_kept_is_the_beginning_and_the_end(pieces: list[bytes], limit: int) -> None:
-    kept = Collected(limit)
-    for piece in pieces:
-        kept.feed(piece)
-    whole = b"".join(pieces)
-    assert kept.truncated == (len(whole) > limit)
-    if not kept.truncated:
-        assert kept.text == whole.decode(errors="replace")
-    else:
-        head, tail = limit - limit // 2, limit // 2
-        assert kept.text.startswith(whole[:head].decode(errors="replace"))
-        assert kept.text.endswith(whole[len(whole) - tail :].decode(errors="replace"))
 
 
 def test_the_environment_is_its_own(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,8 @@ import pytest
 from tests.tools.sandbox.kinds import KINDS, made
 from tests.tools.sandbox.world import a_world
 from vivavoce.errors import Unavailable
-from vivavoce.tools.sandbox import Limits, NoSandbox, probe
+from vivavoce.processes.bounded import Limits
+from vivavoce.tools.sandbox import NoSandbox, probe
 from vivavoce.tools.sandbox.bubblewrap import Bubblewrap
 from vivavoce.tools.sandbox.probe import judged, problem_of
 

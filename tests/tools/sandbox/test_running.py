@@ -7,7 +7,7 @@ import pytest
 
 from tests.tools.sandbox.kinds import KINDS, made
 from tests.tools.sandbox.world import a_world, alive
-from vivavoce.tools.sandbox import Limits
+from vivavoce.processes.bounded import Limits
 
 
 @pytest.mark.parametrize("kind", KINDS)

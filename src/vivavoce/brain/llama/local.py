@@ -33,7 +33,7 @@ from vivavoce.brain.llama.shaping import held
 from vivavoce.brain.llama.wishes import one_by_one
 from vivavoce.brain.ports import Ask, Budget, CallBegun, Finished, Piece
 from vivavoce.errors import BrainError
-from vivavoce.processes.children import Child
+from vivavoce.processes.supervised import Child
 
 NICENESS = 3
 """Below the mouth, and not by much: threads that wait for each other starve together."""

@@ -14,7 +14,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from vivavoce.processes.children import follow_parent
+from vivavoce.processes.supervised import follow_parent
 
 
 def _read_line() -> bytes:

@@ -18,7 +18,7 @@ from vivavoce.engine.speech.link import Link, LinkLost, Refused
 from vivavoce.engine.speech.load import Load
 from vivavoce.engine.speech.parts import FarEars, FarJudge, FarMouth
 from vivavoce.errors import EngineFault, ModelUnavailable, Unavailable
-from vivavoce.processes.children import Child
+from vivavoce.processes.supervised import Child
 
 NICE = 1
 """The server's loop and its media go before models."""

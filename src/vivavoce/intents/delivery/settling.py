@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 
 from vivavoce.intents import records as write
 from vivavoce.intents.delivery.http import Delivered, Later, Refused
+from vivavoce.retrying import doubling
 from vivavoce.wire.clean import clean_line
 from vivavoce.wire.records.plans import Delivery, Intent, IntentStatus, Json
 from vivavoce.wire.records.talk import Change, Conversation, PutDelivery, PutIntent
@@ -24,8 +25,7 @@ _ID = 128
 
 def backoff(attempts: int, chance: float) -> float:
     """Seconds after this many attempts: twice as long each time, between a half and the whole."""
-    whole = min(LONGEST_WAIT, FIRST_WAIT * 2.0 ** min(attempts - 1, 20))
-    return whole * (0.5 + 0.5 * chance)
+    return doubling(attempts, FIRST_WAIT, LONGEST_WAIT) * (0.5 + 0.5 * chance)
 
 
 def postponed(

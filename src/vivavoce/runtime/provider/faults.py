@@ -26,6 +26,18 @@ _QUOTE = 300
 _SECRETS = re.compile(r"(?i)\bbearer\s+\S+|\b(?:sk|ek|rk|sess)[-_][\w*.\-]+")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]+")
 _RETRY_AFTER_MS = 5_000
+_RATE_LIMITED_WAIT = 5.0  # "OpenAI 429: back off 5 s, retry once" (seed 004 §12)
+_FAILED_WAIT = 2.0  # "OpenAI 500/503: retry once after 2 s"; a lost connection is no better
+
+
+def once_more_after(fault: Exception, failures: int) -> float | None:
+    """Seconds before the second and last attempt at a request; None where it is not worth one.
+
+    The sideband's own retries belong to the session.
+    """
+    if failures > 1 or not isinstance(fault, ProviderError) or isinstance(fault, ProviderRefused):
+        return None
+    return _RATE_LIMITED_WAIT if isinstance(fault, ProviderRateLimited) else _FAILED_WAIT
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from vivavoce.errors import (
     ProviderRefused,
     Unavailable,
 )
+from vivavoce.retrying import retried
 from vivavoce.runtime.ports import AudioCall, Call, Capabilities, Clock
 from vivavoce.runtime.provider.capabilities import capabilities_of
 from vivavoce.runtime.provider.faults import (
@@ -34,10 +35,10 @@ from vivavoce.runtime.provider.faults import (
     attach_fault,
     call_not_found,
     fault_of,
+    once_more_after,
     refusal_of,
     unreachable,
 )
-from vivavoce.runtime.provider.retry import once_more
 from vivavoce.runtime.provider.sideband import CONNECTION_OPTIONS, OpenAISideband
 
 if TYPE_CHECKING:
@@ -178,7 +179,7 @@ class OpenAIProvider:
     async def create_text_call(self, session: Mapping[str, Any]) -> str:
         """Its line is all it has, so it is up before anything is promised."""
         model = str(session.get("model") or self._model)
-        line = await once_more(self._clock, lambda: self._connect(model=model))
+        line = await self._twice(lambda: self._connect(model=model))
         call_id = f"{TEXT}{secrets.token_hex(16)}"
         self._texts[call_id] = line
         while len(self._texts) > MAX_TEXTS:
@@ -279,11 +280,14 @@ class OpenAIProvider:
     async def _request(self, send: Callable[[AsyncOpenAI], Awaitable[T]], secret: str = "") -> T:
         client = await self._sdk()
         try:
-            result = await once_more(self._clock, lambda: self._attempt(client, send, secret))
+            result = await self._twice(lambda: self._attempt(client, send, secret))
         except ProviderError as fault:
             raise self._noted(fault) from None
         self._request_error = None
         return result
+
+    async def _twice(self, attempt: Callable[[], Awaitable[T]]) -> T:
+        return await retried(attempt, once_more_after, sleep=self._clock.sleep)
 
     async def _attempt(
         self, client: AsyncOpenAI, send: Callable[[AsyncOpenAI], Awaitable[T]], secret: str

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from vivavoce.errors import VivavoceError
+from vivavoce.retrying import retried
 from vivavoce.runtime.ports import ToolDefinition
 from vivavoce.runtime.tasks.ports import AgentCard, Done, GaveUp, StepFailed, TaskContext, Work
 from vivavoce.tools.delegation import own_tools
@@ -179,14 +180,12 @@ class Shift:
 
         async def patiently() -> dict[str, Any]:
             # After a restart the model may still be loading; otherwise once more is worth a try.
-            for attempt, pause in enumerate(self.bounds.patience):
-                try:
-                    return await think()
-                except VivavoceError as exc:
-                    if attempt and not exc.retryable:
-                        raise
-                    await asyncio.sleep(pause)
-            return await think()
+            return await retried(think, wait)
+
+        def wait(fault: Exception, failures: int) -> float | None:
+            patience = self.bounds.patience
+            worth = isinstance(fault, VivavoceError) and (failures == 1 or fault.retryable)
+            return patience[failures - 1] if worth and failures <= len(patience) else None
 
         try:
             return recalled(await self.context.step("think", patiently), number)

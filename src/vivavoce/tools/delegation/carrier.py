@@ -21,6 +21,7 @@ from typing import Protocol
 
 from vivavoce.errors import Unavailable
 from vivavoce.logs import failure
+from vivavoce.retrying import doubling, retried
 from vivavoce.runtime.tasks.ports import GOES_ON, Backends, Done, GaveUp, Listener, Work
 from vivavoce.tools.delegation.context import DurableContext, StepBridge
 from vivavoce.tools.delegation.ledger import Ledger, Stopped
@@ -31,7 +32,7 @@ log = logging.getLogger(__name__)
 LOOK_SECONDS = 1.0
 MAX_ATTEMPTS = 100
 """Beyond these many starts the task is what brings the process down."""
-_PATIENCE = (0.5, 1.0, 2.0, 5.0, 15.0, 60.0)
+_FIRST_WAIT, _LONGEST_WAIT = 0.5, 60.0
 _CANCEL = "/cancel"
 _ANSWER = "/answer"
 
@@ -225,18 +226,17 @@ class Live:
 
     async def _tell(self, end: str, tell: Callable[[], Awaitable[None]]) -> str:
         """Until it is told: the listener's store may be away for a while."""
-        attempt = 0
-        while True:
-            try:
-                await tell()
-                return end
-            except Exception as exc:
-                told = failure(exc, task_id=self.work.task_id, end=end, attempt=attempt)
-                log.error("The end of a task could not be told", extra=told)
-            if self._shared.stopping:
-                return ""
-            await asyncio.sleep(_PATIENCE[min(attempt, len(_PATIENCE) - 1)])
-            attempt += 1
+
+        def wait(exc: Exception, failures: int) -> float | None:
+            told = failure(exc, task_id=self.work.task_id, end=end, attempt=failures)
+            log.error("The end of a task could not be told", extra=told)
+            return None if self._shared.stopping else doubling(failures, _FIRST_WAIT, _LONGEST_WAIT)
+
+        try:
+            await retried(tell, wait)
+        except Exception:  # it is in the log, and the next process tells it
+            return ""
+        return end
 
 
 class DurableCarrier:

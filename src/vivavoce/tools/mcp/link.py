@@ -16,12 +16,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import anyio
-import httpx2
 import mcp_types as t
 from mcp.client._transport import TransportStreams
 from mcp.client.client import Client
 from mcp.client.session import ClientRequestContext, ClientSession, IncomingMessage
-from mcp.client.streamable_http import streamable_http_client
 from mcp.client.subscriptions import SubscriptionLost
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
@@ -31,54 +29,9 @@ from vivavoce.errors import ToolFailed, ToolTimeout
 from vivavoce.runtime.agents.mcp_ports import McpServer
 from vivavoce.runtime.ports import Report, ToolContext
 from vivavoce.tools.mcp.asking import elicit
-from vivavoce.tools.mcp.process import over_stdio
 from vivavoce.tools.mcp.schemas import plain_text
 from vivavoce.tools.mcp.sieve import MAX_TOOLS, Sieve
-
-MAX_ANSWER = 4 * 1024 * 1024
-CONNECT_SECONDS, READ_SECONDS = 10.0, 300.0
-
-
-@asynccontextmanager
-async def over_http(server: McpServer) -> AsyncIterator[TransportStreams]:
-    assert server.url is not None
-    client = httpx2.AsyncClient(
-        headers=dict(server.headers),
-        timeout=httpx2.Timeout(CONNECT_SECONDS, read=READ_SECONDS),
-        event_hooks={"response": [_bound]},
-    )
-    async with (
-        client,
-        streamable_http_client(
-            server.url, http_client=client, max_sse_event_size=MAX_ANSWER
-        ) as streams,
-    ):
-        yield streams
-
-
-async def _bound(response: httpx2.Response) -> None:
-    if not response.headers.get("content-type", "").startswith("text/event-stream"):
-        assert isinstance(response.stream, httpx2.AsyncByteStream)
-        response.stream = _Bounded(response.stream)
-
-
-class _Bounded(httpx2.AsyncByteStream):
-    """Event streams have no end, and a bound for each event; all else is read as a whole."""
-
-    def __init__(self, inner: httpx2.AsyncByteStream) -> None:
-        self._inner = inner
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        seen = 0
-        async for piece in self._inner:
-            seen += len(piece)
-            if seen > MAX_ANSWER:
-                raise httpx2.ReadError(f"an answer of more than {MAX_ANSWER} bytes")
-            yield piece
-
-    async def aclose(self) -> None:
-        await self._inner.aclose()
-
+from vivavoce.tools.mcp.transports import over_http, over_stdio
 
 SELDOM = 0.1
 """Seconds between two reports; what comes in between is superseded anyway."""

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from vivavoce.errors import OutcomeUnknown, Unavailable
 from vivavoce.logs import fields
+from vivavoce.retrying import Backoff
 from vivavoce.runtime.agents.mcp_ports import McpServer
 from vivavoce.runtime.ports import ToolContext, ToolOutput
 from vivavoce.tools.mcp.listing import Listing
@@ -71,7 +72,7 @@ class Server:
         self._link: Link | None = None
         self._state: State = "connecting"
         self._legacy = config.legacy
-        self._failures = self._restarts = 0
+        self._restarts = 0
         self._pid: int | None = None
         self._problem: str | None = None
         self._last_words: deque[str] = deque(maxlen=5)
@@ -91,7 +92,10 @@ class Server:
 
     async def run(self) -> None:
         """Until cancelled. Whatever the server does, this goes on."""
-        loop, pause = asyncio.get_running_loop(), self._patience.first_pause
+        loop, patience = asyncio.get_running_loop(), self._patience
+        backoff = Backoff(
+            patience.first_pause, patience.longest_pause, good_life=patience.good_life
+        )
         try:
             while True:
                 born = loop.time()
@@ -100,11 +104,9 @@ class Server:
                     why = "ended"
                 except Exception as exc:  # another's program and the SDK: anything may come
                     why = _reason(exc)
-                if loop.time() - born >= self._patience.good_life:
-                    pause, self._failures = self._patience.first_pause, 0
-                self._note(why)
+                pause = backoff.after(loop.time() - born)
+                self._note(why, backoff.failures)
                 await asyncio.sleep(pause)
-                pause = min(pause * 2, self._patience.longest_pause)
                 self._restarts += 1
         finally:
             self._state = "ended"
@@ -150,15 +152,14 @@ class Server:
         assert link.sieve is not None
         await self._listing.update(found, tuple(link.sieve.complaints))
 
-    def _note(self, why: str) -> None:
-        self._failures += 1
+    def _note(self, why: str, failures: int) -> None:
         words = " / ".join(self._last_words)
         self._problem = f"{why}: {words}" if words else why
-        expected = self._failures < self._patience.tries
+        expected = failures < self._patience.tries
         if not expected:
             self._listing.clear()
         self._state = "restarting" if expected else "failed"
-        level = logging.WARNING if self._failures <= self._patience.tries else logging.DEBUG
+        level = logging.WARNING if failures <= self._patience.tries else logging.DEBUG
         log.log(level, "MCP server lost", extra=fields(**self._told(), reason=why, output=words))
 
     async def _call(

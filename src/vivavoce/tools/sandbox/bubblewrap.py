@@ -21,9 +21,8 @@ from functools import cached_property
 from pathlib import Path
 
 from vivavoce.errors import Unavailable
+from vivavoce.processes.bounded import Finished, Launch, Limits, OnOutput, execute
 from vivavoce.tools.sandbox.places import ETC, NETWORK_ETC, SYSTEM, Tools, workspace_tools
-from vivavoce.tools.sandbox.ports import Finished, Limits, OnOutput
-from vivavoce.tools.sandbox.running import Launch, execute
 from vivavoce.tools.sandbox.shell import environment, limited
 
 _LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06

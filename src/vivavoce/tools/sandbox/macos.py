@@ -12,11 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from vivavoce.processes.bounded import Finished, Launch, Limits, OnOutput, execute
+from vivavoce.processes.threads import SHARED
 from vivavoce.tools.sandbox.places import Tools, workspace_tools
-from vivavoce.tools.sandbox.ports import Finished, Limits, OnOutput
-from vivavoce.tools.sandbox.running import Launch, execute
 from vivavoce.tools.sandbox.shell import environment, limited
-from vivavoce.tools.threads import SHARED
 
 PROGRAM = "/usr/bin/sandbox-exec"
 _READABLE = (

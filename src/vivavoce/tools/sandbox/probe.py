@@ -14,19 +14,20 @@ import platform
 import secrets
 import shutil
 import socket
-import subprocess
 import tempfile
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 
 from vivavoce.errors import VivavoceError
+from vivavoce.processes.bounded import Finished, Limits, OnOutput
+from vivavoce.processes.once import Once
+from vivavoce.processes.threads import SHARED
 from vivavoce.tools.sandbox.bubblewrap import Bubblewrap
 from vivavoce.tools.sandbox.landlock import Landlock
 from vivavoce.tools.sandbox.macos import PROGRAM as SANDBOX_EXEC
 from vivavoce.tools.sandbox.macos import SandboxExec
 from vivavoce.tools.sandbox.places import Tools, tools_of
-from vivavoce.tools.sandbox.ports import Finished, Limits, NoSandbox, OnOutput, Sandbox
-from vivavoce.tools.threads import SHARED
+from vivavoce.tools.sandbox.ports import NoSandbox, Sandbox
 
 DEFAULT = Limits()
 
@@ -173,12 +174,9 @@ def bubblewraps(search_path: str) -> Iterator[str]:
 
 def _binds_fds(program: str) -> bool:
     try:
-        shown = subprocess.run(  # noqa: S603 - a program that we found ourselves
-            [program, "--help"], capture_output=True, text=True, timeout=5, check=False
-        )
-    except (OSError, subprocess.SubprocessError):
+        return b"--ro-bind-fd" in Once((program, "--help"), 5)().output
+    except OSError:  # a timeout is one too
         return False
-    return "--ro-bind-fd" in shown.stdout
 
 
 async def problem_of(sandbox: Confined) -> str | None:

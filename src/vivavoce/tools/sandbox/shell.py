@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vivavoce.tools.sandbox.ports import Limits
+from vivavoce.processes.bounded import Limits
 
 SYSTEM_PATH = ("/usr/local/bin", "/usr/bin", "/bin", "/usr/local/sbin", "/usr/sbin", "/sbin")
 NOT_STARTED = 125

@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from vivavoce.tools.threads import SHARED
+from vivavoce.processes.threads import SHARED
 from vivavoce.tools.web.bodies import Limits
 from vivavoce.tools.web.urls import Rules
 

@@ -23,7 +23,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 import httpcore2 as httpcore
 
 from vivavoce.errors import ToolFailed
-from vivavoce.tools.threads import Threads
+from vivavoce.processes.threads import Threads
 from vivavoce.tools.web.bodies import ENCODINGS, Body, Limits, Page, decoded, form_of, read_body
 from vivavoce.tools.web.urls import Refused, Rules, Target, check_address, redirected, target_of
 

@@ -8,7 +8,6 @@ page's, to the end of the output.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from importlib import resources
 from typing import TYPE_CHECKING
 
 from vivavoce.errors import InvalidArguments, ToolFailed
+from vivavoce.processes.once import Once
 from vivavoce.runtime.ports import ToolOutput
 from vivavoce.tools.functions import Describe, Tool, tool
 from vivavoce.tools.web.bodies import Limits, Page, visible
@@ -42,31 +42,16 @@ async def page_text(html: str, base: str, *, seconds: float = READ_SECONDS) -> s
     """Raises `ToolFailed` for a page that cannot be made sense of in that time."""
     # Found beside us, and run with -I: neither PYTHON* nor the working directory has a say.
     script = resources.files("vivavoce.tools.web") / "page.py"
+    command, given = (sys.executable, "-I", str(script), base), html.encode("utf-8", "replace")
     try:
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-I",
-            str(script),
-            base,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-            env=_ENVIRONMENT,
-        )
-    except OSError:
-        raise ToolFailed("There is no room to read a page just now") from None
-    try:
-        async with asyncio.timeout(seconds):
-            text, _ = await process.communicate(html.encode("utf-8", "replace"))
+        read = await Once(command, seconds, env=_ENVIRONMENT, told=given).run()
     except TimeoutError:
         raise ToolFailed("That page is too tangled to be read") from None
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            process.kill()
-        await asyncio.shield(process.wait())
-    if process.returncode != 0:
+    except OSError:
+        raise ToolFailed("There is no room to read a page just now") from None
+    if not read.complete or read.code != 0:
         raise ToolFailed("That page is too tangled to be read")
-    return text.decode()
+    return read.output.decode()
 
 
 if TYPE_CHECKING:

@@ -11,7 +11,6 @@ an option.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import re
@@ -24,18 +23,20 @@ from itertools import groupby
 from pathlib import Path
 
 from vivavoce.errors import ToolFailed
+from vivavoce.processes.once import Once
+from vivavoce.processes.threads import SHARED
 from vivavoce.runtime.ports import ToolOutput
-from vivavoce.tools.threads import SHARED
 from vivavoce.tools.workspace import plain_search
 from vivavoce.tools.workspace.names import count, label
 from vivavoce.tools.workspace.opening import FILE
 from vivavoce.tools.workspace.patterns import Glob, alternatives, ignored
 from vivavoce.tools.workspace.root import SKIPPED, Workspace, refused, rules_above, tree
-from vivavoce.tools.workspace.running import End, Run
 
 SECONDS = 10.0
 MAX_MATCHES = 1_000
 MAX_OUTPUT = 4 * 1024 * 1024
+_NICE = 5
+_ENVIRONMENT = {"LC_ALL": "C.UTF-8"}
 _PLAIN = re.compile(r"[\w./-]+$")
 _LINE = re.compile(rb"(?:\./)?([^\0]+)\0(\d+)([:-])(\d+)[:-]")
 
@@ -116,10 +117,16 @@ async def search(workspace: Workspace, query: Query, keep: Keep, program: str | 
         command = [sys.executable, "-I", "-S", plain_search.__file__]
         told = await SHARED.run(_told, workspace, query, keep)
     collector = Collector(keep)
-    run = Run(command, workspace.root, told, collector.feed)
     try:
-        async with asyncio.timeout(SECONDS):
-            end: End = await SHARED.run(run)
+        end = await Once(
+            command,
+            SECONDS,
+            cwd=workspace.root,
+            env=_ENVIRONMENT,
+            told=told,
+            feed=collector.feed,
+            nice=_NICE,
+        ).run()
     except TimeoutError:
         if not collector.places:
             raise ToolFailed(
@@ -129,10 +136,8 @@ async def search(workspace: Workspace, query: Query, keep: Keep, program: str | 
         return Answer(list(collector.places), complete=False)
     except OSError as refusal:
         return Answer([], fault=f"the search could not be started: {refusal.strerror}")
-    finally:
-        run.stop()
     fault = end.complete and end.code not in (0, 1) and not collector.places
-    return Answer(collector.places, end.complete, end.words if fault else "")
+    return Answer(collector.places, end.complete, end.complaints if fault else "")
 
 
 def _told(workspace: Workspace, query: Query, keep: Keep) -> bytes:

@@ -9,10 +9,13 @@ is done already.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import importlib
+import json
 import logging
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -20,10 +23,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from vivavoce.logs import fields
+from vivavoce.processes.piped import Piped, piped
+from vivavoce.processes.starting import environment
 from vivavoce.runtime.agents.work import AcpAgent
 from vivavoce.runtime.tasks.ports import AgentCard, Done, GaveUp, TaskContext, Value, Work
 from vivavoce.tools.delegation.acp.host import Account, Host
-from vivavoce.tools.delegation.acp.process import Pipes, environment, started
 from vivavoce.tools.delegation.briefs import brief, told
 from vivavoce.tools.delegation.window import Window, attempted
 from vivavoce.tools.workspace.root import HIDDEN, Workspace
@@ -34,6 +38,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+MAX_LINE = 8 * 1024 * 1024
+MAX_REQUESTS = 32
+"""That it may have open with us at once; the next one is not read before."""
 _AUTH_REQUIRED = -32000
 
 
@@ -68,7 +75,8 @@ class Visit:
         self._stack = stack
         self._account = Account(self._say, lambda path: self._host.relative(path))
         self._host = Host(work.agent, self._workspace, window, self._account)
-        self._pipes: Pipes | None = None
+        self._pipes: Piped | None = None
+        self._last_words: deque[str] = deque(maxlen=20)
         self._link: ClientSideConnection | None = None
 
     def _say(self, message: str, percentage: int | None) -> None:
@@ -99,15 +107,17 @@ class Visit:
         if command is None:
             raise self._gave_up(f"is not here: there is no command {self._agent.command}")
         self._pipes = await self._stack.enter_async_context(
-            started(
+            piped(
                 command,
                 self._agent.args,
                 env=self._agent.env,
                 cwd=self._workspace.root,
-                update=self._account.update,
+                heard=self._last_words.append,
+                longest=MAX_LINE,
             )
         )
-        link = ClientSideConnection(cast("Client", self._host), self._pipes)
+        transport = _Transport(self._pipes, self._account.update)
+        link = ClientSideConnection(cast("Client", self._host), transport)
         self._link = await self._stack.enter_async_context(link)
         files = FileSystemCapabilities(read_text_file=True, write_text_file=True)
         try:
@@ -209,8 +219,7 @@ class Visit:
 
     def _ended(self) -> str:
         code = self._pipes.exit_code if self._pipes is not None else None
-        words = "\n".join(self._pipes.last_words) if self._pipes is not None else ""
-        told_ = fields(agent=self._order.agent, exit_code=code, output=words)
+        told_ = fields(agent=self._order.agent, exit_code=code, output="\n".join(self._last_words))
         log.warning("An agent's process ended", extra=told_)
         return "ended unexpectedly" if code is None else f"ended unexpectedly, with code {code}"
 
@@ -221,6 +230,40 @@ class Visit:
             tried=[told(self._account.summary, "", 300)] if self._account.summary else [],
             suggestions=[f"See whether {self._agent.command} works in a terminal"],
         )
+
+
+class _Transport:
+    """The SDK's `Transport`. Progress is taken out here, in the order in which it was sent: the
+    SDK would check it against a schema that agents are ahead of."""
+
+    def __init__(self, pipes: Piped, update: Callable[[Any], None]) -> None:
+        self._pipes, self._update = pipes, update
+        self._room = asyncio.Semaphore(MAX_REQUESTS)
+
+    async def send(self, message: dict[str, Any]) -> None:
+        if "method" not in message:
+            self._room.release()
+        await self._pipes.send(json.dumps(message, separators=(",", ":")).encode())
+
+    async def receive(self) -> dict[str, Any] | None:
+        while (line := await self._pipes.line()) is not None:
+            message: Any = None
+            with contextlib.suppress(ValueError, RecursionError):  # a banner, a print
+                message = json.loads(line)
+            match message:
+                case {"method": str(), "id": _}:
+                    await self._room.acquire()
+                    return dict(message)
+                case {"method": "session/update", "params": {"update": update}}:
+                    self._update(update)
+                case {"method": _}:
+                    pass  # a notification that is not for us
+                case dict():
+                    return message
+        return None
+
+    async def close(self) -> None:
+        """The process is ended by whoever started it."""
 
 
 async def _safely(asking: Any) -> Any:

@@ -20,13 +20,13 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import ClassVar
 
 from vivavoce.errors import VivavoceError
+from vivavoce.processes import starting
+from vivavoce.retrying import Backoff
 
 log = logging.getLogger(__name__)
 
 CAN_PAUSE = sys.platform == "linux"
 _PR_SET_PDEATHSIG = 1
-PASSED_ON = ("PATH", "HOME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "PYTHONPATH", "LD_LIBRARY_PATH")
-"""What a child sees of our environment, with LC_*: no key and no token of ours is among it."""
 
 
 class Child:
@@ -57,7 +57,7 @@ class Child:
         self._arguments = tuple(arguments)
         self._started, self._ended = started, ended
         self._nice, self._talks = nice, talks
-        self._environment = _passed_on() | dict(environment or {})
+        self._environment = starting.environment(environment or {}, "PYTHONPATH", "LD_LIBRARY_PATH")
         self._last_words: deque[str] = deque(maxlen=20)
         self._process: asyncio.subprocess.Process | None = None
 
@@ -125,12 +125,8 @@ class Child:
             env=self._environment,
             limit=1 << 20,
         )
-        if self._nice and hasattr(os, "setpriority"):
-            # From outside, while it has one thread, which all others inherit it from. It stays in
-            # our process group: in a session of its own its niceness would not count beside us.
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                now = os.getpriority(os.PRIO_PROCESS, process.pid)
-                os.setpriority(os.PRIO_PROCESS, process.pid, now + self._nice)
+        # It stays in our process group: in a session of its own its niceness would not count.
+        starting.be_nice(process.pid, self._nice)
         self._process = process
         log.info("Process started", extra={"child": self._name, "pid": process.pid})
         return process
@@ -148,18 +144,11 @@ class Child:
     async def _watch(self, process: asyncio.subprocess.Process) -> None:
         stream = process.stderr if self._talks else process.stdout
         assert stream is not None
-        rest = b""
-        while piece := await stream.read(4096):
-            *lines, rest = (rest + piece).split(b"\n")
-            for line in lines:
-                self._hear(line)
-            rest = rest[-4096:]  # of a line without end the last is enough
-        self._hear(rest)
+        await starting.hear(stream, self._heard)
 
-    def _hear(self, line: bytes) -> None:
-        if words := line.decode(errors="replace").strip()[:1000]:
-            self._last_words.append(words)
-            log.debug("Process output", extra={"child": self._name, "output": words})
+    def _heard(self, words: str) -> None:
+        self._last_words.append(words)
+        log.debug("Process output", extra={"child": self._name, "output": words})
 
     async def _end(self, process: asyncio.subprocess.Process) -> None:
         """Ask it to go, then make it. Returns when it is gone."""
@@ -175,20 +164,6 @@ class Child:
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
             await process.wait()
-
-
-class Backoff:
-    """How long to wait before the next start: twice as long each time, after a good life short."""
-
-    first, longest, good_life = 0.2, 10.0, 60.0
-
-    def __init__(self) -> None:
-        self._next = self.first
-
-    def after(self, lived: float) -> float:
-        pause = self.first if lived >= self.good_life else self._next
-        self._next = min(pause * 2, self.longest)
-        return pause
 
 
 def follow_parent() -> None:
@@ -209,10 +184,6 @@ def _until_alone() -> None:
         while os.read(sys.stdin.fileno(), 4096):
             pass
     os._exit(0)
-
-
-def _passed_on() -> dict[str, str]:
-    return {k: v for k, v in os.environ.items() if k in PASSED_ON or k.startswith("LC_")}
 
 
 def _status(code: int | None) -> str:

@@ -16,11 +16,11 @@ import psutil
 import pytest
 
 from vivavoce.errors import Unavailable
-from vivavoce.processes.children import CAN_PAUSE, Backoff, Child
+from vivavoce.processes.supervised import CAN_PAUSE, Child
 
 ECHO = "import sys\nfor line in sys.stdin: print(line.strip(), flush=True)"
 FOLLOWER = (
-    "from vivavoce.processes.children import follow_parent\n"
+    "from vivavoce.processes.supervised import follow_parent\n"
     "import time\n"
     "follow_parent()\n"
     "print('here', flush=True)\n"
@@ -29,7 +29,7 @@ FOLLOWER = (
 DEAF = "import time\nprint('here', flush=True)\ntime.sleep(600)"
 PARENT = f"""
 import asyncio, sys
-from vivavoce.processes.children import Child
+from vivavoce.processes.supervised import Child
 
 async def started(process):
     print((await process.stdout.readline()).decode().strip(), process.pid, flush=True)
@@ -176,7 +176,7 @@ async def test_a_child_sees_no_secret_and_is_as_nice_as_it_was_told(
 async def test_what_it_prints_goes_to_the_log_and_its_last_words_with_the_news_of_its_end(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    caplog.set_level(logging.DEBUG, "vivavoce.processes.children")
+    caplog.set_level(logging.DEBUG, "vivavoce.processes.supervised")
     scene = Scene()
     code = "import sys\nprint('x' * 200_000, flush=True)\nsys.exit('too old for this')"
     async with child(code, scene, talks=False):
@@ -187,13 +187,6 @@ async def test_what_it_prints_goes_to_the_log_and_its_last_words_with_the_news_o
     assert "status 1" in told.getMessage()
     assert "too old for this" in vars(told)["output"]
     assert max(len(vars(record).get("output", "")) for record in caplog.records) <= 20 * 1001
-
-
-def test_the_pauses_between_starts_grow_to_a_limit_and_a_good_life_is_rewarded() -> None:
-    backoff = Backoff()
-    pauses = [backoff.after(1.0) for _ in range(8)]
-    assert pauses == [0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 10.0, 10.0]
-    assert [backoff.after(61.0), backoff.after(1.0)] == [0.2, 0.4]
 
 
 async def test_a_child_stands_still_and_goes_on_and_ends_even_so() -> None:

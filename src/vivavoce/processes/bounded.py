@@ -1,7 +1,7 @@
-"""One command from its start to its end: output as it comes, limits, and nothing left behind.
+"""A command that nobody trusts, from its start to its end: output as it comes, within limits.
 
-Knows processes and pipes; how the command line confines itself is the business
-of whoever made it.
+Whatever it started is dead when it is over. Knows processes and pipes; how the
+command line confines itself is the business of whoever made it.
 """
 
 from __future__ import annotations
@@ -11,16 +11,17 @@ import codecs
 import contextlib
 import os
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from vivavoce.errors import Unavailable
-from vivavoce.tools.sandbox.collected import Collected
-from vivavoce.tools.sandbox.ports import MIB, Finished, Limits, OnOutput, Reason
-from vivavoce.tools.sandbox.processes import kill_below, kill_group, kill_namespace, usage
-from vivavoce.tools.sandbox.waiting import Exit, readable
+from vivavoce.processes.starting import be_nice
+from vivavoce.processes.tree import kill_below, kill_group, kill_namespace, usage
 
+MIB = 1024 * 1024
 # Seconds between two looks at what it uses. Root is not held to a number of processes by the
 # kernel, so there a look must come before a fork bomb has grown.
 _LOOK = 0.1 if os.geteuid() else 0.02
@@ -28,10 +29,53 @@ _GOODBYE = 0.1
 """Seconds for the launcher to see that its children are dead."""
 _FUNERAL = 3.0
 """The same for a namespace: killed at once, but the thousands of a bomb take their time."""
+_POLL = 0.01
 _PIECE = 65_536
 _ALWAYS_FREE = 64 * MIB
 _NICE = 10
 """A voice is being heard meanwhile: it goes first."""
+
+OnOutput = Callable[[str], Awaitable[None]]
+"""Told of output as it comes, in pieces that need not be whole lines."""
+
+Reason = Literal["time", "memory", "processes", "output", "disk"]
+"""The limit for whose sake a command was killed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much one command may take, with everything it starts; sizes in bytes."""
+
+    seconds: float = 30.0
+    memory: int = 2048 * MIB
+    """Of all its processes together, looked at while it runs; of each one, held."""
+    processes: int = 256
+    file_size: int = 1024 * MIB
+    disk: int = 4096 * MIB
+    """How much the workspace's disk may fill while it runs."""
+    scratch: int = 512 * MIB
+    """Room in its own /tmp, and in /dev/shm."""
+    cpu_seconds: int = 300
+    """Of one process."""
+    open_files: int = 1024
+    output: int = MIB // 2
+    """What is kept: the first half and the last half of it."""
+    flood: int = 64 * MIB
+    """More output than this is no output."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """How a command ended. `exit_code` is the shell's own, 128 + n for signal n."""
+
+    exit_code: int
+    output: str
+    truncated: bool = False
+    killed_for: Reason | None = None
+
+    @property
+    def timed_out(self) -> bool:
+        return self.killed_for == "time"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +129,7 @@ def _started(launch: Launch) -> tuple[subprocess.Popen[bytes], int]:
         raise Unavailable(f"The command could not be started: {exc.strerror}") from exc
     finally:
         os.close(writing)
-    with contextlib.suppress(OSError):
-        os.setpriority(os.PRIO_PGRP, process.pid, _NICE)
+    be_nice(process.pid, _NICE, group=True)
     os.set_blocking(reading, False)
     return process, reading
 
@@ -98,7 +141,7 @@ class _Run:
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
         self._free = _free(launch.cwd)
         self.process, self._pipe = _started(launch)
-        self._exit = Exit(self.process)
+        self._exit = _Exit(self.process)
         self._open = True
 
     async def follow(self) -> Reason | None:
@@ -126,7 +169,7 @@ class _Run:
     async def _next(self) -> bytes:
         """A piece of output, or nothing: it may close its output long before its end."""
         while self._open:
-            await readable(self._pipe)
+            await _readable(self._pipe)
             try:
                 piece = os.read(self._pipe, _PIECE)
             except BlockingIOError:
@@ -181,3 +224,84 @@ def _free(folder: Path) -> int:
         found = os.statvfs(folder)
         return found.f_bavail * found.f_frsize
     return 0
+
+
+class Collected:
+    """Bytes in; at most `limit` of them kept, half from each end: there a log tells most."""
+
+    def __init__(self, limit: int) -> None:
+        self._head_room = limit - limit // 2
+        self._tail_room = limit // 2
+        self._head = bytearray()
+        self._tail: deque[bytes] = deque()
+        self._tail_size = 0
+        self.total = 0
+
+    def feed(self, piece: bytes) -> None:
+        self.total += len(piece)
+        if room := self._head_room - len(self._head):
+            self._head += piece[:room]
+            piece = piece[room:]
+        if not piece:
+            return
+        self._tail.append(piece)
+        self._tail_size += len(piece)
+        # Whole pieces go while the rest is still enough; the exact cut is made once, in `text`.
+        while self._tail and self._tail_size - len(self._tail[0]) >= self._tail_room:
+            self._tail_size -= len(self._tail.popleft())
+
+    @property
+    def truncated(self) -> bool:
+        return self.total > self._head_room + self._tail_room
+
+    @property
+    def text(self) -> str:
+        tail = b"".join(self._tail)
+        if not self.truncated:
+            return (bytes(self._head) + tail).decode(errors="replace")
+        tail = tail[-self._tail_room :] if self._tail_room else b""
+        left_out = self.total - len(self._head) - len(tail)
+        return (
+            self._head.decode(errors="replace")
+            + f"\n… {left_out:,} bytes left out …\n"
+            + tail.decode(errors="replace")
+        )
+
+
+async def _readable(fd: int) -> None:
+    """Until there is something to read, or its end."""
+    loop = asyncio.get_running_loop()
+    ready: asyncio.Future[None] = loop.create_future()
+
+    def now() -> None:
+        if not ready.done():
+            ready.set_result(None)
+
+    loop.add_reader(fd, now)
+    try:
+        await ready
+    finally:
+        loop.remove_reader(fd)
+
+
+class _Exit:
+    """The end of a process, without a thread: by a descriptor where the system has one."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._process = process
+        self._fd: int | None = None
+        if hasattr(os, "pidfd_open"):
+            with contextlib.suppress(OSError):  # an old kernel
+                self._fd = os.pidfd_open(process.pid)
+
+    async def wait(self) -> None:
+        while self._process.poll() is None:
+            if self._fd is not None:
+                await _readable(self._fd)
+            else:
+                await asyncio.sleep(_POLL)
+
+    def close(self) -> None:
+        if self._fd is not None:
+            os.close(self._fd)
+            self._fd = None
