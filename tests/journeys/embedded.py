@@ -159,6 +159,12 @@ class Browser:
                 pcm: npt.NDArray[Any] = frame.to_ndarray().astype(np.float64)
                 self.loud.append((time.monotonic(), float(np.sqrt(np.mean(pcm**2)))))
 
+    async def hear(self, seconds: float) -> None:
+        """Waits for so much sound that is no silence, in frames of 20 ms."""
+        async with asyncio.timeout(30):
+            while 0.02 * sum(level > 100 for _, level in self.loud) < seconds:
+                await asyncio.sleep(0.01)
+
     async def until(self, kind: str, seconds: float = 15.0) -> dict[str, Any]:
         try:
             async with asyncio.timeout(seconds):

@@ -104,7 +104,7 @@ async def test_speech_over_the_answer_stops_it_and_history_is_what_was_heard(
             await watcher.wait_for("session.started")
             browser.microphone.speak(0.7)
             await browser.until("output_audio_buffer.started")
-            await asyncio.sleep(1.0)  # of the story are heard
+            await browser.hear(1.0)  # of the story
             browser.microphone.speak(0.7)
             cut = await browser.until("conversation.item.truncated")
             assert 0 < cut["audio_end_ms"] < 20_000

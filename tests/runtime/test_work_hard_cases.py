@@ -40,11 +40,12 @@ class Slow(Journal):
     """A store whose second and later commits wait for the test."""
 
     def hold(self) -> asyncio.Event:
-        self.gate = asyncio.Event()
+        self.gate, self.waiting = asyncio.Event(), asyncio.Event()
         return self.gate
 
     async def commit(self, changes: Sequence[Change]) -> list[LogEvent]:
         if hasattr(self, "gate"):
+            self.waiting.set()
             await self.gate.wait()
         return await super().commit(changes)
 
@@ -58,7 +59,9 @@ async def test_a_yes_that_is_being_stored_when_the_time_is_up_is_a_yes() -> None
         approval = await pending(bench)
         gate = journal.hold()
         yes = group.create_task(approvals.resolve(approval.id, "ann", granted=True, by="click"))
-        await asyncio.sleep(0.1)
+        await journal.waiting.wait()
+        await asyncio.wait({asking}, timeout=0.1)  # the time is up meanwhile
+        assert not asking.done()
         gate.set()
         assert (await yes).status is ApprovalStatus.GRANTED
         assert await asking is True
@@ -75,7 +78,7 @@ async def test_a_yes_that_comes_while_the_no_is_being_stored_is_too_late() -> No
         asking = group.create_task(approvals.ask(wanted(timeout=0.02)))
         approval = await pending(bench)
         gate = journal.hold()
-        await asyncio.sleep(0.1)
+        await journal.waiting.wait()
         with pytest.raises(Conflict):
             await approvals.resolve(approval.id, "ann", granted=True, by="click")
         gate.set()
