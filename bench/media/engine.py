@@ -39,7 +39,7 @@ from vivavoce.engine.mouth.kokoro import KokoroMouth
 from vivavoce.engine.ports import Detector
 from vivavoce.engine.shell.calls import Call
 from vivavoce.engine.shell.work import Parts
-from vivavoce.engine.turn.configuration.all import initial
+from vivavoce.engine.turn.configuration import initial
 from vivavoce.engine.turn.state import Policy
 from vivavoce.models.store import ModelStore
 from vivavoce.testing.engine import VOICES, HummingMouth, LoudnessDetector, ScriptedEars, SureJudge

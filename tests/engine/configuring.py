@@ -7,19 +7,19 @@ from typing import Any
 
 import pytest
 
-from vivavoce.engine.turn.configuration.all import (
+from vivavoce.engine.turn.configuration import Configuration, initial, session_object, updated
+from vivavoce.wire.realtime.refusal import Refused
+from vivavoce.wire.realtime.session import (
     AudioFormat,
-    Configuration,
     FunctionTool,
+    Reasoning,
     RetentionRatio,
     SemanticVad,
     ServerVad,
+    TokenLimits,
+    TracingConfiguration,
     Transcription,
-    initial,
-    session_object,
-    updated,
 )
-from vivavoce.engine.turn.faults import Refused
 
 VOICES = ("alloy", "marin")
 TOOL: dict[str, Any] = {
@@ -72,9 +72,9 @@ TAKEN: list[tuple[dict[str, Any], str, Any]] = [
     (
         {"tools": [TOOL]},
         "tools",
-        (FunctionTool("look_up", "Looks things up.", TOOL["parameters"]),),
+        (FunctionTool.model_validate(TOOL),),
     ),
-    ({"tools": [{"type": "function", "name": "now"}]}, "tools", (FunctionTool("now"),)),
+    ({"tools": [{"type": "function", "name": "now"}]}, "tools", (FunctionTool(name="now"),)),
     ({"tool_choice": "none"}, "tool_choice", "none"),
     (
         {"tools": [TOOL], "tool_choice": {"type": "function", "name": "look_up"}},
@@ -88,7 +88,7 @@ TAKEN: list[tuple[dict[str, Any], str, Any]] = [
     (
         {"truncation": {"type": "retention_ratio", "retention_ratio": 0.8}},
         "truncation",
-        RetentionRatio(0.8),
+        RetentionRatio(retention_ratio=0.8),
     ),
     (
         {
@@ -99,17 +99,21 @@ TAKEN: list[tuple[dict[str, Any], str, Any]] = [
             }
         },
         "truncation",
-        RetentionRatio(1.0, 800),
+        RetentionRatio(retention_ratio=1.0, token_limits=TokenLimits(post_instructions=800)),
     ),
     ({"tracing": "auto"}, "tracing", "auto"),
     ({"model": "vivavoce"}, "model", "vivavoce"),
-    (hearing(format={"type": "audio/pcmu"}), "input_format", AudioFormat("audio/pcmu")),
+    (hearing(format={"type": "audio/pcmu"}), "input_format", AudioFormat(type="audio/pcmu")),
     (hearing(format={"type": "audio/pcm", "rate": 24000}), "input_format", AudioFormat()),
-    (hearing(transcription={"model": "whisper-1"}), "transcription", Transcription("whisper-1")),
+    (
+        hearing(transcription={"model": "whisper-1"}),
+        "transcription",
+        Transcription(model="whisper-1"),
+    ),
     (
         hearing(transcription={"model": "whisper-1", "language": "en-GB", "prompt": ""}),
         "transcription",
-        Transcription("whisper-1", "en-GB"),
+        Transcription(model="whisper-1", language="en-GB"),
     ),
     (
         hearing(transcription={"prompt": "Keywords: Marcelo, Zoë"}),
@@ -127,24 +131,63 @@ TAKEN: list[tuple[dict[str, Any], str, Any]] = [
     (
         hearing(turn_detection={"type": "semantic_vad", "eagerness": "high"}),
         "turn_detection",
-        SemanticVad("high"),
+        SemanticVad(eagerness="high"),
     ),
-    (speaking(format={"type": "audio/pcma"}), "output_format", AudioFormat("audio/pcma")),
+    (speaking(format={"type": "audio/pcma"}), "output_format", AudioFormat(type="audio/pcma")),
     (speaking(voice="marin"), "voice", "marin"),
     (speaking(speed=1.5), "speed", 1.5),
     ({"include": [], "prompt": None, "reasoning": None, "tracing": None}, "tracing", None),
     (hearing(noise_reduction=None), "noise_reduction", None),
+    # Null is a field not given, wherever it has no meaning of its own.
+    ({"instructions": None, "tools": None, "tool_choice": None, "model": None}, "tools", ()),
+    ({"max_output_tokens": None, "truncation": None}, "truncation", "auto"),
+    (
+        hearing(turn_detection={"type": "server_vad", "threshold": None, "create_response": None}),
+        "turn_detection",
+        ServerVad(),
+    ),
+    (hearing(format=None), "input_format", AudioFormat()),
+    (speaking(voice=None, speed=None, format=None), "voice", "alloy"),
+    # Any model is this engine, under the name that was asked for.
+    ({"model": "gpt-realtime-2.1"}, "model", "gpt-realtime-2.1"),
+    # Hints are taken.
+    (
+        {"tracing": {"workflow_name": "x"}},
+        "tracing",
+        TracingConfiguration(workflow_name="x"),
+    ),
+    ({"reasoning": {"effort": "low"}}, "reasoning", Reasoning(effort="low")),
+    (
+        {"include": ["item.input_audio_transcription.logprobs"]},
+        "include",
+        ("item.input_audio_transcription.logprobs",),
+    ),
+    (
+        hearing(transcription={"keywords": ["Marcelo"], "languages": ["en", "de"], "delay": "low"}),
+        "transcription",
+        Transcription(keywords=["Marcelo"], languages=["en", "de"], delay="low"),
+    ),
+    ({"safety_identifier": "user-1", "prompt_cache_key": "k"}, "model", "vivavoce"),
+    ({"vivavoce_manners": True}, "manners", True),
     (hearing(noise_reduction={"type": "far_field"}), "noise_reduction", "far_field"),
 ]
 
 REFUSED: list[tuple[Any, str, str]] = [
+    ({"model": ""}, "session.model", "invalid_value"),
+    ({"model": "m" * 129}, "session.model", "invalid_value"),
+    ({"reasoning": {"effort": "hard"}}, "session.reasoning.effort", "invalid_value"),
+    ({"include": ["everything"]}, "session.include[0]", "invalid_value"),
+    (
+        hearing(transcription={"languages": ["de", "fr"]}),
+        "session.audio.input.transcription.languages",
+        "unsupported_parameter",
+    ),
+    ({"temperature": None}, "session.temperature", "unknown_parameter"),
     ("brief", "session", "invalid_type"),
     ({"voice": "alloy"}, "session.voice", "unknown_parameter"),
     ({"id": "sess_1"}, "session.id", "unknown_parameter"),
     ({"type": "transcription"}, "session.type", "invalid_value"),
     ({"type": "party"}, "session.type", "invalid_value"),
-    ({"model": "gpt-realtime"}, "session.model", "invalid_value"),
-    ({"instructions": None}, "session.instructions", "invalid_type"),
     ({"instructions": "half \ud800"}, "session.instructions", "invalid_value"),
     ({"output_modalities": ["audio", "text"]}, "session.output_modalities", "invalid_value"),
     ({"output_modalities": []}, "session.output_modalities", "invalid_value"),
@@ -191,14 +234,7 @@ REFUSED: list[tuple[Any, str, str]] = [
         "session.truncation.retention_ratio",
         "invalid_value",
     ),
-    ({"tracing": {"workflow_name": "x"}}, "session.tracing", "unsupported_parameter"),
     ({"prompt": {"id": "pmpt_1"}}, "session.prompt", "unsupported_parameter"),
-    ({"reasoning": {"effort": "low"}}, "session.reasoning", "unsupported_parameter"),
-    (
-        {"include": ["item.input_audio_transcription.logprobs"]},
-        "session.include",
-        "unsupported_parameter",
-    ),
     ({"audio": {"foo": 1}}, "session.audio.foo", "unknown_parameter"),
     (hearing(foo=1), "session.audio.input.foo", "unknown_parameter"),
     (hearing(format="pcm16"), "session.audio.input.format", "invalid_type"),
@@ -227,11 +263,6 @@ REFUSED: list[tuple[Any, str, str]] = [
         hearing(transcription={"prompt": "a, " * 3_000}),
         "session.audio.input.transcription.prompt",
         "invalid_value",
-    ),
-    (
-        hearing(transcription={"keywords": ["Marcelo"]}),
-        "session.audio.input.transcription.keywords",
-        "unsupported_parameter",
     ),
     (
         hearing(turn_detection={"threshold": 0.5}),

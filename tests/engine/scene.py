@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import Any
 
 from tests.engine.strict import strict
 from vivavoce.brain import ports as brain
 from vivavoce.engine.ports import Position
 from vivavoce.engine.turn import facts, orders
-from vivavoce.engine.turn.configuration.all import Configuration, initial, updated
+from vivavoce.engine.turn.configuration import Configuration, initial, updated
 from vivavoce.engine.turn.machine import Machine
 from vivavoce.engine.turn.state import Policy
+from vivavoce.wire.realtime import client
 
 VOICES = frozenset({"marin", "cedar"})
 ME, OTHER = 1, 2
@@ -28,13 +30,22 @@ class Scene:
     """Every event that leaves is held to the SDK's types, to the letter."""
 
     def __init__(
-        self, configuration: Configuration | None = None, *, paced: bool = False, **policy: Any
+        self,
+        configuration: Configuration | None = None,
+        *,
+        paced: bool = False,
+        foreign: bool = False,
+        **policy: Any,
     ) -> None:
+        """`foreign`: somebody else's session, which did not ask for manners."""
         self.now = 100.0
         numbers = itertools.count(1)
+        wanted = configuration or configured()
+        if policy.get("manners") is not None and not foreign:
+            wanted = replace(wanted, manners=True)
         self.machine = Machine(
             Policy("sess_1", "conv_1", VOICES, 2_000_000_000, paced=paced, **policy),
-            configuration or configured(),
+            wanted,
             lambda prefix: f"{prefix}_{next(numbers)}",
         )
         self.done: list[orders.Order] = []
@@ -54,18 +65,22 @@ class Scene:
                     self.sent.append(order.event)
         return [event["type"] for event in self.sent[before:]]
 
-    def ask(self, wish: facts.Wish, event_id: str | None = None, sender: int = ME) -> list[str]:
-        return self.tell(facts.Request(wish, sender, event_id))
+    def ask(
+        self, event: client.ClientEvent, event_id: str | None = None, **stood: Any
+    ) -> list[str]:
+        """`stood`: how things stood (`buffered_ms`, `end_ms`, `position`), and who sends it."""
+        sent = replace(event, event_id=event_id) if event_id else event
+        return self.tell(facts.Request(sent, stood.pop("sender", ME), **stood))
 
     def write(self, text: str, role: str = "user", **more: Any) -> list[str]:
         kind = "output_text" if role == "assistant" else "input_text"
         part = {"type": kind, "text": text}
         item = {"type": "message", "role": role, "content": [part], **more}
-        return self.ask(facts.CreateItem(item, None))
+        return self.ask(client.CreateItem(item))
 
     def respond(self, **params: Any) -> str:
         """Ask for a response; its id."""
-        self.ask(facts.CreateResponse(params or None))
+        self.ask(client.CreateResponse(response=params or None))
         return self.response_id
 
     def say(self, response_id: str, text: str) -> None:
@@ -112,6 +127,6 @@ class Scene:
 
     def text_of(self, item_id: str) -> str | None:
         """What the conversation has of it, as the brain will see it."""
-        self.ask(facts.RetrieveItem(item_id))
+        self.ask(client.RetrieveItem(item_id))
         part: dict[str, Any] = self.last("conversation.item.retrieved")["item"]["content"][0]
         return part.get("transcript", part.get("text"))

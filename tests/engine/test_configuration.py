@@ -24,8 +24,9 @@ from tests.engine.configuring import (
 )
 from tests.engine.strict import strict
 from tests.recordings import frames
-from vivavoce.engine.turn.configuration.all import AudioFormat, ServerVad, initial
-from vivavoce.engine.turn.faults import Refused
+from vivavoce.engine.turn.configuration import initial
+from vivavoce.wire.realtime.refusal import Refused
+from vivavoce.wire.realtime.session import AudioFormat, ServerVad
 
 # --- What is taken ----------------------------------------------------------------
 
@@ -58,10 +59,17 @@ def test_an_update_changes_only_the_fields_it_names() -> None:
 
     after = change(hearing(format={"type": "audio/pcma"}), before)
 
-    assert after.input_format == AudioFormat("audio/pcma")
+    assert after.input_format == AudioFormat(type="audio/pcma")
     assert after.transcription == before.transcription
     assert after.turn_detection is None
     assert after.instructions == "Be brief."
+
+
+def test_sound_that_is_null_is_left_as_it_is() -> None:
+    before = change(hearing(turn_detection=None))
+
+    assert change({"audio": None}, before) == before
+    assert change({"audio": {"input": None, "output": None}}, before) == before
 
 
 def test_a_named_part_is_replaced_whole() -> None:

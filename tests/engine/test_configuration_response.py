@@ -9,15 +9,14 @@ import pytest
 from tests.engine.configuring import TOOL, VOICES, change, fresh, same_shape
 from tests.engine.strict import strict
 from tests.recordings import frames
-from vivavoce.engine.turn.configuration.all import (
-    AudioFormat,
-    Reference,
+from vivavoce.engine.turn.configuration import (
     ResponseSettings,
     response_object,
     response_settings,
 )
-from vivavoce.engine.turn.faults import Refused
-from vivavoce.engine.turn.items import Message, Part
+from vivavoce.wire.realtime.items import Message, Part, Reference
+from vivavoce.wire.realtime.refusal import Refused
+from vivavoce.wire.realtime.session import AudioFormat
 
 
 def settings(params: Any = None, **more: Any) -> ResponseSettings:
@@ -67,6 +66,11 @@ def test_a_response_without_wishes_is_as_the_session_says() -> None:
         ({"max_output_tokens": 1}, "max_output_tokens", 1),
         ({"metadata": {"topic": "news"}}, "metadata", {"topic": "news"}),
         ({"metadata": None}, "metadata", None),
+        # As LiveKit Agents asks for every answer.
+        ({"instructions": None, "metadata": {"a": "b"}}, "metadata", {"a": "b"}),
+        ({"instructions": None, "tools": None, "audio": None}, "tools", ()),
+        ({"conversation": None, "input": None, "max_output_tokens": None}, "input", None),
+        ({"reasoning": {"effort": "low"}}, "conversation", "auto"),
         ({"tools": []}, "tools", ()),
         (
             {"tools": [TOOL], "tool_choice": {"type": "function", "name": "look_up"}},
@@ -77,7 +81,7 @@ def test_a_response_without_wishes_is_as_the_session_says() -> None:
         (
             {"audio": {"output": {"format": {"type": "audio/pcmu"}}}},
             "output_format",
-            AudioFormat("audio/pcmu"),
+            AudioFormat(type="audio/pcmu"),
         ),
         ({"prompt": None, "audio": {}}, "conversation", "auto"),
     ],
@@ -118,7 +122,6 @@ def test_a_wish_that_is_right_holds_for_the_response(
         ({"audio": {"output": {"speed": 1}}}, "response.audio.output.speed", "unknown_parameter"),
         ({"audio": {"output": {"voice": "x"}}}, "response.audio.output.voice", "invalid_value"),
         ({"prompt": {"id": "p"}}, "response.prompt", "unsupported_parameter"),
-        ({"reasoning": {"effort": "low"}}, "response.reasoning", "unsupported_parameter"),
         ({"parallel_tool_calls": "no"}, "response.parallel_tool_calls", "invalid_type"),
     ],
 )

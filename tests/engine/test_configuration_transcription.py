@@ -8,7 +8,7 @@ import pytest
 
 from tests.engine.configuring import change, fresh, hearing, refusal, shown, speaking
 from tests.engine.strict import strict
-from vivavoce.engine.turn.configuration.all import ServerVad
+from vivavoce.wire.realtime.session import ServerVad
 
 
 def test_a_transcription_session_hears_and_never_answers() -> None:

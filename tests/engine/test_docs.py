@@ -16,9 +16,9 @@ from tests.engine.strict import known_types
 from vivavoce.brain.script import file as script_file
 from vivavoce.brain.script.script import Script
 from vivavoce.engine.mouth.voices import OPENAI_VOICES
-from vivavoce.engine.turn.client_frames import CLIENT_EVENTS, PEER_EVENTS
-from vivavoce.engine.turn.configuration.all import SemanticVad, ServerVad
 from vivavoce.runtime.provider.capabilities import VOICES
+from vivavoce.wire.realtime.client import CLIENT_EVENTS, PEER_EVENTS
+from vivavoce.wire.realtime.session import SemanticVad, ServerVad
 
 PAGE = ROOT / "docs" / "engine.md"
 EXAMPLE = ROOT / "docs" / "examples" / "script.yaml"
@@ -43,7 +43,7 @@ def test_the_page_names_server_events_that_exist() -> None:
     rows = "\n".join(line for line in table[1].splitlines() if line.startswith("| "))
     named = set(re.findall(r"`([a-z_]+(?:\.[a-z_]+)*)`", rows)) - {"transcription"}
     assert named <= known_types()
-    source = read(SOURCE / "server_frames.py")
+    source = read(SOURCE / "turn" / "server_frames.py")
     whole = set(re.findall(r'"type": "([a-z_.]+)"', source)) & known_types()
     assert whole <= named
 
@@ -57,7 +57,7 @@ def test_the_page_has_every_code_of_a_refusal() -> None:
 
 def test_the_page_has_every_field_of_turn_detection() -> None:
     for shape in (ServerVad, SemanticVad):
-        for name in shape.__dataclass_fields__:
+        for name in shape.model_fields.keys() - {"type"}:
             assert f"`{name}`" in read(PAGE), name
 
 

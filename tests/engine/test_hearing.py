@@ -17,6 +17,7 @@ from vivavoce.engine.shell.hearing import Partials, agreement
 from vivavoce.engine.turn import facts
 from vivavoce.errors import EarsError
 from vivavoce.testing.engine import ScriptedEars
+from vivavoce.wire.realtime import client
 
 DELTA = "conversation.item.input_audio_transcription.delta"
 COMPLETED = "conversation.item.input_audio_transcription.completed"
@@ -108,7 +109,7 @@ def test_a_buffer_that_is_cleared_leaves_no_half_sentence() -> None:
     scene.tell(facts.SpeechStarted(0))
     item = scene.last("input_audio_buffer.speech_started")["item_id"]
     scene.tell(facts.HeardSoFar(item, "What time"))
-    kinds = scene.ask(facts.ClearInput(1000))
+    kinds = scene.ask(client.ClearInput(), end_ms=1000)
     assert kinds[0] == "conversation.item.input_audio_transcription.failed"
 
 

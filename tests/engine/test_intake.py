@@ -11,9 +11,9 @@ from tests.engine.scene import configured
 from tests.engine.stage import loud, quiet
 from vivavoce.engine.shell.intake import MAX_SECONDS, Intake
 from vivavoce.engine.turn import facts
-from vivavoce.engine.turn.configuration.all import Configuration
-from vivavoce.engine.turn.faults import Refused
+from vivavoce.engine.turn.configuration import Configuration
 from vivavoce.testing.engine import LoudnessDetector
+from vivavoce.wire.realtime.refusal import Refused
 
 
 class Told:

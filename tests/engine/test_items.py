@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,19 +14,18 @@ from hypothesis import strategies as st
 
 from tests.engine.strict import strict
 from tests.recordings import frames
-from vivavoce.engine.turn.faults import Refused
-from vivavoce.engine.turn.items import (
+from vivavoce.engine.turn.conversation import Conversation
+from vivavoce.wire.realtime.items import (
     ROOT,
-    Conversation,
     FunctionCall,
     FunctionCallOutput,
     Item,
     Message,
     Part,
     item_object,
-    parse_item,
-    with_id,
+    read_item,
 )
+from vivavoce.wire.realtime.refusal import Refused
 
 SOUND = b"\x01\x02\x03\x04"
 SOUND64 = base64.b64encode(SOUND).decode()
@@ -84,9 +84,8 @@ def strictly(item: Item) -> dict[str, Any]:
     ],
 )
 def test_an_item_that_is_right_is_read(raw: dict[str, Any], item: Item) -> None:
-    assert parse_item(raw) == item
-    assert parse_item(raw, new_id=lambda: "item_new").id == (item.id or "item_new")
-    strictly(with_id(item, "item_1"))
+    assert read_item(raw) == item
+    strictly(replace(item, id="item_1"))
 
 
 @pytest.mark.parametrize(
@@ -154,7 +153,8 @@ def test_an_item_that_is_right_is_read(raw: dict[str, Any], item: Item) -> None:
         (CALL | {"name": "a b"}, "item.name", "invalid_value"),
         (CALL | {"arguments": {}}, "item.arguments", "invalid_type"),
         (CALL | {"call_id": ""}, "item.call_id", "invalid_value"),
-        (OUTPUT | {"output": None}, "item.output", "invalid_type"),
+        (OUTPUT | {"output": None}, "item.output", "missing_required_parameter"),
+        (OUTPUT | {"output": 42}, "item.output", "invalid_type"),
         (
             {"type": "function_call_output", "output": ""},
             "item.call_id",
@@ -164,7 +164,7 @@ def test_an_item_that_is_right_is_read(raw: dict[str, Any], item: Item) -> None:
 )
 def test_an_item_that_is_wrong_is_refused_by_its_path(raw: Any, param: str, code: str) -> None:
     with pytest.raises(Refused) as caught:
-        parse_item(raw)
+        read_item(raw)
 
     assert (caught.value.param, caught.value.code) == (param, code)
 
@@ -253,24 +253,28 @@ def test_an_id_that_is_taken_is_refused() -> None:
 
 def test_an_item_that_is_not_there_is_refused_with_the_field_that_named_it() -> None:
     talk = Conversation()
-    attempts: list[tuple[Callable[[], object], str]] = [
-        (lambda: talk.get("x"), "item_id"),
-        (lambda: talk.delete("x"), "item_id"),
-        (lambda: talk.previous("x"), "item_id"),
-        (lambda: talk.replace(said("x")), "item_id"),
-        (lambda: talk.insert(said("a"), "x"), "previous_item_id"),
+    attempts: list[tuple[Callable[[], object], str, str]] = [
+        (lambda: talk.get("x"), "item_not_found", "response.input"),
+        (lambda: talk.get("x", doing="retrieve"), "item_retrieve_invalid_item_id", "item_id"),
+        (lambda: talk.get("x", doing="truncate"), "item_truncate_invalid_item_id", "item_id"),
+        (lambda: talk.delete("x"), "item_delete_invalid_item_id", "item_id"),
+        (
+            lambda: talk.insert(said("a"), "x"),
+            "item_create_invalid_previous_item_id",
+            "previous_item_id",
+        ),
     ]
-    for attempt, param in attempts:
+    for attempt, code, param in attempts:
         with pytest.raises(Refused) as caught:
             attempt()
-        assert (caught.value.code, caught.value.param) == ("item_not_found", param)
+        assert (caught.value.code, caught.value.param) == (code, param)
     assert len(talk) == 0
 
 
 def test_a_refusal_can_always_be_sent() -> None:
     half = "\ud800" * 200
     attempts: list[Callable[[], object]] = [
-        lambda: parse_item({"type": "message", half: 1}),
+        lambda: read_item({"type": "message", half: 1}),
         lambda: Conversation().get(half),
     ]
     for attempt in attempts:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vivavoce.engine.turn.keyterms import LONGEST, MOST, keyterms
+from vivavoce.engine.turn.configuration import LONGEST_KEYTERM, MOST_KEYTERMS, keyterms
 
 
 def test_a_list_is_taken_with_its_label_or_without() -> None:
@@ -20,8 +20,13 @@ def test_free_text_has_none() -> None:
 
 def test_what_is_no_word_is_left_out() -> None:
     assert keyterms("x, --, \x00bell, ok") == ("ok",)
-    assert keyterms(f"fine, {'a' * (LONGEST + 1)}, one two three four five") == ("fine",)
+    assert keyterms(f"fine, {'a' * (LONGEST_KEYTERM + 1)}, one two three four five") == ("fine",)
 
 
 def test_there_is_an_end_to_it() -> None:
-    assert len(keyterms(", ".join(f"word{n}" for n in range(5_000)))) == MOST
+    assert len(keyterms(", ".join(f"word{n}" for n in range(5_000)))) == MOST_KEYTERMS
+
+
+def test_keywords_of_their_own_come_first() -> None:
+    assert keyterms("Keywords: Redis, Zoë", ["Marcelo", "Redis"]) == ("Marcelo", "Redis", "Zoë")
+    assert keyterms("Expect words about technology", ["Marcelo"]) == ("Marcelo",)

@@ -8,6 +8,7 @@ from tests.engine.scene import Scene, configured
 from vivavoce.brain.ports import CallArguments, CallBegun, CallEnded, Finished, Said
 from vivavoce.engine.turn import facts, orders
 from vivavoce.engine.turn.manners import SLOW, UNHEARD, Manners, without_acknowledgement
+from vivavoce.wire.realtime import client
 
 
 def polite(**more: Any) -> Scene:
@@ -73,6 +74,16 @@ def test_without_manners_the_brain_is_told_that_nothing_was_understood() -> None
     assert any("could not be understood" in t.text for t in answer.ask.turns if isinstance(t, Said))
 
 
+def test_other_peoples_sessions_have_manners_only_if_they_ask() -> None:
+    scene = polite(foreign=True)
+    assert say(scene, "", 0).ask is not None
+    assert not [o for o in scene.orders(orders.StartTimer) if o.name.startswith("slow")]
+    done(scene)
+    scene.ask(client.UpdateSession({"vivavoce_manners": True}))
+    assert "vivavoce_manners" not in scene.last("session.updated")["session"]
+    assert say(scene, "", 4000).words == UNHEARD[1]
+
+
 # --- One moment ---------------------------------------------------------------------------
 
 
@@ -111,7 +122,7 @@ def test_after_a_tool_the_same_turn_is_not_acknowledged_again() -> None:
     scene.sound(first, SLOW[0] + " ", 600)
     scene.tell(facts.Thought(first, Finished()), facts.AllSpoken(first))
     output = {"type": "function_call_output", "call_id": "c1", "output": "10:42"}
-    scene.ask(facts.CreateItem(output, None))
+    scene.ask(client.CreateItem(output))
     before = len(scene.orders(orders.StartTimer))
     scene.respond()
     assert not [o for o in scene.orders(orders.StartTimer)[before:] if o.name.startswith("slow")]

@@ -15,7 +15,7 @@ from tests.server.serving import until
 from vivavoce.engine.api.http import build_door
 from vivavoce.engine.shell.intake import MAX_SECONDS, Intake
 from vivavoce.engine.shell.session import MAX_CLIENTS
-from vivavoce.engine.turn.configuration.all import initial
+from vivavoce.engine.turn.configuration import initial
 from vivavoce.errors import NotFound
 from vivavoce.testing.engine import VOICES, LoudnessDetector
 

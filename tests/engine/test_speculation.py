@@ -211,6 +211,7 @@ async def test_silence_that_was_taken_for_speech_is_apologised_for_in_sound() ->
     options = EngineOptions(manners=Manners())
     async with engine_server(brain=brain, ears=ScriptedEars([""]), options=options) as stage:
         line = await stage.line()
+        await line.configure(vivavoce_manners=True)
         await line.speak()
         done = (await line.until("response.done"))["response"]
         assert done["output"][0]["content"][0]["transcript"] == UNHEARD[0]
@@ -230,6 +231,7 @@ async def test_a_slow_brain_is_excused_in_sound_before_its_answer() -> None:
     options = EngineOptions(manners=Manners(slow_after=0.05))
     async with engine_server(brain=Thoughtful(), options=options) as stage:
         line = await stage.line()
+        await line.configure(vivavoce_manners=True)
         await line.speak()
         await line.until("response.output_audio.delta")
         go.set()

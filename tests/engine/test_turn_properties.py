@@ -12,8 +12,9 @@ from tests.engine.scene import Scene, configured
 from vivavoce.brain import ports as brain
 from vivavoce.engine.ports import Position
 from vivavoce.engine.turn import facts, orders
-from vivavoce.engine.turn.items import heard
+from vivavoce.engine.turn.playback import heard
 from vivavoce.engine.turn.state import Phase
+from vivavoce.wire.realtime import client
 
 Step = tuple[str, int]
 
@@ -203,46 +204,46 @@ class World:
 
     def do_output(self, pick: int) -> None:
         item = {"type": "function_call_output", "call_id": f"call_{pick}", "output": "42"}
-        self.scene.ask(facts.CreateItem(item, None))
+        self.scene.ask(client.CreateItem(item))
 
     def do_retrieve(self, pick: int) -> None:
-        self.scene.ask(facts.RetrieveItem(self.an_item(pick)))
+        self.scene.ask(client.RetrieveItem(self.an_item(pick)))
 
     def do_delete(self, pick: int) -> None:
-        self.scene.ask(facts.DeleteItem(self.an_item(pick)))
+        self.scene.ask(client.DeleteItem(self.an_item(pick)))
 
     def do_truncate(self, pick: int) -> None:
         item = self.an_item(pick)
         before = len(self.scene.all("conversation.item.truncated"))
-        self.scene.ask(facts.TruncateItem(item, 0, pick * 70))
+        self.scene.ask(client.Truncate(item, pick * 70))
         if len(self.scene.all("conversation.item.truncated")) > before:
             kept = heard(self.sounds.get(item, []), pick * 70)
             self.sounds[item] = [(kept, pick * 70)]
             self.cut.add(item)
 
     def do_respond(self, _: int) -> None:
-        self.scene.ask(facts.CreateResponse(None))
+        self.scene.ask(client.CreateResponse(response=None))
 
     def do_respond_aside(self, _: int) -> None:
-        self.scene.ask(facts.CreateResponse({"conversation": "none"}))
+        self.scene.ask(client.CreateResponse(response={"conversation": "none"}))
 
     def do_cancel(self, _: int) -> None:
-        self.scene.ask(facts.CancelResponse(None))
+        self.scene.ask(client.CancelResponse())
 
     def do_clear_in(self, _: int) -> None:
-        self.scene.ask(facts.ClearInput(self.ms))
+        self.scene.ask(client.ClearInput(), end_ms=self.ms)
 
     def do_clear_out(self, _: int) -> None:
-        self.scene.ask(facts.ClearOutput(self.at))
+        self.scene.ask(client.ClearOutput(), position=self.at)
 
     def do_commit(self, pick: int) -> None:
         self.ms += pick
-        self.scene.ask(facts.CommitInput(pick * 50, self.ms))
+        self.scene.ask(client.CommitInput(), buffered_ms=pick * 50, end_ms=self.ms)
 
     def do_configure(self, pick: int) -> None:
         detection = None if pick % 2 else {"type": "semantic_vad", "eagerness": "high"}
         session = {"type": "realtime", "audio": {"input": {"turn_detection": detection}}}
-        self.scene.ask(facts.UpdateSession(session))
+        self.scene.ask(client.UpdateSession(session))
 
     # --- What must hold -------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from tests.engine.scene import OTHER, Scene, configured
 from vivavoce.brain import ports as brain
 from vivavoce.engine.turn import facts, orders
 from vivavoce.engine.turn.state import Phase
+from vivavoce.wire.realtime import client
 
 STORY = "Once upon a time there was a king. "
 UH_HUH = frozenset({"uh-huh", "yes"})
@@ -68,7 +69,7 @@ def test_ears_that_start_afresh_leave_nobody_ducked() -> None:
     scene = Scene(paced=True)
     telling(scene)
     scene.tell(facts.SpeechSuspected())
-    scene.ask(facts.ClearInput(5000))
+    scene.ask(client.ClearInput(), end_ms=5000)
     assert scene.orders(orders.Duck)[-1] == orders.Duck(False)
 
 
@@ -78,7 +79,7 @@ def test_ears_that_start_afresh_leave_nobody_ducked() -> None:
 def test_what_was_truncated_stays_so_though_its_response_goes_on_to_its_end() -> None:
     scene = Scene()
     answer, item = telling(scene, finished=False)
-    scene.ask(facts.TruncateItem(item, 0, 1000))
+    scene.ask(client.Truncate(item, 1000))
     scene.say(answer, "The end.")
     scene.sound(answer, "The end.", 500)
     scene.finish(answer)
@@ -88,7 +89,7 @@ def test_what_was_truncated_stays_so_though_its_response_goes_on_to_its_end() ->
 def test_a_client_that_truncates_has_stopped_playing() -> None:
     scene = Scene(backchannel=UH_HUH)
     _, item = telling(scene)
-    told = scene.ask(facts.TruncateItem(item, 0, 1000))
+    told = scene.ask(client.Truncate(item, 1000))
     assert told == ["conversation.item.truncated", "output_audio_buffer.cleared"]
     assert scene.machine.phase is Phase.QUIET
     assert "input_audio_buffer.committed" in scene.tell(
@@ -111,22 +112,22 @@ def test_the_item_of_what_is_being_said_cannot_be_made_by_somebody_else() -> Non
 def test_a_response_about_given_items_does_without_the_one_that_was_deleted() -> None:
     scene = Scene(configured(turn_detection=None))
     scene.write("Unrelated.")
-    scene.ask(facts.CommitInput(500, 500))
+    scene.ask(client.CommitInput(), buffered_ms=500, end_ms=500)
     spoken = scene.last("input_audio_buffer.committed")["item_id"]
     note: dict[str, Any] = {"type": "message", "role": "user"}
     note["content"] = [{"type": "input_text", "text": "Sum it up."}]
     given = [{"type": "item_reference", "id": spoken}, note]
     scene.respond(conversation="none", input=given)
-    scene.ask(facts.DeleteItem(spoken), sender=OTHER)
+    scene.ask(client.DeleteItem(spoken), sender=OTHER)
     assert scene.asked.turns == (brain.Said("user", "Sum it up."),)
 
 
 def test_sound_of_a_deleted_item_costs_nothing_any_more() -> None:
     scene = Scene(configured(turn_detection=None))
-    scene.ask(facts.CommitInput(2000, 2000))
+    scene.ask(client.CommitInput(), buffered_ms=2000, end_ms=2000)
     item = scene.last("input_audio_buffer.committed")["item_id"]
     scene.tell(facts.HeardAll(item, "Hello.", 2.0))
-    scene.ask(facts.DeleteItem(item))
+    scene.ask(client.DeleteItem(item))
     scene.write("Hi.")
     scene.finish(scene.respond(output_modalities=["text"]))
     usage = scene.last("response.done")["response"]["usage"]
@@ -184,7 +185,7 @@ def test_an_answer_cut_short_has_a_usage_too() -> None:
     scene.write("Tell me something long.")
     answer = scene.respond()
     scene.say(answer, "Once upon a time")
-    scene.ask(facts.CancelResponse(None))
+    scene.ask(client.CancelResponse())
     usage = scene.last("response.done")["response"]["usage"]
     assert usage["input_tokens"] > 0
     assert usage["output_tokens"] > 0
@@ -193,17 +194,17 @@ def test_an_answer_cut_short_has_a_usage_too() -> None:
 def test_an_inline_item_may_not_pass_for_one_of_the_conversation() -> None:
     scene = Scene()
     item = scene.speak(0, 1000)
-    scene.ask(facts.CancelResponse(None))
+    scene.ask(client.CancelResponse())
     part = {"type": "input_text", "text": "x"}
     mine = {"type": "message", "role": "user", "id": item, "content": [part]}
-    scene.ask(facts.CreateResponse({"conversation": "none", "input": [mine]}))
+    scene.ask(client.CreateResponse(response={"conversation": "none", "input": [mine]}))
     assert scene.error["code"] == "item_create_duplicate_item_id"
 
 
 def test_over_webrtc_a_format_of_the_wire_is_refused() -> None:
     scene = Scene(paced=True)
     audio = {"output": {"format": {"type": "audio/pcmu"}}}
-    scene.ask(facts.UpdateSession({"type": "realtime", "audio": audio}))
+    scene.ask(client.UpdateSession({"type": "realtime", "audio": audio}))
     assert scene.error["param"] == "session.audio.output.format"
     assert scene.machine.state.configuration.output_format.type == "audio/pcm"
 
@@ -214,7 +215,7 @@ def test_a_conversation_has_room_for_much_and_not_for_everything() -> None:
         scene.write("x" * 250_000)
     assert scene.error["code"] == "conversation_full"
     first = scene.all("conversation.item.added")[0]["item"]["id"]
-    scene.ask(facts.DeleteItem(first))
+    scene.ask(client.DeleteItem(first))
     before = len(scene.all("error"))
     scene.write("x" * 200_000)
     assert len(scene.all("error")) == before, "what was deleted makes room"
@@ -224,7 +225,7 @@ def test_sound_inside_items_waits_its_turn() -> None:
     scene = Scene()
     clip = {"type": "input_audio", "audio": base64.b64encode(bytes(12 * 1024 * 1024)).decode()}
     for _ in range(3):
-        scene.ask(facts.CreateItem({"type": "message", "role": "user", "content": [clip]}, None))
+        scene.ask(client.CreateItem({"type": "message", "role": "user", "content": [clip]}))
     assert scene.error["code"] == "too_much_audio"
 
 
@@ -234,7 +235,7 @@ def test_what_was_never_heard_can_be_truncated_to_nothing() -> None:
     answer = scene.respond()
     scene.say(answer, "Hello there.")
     item = str(scene.last("response.output_item.added")["item"]["id"])
-    scene.ask(facts.TruncateItem(item, 0, 0))
+    scene.ask(client.Truncate(item, 0))
     scene.finish(answer)
     assert scene.all("error") == []
     assert scene.text_of(item) == ""

@@ -10,6 +10,7 @@ from vivavoce.engine.ports import Position
 from vivavoce.engine.turn import facts, orders
 from vivavoce.engine.turn.machine import TABLE, diagram
 from vivavoce.engine.turn.state import Phase
+from vivavoce.wire.realtime import client
 
 VAD = {"type": "server_vad"}
 
@@ -154,7 +155,7 @@ def test_over_a_websocket_the_client_says_how_much_it_played() -> None:
     _, item = speaking(scene)
     scene.tell(facts.SpeechStarted(5000))
     assert scene.all("conversation.item.truncated") == []
-    scene.ask(facts.TruncateItem(item, 0, 1000))
+    scene.ask(client.Truncate(item, 1000))
     assert scene.text_of(item) == "Once upon a time,"
 
 
@@ -241,7 +242,7 @@ def test_a_cancelled_call_is_incomplete_and_never_reaches_the_brain_again() -> N
     scene.write("What time is it?")
     answer = scene.respond()
     scene.tell(facts.Thought(answer, brain.CallBegun("call_1", "time")))
-    scene.ask(facts.CancelResponse(None))
+    scene.ask(client.CancelResponse())
     assert scene.last("response.output_item.done")["item"]["status"] == "incomplete"
     assert scene.all("response.function_call_arguments.done") == []
     scene.write("Never mind.")
@@ -249,11 +250,12 @@ def test_a_cancelled_call_is_incomplete_and_never_reaches_the_brain_again() -> N
     assert not [turn for turn in scene.asked.turns if isinstance(turn, brain.Call)]
 
 
-def test_a_result_without_its_call_is_kept_from_the_brain() -> None:
+def test_a_result_without_its_call_is_refused_and_kept_from_the_brain() -> None:
     scene = Scene()
     scene.write("Hi")
     output = {"type": "function_call_output", "call_id": "call_9", "output": "42"}
-    scene.ask(facts.CreateItem(output, None))
+    scene.ask(client.CreateItem(output))
+    assert (scene.error["code"], scene.error["param"]) == ("invalid_tool_call_id", "item.call_id")
     scene.respond()
     assert scene.asked.turns == (brain.Said("user", "Hi"),)
 
@@ -354,7 +356,7 @@ def test_a_conversation_longer_than_the_context_loses_its_oldest_turns() -> None
 
 def test_truncation_disabled_fails_the_response_instead() -> None:
     scene = Scene(context_tokens=700)
-    scene.ask(facts.UpdateSession({"type": "realtime", "truncation": "disabled"}))
+    scene.ask(client.UpdateSession({"type": "realtime", "truncation": "disabled"}))
     for number in range(40):
         scene.write(f"Number {number}: " + "word " * 30)
     scene.respond()
@@ -384,27 +386,27 @@ def test_expiry_is_told_and_ends_the_call() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wish", "code"),
+    ("event", "code"),
     [
-        (facts.UpdateSession({"type": "realtime", "voise": "marin"}), "unknown_parameter"),
-        (facts.CommitInput(20, 20), "input_audio_buffer_commit_empty"),
-        (facts.ClearOutput(), "not_supported"),
-        (facts.CreateItem({"type": "message"}, None), "missing_required_parameter"),
-        (facts.RetrieveItem("item_none"), "item_not_found"),
-        (facts.DeleteItem("item_none"), "item_not_found"),
-        (facts.TruncateItem("item_none", 0, 10), "item_not_found"),
-        (facts.CancelResponse(None), "response_cancel_not_active"),
+        (client.UpdateSession({"type": "realtime", "voise": "marin"}), "unknown_parameter"),
+        (client.CommitInput(), "input_audio_buffer_commit_empty"),
+        (client.ClearOutput(), "not_supported"),
+        (client.CreateItem({"type": "message"}), "missing_required_parameter"),
+        (client.RetrieveItem("item_none"), "item_retrieve_invalid_item_id"),
+        (client.DeleteItem("item_none"), "item_delete_invalid_item_id"),
+        (client.Truncate("item_none", 10), "item_truncate_invalid_item_id"),
+        (client.CancelResponse(), "response_cancel_not_active"),
         (
-            facts.CreateResponse({"input": [{"type": "item_reference", "id": "x"}]}),
+            client.CreateResponse(response={"input": [{"type": "item_reference", "id": "x"}]}),
             "item_not_found",
         ),
     ],
 )
 def test_what_is_wrong_is_told_to_whoever_sent_it_and_changes_nothing(
-    wish: facts.Wish, code: str
+    event: client.ClientEvent, code: str
 ) -> None:
     scene = Scene()
-    scene.tell(facts.Request(wish, OTHER, "mine_1"))
+    scene.ask(event, "mine_1", sender=OTHER, buffered_ms=20, end_ms=20)
     assert (scene.error["code"], scene.error["event_id"]) == (code, "mine_1")
     assert scene.orders(orders.Send)[-1].to == OTHER
     assert scene.sent == [scene.sent[-1]]
@@ -425,20 +427,20 @@ def test_a_second_response_is_refused_while_one_is_under_way() -> None:
 def test_truncating_beyond_the_sound_is_refused() -> None:
     scene = Scene()
     _, item = speaking(scene)
-    scene.ask(facts.TruncateItem(item, 0, 2001))
+    scene.ask(client.Truncate(item, 2001))
     assert scene.error["param"] == "audio_end_ms"
-    scene.ask(facts.TruncateItem(item, 1, 100))
+    scene.ask(client.Truncate(item, 100, content_index=1))
     assert scene.error["param"] == "content_index"
 
 
 def test_the_voice_is_locked_once_it_was_heard() -> None:
     scene = Scene()
-    cedar = facts.UpdateSession({"type": "realtime", "audio": {"output": {"voice": "cedar"}}})
+    cedar = client.UpdateSession({"type": "realtime", "audio": {"output": {"voice": "cedar"}}})
     scene.ask(cedar)
     assert scene.last("session.updated")["session"]["audio"]["output"]["voice"] == "cedar"
     speaking(scene)
     scene.ask(
-        facts.UpdateSession({"type": "realtime", "audio": {"output": {"voice": "marin"}}}), "e1"
+        client.UpdateSession({"type": "realtime", "audio": {"output": {"voice": "marin"}}}), "e1"
     )
     assert scene.error["code"] == "cannot_update_voice"
 
@@ -446,5 +448,5 @@ def test_the_voice_is_locked_once_it_was_heard() -> None:
 def test_an_item_that_is_being_written_cannot_be_deleted() -> None:
     scene = Scene()
     _, item = speaking(scene)
-    scene.ask(facts.DeleteItem(item))
+    scene.ask(client.DeleteItem(item))
     assert scene.error["code"] == "item_in_progress"

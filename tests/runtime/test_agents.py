@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from vivavoce.engine.turn.keyterms import keyterms
+from vivavoce.engine.turn.configuration import keyterms
 from vivavoce.runtime.agents.agent import Agent, AgentError, find_agent, list_agents, load_agent
 from vivavoce.runtime.ports import Capabilities
 from vivavoce.runtime.sessions.options import Wishes

@@ -8,7 +8,7 @@ from vivavoce.session.effects import StartTimer
 from vivavoce.session.policy import Policy
 from vivavoce.wire import events as ve
 from vivavoce.wire.realtime import facts as rt
-from vivavoce.wire.realtime.commands import CreateResponse
+from vivavoce.wire.realtime.client import CreateResponse
 
 ASKING = Policy(idle=630, idle_warning=30, idle_question="Are you still there?")
 

@@ -9,7 +9,7 @@ from vivavoce.session.machine import TABLE
 from vivavoce.session.policy import Policy
 from vivavoce.session.state import Phase, Signal
 from vivavoce.wire import events as ve
-from vivavoce.wire.realtime import commands as cmd
+from vivavoce.wire.realtime import client as cmd
 from vivavoce.wire.realtime import facts as rt
 
 

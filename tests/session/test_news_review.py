@@ -8,7 +8,7 @@ from tests.session.scene import Scene, answer, sent, user_turn
 from vivavoce.language.en.consent import consent
 from vivavoce.session import effects as fx
 from vivavoce.session import events as ev
-from vivavoce.wire.realtime import commands as cmd
+from vivavoce.wire.realtime import client as cmd
 from vivavoce.wire.realtime import facts as rt
 
 NEWS = ev.News("task:t1", "The task is done.", settles="t1")

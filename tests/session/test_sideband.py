@@ -9,7 +9,7 @@ from vivavoce.session import events as ev
 from vivavoce.session.effects import Attach, Close, HangUp, RunTool, Send, StartTimer, StopTimer
 from vivavoce.session.policy import Policy
 from vivavoce.wire import events as ve
-from vivavoce.wire.realtime import commands as cmd
+from vivavoce.wire.realtime import client as cmd
 from vivavoce.wire.realtime import facts as rt
 from vivavoce.wire.records.talk import Status
 

@@ -21,7 +21,7 @@ from vivavoce.session.policy import Policy
 from vivavoce.session.sideband import IF_UNANSWERED
 from vivavoce.wire.events import SessionWarning, TranscriptionCompleted
 from vivavoce.wire.realtime import facts as rt
-from vivavoce.wire.realtime.commands import CreateItem, CreateResponse, message_item
+from vivavoce.wire.realtime.client import CreateItem, CreateResponse, message_item
 from vivavoce.wire.records.talk import Entry, Status
 
 HELLO = TypedText("vvt_1", "Hello")

@@ -8,7 +8,7 @@ import pytest
 from openai.types.realtime import RealtimeClientEvent
 from pydantic import TypeAdapter
 
-from vivavoce.wire.realtime import commands as cmd
+from vivavoce.wire.realtime import client as cmd
 
 SESSION = {
     "instructions": "Be brief.",
@@ -34,7 +34,8 @@ COMMANDS: list[cmd.Command] = [
     cmd.DeleteItem("i1", "evt_7"),
     cmd.Truncate("i2", 1200, "evt_8"),
     cmd.CreateResponse("evt_9"),
-    cmd.CreateResponse("evt_10", instructions="Say hello."),
+    cmd.CreateResponse.of("evt_10", instructions="Say hello."),
+    cmd.CreateResponse.of("evt_13", say="Hello."),
     cmd.CancelResponse("evt_11"),
     cmd.ClearOutput("evt_12"),
 ]

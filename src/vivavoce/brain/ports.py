@@ -63,6 +63,8 @@ class Ask:
     live: str = ""
     """Whose live conversation this is: a brain with a memory keeps one warm for each. Empty for
     work in the background, which never pushes a live one out."""
+    spoken: bool = True
+    """Whether the answer is for the ear; what is read needs no rules for speech."""
 
 
 # --- The answer -------------------------------------------------------------------

@@ -6,7 +6,7 @@ from vivavoce.session import news
 from vivavoce.session.effects import RunTool, StartTimer
 from vivavoce.session.events import TaskFinished, TaskStarted, ToolFinished
 from vivavoce.session.state import Draft, Phase, Signal, State
-from vivavoce.wire.realtime.commands import CreateResponse, message_item, output_item, picture_item
+from vivavoce.wire.realtime.client import CreateResponse, message_item, output_item, picture_item
 from vivavoce.wire.realtime.facts import CallRequested
 
 _AWAY = (Phase.DISCONNECTED, Phase.INITIALIZING, Phase.RECONNECTING, Phase.TERMINATED)
@@ -94,7 +94,7 @@ def settle(draft: Draft) -> None:
             words = wish.instructions
             if words and wish.covers:  # a greeting must not swallow what came meanwhile
                 words = f"{words} {_AND_NEWS}"
-            draft.send(CreateResponse(event_id, _on_top(words, state), wish.say))
+            draft.send(CreateResponse.of(event_id, _on_top(words, state), wish.say))
             draft.do(StartTimer("turn", state.policy.turn_patience))
     if state.talk.responses.busy or state.talk.speech.sounding is not None:
         return

@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 
 import orjson
 
-from vivavoce.wire.realtime.commands import call_item, message_item, output_item
+from vivavoce.wire.realtime.client import call_item, message_item, output_item
 from vivavoce.wire.records.talk import Entry, Kind
 
 TURNS_WORD_FOR_WORD = 10

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from vivavoce.wire.events import VoiceEvent
-from vivavoce.wire.realtime.commands import Command
+from vivavoce.wire.realtime.client import Command
 from vivavoce.wire.realtime.facts import Usage
 from vivavoce.wire.records.talk import Entry, Status
 

@@ -25,7 +25,7 @@ from vivavoce.wire.events import (
     TranscriptionCompleted,
     TranscriptionDelta,
 )
-from vivavoce.wire.realtime.commands import (
+from vivavoce.wire.realtime.client import (
     CancelResponse,
     DeleteItem,
     RetrieveItem,

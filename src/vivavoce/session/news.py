@@ -14,7 +14,7 @@ from vivavoce.language.en.consent import consent, stops
 from vivavoce.session.effects import CancelCalls, Resolve, StartTimer, Told
 from vivavoce.session.events import ApprovalAsked, ApprovalSettled, News
 from vivavoce.session.state import Asked, Draft, Phase
-from vivavoce.wire.realtime.commands import message_item
+from vivavoce.wire.realtime.client import message_item
 
 INTERIM = "interim"
 """The timer after which a tool that still runs gets a word."""

@@ -30,7 +30,7 @@ from vivavoce.wire.events import (
     SessionStarted,
     SessionUpdated,
 )
-from vivavoce.wire.realtime.commands import (
+from vivavoce.wire.realtime.client import (
     CancelResponse,
     UpdateSession,
     message_item,

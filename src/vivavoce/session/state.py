@@ -21,7 +21,7 @@ from vivavoce.session.policy import Identity, Policy, Setup
 from vivavoce.session.talk import Talk
 from vivavoce.wire.clean import clean_text
 from vivavoce.wire.events import SessionStatus, TurnTraced, VoiceEvent
-from vivavoce.wire.realtime.commands import Command, CreateItem
+from vivavoce.wire.realtime.client import Command, CreateItem
 from vivavoce.wire.records.talk import Entry, Kind, Modality, Status, entry_id
 
 IDLE = "idle"

@@ -22,12 +22,13 @@ from vivavoce.engine.shell.calls import Call
 from vivavoce.engine.shell.clients import SocketClient
 from vivavoce.engine.shell.session import new_id
 from vivavoce.engine.shell.work import Parts
-from vivavoce.engine.turn.configuration import all as conf
-from vivavoce.engine.turn.faults import Refused
+from vivavoce.engine.turn import configuration as conf
 from vivavoce.engine.turn.manners import Manners
 from vivavoce.engine.turn.requests import check_opus
 from vivavoce.engine.turn.state import Policy
 from vivavoce.errors import ModelUnavailable, NotFound, Unavailable
+from vivavoce.wire.realtime.refusal import Refused
+from vivavoce.wire.realtime.session import Kind, NoiseReductionType
 
 log = logging.getLogger(__name__)
 
@@ -47,7 +48,7 @@ class EngineOptions:
     """At most; a brain that reads slowly is asked less."""
     speculate: bool = True
     manners: Manners | None = None
-    noise_reduction: conf.NoiseReduction | None = None
+    noise_reduction: NoiseReductionType | None = None
     """Where a session does not say."""
     media: MediaOptions = field(default_factory=MediaOptions)
 
@@ -112,7 +113,7 @@ class Engine:
         """
         if access.own:
             self._room()
-        configuration = self._configuration(session)
+        configuration = self._configuration(session, access)
         secret = Secret(new_id("sess"), configuration, locked=access.own)
         value, until = self.keys.issue(secret, seconds)
         shown = conf.session_object(configuration, session_id=secret.session_id or "", expires_at=0)
@@ -180,7 +181,7 @@ class Engine:
         if weighed:
             self._weigh()
         secret = access.secret
-        configuration = self._configuration(session, secret)
+        configuration = self._configuration(session, access)
         policy = Policy(
             session_id=(secret and secret.session_id) or new_id("sess"),
             conversation_id=new_id("conv"),
@@ -192,7 +193,7 @@ class Engine:
             context_tokens=min(self.options.context_tokens, parts.brain.budget.context_tokens),
             result_chars=parts.brain.budget.result_chars,
             speculate=self.options.speculate,
-            manners=self.options.manners if access.ours else None,
+            manners=self.options.manners,
             count=parts.brain.count,
         )
         call = Call(new_id("rtc"), policy, configuration, parts, access.ours)
@@ -224,11 +225,10 @@ class Engine:
         if others and (why := self._ready().crowded()) is not None:
             raise Unavailable(why, retry_after_ms=BUSY_RETRY_MS)
 
-    def _configuration(
-        self, session: Mapping[str, Any], secret: Secret | None = None
-    ) -> conf.Configuration:
+    def _configuration(self, session: Mapping[str, Any], access: Access) -> conf.Configuration:
         """Of a client secret, as far as it is free to be changed, or of a new session. Raises
         `Refused`."""
+        secret = access.secret
         voices = self._ready().mouth.voices
         model = session.get("model") or (secret.configuration.model if secret else MODEL)
         if not isinstance(model, str) or len(model) > MAX_MODEL_NAME:
@@ -240,8 +240,11 @@ class Engine:
         rest = {name: value for name, value in session.items() if name != "model"}
         if secret is None:
             transcribes = session.get("type") == "transcription"
-            kind: conf.Kind = "transcription" if transcribes else "realtime"
-            first = conf.initial(model, voice=self.options.voice, voices=voices, kind=kind)
+            kind: Kind = "transcription" if transcribes else "realtime"
+            # "One moment." belongs to our own calls; others may ask for it.
+            first = conf.initial(
+                model, voice=self.options.voice, voices=voices, kind=kind, manners=access.own
+            )
             first = replace(first, noise_reduction=self.options.noise_reduction)
         else:
             first = replace(secret.configuration, model=model)

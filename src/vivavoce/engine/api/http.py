@@ -21,8 +21,8 @@ from vivavoce.engine.api.control import MAX_MODEL_NAME, MODEL, Engine
 from vivavoce.engine.api.keys import DEFAULT_SECONDS, MAX_SECONDS, MIN_SECONDS, Access
 from vivavoce.engine.api.refusals import refusal
 from vivavoce.engine.api.socket import RealtimeSocket
-from vivavoce.engine.turn.faults import Refused
 from vivavoce.errors import Unauthorized, VivavoceError
+from vivavoce.wire.realtime.refusal import Refused
 
 SDP = "application/sdp"
 RESUMED = "x-vivavoce-resumed"

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from vivavoce.engine.turn.configuration.all import Configuration
+from vivavoce.engine.turn.configuration import Configuration
 from vivavoce.errors import Unauthorized
 
 DEFAULT_SECONDS, MIN_SECONDS, MAX_SECONDS = 600, 10, 7200  # OpenAI's

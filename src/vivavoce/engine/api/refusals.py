@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from vivavoce.engine.turn.faults import Refused
 from vivavoce.errors import ClientError, Unauthorized, VivavoceError
+from vivavoce.wire.realtime.refusal import Refused
 
 
 def refusal(fault: Refused | VivavoceError) -> tuple[int, dict[str, Any], dict[str, str]]:

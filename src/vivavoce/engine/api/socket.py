@@ -19,9 +19,9 @@ from vivavoce.engine.api.refusals import refusal
 from vivavoce.engine.shell.calls import Call
 from vivavoce.engine.shell.clients import SocketClient
 from vivavoce.engine.shell.session import new_id
-from vivavoce.engine.turn.faults import Refused
 from vivavoce.engine.turn.server_frames import error
 from vivavoce.errors import Conflict, Forbidden, VivavoceError
+from vivavoce.wire.realtime.refusal import Refused
 
 _QUERY = ("model", "call_id", "intent", "api-version", "deployment")
 _BETA = "openai-beta.realtime-v1"

@@ -15,7 +15,7 @@ from vivavoce.engine.media.peer import WebRtcPeer, answer
 from vivavoce.engine.shell.clients import ChannelClient, SocketClient
 from vivavoce.engine.shell.session import Session
 from vivavoce.engine.shell.work import Parts
-from vivavoce.engine.turn.configuration.all import Configuration
+from vivavoce.engine.turn.configuration import Configuration
 from vivavoce.engine.turn.state import Policy
 
 JOIN_SECONDS = 60.0  # as long as the client's secret lasts; then the call is over

@@ -15,13 +15,9 @@ from vivavoce.engine.ears.noise import Suppressor
 from vivavoce.engine.media.audio import Inbound, Pcm, Resampler, to_pcm
 from vivavoce.engine.ports import EAR_RATE, FRAME, Detector, Position, Samples
 from vivavoce.engine.turn import endpoint, facts
-from vivavoce.engine.turn.configuration.all import (
-    Configuration,
-    NoiseReduction,
-    SemanticVad,
-    ServerVad,
-)
-from vivavoce.engine.turn.faults import Refused
+from vivavoce.engine.turn.configuration import Configuration
+from vivavoce.wire.realtime.refusal import Refused
+from vivavoce.wire.realtime.session import NoiseReductionType, SemanticVad, ServerVad
 
 MAX_SECONDS = 600
 """Of sound that nobody commits: after that an append is refused."""
@@ -49,7 +45,7 @@ class Intake:
         self._rest: Samples = np.zeros(0, np.float32)
         self._inbound = Inbound(configuration.input_format.type)
         self._track: tuple[int, Resampler] | None = None
-        self._noise: NoiseReduction | None = None
+        self._noise: NoiseReductionType | None = None
         self._suppressor: Suppressor | None = None
         self._endpointer: endpoint.Endpointer | None = None
         self._watched_from = 0

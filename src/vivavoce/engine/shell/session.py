@@ -21,15 +21,14 @@ from vivavoce.engine.media.audio import Outbound, Pcm
 from vivavoce.engine.ports import MOUTH_RATE, Peer, Position, Samples, Transcript
 from vivavoce.engine.shell.intake import Intake
 from vivavoce.engine.shell.work import Parts, Work
-from vivavoce.engine.turn import client_frames, facts, orders
-from vivavoce.engine.turn.client_frames import BadFrame
-from vivavoce.engine.turn.configuration.all import Configuration
-from vivavoce.engine.turn.faults import Refused
-from vivavoce.engine.turn.keyterms import keyterms
+from vivavoce.engine.turn import facts, orders
+from vivavoce.engine.turn.configuration import Configuration, keyterms
 from vivavoce.engine.turn.machine import Machine
 from vivavoce.engine.turn.server_frames import Event, error
 from vivavoce.engine.turn.state import Policy
 from vivavoce.errors import Unavailable
+from vivavoce.wire.realtime.client import AppendInput, BadFrame, ClearInput, CommitInput, parse
+from vivavoce.wire.realtime.refusal import Refused
 
 log = logging.getLogger(__name__)
 
@@ -46,7 +45,7 @@ class Client(Protocol):
     peer: bool
     """It has the microphone; others only watch and command."""
     locked: bool
-    """It may only send what `client_frames.PEER_EVENTS` names."""
+    """It may only send what `wire.realtime.client.PEER_EVENTS` names."""
 
     def push(self, frame: bytes) -> None:
         """Must not block; a client that does not read is cut off."""
@@ -138,27 +137,24 @@ class Session:
         iterator stops now and then, for others to have their turn.
         """
         try:
-            frame = client_frames.parse(raw, locked=client.locked)
+            event = parse(raw, locked=client.locked)
         except BadFrame as bad:
             self._send(error(bad.fault, bad.event_id), client.id)
             return
-        if frame.type == "input_audio_buffer.append":
+        if isinstance(event, AppendInput):
             try:
-                yield from self._append(client, frame)
+                yield from self._append(client, event)
             except Refused as fault:
-                self._send(error(fault, frame.event_id), client.id)
+                self._send(error(fault, event.event_id), client.id)
             return
-        if frame.type in ("input_audio_buffer.commit", "input_audio_buffer.clear"):
+        if isinstance(event, CommitInput | ClearInput):
             self._intake.finish_wire()
-        wish = client_frames.wish(
-            frame,
-            buffered_ms=self._intake.buffered_ms,
-            end_ms=self._intake.end_ms,
-            position=self.position(),
+        intake = self._intake
+        self.post(
+            facts.Request(event, client.id, intake.buffered_ms, intake.end_ms, self.position())
         )
-        self.post(facts.Request(wish, client.id, frame.event_id))
 
-    def _append(self, client: Client, frame: client_frames.Frame) -> Iterator[None]:
+    def _append(self, client: Client, append: AppendInput) -> Iterator[None]:
         if self._paced or not client.peer:
             raise Refused(
                 "Sound comes from the call's own peer here, not from this connection.",
@@ -173,7 +169,7 @@ class Session:
                 self.end(full.message, 1013)
                 raise Refused(full.message, code=full.code, type="server_error") from None
         pieces: list[bytes] = []
-        for piece in client_frames.audio_of(frame):  # all of it first: half an append is none
+        for piece in append.sound():  # all of it first: half an append is none
             if pieces:
                 yield
             pieces.append(piece)
@@ -211,7 +207,7 @@ class Session:
 
     def keywords(self) -> tuple[str, ...]:
         wanted = self.machine.state.configuration.transcription
-        return keyterms(wanted.prompt) if wanted else ()
+        return keyterms(wanted.prompt, wanted.keywords or ()) if wanted else ()
 
     def foresee(self, item_id: str, heard: Transcript) -> orders.Answer | None:
         return self.machine.foresee(item_id, heard)

@@ -9,21 +9,23 @@ from __future__ import annotations
 from typing import Any
 
 from vivavoce.brain import ports as brain
-from vivavoce.engine.turn import asking, facts, listening, outputs
+from vivavoce.engine.turn import asking, facts, outputs
 from vivavoce.engine.turn import server_frames as say
-from vivavoce.engine.turn.configuration.all import ResponseSettings, response_settings
-from vivavoce.engine.turn.context import seconds, sources, tokens
-from vivavoce.engine.turn.items import Status
+from vivavoce.engine.turn.asking import seconds, sources, tokens
+from vivavoce.engine.turn.configuration import ResponseSettings
 from vivavoce.engine.turn.orders import (
     Audience,
     FinishPlaying,
+    Interject,
     Play,
     StartTimer,
     StopAnswer,
     StopTimer,
     Warm,
 )
-from vivavoce.engine.turn.state import Draft, Response, Signal
+from vivavoce.engine.turn.state import Draft, Response
+from vivavoce.wire.realtime.client import SAY
+from vivavoce.wire.realtime.items import Status
 
 MAX_RESPONSES = 4
 _MINUTE = 60.0
@@ -88,7 +90,7 @@ def ask(response: Response, draft: Draft) -> None:
         response.input_tokens = tokens(order.ask, draft.state)
         response.input_seconds = seconds(response.settings, draft.state)
     draft.order(order)
-    asking.be_patient(response, draft)
+    be_patient(response, draft)
 
 
 # --- Going on -------------------------------------------------------------------------
@@ -212,12 +214,28 @@ def end(response: Response, status: str, details: dict[str, Any] | None, draft: 
     draft.send(say.response("done", shown))
 
 
-def settle(draft: Draft) -> None:
-    """After every fact: a turn that waited gets its answer; then the floor is free."""
-    state = draft.state
-    if state.turn_waits and state.active is None and state.speech is None:
-        begin(response_settings(state.configuration, None), draft)
-    before = state.phase
-    draft.signal(Signal.ANSWER_BEGUN if state.answering else Signal.ANSWER_OVER)
-    if state.phase is not before and not state.answering:
-        listening.await_user(draft)
+# --- While it takes a moment ----------------------------------------------------------------
+
+
+def be_patient(response: Response, draft: Draft) -> None:
+    """Whoever spoke and hears nothing for a while is told that it takes a moment."""
+    state, manners = draft.state, draft.state.manners
+    if SAY in (response.settings.metadata or {}):
+        return  # these words are there already
+    if manners is None or state.acknowledged or not asking.waits(response.settings, state):
+        return
+    draft.order(StartTimer(f"slow:{response.id}", manners.slow_after))
+
+
+def slow(response_id: str, draft: Draft) -> None:
+    """Nothing to hear yet: once a turn, and not while words are on their way."""
+    state, manners = draft.state, draft.state.manners
+    response = state.responses.get(response_id)
+    if manners is None or response is None or not response.spoken:
+        return
+    if state.acknowledged or response.outputs:
+        return
+    words = manners.acknowledgement(state.acknowledgements) + " "
+    state.acknowledged, state.acknowledgements = True, state.acknowledgements + 1
+    outputs.words(response, words, draft)
+    draft.order(Interject(response_id, words))

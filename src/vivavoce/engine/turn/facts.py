@@ -7,93 +7,27 @@ pieces that pass through untouched on their way to the listener.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from vivavoce.brain.ports import Piece
 from vivavoce.engine.ports import Position
+from vivavoce.wire.realtime.client import ClientEvent
 
 # --- Clients ask --------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class UpdateSession:
-    patch: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class CommitInput:
-    """`buffered_ms`: how much audio waits in the buffer; `end_ms`: where the buffer ends."""
-
-    buffered_ms: int
-    end_ms: int
-
-
-@dataclass(frozen=True, slots=True)
-class ClearInput:
-    end_ms: int
-
-
-@dataclass(frozen=True, slots=True)
-class ClearOutput:
-    position: Position | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class CreateItem:
-    item: Mapping[str, Any]
-    after: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class RetrieveItem:
-    item_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class DeleteItem:
-    item_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class TruncateItem:
-    item_id: str
-    content_index: int
-    audio_end_ms: int
-
-
-@dataclass(frozen=True, slots=True)
-class CreateResponse:
-    params: Mapping[str, Any] | None
-
-
-@dataclass(frozen=True, slots=True)
-class CancelResponse:
-    response_id: str | None
-
-
-Wish = (
-    UpdateSession
-    | CommitInput
-    | ClearInput
-    | ClearOutput
-    | CreateItem
-    | RetrieveItem
-    | DeleteItem
-    | TruncateItem
-    | CreateResponse
-    | CancelResponse
-)
-
-
-@dataclass(frozen=True, slots=True)
 class Request:
-    """A client's event. What is wrong with it is told to the one who sent it."""
+    """A client's event, and how things stood when it came. What is wrong with it is told to the
+    one who sent it."""
 
-    wish: Wish
+    event: ClientEvent
     sender: int
-    event_id: str | None = None
+    buffered_ms: int = 0
+    """How much sound waits in the buffer."""
+    end_ms: int = 0
+    """Where the buffer ends."""
+    position: Position | None = None
 
 
 # --- The ears hear ------------------------------------------------------------------

@@ -6,12 +6,10 @@ The words of it are the business of `transcripts`.
 from __future__ import annotations
 
 from vivavoce.engine.ports import Position
-from vivavoce.engine.turn import answering, asking, facts, playback
+from vivavoce.engine.turn import answering, facts, playback
 from vivavoce.engine.turn import server_frames as say
-from vivavoce.engine.turn.configuration.all import response_settings
-from vivavoce.engine.turn.faults import Refused
-from vivavoce.engine.turn.items import item_object
-from vivavoce.engine.turn.made import user_audio
+from vivavoce.engine.turn.configuration import response_settings
+from vivavoce.engine.turn.conversation import user_audio
 from vivavoce.engine.turn.orders import (
     DropGuess,
     Duck,
@@ -25,6 +23,8 @@ from vivavoce.engine.turn.orders import (
     Transcribe,
 )
 from vivavoce.engine.turn.state import SILENCE, Draft, Signal, Speech
+from vivavoce.wire.realtime.items import item_object
+from vivavoce.wire.realtime.refusal import Refused
 
 _TAIL_MS = 200
 """Of the pause that belongs to the speech, where it is there already: soft last sounds."""
@@ -197,7 +197,7 @@ def timer(fact: facts.TimerFired, draft: Draft) -> None:
         case ("played", _, response_id):
             answering.played(response_id, draft)
         case ("slow", _, response_id):
-            asking.slow(response_id, draft)
+            answering.slow(response_id, draft)
         case ("expiry", _, _):
             fault = Refused("Your session hit its maximum duration.", code="session_expired")
             draft.send(say.error(fault, None))

@@ -10,12 +10,12 @@ from collections.abc import Callable
 
 from vivavoce.brain.ports import Ask
 from vivavoce.engine.ports import Transcript
-from vivavoce.engine.turn import answering, facts, foresight, listening, requests, transcripts
-from vivavoce.engine.turn.configuration.all import Configuration
-from vivavoce.engine.turn.faults import Refused
+from vivavoce.engine.turn import answering, asking, facts, listening, requests, transcripts
+from vivavoce.engine.turn.configuration import Configuration, response_settings
 from vivavoce.engine.turn.orders import Answer, Order
 from vivavoce.engine.turn.server_frames import Event, error
 from vivavoce.engine.turn.state import Draft, Phase, Policy, Signal, State
+from vivavoce.wire.realtime.refusal import Refused
 
 P, S = Phase, Signal
 
@@ -60,11 +60,11 @@ class Machine:
 
     def foresee(self, item_id: str, heard: Transcript) -> Answer | None:
         """The answer that the turn would get if it ended with these words."""
-        return foresight.foresee(item_id, heard, self.state)
+        return asking.foresee(item_id, heard, self.state)
 
     def outlook(self) -> Ask | None:
         """How the brain's next question will begin."""
-        return foresight.outlook(self.state)
+        return asking.outlook(self.state)
 
     def receive(self, fact: facts.Fact, now: float) -> list[Order]:
         draft = Draft(self.state, now, advance)
@@ -74,10 +74,10 @@ class Machine:
             except Refused as fault:
                 # Handlers refuse before they change anything; the session lives on.
                 draft.orders.clear()
-                draft.send(error(fault, fact.event_id), fact.sender)
+                draft.send(error(fault, fact.event.event_id), fact.sender)
         else:
             self._route(fact, draft)
-        answering.settle(draft)
+        _settle(draft)
         return draft.orders
 
     def _route(self, fact: facts.Fact, draft: Draft) -> None:
@@ -119,3 +119,14 @@ class Machine:
                 listening.timer(fact, draft)
             case facts.Request():
                 raise AssertionError("requests are handled before")
+
+
+def _settle(draft: Draft) -> None:
+    """After every fact: a turn that waited gets its answer; then the floor is free."""
+    state = draft.state
+    if state.turn_waits and state.active is None and state.speech is None:
+        answering.begin(response_settings(state.configuration, None), draft)
+    before = state.phase
+    draft.signal(Signal.ANSWER_BEGUN if state.answering else Signal.ANSWER_OVER)
+    if state.phase is not before and not state.answering:
+        listening.await_user(draft)

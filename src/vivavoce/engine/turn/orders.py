@@ -7,7 +7,7 @@ from enum import Enum
 from typing import Any
 
 from vivavoce.brain.ports import Ask
-from vivavoce.engine.turn.configuration.all import Configuration
+from vivavoce.engine.turn.configuration import Configuration
 
 
 class Audience(Enum):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from vivavoce.engine.turn import server_frames as say
-from vivavoce.engine.turn.configuration.all import response_object as shown_response
-from vivavoce.engine.turn.items import Item, Status, item_object
-from vivavoce.engine.turn.made import assistant_message, function_call
+from vivavoce.engine.turn.configuration import response_object as shown_response
+from vivavoce.engine.turn.conversation import assistant_message
 from vivavoce.engine.turn.orders import LastSound
 from vivavoce.engine.turn.state import Draft, Output, Response, Sound
 from vivavoce.engine.turn.usage import response_usage
+from vivavoce.wire.realtime.items import FunctionCall, Item, Status, item_object
 
 Json = dict[str, Any]
 
@@ -126,7 +126,7 @@ def object_of(response: Response, output: Output, status: Status) -> Json:
 
 def _item(response: Response, output: Output, status: Status) -> Item:
     if output.name:
-        return function_call(output.id, output.call_id, output.name, output.text, status)
+        return FunctionCall(output.id, output.call_id, output.name, output.text, status)
     return assistant_message(output.id, output.text, response.spoken, status)
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+
 from vivavoce.engine.ports import Position
-from vivavoce.engine.turn import answering, facts
+from vivavoce.engine.turn import answering
 from vivavoce.engine.turn import server_frames as say
-from vivavoce.engine.turn.faults import Refused
-from vivavoce.engine.turn.items import heard
-from vivavoce.engine.turn.made import with_transcript
+from vivavoce.engine.turn.conversation import with_transcript
 from vivavoce.engine.turn.orders import Audience, ClearPlaying, StopTimer
 from vivavoce.engine.turn.state import Draft
+from vivavoce.wire.realtime import client
+from vivavoce.wire.realtime.refusal import Refused
 
 
 def interrupt(reason: str, position: Position | None, draft: Draft) -> None:
@@ -49,10 +52,10 @@ def _cut(position: Position | None, draft: Draft) -> None:
         draft.send(say.item_truncated(item_id, 0, played))
 
 
-def truncate(wish: facts.TruncateItem, draft: Draft) -> None:
+def truncate(wish: client.Truncate, draft: Draft) -> None:
     """The client says how much it played."""
     state = draft.state
-    item = state.conversation.get(wish.item_id)
+    item = state.conversation.get(wish.item_id, doing="truncate")
     sound = state.sounds.get(item.id)
     if sound is None:
         raise Refused(
@@ -99,3 +102,33 @@ def _shorten(item_id: str, played_ms: int, draft: Draft) -> None:
     sound.cut = True
     sound.clauses[:] = [(text, played_ms)] if text or played_ms else []
     state.conversation.replace(with_transcript(state.conversation.get(item_id), text))
+
+
+_WORD = re.compile(r"\s*\S+")
+
+
+def heard(segments: Iterable[tuple[str, int]], audio_end_ms: int) -> str:
+    """The text heard until then: whole clauses, then whole words in proportion.
+
+    `segments` are the clauses of an audio part with the length of their sound;
+    put together, their texts are the transcript.
+    """
+    whole: list[str] = []
+    left = max(0, audio_end_ms)
+    for text, length in segments:
+        if left < length:
+            whole.append(_words_within(text, left / length))
+            break
+        whole.append(text)
+        left -= max(0, length)
+    return "".join(whole).rstrip()
+
+
+def _words_within(text: str, share: float) -> str:
+    """As many whole words as fit in that share of the text."""
+    end = 0
+    for word in _WORD.finditer(text):
+        if word.end() > share * len(text):
+            break
+        end = word.end()
+    return text[:end]

@@ -2,60 +2,74 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
 from vivavoce.engine.turn import answering, facts, listening, playback, transcripts
 from vivavoce.engine.turn import server_frames as say
-from vivavoce.engine.turn.configuration.all import (
+from vivavoce.engine.turn.asking import sources
+from vivavoce.engine.turn.configuration import (
     Configuration,
-    Reference,
     ResponseSettings,
+    applied,
     response_settings,
     session_object,
-    updated,
 )
-from vivavoce.engine.turn.context import sources
-from vivavoce.engine.turn.faults import Refused
-from vivavoce.engine.turn.items import Item, Message, item_object, parse_item, with_id
-from vivavoce.engine.turn.made import clip_of
+from vivavoce.engine.turn.conversation import clip_of
 from vivavoce.engine.turn.orders import Configure, RestartEars, StopTimer, TranscribeClip, Warm
 from vivavoce.engine.turn.state import Draft, Response, State
+from vivavoce.wire.realtime import client
+from vivavoce.wire.realtime.items import (
+    FunctionCallOutput,
+    Message,
+    Reference,
+    item_object,
+    read_item,
+)
+from vivavoce.wire.realtime.refusal import Refused
 
 MAX_CLIPS = 32 * 1024 * 1024  # bytes of sound inside items, at once
 MIN_COMMIT_MS = 100  # OpenAI's: less than that is no speech
 
 
 def handle(request: facts.Request, draft: Draft) -> None:
-    match request.wish:
-        case facts.UpdateSession() as wish:
-            update_session(wish, draft)
-        case facts.CommitInput() as wish:
-            commit(wish, draft)
-        case facts.ClearInput() as wish:
-            clear_input(wish, draft)
-        case facts.ClearOutput() as wish:
-            clear_output(wish, draft)
-        case facts.CreateItem() as wish:
-            create_item(wish, draft)
-        case facts.RetrieveItem() as wish:
-            found = _item(wish.item_id, draft)
+    match request.event:
+        case client.UpdateSession() as event:
+            update_session(event, request.sender, draft)
+        case client.CommitInput():
+            commit(request, draft)
+        case client.ClearInput():
+            clear_input(request, draft)
+        case client.ClearOutput():
+            clear_output(request, draft)
+        case client.CreateItem() as event:
+            create_item(event, draft)
+        case client.RetrieveItem(item_id):
+            found = draft.state.conversation.get(item_id, doing="retrieve")
             draft.send(say.item_retrieved(item_object(found, with_audio=True)), request.sender)
-        case facts.DeleteItem() as wish:
-            delete_item(wish, draft)
-        case facts.TruncateItem() as wish:
-            playback.truncate(wish, draft)
-        case facts.CreateResponse() as wish:
-            create_response(wish, draft)
-        case facts.CancelResponse() as wish:
-            cancel_response(wish, draft)
+        case client.DeleteItem(item_id):
+            delete_item(item_id, draft)
+        case client.Truncate() as event:
+            playback.truncate(event, draft)
+        case client.CreateResponse(_, params):
+            create_response(params, draft)
+        case client.CancelResponse(_, response_id):
+            cancel_response(response_id, draft)
+        case client.AppendInput():
+            raise AssertionError("sound never comes here")
 
 
-def update_session(wish: facts.UpdateSession, draft: Draft) -> None:
+def update_session(event: client.UpdateSession, sender: int, draft: Draft) -> None:
     state = draft.state
     before = state.configuration
-    wanted = updated(
-        before, wish.patch, voices=state.policy.voices, audio_started=state.audio_started
+    wanted, lacking = applied(
+        before, event.session, voices=state.policy.voices, audio_started=state.audio_started
     )
     if state.policy.paced:
         check_opus(wanted)
+    for fault in lacking:
+        draft.send(say.error(fault, event.event_id), sender)
     state.configuration = wanted
     draft.order(Configure(state.configuration))
     if before.turn_detection != state.configuration.turn_detection:
@@ -87,11 +101,11 @@ def session_event(kind: str, state: State) -> say.Event:
     return say.session(kind, shown)
 
 
-def commit(wish: facts.CommitInput, draft: Draft) -> None:
-    if wish.buffered_ms < MIN_COMMIT_MS:
+def commit(request: facts.Request, draft: Draft) -> None:
+    if request.buffered_ms < MIN_COMMIT_MS:
         raise Refused(
             "Error committing input audio buffer: buffer too small. Expected at least "
-            f"{MIN_COMMIT_MS}ms of audio, but buffer only has {wish.buffered_ms}ms of audio.",
+            f"{MIN_COMMIT_MS}ms of audio, but buffer only has {request.buffered_ms}ms of audio.",
             code="input_audio_buffer_commit_empty",
         )
     state = draft.state
@@ -99,18 +113,18 @@ def commit(wish: facts.CommitInput, draft: Draft) -> None:
     listening.abandon(draft)
     draft.order(RestartEars())
     item_id = speech.item_id if speech is not None else draft.new_id("item")
-    listening.commit(item_id, state.committed_ms, wish.end_ms, draft)
+    listening.commit(item_id, state.committed_ms, request.end_ms, draft)
 
 
-def clear_input(wish: facts.ClearInput, draft: Draft) -> None:
+def clear_input(request: facts.Request, draft: Draft) -> None:
     transcripts.unsay(draft)
     listening.abandon(draft)
-    listening.forget(wish.end_ms, draft)
+    listening.forget(request.end_ms, draft)
     draft.order(RestartEars())
     draft.send(say.input_cleared())
 
 
-def clear_output(wish: facts.ClearOutput, draft: Draft) -> None:
+def clear_output(request: facts.Request, draft: Draft) -> None:
     if not draft.state.policy.paced:
         raise Refused(
             "'output_audio_buffer.clear' is for calls whose sound we pace (WebRTC); over a "
@@ -118,19 +132,19 @@ def clear_output(wish: facts.ClearOutput, draft: Draft) -> None:
             code="not_supported",
             param="type",
         )
-    playback.interrupt("client_cancelled", wish.position, draft)
+    playback.interrupt("client_cancelled", request.position, draft)
 
 
 # --- Items ----------------------------------------------------------------------------
 
 
-def create_item(wish: facts.CreateItem, draft: Draft) -> None:
+def create_item(event: client.CreateItem, draft: Draft) -> None:
     state = draft.state
     if state.configuration.kind == "transcription":
         raise Refused("A transcription session has no conversation.", code="invalid_session_type")
-    item = parse_item(wish.item)
+    item = read_item(event.item)
     if not item.id:
-        item = with_id(item, draft.new_id("item"))
+        item = replace(item, id=draft.new_id("item"))
     elif item.id in state.probes or (state.speech and item.id == state.speech.item_id):
         raise Refused(
             f"'{item.id}' is the item of what is being said just now.",
@@ -143,7 +157,13 @@ def create_item(wish: facts.CreateItem, draft: Draft) -> None:
             code="too_much_audio",
             param="item.content",
         )
-    previous = state.conversation.insert(item, after=wish.after)
+    if isinstance(item, FunctionCallOutput) and not state.conversation.called(item.call_id):
+        raise Refused(
+            f"Tool call ID '{item.call_id}' not found in conversation.",
+            code="invalid_tool_call_id",
+            param="item.call_id",
+        )
+    previous = state.conversation.insert(item, after=event.previous_item_id)
     draft.send(say.item("added", item_object(item), previous))
     draft.send(say.item("done", item_object(item), previous))
     if clip:
@@ -153,9 +173,9 @@ def create_item(wish: facts.CreateItem, draft: Draft) -> None:
         state.unheard = 0  # whoever types has found another way
 
 
-def delete_item(wish: facts.DeleteItem, draft: Draft) -> None:
+def delete_item(item_id: str, draft: Draft) -> None:
     state = draft.state
-    found = _item(wish.item_id, draft)
+    found = state.conversation.get(item_id, doing="delete")
     if any(out.id == found.id for r in state.responses.values() for out in r.outputs):
         raise Refused(
             f"Item '{found.id}' is still being written; cancel its response first.",
@@ -169,18 +189,14 @@ def delete_item(wish: facts.DeleteItem, draft: Draft) -> None:
     transcripts.release(found.id, draft)
 
 
-def _item(item_id: str, draft: Draft) -> Item:
-    return draft.state.conversation.get(item_id)
-
-
 # --- Responses ------------------------------------------------------------------------
 
 
-def create_response(wish: facts.CreateResponse, draft: Draft) -> None:
+def create_response(params: Mapping[str, Any] | None, draft: Draft) -> None:
     state = draft.state
     settings = response_settings(
         state.configuration,
-        wish.params,
+        params,
         voices=state.policy.voices,
         audio_started=state.audio_started,
     )
@@ -220,9 +236,9 @@ def _check_input(settings: ResponseSettings, state: State) -> None:
             )
 
 
-def cancel_response(wish: facts.CancelResponse, draft: Draft) -> None:
+def cancel_response(response_id: str | None, draft: Draft) -> None:
     state = draft.state
-    wanted = wish.response_id or state.active
+    wanted = response_id or state.active
     response: Response | None = state.responses.get(wanted or "")
     if response is None:
         raise Refused(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from vivavoce.engine.turn.faults import Refused
+from vivavoce.wire.realtime.refusal import Refused
 
 Event = dict[str, Any]
 

@@ -12,12 +12,13 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from vivavoce.brain.ports import Finished
-from vivavoce.engine.turn.configuration.all import Configuration, ResponseSettings, ServerVad
-from vivavoce.engine.turn.items import Conversation, Status
-from vivavoce.engine.turn.made import clip_of
+from vivavoce.engine.turn.configuration import Configuration, ResponseSettings
+from vivavoce.engine.turn.conversation import Conversation, clip_of
 from vivavoce.engine.turn.manners import Manners
 from vivavoce.engine.turn.orders import Audience, Order, Send
 from vivavoce.engine.turn.server_frames import Event
+from vivavoce.wire.realtime.items import Status
+from vivavoce.wire.realtime.session import ServerVad
 
 SILENCE = "(The user has said nothing for a while.)"
 UNHEARD = "(The user said something that could not be understood.)"
@@ -60,7 +61,7 @@ class Policy:
     speculate: bool = True
     """Get ready while the user still speaks."""
     manners: Manners | None = None
-    """What is said without asking the brain; None: nothing."""
+    """What is said without asking the brain, in a session that wants it; None: in none."""
     count: Callable[[str], int] = lambda text: len(text) // 4 + 1
     """How many tokens a text is to the brain."""
 
@@ -181,6 +182,15 @@ class State:
     @property
     def answering(self) -> bool:
         return self.active is not None or bool(self.playing)
+
+    @property
+    def manners(self) -> Manners | None:
+        """None on other people's sessions that did not ask for them."""
+        return self.policy.manners if self.configuration.manners else None
+
+    def understood(self, text: str, confidence: float) -> bool:
+        manners = self.manners
+        return bool(text.strip()) if manners is None else manners.understood(text, confidence)
 
     @property
     def server_vad(self) -> ServerVad | None:

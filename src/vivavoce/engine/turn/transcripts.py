@@ -6,8 +6,8 @@ import re
 
 from vivavoce.engine.turn import answering, facts, listening
 from vivavoce.engine.turn import server_frames as say
-from vivavoce.engine.turn.made import with_transcript
-from vivavoce.engine.turn.state import UNHEARD, Draft, State
+from vivavoce.engine.turn.conversation import with_transcript
+from vivavoce.engine.turn.state import UNHEARD, Draft
 from vivavoce.engine.turn.usage import transcription_usage
 
 _WORD = re.compile(r"[^\w' -]+")
@@ -16,11 +16,6 @@ _WORD = re.compile(r"[^\w' -]+")
 def bare(text: str) -> str:
     """The words alone, for comparing."""
     return " ".join(_WORD.sub(" ", text.lower()).split())
-
-
-def understood(text: str, confidence: float, state: State) -> bool:
-    manners = state.policy.manners
-    return bool(text.strip()) if manners is None else manners.understood(text, confidence)
 
 
 def so_far(fact: facts.HeardSoFar, draft: Draft) -> None:
@@ -42,7 +37,7 @@ def heard_all(fact: facts.HeardAll, draft: Draft) -> None:
     text = fact.text.strip()
     state.transcripts[fact.item_id] = text
     state.seconds[fact.item_id] = fact.seconds
-    _weigh(fact.item_id, understood(text, fact.confidence, state), draft)
+    _weigh(fact.item_id, state.understood(text, fact.confidence), draft)
     _keep(fact.item_id, text, draft)
     if state.configuration.transcription:
         _show(fact.item_id, text, draft)

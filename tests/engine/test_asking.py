@@ -7,16 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vivavoce.brain.ports import Call, Result, Said, Turn
-from vivavoce.engine.turn.items import (
+from vivavoce.engine.turn.asking import as_turns, within
+from vivavoce.engine.turn.playback import heard
+from vivavoce.wire.realtime.items import (
     FunctionCall,
     FunctionCallOutput,
     Item,
     Message,
     Part,
     Status,
-    as_turns,
-    heard,
-    within,
 )
 
 # --- What was heard ---------------------------------------------------------------

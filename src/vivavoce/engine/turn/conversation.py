@@ -1,5 +1,4 @@
-"""The conversation: items in order. Also the door to `items_one` (what an item is) and
-`items_told` (what the brain is told of them).
+"""The conversation: items in order, each id once; and those that the engine makes itself.
 
 Knows nothing of sound being played or models at work.
 """
@@ -7,45 +6,18 @@ Knows nothing of sound being played or models at work.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
-from vivavoce.engine.turn.configuration.checks import printable
-from vivavoce.engine.turn.faults import Refused
-from vivavoce.engine.turn.items_one import (
+from vivavoce.wire.realtime.items import (
     ROOT,
     FunctionCall,
     FunctionCallOutput,
     Item,
     Message,
     Part,
-    Role,
     Status,
-    decode_audio,
-    item_object,
-    parse_item,
-    with_id,
 )
-from vivavoce.engine.turn.items_told import as_turns, heard, shortened, within
-
-__all__ = [
-    "ROOT",
-    "Conversation",
-    "FunctionCall",
-    "FunctionCallOutput",
-    "Item",
-    "Message",
-    "Part",
-    "Role",
-    "Status",
-    "as_turns",
-    "decode_audio",
-    "heard",
-    "item_object",
-    "parse_item",
-    "shortened",
-    "with_id",
-    "within",
-]
-
+from vivavoce.wire.realtime.refusal import Refused, printable
 
 MOST_CHARACTERS = 8_000_000
 
@@ -94,9 +66,7 @@ class Conversation:
     def last_id(self) -> str | None:
         return self._order[-1] if self._order else None
 
-    def insert(
-        self, item: Item, after: str | None = None, *, param: str = "previous_item_id"
-    ) -> str | None:
+    def insert(self, item: Item, after: str | None = None) -> str | None:
         """The id of the item before it. `after` is an item, `ROOT`, or None for the end."""
         if not item.id:
             raise ValueError("an item is inserted with its id")
@@ -120,7 +90,7 @@ class Conversation:
         if after is None:
             place = len(self._order)
         else:
-            place = 0 if after == ROOT else self._place(after, param) + 1
+            place = 0 if after == ROOT else self._place(after, "create") + 1
         self._order.insert(place, item.id)
         self._put(item)
         return self._order[place - 1] if place else None
@@ -140,37 +110,80 @@ class Conversation:
         self._size += size_of(item) - (size_of(before) if before is not None else 0)
         self._items[item.id] = item
 
-    def get(self, item_id: str, *, param: str = "item_id") -> Item:
-        self._known(item_id, param)
+    def called(self, call_id: str) -> bool:
+        """Whether there is a call of this id to give the result of."""
+        return any(isinstance(i, FunctionCall) and i.call_id == call_id for i in self.newest())
+
+    def get(self, item_id: str, *, doing: str = "") -> Item:
+        """Raises `Refused`, in the words of what a client was `doing` with it."""
+        self._known(item_id, doing)
         return self._items[item_id]
 
-    def delete(self, item_id: str, *, param: str = "item_id") -> Item:
-        del self._order[self._place(item_id, param)]
+    def delete(self, item_id: str) -> Item:
+        del self._order[self._place(item_id, "delete")]
         item = self._items.pop(item_id)
         self._size -= size_of(item)
         return item
 
     def replace(self, item: Item) -> None:
         """The same item, further on; its place stays."""
-        self._known(item.id, "item_id")
+        self._known(item.id)
         self._put(item)
 
-    def previous(self, item_id: str, *, param: str = "item_id") -> str | None:
-        place = self._place(item_id, param)
+    def previous(self, item_id: str) -> str | None:
+        place = self._place(item_id)
         return self._order[place - 1] if place else None
 
-    def _known(self, item_id: str, param: str) -> None:
-        if item_id not in self._items:
-            raise Refused(
-                f"There is no item '{printable(item_id)}' in the conversation.",
-                code="item_not_found",
-                param=param,
-            )
+    def _known(self, item_id: str, doing: str = "") -> None:
+        if item_id in self._items:
+            return
+        # The codes are OpenAI's, by which its clients tell a race from a mistake.
+        code, param = f"item_{doing}_invalid_item_id", "item_id"
+        if doing == "create":
+            code, param = "item_create_invalid_previous_item_id", "previous_item_id"
+        elif not doing:
+            code, param = "item_not_found", "response.input"
+        words = f"There is no item '{printable(item_id)}' in the conversation."
+        raise Refused(words, code=code, param=param)
 
-    def _place(self, item_id: str, param: str) -> int:
-        self._known(item_id, param)
+    def _place(self, item_id: str, doing: str = "") -> int:
+        self._known(item_id, doing)
         # Most questions are about the newest items, so look from the end.
         for place in range(len(self._order) - 1, -1, -1):
             if self._order[place] == item_id:
                 return place
         raise AssertionError("every known item has a place")
+
+
+# --- Items of our own ---------------------------------------------------------------------
+
+
+def user_audio(item_id: str) -> Message:
+    """What was said, before anyone wrote it down."""
+    return Message(item_id, "user", (Part("input_audio"),))
+
+
+def assistant_message(item_id: str, text: str, spoken: bool, status: Status) -> Message:
+    if not text and status == "in_progress":
+        return Message(item_id, "assistant", (), status)
+    part = Part("output_audio", transcript=text) if spoken else Part("output_text", text=text)
+    return Message(item_id, "assistant", (part,), status)
+
+
+def with_transcript(item: Item, text: str) -> Item:
+    """Its first sound with these words, and that sound itself no longer kept."""
+    if not isinstance(item, Message):
+        return item
+    parts = list(item.content)
+    for place, part in enumerate(parts):
+        if part.sounds:
+            parts[place] = replace(part, transcript=text, audio=None)
+            break
+    return replace(item, content=tuple(parts))
+
+
+def clip_of(item: Item) -> bytes | None:
+    """Sound that a client brought inside an item without its words."""
+    if not isinstance(item, Message) or item.role != "user":
+        return None
+    return next((p.audio for p in item.content if p.audio and p.transcript is None), None)

@@ -1,1 +1,0 @@
-"""What a session and its responses are set to."""

@@ -1,0 +1,320 @@
+"""The items of a conversation: what each holds, how a client's is read, how it is shown.
+
+The dataclasses are items as the engine keeps them, its own among them, which
+no limit of a client's holds for. `read_item` makes one of what a client brings.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    Tag,
+    TypeAdapter,
+    model_validator,
+)
+
+from vivavoce.wire.realtime.model import MOST_TEXT, FunctionName, Model, by, tag
+from vivavoce.wire.realtime.refusal import missing, reading, unsupported, wrong_type, wrong_value
+
+Json = dict[str, Any]
+Role = Literal["system", "user", "assistant"]
+Status = Literal["in_progress", "completed", "incomplete"]
+PartType = Literal["input_text", "input_audio", "output_text", "output_audio"]
+
+ROOT = "root"
+"""`previous_item_id` for the beginning of the conversation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A piece of a message. `audio` is as the client gave it, in its session's input format."""
+
+    type: PartType
+    text: str | None = None
+    transcript: str | None = None
+    audio: bytes | None = None
+
+    @property
+    def sounds(self) -> bool:
+        return self.type in ("input_audio", "output_audio")
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    id: str
+    role: Role
+    content: tuple[Part, ...] = ()
+    status: Status = "completed"
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionCall:
+    """`arguments` is JSON as the model wrote it."""
+
+    id: str
+    call_id: str
+    name: str
+    arguments: str = ""
+    status: Status = "completed"
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionCallOutput:
+    id: str
+    call_id: str
+    output: str
+    status: Status = "completed"
+
+
+Item = Message | FunctionCall | FunctionCallOutput
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """An item of the conversation, by its id, as input of a response."""
+
+    id: str
+
+
+def item_object(item: Item, *, with_audio: bool = False) -> Json:
+    """The item as events carry it; sound only where it was asked for (a retrieved item)."""
+    match item:
+        case Message():
+            kind, parts = "message", [_part_object(part, with_audio) for part in item.content]
+            own: Json = {"role": item.role, "content": parts}
+        case FunctionCall(_, call_id, name, arguments):
+            kind = "function_call"
+            own = {"name": name, "call_id": call_id, "arguments": arguments}
+        case FunctionCallOutput(_, call_id, output):
+            kind, own = "function_call_output", {"call_id": call_id, "output": output}
+    return {"id": item.id, "type": kind, "status": item.status, **own}
+
+
+def _part_object(part: Part, with_audio: bool) -> Json:
+    if not part.sounds:
+        return {"type": part.type, "text": part.text or ""}
+    shown: Json = {"type": part.type, "transcript": part.transcript}
+    if with_audio and part.audio is not None:
+        shown["audio"] = base64.b64encode(part.audio).decode()
+    return shown
+
+
+# --- What clients bring ---------------------------------------------------------------
+
+MOST_AUDIO = 15 * 1024 * 1024
+
+Text = Annotated[str, Field(max_length=MOST_TEXT)]
+
+
+def _sound(raw: Any) -> bytes:
+    if not isinstance(raw, str):
+        raise wrong_type("a string")
+    if len(raw) > MOST_AUDIO * 4 // 3 + 4:
+        raise wrong_value("at most 15 MiB of sound are allowed.")
+    try:
+        return base64.b64decode(raw, validate=True)
+    except ValueError:
+        raise wrong_value("it is not valid base64.") from None
+
+
+def _printable(raw: str) -> str:
+    if not raw.isprintable():
+        raise wrong_value("it has characters that cannot be printed.")
+    return raw
+
+
+def _not_root(raw: str) -> str:
+    if raw == ROOT:
+        raise wrong_value("'root' is the beginning of every conversation.")
+    return raw
+
+
+_Sound = Annotated[bytes, BeforeValidator(_sound)]
+_CallId = Annotated[str, Field(min_length=1, max_length=64), AfterValidator(_printable)]
+_ItemId = Annotated[
+    str, Field(min_length=1, max_length=32), AfterValidator(_printable), AfterValidator(_not_root)
+]
+
+
+class _InputText(Model):
+    type: Literal["input_text"]
+    text: Text
+
+    def part(self) -> Part:
+        return Part(self.type, text=self.text)
+
+
+class _OutputText(Model):
+    type: Literal["output_text"]
+    text: Text
+
+    def part(self) -> Part:
+        return Part(self.type, text=self.text)
+
+
+class _InputAudio(Model):
+    type: Literal["input_audio"]
+    audio: _Sound | None = None
+    transcript: Text | None = None
+
+    @model_validator(mode="after")
+    def _something(self) -> _InputAudio:
+        if self.audio is None and self.transcript is None:
+            raise missing("audio")
+        return self
+
+    def part(self) -> Part:
+        return Part(self.type, transcript=self.transcript, audio=self.audio)
+
+
+class _OutputAudio(Model):
+    type: Literal["output_audio"]
+    audio: Any = None
+    transcript: Text | None = None
+
+    @model_validator(mode="after")
+    def _words_alone(self) -> _OutputAudio:
+        if self.audio is not None:
+            raise unsupported("the assistant's sound cannot be given back.", "audio")
+        if self.transcript is None:
+            raise missing("transcript")
+        return self
+
+    def part(self) -> Part:
+        return Part(self.type, transcript=self.transcript)
+
+
+class _Picture(Model):
+    model_config = ConfigDict(extra="allow")
+
+    type: Literal["input_image"]
+
+    def part(self) -> Part:
+        raise AssertionError("no message has one")
+
+
+def _one_sound(parts: list[Any]) -> list[Any]:
+    for place, part in enumerate(parts):
+        if isinstance(part, _Picture):
+            raise unsupported("pictures are not supported by this engine yet.", f"[{place}].type")
+    if sum(isinstance(part, _InputAudio | _OutputAudio) for part in parts) > 1:
+        raise unsupported("one part with sound is heard in a message; make two messages.")
+    return parts
+
+
+_Some = Field(min_length=1, max_length=64)
+_InputTextPart = Annotated[_InputText, Tag(tag("input_text"))]
+_SystemPart = Annotated[_InputTextPart | Annotated[_Picture, Tag(tag("input_image"))], by("type")]
+_UserPart = Annotated[
+    _InputTextPart
+    | Annotated[_InputAudio, Tag(tag("input_audio"))]
+    | Annotated[_Picture, Tag(tag("input_image"))],
+    by("type"),
+]
+_AssistantPart = Annotated[
+    Annotated[_OutputText, Tag(tag("output_text"))]
+    | Annotated[_OutputAudio, Tag(tag("output_audio"))],
+    by("type"),
+]
+
+
+class _Given(Model):
+    id: _ItemId | None = None
+    object: Literal["realtime.item"] | None = None
+    status: Status | None = None
+
+    @property
+    def head(self) -> tuple[str, Status]:
+        """What a client brings is all there: nothing will follow to complete it."""
+        return self.id or "", "incomplete" if self.status == "incomplete" else "completed"
+
+
+class _GivenMessage(_Given):
+    type: Literal["message"]
+    role: Role
+
+    def item(self) -> Item:
+        item_id, status = self.head
+        parts: list[Any] = getattr(self, "content")  # noqa: B009 - its kind is the role's
+        return Message(item_id, self.role, tuple(part.part() for part in parts), status)
+
+
+class _System(_GivenMessage):
+    content: Annotated[list[_SystemPart], _Some, AfterValidator(_one_sound)]
+
+
+class _User(_GivenMessage):
+    content: Annotated[list[_UserPart], _Some, AfterValidator(_one_sound)]
+
+
+class _Assistant(_GivenMessage):
+    content: Annotated[list[_AssistantPart], _Some, AfterValidator(_one_sound)]
+
+
+class _GivenCall(_Given):
+    type: Literal["function_call"]
+    call_id: _CallId
+    name: FunctionName
+    arguments: Text
+
+    def item(self) -> Item:
+        item_id, status = self.head
+        return FunctionCall(item_id, self.call_id, self.name, self.arguments, status)
+
+
+class _GivenOutput(_Given):
+    type: Literal["function_call_output"]
+    call_id: _CallId
+    output: Text
+
+    def item(self) -> Item:
+        item_id, status = self.head
+        return FunctionCallOutput(item_id, self.call_id, self.output, status)
+
+
+class _GivenReference(Model):
+    type: Literal["item_reference"]
+    id: Annotated[str, Field(min_length=1, max_length=64)]
+
+    def item(self) -> Reference:
+        return Reference(self.id)
+
+
+def _no_mcp(raw: Any) -> Any:
+    if isinstance(raw, Mapping) and str(raw.get("type")).startswith("mcp_"):
+        raise unsupported("MCP is not supported by this engine yet.", "type")
+    return raw
+
+
+_AnyMessage = Annotated[
+    Annotated[_System, Tag(tag("system"))]
+    | Annotated[_User, Tag(tag("user"))]
+    | Annotated[_Assistant, Tag(tag("assistant"))],
+    by("role"),
+    Tag(tag("message")),
+]
+_AnyCall = Annotated[_GivenCall, Tag(tag("function_call"))]
+_AnyOutput = Annotated[_GivenOutput, Tag(tag("function_call_output"))]
+GivenItem = Annotated[_AnyMessage | _AnyCall | _AnyOutput, by("type"), BeforeValidator(_no_mcp)]
+GivenInput = Annotated[
+    _AnyMessage | _AnyCall | _AnyOutput | Annotated[_GivenReference, Tag(tag("item_reference"))],
+    by("type"),
+    BeforeValidator(_no_mcp),
+]
+"""Of a response: items of its own, and references to those of the conversation."""
+
+_ITEM: TypeAdapter[Any] = TypeAdapter(GivenItem, config=ConfigDict(defer_build=True))
+
+
+def read_item(raw: Any, where: str = "item") -> Item:
+    """An item that a client brings; without an id it has "". Raises `Refused`."""
+    item: Item = reading(_ITEM.validate_python, raw, where).item()
+    return item

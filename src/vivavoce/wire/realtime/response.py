@@ -1,0 +1,58 @@
+"""A response as clients ask for it (`response.create`): what it has of its own, over what the
+session has."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from vivavoce.wire.realtime.items import GivenInput, Item, Reference
+from vivavoce.wire.realtime.model import Model
+from vivavoce.wire.realtime.session import (
+    AudioFormat,
+    Instructions,
+    MaxTokens,
+    Modalities,
+    Prompt,
+    Reasoning,
+    ToolChoice,
+    Tools,
+    Voice,
+)
+
+_Metadata = Annotated[
+    dict[Annotated[str, Field(max_length=64)], Annotated[str, Field(max_length=512)]],
+    Field(max_length=16),
+]
+
+
+class ResponseOutput(Model):
+    format: AudioFormat | None = None
+    voice: Voice | None = None
+
+
+class ResponseAudio(Model):
+    output: ResponseOutput = ResponseOutput.model_construct()
+
+
+class ResponseCreate(Model):
+    """Any of its fields; what is not given is as the session has it."""
+
+    conversation: Literal["auto", "none"] | None = None
+    input: Annotated[list[GivenInput], Field(max_length=1_000)] | None = None
+    instructions: Instructions | None = None
+    output_modalities: Modalities | None = None
+    tools: Tools | None = None
+    tool_choice: ToolChoice | None = None
+    max_output_tokens: MaxTokens | None = None
+    parallel_tool_calls: bool | None = None
+    metadata: _Metadata | None = None
+    prompt: Prompt | None = None
+    reasoning: Reasoning | None = None
+    audio: ResponseAudio = ResponseAudio.model_construct()
+
+    @property
+    def items(self) -> tuple[Item | Reference, ...] | None:
+        given: list[Any] | None = self.input
+        return None if given is None else tuple(one.item() for one in given)
