@@ -24,10 +24,10 @@ from sqlalchemy import TextualSelect, text
 from bench import size
 from bench.store import _postgres as postgres
 from vivavoce.store import SqlStore, open_store
-from vivavoce.store.codec.talk import to_entry
 from vivavoce.store.database import parse
 from vivavoce.store.reader import Reader
-from vivavoce.store.schema.talk import messages
+from vivavoce.store.rows import ENTRIES
+from vivavoce.store.schema import messages
 from vivavoce.wire.records.talk import (
     Change,
     Conversation,
@@ -154,7 +154,7 @@ async def _page(report: Report, name: str, store: SqlStore, reader: Reader, long
 
         async def plain(depth: int = depth) -> object:
             query = text(PAGE).columns(*messages.columns)
-            return await reader.all(to_entry, query, id=longest, depth=depth)
+            return await reader.all(ENTRIES.record, query, id=longest, depth=depth)
 
         await _beside(report, f"page below {depth}, {name}", ours, plain)
 

@@ -21,10 +21,10 @@ from statistics import median
 
 from bench import size
 from vivavoce.store import open_store
-from vivavoce.store.codec.talk import entry_row
+from vivavoce.store.changes import Write, writes_for
 from vivavoce.store.database import Database, parse
 from vivavoce.store.migrate import prepare
-from vivavoce.store.upserts.talk import Write, writes_for
+from vivavoce.store.rows import row_of
 from vivavoce.wire.records.talk import (
     Conversation,
     Entry,
@@ -104,7 +104,7 @@ async def _commit_per_row(database: Database, conversation: Conversation, caller
     with ThreadPoolExecutor(1) as thread, engine.connect() as connection:
 
         def commit(entry: Entry) -> None:
-            connection.execute(statement, entry_row(entry))
+            connection.execute(statement, row_of(entry))
             connection.commit()
 
         async def write(entry: Entry) -> None:

@@ -11,6 +11,7 @@ from sqlalchemy import Select, Update, create_engine, select, text
 from tests.contract.records import (
     at,
     conversation,
+    delivery,
     entry,
     goal,
     intent,
@@ -20,11 +21,9 @@ from tests.contract.records import (
     uid,
 )
 from tests.store.stores import opened
-from vivavoce.store import dropping
+from vivavoce.store import limits, plans, retention, talk
 from vivavoce.store.database import parse
-from vivavoce.store.queries import history, plans
-from vivavoce.store.schema.plans import goals
-from vivavoce.store.schema.talk import conversations, messages
+from vivavoce.store.schema import conversations, goals, messages
 from vivavoce.wire.records.talk import (
     PutConversation,
     PutEntry,
@@ -122,24 +121,24 @@ async def test_sessions_are_limited_across_processes(url: str) -> None:
         plans.PERSON,
         plans.GOAL,
         plans.TODO,
-        plans.MILESTONES,
-        plans.goals_of_user(status=True),
-        plans.todos_of_user(open_only=True, until=True),
+        plans.STEPS,
+        plans.goals_of("ann", status="x", limit=9, offset=0),
+        plans.todos_of("ann", open_only=True, until=at(0), limit=9, offset=0),
         plans.INTENT,
-        plans.intents_of_user(conversation=False),
-        plans.intents_of_user(conversation=True),
-        plans.DELIVERIES,
-        plans.due_deliveries(mark=False),
-        plans.due_deliveries(mark=True),
-        history.CONVERSATIONS,
-        history.CONVERSATIONS_OF_TYPE,
-        history.MARK,
-        history.messages_before(mark=True, said_only=True),
-        history.messages_before(mark=False, said_only=False),
-        history.SPENT,
-        history.PAST,
-        history.PAST_DROPPED,
-        *dropping.emptied([uid("x")]),
+        plans.intents_of("ann", conversation_id=None, limit=9),
+        plans.intents_of("ann", conversation_id=uid("x"), limit=9),
+        plans.DELIVERIES_OF,
+        plans.due_deliveries(at(0), after=None, limit=9),
+        plans.due_deliveries(at(0), after=delivery(), limit=9),
+        talk.CONVERSATION_LIST,
+        talk.CONVERSATIONS_OF_TYPE,
+        talk.MARK,
+        talk.messages_before(mark=True, said_only=True),
+        talk.messages_before(mark=False, said_only=False),
+        talk.SPENT,
+        limits.PAST,
+        limits.PAST_DROPPED,
+        *retention.emptied([uid("x")]),
     ],
 )
 async def test_no_query_reads_a_whole_table(sqlite_url: str, query: Select[Any] | Update) -> None:

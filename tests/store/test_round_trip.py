@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tests.contract.records import conversation, entry, question, task, uid
 from tests.store.stores import opened
-from vivavoce.store.clean import clean_json, clean_text
+from vivavoce.store.columns import storable_json, storable_text
 from vivavoce.wire.records.talk import Entry, Kind, PutConversation, PutEntry, PutTask
 from vivavoce.wire.records.work import Task
 
@@ -31,27 +31,27 @@ ANY_JSON: st.SearchStrategy[Any] = st.recursive(
 
 
 @given(ANY_TEXT)
-def test_clean_text_is_storable_and_cleaning_twice_changes_nothing(text: str) -> None:
-    cleaned = clean_text(text)
-    assert "\0" not in cleaned
-    cleaned.encode()
-    assert clean_text(cleaned) == cleaned
+def test_storable_text_is_storable_and_mending_twice_changes_nothing(text: str) -> None:
+    mended = storable_text(text)
+    assert "\0" not in mended
+    mended.encode()
+    assert storable_text(mended) == mended
 
 
 @given(st.text(st.characters(codec="utf-8", exclude_characters="\0")))
 def test_text_without_faults_is_left_alone(text: str) -> None:
-    assert clean_text(text) == text
+    assert storable_text(text) == text
 
 
 @given(ANY_JSON)
-def test_clean_json_is_json(value: Any) -> None:
-    cleaned = clean_json(value)
-    assert json.loads(json.dumps(cleaned, allow_nan=False)) == cleaned
+def test_storable_json_is_json(value: Any) -> None:
+    mended = storable_json(value)
+    assert json.loads(json.dumps(mended, allow_nan=False)) == mended
 
 
 def test_what_is_not_json_is_refused() -> None:
     with pytest.raises(TypeError):
-        clean_json({"when": object()})
+        storable_json({"when": object()})
 
 
 _FEW = settings(
@@ -83,7 +83,8 @@ def test_entries_come_back(url: str, said: list[tuple[Kind, str, dict[str, Any]]
             return await store.entries(uid(thread), user_id="ann")
 
     assert asyncio.run(there_and_back()) == [
-        replace(each, text=clean_text(each.text), data=clean_json(each.data)) for each in written
+        replace(each, text=storable_text(each.text), data=storable_json(each.data))
+        for each in written
     ]
 
 
@@ -105,12 +106,12 @@ def test_tasks_come_back(url: str, said: str, lists: tuple[str, ...]) -> None:
             await store.commit([PutTask(written)])
             return await store.task(name, user_id="ann")
 
-    text, cleaned = clean_text(said), tuple(map(clean_text, lists))
+    text, mended = storable_text(said), tuple(map(storable_text, lists))
     assert asyncio.run(there_and_back()) == replace(
         written,
         result=text,
-        files_changed=cleaned,
-        tried=cleaned,
-        suggestions=cleaned,
-        question=question(text=text, choices=cleaned),
+        files_changed=mended,
+        tried=mended,
+        suggestions=mended,
+        question=question(text=text, choices=mended),
     )

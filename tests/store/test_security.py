@@ -31,8 +31,8 @@ from tests.contract.records import (
     uid,
 )
 from tests.store.stores import opened
-from vivavoce.store import migrate, security
-from vivavoce.store.database import parse
+from vivavoce.store import security
+from vivavoce.store.schema import metadata
 from vivavoce.wire.records.talk import (
     Announce,
     Change,
@@ -133,18 +133,12 @@ def ungranted(url: str) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("supabase", [True, False])
-@pytest.mark.parametrize("migrated", [True, False])
 async def test_each_sees_and_writes_only_what_is_theirs(
-    postgres_url: str, roles: None, supabase: bool, migrated: bool
+    postgres_url: str, roles: None, supabase: bool
 ) -> None:
     if supabase:
         with owner(postgres_url) as connection:
             connection.execute(STAND_IN)
-    if migrated:
-        engine = parse(postgres_url).migrator()
-        with engine.begin() as moving:
-            migrate.move(moving, migrate.HEAD)
-        engine.dispose()
     async with opened(postgres_url) as store:
         await store.commit([*of(ANN, "ann"), *of(BOB, "bob")])
         grant(postgres_url)
@@ -247,9 +241,8 @@ async def test_who_comes_past_the_server_need_not_say_whose_and_when(
         assert len(await store.goals(user_id=ANN)) == len(await store.todos(user_id=ANN)) == 1
 
 
-@pytest.mark.parametrize("migrated", [pytest.param(True, marks=pytest.mark.full), False])
 async def test_nobody_empties_a_table_whatever_the_database_grants_by_itself(
-    postgres_url: str, roles: None, migrated: bool
+    postgres_url: str, roles: None
 ) -> None:
     """Policies do not bind TRUNCATE, and Supabase grants it with every new table."""
     with owner(postgres_url) as connection:
@@ -257,11 +250,6 @@ async def test_nobody_empties_a_table_whatever_the_database_grants_by_itself(
             by_itself = sql.SQL("ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO {}")
             connection.execute(by_itself.format(sql.Identifier(role)))
     with ungranted(postgres_url):
-        if migrated:
-            engine = parse(postgres_url).migrator()
-            with engine.begin() as moving:
-                migrate.move(moving, migrate.HEAD)
-            engine.dispose()
         async with opened(postgres_url) as store:
             await store.commit(of(ANN, "ann"))
             with acting(postgres_url, ROLES[0], BOB) as connection:
@@ -274,32 +262,4 @@ async def test_nobody_empties_a_table_whatever_the_database_grants_by_itself(
 
 
 def test_it_is_said_of_every_table_who_may_what() -> None:
-    assert set(security.ACCESS) == {*migrate.metadata.tables, "alembic_version"}
-
-
-async def test_a_migrated_database_has_the_policies_of_a_new_one(
-    postgres_url: str,
-) -> None:
-    def policies() -> list[Any]:
-        with owner(postgres_url) as connection:
-            return [
-                connection.execute(query).fetchall()
-                for query in (
-                    "SELECT tablename, policyname, cmd, qual, with_check FROM pg_policies"
-                    " ORDER BY 1, 2",
-                    "SELECT relname FROM pg_class WHERE relrowsecurity ORDER BY 1",
-                    "SELECT prosrc FROM pg_proc WHERE proname = 'vivavoce_uid'",
-                )
-            ]
-
-    async with opened(postgres_url):
-        pass
-    fresh = policies()
-    engine = parse(postgres_url).migrator()
-    with engine.begin() as connection:
-        migrate.move(connection, "0003")
-    assert policies() == [[], [], []]
-    with engine.begin() as connection:
-        migrate.move(connection, migrate.HEAD)
-    engine.dispose()
-    assert policies() == fresh
+    assert set(security.ACCESS) == {*metadata.tables, "alembic_version"}

@@ -13,7 +13,7 @@ from tests.contract.records import event as happened
 from tests.store.stores import opened, until
 from vivavoce.errors import Conflict, Unavailable
 from vivavoce.store import SqlStore
-from vivavoce.store.codec import talk
+from vivavoce.store.changes import plan
 from vivavoce.store.database import parse
 from vivavoce.store.migrate import prepare
 from vivavoce.store.transaction import Performer
@@ -156,8 +156,10 @@ async def test_a_commit_with_an_unknown_end_is_not_repeated(postgres_url: str) -
             _end_connections(postgres_url)
 
     event.listen(engine, "commit", cut)
-    plan = talk.plan([Announce(happened())])
-    results = await asyncio.gather(*(writer.commit(plan) for _ in range(5)), return_exceptions=True)
+    announced = plan([Announce(happened())])
+    results = await asyncio.gather(
+        *(writer.commit(announced) for _ in range(5)), return_exceptions=True
+    )
     unknown = [result for result in results if isinstance(result, Unavailable)]
     assert unknown
     assert "not known" in str(unknown[0])

@@ -9,9 +9,9 @@ from sqlalchemy import Select, create_engine
 
 from tests.contract.records import approval, conversation, task, uid
 from tests.store.stores import opened
+from vivavoce.store import work
 from vivavoce.store.database import parse
-from vivavoce.store.queries import work as queries
-from vivavoce.store.schema.talk import conversations
+from vivavoce.store.schema import conversations
 from vivavoce.wire.records.talk import PutApproval, PutConversation, PutTask
 
 
@@ -36,15 +36,15 @@ async def test_a_conversation_deleted_by_hand_leaves_its_work(url: str) -> None:
 @pytest.mark.parametrize(
     "query",
     [
-        queries.TASK,
-        queries.OPEN_TASKS,
-        queries.tasks_of_user(open_only=False, untold_only=False),
-        queries.tasks_of_user(open_only=True, untold_only=False),
-        queries.tasks_of_user(open_only=False, untold_only=True),
-        queries.APPROVAL,
-        queries.ALL_PENDING,
-        queries.PENDING,
-        queries.RECENT_CALLS,
+        work.TASK,
+        work.OPEN_TASKS,
+        work.tasks_of("ann", open_only=False, untold_only=False, limit=9),
+        work.tasks_of("ann", open_only=True, untold_only=False, limit=9),
+        work.tasks_of("ann", open_only=False, untold_only=True, limit=9),
+        work.APPROVAL,
+        work.ALL_PENDING,
+        work.PENDING,
+        work.RECENT_CALLS,
     ],
 )
 async def test_no_query_reads_a_whole_table(sqlite_url: str, query: Select[Any]) -> None:

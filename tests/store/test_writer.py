@@ -10,7 +10,7 @@ from sqlalchemy import Connection, event
 from tests.contract.records import conversation, entry, uid
 from tests.contract.records import event as happened
 from tests.store.stores import opened
-from vivavoce.store.codec import talk
+from vivavoce.store.changes import plan
 from vivavoce.store.database import parse
 from vivavoce.store.migrate import prepare
 from vivavoce.store.transaction import Performer
@@ -33,12 +33,12 @@ async def test_what_waits_goes_in_one_transaction(url: str) -> None:
         assert go_on.wait(30)
 
     event.listen(engine, "commit", hold)
-    plan = talk.plan([Announce(happened())])
+    announced = plan([Announce(happened())])
     async with asyncio.TaskGroup() as group:
-        group.create_task(writer.commit(plan))
+        group.create_task(writer.commit(announced))
         await first.wait()  # it is on its way to the disk; meanwhile the others gather
         for _ in range(100):
-            group.create_task(writer.commit(plan))
+            group.create_task(writer.commit(announced))
         await asyncio.sleep(0)
         go_on.set()
     await writer.close()

@@ -1,14 +1,18 @@
 """The column types, each the same value on SQLite and on PostgreSQL.
 
-What a type does it does for every statement, so a comparison in a query is
-cleaned as a write is; `bind_processor` rather than `process_bind_param` where
-it saves a call for every value written. Migrations use these types too: change their meaning
+PostgreSQL refuses what Python allows: NUL characters, lone surrogates, numbers that JSON
+cannot write. They are mended here, for every statement alike, so that a comparison in a
+query meets what was written. `bind_processor` rather than `process_bind_param` where it
+saves a call for every value written. Migrations use these types too: change their meaning
 and you change old migrations.
 """
 
 from __future__ import annotations
 
 import json
+import math
+import re
+import uuid
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, TypeVar
@@ -17,10 +21,55 @@ from sqlalchemy import CHAR, JSON, BigInteger, DateTime, Dialect, Integer, Text,
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
-from vivavoce.store.clean import canonical_uuid, clean_json, clean_text
-
 T = TypeVar("T")
 Bind = Callable[[T | None], Any]
+
+# As Python writes it: nearly every id that comes here, and no need to take it apart.
+_CANONICAL = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+def storable_text(text: str) -> str:
+    """NUL goes; halves of a surrogate pair are joined, a lone one becomes U+FFFD."""
+    if text.isascii():
+        return text.replace("\0", "") if "\0" in text else text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        # Half pairs come from JSON that was cut or decoded piecewise.
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text.replace("\0", "")
+
+
+def storable_json(value: Any) -> Any:
+    """The value as JSON can hold it: a copy, with storable text and finite numbers."""
+    match value:
+        case str():
+            return storable_text(value)
+        case bool() | int() | None:
+            return value
+        case float():
+            return value if math.isfinite(value) else None
+        case dict():
+            return {storable_text(str(key)): storable_json(item) for key, item in value.items()}
+        case list() | tuple():
+            return [storable_json(item) for item in value]
+        case _:
+            raise TypeError(f"{type(value).__name__} has no place in JSON")
+
+
+class NotUuid(ValueError):
+    """Nothing that is named by UUIDs has this name."""
+
+
+def canonical_uuid(text: str) -> str:
+    """One spelling for one UUID."""
+    if _CANONICAL.fullmatch(text):
+        return text
+    try:
+        return str(uuid.UUID(text))
+    except ValueError:
+        raise NotUuid("not a UUID") from None
+
 
 # SQLite's rowid is the key itself only when the type says exactly INTEGER.
 Position = BigInteger().with_variant(Integer(), "sqlite")
@@ -36,7 +85,7 @@ class Words(TypeDecorator[str]):
         def process(value: str | None) -> str | None:
             if value is None or (value.isascii() and "\0" not in value):
                 return value  # nearly always
-            return clean_text(value)
+            return storable_text(value)
 
         return process
 
@@ -54,12 +103,7 @@ class Id(TypeDecorator[str]):
 
     def bind_processor(self, dialect: Dialect) -> Bind[str]:
         def process(value: str | None) -> str | None:
-            if value is None:
-                return None
-            uuid = canonical_uuid(value)
-            if uuid is None:
-                raise ValueError("not a UUID")
-            return uuid
+            return None if value is None else canonical_uuid(value)
 
         return process
 
@@ -110,7 +154,7 @@ class Document(TypeDecorator[Any]):
         def process(value: Any) -> Any:
             if value == {}:
                 return empty
-            return None if value is None else encode(clean_json(value))
+            return None if value is None else encode(storable_json(value))
 
         return process
 

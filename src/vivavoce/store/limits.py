@@ -1,7 +1,4 @@
-"""How many sessions are too many: pure, for every store alike.
-
-Knows neither SQL nor clocks; whoever counts gives what there was.
-"""
+"""How many sessions are too many, counted in the transaction that writes one more."""
 
 from __future__ import annotations
 
@@ -9,12 +6,70 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from sqlalchemy import Connection, bindparam, func, select
+
 from vivavoce.errors import RateLimited
-from vivavoce.wire.records.plans import SessionLimits
+from vivavoce.store.rows import Fields
+from vivavoce.store.schema import spent_sessions, voice_sessions
+from vivavoce.wire.records.plans import NEVER_BEGAN, SessionLimits
 
 TEN_MINUTES = timedelta(minutes=10)
 LONGEST = timedelta(days=1)
 WHILE_ANOTHER_RUNS = timedelta(seconds=5)  # nobody knows when it ends: ask again soon
+
+# Without a voice it is typed, or somebody else's call that we only keep: nobody waits for it.
+_ACTIVE = (
+    (voice_sessions.c.status == "active")
+    & voice_sessions.c.ended_at.is_(None)
+    & (voice_sessions.c.voice != "")
+)
+
+
+OPENED = (voice_sessions.c.voice != "") & (
+    func.coalesce(voice_sessions.c.end_reason, "") != NEVER_BEGAN
+)
+
+PAST = select(
+    voice_sessions.c.conversation_id,
+    voice_sessions.c.created_at,
+    _ACTIVE.label("active"),
+    voice_sessions.c.counted,
+    (voice_sessions.c.input_tokens + voice_sessions.c.output_tokens).label("tokens"),
+    voice_sessions.c.cost_micros,
+    OPENED.label("opened"),
+).where(
+    voice_sessions.c.user_id == bindparam("user_id"),
+    voice_sessions.c.created_at > bindparam("since"),
+)
+
+# Those of conversations that were deleted since.
+PAST_DROPPED = select(
+    spent_sessions.c.created_at,
+    spent_sessions.c.counted,
+    (spent_sessions.c.input_tokens + spent_sessions.c.output_tokens).label("tokens"),
+    spent_sessions.c.cost_micros,
+    spent_sessions.c.opened,
+).where(
+    spent_sessions.c.user_id == bindparam("user_id"),
+    spent_sessions.c.created_at > bindparam("since"),
+)
+
+
+def hold(connection: Connection, row: Fields, limits: SessionLimits | None) -> None:
+    """Raises where the user has had enough."""
+    if limits is None:
+        return
+    at = row["created_at"]
+    since = at - max(LONGEST, timedelta(seconds=limits.stale_seconds))
+    given = {"user_id": row["user_id"], "since": since}
+    past = [Past(*each) for each in connection.execute(PAST, given)]
+    gone = connection.execute(PAST_DROPPED, given)
+    past += [Past(conversation_id="", active=False, **each._mapping) for each in gone]
+    fault = refusal(
+        limits, past, at=at, conversation_id=row["conversation_id"], counted=row["counted"]
+    )
+    if fault is not None:
+        raise fault
 
 
 @dataclass(frozen=True, slots=True)

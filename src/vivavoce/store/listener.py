@@ -12,12 +12,18 @@ import socket
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from psycopg import Connection as Driver
-from sqlalchemy import Connection, Engine
+from sqlalchemy import Connection, Engine, select, text
 
-from vivavoce.store.queries import talk
+from vivavoce.store.schema import log_head
+from vivavoce.store.transaction import CHANNEL
+
+if TYPE_CHECKING:
+    from psycopg import Connection as Driver
+
+LISTEN = text(f"LISTEN {CHANNEL}")
+LOG_POSITION = select(log_head.c.position)
 
 log = logging.getLogger(__name__)
 
@@ -65,8 +71,8 @@ class CommitListener:
 
     def _listen(self, connection: Connection) -> None:
         """Until told to stop, or until the connection is lost."""
-        connection.execute(talk.LISTEN)
-        seen = connection.execute(talk.LOG_POSITION).scalar_one()
+        connection.execute(LISTEN)
+        seen = connection.execute(LOG_POSITION).scalar_one()
         self._wake()  # something may have happened before we listened
         driver = cast("Driver[Any]", connection.connection.dbapi_connection)
         with selectors.DefaultSelector() as ready:
@@ -81,7 +87,7 @@ class CommitListener:
                         self._wake()
                     continue
                 # Now and then look for ourselves: a proxy may swallow notifications.
-                head = connection.execute(talk.LOG_POSITION).scalar_one()
+                head = connection.execute(LOG_POSITION).scalar_one()
                 if head != seen:
                     seen = head
                     self._wake()

@@ -10,16 +10,14 @@ from sqlalchemy import Connection, ForeignKeyConstraint, inspect, select, text
 from sqlalchemy.schema import AddConstraint, CreateIndex, CreateTable
 
 from vivavoce.errors import Unavailable
-from vivavoce.store import defaults, search, security
+from vivavoce.store import search, security
 from vivavoce.store.database import Database
-from vivavoce.store.schema.plans import goals
-from vivavoce.store.schema.talk import log_head, versions
+from vivavoce.store.schema import log_head, metadata, versions
 
+SCRIPTS = "vivavoce.store:migrations"
 # Every revision in `migrations/versions`, oldest first; a test compares the two.
-REVISIONS = ("0001", "0002", "0003", "0004", "0005")
+REVISIONS = ("0005",)
 HEAD = REVISIONS[-1]
-
-metadata = goals.metadata  # of every table: `schema_work` and `schema_agenda` add their own
 
 # Any number will do, as long as every version of us takes the same one.
 _LOCK = text("SELECT pg_advisory_xact_lock(7620384710)")
@@ -40,12 +38,9 @@ def prepare(database: Database) -> None:
             if found is None:
                 create(connection)
             elif found not in REVISIONS:
-                raise Unavailable(
-                    f"The database is newer than this Vivavoce: it has schema {found}, and this "
-                    f"version knows up to {HEAD}. Update Vivavoce, or use another database."
-                )
+                raise _unknown(found)
             elif found != HEAD:
-                move(connection, HEAD)
+                _upgrade(connection)
             connection.commit()
     finally:
         engine.dispose()
@@ -58,16 +53,28 @@ def current(connection: Connection) -> str | None:
     return connection.execute(select(versions.c.version_num)).scalar_one_or_none()
 
 
-def move(connection: Connection, revision: str) -> None:
-    """Up or down to a revision (or "base"), within the caller's transaction."""
+def _unknown(found: str) -> Unavailable:
+    if found < REVISIONS[0]:
+        return Unavailable(
+            f"The database is of a Vivavoce that was never released: it has schema {found}, and "
+            f"the oldest that can be brought to this version is {REVISIONS[0]}. "
+            "Use another database."
+        )
+    return Unavailable(
+        f"The database is newer than this Vivavoce: it has schema {found}, and this "
+        f"version knows up to {HEAD}. Update Vivavoce, or use another database."
+    )
+
+
+def _upgrade(connection: Connection) -> None:
+    """Within the caller's transaction."""
     from alembic import command
     from alembic.config import Config
 
     config = Config()
-    config.set_main_option("script_location", "vivavoce.store:migrations")
+    config.set_main_option("script_location", SCRIPTS)
     config.attributes["connection"] = connection
-    back = revision == "base" or revision < (current(connection) or "")
-    (command.downgrade if back else command.upgrade)(config, revision)
+    command.upgrade(config, HEAD)
     if connection.dialect.name == "sqlite":
         # Foreign keys are off while tables are rebuilt; nothing may be left pointing nowhere.
         broken = connection.exec_driver_sql("PRAGMA foreign_key_check").first()
@@ -92,7 +99,7 @@ def _make_tables(connection: Connection) -> None:
         connection.execute(CreateTable(table, include_foreign_key_constraints=now))
         for index in table.indexes:
             connection.execute(CreateIndex(index))
-    for key in sorted(late, key=lambda key: str(key.name)):  # in the order `_linked` wants
+    for key in sorted(late, key=lambda key: str(key.name)):  # in the order `schema` wants
         connection.execute(AddConstraint(key, isolate_from_table=False))
 
 
@@ -106,8 +113,6 @@ def create(connection: Connection) -> None:
     _make_tables(connection)
     versions.create(connection, checkfirst=True)
     search.install(connection)
-    security.close(connection, security.ACCESS)
-    security.keep_from_truncating(connection)
-    defaults.fill(connection, defaults.DEFAULTS)
+    security.install(connection)
     connection.execute(log_head.insert().values(id=1, position=0))
     connection.execute(versions.insert().values(version_num=HEAD))

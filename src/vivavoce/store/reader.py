@@ -1,6 +1,7 @@
 """Reads in a few threads of their own, decoded there too: the loop only waits.
 
-Knows neither tables nor records.
+Knows neither tables nor records. The reads themselves are in `talk.py`, `work.py` and
+`plans.py`, each beside its statements.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from sqlalchemy import Engine, Row, Select, TextualSelect
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import SQLAlchemyError, StatementError
 
+from vivavoce.store.columns import NotUuid
 from vivavoce.store.transaction import explain, lost
 
 T = TypeVar("T")
@@ -34,6 +36,7 @@ class Reader:
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="store-reader")
 
     async def all(self, decode: Decode[T], query: Query, **params: object) -> list[T]:
+        """Nothing, where something is looked for by what cannot be its id."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._threads, self._fetch, decode, query, params)
 
@@ -53,6 +56,8 @@ class Reader:
         try:
             return self._once(decode, query, params)
         except SQLAlchemyError as error:
+            if isinstance(error, StatementError) and isinstance(error.orig, NotUuid):
+                return []
             if not lost(error):
                 raise explain(error) from error
         try:  # the server was restarted; the pool is fresh now, and a read may be repeated
@@ -63,3 +68,15 @@ class Reader:
     def _once(self, decode: Decode[T], query: Query, params: dict[str, object]) -> list[T]:
         with self._engine.connect() as connection:
             return [decode(row) for row in connection.execute(query, params)]
+
+
+class Reads:
+    """A part of the store; the store says where to read, and from what."""
+
+    @property
+    def _read(self) -> Reader:
+        raise NotImplementedError
+
+    @property
+    def _dialect(self) -> str:
+        raise NotImplementedError

@@ -1,38 +1,54 @@
-"""The steps of a sweep: what goes when, a slice at a time so that live writes get through.
+"""What goes, and when: the steps of a sweep, and what a conversation takes along.
 
-Each step is a job for the writer: it deletes at most a slice and says how
-many rows went; it is done when that is none.
+A sweep goes a slice at a time, so that live writes get through. For a sweep and for a user's
+own wish alike the same rows go with a conversation, and the same go on without it. Runs
+within the writer's transactions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 
-from sqlalchemy import Connection, Delete, delete, func, select
+from sqlalchemy import Connection, Delete, Update, delete, func, insert, select, update
 
 from vivavoce.runtime.ports import Retention
-from vivavoce.store.dropping import KEPT_FOR, drop
-from vivavoce.store.queries.talk import ADVANCE_LOG
-from vivavoce.store.queries.work import OVER
-from vivavoce.store.schema.plans import outbox, spent_sessions
-from vivavoce.store.schema.talk import (
+from vivavoce.store.limits import LONGEST, OPENED
+from vivavoce.store.rows import Fields
+from vivavoce.store.schema import (
+    OVER,
+    approvals,
     conversations,
+    delegated_tasks,
     events,
+    goals,
+    intents,
     log_head,
     messages,
+    outbox,
     snapshots,
+    spent_sessions,
+    tasks,
     tool_calls,
     voice_sessions,
 )
-from vivavoce.store.schema.work import approvals, delegated_tasks
-from vivavoce.store.writer import Job
 
 SLICE = 2000
 CONVERSATIONS = 50  # a slice of these takes all their rows along
 
+Step = Callable[[Connection], int]
+"""Deletes at most a slice and says how many rows went; it is done when that is none."""
 
-def steps(retention: Retention, now: datetime) -> Iterator[Job]:
+EMPTIED = "dropped"
+"""The type of an event of which only the place is left."""
+
+KEPT_FOR = LONGEST + timedelta(days=1)
+"""How long what a dropped session took is known: no limit looks back any longer."""
+
+# --- A sweep ------------------------------------------------------------------------
+
+
+def steps(retention: Retention, now: datetime) -> Iterator[Step]:
     def before(seconds: float) -> datetime:
         return now - timedelta(seconds=seconds)
 
@@ -49,9 +65,8 @@ def steps(retention: Retention, now: datetime) -> Iterator[Job]:
         yield _slices(_old_loose_approvals(before(retention.conversations)))
 
 
-def _slices(statement: Delete) -> Job:
+def _slices(statement: Delete) -> Step:
     def job(connection: Connection) -> int:
-        connection.execute(ADVANCE_LOG, {"count": 0})  # queue up where all writers do
         return connection.execute(statement).rowcount
 
     return job
@@ -125,7 +140,7 @@ def _old_loose_approvals(cutoff: datetime) -> Delete:
     return delete(approvals).where(approvals.c.id.in_(old))
 
 
-def _old_conversations(cutoff: datetime) -> Job:
+def _old_conversations(cutoff: datetime) -> Step:
     """Untouched since: neither they nor any session or entry of theirs is younger."""
     spoken_in = select(voice_sessions.c.id).where(
         voice_sessions.c.conversation_id == conversations.c.id,
@@ -142,7 +157,62 @@ def _old_conversations(cutoff: datetime) -> Job:
     )
 
     def job(connection: Connection) -> int:
-        connection.execute(ADVANCE_LOG, {"count": 0})
         return drop(connection, list(connection.execute(old).scalars()))
 
     return job
+
+
+# --- A conversation -----------------------------------------------------------------
+
+
+def drop(connection: Connection, ids: Sequence[str]) -> int:
+    """How many rows went."""
+    if not ids:
+        return 0
+    for kept in (delegated_tasks, approvals, goals, tasks):  # before: no order of keys matters
+        theirs = kept.c.conversation_id.in_(ids)
+        connection.execute(update(kept).where(theirs).values(conversation_id=None))
+    sessions = select(voice_sessions.c.id).where(voice_sessions.c.conversation_id.in_(ids))
+    doomed = (
+        delete(snapshots).where(snapshots.c.session_id.in_(sessions)),
+        delete(tool_calls).where(tool_calls.c.conversation_id.in_(ids)),
+        delete(intents).where(intents.c.conversation_id.in_(ids)),
+        delete(messages).where(messages.c.conversation_id.in_(ids)),
+        delete(voice_sessions).where(voice_sessions.c.conversation_id.in_(ids)),
+        delete(conversations).where(conversations.c.id.in_(ids)),
+    )
+    return sum(connection.execute(each).rowcount for each in doomed)
+
+
+def drop_own(connection: Connection, wanted: Fields) -> None:
+    """As its user asked for: at once, with its events, and without a fresh start for today."""
+    mine = (conversations.c.id == wanted["id"], conversations.c.user_id == wanted["user_id"])
+    ids = list(connection.execute(select(conversations.c.id).where(*mine)).scalars())
+    if not ids:
+        return
+    names = [column.name for column in spent_sessions.columns]
+    took = select(*(OPENED if name == "opened" else voice_sessions.c[name] for name in names))
+    known = select(spent_sessions.c.id)
+    took = took.where(voice_sessions.c.conversation_id.in_(ids), voice_sessions.c.id.not_in(known))
+    connection.execute(insert(spent_sessions).from_select(names, took))
+    asked = select(intents.c.id).where(intents.c.conversation_id.in_(ids))
+    answered = outbox.c.status != "pending"
+    connection.execute(delete(outbox).where(outbox.c.intent_id.in_(asked), answered))
+    # A hole in the log would be a gap that no reader can notice: the places stay, nobody's.
+    for emptying in emptied(ids):
+        connection.execute(emptying)
+    drop(connection, ids)
+
+
+def emptied(ids: Sequence[str]) -> tuple[Update, Update]:
+    """Their events, by two ways into the log that have an index: every writer waits for it.
+    Without their owner, by whom SQLite would read all that he ever did."""
+    sessions = select(voice_sessions.c.id).where(voice_sessions.c.conversation_id.in_(ids))
+    empty = update(events).values(
+        type=EMPTIED, data="{}", user_id="", conversation_id=None, voice_session_id=None
+    )
+    placed = events.c.conversation_id.in_(ids)
+    return (
+        empty.where(events.c.voice_session_id.in_(sessions), placed),
+        empty.where(events.c.voice_session_id.is_(None), placed),
+    )

@@ -1,10 +1,13 @@
-"""The full-text index over what was said: how each database makes it, and is asked.
+"""The search in what was said: the full-text index of each database, words, score, snippet.
 
 SQLite has an FTS5 table that triggers keep; PostgreSQL a generated column with
 a GIN index. Both hold the owner as a word too, so that a search never walks
-through what others said. Neither is in `schema.metadata`. Migrations use this
-module: change what is made here, and a migration has to change it in the
-databases there are.
+through what others said. Neither is in `schema.metadata`: change what is made here, and a
+migration has to change it in the databases there are.
+
+Whatever people type is taken as words: there is no syntax to get wrong, or to get through.
+The databases find candidates with an index; which of them is best is decided here, so it is
+the same on each of them.
 
 The FTS5 table keeps no text. Its rows are numbered by a table of our own: the
 row ids of `messages` are SQLite's, and VACUUM may give others.
@@ -12,16 +15,27 @@ row ids of `messages` are SQLite's, and VACUUM may give others.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 
 from sqlalchemy import Connection, TextualSelect, text
 
-from vivavoce.store.schema.talk import messages
+from vivavoce.store.schema import SAID, messages
+from vivavoce.wire.records.plans import Hit
+
+WORDS = 12  # of a query
+LETTERS = 64  # of a word
+CANDIDATES = 200  # the newest; among them the best
+PREVIEW = 120
+_BEFORE, _AFTER = 50, 110  # characters of a snippet around the first word found
 
 INDEX = "message_words"
 NUMBERS = "message_numbers"
 COLUMN = "words"  # of `messages`, on PostgreSQL
-_SAID = "('user', 'assistant')"
+_SAID = str(SAID)  # as SQL writes it, too
 _SHOWN = [messages.c[name] for name in ("id", "conversation_id", "role", "content", "created_at")]
 _ALL = ", ".join(f"messages.{column.name}" for column in _SHOWN)
 
@@ -52,12 +66,6 @@ _SQLITE = (
     WHEN old.role IN {_SAID} BEGIN{_DELETE}
     DELETE FROM {NUMBERS} WHERE message_id = old.id;
     END""",  # noqa: S608
-    # What is there already, in the order in which it was said.
-    f"""INSERT INTO {NUMBERS} (message_id) SELECT id FROM messages
-    WHERE role IN {_SAID} ORDER BY created_at""",  # noqa: S608
-    f"""INSERT INTO {INDEX} (rowid, owner, said)
-    SELECT number, 'u' || hex(user_id), content
-    FROM {NUMBERS} JOIN messages ON messages.id = message_id ORDER BY number""",  # noqa: S608
 )
 
 _FIND_SQLITE = f"""
@@ -71,7 +79,7 @@ WHERE messages.user_id = :user_id
 
 # --- PostgreSQL ---------------------------------------------------------------------
 
-# Folded as `finding.fold` does. Punctuation goes first: the parser would take addresses,
+# Folded as `fold` does. Punctuation goes first: the parser would take addresses,
 # numbers with signs and hyphenated words as one. A vector has at most a megabyte, and a
 # message that is too long to be found must not be too long to be kept.
 _LETTERS = "left(normalize(left(content, 50000), NFKD), 100000)"
@@ -110,26 +118,8 @@ ORDER BY created_at DESC LIMIT :candidates
 
 
 def install(connection: Connection) -> None:
-    """Makes the index, with what is there already."""
     for statement in _POSTGRES if connection.dialect.name == "postgresql" else _SQLITE:
         connection.exec_driver_sql(statement)
-
-
-def remove(connection: Connection) -> None:
-    if connection.dialect.name == "postgresql":
-        connection.exec_driver_sql("DROP INDEX idx_messages_recent")
-        connection.exec_driver_sql(f"ALTER TABLE messages DROP COLUMN {COLUMN}")
-        return
-    for trigger in ("messages_said", "messages_said_again", "messages_unsaid"):
-        connection.exec_driver_sql(f"DROP TRIGGER {trigger}")
-    connection.exec_driver_sql(f"DROP TABLE {INDEX}")
-    connection.exec_driver_sql(f"DROP TABLE {NUMBERS}")
-
-
-def ours(name: str | None) -> bool:
-    """Is this table, column or index part of the search?"""
-    names = (INDEX, NUMBERS, COLUMN, "idx_messages_words", "idx_messages_recent")
-    return name is not None and (name in names or name.startswith(f"{INDEX}_"))
 
 
 def find(dialect: str) -> list[TextualSelect]:
@@ -146,3 +136,128 @@ def match(dialect: str, wanted: Sequence[str], user_id: str) -> str:
     owner = "u" + user_id.encode().hex()
     said = " AND ".join(f'"{word}"' for word in wanted)
     return f'owner:"{owner}" AND said:({said}*)'
+
+
+# --- Words, score, snippet ----------------------------------------------------------
+
+# An accent may stand after its letter, as a character of its own.
+_WORD = re.compile(r"(?:[^\W_][\u0300-\u036f]*)+")
+_ACCENTED = re.compile(r"([A-Za-z])[\u0300-\u036f]+")
+
+
+def fold(text: str) -> str:
+    """As the indexes fold: no capitals, no accents on Latin letters, one form for one letter."""
+    if text.isascii():
+        return text.lower()
+    plain = _ACCENTED.sub(r"\1", unicodedata.normalize("NFKD", text))
+    return unicodedata.normalize("NFC", plain).lower()
+
+
+def words(query: str) -> list[str]:
+    """The last of them may be a beginning."""
+    found = [match.group()[:LETTERS] for match in _WORD.finditer(fold(query[:2000]))]
+    return found[:WORDS]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A message with all the words."""
+
+    message_id: str
+    conversation_id: str
+    role: str
+    text: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    word: str
+    start: int
+    end: int
+
+
+def _tokens(text: str) -> list[_Token]:
+    return [_Token(fold(m.group()), m.start(), m.end()) for m in _WORD.finditer(text)]
+
+
+def rank(found: Iterable[Found], wanted: Sequence[str], limit: int) -> list[Hit]:
+    """Best first; of equal ones the newest."""
+    score = _scorer(wanted)
+    scored = [(score(each.text), each) for each in found]
+    scored.sort(key=lambda pair: (pair[0], pair[1].created_at, pair[1].message_id), reverse=True)
+    return [_hit(each, wanted, points) for points, each in scored[: max(0, limit)]]
+
+
+def _hit(found: Found, wanted: Sequence[str], points: float) -> Hit:
+    whole, last = set(wanted), wanted[-1]
+    marked = [
+        token for token in _tokens(found.text) if token.word in whole or token.word.startswith(last)
+    ]
+    return Hit(
+        message_id=found.message_id,
+        conversation_id=found.conversation_id,
+        role=found.role,
+        created_at=found.created_at,
+        snippet=_snippet(found.text, marked),
+        score=points,
+    )
+
+
+def _scorer(wanted: Sequence[str]) -> Callable[[str], float]:
+    """Whole words before beginnings, together before apart, much of a text before little.
+
+    With expressions made once: a common word has hundreds of candidates.
+    """
+    words = [re.escape(word) for word in wanted]
+    some = re.compile(rf"(?<![^\W_])(?:{'|'.join(words)}|{words[-1]}[^\W_]*)(?![^\W_])")
+    all_of_them = re.compile(r"(?<![^\W_])" + r"[\W_]+".join(words))
+    asked = set(wanted)
+
+    def score(text: str) -> float:
+        folded = fold(text)
+        there = some.findall(folded)
+        exact = len(asked.intersection(there)) / len(asked)
+        together = len(wanted) > 1 and all_of_them.search(folded) is not None
+        return round(exact + together + sum(map(len, there)) / max(1, len(folded)), 4)
+
+    return score
+
+
+def _snippet(text: str, found: Sequence[_Token]) -> str:
+    first = found[0].start if found else 0
+    start = _word_start(text, max(0, first - _BEFORE))
+    end = _word_end(text, min(len(text), first + _AFTER))
+    out, at = [], start
+    for token in found:
+        if token.start >= at and token.end <= end:
+            out += [text[at : token.start], "«", text[token.start : token.end], "»"]
+            at = token.end
+    out.append(text[at:end])
+    middle = " ".join("".join(out).split())
+    return f"{'…' if start else ''}{middle}{'…' if end < len(text) else ''}"
+
+
+def _word_start(text: str, at: int) -> int:
+    """The next beginning of a word, unless that is too far."""
+    if at == 0:
+        return 0
+    space = text.find(" ", at, at + 20)
+    return at if space < 0 else space + 1
+
+
+def _word_end(text: str, at: int) -> int:
+    if at == len(text):
+        return at
+    space = text.rfind(" ", max(0, at - 20), at)
+    return at if space < 0 else space
+
+
+def preview(text: str | None) -> str | None:
+    """One line, cut at a word."""
+    if text is None:
+        return None
+    line = " ".join(text.split())
+    if len(line) <= PREVIEW:
+        return line
+    return line[: _word_end(line, PREVIEW - 1)] + "…"

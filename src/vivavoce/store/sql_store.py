@@ -1,8 +1,7 @@
 """`SqlStore`: fills the runtime's `Store` port. Reads go to a few threads, writes to one.
 
-Puts the parts together; what a row is stands in `codec.py`, every statement in
-`queries.py`, the two ways to the database in `reader.py` and `writer.py`, the
-other reads in `work.py`, `agenda.py` and `history.py`.
+Puts the parts together, and reads the log. The other reads are in `talk.py`, `work.py` and
+`plans.py`, the two ways to the database in `reader.py` and `writer.py`.
 """
 
 from __future__ import annotations
@@ -13,43 +12,60 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import Any
 
-from sqlalchemy import Engine
+from sqlalchemy import Engine, Row, Select, bindparam, func, select
 from sqlalchemy.exc import DBAPIError
 
 from vivavoce.errors import Unavailable
 from vivavoce.runtime.ports import LogBounds, Retention
-from vivavoce.store.agenda import AgendaReads
-from vivavoce.store.clean import canonical_uuid
-from vivavoce.store.codec import talk
+from vivavoce.store.changes import plan
 from vivavoce.store.database import Database, parse
-from vivavoce.store.history import HistoryReads
+from vivavoce.store.listener import CommitListener
 from vivavoce.store.migrate import prepare
-from vivavoce.store.queries import talk as queries
+from vivavoce.store.plans import PlanReads
 from vivavoce.store.reader import Reader, within
 from vivavoce.store.retention import steps
+from vivavoce.store.rows import EVENTS
+from vivavoce.store.schema import events, log_head
+from vivavoce.store.talk import TalkReads
 from vivavoce.store.transaction import Performer
 from vivavoce.store.work import WorkReads
 from vivavoce.store.writer import Writer
-from vivavoce.wire.records.talk import (
-    Change,
-    Conversation,
-    Entry,
-    LogEvent,
-    SessionSummary,
-    Snapshot,
-    Status,
-    ToolCall,
-    ToolStats,
-    VoiceSession,
-)
-
-if TYPE_CHECKING:
-    from vivavoce.store.listener import CommitListener
+from vivavoce.wire.records.talk import Change, LogEvent
 
 READERS = 4
 POLL_SECONDS = 5.0  # how late a lost notification may be noticed
+
+LOG_BOUNDS = select(
+    log_head.c.position.label("latest"),
+    select(func.min(events.c.position)).scalar_subquery().label("oldest"),
+)
+# Along the index of the session, from its end: as many rows as it takes, never the log.
+LAST_EVENTS = (
+    select(events)
+    .where(
+        events.c.voice_session_id == bindparam("session_id"),
+        events.c.user_id == bindparam("user_id"),
+        events.c.type == bindparam("kind"),
+    )
+    .order_by(events.c.position.desc())
+    .limit(bindparam("limit"))
+)
+
+
+def events_after(
+    after: int, *, limit: int, user_id: str | None, session_id: str | None, upto: int | None
+) -> Select[Any]:
+    """The log after a position, narrowed by what is asked for."""
+    query = select(events).where(events.c.position > within(after))
+    if user_id is not None:
+        query = query.where(events.c.user_id == user_id)
+    if session_id is not None:
+        query = query.where(events.c.voice_session_id == session_id)
+    if upto is not None:
+        query = query.where(events.c.position <= within(upto))
+    return query.order_by(events.c.position).limit(within(limit))
 
 
 def open_store(url: str) -> SqlStore:
@@ -66,7 +82,7 @@ class Connections:
     engines: tuple[Engine, ...]
 
 
-class SqlStore(WorkReads, AgendaReads, HistoryReads):
+class SqlStore(TalkReads, WorkReads, PlanReads):
     """Everything is awaited, nothing blocks the loop."""
 
     def __init__(self, database: Database, *, poll: float = POLL_SECONDS) -> None:
@@ -106,62 +122,8 @@ class SqlStore(WorkReads, AgendaReads, HistoryReads):
             await asyncio.to_thread(engine.dispose)
 
     async def commit(self, changes: Sequence[Change]) -> list[LogEvent]:
-        plan = talk.plan(changes)
-        return await self._open().writer.commit(plan)
-
-    async def conversation(self, conversation_id: str, *, user_id: str) -> Conversation | None:
-        if canonical_uuid(conversation_id) is None:
-            return None
-        query = queries.CONVERSATION
-        return await self._read.one(
-            talk.to_conversation, query, id=conversation_id, user_id=user_id
-        )
-
-    async def session(self, session_id: str, *, user_id: str | None) -> VoiceSession | None:
-        if user_id is None:
-            return await self._read.one(talk.to_session, queries.ANY_SESSION, id=session_id)
-        query = queries.SESSION
-        return await self._read.one(talk.to_session, query, id=session_id, user_id=user_id)
-
-    async def summary(self, session_id: str, *, user_id: str) -> SessionSummary | None:
-        query = queries.SUMMARY
-        return await self._read.one(talk.to_summary, query, id=session_id, user_id=user_id)
-
-    async def sessions(
-        self, *, user_id: str, status: Status | None = None, limit: int = 20
-    ) -> list[SessionSummary]:
-        given = {"user_id": user_id, "limit": within(limit)}
-        if status is None:
-            return await self._read.all(talk.to_summary, queries.SESSIONS, **given)
-        query = queries.SESSIONS_BY_STATUS
-        return await self._read.all(talk.to_summary, query, status=status.value, **given)
-
-    async def active_sessions(self) -> list[VoiceSession]:
-        return await self._read.all(talk.to_session, queries.ACTIVE_SESSIONS)
-
-    async def session_totals(self) -> tuple[int, float]:
-        return await self._read.row(talk.to_totals, queries.SESSION_TOTALS)
-
-    async def entries(self, conversation_id: str, *, user_id: str) -> list[Entry]:
-        if canonical_uuid(conversation_id) is None:
-            return []
-        return await self._read.all(
-            talk.to_entry, queries.ENTRIES, conversation_id=conversation_id, user_id=user_id
-        )
-
-    async def tool_call(self, call_id: str, *, user_id: str) -> ToolCall | None:
-        return await self._read.one(talk.to_call, queries.TOOL_CALL, id=call_id, user_id=user_id)
-
-    async def open_calls(self, session_id: str) -> list[ToolCall]:
-        return await self._read.all(talk.to_call, queries.OPEN_CALLS, session_id=session_id)
-
-    async def tool_stats(self, tool: str) -> ToolStats:
-        return await self._read.row(talk.to_stats, queries.TOOL_STATS, tool=tool)
-
-    async def snapshot(self, session_id: str, *, user_id: str) -> Snapshot | None:
-        return await self._read.one(
-            talk.to_snapshot, queries.SNAPSHOT, session_id=session_id, user_id=user_id
-        )
+        submitted = plan(changes)
+        return await self._open().writer.commit(submitted)
 
     async def events(
         self,
@@ -172,33 +134,17 @@ class SqlStore(WorkReads, AgendaReads, HistoryReads):
         session_id: str | None = None,
         upto: int | None = None,
     ) -> list[LogEvent]:
-        query = queries.events_after(
-            user=user_id is not None, session=session_id is not None, upto=upto is not None
-        )
-        given: dict[str, object] = {"after": within(after), "limit": within(limit)}
-        if user_id is not None:
-            given["user_id"] = user_id
-        if session_id is not None:
-            given["session_id"] = session_id
-        if upto is not None:
-            given["upto"] = within(upto)
-        return await self._read.all(talk.to_event, query, **given)
+        query = events_after(after, limit=limit, user_id=user_id, session_id=session_id, upto=upto)
+        return await self._read.all(EVENTS.record, query)
 
     async def last_events(
         self, kind: str, *, session_id: str, user_id: str, limit: int
     ) -> list[LogEvent]:
-        found = await self._read.all(
-            talk.to_event,
-            queries.LAST_EVENTS,
-            kind=kind,
-            session_id=session_id,
-            user_id=user_id,
-            limit=within(limit),
-        )
-        return found[::-1]
+        given = {"kind": kind, "session_id": session_id, "user_id": user_id, "limit": within(limit)}
+        return (await self._read.all(EVENTS.record, LAST_EVENTS, **given))[::-1]
 
     async def log_bounds(self) -> LogBounds:
-        return await self._read.row(talk.to_bounds, queries.LOG_BOUNDS)
+        return await self._read.row(_to_bounds, LOG_BOUNDS)
 
     async def sweep(self, retention: Retention, now: datetime) -> int:
         """A slice at a time, so that live writes get through between."""
@@ -222,8 +168,6 @@ class SqlStore(WorkReads, AgendaReads, HistoryReads):
                 listener.stop()
 
     def _listen(self, woken: asyncio.Event) -> CommitListener:
-        from vivavoce.store.listener import CommitListener  # needs the PostgreSQL driver
-
         loop = asyncio.get_running_loop()
 
         def wake() -> None:
@@ -249,6 +193,10 @@ class SqlStore(WorkReads, AgendaReads, HistoryReads):
         if self._connections is None:
             raise Unavailable("The store is closed.")
         return self._connections
+
+
+def _to_bounds(row: Row[Any]) -> LogBounds:
+    return LogBounds(row.latest + 1 if row.oldest is None else row.oldest, row.latest)
 
 
 def cannot_open(database: Database, error: DBAPIError | OSError) -> Unavailable:

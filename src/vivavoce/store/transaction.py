@@ -6,27 +6,98 @@ Writers queue up at one row, also those of other processes: what is counted here
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import groupby
 from operator import itemgetter
-from typing import Any
+from typing import Any, cast
 
-from sqlalchemy import Connection
+from sqlalchemy import (
+    BigInteger,
+    Connection,
+    Dialect,
+    Insert,
+    Table,
+    bindparam,
+    delete,
+    func,
+    insert,
+    or_,
+    select,
+    text,
+    update,
+)
+from sqlalchemy import cast as sql_cast
 from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
 
 from vivavoce.errors import Conflict, InternalError, Unavailable, VivavoceError
-from vivavoce.store import dropping
-from vivavoce.store.codec.talk import Plan, event_row
-from vivavoce.store.limits import LONGEST, Past, refusal
-from vivavoce.store.prepared import Prepared
-from vivavoce.store.queries import history, talk
-from vivavoce.store.queries.history import SAID
-from vivavoce.store.rows import Fields
-from vivavoce.store.upserts.talk import RANK, Write, fields_of, person_fields, writes_for
-from vivavoce.wire.records.plans import SessionLimits
+from vivavoce.store.changes import RANK, Plan, Write, fields_of, person_fields, writes_for
+from vivavoce.store.limits import hold
+from vivavoce.store.retention import drop_own
+from vivavoce.store.rows import EVENTS, Fields
+from vivavoce.store.schema import (
+    SAID,
+    conversations,
+    events,
+    log_head,
+    milestones,
+    voice_sessions,
+)
 from vivavoce.wire.records.talk import LogEvent
+
+CHANNEL = "vivavoce_log"
+
+# Locks the one row until the commit, so positions become visible in their order.
+ADVANCE_LOG = (
+    update(log_head)
+    .values(position=log_head.c.position + bindparam("count"))
+    .returning(log_head.c.position)
+)
+APPEND_EVENTS = insert(events)
+NOTIFY = text("SELECT pg_notify(:channel, :sender)")
+
+NAME_VOICE_SESSION = (
+    update(conversations)
+    .where(conversations.c.id == bindparam("of"))
+    .values(voice_session_id=bindparam("session_id"))
+)
+
+_MINE = (conversations.c.id == bindparam("of"), conversations.c.user_id == bindparam("owner"))
+
+LINK = (
+    update(conversations)
+    .where(*_MINE)
+    .values(
+        linked_goal_id=func.coalesce(
+            bindparam("goal", type_=conversations.c.id.type), conversations.c.linked_goal_id
+        ),
+        linked_task_id=func.coalesce(
+            bindparam("task", type_=conversations.c.id.type), conversations.c.linked_task_id
+        ),
+    )
+)
+
+_last_active = conversations.c.last_activity_at  # NULL where a client made it past us
+TOUCH = (
+    update(conversations)
+    .where(*_MINE, or_(_last_active.is_(None), _last_active < bindparam("at")))
+    .values(last_activity_at=bindparam("at", type_=conversations.c.created_at.type))
+)
+
+_talked = select(sql_cast(func.sum(voice_sessions.c.duration_ms), BigInteger) // 1000).where(
+    voice_sessions.c.conversation_id == conversations.c.id
+)
+# The time of its sessions, not the days between them.
+DURATION = update(conversations).where(*_MINE).values(duration_seconds=_talked.scalar_subquery())
+
+DROP_MILESTONE = delete(milestones).where(milestones.c.id == bindparam("dropped"))
+
+
+def queue_up(connection: Connection, count: int = 0) -> int:
+    """First of all in a transaction, even with nothing to announce: writers that queue up at one
+    row in the same order cannot deadlock on the others. The last position of `count` new ones."""
+    return cast("int", connection.execute(ADVANCE_LOG, {"count": count}).scalar_one())
 
 
 class Performer:
@@ -41,17 +112,15 @@ class Performer:
     def perform(self, connection: Connection, plans: Sequence[Plan]) -> list[list[LogEvent]]:
         """All plans in one transaction; the announced events of each, with positions."""
         count = sum(len(plan.events) for plan in plans)
-        # First of all, even with nothing to announce: writers that queue up at
-        # one row in the same order cannot deadlock on the others.
-        head = connection.execute(talk.ADVANCE_LOG, {"count": count}).scalar_one()
+        head = queue_up(connection, count)
         self._write(connection, plans)
         placed = _place(plans, head - count)
-        rows = [event_row(event) for events in placed for event in events]
+        rows = [EVENTS.row(event) for events in placed for event in events]
         if rows:
             self._insert(connection, None, rows)
             if self._notify:
-                message = {"channel": talk.CHANNEL, "sender": self._sender}
-                connection.execute(talk.NOTIFY, message)
+                message = {"channel": CHANNEL, "sender": self._sender}
+                connection.execute(NOTIFY, message)
         return placed
 
     def _write(self, connection: Connection, plans: Sequence[Plan]) -> None:
@@ -64,12 +133,12 @@ class Performer:
             match kind:
                 case Write.NEW_SESSION:
                     for row in rows:
-                        _hold(connection, row, limits.get(row["id"]))
+                        hold(connection, row, limits.get(row["id"]))
                         self._new_session(connection, row)
                 case Write.SESSION:
                     self._insert(connection, kind, rows)
                     if ended := _ended(rows):
-                        connection.execute(history.DURATION, ended)
+                        connection.execute(DURATION, ended)
                 case Write.PERSON_FIELDS:
                     for row in rows:
                         statement = person_fields(connection.dialect.name, row["only"])
@@ -78,23 +147,23 @@ class Performer:
                     for row in rows:
                         connection.execute(fields_of(kind, row["row"], row["only"]))
                 case Write.DROP_MILESTONE:
-                    connection.execute(history.DROP_MILESTONE, rows)
+                    connection.execute(DROP_MILESTONE, rows)
                 case Write.DROP_CONVERSATION:
                     for row in rows:
-                        dropping.drop_own(connection, row)
+                        drop_own(connection, row)
                 case Write.LINK:
-                    connection.execute(history.LINK, rows)
+                    connection.execute(LINK, rows)
                 case Write.ENTRY | Write.ENTRY_IF_ABSENT:
                     self._insert(connection, kind, rows)
                     if spoken := _newest(rows):
-                        connection.execute(history.TOUCH, spoken)
+                        connection.execute(TOUCH, spoken)
                 case _:
                     self._insert(connection, kind, rows)
 
     def _insert(self, connection: Connection, kind: Write | None, rows: list[Fields]) -> None:
         """Rows of one kind all have the same columns; None is the log."""
         if kind not in self._prepared:
-            statement = talk.APPEND_EVENTS if kind is None else self._writes[kind]
+            statement = APPEND_EVENTS if kind is None else self._writes[kind]
             self._prepared[kind] = Prepared(statement, list(rows[0]), connection.dialect)
         self._prepared[kind].run(connection, rows)
 
@@ -102,24 +171,7 @@ class Performer:
         if connection.execute(self._writes[Write.NEW_SESSION], row).first() is None:
             raise Conflict("This session id is taken.", session_id=row["id"])
         names: dict[str, Any] = {"of": row["conversation_id"], "session_id": row["id"]}
-        connection.execute(talk.NAME_VOICE_SESSION, names)
-
-
-def _hold(connection: Connection, row: Fields, limits: SessionLimits | None) -> None:
-    """Raises where the user has had enough."""
-    if limits is None:
-        return
-    at = row["created_at"]
-    since = at - max(LONGEST, timedelta(seconds=limits.stale_seconds))
-    found = connection.execute(history.PAST, {"user_id": row["user_id"], "since": since})
-    past = [Past(*each) for each in found]
-    gone = connection.execute(history.PAST_DROPPED, {"user_id": row["user_id"], "since": since})
-    past += [Past(conversation_id="", active=False, **each._mapping) for each in gone]
-    fault = refusal(
-        limits, past, at=at, conversation_id=row["conversation_id"], counted=row["counted"]
-    )
-    if fault is not None:
-        raise fault
+        connection.execute(NAME_VOICE_SESSION, names)
 
 
 def _ended(rows: Sequence[Fields]) -> list[Mapping[str, Any]]:
@@ -147,6 +199,44 @@ def _place(plans: Sequence[Plan], before: int) -> list[list[LogEvent]]:
         )
         before += len(plan.events)
     return placed
+
+
+# --- Inserts made ready ------------------------------------------------------------
+
+Process = Callable[[Any], Any]
+
+
+class Prepared:
+    """One INSERT with the columns `names`, whatever its ON CONFLICT says, made ready once.
+
+    SQLAlchemy works out the parameters anew for every row of an executemany, which costs more
+    than the insert itself. Its words and its types are kept here; only that work is done once.
+    """
+
+    def __init__(self, statement: Insert, names: Sequence[str], dialect: Dialect) -> None:
+        table = cast("Table", statement.table)
+        self.sql = str(statement.compile(dialect=dialect, column_keys=list(names)))
+        # The order in which the compiled statement names them: that of the table.
+        self._names = [column.name for column in table.columns if column.name in names]
+        self._values = itemgetter(*self._names)
+        self._process = [_processor(table, name, dialect) for name in self._names]
+        self._positional = dialect.positional
+
+    def run(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
+        ready: list[Any] = [self._bind(row) for row in rows]
+        connection.exec_driver_sql(self.sql, ready)
+
+    def _bind(self, row: Mapping[str, Any]) -> tuple[Any, ...] | dict[str, Any]:
+        pairs = zip(self._process, self._values(row), strict=True)
+        values = [value if process is None else process(value) for process, value in pairs]
+        return tuple(values) if self._positional else dict(zip(self._names, values, strict=True))
+
+
+def _processor(table: Table, name: str, dialect: Dialect) -> Process | None:
+    return table.c[name].type.dialect_impl(dialect).bind_processor(dialect)
+
+
+# --- What went wrong ----------------------------------------------------------------
 
 
 def broken(error: BaseException) -> bool:

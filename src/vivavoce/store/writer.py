@@ -19,8 +19,8 @@ from typing import Any, cast
 from sqlalchemy import Connection, Engine
 
 from vivavoce.errors import OutcomeUnknown, Unavailable
-from vivavoce.store.codec.talk import Plan
-from vivavoce.store.transaction import Performer, broken, explain, lost
+from vivavoce.store.changes import Plan
+from vivavoce.store.transaction import Performer, broken, explain, lost, queue_up
 from vivavoce.wire.records.talk import LogEvent
 
 log = logging.getLogger(__name__)
@@ -146,6 +146,7 @@ class Writer:
                         plans = [s.work for s in batch if isinstance(s.work, Plan)]
                         results: list[object] = [*self._performer.perform(connection, plans)]
                     case job:
+                        queue_up(connection)
                         results = [job(connection)]
             except BaseException:
                 transaction.rollback()

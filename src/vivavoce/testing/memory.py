@@ -14,7 +14,7 @@ from typing import Any, TypeVar, cast
 
 from sqlalchemy import Engine, StaticPool, make_url
 
-from vivavoce.store.codec.talk import Plan
+from vivavoce.store.changes import Plan
 from vivavoce.store.database import Database, own_transactions
 from vivavoce.store.migrate import create
 from vivavoce.store.reader import Decode, Query, Reader

@@ -1,1 +1,0 @@
-"""Records to rows and back."""

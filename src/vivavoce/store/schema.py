@@ -1,0 +1,459 @@
+"""What lies on disk, as it is now.
+
+`migrate.py` makes it; what only one of the databases has is in `search.py` and
+`security.py`. Every row has its `user_id`, and foreign keys carry it along: the database
+itself refuses an entry of one user in the conversation of another.
+
+What goes with its conversation has one key to it. Delegated work, approvals, goals and
+tasks outlive it: it is let go of, not taken along. That takes two keys (`_linked`).
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    Boolean,
+    CheckConstraint,
+    Column,
+    Double,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    MetaData,
+    PrimaryKeyConstraint,
+    String,
+    Table,
+    UniqueConstraint,
+    false,
+    text,
+    true,
+)
+
+from vivavoce.store.columns import Document, Id, Position, Utc, Words
+
+metadata = MetaData()
+
+SAID = ("user", "assistant")  # roles of `messages`
+OVER = ("completed", "failed", "cancelled")  # statuses of `delegated_tasks`
+
+
+def _one_of(table: str, column: str, *values: str) -> CheckConstraint:
+    named = ", ".join(f"'{value}'" for value in values)
+    return CheckConstraint(f"{column} IN ({named})", name=f"{table}_{column}_check")
+
+
+def _part_of(table: str, whole: str, *, of: str | None = None) -> ForeignKeyConstraint:
+    """Goes with the whole, and belongs to whom that belongs to."""
+    to = of or f"{whole}s"
+    return ForeignKeyConstraint(
+        [f"{whole}_id", "user_id"],
+        [f"{to}.id", f"{to}.user_id"],
+        name=f"{table}_{whole}_fkey",
+        ondelete="CASCADE",
+    )
+
+
+def _linked(
+    table: str,
+    column: str = "conversation_id",
+    *,
+    to: str = "conversations",
+    name: str = "",
+    late: bool = False,
+) -> tuple[ForeignKeyConstraint, ForeignKeyConstraint]:
+    """Let go of when it goes, and of the same owner while it is there.
+
+    Two keys: one that also sets `user_id` to NULL would not do. In this order: PostgreSQL
+    sees to keys in the order they were made, and a dump makes them by name.
+    """
+    return (
+        ForeignKeyConstraint(
+            [column],
+            [f"{to}.id"],
+            name=f"{table}_{name or 'conversation'}_fkey",
+            ondelete="SET NULL",
+            use_alter=late,
+        ),
+        ForeignKeyConstraint(
+            [column, "user_id"],
+            [f"{to}.id", f"{to}.user_id"],
+            name=f"{table}_{name}_owner_fkey" if name else f"{table}_owner_fkey",
+            use_alter=late,
+        ),
+    )
+
+
+conversations = Table(
+    "conversations",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("user_id", Words, nullable=False),
+    Column("context_type", Words, nullable=False, server_default=text("'voice'")),
+    Column("title", Words),
+    Column("summary", Words),
+    Column("metadata", Document, nullable=False, server_default=text("'{}'")),
+    Column("created_at", Utc, nullable=False),
+    Column("updated_at", Utc, nullable=False),
+    # Seed 004 §8; what the links lead to is at the end.
+    Column("voice_session_id", Words),
+    Column("extracted_intent", Words),
+    Column("intent_payload", Document),
+    Column("linked_goal_id", Id),
+    Column("linked_task_id", Id),
+    Column("ended_at", Utc),
+    Column("duration_seconds", Integer),
+    # When it began or something was last said: a list of thousands is read along its index.
+    Column("last_activity_at", Utc),
+    _one_of("conversations", "context_type", "onboarding", "goal", "task", "reschedule", "voice"),
+    UniqueConstraint("id", "user_id", name="conversations_owner_key"),
+    Index("idx_conversations_updated", "updated_at"),
+    Index("idx_conversations_recent", "user_id", "last_activity_at", "id"),
+)
+
+voice_sessions = Table(
+    "voice_sessions",
+    metadata,
+    Column("id", Words, primary_key=True),
+    Column("conversation_id", Id, nullable=False),
+    Column("user_id", Words, nullable=False),
+    Column("agent", Words, nullable=False),
+    Column("status", Words, nullable=False),
+    Column("model", Words, nullable=False),
+    Column("voice", Words, nullable=False),
+    Column("call_id", Words),
+    Column("created_at", Utc, nullable=False),
+    Column("updated_at", Utc, nullable=False),
+    Column("ended_at", Utc),
+    Column("duration_ms", Position),
+    Column("end_reason", Words),
+    Column("input_tokens", Position, nullable=False),
+    Column("output_tokens", Position, nullable=False),
+    Column("cost_micros", Position, nullable=False, server_default=text("0")),
+    Column("counted", Boolean, nullable=False, server_default=true()),
+    Column("metadata", Document, nullable=False, server_default=text("'{}'")),
+    _one_of("voice_sessions", "status", "active", "completed", "cancelled", "error"),
+    UniqueConstraint("id", "user_id", name="voice_sessions_owner_key"),
+    _part_of("voice_sessions", "conversation"),
+    Index("idx_voice_sessions_user", "user_id", "created_at"),
+    Index("idx_voice_sessions_conversation", "conversation_id"),
+    Index("idx_voice_sessions_status", "status"),
+)
+
+messages = Table(
+    "messages",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("conversation_id", Id, nullable=False),
+    Column("user_id", Words, nullable=False),
+    Column("voice_session_id", Words),
+    Column("role", Words, nullable=False),
+    Column("content", Words, nullable=False),
+    Column("input_modality", Words, nullable=False, server_default=text("'text'")),
+    Column("metadata", Document, nullable=False, server_default=text("'{}'")),
+    Column("created_at", Utc, nullable=False),
+    Column("ordinal", Double, nullable=False, server_default=text("0")),
+    _one_of("messages", "role", "user", "assistant", "system", "function"),
+    _one_of("messages", "input_modality", "voice", "text"),
+    _part_of("messages", "conversation"),
+    Index("idx_messages_conversation", "conversation_id", "created_at"),
+    # With the role, so that counting what was said does not read it.
+    Index("idx_messages_ordinal", "conversation_id", "ordinal", "role"),
+)
+
+tool_calls = Table(
+    "tool_calls",
+    metadata,
+    # Providers and clients choose call ids: unique for one user, not for all.
+    Column("user_id", Words, nullable=False),
+    Column("id", Words, nullable=False),
+    Column("tool", Words, nullable=False),
+    Column("conversation_id", Id),
+    Column("voice_session_id", Words),
+    Column("origin", Words, nullable=False),
+    Column("arguments", Document, nullable=False),
+    Column("status", Words, nullable=False),
+    Column("output", Words, nullable=False),
+    Column("error", Words),
+    Column("truncated", Boolean, nullable=False),
+    Column("progress", Words),
+    Column("started_at", Utc, nullable=False),
+    Column("finished_at", Utc),
+    Column("duration_ms", Position),
+    PrimaryKeyConstraint("user_id", "id", name="tool_calls_pkey"),
+    _one_of("tool_calls", "origin", "model", "http", "webhook", "task"),
+    _one_of("tool_calls", "status", "started", "completed", "failed", "unknown"),
+    _part_of("tool_calls", "conversation"),
+    Index("idx_tool_calls_tool", "tool", "started_at"),
+    Index("idx_tool_calls_user", "user_id", "started_at"),
+    Index("idx_tool_calls_session", "voice_session_id", "status"),
+    Index("idx_tool_calls_conversation", "conversation_id"),
+)
+
+snapshots = Table(
+    "snapshots",
+    metadata,
+    Column("session_id", Words, primary_key=True),
+    Column("user_id", Words, nullable=False),
+    Column("saved_at", Utc, nullable=False),
+    Column("data", Document, nullable=False),
+    _part_of("snapshots", "session", of="voice_sessions"),
+    Index("idx_snapshots_saved", "saved_at"),
+)
+
+events = Table(
+    "events",
+    metadata,
+    Column("position", Position, primary_key=True, autoincrement=False),
+    Column("type", Words, nullable=False),
+    Column("data", Words, nullable=False),  # the JSON as it was encoded, byte for byte
+    Column("user_id", Words, nullable=False),
+    Column("conversation_id", Words),
+    Column("voice_session_id", Words),
+    Column("created_at", Utc, nullable=False),
+    Index("idx_events_user", "user_id", "position"),
+    Index("idx_events_session", "voice_session_id", "position"),
+    # Of a session is nearly all of the log: what is not costs its writers an index more.
+    Index(
+        "idx_events_loose",
+        "conversation_id",
+        sqlite_where=text("voice_session_id IS NULL"),
+        postgresql_where=text("voice_session_id IS NULL"),
+    ),
+)
+
+log_head = Table(
+    "log_head",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("position", Position, nullable=False),
+    CheckConstraint("id = 1", name="log_head_single_check"),
+)
+
+# Delegated work. The name `tasks` is that of seed 004, for what the user has to do.
+delegated_tasks = Table(
+    "delegated_tasks",
+    metadata,
+    Column("id", Words, primary_key=True),
+    Column("user_id", Words, nullable=False),
+    Column("conversation_id", Id),
+    Column("voice_session_id", Words),
+    Column("call_id", Words),
+    Column("title", Words, nullable=False),
+    Column("description", Words, nullable=False),
+    Column("agent", Words, nullable=False),
+    Column("backend", Words, nullable=False),
+    Column("status", Words, nullable=False),
+    Column("phase", Words),
+    Column("progress", Words),
+    Column("percentage", Integer),
+    Column("question_id", Words),
+    Column("question", Words),
+    Column("choices", Document),
+    Column("asked_at", Utc),
+    Column("result", Words, nullable=False),
+    Column("files_changed", Document, nullable=False),
+    Column("error", Words),
+    Column("tried", Document, nullable=False),
+    Column("suggestions", Document, nullable=False),
+    Column("created_at", Utc, nullable=False),
+    Column("updated_at", Utc, nullable=False),
+    Column("finished_at", Utc),
+    Column("told_at", Utc),
+    _one_of("delegated_tasks", "status", "running", "waiting", "completed", "failed", "cancelled"),
+    *_linked("delegated_tasks"),
+    Index("idx_delegated_tasks_user", "user_id", "created_at"),
+    Index("idx_delegated_tasks_told", "user_id", "told_at", "created_at"),
+    Index("idx_delegated_tasks_status", "status", "created_at"),
+    Index("idx_delegated_tasks_conversation", "conversation_id"),
+)
+
+approvals = Table(
+    "approvals",
+    metadata,
+    Column("id", Words, primary_key=True),
+    Column("user_id", Words, nullable=False),
+    Column("conversation_id", Id),
+    Column("voice_session_id", Words),
+    Column("call_id", Words),
+    Column("task_id", Words),
+    Column("tool", Words, nullable=False),
+    Column("arguments", Document, nullable=False),
+    Column("question", Words, nullable=False),
+    Column("status", Words, nullable=False),
+    Column("requested_at", Utc, nullable=False),
+    Column("expires_at", Utc, nullable=False),
+    Column("resolved_at", Utc),
+    Column("resolved_by", Words),
+    Column("words", Words),
+    _one_of("approvals", "status", "pending", "granted", "denied", "expired"),
+    _one_of("approvals", "resolved_by", "voice", "click", "timeout", "restart", "cancel"),
+    *_linked("approvals"),
+    Index("idx_approvals_status", "status", "requested_at"),
+    Index("idx_approvals_conversation", "conversation_id"),
+)
+users = Table(
+    "users",
+    metadata,
+    Column("id", Words, primary_key=True),
+    Column("name", Words),
+    Column("time_zone", Words),
+    Column("chronotype", Words),
+    Column("work_start", Words),
+    Column("work_end", Words),
+    Column("sleep_start", Words),
+    Column("sleep_end", Words),
+    Column("voice", Words),
+    Column("verbosity", Words, nullable=False, server_default=text("'normal'")),
+    Column("auto_approve", Boolean, nullable=False, server_default=false()),
+    Column("created_at", Utc, nullable=False),
+    Column("updated_at", Utc, nullable=False),
+    _one_of("users", "verbosity", "brief", "normal", "detailed"),
+)
+
+goals = Table(
+    "goals",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("user_id", Words, nullable=False),
+    Column("statement", Words, nullable=False),
+    Column("timeline", Words),
+    Column("target_at", Utc),
+    Column("context_notes", Words),
+    Column("status", Words, nullable=False),
+    Column("conversation_id", Id),
+    Column("intent_id", Words),
+    Column("created_at", Utc, nullable=False),
+    Column("updated_at", Utc, nullable=False),
+    _one_of("goals", "status", "active", "completed", "retracted"),
+    UniqueConstraint("id", "user_id", name="goals_owner_key"),
+    *_linked("goals"),
+    Index("idx_goals_user", "user_id", "created_at"),
+    Index("idx_goals_conversation", "conversation_id"),
+)
+
+milestones = Table(
+    "milestones",
+    metadata,
+    Column("id", Words, primary_key=True),
+    Column("goal_id", Id, nullable=False),
+    Column("user_id", Words, nullable=False),
+    Column("title", Words, nullable=False),
+    Column("position", Integer, nullable=False),
+    Column("created_at", Utc, nullable=False),
+    Column("due_at", Utc),
+    Column("completed_at", Utc),
+    _part_of("milestones", "goal"),
+    Index("idx_milestones_goal", "goal_id", "position"),
+)
+
+
+tasks = Table(
+    "tasks",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("user_id", Words, nullable=False),
+    Column("title", Words, nullable=False),
+    Column("trigger_type", Words, nullable=False),
+    Column("scheduled_at", Utc),
+    Column("scheduled_words", Words),
+    Column("recurrence_rule", Words),
+    Column("recurrence_words", Words),
+    Column("recurs_from", Utc),
+    Column("moved_from", Utc),
+    Column("time_zone", Words, nullable=False, server_default=text("'UTC'")),
+    Column("location_trigger", Words),
+    Column("status", Words, nullable=False),
+    Column("reason", Words),
+    Column("goal_id", Id),
+    Column("conversation_id", Id),
+    Column("intent_id", Words),
+    Column("created_at", Utc, nullable=False),
+    Column("updated_at", Utc, nullable=False),
+    _one_of("tasks", "trigger_type", "time", "location"),
+    _one_of("tasks", "status", "active", "rescheduled", "completed", "retracted"),
+    UniqueConstraint("id", "user_id", name="tasks_owner_key"),
+    *_linked("tasks"),
+    *_linked("tasks", "goal_id", to="goals", name="goal"),
+    Index("idx_tasks_user", "user_id", "scheduled_at"),
+    Index("idx_tasks_conversation", "conversation_id"),
+    Index("idx_tasks_goal", "goal_id"),
+)
+
+# Ids of intents are in no foreign key: an intent goes with its conversation, and what is in
+# the outbox waits for its answer whatever becomes of both.
+intents = Table(
+    "intents",
+    metadata,
+    Column("id", Words, primary_key=True),
+    Column("user_id", Words, nullable=False),
+    Column("conversation_id", Id, nullable=False),
+    Column("voice_session_id", Words),
+    Column("call_id", Words),
+    Column("name", Words, nullable=False),
+    Column("route", Words, nullable=False),
+    Column("payload", Document, nullable=False),
+    Column("status", Words, nullable=False),
+    Column("evidence", Document, nullable=False),
+    Column("revision", Integer, nullable=False),
+    # A backend of the user's names its goals and tasks as it likes.
+    Column("goal_id", Words),
+    Column("task_id", Words),
+    Column("error", Words),
+    Column("previous", Document),
+    Column("created_at", Utc, nullable=False),
+    Column("updated_at", Utc, nullable=False),
+    _one_of("intents", "status", "pending", "accepted", "failed", "retracted"),
+    _part_of("intents", "conversation"),
+    Index("idx_intents_user", "user_id", "created_at"),
+    Index("idx_intents_conversation", "conversation_id", "created_at"),
+)
+
+outbox = Table(
+    "outbox",
+    metadata,
+    Column("id", Words, primary_key=True),
+    Column("intent_id", Words, nullable=False),
+    Column("user_id", Words, nullable=False),
+    Column("action", Words, nullable=False),
+    Column("body", Document, nullable=False),
+    Column("status", Words, nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("last_error", Words),
+    Column("answer", Document),
+    Column("due_at", Utc, nullable=False),
+    Column("created_at", Utc, nullable=False),
+    Column("updated_at", Utc, nullable=False),
+    _one_of("outbox", "action", "submit", "amend", "retract"),
+    _one_of("outbox", "status", "pending", "delivered", "refused"),
+    Index("idx_outbox_due", "status", "due_at"),
+    Index("idx_outbox_intent", "intent_id", "created_at"),
+)
+
+# What sessions took whose conversation its user deleted: deleting gives no fresh start.
+spent_sessions = Table(
+    "spent_sessions",
+    metadata,
+    Column("id", Words, primary_key=True),
+    Column("user_id", Words, nullable=False),
+    Column("created_at", Utc, nullable=False),
+    Column("counted", Boolean, nullable=False),
+    Column("opened", Boolean, nullable=False),
+    Column("input_tokens", Position, nullable=False),
+    Column("output_tokens", Position, nullable=False),
+    Column("cost_micros", Position, nullable=False),
+    Index("idx_spent_sessions_user", "user_id", "created_at"),
+)
+
+# Goals point at conversations and those at goals: one of the two has to come later.
+for _name, _to in (("goal", "goals"), ("task", "tasks")):
+    _column = f"linked_{_name}_id"
+    for _key in _linked("conversations", _column, to=_to, name=_name, late=True):
+        conversations.append_constraint(_key)
+    Index(f"idx_conversations_{_column}", conversations.c[_column])
+
+# Alembic's own table, here so that a fresh database needs no Alembic to be made.
+versions = Table(
+    "alembic_version",
+    MetaData(),
+    Column("version_num", String(32), nullable=False),
+    PrimaryKeyConstraint("version_num", name="alembic_version_pkc"),
+)
