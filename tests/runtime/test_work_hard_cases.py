@@ -31,7 +31,7 @@ from vivavoce.session.events import ApprovalSettled, News, TaskFinished, ToolFin
 from vivavoce.session.machine import Machine
 from vivavoce.session.policy import Policy, Setup
 from vivavoce.testing.clock import ManualClock
-from vivavoce.tools.delegation.lazy import LazyCarrier
+from vivavoce.tools.delegation.carrier import LazyCarrier
 from vivavoce.wire.records.talk import Change, Conversation, LogEvent, ToolCall, VoiceSession
 from vivavoce.wire.records.work import ApprovalStatus, Task
 

@@ -26,10 +26,9 @@ from vivavoce.runtime.ports import Clock, Store
 from vivavoce.runtime.tasks.ports import Backends
 from vivavoce.tools.bash import bash_tool
 from vivavoce.tools.builtin import builtins, read_output_tool
+from vivavoce.tools.delegation import backends_of
 from vivavoce.tools.delegation.builtin import EmbeddedBackend
-from vivavoce.tools.delegation.carrier import DurableCarrier
-from vivavoce.tools.delegation.lazy import LazyCarrier
-from vivavoce.tools.delegation.others import backends_of
+from vivavoce.tools.delegation.carrier import DurableCarrier, LazyCarrier
 from vivavoce.tools.mcp.servers import McpServers
 from vivavoce.tools.registry import Registry
 from vivavoce.tools.sandbox.ports import NoSandbox, Sandbox

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from vivavoce.runtime.agents.work import A2aAgent, AcpAgent, AmplifierAgent, Delegation
-from vivavoce.tools.delegation.others import backends_of
+from vivavoce.tools.delegation import backends_of
 
 
 def test_each_kind_of_agent_has_its_backend(tmp_path: Path) -> None:
@@ -36,7 +36,7 @@ def test_listing_agents_imports_none_of_their_packages() -> None:
 import sys
 from pathlib import Path
 from vivavoce.runtime.agents.work import Delegation
-from vivavoce.tools.delegation.others import backends_of
+from vivavoce.tools.delegation import backends_of
 agents = {
     "a": {"type": "acp", "command": "x"},
     "b": {"type": "a2a", "url": "http://x"},

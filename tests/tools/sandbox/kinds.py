@@ -19,5 +19,10 @@ def made(kind: str, world: World) -> Bubblewrap | Landlock:
     """With the Python that runs the tests, and pytest in it, to be seen inside."""
     tools = tools_of(os.defpath, [Path(sys.prefix)])
     if kind == "bubblewrap":
-        return Bubblewrap(list(bubblewraps(os.defpath))[-1], world.workspace, tools, [world.data])
-    return Landlock(world.workspace, tools, [world.data])
+        return Bubblewrap(
+            program=list(bubblewraps(os.defpath))[-1],
+            workspace=world.workspace,
+            tools=tools,
+            hidden=[world.data],
+        )
+    return Landlock(workspace=world.workspace, tools=tools, hidden=[world.data])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 import subprocess
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
@@ -90,12 +91,16 @@ def test_a_path_cannot_write_the_profile_of_macos() -> None:
     assert '(subpath "/w\\")) (allow default) ((\\""))' in text
 
 
-def test_the_command_line_on_macos(tmp_path: Path) -> None:
-    made = SandboxExec(tmp_path, Tools((Path("/opt/tool"),), ("/opt/tool/bin",)))
-    launch = made.launch("echo hi", tmp_path / "t", tmp_path, Limits(), network=False)
+async def test_the_command_line_on_macos(tmp_path: Path) -> None:
+    tools = Tools((Path("/opt/tool"),), ("/opt/tool/bin",))
+    made = SandboxExec(workspace=tmp_path, tools=tools)
+    async with AsyncExitStack() as stack:
+        launch = await made.launch(stack, "echo hi", tmp_path, Limits(), network=False)
+        home = Path(launch.environment["HOME"])
+        assert home.is_dir()
+    assert not home.exists()
     assert list(launch.arguments[:2]) == [PROGRAM, "-p"]
     assert '(allow file-read* (subpath "/opt/tool"))' in launch.arguments[2]
     assert list(launch.arguments[3:5]) == ["/bin/bash", "-c"]
     assert launch.arguments[-1] == "echo hi"
-    assert launch.environment["HOME"] == str(tmp_path / "t")
     assert launch.environment["PATH"].startswith("/opt/tool/bin:")

@@ -14,7 +14,7 @@ from vivavoce.errors import InvalidArguments, ToolFailed
 from vivavoce.runtime.ports import ToolContext, ToolOutput
 from vivavoce.tools import Registry
 from vivavoce.tools.web import WebSettings, search_of, web_tools
-from vivavoce.tools.web.search import BACKENDS, HttpSearch, address_for, hits_of, rules_for
+from vivavoce.tools.web.tools import BACKENDS, HttpSearch, address_for, hits_of, rules_for
 
 CONTEXT = ToolContext(user_id="ann")
 JSON = {"Content-Type": "application/json"}

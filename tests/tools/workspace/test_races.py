@@ -15,7 +15,7 @@ from vivavoce.errors import ToolFailed
 from vivavoce.runtime.ports import ToolContext, ToolOutput
 from vivavoce.tools.workspace import Workspace, workspace_tools
 from vivavoce.tools.workspace.opening import Opening, best_opening, open_by_steps
-from vivavoce.tools.workspace.reading import glob
+from vivavoce.tools.workspace.tools import files_like
 from vivavoce.tools.workspace.writing import write
 
 ROUNDS = 400
@@ -90,7 +90,7 @@ def test_writing_goes_inside_or_nowhere(workspace: Workspace) -> None:
 def test_listing_never_shows_what_is_outside(workspace: Workspace) -> None:
     with swapping(workspace.root):
         for _ in range(ROUNDS // 4):
-            assert "hidden-name" not in glob(workspace, "**/*").text
+            assert "hidden-name" not in files_like(workspace, "**/*").text
 
 
 async def test_searching_never_shows_what_is_outside(workspace: Workspace) -> None:

@@ -15,15 +15,16 @@ import os
 import platform
 import stat
 import struct
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from vivavoce.errors import Unavailable
-from vivavoce.processes.bounded import Finished, Launch, Limits, OnOutput, execute
-from vivavoce.tools.sandbox.places import ETC, NETWORK_ETC, SYSTEM, Tools, workspace_tools
-from vivavoce.tools.sandbox.shell import environment, limited
+from vivavoce.processes.bounded import Launch, Limits
+from vivavoce.tools.sandbox.places import ETC, NETWORK_ETC, SYSTEM
+from vivavoce.tools.sandbox.shell import Confined, environment, limited
 
 _LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
 _NUMBER, _ARCHITECTURE = 0, 4
@@ -118,19 +119,14 @@ _GIT_KEPT = ("hooks", "config")
 """What the user's own git would run later: read-only inside."""
 
 
-@dataclass(frozen=True)
-class Bubblewrap:
-    """`workspace` is writable, `hidden` (the server's data, say) is not even in it."""
+@dataclass(frozen=True, kw_only=True)
+class Bubblewrap(Confined):
+    """`workspace` is writable, `hidden` is not even in it."""
 
     program: str
-    workspace: Path
-    tools: Tools = field(default_factory=Tools)
-    hidden: Sequence[Path] = ()
-    bash: str = "/bin/bash"
     binds_fds: bool = True
     """From version 0.10 on; without it, the git hooks of the workspace are writable."""
     name: str = "bubblewrap"
-    why_not: str | None = None
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -143,40 +139,27 @@ class Bubblewrap:
             told.append("no filter of system calls for this machine")
         return tuple(told)
 
-    async def run(
+    async def launch(
         self,
+        stack: AsyncExitStack,
         command: str,
-        *,
         cwd: Path,
-        limits: Limits | None = None,
-        network: bool = False,
-        on_output: OnOutput | None = None,
-    ) -> Finished:
-        limits = limits or Limits()
-        with contextlib.ExitStack() as opened:
-            fds: list[int] = []
-            arguments = [self.program, *self._arguments(limits, network)]
-            arguments += self._git(opened, fds)
-            arguments += self._seccomp(opened, fds)
-            arguments += ["--remount-ro", "/", "--chdir", str(cwd), "--"]
-            arguments += limited(self.bash, command, limits)
-            own = self._tools
-            launch = Launch(
-                arguments,
-                environment(home="/tmp", temporary="/tmp", first=own.first, last=own.last),  # noqa: S108 - its own
-                self.workspace,
-                namespace=True,
-                pass_fds=fds,
-            )
-            return await execute(launch, limits, on_output)
-
-    @property
-    def _tools(self) -> Tools:
-        found = workspace_tools(self.workspace)
-        return Tools(
-            (*found.folders, *self.tools.folders),
-            (*found.first, *self.tools.first),
-            self.tools.last,
+        limits: Limits,
+        network: bool,
+    ) -> Launch:
+        fds: list[int] = []
+        arguments = [self.program, *self._arguments(limits, network)]
+        arguments += self._git(stack, fds)
+        arguments += self._seccomp(stack, fds)
+        arguments += ["--remount-ro", "/", "--chdir", str(cwd), "--"]
+        arguments += limited(self.bash, command, limits)
+        tools = self.all_tools
+        return Launch(
+            arguments,
+            environment(home="/tmp", temporary="/tmp", first=tools.first, last=tools.last),  # noqa: S108 - its own
+            self.workspace,
+            namespace=True,
+            pass_fds=fds,
         )
 
     def _arguments(self, limits: Limits, network: bool) -> Iterator[str]:
@@ -192,7 +175,7 @@ class Bubblewrap:
         yield from ("--remount-ro", "/dev")
         for place in NETWORK_ETC if network else ():
             yield from ("--ro-bind-try", place, place)
-        for folder in self._tools.folders:
+        for folder in self.all_tools.folders:
             if not folder.is_relative_to(self.workspace):
                 yield from ("--ro-bind-try", str(folder), str(folder))
         yield from ("--bind", str(self.workspace), str(self.workspace))
@@ -214,7 +197,7 @@ class Bubblewrap:
         return tuple(made)
 
     def _hide(self, path: Path) -> Iterator[str]:
-        seen = (self.workspace, *self._tools.folders, *map(Path, SYSTEM))
+        seen = (self.workspace, *self.all_tools.folders, *map(Path, SYSTEM))
         if not any(path.is_relative_to(root) for root in seen):
             return
         if path.is_symlink() or not path.exists():
@@ -225,7 +208,7 @@ class Bubblewrap:
         else:
             yield from ("--ro-bind", "/dev/null", str(path))
 
-    def _git(self, opened: contextlib.ExitStack, fds: list[int]) -> Iterator[str]:
+    def _git(self, opened: AsyncExitStack, fds: list[int]) -> Iterator[str]:
         """`.git` cannot be swapped, nor its hooks and settings written.
 
         Opened without following links and handed over as they are: a command
@@ -244,7 +227,7 @@ class Bubblewrap:
                     fds.append(kept)
                     yield from ("--ro-bind-fd", str(kept), str(git / name))
 
-    def _seccomp(self, opened: contextlib.ExitStack, fds: list[int]) -> Iterator[str]:
+    def _seccomp(self, opened: AsyncExitStack, fds: list[int]) -> Iterator[str]:
         program = filter_for()
         if program is None:
             return
@@ -256,7 +239,7 @@ class Bubblewrap:
         yield from ("--seccomp", str(fd))
 
 
-def _opened(stack: contextlib.ExitStack, path: str, flags: int, folder: int | None = None) -> int:
+def _opened(stack: AsyncExitStack, path: str, flags: int, folder: int | None = None) -> int:
     fd = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC | flags, dir_fd=folder)
     stack.callback(os.close, fd)
     if stat.S_ISLNK(os.fstat(fd).st_mode):

@@ -10,17 +10,14 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import sys
-import tempfile
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from pathlib import Path
 
-from vivavoce.processes.bounded import Finished, Launch, Limits, OnOutput, execute
-from vivavoce.processes.threads import SHARED
-from vivavoce.tools.sandbox.places import ETC, NETWORK_ETC, SYSTEM, Tools, workspace_tools
-from vivavoce.tools.sandbox.shell import environment, limited
+from vivavoce.processes.bounded import Launch, Limits
+from vivavoce.tools.sandbox.places import ETC, NETWORK_ETC, SYSTEM
+from vivavoce.tools.sandbox.shell import Confined, environment, limited, scratch_folder
 
 _LAUNCHER = Path(__file__).with_name("launcher.py")
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
@@ -33,49 +30,34 @@ _NOTES = (
 )
 
 
-@dataclass(frozen=True)
-class Landlock:
+@dataclass(frozen=True, kw_only=True)
+class Landlock(Confined):
     """`workspace` and a fresh temporary folder are writable, `hidden` is denied."""
 
-    workspace: Path
-    tools: Tools = field(default_factory=Tools)
-    hidden: Sequence[Path] = ()
-    bash: str = "/bin/bash"
     name: str = "sandlock"
-    why_not: str | None = None
-    notes: tuple[str, ...] = _NOTES
 
-    async def run(
-        self,
-        command: str,
-        *,
-        cwd: Path,
-        limits: Limits | None = None,
-        network: bool = False,
-        on_output: OnOutput | None = None,
-    ) -> Finished:
-        limits = limits or Limits()
-        scratch = tempfile.mkdtemp(prefix="vivavoce-")
-        try:
-            launch = Launch(
-                [
-                    *(sys.executable, "-I", str(_LAUNCHER)),
-                    json.dumps(self.policy(Path(scratch), cwd, limits, network)),
-                    *limited(self.bash, command, limits),
-                ],
-                {"PATH": os.defpath},
-                self.workspace,
-            )
-            return await execute(launch, limits, on_output)
-        finally:
-            await SHARED.run(shutil.rmtree, scratch, ignore_errors=True)
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return _NOTES
+
+    async def launch(
+        self, stack: AsyncExitStack, command: str, cwd: Path, limits: Limits, network: bool
+    ) -> Launch:
+        policy = self.policy(await scratch_folder(stack), cwd, limits, network)
+        return Launch(
+            [
+                *(sys.executable, "-I", str(_LAUNCHER), json.dumps(policy)),
+                *limited(self.bash, command, limits),
+            ],
+            {"PATH": os.defpath},
+            self.workspace,
+        )
 
     def policy(self, scratch: Path, cwd: Path, limits: Limits, network: bool) -> dict[str, object]:
         """What `sandlock.Sandbox` is made of."""
-        found = workspace_tools(self.workspace)
+        tools = self.all_tools
         readable = [*SYSTEM, *ETC, "/proc", *(NETWORK_ETC if network else ())]
-        readable += map(str, (*found.folders, *self.tools.folders))
-        first = (*found.first, *self.tools.first)
+        readable += map(str, tools.folders)
         return {
             "fs_readable": [path for path in readable if Path(path).exists()] + [*_DEVICES],
             "fs_writable": [str(self.workspace), str(scratch), "/dev/null"],
@@ -84,7 +66,7 @@ class Landlock:
             "max_processes": limits.processes,
             "clean_env": True,
             "env": environment(
-                home=str(scratch), temporary=str(scratch), first=first, last=self.tools.last
+                home=str(scratch), temporary=str(scratch), first=tools.first, last=tools.last
             ),
             "cwd": str(cwd),
         }

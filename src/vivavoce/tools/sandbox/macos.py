@@ -6,16 +6,13 @@ and its process group.
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from pathlib import Path
 
-from vivavoce.processes.bounded import Finished, Launch, Limits, OnOutput, execute
-from vivavoce.processes.threads import SHARED
-from vivavoce.tools.sandbox.places import Tools, workspace_tools
-from vivavoce.tools.sandbox.shell import environment, limited
+from vivavoce.processes.bounded import Launch, Limits
+from vivavoce.tools.sandbox.shell import Confined, environment, limited, scratch_folder
 
 PROGRAM = "/usr/bin/sandbox-exec"
 _READABLE = (
@@ -70,46 +67,21 @@ def _quoted(path: str) -> str:
     return '"' + path.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def _scratch() -> Path:
-    """Resolved: the profile knows real paths only, and /tmp is a link on macOS."""
-    return Path(tempfile.mkdtemp(prefix="vivavoce-")).resolve()
-
-
-@dataclass(frozen=True)
-class SandboxExec:
+@dataclass(frozen=True, kw_only=True)
+class SandboxExec(Confined):
     """`workspace` and a fresh temporary folder are writable, `hidden` is denied."""
 
-    workspace: Path
-    tools: Tools = field(default_factory=Tools)
-    hidden: Sequence[Path] = ()
-    bash: str = "/bin/bash"
     name: str = "sandbox-exec"
-    why_not: str | None = None
-    notes: tuple[str, ...] = _NOTES
 
-    async def run(
-        self,
-        command: str,
-        *,
-        cwd: Path,
-        limits: Limits | None = None,
-        network: bool = False,
-        on_output: OnOutput | None = None,
-    ) -> Finished:
-        limits = limits or Limits()
-        scratch = await SHARED.run(_scratch)
-        try:
-            launch = self.launch(command, scratch, cwd, limits, network)
-            return await execute(launch, limits, on_output)
-        finally:
-            await SHARED.run(shutil.rmtree, scratch, ignore_errors=True)
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return _NOTES
 
-    def launch(
-        self, command: str, scratch: Path, cwd: Path, limits: Limits, network: bool
+    async def launch(
+        self, stack: AsyncExitStack, command: str, cwd: Path, limits: Limits, network: bool
     ) -> Launch:
-        found = workspace_tools(self.workspace)
-        folders = map(str, (*found.folders, *self.tools.folders))
-        readable = [*_READABLE, *(_NETWORK_READABLE if network else ()), *folders]
+        scratch, tools = await scratch_folder(stack), self.all_tools
+        readable = [*_READABLE, *(_NETWORK_READABLE if network else ()), *map(str, tools.folders)]
         text = profile(
             readable,
             [str(self.workspace.resolve()), str(scratch)],
@@ -122,8 +94,8 @@ class SandboxExec:
             environment(
                 home=str(scratch),
                 temporary=str(scratch),
-                first=(*found.first, *self.tools.first),
-                last=("/opt/homebrew/bin", *self.tools.last),
+                first=tools.first,
+                last=("/opt/homebrew/bin", *tools.last),
             ),
             cwd,
         )

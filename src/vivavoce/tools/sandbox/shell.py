@@ -1,14 +1,22 @@
-"""How a command is handed to bash: with its limits set, in an environment of its own.
+"""What every sandbox does alike: a command handed to bash with its limits set, in an environment of
+its own, and run to its end.
 
-Pure. Nothing of the server's environment is passed on: what is not named here
-is not there, so no key or token can be.
+Nothing of the server's environment is passed on: what is not named here is not
+there, so no key or token can be.
 """
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
 
-from vivavoce.processes.bounded import Limits
+from vivavoce.processes.bounded import Finished, Launch, Limits, OnOutput, execute
+from vivavoce.processes.threads import SHARED
+from vivavoce.tools.sandbox.places import Tools, workspace_tools
 
 SYSTEM_PATH = ("/usr/local/bin", "/usr/bin", "/bin", "/usr/local/sbin", "/usr/sbin", "/sbin")
 NOT_STARTED = 125
@@ -60,3 +68,61 @@ def environment(
         "GIT_CONFIG_KEY_0": "safe.directory",
         "GIT_CONFIG_VALUE_0": "*",
     }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Confined:
+    """A kind of sandbox. `workspace` is writable; `hidden` (the server's data, say) is out of
+    reach, even inside it."""
+
+    workspace: Path
+    tools: Tools = field(default_factory=Tools)
+    hidden: Sequence[Path] = ()
+    bash: str = "/bin/bash"
+    name: str = ""
+    why_not: str | None = None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return ()
+
+    @property
+    def all_tools(self) -> Tools:
+        """The user's, after those that the workspace brings itself."""
+        found = workspace_tools(self.workspace)
+        return Tools(
+            (*found.folders, *self.tools.folders),
+            (*found.first, *self.tools.first),
+            self.tools.last,
+        )
+
+    async def run(
+        self,
+        command: str,
+        *,
+        cwd: Path,
+        limits: Limits | None = None,
+        network: bool = False,
+        on_output: OnOutput | None = None,
+    ) -> Finished:
+        limits = limits or Limits()
+        async with AsyncExitStack() as stack:
+            launch = await self.launch(stack, command, cwd, limits, network)
+            return await execute(launch, limits, on_output)
+
+    async def launch(
+        self, stack: AsyncExitStack, command: str, cwd: Path, limits: Limits, network: bool
+    ) -> Launch:
+        """The command line that confines the command; `stack` is left when it has ended."""
+        raise NotImplementedError
+
+
+async def scratch_folder(stack: AsyncExitStack) -> Path:
+    """A temporary folder, gone with the stack. Resolved: profiles know real paths only."""
+
+    def make() -> Path:
+        return Path(tempfile.mkdtemp(prefix="vivavoce-")).resolve()
+
+    folder: Path = await SHARED.run(make)
+    stack.push_async_callback(SHARED.run, shutil.rmtree, folder, ignore_errors=True)
+    return folder
