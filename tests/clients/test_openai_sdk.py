@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import io
+import wave
 from typing import Any
 
 import pytest
@@ -207,3 +209,58 @@ async def test_what_is_wrong_gets_an_error_with_its_event_id_and_the_session_liv
         await session.configure(output_modalities=["text"])
         await session.write("Still there?")
         assert "still there" in text_of(await session.answer()).lower()
+
+
+# --- Beside the Realtime API ------------------------------------------------------------------
+
+
+async def test_a_sentence_is_spoken_and_written_down_again(served: Served) -> None:
+    sentence = "My sister lives in a small house near the harbor."
+    async with AsyncOpenAI(base_url=served.url, api_key=served.key) as client:
+        for form, voice in (("mp3", "nova"), ("wav", "marin"), ("opus", "cedar")):
+            spoken = await client.audio.speech.create(
+                model="tts-1",
+                voice=voice,
+                input=sentence,
+                response_format=form,  # type: ignore[arg-type]
+            )
+            heard = await client.audio.transcriptions.create(
+                model="whisper-1", file=(f"speech.{form}", await spoken.aread())
+            )
+            assert share(sentence, heard.text) >= 0.8, (form, heard.text)
+
+
+async def test_a_file_larger_than_other_requests_may_be_is_taken(served: Served) -> None:
+    async with AsyncOpenAI(base_url=served.url, api_key=served.key, max_retries=0) as client:
+        spoken = await client.audio.speech.create(
+            model="tts-1", voice="alloy", input="Where is the red car?", response_format="pcm"
+        )
+        pcm = await spoken.aread() + bytes(48_000 * 40)
+        file = io.BytesIO()
+        with wave.open(file, "wb") as wav:
+            wav.setparams((1, 2, 24_000, 0, "NONE", ""))
+            wav.writeframes(pcm)
+        stream = await client.audio.transcriptions.create(
+            model="whisper-1", file=("long.wav", file.getvalue()), stream=True
+        )
+        *_, done = [event async for event in stream]
+        assert done.type == "transcript.text.done"
+        assert share("Where is the red car?", done.text) >= 0.8, done.text
+
+
+async def test_a_chat_is_completed_with_a_tool(served: Served) -> None:
+    async with AsyncOpenAI(base_url=served.url, api_key=served.key) as client:
+        function = {name: value for name, value in CLOCK.items() if name != "type"}
+        tools: Any = [{"type": "function", "function": function}]
+        messages: list[Any] = [{"role": "user", "content": "What time is it?"}]
+        first = await client.chat.completions.create(model="gpt-5", messages=messages, tools=tools)
+        (call,) = first.choices[0].message.tool_calls or []
+        messages += [
+            first.choices[0].message,
+            {"role": "tool", "tool_call_id": call.id, "content": TIME},
+        ]
+        stream = await client.chat.completions.create(
+            model="gpt-5", messages=messages, tools=tools, stream=True
+        )
+        words = "".join([c.choices[0].delta.content or "" async for c in stream if c.choices])
+        assert "9:30" in words

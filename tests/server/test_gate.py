@@ -357,6 +357,14 @@ async def test_a_body_that_turns_out_too_large_is_cut(path: str) -> None:
         assert await status_of(served, path, *headers, method="POST", body=fits) == 200
 
 
+async def test_a_path_for_files_takes_more() -> None:
+    async with gated(max_body=100, larger={"/raw": 200}) as served:
+        for path, size, status in (("/raw", 200, 200), ("/raw", 201, 413), ("/echo", 101, 413)):
+            length = f"Content-Length: {size}"
+            body = b"x" * size
+            assert await status_of(served, path, length, method="POST", body=body) == status
+
+
 @pytest.mark.parametrize("path", ["/raw", "/echo"])
 async def test_a_body_that_does_not_arrive_is_not_waited_for(path: str) -> None:
     headers = ("Content-Length: 10", "Content-Type: application/json")

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from vivavoce.engine.api.control import Engine, EngineOptions
     from vivavoce.engine.shell.work import Parts
 
-__all__ = ["EmbeddedEngine", "chat_brain"]
+__all__ = ["UPLOADS", "EmbeddedEngine", "chat_brain"]
 
 log = logging.getLogger(__name__)
 
@@ -46,6 +46,8 @@ BACKCHANNEL = frozenset(
     | {"yeah", "yes", "yep", "right", "ok", "okay", "sure", "i see", "got it", "go on"}
 )
 RETRY_SECONDS = 30.0
+UPLOADS = {"/v1/audio/transcriptions": 26 * 1024 * 1024}
+"""Bytes of a body where they are sound: OpenAI's 25 MiB, and the form around them."""
 
 
 class EmbeddedEngine:

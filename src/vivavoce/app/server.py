@@ -20,7 +20,7 @@ from starlette.types import ASGIApp
 from vivavoce import __version__
 from vivavoce.app.agent import check_agent, open_agent
 from vivavoce.app.auth import authenticator, stream_tokens
-from vivavoce.app.engine import EmbeddedEngine, chat_brain
+from vivavoce.app.engine import UPLOADS, EmbeddedEngine, chat_brain
 from vivavoce.app.intents import AgentIntents
 from vivavoce.app.lifecycle import Server, running
 from vivavoce.app.settings import EMBEDDED, Settings, variable
@@ -346,4 +346,5 @@ def build_app(here: Server) -> ASGIApp:
         allowed_hosts=(*settings.allowed_hosts, *_own_names(settings.host)),
         allowed_origins=settings.allowed_origins,
         max_body=settings.max_body_bytes,
+        larger={} if here.engine is None else UPLOADS,
     )

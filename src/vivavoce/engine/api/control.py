@@ -200,7 +200,8 @@ class Engine:
         self._calls[call.id] = call
         return call
 
-    def _ready(self) -> Parts:
+    def ready(self) -> Parts:
+        """The models, once they are loaded. Raises `Unavailable`."""
         if self._parts is None:
             words = self.problem or "The engine is still loading its models."
             raise ModelUnavailable(words, retry_after_ms=BUSY_RETRY_MS)
@@ -210,7 +211,7 @@ class Engine:
 
     def _room(self) -> Parts:
         """The models, while there is a place for one session more."""
-        parts = self._ready()
+        parts = self.ready()
         if len(self._calls) >= self.options.max_sessions:
             raise Unavailable(
                 f"The engine has {self.options.max_sessions} sessions, which is as many as it "
@@ -222,14 +223,14 @@ class Engine:
     def _weigh(self, voice: Call | None = None) -> None:
         """Whether the machine can bear this voice beside the others. Alone, it always can."""
         others = any(call is not voice and call.spoken for call in self._calls.values())
-        if others and (why := self._ready().crowded()) is not None:
+        if others and (why := self.ready().crowded()) is not None:
             raise Unavailable(why, retry_after_ms=BUSY_RETRY_MS)
 
     def _configuration(self, session: Mapping[str, Any], access: Access) -> conf.Configuration:
         """Of a client secret, as far as it is free to be changed, or of a new session. Raises
         `Refused`."""
         secret = access.secret
-        voices = self._ready().mouth.voices
+        voices = self.ready().mouth.voices
         model = session.get("model") or (secret.configuration.model if secret else MODEL)
         if not isinstance(model, str) or len(model) > MAX_MODEL_NAME:
             raise Refused(

@@ -9,24 +9,32 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import orjson
 from starlette.applications import Starlette
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
-from starlette.requests import HTTPConnection, Request
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route, WebSocketRoute
 
+from vivavoce.engine.api.answers import (
+    answer,
+    key_of,
+    not_there,
+    parsed,
+    refused,
+    unexpected,
+    unknown,
+)
+from vivavoce.engine.api.audio import Speeches, Transcriptions
+from vivavoce.engine.api.chat import Chat
 from vivavoce.engine.api.control import MAX_MODEL_NAME, MODEL, Engine
 from vivavoce.engine.api.keys import DEFAULT_SECONDS, MAX_SECONDS, MIN_SECONDS, Access
-from vivavoce.engine.api.refusals import refusal
 from vivavoce.engine.api.socket import RealtimeSocket
-from vivavoce.errors import Unauthorized, VivavoceError
+from vivavoce.errors import VivavoceError
 from vivavoce.wire.realtime.refusal import Refused
 
 SDP = "application/sdp"
 RESUMED = "x-vivavoce-resumed"
-_SUBPROTOCOL_KEY = "openai-insecure-api-key."
 
 
 def build_door(engine: Engine) -> Starlette:
@@ -39,13 +47,16 @@ def build_door(engine: Engine) -> Starlette:
             Route("/realtime/client_secrets", door.client_secret, methods=["POST"]),
             Route("/realtime/calls", door.create_call, methods=["POST"]),
             Route("/realtime/calls/{call_id}/hangup", door.hang_up, methods=["POST"]),
-            WebSocketRoute("/realtime", RealtimeSocket(engine, key_of).serve),
+            Route("/chat/completions", Chat(engine).complete, methods=["POST"]),
+            Route("/audio/transcriptions", Transcriptions(engine).create, methods=["POST"]),
+            Route("/audio/speech", Speeches(engine).create, methods=["POST"]),
+            WebSocketRoute("/realtime", RealtimeSocket(engine).serve),
         ],
         exception_handlers={
-            Refused: _refused,
-            VivavoceError: _refused,
-            HTTPException: _http,
-            Exception: _unexpected,
+            Refused: refused,
+            VivavoceError: refused,
+            HTTPException: not_there,
+            Exception: unexpected,
         },
     )
 
@@ -61,28 +72,26 @@ class _Door:
 
     async def models(self, request: Request) -> Response:
         self._access(request)
-        return _json({"object": "list", "data": [_model(MODEL)]})
+        return answer({"object": "list", "data": [_model(MODEL)]})
 
     async def model(self, request: Request) -> Response:
         """Whichever is asked for: it is the one engine, under that name."""
         self._access(request)
-        return _json(_model(request.path_params["model"][:MAX_MODEL_NAME]))
+        return answer(_model(request.path_params["model"][:MAX_MODEL_NAME]))
 
     async def client_secret(self, request: Request) -> Response:
-        access = self._access(request)
-        if access.secret is not None:
-            raise Unauthorized("A client secret cannot mint another.")
+        access = self._engine.keys.whole(key_of(request))
         body = await _object(request)
         _only(body, ("expires_after", "session"))
         seconds = _lifetime(body.get("expires_after"))
         value, until, shown = self._engine.mint(_mapping(body, "session"), access, seconds)
-        return _json({"value": value, "expires_at": until, "session": shown})
+        return answer({"value": value, "expires_at": until, "session": shown})
 
     async def create_call(self, request: Request) -> Response:
-        access = self._access(request)
+        self._access(request)
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind == "application/json":
-            return await self._websocket_call(request, access)
+            return await self._websocket_call(request)
         if kind == SDP:
             offer, session = _text(await request.body()), _from_query(request)
         elif kind == "multipart/form-data":
@@ -95,36 +104,31 @@ class _Door:
             )
         with self._engine.keys.opening(key_of(request)) as access:
             resumed = _resumed(request, access)
-            call_id, answer = await self._engine.webrtc_call(
-                offer, access, session, resumed=resumed
-            )
-        return Response(answer, 201, {"Location": _location(call_id)}, media_type=SDP)
+            call_id, sdp = await self._engine.webrtc_call(offer, access, session, resumed=resumed)
+        return Response(sdp, 201, {"Location": _location(call_id)}, media_type=SDP)
 
-    async def _websocket_call(self, request: Request, access: Access) -> Response:
+    async def _websocket_call(self, request: Request) -> Response:
         """Ours alone: a call whose sound comes over a WebSocket, with a sideband beside it."""
+        access = self._engine.keys.whole(key_of(request))
         body = await _object(request)
         _only(body, ("transport", "session"))
         if body.get("transport") != "websocket":
             raise Refused(
                 "A call without an SDP offer has 'transport': 'websocket'.", param="transport"
             )
-        if access.secret is not None:
-            raise Unauthorized("A client secret cannot create such a call.")
         session = _mapping(body, "session")
         call_id, value, until = self._engine.websocket_call(
             access, session, resumed=_resumed(request, access)
         )
-        answer = {
+        made = {
             "id": call_id,
             "transport": "websocket",
             "client_secret": {"value": value, "expires_at": until},
         }
-        return _json(answer, 201, {"Location": _location(call_id)})
+        return answer(made, 201, {"Location": _location(call_id)})
 
     async def hang_up(self, request: Request) -> Response:
-        access = self._access(request)
-        if access.secret is not None:
-            raise Unauthorized("A client secret cannot hang up.")
+        self._engine.keys.whole(key_of(request))
         self._engine.call(request.path_params["call_id"]).session.end("hung up")
         return Response(status_code=200)
 
@@ -136,39 +140,14 @@ def _model(name: str) -> dict[str, Any]:
 # --- Reading requests ---------------------------------------------------------------------
 
 
-def key_of(conn: HTTPConnection) -> str | None:
-    """A bearer's key, Azure's, or the one that browsers put among their subprotocols."""
-    scheme, _, value = conn.headers.get("authorization", "").partition(" ")
-    if scheme.lower() == "bearer" and value.strip():
-        return value.strip()
-    if (azure := conn.headers.get("api-key")) is not None:
-        return azure
-    for name in conn.headers.get("sec-websocket-protocol", "").split(","):
-        if name.strip().startswith(_SUBPROTOCOL_KEY):
-            return name.strip().removeprefix(_SUBPROTOCOL_KEY)
-    return None
-
-
 async def _object(request: Request) -> dict[str, Any]:
-    return _parsed(await request.body())
-
-
-def _parsed(raw: bytes) -> dict[str, Any]:
-    try:
-        body = orjson.loads(raw or b"{}")
-    except orjson.JSONDecodeError:
-        raise Refused("The body is not valid JSON.", code="invalid_json") from None
-    if not isinstance(body, dict):
-        raise Refused("The body should be a JSON object.", code="invalid_json")
-    return body
+    return parsed(await request.body())
 
 
 def _only(body: Mapping[str, Any], names: tuple[str, ...]) -> None:
     for name in body:
         if name not in names:
-            raise Refused(
-                f"Unknown parameter: '{name[:80]}'.", code="unknown_parameter", param=name[:80]
-            )
+            raise unknown(name)
 
 
 def _mapping(body: Mapping[str, Any], name: str) -> Mapping[str, Any]:
@@ -214,7 +193,7 @@ async def _form(request: Request) -> tuple[str, Mapping[str, Any]]:
         _only(dict(form), ("sdp", "session"))
     if sdp is None:
         raise Refused("Missing required parameter: 'sdp'.", param="sdp")
-    return _text(sdp), _parsed(session or b"{}")
+    return _text(sdp), parsed(session or b"{}")
 
 
 async def _part(part: UploadFile | str | None) -> bytes | None:
@@ -230,31 +209,5 @@ def _text(raw: bytes) -> str:
         raise Refused("The SDP offer is not UTF-8 text.", param="sdp") from None
 
 
-# --- Answers --------------------------------------------------------------------------------
-
-
 def _location(call_id: str) -> str:
     return f"/v1/realtime/calls/{call_id}"
-
-
-def _json(body: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    return Response(orjson.dumps(body), status, headers, media_type="application/json")
-
-
-async def _refused(request: Request, fault: Exception) -> Response:
-    assert isinstance(fault, Refused | VivavoceError)
-    status, body, headers = refusal(fault)
-    return _json(body, status, headers)
-
-
-async def _http(request: Request, fault: Exception) -> Response:
-    assert isinstance(fault, HTTPException)
-    words = f"{request.method} {request.url.path[:120]}: {fault.detail.lower()}"
-    error = {"message": words, "type": "invalid_request_error", "code": None, "param": None}
-    return _json({"error": error}, fault.status_code, fault.headers)
-
-
-async def _unexpected(request: Request, fault: Exception) -> Response:
-    words = "The server had an error while processing your request."
-    error = {"message": words, "type": "server_error", "code": "internal_error", "param": None}
-    return _json({"error": error}, 500)

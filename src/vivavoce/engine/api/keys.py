@@ -84,6 +84,13 @@ class Keys:
             return Access()
         raise Unauthorized("Incorrect API key provided, or a client secret that is spent.")
 
+    def whole(self, key: str | None) -> Access:
+        """For what is no session: a client secret is not enough. Raises `Unauthorized`."""
+        access = self.access(key)
+        if access.secret is not None:
+            raise Unauthorized("A client secret opens sessions, and nothing else.")
+        return access
+
     @contextmanager
     def opening(self, key: str | None) -> Iterator[Access]:
         """Inside, a session is opened with this key; what fails leaves a client secret as it was.

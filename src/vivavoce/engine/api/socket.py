@@ -5,17 +5,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 
 import orjson
 from starlette.datastructures import QueryParams
-from starlette.requests import HTTPConnection
-from starlette.responses import Response
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
+from vivavoce.engine.api.answers import answer, key_of, refusal, unknown
 from vivavoce.engine.api.control import Engine
 from vivavoce.engine.api.keys import Access, Secret
-from vivavoce.engine.api.refusals import refusal
 from vivavoce.engine.shell.calls import Call
 from vivavoce.engine.shell.clients import SocketClient
 from vivavoce.engine.shell.session import new_id
@@ -31,12 +28,12 @@ what the listener does not take at all (`app.listen`) closes the connection."""
 
 
 class RealtimeSocket:
-    def __init__(self, engine: Engine, key_of: Callable[[HTTPConnection], str | None]) -> None:
-        self._engine, self._key_of = engine, key_of
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
 
     async def serve(self, socket: WebSocket) -> None:
         try:
-            with self._engine.keys.opening(self._key_of(socket)) as access:
+            with self._engine.keys.opening(key_of(socket)) as access:
                 client, call = self._admit(socket, access)
         except (Refused, VivavoceError) as fault:
             await _deny(socket, fault)
@@ -84,9 +81,7 @@ class RealtimeSocket:
 def _check(socket: WebSocket) -> None:
     for name in socket.query_params:
         if name not in _QUERY:
-            raise Refused(
-                f"Unknown parameter: '{name[:80]}'.", code="unknown_parameter", param=name
-            )
+            raise unknown(name)
     if socket.query_params.get("intent", "realtime") not in ("realtime", "transcription"):
         raise Refused("'intent' is 'transcription' or absent.", param="intent")
     if socket.query_params.get("intent") == "transcription" and "model" in socket.query_params:
@@ -162,7 +157,6 @@ async def _write(socket: WebSocket, client: SocketClient) -> None:
 async def _deny(socket: WebSocket, fault: Refused | VivavoceError) -> None:
     status, body, headers = refusal(fault)
     if "websocket.http.response" in socket.scope.get("extensions", {}):
-        answer = Response(orjson.dumps(body), status, headers, media_type="application/json")
-        await socket.send_denial_response(answer)
+        await socket.send_denial_response(answer(body, status, headers))
     else:
         await socket.close(1008, body["error"]["message"][:120])

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import re
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -83,13 +83,14 @@ class Gate:
         allowed_hosts: Iterable[str] = (),
         allowed_origins: Iterable[str] = (),
         max_body: int = MAX_BODY_BYTES,
+        larger: Mapping[str, int] | None = None,
         body_seconds: float = BODY_SECONDS,
     ) -> None:
         self._app = app
         self._auth = auth
         self._hosts = frozenset(_bare(host) for host in allowed_hosts)
         self._origins = frozenset(origin.rstrip("/").lower() for origin in allowed_origins)
-        self._max_body = max_body
+        self._max_body, self._larger = max_body, larger or {}
         self._body_seconds = body_seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -106,7 +107,7 @@ class Gate:
             if passage.foreign_origin and _is_preflight(scope, headers):
                 await self._answer(Response(None, 204, _PREFLIGHT), passage, scope, receive, send)
                 return
-            self._check_length(headers)
+            self._check_length(headers, passage.path)
             identity = await self._auth.identify(scope)
         except VivavoceError as error:
             note(error, scope)
@@ -164,20 +165,24 @@ class Gate:
         if not followed or headers.get("sec-fetch-dest") in ("iframe", "frame", "embed", "object"):
             raise Forbidden("Requests from other sites are not allowed")
 
-    def _check_length(self, headers: Headers) -> None:
+    def _check_length(self, headers: Headers, path: str) -> None:
         length = headers.get("content-length", "0")
         if not length.isdigit():
             raise InvalidRequest("Content-Length is not a number")
-        if int(length[:20]) > self._max_body:
-            raise self._too_large()
+        if int(length[:20]) > self._most(path):
+            raise self._too_large(path)
 
-    def _too_large(self) -> PayloadTooLarge:
-        return PayloadTooLarge("The request body is too large", max_bytes=self._max_body)
+    def _most(self, path: str) -> int:
+        """Bytes of a body; files have a limit of their own."""
+        return max(self._max_body, self._larger.get(path, 0))
+
+    def _too_large(self, path: str) -> PayloadTooLarge:
+        return PayloadTooLarge("The request body is too large", max_bytes=self._most(path))
 
     # --- Passing and refusing ---------------------------------------------------------
 
     async def _pass(self, passage: _Passage, scope: Scope, receive: Receive, send: Send) -> None:
-        received, complete = 0, False
+        received, complete, most = 0, False, self._most(passage.path)
 
         async def counted() -> Message:
             nonlocal received, complete
@@ -191,8 +196,8 @@ class Gate:
                 raise passage.fault from None
             received += len(message.get("body", b""))
             complete = not message.get("more_body", False)
-            if received > self._max_body:
-                passage.fault = self._too_large()
+            if received > most:
+                passage.fault = self._too_large(passage.path)
                 raise passage.fault
             return message
 
