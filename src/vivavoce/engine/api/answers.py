@@ -19,8 +19,8 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from vivavoce.wire.realtime.refusal import Refused
 from vivavoce.errors import ClientError, RateLimited, Unauthorized, VivavoceError
+from vivavoce.wire.realtime.refusal import Refused
 
 T = TypeVar("T")
 Model = TypeVar("Model", bound=BaseModel)

@@ -38,10 +38,10 @@ from vivavoce.engine.media import files
 from vivavoce.engine.ports import EAR_RATE, MOUTH_RATE, Samples
 from vivavoce.engine.shell.work import Parts
 from vivavoce.engine.turn.clauses import Clauses, pause_ms
-from vivavoce.wire.realtime.refusal import Refused
 from vivavoce.engine.turn.configuration import keyterms
 from vivavoce.errors import EarsError, InvalidRequest, PayloadTooLarge
 from vivavoce.language.en.dictation import dictated
+from vivavoce.wire.realtime.refusal import Refused
 
 MAX_FILE = 25 * 1024 * 1024  # OpenAI's
 MAX_SECONDS = 4 * 3600
