@@ -10,7 +10,7 @@ import pytest
 
 from tests.intents.test_embedded import HERE, NOW, House, at, given
 from vivavoce.errors import IntentRefused
-from vivavoce.language.en.recurrence.rule import next_due
+from vivavoce.runtime.people.due import next_due
 from vivavoce.wire.records.plans import Intent, Todo
 
 MOVE, TASK = "RESCHEDULE_TASK", "NEW_TASK"

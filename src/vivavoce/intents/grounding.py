@@ -11,25 +11,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from vivavoce.intents.ports import Parameter
-from vivavoce.language.en.words import (
-    STOP,
-    content,
-    foreign,
-    is_time,
-    pieces,
-    shares,
-    speaks_of_time,
-)
+from vivavoce.language.en.answers import accepts
+from vivavoce.language.en.mentions import times_in, untimed
+from vivavoce.language.en.words import STOP, content, foreign, pieces, shares
 from vivavoce.wire.records.talk import Entry, Kind
-
-_YES = frozenset(
-    pieces(
-        "yes yeah yep yup sure ok okay right correct exactly perfect great fine good works "
-        "absolutely definitely agreed alright please former latter either both first second one "
-        "ja oui si sim genau gerne claro certo va"
-    )
-)
-
 
 _ANYTHING = frozenset(pieces("something anything stuff things thing whatever somewhat"))
 
@@ -42,7 +27,7 @@ def grounds(entries: Sequence[Entry]) -> str:
         if entry.kind is Kind.ASSISTANT:
             asked = entry.text
         elif entry.kind is Kind.USER:
-            if asked and _YES & set(pieces(entry.text)):
+            if asked and accepts(entry.text):
                 words.append(asked)
             words.append(entry.text)
             asked = ""
@@ -60,7 +45,7 @@ def ungrounded(
         if not parameter.grounded or not value:
             continue
         others = _others(payload, parameter.name)
-        timed = parameter.kind in ("time", "repeat") or is_time(value)
+        timed = parameter.kind in ("time", "repeat") or bool(times_in(value))
         if _empty(parameter, value) or not _grounded(value, others, said, heard, timed=timed):
             found.append(parameter)
     return found
@@ -71,7 +56,7 @@ def _grounded(
 ) -> bool:
     tokens = content(value)
     if timed:
-        if speaks_of_time(said):
+        if times_in(said):
             return True
         # "call mom tomorrow" as a time: that the user spoke of mom says nothing of tomorrow.
         tokens -= others
@@ -82,13 +67,13 @@ def _empty(parameter: Parameter, value: str) -> bool:
     """ "Remind me of something tomorrow" names nothing that could be done."""
     if parameter.kind is not None:
         return False
-    left = [word for word in pieces(value) if word not in STOP and not speaks_of_time(word)]
+    left = [word for word in pieces(untimed(value)) if word not in STOP]
     return bool(left) and all(word in _ANYTHING for word in left)
 
 
 def _others(payload: Mapping[str, Any], name: str) -> frozenset[str]:
     values = [_text(value) for key, value in payload.items() if key != name]
-    return frozenset().union(*(content(value) for value in values if not is_time(value)))
+    return frozenset().union(*(content(value) for value in values if not times_in(value)))
 
 
 def _text(value: object) -> str:

@@ -1,1 +1,1 @@
-"""The one place that knows a human language: numbers, times, recurrences, yes and no."""
+"""Human languages, one package each; English is the first."""

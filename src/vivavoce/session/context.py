@@ -16,6 +16,7 @@ from zoneinfo import ZoneInfo
 
 import orjson
 
+from vivavoce.language.en.telling import moment_words
 from vivavoce.wire.realtime.client import call_item, message_item, output_item
 from vivavoce.wire.records.talk import Entry, Kind
 
@@ -50,9 +51,7 @@ class Situation:
 def instructions(prompt: str, situation: Situation) -> str:
     """The prompt as written, then the current context under its own heading."""
     here = situation.now.astimezone(ZoneInfo(situation.time_zone))
-    clock = f"{here:%I:%M %p}".lstrip("0")
-    lines = [f"Date and time: {here:%A}, {here:%B} {here.day}, {here.year}, {clock}"]
-    lines[0] += f" ({situation.time_zone})"
+    lines = [f"Date and time: {moment_words(here)} ({situation.time_zone})"]
     lines += situation.about_user
     if situation.working_directory:
         lines.append(f"Working directory: {situation.working_directory}")

@@ -10,7 +10,7 @@ put again: a yes is for what was asked last.
 
 from __future__ import annotations
 
-from vivavoce.language.en.consent import consent, stops
+from vivavoce.language.en.answers import consent, stops
 from vivavoce.session.effects import CancelCalls, Resolve, StartTimer, Told
 from vivavoce.session.events import ApprovalAsked, ApprovalSettled, News
 from vivavoce.session.state import Asked, Draft, Phase

@@ -17,6 +17,7 @@ from zoneinfo import ZoneInfo
 from pydantic import Field
 
 from vivavoce.errors import InvalidArguments, ToolFailed
+from vivavoce.language.en.telling import moment_words
 from vivavoce.runtime.ports import Clock, ToolContext, ToolExample
 from vivavoce.tools.functions import Tool, tool
 from vivavoce.wire.records.talk import ToolCall
@@ -206,11 +207,7 @@ def _current_time(clock: Clock, time_zone: str) -> Tool:
     ) -> str:
         """The date and time now, in the user's time zone or another one."""
         now = clock.now().astimezone(_zone(time_zone))
-        hour = now.hour % 12 or 12
-        return (
-            f"{now:%A}, {now:%B} {now.day}, {now.year}, {hour}:{now:%M %p} in {time_zone} "
-            f"({now.isoformat(timespec='seconds')})"
-        )
+        return f"{moment_words(now)} in {time_zone} ({now.isoformat(timespec='seconds')})"
 
     return current_time
 

@@ -9,9 +9,10 @@ import pytest
 
 from tests.brain.llama.flux import asked
 from vivavoce.brain.llama.grammar import grammar
-from vivavoce.brain.llama.heard import bare, own_words
+from vivavoce.brain.llama.unsaid import own_words
 from vivavoce.brain.llama.wishes import goes_on, one_by_one, wishes
 from vivavoce.brain.ports import Ask, Call, Result, Said, Turn
+from vivavoce.language.en.mentions import only_time
 
 RUN = Said("user", "I want to start running, and remind me to buy shoes this weekend.")
 CALLED = Call("1", "add_goal", '{"goal": "start running"}')
@@ -77,19 +78,19 @@ def test_tools_that_leave_nothing_to_the_user_hear_what_was_said() -> None:
 
 @pytest.mark.parametrize("said", ["Saturday morning.", "At four.", "Weekdays only, please."])
 def test_a_time_by_itself_is_about_what_was_just_done(said: str) -> None:
-    assert bare(said)
+    assert only_time(said)
 
 
 @pytest.mark.parametrize("said", ["No.", "The board on Friday.", "Remind me at four.", ""])
 def test_anything_more_is_not(said: str) -> None:
-    assert not bare(said)
+    assert not only_time(said)
 
 
 def test_many_words_make_no_endless_pattern() -> None:
     begun = time.process_time()
     assert len(own_words(["when I am in at the next 7 " * 20_000] * 50)) < 60_000
     wishes("remind me to " * 100_000)
-    bare("at " * 100_000)
+    only_time("at " * 100_000)
     assert time.process_time() - begun < 5
 
 

@@ -8,9 +8,8 @@ import pytest
 from mcp_types import ElicitRequestFormParams, ElicitRequestURLParams
 
 from tests.tools.mcp.support import User
-from vivavoce.language.en.replies import Misheard
 from vivavoce.runtime.ports import nobody
-from vivavoce.tools.mcp.asking import Unanswerable, elicit, fields, read
+from vivavoce.tools.mcp.asking import Misheard, Unanswerable, elicit, fields, read
 
 
 def _value(schema: dict[str, Any], said: str) -> Any:

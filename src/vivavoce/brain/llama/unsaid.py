@@ -12,7 +12,7 @@ its own, and is then said word for word:
 
     Ask for due: "Sure! When should it be?"
 
-A word of that kind among what the user said is the evidence (`heard`). What one call
+A word of that kind among what the user said is the evidence (`language.en.mentions`). What one call
 has used is spent: the time of the last reminder is not the time of the next.
 """
 
@@ -23,8 +23,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from vivavoce.brain.llama.heard import FINDERS, bare, count, foreign, own_words, vague
 from vivavoce.brain.ports import Call, Result, Said, Tool, Turn
+from vivavoce.language.en.answers import corrects, dismisses
+from vivavoce.language.en.mentions import FINDERS, leaves_days_open, only_time
+from vivavoce.language.en.words import foreign
 
 MARK = "From the user's words: "
 _ITEM = re.compile(r"(\w{1,64}) \((\w{1,32})(?:, (?:(asked for)|if (\w{1,64}) is (\w{1,64})))?\)")
@@ -32,21 +34,17 @@ _LONGEST = 600
 ASK = "Ask for "
 _ASK = re.compile(rf'{ASK}(\w{{1,64}}): "([A-Z][^@<>{{}}`*#?_"]{{3,150}}\?)"')
 _TURNS = 12
+_TEXT = 2_000
 
-_DISMISSED = re.compile(
-    r"^\W*(?:(?:oh|ah|no|ok|okay|well|actually|hm+|sorry)\W+){0,3}"
-    r"(?:never ?mind|forget (?:it|that|about it)|cancel (?:it|that)|leave it|let it go|"
-    r"scratch that|don'?t bother|doesn'?t matter)\b(?! (?:at|on|to|in|by)\b)",
-    re.IGNORECASE,
-)
-_CORRECTS = re.compile(
-    r"^\W*(?:no|nope|wait|actually|sorry|not|i mean|i meant|make (?:it|that))\b", re.IGNORECASE
-)
 _SHORT = 8
 _ASKS = {
     "time": re.compile(r"\b(?:when|time|date|day|days|long|target|deadline|soon|by)\b", re.I),
     "repeat": re.compile(r"\b(?:every day|days|weekdays|weekends?)\b", re.I),
 }
+_SAYINGS, _LAST, _RUN = 4, 300, 7
+_STOPS = ".,:;'’-"
+_PIECES = re.compile(r"\band\b|[,;!?]", re.IGNORECASE)
+_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9'’:.-]*")
 _QUESTIONS = re.compile(r"[^.!?]*\?")
 _FAILED = re.compile(r'"(?:success"\s*:\s*false|error"\s*:\s*["{])')
 
@@ -99,14 +97,34 @@ def evidence(turns: Sequence[Turn], tools: Sequence[Tool]) -> Evidence:
     lately = recent(turns)
     words = [turn.text for turn in lately if isinstance(turn, Said) and turn.role == "user"]
     used = _used(lately, {tool.name: told(tool) for tool in tools})
-    said = {kind for kind in FINDERS if count(kind, words) > used.get(kind, 0)}
-    if foreign(words):
+    heard = {kind: sum(len(find(text)) for text in words) for kind, find in FINDERS.items()}
+    said = {kind for kind in heard if heard[kind] > used.get(kind, 0)}
+    elsewhere = foreign(" ".join(words)[-_TEXT:])
+    if elsewhere:
         said = set(FINDERS)
     before = [t.text for t in lately if isinstance(t, Said) and t.role == "assistant"][-1:]
     asked = {k for k, how in _ASKS.items() if any(map(how.search, _last_questions(before)))}
-    open_ = {"repeat"} if vague(words) else set[str]()
-    own = "" if foreign(words) else own_words(words)
+    open_ = {"repeat"} if leaves_days_open(" ".join(words)) else set[str]()
+    own = "" if elsewhere else own_words(words)
     return Evidence(frozenset(said), frozenset(asked), frozenset(open_), own)
+
+
+def own_words(words: Sequence[str]) -> str:
+    """A pattern of what they said, in pieces as they said it: "Sunday" becomes no "Sunday at 7"."""
+    parts = (part for text in words[-_SAYINGS:] for part in _PIECES.split(text[-_LAST:]))
+    said = [_WORD.findall(part) for part in parts]
+    starts = (one[at : at + _RUN] for one in said for at in range(len(one)))
+    piece = "|".join(dict.fromkeys(_run(start) for start in starts))
+    return f"({piece})( (and )?({piece})){{0,2}}" if piece else ""
+
+
+def _run(words: Sequence[str]) -> str:
+    """The first of them, or the first two, and so on."""
+    first, *more = words
+    bare = first.strip(_STOPS)
+    forms = dict.fromkeys(map(re.escape, (bare, bare.lower(), *([first] if "." in bare else ()))))
+    head = f"({'|'.join(forms)})" if len(forms) > 1 else "".join(forms)
+    return f"{head}( {_run(more)})?" if more else head
 
 
 def _last_questions(said: Sequence[str]) -> list[str]:
@@ -117,7 +135,7 @@ def dismissed(turns: Sequence[Turn]) -> bool:
     """Has the user just let it go? Then there is nothing to submit."""
     match turns[-1:]:
         case [Said("user", text)]:
-            return _DISMISSED.search(text[:200]) is not None
+            return dismisses(text)
         case _:
             return False
 
@@ -126,8 +144,7 @@ def corrected(turns: Sequence[Turn]) -> bool:
     """Does the user take back the time, the place or the days of what was just done?"""
     match turns[-3:]:
         case [Result(_, output), Said("assistant", _), Said("user", text)]:
-            again = _CORRECTS.search(text[:200]) is not None or bare(text)
-            return not failed(output) and again and _says(text)
+            return not failed(output) and (corrects(text) or only_time(text)) and _says(text)
         case _:
             return False
 
@@ -144,7 +161,7 @@ def answered(turns: Sequence[Turn], tools: Sequence[Tool]) -> Tool | None:
 
 def _says(text: str) -> bool:
     """Any time, place or repetition."""
-    return any(count(kind, [text]) for kind in FINDERS)
+    return any(find(text) for find in FINDERS.values())
 
 
 def recent(turns: Sequence[Turn]) -> Sequence[Turn]:

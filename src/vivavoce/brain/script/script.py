@@ -20,12 +20,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from vivavoce.brain.ports import Ask, Call, Result, Said
-from vivavoce.language.en.numbers import counting, operator, spoken_number
+from vivavoce.language.en.numbers import counting, number, operator
 
 ANY = "*"
 _SLOT = re.compile(r"\{([A-Za-z0-9_]+(?:\.[A-Za-z0-9_]+)*)(?::([a-z]+))?\}")
 _CASTS: Mapping[str, Callable[[str], object]] = {
-    "number": spoken_number,
+    "number": number,
     "operator": operator,
     "counting": counting,
 }

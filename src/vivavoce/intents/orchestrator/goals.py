@@ -14,7 +14,8 @@ from datetime import datetime
 from typing import Any
 
 from vivavoce.intents.orchestrator.ports import MOST_CHARS, gone, needed, text
-from vivavoce.language.en.times.when import spoken, understand
+from vivavoce.language.en.telling import spoken
+from vivavoce.language.en.times.understanding import understand
 from vivavoce.runtime.people.intents import Accepted
 from vivavoce.runtime.people.ports import AgendaStore
 from vivavoce.wire.clean import clean_line, clean_text

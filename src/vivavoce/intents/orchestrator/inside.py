@@ -14,7 +14,7 @@ from vivavoce.errors import IntentRefused, OrchestratorUnavailable, Unavailable
 from vivavoce.intents import again
 from vivavoce.intents import records as write
 from vivavoce.intents.ports import IntentStore, Journal
-from vivavoce.language.en.times.spoken import spoken
+from vivavoce.language.en.telling import spoken
 from vivavoce.logs import failure
 from vivavoce.runtime.people.intents import Accepted, Orchestrator
 from vivavoce.runtime.ports import Clock

@@ -17,10 +17,10 @@ from typing import Any
 from vivavoce.errors import IntentRefused
 from vivavoce.intents.orchestrator.finding import open_task
 from vivavoce.intents.orchestrator.moving import Place, Target, places, target
-from vivavoce.intents.orchestrator.plan import anchor_of
 from vivavoce.intents.orchestrator.ports import needed, text
-from vivavoce.language.en.recurrence.rule import next_due
-from vivavoce.language.en.times.when import relative, spoken
+from vivavoce.language.en.telling import spoken
+from vivavoce.language.en.times.understanding import relative
+from vivavoce.runtime.people.due import anchor_of, next_due
 from vivavoce.runtime.people.intents import Accepted
 from vivavoce.runtime.people.ports import AgendaStore
 from vivavoce.wire.records.plans import Intent, Submission, Todo, TodoStatus

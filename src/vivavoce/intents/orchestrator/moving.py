@@ -7,10 +7,11 @@ from datetime import datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 from vivavoce.errors import IntentRefused
-from vivavoce.intents.orchestrator.plan import WHEN, anchor_of
-from vivavoce.language.en.recurrence.rule import next_occurrence
+from vivavoce.intents.orchestrator.plan import WHEN
+from vivavoce.language.en.recurrence.rules import next_occurrence
 from vivavoce.language.en.times.dates import instant
-from vivavoce.language.en.times.when import understand
+from vivavoce.language.en.times.understanding import understand
+from vivavoce.runtime.people.due import anchor_of
 from vivavoce.wire.records.plans import Todo
 
 _MOMENT = timedelta(seconds=1)

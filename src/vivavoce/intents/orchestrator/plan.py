@@ -11,9 +11,12 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from vivavoce.errors import IntentRefused
-from vivavoce.language.en.recurrence.rule import next_occurrence, recurrence, rule_words
+from vivavoce.language.en.recurrence.reading import recurrence
+from vivavoce.language.en.recurrence.rules import next_occurrence
+from vivavoce.language.en.telling import rule_words
 from vivavoce.language.en.times.dates import instant
-from vivavoce.language.en.times.when import When, clocked, understand
+from vivavoce.language.en.times.understanding import When, clocked, understand
+from vivavoce.runtime.people.due import anchor_of
 from vivavoce.wire.records.plans import Todo
 
 WHEN = "When should it be?"
@@ -78,11 +81,6 @@ def series_time(todo: Todo, now: datetime) -> datetime | None:
     if anchor is None or not todo.recurrence_rule:
         return todo.scheduled_at
     return next_occurrence(todo.recurrence_rule, anchor, now, todo.time_zone) or anchor
-
-
-def anchor_of(todo: Todo) -> datetime | None:
-    """What its rule counts from."""
-    return todo.recurs_from or todo.moved_from or todo.scheduled_at
 
 
 def _says_a_time(said: Said, base: datetime) -> bool:

@@ -8,8 +8,8 @@ from typing import Any
 
 from vivavoce.intents.orchestrator.plan import Plan, Said, changed_plan, first_plan
 from vivavoce.intents.orchestrator.ports import gone, needed, text
-from vivavoce.language.en.recurrence.rule import next_due, rule_words
-from vivavoce.language.en.times.when import spoken
+from vivavoce.language.en.telling import rule_words, spoken
+from vivavoce.runtime.people.due import next_due
 from vivavoce.runtime.people.intents import Accepted
 from vivavoce.runtime.people.ports import AgendaStore
 from vivavoce.wire.records.plans import Intent, Submission, Todo, TodoStatus

@@ -10,31 +10,22 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-_PIECES = re.compile(r"\d+|[^\W\d_]+")
+from vivavoce.language.en.mentions import times_in
+from vivavoce.language.en.numbers import CARDINALS, figures
+
+_FEW = 4
+_PIECES = re.compile(r"\d+(?:st|nd|rd|th)\b|\d+|[^\W\d_]+")
 
 
-def _listed(words: str) -> list[str]:
+def listed(words: str) -> list[str]:
     return words.split()
 
 
-_ONES = _listed(
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
-    "fifteen sixteen seventeen eighteen nineteen twenty"
-)
-_ORDINALS = _listed(
-    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth "
-    "thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth"
-)
-_NUMBERS = (
-    {word: str(value) for value, word in enumerate(_ONES)}
-    | {word: str(value) for value, word in enumerate(_ORDINALS, 1)}
-    | {"thirty": "30", "forty": "40", "fifty": "50", "sixty": "60", "seventy": "70"}
-    | {"eighty": "80", "ninety": "90", "hundred": "100", "thirtieth": "30", "couple": "2"}
-    | {"dozen": "12", "once": "1", "twice": "2", "noon": "12", "midday": "12", "midnight": "12"}
-)
+_FORMS = {"once": "1", "twice": "2", "noon": "12", "midday": "12", "midnight": "12"}
+_ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)")
 
 STOP = frozenset(
-    _listed(
+    listed(
         "a an and any are as at be by can could do for from get go got had has have he her him "
         "his i if in into is it its let like ll m me my need of off on onto or our out please s "
         "she should so some t than that the their them then there these they thing this those "
@@ -42,14 +33,30 @@ STOP = frozenset(
         "oh um uh remind reminder set task goal just about"
     )
 )
-_FOREIGN = frozenset(
-    _listed(
-        "ich und der das nicht mich mir ist ein eine zu auf fur wann bitte morgen je et les des "
-        "une pas moi pour est que el los las una por para quiero mi yo che il lo gli per mio "
-        "sono voglio uma nao eu meu het een niet ik mij naar jag och att det inte mig jeg og "
-        "ikke"
+_COMMON = STOP | frozenset(
+    listed(
+        "after again all also always answer appointment ask back bank because before being book "
+        "bring but buy call can't car check clean come cook did dinner doctor dog don't down "
+        "drink drop eat email even every everything feed find finish first fix fly food forget "
+        "give good help here hi hello home house how i'd i'll i'm it's jog keep know last later "
+        "learn let's letter light list listen long look lunch mail make many meet meeting milk "
+        "mom mother more morning move music never new next no nothing now old one only open order "
+        "other over paint pay phone pick plan plant play practice put read remember run save say "
+        "school see sell send shop show sign sleep soon start still stop stretch take talk tell "
+        "thank thanks think through time today tomorrow tonight turn use very visit wait walk "
+        "wash watch water week who why work write yes yesterday"
     )
 )
+"""Words that show that it is English."""
+_ALIEN = frozenset(
+    listed(
+        "ich und nicht mich mir ist ein eine auf fur wann bitte morgen je et une moi que una por "
+        "quiero yo che gli mio sono voglio uma nao eu meu het een niet ik mij naar jag och att "
+        "det inte mig jeg og ikke demain manana domani"
+    )
+)
+_ARTICLES = frozenset(listed("der das die des les el los las lo il la le zu pas est para mi"))
+"""Of other languages, and in many an English name."""
 _GROUPS = (
     "home house flat apartment",
     "work office workplace job",
@@ -63,24 +70,6 @@ _GROUPS = (
 )
 _SAME = {word: group.split()[0] for group in _GROUPS for word in group.split()}
 
-TIMES = frozenset(
-    _listed(
-        "monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur "
-        "thurs fri january february march april june july august september october november "
-        "december jan feb mar apr jun jul aug sep sept oct nov dec today tomorrow tonight "
-        "yesterday morning afternoon evening night noon midday midnight lunch lunchtime "
-        "breakfast dinner dinnertime bedtime sunrise sunset dawn dusk week weeks weekly weekend "
-        "weekends weekday weekdays day days daily month months monthly year years yearly "
-        "annually hour hours hourly minute minutes seconds pm oclock clock now soon later next "
-        "every each once twice same spring summer autumn winter christmas easter birthday "
-        "holiday holidays vacation fortnight quarter half after before until till deadline "
-        "semester immediately anytime always forever someday freq byday whenever"
-    )
-)
-_NORMAL_FORM = re.compile(
-    r"\bFREQ=|\bRRULE\b|\b\d{4}-\d{2}(?:-\d{2})?\b|\b\d{1,2}:\d{2}\b|\d\s*[ap]\.?m\b", re.IGNORECASE
-)
-
 
 def pieces(text: str) -> list[str]:
     """Words and numbers, lower case, without accents."""
@@ -93,11 +82,11 @@ def content(text: str) -> frozenset[str]:
     """What carries the meaning, each in one form. Nothing but small words: those."""
     found = pieces(text)
     kept = [p for p in found if p not in STOP] or found
-    return frozenset(_form(piece) for piece in kept)
+    return frozenset(_form(piece) for piece in figures(kept))
 
 
 def _form(piece: str) -> str:
-    piece = _NUMBERS.get(piece, piece)
+    piece = _ORDINAL.sub(r"\1", _FORMS.get(piece, piece))
     if piece.isdecimal():
         return str(int(piece[:9]))
     return _SAME.get(piece, piece)
@@ -138,19 +127,16 @@ def shares(ones: Iterable[str], others: frozenset[str]) -> bool:
     return any(one in others or any(alike(one, other) for other in others) for one in ones)
 
 
-def speaks_of_time(text: str) -> bool:
-    """Is there any word or number that could say when?"""
-    return any(p in TIMES or p in _NUMBERS or p.isdecimal() for p in pieces(text))
-
-
-def is_time(text: str) -> bool:
-    """Does this name a time or a recurrence, in words or normalised?"""
-    return _NORMAL_FORM.search(text) is not None or any(p in TIMES for p in pieces(text))
-
-
 def foreign(text: str) -> bool:
     """Clearly not English: then words cannot be compared with what a model made of them."""
-    if any(ord(c) > 0x24F and c.isalpha() for c in text):
+    letters = [c for c in text if c.isalpha()]
+    if sum(ord(c) > 0x24F for c in letters) * 2 > len(letters):
         return True
-    found = set(pieces(text))
-    return len(found & _FOREIGN) > len(found & STOP)
+    said = re.findall(r"[^\W\d_]+(?:['’][^\W\d_]+)?", text.casefold())
+    bare = [" ".join(pieces(word)) for word in said]
+    english = sum(w in _COMMON or w in CARDINALS or bool(times_in(w)) for w in said)
+    accented = sum(not word.isascii() for word in said)  # also in a name, or a crème brûlée
+    alien = sum(word in _ALIEN for word in bare)
+    if alien or accented:
+        alien += sum(word in _ARTICLES for word in bare)
+    return 3 * alien + accented > 2 * english or (len(said) >= _FEW and not english)

@@ -1,8 +1,7 @@
 """Who the user is and what they have to do today, as a session is told (seed 004 §5.1, §6.1).
 
-Lines for "Current Context", and what the user prefers. When a task recurs and how an
-instant is spoken is given by the caller; without that, its own instant counts.
-Counting the days of rules takes its time, so it is done beside the loop.
+Lines for "Current Context", and what the user prefers. Counting the days of rules takes
+its time, so it is done beside the loop.
 """
 
 from __future__ import annotations
@@ -15,17 +14,10 @@ from datetime import datetime, time
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from vivavoce.errors import VivavoceError
+from vivavoce.language.en.telling import clock_words
 from vivavoce.logs import fields
 from vivavoce.runtime.people.ports import AgendaStore
-from vivavoce.runtime.people.today import (
-    DueOn,
-    Spoken,
-    Telling,
-    clock_words,
-    harmless,
-    own_on,
-    plainly,
-)
+from vivavoce.runtime.people.today import Telling, harmless
 from vivavoce.wire.records.plans import Person, Todo, Verbosity
 
 log = logging.getLogger(__name__)
@@ -53,12 +45,10 @@ async def user_context(
     now: datetime,
     time_zone: str,
     task_id: str | None = None,
-    due_on: DueOn | None = None,
-    spoken: Spoken | None = None,
 ) -> UserContext:
     """`task_id` is a task that the user comes from, by a notification. What cannot be read is left
     out: nobody is refused a session for it."""
-    telling = Telling(now, time_zone, due_on or own_on, spoken or plainly)
+    telling = Telling(now, time_zone)
     try:
         person = await store.person(user_id)
         telling = replace(telling, time_zone=_zone(person, time_zone))

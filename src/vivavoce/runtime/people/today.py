@@ -7,24 +7,16 @@ days of many rules, so whoever has an event loop calls it beside that.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Protocol
 from zoneinfo import ZoneInfo
 
+from vivavoce.language.en.telling import spoken
+from vivavoce.runtime.people.due import due_on
 from vivavoce.wire.clean import clean_line
 from vivavoce.wire.records.plans import Todo
 
 MOST_TASKS = 20
-
-
-class Spoken(Protocol):
-    def __call__(self, at: datetime, *, now: datetime, time_zone: str) -> str: ...
-
-
-DueOn = Callable[[Todo, date, str], datetime | None]
-"""When on this day of the user's; None: not on it."""
 
 
 def harmless(text: str, limit: int = 120) -> str:
@@ -33,31 +25,10 @@ def harmless(text: str, limit: int = 120) -> str:
     return re.sub(r"\(\s*id\s*:", "(id ", line, flags=re.IGNORECASE).lstrip("#>*-`~= \t")
 
 
-def own_on(todo: Todo, day: date, time_zone: str) -> datetime | None:
-    """Its own instant, if that falls on this day."""
-    at = todo.scheduled_at
-    return at if at is not None and at.astimezone(ZoneInfo(time_zone)).date() == day else None
-
-
-def plainly(at: datetime, *, now: datetime, time_zone: str) -> str:
-    """ "today at 6:00 PM", or with the day's name and date."""
-    here = at.astimezone(ZoneInfo(time_zone))
-    days = (here.date() - now.astimezone(ZoneInfo(time_zone)).date()).days
-    near = {-1: "yesterday", 0: "today", 1: "tomorrow"}
-    day = near.get(days) or f"{here:%A}, {here:%B} {here.day}"
-    return f"{day} at {clock_words(here.time())}"
-
-
-def clock_words(at: time) -> str:
-    return f"{at:%I:%M %p}".lstrip("0")
-
-
 @dataclass(frozen=True, slots=True)
 class Telling:
     now: datetime
     time_zone: str
-    due_on: DueOn
-    spoken: Spoken
 
     @property
     def today(self) -> date:
@@ -99,9 +70,8 @@ class Telling:
         return ["Today's active tasks: none"] if known else []
 
     def _on_today(self, todo: Todo) -> datetime | None:
-        on = self.due_on if todo.recurrence_rule else own_on
         try:
-            return on(todo, self.today, self.time_zone)
+            return due_on(todo, self.today, self.time_zone)
         except (ValueError, OverflowError):  # an instant that no clock shows here
             return None
 
@@ -122,6 +92,6 @@ class Telling:
 
     def _spoken(self, at: datetime) -> list[str]:
         try:
-            return [self.spoken(at, now=self.now, time_zone=self.time_zone)]
+            return [spoken(at, now=self.now, time_zone=self.time_zone)]
         except (ValueError, OverflowError):
             return []

@@ -18,16 +18,8 @@ from typing import Any, TypeAlias
 from mcp_types import ElicitRequestFormParams, ElicitRequestParams, ElicitResult
 
 from vivavoce.errors import VivavoceError
-from vivavoce.language.en.replies import (
-    Misheard,
-    choose,
-    chosen,
-    number,
-    plain,
-    stops,
-    words_of,
-    yes_or_no,
-)
+from vivavoce.language.en.answers import answer, chosen, plain, stops
+from vivavoce.language.en.numbers import numbers_in
 from vivavoce.logs import fields as told
 from vivavoce.runtime.ports import Asking
 from vivavoce.tools.mcp.schemas import plain_text
@@ -40,6 +32,10 @@ MAX_MESSAGE = 600
 
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:\S+")
+
+
+class Misheard(Exception):
+    """The words do not fit; the text says why, and is read to the user."""
 
 
 class Unanswerable(Exception):
@@ -134,19 +130,44 @@ def read(field: Field, said: str) -> Value:
     said = said.strip()
     match field.schema.get("type"):
         case "boolean":
-            return yes_or_no(said)
+            if (heard := answer(said)) is None:
+                raise Misheard("I need a yes or a no")
+            return heard == "yes"
         case "integer" | "number" as kind:
-            return _bounded(field.schema, number(said, whole=kind == "integer"))
+            return _bounded(field.schema, _number(said, whole=kind == "integer"))
         case "array":
             return _several(field, said)
         case _ if field.values:
-            return field.values[choose(field.choices, said)]
+            found = _chosen(field, said)
+            if len(found) != 1:
+                raise _not_one_of(field)
+            return found[0]
         case _:
             return _text(field.schema, said)
 
 
-def _several(field: Field, said: str) -> list[str]:
+def _number(said: str, *, whole: bool) -> int | float:
+    found = numbers_in(said)
+    if len(found) != 1:
+        raise Misheard("I heard more than one number" if found else "I need a number")
+    if whole and not isinstance(found[0], int):
+        raise Misheard("it should be a whole number")
+    return found[0]
+
+
+def _not_one_of(field: Field) -> Misheard:
+    return Misheard(f"it should be one of {', '.join(field.choices)}")
+
+
+def _chosen(field: Field, said: str) -> list[str]:
     found = [field.values[at] for at in chosen(field.choices, said)]
+    if not found:
+        raise _not_one_of(field)
+    return found
+
+
+def _several(field: Field, said: str) -> list[str]:
+    found = _chosen(field, said)
     low, high = field.schema.get("minItems"), field.schema.get("maxItems")
     if isinstance(low, int) and len(found) < low:
         raise Misheard(f"at least {low} are needed")
@@ -192,7 +213,7 @@ def _spelled(said: str) -> str:
     """An address as people say it: "ada at example dot org"."""
     if "@" in said:
         return said.replace(" ", "")
-    return "".join({"at": "@", "dot": "."}.get(word.lower(), word) for word in words_of(said))
+    return "".join({"at": "@", "dot": "."}.get(word.lower(), word) for word in said.split())
 
 
 def _moment(said: str, *, with_time: bool) -> bool:

@@ -8,13 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import time
 
-from vivavoce.language.en.times.tables import FIXED, MONTHS, PARTS, PLURAL_DAYS, UNITS, WEEKDAYS
+from vivavoce.language.en.times.lexicon import (
+    DAY_PARTS,
+    FIXED,
+    MONTHS,
+    PARTS,
+    PLURAL_DAYS,
+    UNITS,
+    WEEKDAYS,
+)
 
 _AT = frozenset({"at", "around", "about", "by", "before", "approximately", "roughly", "to", "from"})
 _BEFORE_CLOCK = frozenset({*WEEKDAYS, *PLURAL_DAYS, "today", "tomorrow", "oclock", "night"})
-_PARTS = frozenset({"morning", "afternoon", "evening", "night"})
 _DEGREES = frozenset({"early", "late"})
 _FILLERS = frozenset({"in-the", "in", "this"})
 
@@ -51,7 +57,7 @@ def read(found: Sequence[str]) -> Clock:
 
 def _part(found: list[str]) -> tuple[str | None, list[str]]:
     for at, word in enumerate(found):
-        if word not in _PARTS:
+        if word not in DAY_PARTS:
             continue
         start, part = at, word
         if at and found[at - 1] in _DEGREES and f"{found[at - 1]} {word}" in PARTS:
@@ -175,8 +181,3 @@ def _number(word: str, most: int) -> int | None:
     if not (word.isdecimal() and word.isascii() and len(word) <= 2):
         return None
     return int(word) if int(word) <= most else None
-
-
-def default(part: str | None) -> time:
-    """The hour where none was said."""
-    return PARTS[part] if part else PARTS["morning"]

@@ -1,56 +1,33 @@
-"""The day that words mean, by dateparser; and local clock times as instants, by zoneinfo.
+"""The day that words mean, by dateparser; how far they are from another time; and local clock
+times as instants, by zoneinfo.
 
-The only module that knows the library. It is loaded at the first question: it
-takes a quarter of a second. It is asked for days, and for spans of hours and
-minutes; the hour of the day is never left to it, since it takes "Friday at 6"
-for a day of June.
+The only module that knows dateparser. It is loaded at the first question: it takes a
+quarter of a second. It is asked for days, and for spans of hours and minutes; the hour
+of the day is never left to it, since it takes "Friday at 6" for a day of June. From what
+"an hour later" counts is the caller's to know: the time of the task that is moved, or the
+time that the other words name.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from vivavoce.language.en.numbers import ordinal_of
 from vivavoce.language.en.times.clock import military
-from vivavoce.language.en.times.tables import MONTHS, UNITS, WEEKDAYS
-from vivavoce.language.en.times.tokens import ordinal
+from vivavoce.language.en.times.lexicon import MONTHS, UNITS, WEEKDAYS
 
 EMPTY = frozenset(
-    [
-        "at",
-        "on",
-        "by",
-        "the",
-        "of",
-        "around",
-        "about",
-        "approximately",
-        "roughly",
-        "maybe",
-        "please",
-        "for",
-        "before",
-        "until",
-        "till",
-        "in-the",
-        "let's",
-        "say",
-        "make",
-        "it",
-        "and",
-        "to",
-        "sometime",
-        "some",
-        "time",
-        "starting",
-        "beginning",
-        "again",
-        "instead",
-        "no",
-        "actually",
-    ]
+    re.findall(
+        r"\S+",
+        "at on by the of around about approximately roughly maybe please for before until till "
+        "in-the let's say make it and to sometime some time starting beginning again instead no "
+        "actually ",
+    )
 )
 """Words that say nothing about which day it is."""
 _SETTINGS: dict[str, Any] = {
@@ -109,7 +86,7 @@ def day(found: Sequence[str], today: date) -> date | None:
         kept = [w for w in kept if w not in WEEKDAYS and w not in ("next", "this")]
     elif weekday is not None and len(kept) <= 2:
         return _weekday(kept, weekday, today)
-    if len(kept) == 1 and (number := ordinal(kept[0])):
+    if len(kept) == 1 and (number := ordinal_of(kept[0])):
         return _day_of_month(number, today)
     meant = library(" ".join(kept), datetime.combine(today, time())) if kept else None
     return meant.date() if meant else None
@@ -122,7 +99,7 @@ def _stray(word: str) -> bool:
 
 def _dated(kept: Sequence[str]) -> bool:
     """Is there a day of the month or a date beside the weekday?"""
-    return any(w in MONTHS or ordinal(w) or w[:1].isdecimal() for w in kept)
+    return any(w in MONTHS or ordinal_of(w) or w[:1].isdecimal() for w in kept)
 
 
 def _weekday(kept: Sequence[str], weekday: int, today: date) -> date | None:
@@ -176,3 +153,88 @@ def instant(on: date, at: time, time_zone: str) -> datetime:
     jump (2:30 is 3:30); of one that comes twice it is the first."""
     local = datetime.combine(on, at, ZoneInfo(time_zone))
     return local.astimezone(UTC)
+
+
+# --- How far from another time: "an hour later", "an hour before dinner" ----------------
+
+# "Push it back" makes it later. "Forward" is earlier to some and later to others.
+_LATER = frozenset({"later", "back", "by", "after", "postpone", "delay", "push"})
+_EARLIER = frozenset({"earlier", "sooner", "up", "bring", "pull"})
+_EITHER = frozenset({"forward", "forwards"})
+_VERBS = frozenset({"move", "shift", "put", "than", "planned", "another"})
+_NOW = frozenset({"in", "from", "now", "within"})
+_MOST = 4  # characters of a number
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """By the clock of a place: a day later is the same hour, whatever the clocks do meanwhile."""
+
+    minutes: int = 0
+    days: int = 0
+    months: int = 0
+
+    def of(self, at: datetime, time_zone: str, sign: int = 1) -> datetime:
+        from dateutil.relativedelta import relativedelta  # late, like all of its library
+
+        local = at.astimezone(ZoneInfo(time_zone))
+        there = local.date() + relativedelta(months=sign * self.months, days=sign * self.days)
+        moved = instant(there, local.time(), time_zone) if there != local.date() else at
+        return moved.astimezone(UTC) + timedelta(minutes=sign * self.minutes)
+
+
+def amount(found: Sequence[str]) -> Shift | None:
+    """ "1 hour 30 minutes"; None where there is anything else."""
+    if not found or len(found) % 2:
+        return None
+    minutes = days = months = 0
+    for number, word in zip(found[::2], found[1::2], strict=True):
+        whole, _, part = number.partition(".")
+        if not (whole.isdecimal() and number.isascii() and len(number) <= _MOST):
+            return None
+        count, unit = int(whole), UNITS.get(word)
+        if unit == "hour" and part.isdecimal():
+            minutes += round(60 * float(number))  # "1.5 hours"
+            continue
+        match unit if number == whole else None:
+            case "minute" | "hour":
+                minutes += count * (60 if unit == "hour" else 1)
+            case "day" | "week":
+                days += count * (7 if unit == "week" else 1)
+            case "month" | "year":
+                months += count * (12 if unit == "year" else 1)
+            case _:
+                return None
+    return Shift(minutes, days, months)
+
+
+def _some(found: Sequence[str]) -> Shift | None:
+    """Also "the day" and "the week", as one."""
+    return amount(["1", *found] if len(found) == 1 else found)
+
+
+def shift(found: Sequence[str]) -> tuple[Shift, int] | None:
+    """How far from the time that it has, and the sign, 0 for one that can be either. None: the
+    words are about another time, or about now."""
+    if _NOW & set(found):
+        return None
+    if [w for w in found if w not in EMPTY] in (["next", "day"], ["following", "day"]):
+        return Shift(days=1), 1
+    signs = _LATER | _EARLIER | _EITHER
+    before = bool(found) and found[-1] == "before"  # "a day before", not "before noon"
+    by = _some([w for w in found if w not in signs | _VERBS | EMPTY])
+    if by is None or not (before or signs & set(found)):
+        return None
+    if before or _EARLIER & set(found):
+        return by, -1
+    return by, 0 if _EITHER & set(found) and "push" not in found else 1
+
+
+def beside(found: Sequence[str]) -> tuple[Shift, int, list[str]] | None:
+    """ "1 hour before dinner": how far, the sign, and the words for the other time."""
+    for at, word in enumerate(found):
+        if word in ("before", "after"):
+            by = _some([w for w in found[:at] if w not in EMPTY])
+            rest = list(found[at + 1 :])
+            return (by, 1 if word == "after" else -1, rest) if by and rest else None
+    return None

@@ -1,16 +1,26 @@
-"""What a rule may say: the parts of an RFC 5545 rule, checked, without a calendar.
+"""RFC 5545 rules: what one may say, checked; and its instants, by dateutil.
 
 A rule here is without DTSTART and no finer than daily. Rules come from models, and
 stored ones from whoever may write the row: the library would look to the end of the
 calendar for the days of some, so whatever it is to count goes through `parts_of`.
+Counted by the clock of a place: six in the morning stays six when the clocks change,
+and an hour that they jump over is there again the next day. No rule is followed for
+ever, and none from its beginning.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from datetime import datetime, time
+from collections.abc import Iterator, Mapping
+from datetime import UTC, date, datetime, time, timedelta
+from itertools import islice
+from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
+
+from vivavoce.language.en.times.dates import instant
+
+if TYPE_CHECKING:
+    from dateutil.rrule import rrule
 
 DAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 LONGEST = 300
@@ -18,7 +28,7 @@ LONGEST = 300
 _FREQS = frozenset({"DAILY", "WEEKLY", "MONTHLY", "YEARLY"})
 _IGNORED = frozenset({"BYSECOND", "WKST"})
 _LENGTHS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
-_DAY = re.compile(r"([+-]?[1-5])?(MO|TU|WE|TH|FR|SA|SU)")
+_BYDAY = re.compile(r"([+-]?[1-5])?(MO|TU|WE|TH|FR|SA|SU)")
 _NUMBERS = {
     "INTERVAL": (1, 1000),
     "COUNT": (1, 400),  # they are counted one by one, at every question
@@ -27,6 +37,13 @@ _NUMBERS = {
 }
 _LISTS = {"BYMONTH": (1, 12), "BYMONTHDAY": (-31, 31), "BYSETPOS": (-4, 4)}
 _KEYS = frozenset({"FREQ", "UNTIL", "BYDAY", *_NUMBERS, *_LISTS})
+_OLDEST = 1970
+"""No task is older: the years before it would only be counted through."""
+HORIZON = timedelta(days=366 * 12)  # a 29th of February comes within eight years
+_DAY = timedelta(days=1)
+# Of rules and times that nobody foresaw: years that no clock has, parts that do not fit. And a
+# server without the library still shows tasks, at their own times.
+FAULTS = (ValueError, TypeError, OverflowError, KeyError, IndexError, ImportError)
 
 
 def parts_of(words: str, time_zone: str) -> dict[str, str] | None:
@@ -98,7 +115,7 @@ def _bounded(parts: Mapping[str, str]) -> bool:
             return False
         if key in _LISTS and not all(_between(n, *_LISTS[key]) and int(n) for n in _many(value)):
             return False
-        if key == "BYDAY" and not all(_DAY.fullmatch(day) for day in _many(value)):
+        if key == "BYDAY" and not all(_BYDAY.fullmatch(day) for day in _many(value)):
             return False
     return True
 
@@ -127,3 +144,90 @@ def _local_until(parts: dict[str, str], time_zone: str) -> bool:
         return False
     parts["UNTIL"] = f"{until.replace(tzinfo=None):%Y%m%dT%H%M%S}".rjust(15, "0")
     return True
+
+
+# --- Its instants ---------------------------------------------------------------------
+
+
+def next_occurrence(rule: str, at: datetime, after: datetime, time_zone: str) -> datetime | None:
+    """The first instant of the rule later than `after`, by the clock of `at`; none before `at`."""
+    try:
+        until = max(at, after) + HORIZON
+        found = instants(rule, at, after, until, time_zone)
+        return next((came for came in found if came > after), None)
+    except FAULTS:
+        return None
+
+
+def instants(
+    rule: str, anchor: datetime, since: datetime, until: datetime, time_zone: str
+) -> Iterator[datetime]:
+    """In order, from some before `since` to `until`."""
+    parts = parts_of(rule, time_zone)
+    start = _local(anchor, time_zone).replace(second=0, microsecond=0)
+    if parts is None or start.year < _OLDEST or not comes(parts := pinned_to(parts, start)):
+        return
+    clock = time(int(parts["BYHOUR"]), int(parts["BYMINUTE"]))
+    if instant(start.date(), clock, time_zone) == instant(start.date(), start.time(), time_zone):
+        start = datetime.combine(start.date(), clock)  # it began in a gap of the clock
+    last = _local(until, time_zone)
+    if end := parts.pop("UNTIL", None):
+        last = min(last, datetime.fromisoformat(end))
+    count = parts.pop("COUNT", None)
+    first = _first(parts, start)
+    if first is None:
+        return
+    if count is None:
+        first = _nearer(parts, first, _local(since, time_zone))
+    for came in islice(_counted(parts, first, last), int(count) if count else None):
+        yield instant(came.date(), came.time(), time_zone)
+
+
+def _first(parts: Mapping[str, str], start: datetime) -> datetime | None:
+    """Every other Monday, said on a Saturday, begins with the Monday that comes: what is left out
+    is counted from the first day that fits."""
+    if "INTERVAL" not in parts:
+        return start
+    every = {key: value for key, value in parts.items() if key != "INTERVAL"}
+    return next(iter(_counted(every, start, start + 4 * HORIZON)), None)
+
+
+def _nearer(parts: Mapping[str, str], start: datetime, since: datetime) -> datetime:
+    """A start in step with the first one, but shortly before `since`: a row may begin
+    long ago, and the days since then would all be counted."""
+    step = int(parts.get("INTERVAL", "1"))
+    months = {"MONTHLY": step, "YEARLY": 12 * step}.get(parts["FREQ"])
+    if months is None:
+        days = step if parts["FREQ"] == "DAILY" else 7 * step
+        return start + max(0, (since - start).days // days - 1) * days * _DAY
+    between = (since.year - start.year) * 12 + since.month - start.month
+    skipped = (between // months - 1) * months
+    if skipped <= 0:
+        return start
+    year, month = divmod(start.year * 12 + start.month - 1 + skipped, 12)
+    if parts["FREQ"] == "YEARLY":
+        month = 0  # the month is in the rule
+    return datetime.combine(date(year, month + 1, 1), time())
+
+
+def _counted(parts: Mapping[str, str], start: datetime, last: datetime) -> rrule:
+    from dateutil.rrule import rrule as rule_type
+    from dateutil.rrule import rrulestr
+
+    found = rrulestr(joined(parts), dtstart=start)
+    if not isinstance(found, rule_type):
+        raise ValueError("not one rule")
+    return found.replace(until=last)
+
+
+def at_clock(rule: str, clock: time) -> str:
+    """The rule at an hour of its own: for one whose first time the clocks jump over, so that its
+    others are not as much later."""
+    parts = dict(part.split("=", 1) for part in rule.split(";"))
+    hour = {"BYHOUR": str(clock.hour), "BYMINUTE": str(clock.minute)}
+    return joined({**parts, **{key: hour[key] for key in hour if key not in parts}})
+
+
+def _local(at: datetime, time_zone: str) -> datetime:
+    aware = at if at.tzinfo else at.replace(tzinfo=UTC)
+    return aware.astimezone(ZoneInfo(time_zone)).replace(tzinfo=None)

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vivavoce.language.en.aloud.markdown import plain
-from vivavoce.language.en.aloud.numbers import cardinal, ordinal, year
 from vivavoce.language.en.aloud.text import spoken
+from vivavoce.language.en.numbers import cardinal, ordinal, year
 
 SAID = {
     # numbers

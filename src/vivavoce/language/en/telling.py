@@ -1,20 +1,49 @@
-"""Rules in words, as the voice says them: what was understood, not what was said."""
+"""Instants and rules in words, as the voice says them where the user lives.
+
+What was understood, not what was said: the user hears it if it is another.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, time
+from datetime import date, datetime, time
+from zoneinfo import ZoneInfo
 
-from vivavoce.language.en.recurrence.parts import DAYS, parts_of
-from vivavoce.language.en.times.spoken import date_words, hour_words
-from vivavoce.language.en.times.tables import MONTHS, WEEKDAYS
-from vivavoce.language.en.times.tokens import nth
+from vivavoce.language.en.numbers import nth, ordinal
+from vivavoce.language.en.recurrence.rules import DAYS, parts_of
+from vivavoce.language.en.times.lexicon import DAY_NAMES, MONTH_NAMES
 
-_DAYS = [name.capitalize() for name in WEEKDAYS][:7]
-_MONTHS = [name.capitalize() for name in MONTHS][:12]
 _UNITS = {"DAILY": "day", "WEEKLY": "week", "MONTHLY": "month", "YEARLY": "year"}
 _SETS = {"MO,TU,WE,TH,FR": "weekday", "SA,SU": "weekend day", ",".join(DAYS): "day"}
-_WHICH = {"1": "first", "2": "second", "3": "third", "4": "fourth", "5": "fifth", "-1": "last"}
+
+
+def spoken(at: datetime, *, now: datetime, time_zone: str, clock: bool = True) -> str:
+    """ "today at 7 PM", "Friday, November 20 at 6:30 PM"; the year where it is another one."""
+    zone = ZoneInfo(time_zone)
+    local, here = at.astimezone(zone), now.astimezone(zone)
+    ahead = (local.date() - here.date()).days
+    near = {-1: "yesterday", 0: "today", 1: "tomorrow"}
+    words = near.get(ahead) or f"{local:%A}, {date_words(local.date())}"
+    if abs(ahead) > 1 and local.year != here.year:
+        words += f", {local.year}"
+    return f"{words} at {clock_words(local.time())}" if clock else words
+
+
+def date_words(on: date) -> str:
+    """ "November 20"."""
+    return f"{on:%B} {on.day}"
+
+
+def clock_words(at: time, *, exact: bool = False) -> str:
+    """ "6:30 PM", and "6 PM" unless it has to be exact."""
+    minutes = f":{at.minute:02}" if at.minute or exact else ""
+    return f"{at.hour % 12 or 12}{minutes} {'AM' if at.hour < 12 else 'PM'}"
+
+
+def moment_words(local: datetime) -> str:
+    """ "Monday, November 16, 2026, 6:00 PM", of what is local already."""
+    day = f"{local:%A}, {date_words(local.date())}, {local.year}"
+    return f"{day}, {clock_words(local.time(), exact=True)}"
 
 
 def rule_words(rule: str) -> str:
@@ -24,7 +53,7 @@ def rule_words(rule: str) -> str:
         return "again and again"  # a stored one that nobody counts
     told = _how_often(parts)
     if "BYHOUR" in parts:
-        told += f" at {hour_words(time(int(parts['BYHOUR']), int(parts.get('BYMINUTE', '0'))))}"
+        told += f" at {clock_words(time(int(parts['BYHOUR']), int(parts.get('BYMINUTE', '0'))))}"
     if until := parts.get("UNTIL"):
         last = datetime.fromisoformat(until)
         told += f", until {date_words(last.date())}, {last.year}"
@@ -42,7 +71,7 @@ def _how_often(parts: dict[str, str]) -> str:
         told = f"every {unit}" if step == "1" else f"every {step} {unit}s"
         told += _on(parts, unit)
     if months := parts.get("BYMONTH"):
-        names = _and([_MONTHS[int(month) - 1] for month in months.split(",")])
+        names = _and([MONTH_NAMES[int(month) - 1] for month in months.split(",")])
         told += f" in {names}" if unit != "year" or days else f" of {names}"
     return told
 
@@ -66,13 +95,14 @@ def _days(days: str) -> str:
 
 
 def _day(day: str) -> str:
-    number, name = day[:-2], _DAYS[DAYS.index(day[-2:])]
+    number, name = day[:-2], DAY_NAMES[DAYS.index(day[-2:])]
     return f"the {_which(number)} {name}" if number else name
 
 
 def _which(number: str) -> str:
-    number = number.removeprefix("+")
-    return _WHICH.get(number) or f"{_WHICH[number.removeprefix('-')]} to last"
+    if number == "-1":
+        return "last"
+    return ordinal(number.lstrip("+-")) + (" to last" if number.startswith("-") else "")
 
 
 def _month_day(number: int) -> str:

@@ -7,7 +7,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from vivavoce.language.en.recurrence.rule import next_occurrence, occurs_on, recurrence
+from vivavoce.language.en.recurrence.reading import recurrence
+from vivavoce.language.en.recurrence.rules import next_occurrence
+from vivavoce.runtime.people.due import due_on
 from vivavoce.wire.records.plans import Todo
 
 ZONE = "America/New_York"
@@ -152,26 +154,26 @@ def todo(rule: str | None, when: datetime | None) -> Todo:
 
 def test_a_task_occurs_on_the_days_of_its_rule() -> None:
     gym = todo("FREQ=WEEKLY;INTERVAL=2;BYDAY=WE", at(18, 18))
-    days = [d for d in range(17, 31) if occurs_on(gym, date(2026, 11, d), ZONE)]
+    days = [d for d in range(17, 31) if due_on(gym, date(2026, 11, d), ZONE)]
     assert days == [18]
-    assert occurs_on(gym, date(2026, 12, 2), ZONE)
+    assert due_on(gym, date(2026, 12, 2), ZONE)
 
 
 def test_a_task_occurs_on_the_day_the_user_has_not_the_one_of_utc() -> None:
     late = todo(None, at(18, 22))
-    assert occurs_on(late, date(2026, 11, 18), ZONE)
-    assert not occurs_on(late, date(2026, 11, 19), ZONE)
-    assert occurs_on(late, date(2026, 11, 19), "Asia/Tokyo")
+    assert due_on(late, date(2026, 11, 18), ZONE)
+    assert not due_on(late, date(2026, 11, 19), ZONE)
+    assert due_on(late, date(2026, 11, 19), "Asia/Tokyo")
 
 
 def test_a_moved_recurring_task_occurs_where_it_was_moved_and_then_by_its_rule() -> None:
     rule = "FREQ=WEEKLY;BYHOUR=18;BYMINUTE=0;BYDAY=WE"  # as rows from before `recurs_from` have it
     moved = todo(rule, at(20, 7))
-    assert occurs_on(moved, date(2026, 11, 20), ZONE)
-    assert occurs_on(moved, date(2026, 11, 25), ZONE)
+    assert due_on(moved, date(2026, 11, 20), ZONE)
+    assert due_on(moved, date(2026, 11, 25), ZONE)
     following = next_occurrence(rule, at(20, 7), at(20, 7), ZONE)
     assert following == at(25, 18)
 
 
 def test_a_recurring_task_without_a_time_occurs_by_its_rule() -> None:
-    assert occurs_on(todo("FREQ=WEEKLY;BYDAY=FR", None), date(2026, 11, 20), ZONE)
+    assert due_on(todo("FREQ=WEEKLY;BYDAY=FR", None), date(2026, 11, 20), ZONE)

@@ -8,16 +8,10 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from vivavoce.language.en.recurrence.days import _instants
-from vivavoce.language.en.recurrence.rule import (
-    at_clock,
-    due_on,
-    next_due,
-    next_occurrence,
-    occurs_on,
-    rule_words,
-)
-from vivavoce.language.en.times.when import understand
+from vivavoce.language.en.recurrence.rules import at_clock, instants, next_occurrence
+from vivavoce.language.en.telling import rule_words
+from vivavoce.language.en.times.understanding import understand
+from vivavoce.runtime.people.due import due_on, next_due
 from vivavoce.wire.records.plans import Todo
 
 ZONE = "America/New_York"
@@ -46,7 +40,7 @@ def moved(todo: Todo, to: datetime) -> Todo:
 
 def days(todo: Todo, count: int = 36) -> list[str]:
     every = (MONDAY.date() + timedelta(days=n) for n in range(count))
-    return [f"{day:%m-%d}" for day in every if occurs_on(todo, day, ZONE)]
+    return [f"{day:%m-%d}" for day in every if due_on(todo, day, ZONE)]
 
 
 @pytest.mark.parametrize(
@@ -132,9 +126,9 @@ HOSTILE = [
 def test_a_stored_rule_that_we_would_not_keep_is_not_counted(rule: str) -> None:
     old = datetime(1990, 1, 31, 6, tzinfo=UTC)
     todo = gym(rule, old)
-    assert list(_instants(rule, old, MONDAY, MONDAY + timedelta(days=9), ZONE)) == []
+    assert list(instants(rule, old, MONDAY, MONDAY + timedelta(days=9), ZONE)) == []
     assert next_due(todo, MONDAY, ZONE) == old
-    assert not occurs_on(todo, MONDAY.date(), ZONE)
+    assert not due_on(todo, MONDAY.date(), ZONE)
 
 
 @pytest.mark.parametrize(
@@ -143,14 +137,14 @@ def test_a_stored_rule_that_we_would_not_keep_is_not_counted(rule: str) -> None:
 def test_no_rule_is_counted_from_its_beginning(rule: str) -> None:
     old = datetime(1971, 11, 18, 6, tzinfo=UTC)
     until = MONDAY + timedelta(days=400)
-    found = list(_instants(rule, old, MONDAY, until, ZONE))
+    found = list(instants(rule, old, MONDAY, until, ZONE))
     assert 1 <= len(found) < 420
     assert found[0] > MONDAY - timedelta(days=800)
     todo = replace(gym(rule, old), time_zone="../../etc/passwd")
     assert (next_due(todo, MONDAY, ZONE) or old) > MONDAY
     for never in (datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)):
         todo = gym(rule, never)
-        assert not occurs_on(todo, MONDAY.date(), ZONE)
+        assert not due_on(todo, MONDAY.date(), ZONE)
         assert next_due(todo, MONDAY, ZONE) == todo.scheduled_at
 
 
@@ -166,8 +160,8 @@ def test_what_a_fast_count_finds_is_what_a_slow_one_does() -> None:
         "FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=29",
         "FREQ=YEARLY;INTERVAL=2",
     ):
-        slow = [at for at in _instants(rule, start, start, until, ZONE) if at > MONDAY]
-        fast = [at for at in _instants(rule, start, MONDAY, until, ZONE) if at > MONDAY]
+        slow = [at for at in instants(rule, start, start, until, ZONE) if at > MONDAY]
+        fast = [at for at in instants(rule, start, MONDAY, until, ZONE) if at > MONDAY]
         assert slow == fast, rule
         assert slow or "29" in rule
 

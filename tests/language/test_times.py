@@ -11,8 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vivavoce.language.en.times import tables
-from vivavoce.language.en.times.when import recurrence, spoken, understand
+from vivavoce.language.en import numbers
+from vivavoce.language.en.recurrence.reading import recurrence
+from vivavoce.language.en.telling import spoken
+from vivavoce.language.en.times import lexicon
+from vivavoce.language.en.times.understanding import understand
 
 ZONE = "America/New_York"
 NOW = datetime(2026, 11, 18, 10, tzinfo=ZoneInfo(ZONE))
@@ -316,12 +319,12 @@ def test_the_same_words_mean_other_instants_elsewhere() -> None:
 
 WORDS = st.sampled_from(
     [
-        *" ".join((*tables.SPOKEN, *tables.PARTS, *tables.FIXED)).split(),
-        *tables.WEEKDAYS,
-        *tables.MONTHS,
-        *tables.UNITS,
-        *tables.NUMBERS,
-        *tables.ORDINALS,
+        *" ".join((*lexicon.SPOKEN, *lexicon.PARTS, *lexicon.FIXED)).split(),
+        *lexicon.WEEKDAYS,
+        *lexicon.MONTHS,
+        *lexicon.UNITS,
+        *numbers.CARDINALS,
+        *numbers.ORDINALS,
         *[
             "every",
             "later",

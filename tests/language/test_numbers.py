@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from vivavoce.language.en.numbers import counting, operator, spoken_number
+from vivavoce.language.en.numbers import counting, number, operator
 
 
 @pytest.mark.parametrize(
-    ("words", "number"),
+    ("words", "value"),
     [
         ("7", 7),
         ("1,250", 1250),
@@ -20,14 +20,14 @@ from vivavoce.language.en.numbers import counting, operator, spoken_number
         ("thousand", 1000),
     ],
 )
-def test_a_number_is_understood_in_digits_and_in_words(words: str, number: float) -> None:
-    assert spoken_number(words) == number
+def test_a_number_is_understood_in_digits_and_in_words(words: str, value: float) -> None:
+    assert number(words) == value
 
 
 @pytest.mark.parametrize("words", ["", "  ", "-", "the moon", "a", "12 apples", "9" * 13])
 def test_what_is_no_number_is_not_taken_for_one(words: str) -> None:
     with pytest.raises(ValueError, match="no number"):
-        spoken_number(words)
+        number(words)
 
 
 def test_operations_have_signs() -> None:
