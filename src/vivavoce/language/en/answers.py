@@ -44,9 +44,9 @@ _FIRST = (
 """Whatever follows, it began with a yes; "Okay" and "fine" begin other sentences too."""
 _MILD = (
     r"right(?! now)|true|exactly|perfect|great|good|all good|please|do|i do|i am|it is|it does|"
-    r"indeed|precisely|i guess|i guess so|i think so|i suppose|i suppose so|why not|continue|carry on|go on|works|"
-    r"mm hm+|mhm|uh huh|no problem|no worries|not a problem|i don't mind|ja|oui|si|sí|sim|genau|"
-    r"gerne|claro|certo|va bene"
+    r"indeed|precisely|i guess|i guess so|i think so|i suppose|i suppose so|why not|"
+    r"continue|carry on|go on|works|mm hm+|mhm|uh huh|no problem|no worries|not a problem|"
+    r"i don't mind|ja|oui|si|sí|sim|genau|gerne|claro|certo|va bene"
 )
 """A yes to a question, and not enough for what cannot be undone."""
 _OUT = (
