@@ -24,11 +24,9 @@ import soxr
 from bench.material.catalogue import CLIPS, DEBIAN, DEBIAN_PACKAGE, NOISES, Sdist
 from vivavoce.app.settings import Settings
 from vivavoce.engine.ports import EAR_RATE, Samples
-from vivavoce.models.faults import SourceFailed
-from vivavoce.models.manifest import Model, Packed
-from vivavoce.models.registries import Registries, _get, _links, _with_login, python_indexes
+from vivavoce.models.manifest import Model, Packed, SourceFailed
+from vivavoce.models.registries import Registries, Tools, _get, _links, _with_login, python_indexes
 from vivavoce.models.store import ModelStore
-from vivavoce.models.tools import Tools
 
 MODEL = Model(
     name="bench-speech",

@@ -17,9 +17,8 @@ from types import TracebackType
 from typing import Any
 
 from vivavoce.models.manifest import Model, ModelFile, NpmPackage, Source, Web, Wheel
-from vivavoce.models.registries import Registries
+from vivavoce.models.registries import Registries, Tools
 from vivavoce.models.store import ModelStore
-from vivavoce.models.tools import Tools
 
 NO_TOOLS = Tools(pip=("no-such-pip",), npm=())
 

@@ -13,7 +13,7 @@ from tests.models.hub import Hub, model, some_bytes
 from vivavoce.cli import models as commands
 from vivavoce.cli.command import main
 from vivavoce.errors import InvalidRequest, ModelUnavailable
-from vivavoce.models.progress import ModelProgress
+from vivavoce.models.store import ModelProgress
 from vivavoce.models.terminal import Terminal
 
 DATA = some_bytes(1_500_000)

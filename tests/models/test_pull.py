@@ -16,8 +16,7 @@ import pytest
 from tests.models.hub import Hub, in_npm, in_wheel, model, some_bytes, tarball_of, wheel_of
 from vivavoce.errors import ModelUnavailable, NotFound
 from vivavoce.models.manifest import Joined, Web
-from vivavoce.models.progress import ModelProgress
-from vivavoce.models.store import ModelStore
+from vivavoce.models.store import ModelProgress, ModelStore
 
 NOBODY = Web("http://127.0.0.1:9/nobody")  # the discard port: refused at once
 
@@ -318,7 +317,7 @@ async def test_another_process_with_the_lock_is_waited_for(tmp_path: Path) -> No
 HOLD = """
 import asyncio, sys
 from pathlib import Path
-from vivavoce.models.lock import folder_lock
+from vivavoce.models.store import folder_lock
 
 async def hold():
     async with folder_lock(Path(sys.argv[1]), lambda: None):

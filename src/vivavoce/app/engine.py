@@ -23,8 +23,7 @@ from vivavoce.app.settings import Settings
 from vivavoce.brain.ports import Ask, Brain
 from vivavoce.errors import Unavailable, VivavoceError
 from vivavoce.language.en.answers import BACKCHANNEL
-from vivavoce.models.progress import ModelProgress, OnProgress
-from vivavoce.models.store import ModelStore
+from vivavoce.models.store import ModelProgress, ModelStore, OnProgress
 from vivavoce.models.terminal import Terminal
 from vivavoce.server.gate.auth import is_loopback
 

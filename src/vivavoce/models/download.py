@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
 
 import httpx
 
-from vivavoce.models.faults import SourceFailed
+from vivavoce.models.manifest import SourceFailed
 from vivavoce.retrying import doubling
 
 OnBytes: TypeAlias = Callable[[int, int | None], None]
@@ -39,115 +39,105 @@ class _Again(Exception):
     """It did not work this time."""
 
 
-class Downloader:
-    """Downloads with one client; `pause` is how it waits between tries."""
+async def fetch(
+    client: httpx.AsyncClient,
+    url: str,
+    part: Path,
+    on_bytes: OnBytes,
+    *,
+    size: int | None = None,
+    limit: int,
+    patient: bool = True,
+) -> None:
+    """Fill `part` to the end. `size` is how long it must be, `limit` how long it may be.
 
-    def __init__(
-        self,
-        client: httpx.AsyncClient,
-        pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
-    ) -> None:
-        self._client = client
-        self._pause = pause
+    One who is not `patient` gives up at once where nobody answers.
+    Raises `SourceFailed`; `OSError` is about the disk.
+    """
+    failed = 0
+    for _ in range(_MOST_TRIES):
+        before = _size(part)
+        if size is not None and before == size:
+            return
+        try:
+            await _once(client, url, part, on_bytes, size, limit)
+            return
+        except (httpx.ConnectError, httpx.ConnectTimeout) as exc:
+            words, unreachable = f"no connection ({str(exc) or 'timed out'})", True
+        except httpx.TimeoutException:
+            words, unreachable = "it stopped answering", False
+        except httpx.TransportError as exc:
+            words, unreachable = f"the connection broke ({exc})", False
+        except _Again as exc:
+            words, unreachable = str(exc), False
+        except (httpx.InvalidURL, httpx.TooManyRedirects) as exc:
+            raise SourceFailed(str(exc)) from None
+        failed = 1 if _size(part) - before >= _ENOUGH else failed + 1
+        if failed >= TRIES or (unreachable and not patient):
+            raise SourceFailed(words, unreachable=unreachable)
+        await asyncio.sleep(doubling(failed, _FIRST_PAUSE, _LONGEST_PAUSE))
+    raise SourceFailed("it broke off too often")
 
-    async def fetch(
-        self,
-        url: str,
-        part: Path,
-        on_bytes: OnBytes,
-        *,
-        size: int | None = None,
-        limit: int,
-        patient: bool = True,
-    ) -> None:
-        """Fill `part` to the end. `size` is how long it must be, `limit` how long it may be.
 
-        One who is not `patient` gives up at once where nobody answers.
-        Raises `SourceFailed`; `OSError` is about the disk.
-        """
-        failed = 0
-        for _ in range(_MOST_TRIES):
-            before = _size(part)
-            if size is not None and before == size:
-                return
-            try:
-                await self._once(url, part, on_bytes, size, limit)
-                return
-            except (httpx.ConnectError, httpx.ConnectTimeout) as exc:
-                words, unreachable = f"no connection ({str(exc) or 'timed out'})", True
-            except httpx.TimeoutException:
-                words, unreachable = "it stopped answering", False
-            except httpx.TransportError as exc:
-                words, unreachable = f"the connection broke ({exc})", False
-            except _Again as exc:
-                words, unreachable = str(exc), False
-            except (httpx.InvalidURL, httpx.TooManyRedirects) as exc:
-                raise SourceFailed(str(exc)) from None
-            failed = 1 if _size(part) - before >= _ENOUGH else failed + 1
-            if failed >= TRIES or (unreachable and not patient):
-                raise SourceFailed(words, unreachable=unreachable)
-            await self._pause(doubling(failed, _FIRST_PAUSE, _LONGEST_PAUSE))
-        raise SourceFailed("it broke off too often")
-
-    async def _once(
-        self, url: str, part: Path, on_bytes: OnBytes, size: int | None, limit: int
-    ) -> None:
-        start = _size(part)
-        # Compressed on the way, neither lengths nor ranges would be the file's.
-        headers = {"Accept-Encoding": "identity"}
-        if start:
-            headers["Range"] = f"bytes={start}-"
-        async with self._client.stream("GET", url, headers=headers) as answer:
-            match answer.status_code:
-                case 206:
-                    begin, total = _content_range(answer)
-                    if begin != start:
-                        _drop(part)
-                        raise _Again("it went on at the wrong place")
-                case 200:  # it ignores ranges, or there was nothing yet
-                    start, total = 0, _content_length(answer)
-                case 416:  # more than there is: begin again, unless that was all
-                    if _content_range(answer)[1] == start and size in (None, start):
-                        return
+async def _once(
+    client: httpx.AsyncClient, url: str, part: Path, on_bytes: OnBytes, size: int | None, limit: int
+) -> None:
+    start = _size(part)
+    # Compressed on the way, neither lengths nor ranges would be the file's.
+    headers = {"Accept-Encoding": "identity"}
+    if start:
+        headers["Range"] = f"bytes={start}-"
+    async with client.stream("GET", url, headers=headers) as answer:
+        match answer.status_code:
+            case 206:
+                begin, total = _content_range(answer)
+                if begin != start:
                     _drop(part)
-                    raise _Again("it has less than it had before")
-                case 408 | 425 | 429 | 500 | 502 | 503 | 504 as status:
-                    raise _Again(f"it answered {status}")
-                case status:
-                    raise SourceFailed(f"it answered {status}")
-            if size is not None and total not in (None, size):
-                raise SourceFailed(f"it has {total:,} bytes instead of {size:,}")
-            if total is not None and total > limit:
-                raise SourceFailed(f"it is too large: {total:,} bytes")
-            await self._body(answer, part, start, total, limit, on_bytes)
-        if total is not None and _size(part) < total:
-            raise _Again("it broke off")
+                    raise _Again("it went on at the wrong place")
+            case 200:  # it ignores ranges, or there was nothing yet
+                start, total = 0, _content_length(answer)
+            case 416:  # more than there is: begin again, unless that was all
+                if _content_range(answer)[1] == start and size in (None, start):
+                    return
+                _drop(part)
+                raise _Again("it has less than it had before")
+            case 408 | 425 | 429 | 500 | 502 | 503 | 504 as status:
+                raise _Again(f"it answered {status}")
+            case status:
+                raise SourceFailed(f"it answered {status}")
+        if size is not None and total not in (None, size):
+            raise SourceFailed(f"it has {total:,} bytes instead of {size:,}")
+        if total is not None and total > limit:
+            raise SourceFailed(f"it is too large: {total:,} bytes")
+        await _body(answer, part, start, total, limit, on_bytes)
+    if total is not None and _size(part) < total:
+        raise _Again("it broke off")
 
-    async def _body(
-        self,
-        answer: httpx.Response,
-        part: Path,
-        start: int,
-        total: int | None,
-        limit: int,
-        on_bytes: OnBytes,
-    ) -> None:
-        received = start
-        buffer = bytearray()
-        with part.open("ab") as file:
-            file.truncate(start)
-            try:
-                async for chunk in answer.aiter_raw():
-                    received += len(chunk)
-                    if received > limit:
-                        raise SourceFailed("it sends more than it should")
-                    buffer += chunk
-                    on_bytes(received, total)
-                    if len(buffer) >= _BUFFER:
-                        full, buffer = buffer, bytearray()
-                        await asyncio.to_thread(file.write, full)
-            finally:
-                file.write(buffer)
+
+async def _body(
+    answer: httpx.Response,
+    part: Path,
+    start: int,
+    total: int | None,
+    limit: int,
+    on_bytes: OnBytes,
+) -> None:
+    received = start
+    buffer = bytearray()
+    with part.open("ab") as file:
+        file.truncate(start)
+        try:
+            async for chunk in answer.aiter_raw():
+                received += len(chunk)
+                if received > limit:
+                    raise SourceFailed("it sends more than it should")
+                buffer += chunk
+                on_bytes(received, total)
+                if len(buffer) >= _BUFFER:
+                    full, buffer = buffer, bytearray()
+                    await asyncio.to_thread(file.write, full)
+        finally:
+            file.write(buffer)
 
 
 def _size(path: Path) -> int:

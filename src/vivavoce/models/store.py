@@ -7,21 +7,40 @@ or shared by several servers. With everything there no network is touched.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+import os
+import sys
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from vivavoce.errors import ModelUnavailable, NotFound
 from vivavoce.models.catalogue import MODELS
 from vivavoce.models.checks import check, stamped
-from vivavoce.models.lock import folder_lock
 from vivavoce.models.manifest import Model, ModelFile
-from vivavoce.models.progress import ModelProgress, OnProgress, State
 
 if TYPE_CHECKING:
     from vivavoce.models.pull import Pull
     from vivavoce.models.registries import Registries
+
+State: TypeAlias = Literal["missing", "fetching", "verifying", "ready", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelProgress:
+    """One model at one moment, for the terminal, `/status`, `/ready` and the page; `received`
+    and `total` are bytes of its files."""
+
+    name: str
+    state: State
+    received: int
+    total: int
+    error: str | None = None
+
+
+OnProgress: TypeAlias = Callable[[ModelProgress], None]
+"""Called on the event loop, often; must not block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,3 +234,49 @@ def _same_size(folder: Path, file: ModelFile) -> bool:
         return (folder / file.name).stat().st_size == file.size
     except OSError:
         return False
+
+
+# --- One pull at a time in a folder, over all processes --------------------------------
+
+LOCK = ".lock"
+_EVERY = 0.2
+
+
+@asynccontextmanager
+async def folder_lock(folder: Path, waiting: Callable[[], None]) -> AsyncIterator[None]:
+    """Hold the folder; `waiting` is called again and again while somebody else does.
+
+    Archives are shared by models, so the lock is the folder's. The system lets go of it with
+    the process, however that ends.
+    """
+    held = os.open(folder / LOCK, os.O_CREAT | os.O_RDWR, 0o644)
+    try:
+        while not _taken(held):
+            waiting()
+            await asyncio.sleep(_EVERY)
+        yield
+    finally:
+        os.close(held)
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _taken(held: int) -> bool:
+        try:
+            msvcrt.locking(held, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+
+else:
+    import fcntl
+
+    def _taken(held: int) -> bool:
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        except OSError:  # a file system without locks: better than no models
+            return True
+        return True

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import TextIO
 
-from vivavoce.models.progress import ModelProgress
+from vivavoce.models.store import ModelProgress
 
 _BAR = 24
 _REDRAW = 0.1
