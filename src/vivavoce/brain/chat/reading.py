@@ -1,19 +1,21 @@
 """The chunks of a streamed chat completion as the pieces of an answer.
 
 Pure, and forgiving: servers number their calls differently, or not at all,
-send them whole or in pieces, and forget ids.
+send them whole or in pieces, and forget ids. Some leave a model's private
+thoughts, its control tokens and its calls in the text. Small models write the
+JSON of a call bare, in a fence, several in a row, or with every brace doubled as
+their template shows it.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from vivavoce.brain.chat.calls import Beginning, written_calls
-from vivavoce.brain.chat.text import Plain, Sieve, WrittenCall
 from vivavoce.brain.ports import CallArguments, CallBegun, CallEnded, Finished, Piece, Words
 
 Reason: TypeAlias = Literal["stop", "length", "content_filter"]
@@ -24,9 +26,15 @@ _REASONS: dict[str, Reason] = {
     "content_filter": "content_filter",
 }
 
+_OPENING = re.compile(r"<(think|thinking|tool_call)>")
+_DROPPED = re.compile(r"</(?:think|thinking|tool_call)>|<\|[a-z_]{1,24}\|>")
+_BEGINNINGS = ("<think>", "<thinking>", "<tool_call>", "</think>", "</thinking>", "</tool_call>")
+_TOKEN_BEGINS = re.compile(r"<\|?[a-z_]{0,24}\|?")
+_LONGEST_CALL = 100_000
 
-def _new_call_id() -> str:
-    return f"call_{secrets.token_hex(8)}"
+_FENCE = re.compile(r"```(?:json|tool_call|xml)?|</?tools?(?:_call)?>")
+_LONGEST_BEGINNING = 20_000
+_decoder = json.JSONDecoder()
 
 
 @dataclass(slots=True)
@@ -56,16 +64,14 @@ class Reading:
         offered: frozenset[str],
         *,
         parallel: bool = True,
-        new_call_id: Callable[[], str] = _new_call_id,
     ) -> None:
         self.ended = False
         self.written = 0
         """Characters of the answer, thoughts and calls included."""
         self._offered = offered
         self._most = len(offered) and (1_000 if parallel else 1)
-        self._new_call_id = new_call_id
-        self._sieve = Sieve()
-        self._beginning = Beginning() if offered else None
+        self._sieve = _Sieve()
+        self._beginning = _Beginning() if offered else None
         self._open: _Open | None = None
         self._calls = 0
         self._reason: Reason = "stop"
@@ -104,24 +110,24 @@ class Reading:
             output_tokens=_number(self._usage.get("completion_tokens"), made),
         )
 
-    def _text(self, pieces: Iterator[Plain | WrittenCall]) -> Iterator[Piece]:
+    def _text(self, pieces: Iterator[_Plain | _WrittenCall]) -> Iterator[Piece]:
         for piece in pieces:
             match piece:
-                case Plain(text) if self._beginning is not None:
+                case _Plain(text) if self._beginning is not None:
                     if not self._beginning.takes(text):
                         held, self._beginning = self._beginning.held, None
                         yield Words(held)
-                case Plain(text):
+                case _Plain(text):
                     yield Words(text)
-                case WrittenCall(text):
+                case _WrittenCall(text):
                     yield from self._begun()
-                    for call in written_calls(text, self._offered):
+                    for call in _written_calls(text, self._offered):
                         yield from self._call({"index": object(), "function": call})
 
     def _begun(self) -> Iterator[Piece]:
         """The beginning of the answer was all of it, or a call follows."""
         held, self._beginning = self._beginning.held if self._beginning else "", None
-        if calls := written_calls(held, self._offered):
+        if calls := _written_calls(held, self._offered):
             for call in calls:
                 yield from self._call({"index": object(), "function": call})
         elif held:
@@ -137,7 +143,7 @@ class Reading:
             if self._calls >= self._most:
                 return
             self._calls += 1
-            call_id = their_id or self._new_call_id()
+            call_id = their_id or f"call_{secrets.token_hex(8)}"
             self._open = _Open(entry.get("index"), name, call_id, their_id)
             yield CallBegun(call_id, name)
         # What belongs to a call that was not begun, or was ended, has nobody to go to.
@@ -189,3 +195,132 @@ def _written(arguments: object) -> str:
 
 def _number(value: object, otherwise: int) -> int:
     return value if isinstance(value, int) and value >= 0 else otherwise
+
+
+# --- Calls that a model wrote into its text
+
+
+class _Beginning:
+    """The beginning of an answer that may be a call: held back until that is known."""
+
+    def __init__(self) -> None:
+        self.held = ""
+
+    def takes(self, text: str) -> bool:
+        """Whether it may still be one with this behind it."""
+        self.held += text
+        begins = self.held.lstrip()[:3]
+        fits = begins.startswith("{") or "```".startswith(begins)
+        return fits and len(self.held) <= _LONGEST_BEGINNING
+
+
+def _written_calls(text: str, offered: frozenset[str]) -> list[dict[str, Any]]:
+    """The calls in a text that is nothing else; each once. What comes after them is ignored:
+    a model that begins with calls and does not know how to end goes on with rubbish."""
+    bare = _FENCE.sub(" ", text).strip()
+    found = _read(bare, offered) or _read(bare.replace("{{", "{").replace("}}", "}"), offered)
+    return [call for at, call in enumerate(found) if call not in found[:at]]
+
+
+def _read(text: str, offered: frozenset[str]) -> list[dict[str, Any]]:
+    calls = []
+    while text:
+        try:
+            value, end = _decoder.raw_decode(text)
+        except ValueError:
+            break
+        if not isinstance(value, dict) or value.get("name") not in offered:
+            break
+        arguments = value.get("arguments", value.get("parameters"))
+        calls.append({"name": value["name"], "arguments": arguments})
+        text = text[end:].lstrip(" \n\r\t,;")
+    return calls
+
+
+# --- Text, without what nobody should hear
+
+
+@dataclass(frozen=True, slots=True)
+class _Plain:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class _WrittenCall:
+    """What stood between the tags of a call that the server did not understand as one."""
+
+    text: str
+
+
+class _Sieve:
+    """One answer's text."""
+
+    def __init__(self) -> None:
+        self._held = ""
+        self._inside: str | None = None
+        self._spoken = False
+
+    def feed(self, text: str) -> Iterator[_Plain | _WrittenCall]:
+        self._held += text
+        while self._held:
+            if self._inside is not None:
+                found = self._through_block()
+                if found is None:
+                    return
+                if found:
+                    yield _WrittenCall(found)
+                continue
+            plain, more = self._up_to_tag()
+            if plain:
+                yield _Plain(plain)
+            if not more:
+                return
+
+    def end(self) -> Iterator[_Plain | _WrittenCall]:
+        """What was held back is what it is; a thought that has no end was one."""
+        held, self._held = self._held, ""
+        if self._inside == "tool_call" and held:
+            yield _WrittenCall(held)
+        elif self._inside is None and (plain := self._said(held)):
+            yield _Plain(plain)
+
+    def _through_block(self) -> str | None:
+        """Past the block's end: the call in it, if it was one. None when more must come."""
+        closing = f"</{self._inside}>"
+        inner, found, rest = self._held.partition(closing)
+        if not found:
+            thought = self._inside != "tool_call"
+            if thought or len(self._held) > _LONGEST_CALL:
+                self._held = self._held[-len(closing) :]  # its end may have begun
+            return None
+        call = inner if self._inside == "tool_call" else ""
+        self._held, self._inside = rest, None
+        return call
+
+    def _up_to_tag(self) -> tuple[str, bool]:
+        """The text before the next tag, and whether there is more to look at."""
+        before, bracket, after = self._held.partition("<")
+        tagged = bracket + after
+        if opening := _OPENING.match(tagged):
+            self._held, self._inside = tagged[opening.end() :], opening[1]
+            return self._said(before), True
+        if dropped := _DROPPED.match(tagged):
+            self._held = tagged[dropped.end() :]
+            return self._said(before), True
+        if tagged and _may_become_a_tag(tagged):
+            self._held = tagged
+            return self._said(before), False
+        self._held = after
+        return self._said(before + bracket), bool(after)
+
+    def _said(self, text: str) -> str:
+        if not self._spoken:
+            text = text.lstrip()  # the empty lines that follow a thought
+            self._spoken = bool(text)
+        return text
+
+
+def _may_become_a_tag(text: str) -> bool:
+    if any(tag.startswith(text) for tag in _BEGINNINGS):
+        return True
+    return text[:2] in ("<", "<|") and _TOKEN_BEGINS.fullmatch(text) is not None
