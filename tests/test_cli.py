@@ -13,8 +13,8 @@ from types import ModuleType
 import pytest
 
 from vivavoce import __version__
+from vivavoce.app.listen import sole_server
 from vivavoce.app.settings import Settings
-from vivavoce.app.sole import sole_server
 from vivavoce.cli.command import main
 from vivavoce.errors import Unavailable
 
@@ -246,7 +246,7 @@ def test_a_second_server_on_the_same_file_is_refused_and_the_database_still_look
 def test_a_server_that_was_killed_leaves_its_database_free(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/data/vivavoce.db"
     code = (
-        "import sys, time; from vivavoce.app.sole import sole_server\n"
+        "import sys, time; from vivavoce.app.listen import sole_server\n"
         f"with sole_server({url!r}): print('held', flush=True); time.sleep(60)"
     )
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as holder:

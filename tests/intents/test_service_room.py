@@ -24,7 +24,7 @@ from vivavoce.runtime.calls.permissions import Permissions
 from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.limits import Window
 from vivavoce.runtime.ports import ToolContext
-from vivavoce.server.doors.v1_events import tell
+from vivavoce.server.doors.events import tell
 from vivavoce.testing import ManualClock, MemoryStore
 from vivavoce.tools.registry import Registry
 from vivavoce.wire.records.plans import Delivery, Person, Todo, TodoStatus

@@ -13,8 +13,8 @@ from fastapi.responses import RedirectResponse, Response
 from tests.server.serving import serving
 from tests.server.tokens import ec_key, key_set, public
 from vivavoce.errors import Unavailable
-from vivavoce.server.gate import jwks as module
-from vivavoce.server.gate.jwks import AGAIN_SECONDS, FRESH_SECONDS, MAX_BYTES, Jwks, fetched
+from vivavoce.server.gate import jwt as module
+from vivavoce.server.gate.jwt import AGAIN_SECONDS, FRESH_SECONDS, MAX_BYTES, Jwks, fetched
 from vivavoce.testing.clock import ManualClock
 
 OLD = key_set(public(ec_key(0), "old"))

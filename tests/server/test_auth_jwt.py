@@ -31,8 +31,7 @@ from tests.server.tokens import (
     token,
 )
 from vivavoce.errors import TokenExpired, Unauthorized, Unavailable
-from vivavoce.server.gate.jwks import Jwks, read_keys
-from vivavoce.server.gate.jwt import MAX_TOKEN, JwtRules, JwtVerifier
+from vivavoce.server.gate.jwt import MAX_TOKEN, Jwks, JwtRules, JwtVerifier, read_keys
 from vivavoce.testing.clock import ManualClock
 
 RULES = JwtRules(ISSUER, AUDIENCE, ("HS256",))

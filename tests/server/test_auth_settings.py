@@ -10,8 +10,8 @@ import pytest
 
 from tests.server.doors import doors
 from tests.server.tokens import ADA, ISSUER, SECRET, SETTINGS, bearer, token
-from vivavoce.app.auth import authenticator, stream_tokens
 from vivavoce.app.engine import _known
+from vivavoce.app.server import authenticator, stream_tokens
 from vivavoce.app.settings import Settings, SettingsError, load_settings
 from vivavoce.errors import Unauthorized
 from vivavoce.testing.clock import ManualClock

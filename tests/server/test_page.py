@@ -12,7 +12,7 @@ from fastapi import FastAPI
 
 from tests import page_types
 from tests.server.standing import Standing, standing
-from vivavoce.server import page
+from vivavoce.server.api import BUILT, mount_page
 
 ROOT = Path(__file__).resolve().parents[2]
 TOKEN = "a-token-that-is-long-enough"
@@ -20,7 +20,7 @@ TOKEN = "a-token-that-is-long-enough"
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> object:
-    assert (page.BUILT / "index.html").is_file(), "build the page first: make page"
+    assert (BUILT / "index.html").is_file(), "build the page first: make page"
     with standing(tmp_path_factory.mktemp("page"), auth="token", auth_token=TOKEN) as standing_up:
         yield standing_up
 
@@ -43,7 +43,7 @@ def test_the_page_and_all_its_files_need_no_token_and_no_other_host(server: Stan
 
 def test_every_file_of_the_build_is_served_with_a_type_that_browsers_run(server: Standing) -> None:
     kinds = {".js": "javascript", ".css": "text/css", ".svg": "image/svg+xml"}
-    files = sorted((page.BUILT / "assets").iterdir())
+    files = sorted((BUILT / "assets").iterdir())
     assert sum("worklet" in file.name for file in files) == 2
     with httpx.Client(base_url=server.url) as http:
         for file in files:
@@ -81,7 +81,7 @@ def test_what_is_not_of_the_page_is_not_found(server: Standing, path: str) -> No
 
 async def test_without_a_build_the_front_door_is_the_description_of_the_api(tmp_path: Path) -> None:
     app = FastAPI()
-    assert not page.mount(app, tmp_path)
+    assert not mount_page(app, tmp_path)
     transport = httpx.ASGITransport(app)
     async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
         answer = await http.get("/")

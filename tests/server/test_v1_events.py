@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.server.v1 import Told, frames
-from vivavoce.server.doors.v1_events import tell, watching
+from vivavoce.server.doors.events import tell, watching
 from vivavoce.wire.events import (
     AssistantDone,
     ErrorOccurred,

@@ -13,7 +13,7 @@ from tests.offers import OFFER
 from tests.server import v1
 from tests.server.doors import Doors, doors, refused, soon
 from tests.server.v1 import SESSIONS
-from vivavoce.server.doors.v1_events import watching
+from vivavoce.server.doors.events import watching
 from vivavoce.testing import ManualClock
 
 TOKEN: dict[str, Any] = {"auth": "token", "auth_token": "long-enough-to-be-a-token"}

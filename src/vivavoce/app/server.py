@@ -14,12 +14,10 @@ from contextlib import asynccontextmanager
 from functools import cache, partial
 
 from fastapi import FastAPI
-from fastapi_offline import FastAPIOffline
+from pydantic import SecretStr
 from starlette.types import ASGIApp
 
-from vivavoce import __version__
 from vivavoce.app.agent import check_agent, open_agent
-from vivavoce.app.auth import authenticator, stream_tokens
 from vivavoce.app.engine import UPLOADS, EmbeddedEngine, chat_brain
 from vivavoce.app.intents import AgentIntents
 from vivavoce.app.lifecycle import Server, running
@@ -49,22 +47,11 @@ from vivavoce.runtime.tasks.delegating import Delegating
 from vivavoce.runtime.tasks.office import WorkOffice
 from vivavoce.runtime.tasks.ringing import Bell
 from vivavoce.runtime.tasks.service import Tasks, WorkCalls
-from vivavoce.server import openapi, page, problems
-from vivavoce.server.doors import (
-    config,
-    events,
-    health,
-    sessions,
-    tasks,
-    v1_conversations,
-    v1_people,
-    v1_voice,
-    webrtc,
-)
-from vivavoce.server.doors import recovery as door_recovery
-from vivavoce.server.doors import tools as door_tools
+from vivavoce.server import api
+from vivavoce.server.gate.auth import Authenticator
 from vivavoce.server.gate.gate import Gate
-from vivavoce.server.gate.tickets import Tickets
+from vivavoce.server.gate.jwt import Jwks, JwtRules, JwtVerifier
+from vivavoce.server.gate.tickets import StreamTokens, Tickets
 from vivavoce.server.metrics import Metrics
 from vivavoce.server.services import Options
 from vivavoce.store import open_store
@@ -72,26 +59,6 @@ from vivavoce.tools.registry import Registry as ToolRegistry
 from vivavoce.wire.records.talk import new_id
 
 EVERYWHERE = ("", "0.0.0.0", "::", "[::]")  # noqa: S104 # compared, not bound
-_DOORS = (
-    sessions,
-    door_recovery,
-    webrtc,
-    door_tools,
-    tasks,
-    events,
-    health,
-    config,
-    v1_voice,
-    v1_conversations,
-    v1_people,
-)
-_ABOUT = """Talk to your tools: voice sessions, tools and events of a Vivavoce server.
-
-1. `POST /session`: a key and the tools.
-2. Create an `RTCPeerConnection` and an offer.
-3. `POST /sdp` with the key: the answer. The conversation can begin.
-4. `GET /events`: every step, live and resumable.
-"""
 
 
 def assemble(
@@ -322,28 +289,44 @@ def build_app(here: Server) -> ASGIApp:
         async with running(here):
             yield
 
-    app = FastAPIOffline(
-        title="Vivavoce Voice API",
-        version=__version__,
-        description=_ABOUT,
-        license_info={"name": "MIT", "identifier": "MIT"},
-        servers=[{"url": "/", "description": "This server"}],
-        lifespan=lifespan,
-    )
-    app.state.services = here
-    for door in _DOORS:
-        app.include_router(door.router)
-    if here.engine is not None:
-        app.mount("/v1", here.engine.door())
-    page.mount(app)
-    problems.install(app)
     settings = here.settings
-    openapi.describe_keys(app, mode=settings.auth)
     return Gate(
-        app,
+        api.build(here, lifespan, mode=settings.auth),
         auth=authenticator(settings, here.streams, here.clock),
         allowed_hosts=(*settings.allowed_hosts, *_own_names(settings.host)),
         allowed_origins=settings.allowed_origins,
         max_body=settings.max_body_bytes,
         larger={} if here.engine is None else UPLOADS,
     )
+
+
+# --- Who is asking
+
+
+def stream_tokens(settings: Settings, clock: Clock) -> StreamTokens:
+    """Signed with what every process of this server knows, where there is such a thing."""
+    if settings.auth == "off":
+        return StreamTokens(clock)
+    return StreamTokens(clock, secret=_plain(settings.jwt_secret or settings.auth_token))
+
+
+def authenticator(settings: Settings, streams: StreamTokens, clock: Clock) -> Authenticator:
+    """Raises `Unavailable` where the packages for it are not installed."""
+    jwt = _verifier(settings, clock) if settings.auth == "jwt" else None
+    return Authenticator(settings.auth, token=_plain(settings.auth_token), jwt=jwt, streams=streams)
+
+
+def _verifier(settings: Settings, clock: Clock) -> JwtVerifier:
+    rules = JwtRules(
+        issuer=settings.jwt_issuer,
+        audience=settings.jwt_audience,
+        algorithms=settings.signatures,
+    )
+    if settings.jwt_secret is not None:
+        return JwtVerifier(rules, secret=_plain(settings.jwt_secret))
+    keys = Jwks(settings.jwt_jwks_url, algorithms=settings.signatures, clock=clock)
+    return JwtVerifier(rules, keys=keys)
+
+
+def _plain(secret: SecretStr | None) -> str | None:
+    return secret.get_secret_value() if secret is not None else None

@@ -1,21 +1,53 @@
-"""`GET /events`: the tail of the event log as Server-Sent Events (seed 003 §5)."""
+"""`GET /events`, the tail of the event log as Server-Sent Events (seed 003 §5), and the same log in
+the words of the Conversations API (seed 004 §9): `new_message`, `intent_submitted`, `error` and
+`session_ended`.
+
+Both have the log's positions, so both resume alike. One event of the log is at most one in the
+other words, or an id would stand for two.
+"""
 
 from __future__ import annotations
 
 import re
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, Any
 
+import orjson
 from fastapi import APIRouter, Depends, Header, Query, Request
 
 from vivavoce.errors import SessionNotFound
 from vivavoce.runtime.journal.streams import Filter, patterns
-from vivavoce.server.gate.auth import token_session
+from vivavoce.server.doors.sessions import stream_token
+from vivavoce.server.gate.auth import token_grant, token_session
+from vivavoce.server.gate.tickets import Grant
 from vivavoce.server.problems import errors
-from vivavoce.server.services import Here, MaybeSession, User
+from vivavoce.server.schemas.conversations import shown
+from vivavoce.server.schemas.sessions import ClientSecret
+from vivavoce.server.services import Here, MaybeSession, SessionPath, User
 from vivavoce.server.sse import EventStream, last_event_id
-from vivavoce.wire.events import CATALOGUE
+from vivavoce.wire.clean import clean_text
+from vivavoce.wire.events import (
+    CATALOGUE,
+    ErrorOccurred,
+    Heartbeat,
+    IntentRetracted,
+    IntentSubmitted,
+    SessionEnded,
+    StreamReset,
+    ToolError,
+    TranscriptionCompleted,
+)
+from vivavoce.wire.records.talk import LogEvent
 
 router = APIRouter(tags=["Events"])
+v1 = APIRouter(prefix="/api/v1/voice", tags=["Conversations: voice"])
+
+Follow = Annotated[bool, Query(description="False: what is stored, then the end of the stream")]
+After = Annotated[
+    int | None, Query(alias="last_event_id", ge=0, le=2**62, description="As `Last-Event-ID`")
+]
+Last = Annotated[str | None, Header(alias="Last-Event-ID", max_length=32)]
+Bound = Annotated[str | None, Depends(token_session)]
 
 # The types there are, their groups, and all.
 _NAMES = {re.escape(kind) for kind in CATALOGUE}
@@ -55,7 +87,7 @@ async def events(
     user: User,
     request: Request,
     session_id: MaybeSession,
-    bound: Annotated[str | None, Depends(token_session)],
+    bound: Bound,
     subscribe: Annotated[
         str | None,
         Query(
@@ -64,14 +96,9 @@ async def events(
             json_schema_extra={"pattern": rf"^{_ONE}(,{_ONE})*$"},
         ),
     ] = None,
-    follow: Annotated[
-        bool, Query(description="False: what is stored, then the end of the stream")
-    ] = True,
-    last_event_id_query: Annotated[
-        int | None,
-        Query(alias="last_event_id", ge=0, le=2**62, description="As `Last-Event-ID`"),
-    ] = None,
-    _last: Annotated[str | None, Header(alias="Last-Event-ID", max_length=32)] = None,
+    follow: Follow = True,
+    last_event_id_query: After = None,
+    _last: Last = None,
 ) -> EventStream:
     """Every step of a session, or of all your sessions. After `Last-Event-ID` nothing is
     missing and nothing comes twice; a position that is gone is told with `stream.reset`."""
@@ -88,3 +115,181 @@ async def events(
             only, after=last_event_id_query if after is None else after, follow=follow
         )
     )
+
+
+# --- Of the Conversations API
+
+_V1_EVENT = {
+    "description": "One event of the stream",
+    "type": "object",
+    "properties": {
+        "event": {"enum": ["new_message", "intent_submitted", "error", "session_ended"]},
+        "data": {"type": "string", "contentMediaType": "application/json"},
+        "id": {"type": "string", "description": "Position, for `Last-Event-ID`"},
+        "retry": {"type": "integer"},
+    },
+    "examples": [
+        {
+            "event": "session_ended",
+            "data": '{"reason":"user_ended","duration_seconds":93}',
+            "id": "57",
+        }
+    ],
+}
+
+
+def _own(session_id: str, bound: str | None) -> None:
+    if bound not in (None, session_id):
+        raise SessionNotFound(f"Session '{session_id[:64]}' not found.")
+
+
+@v1.get(
+    "/session/{session_id}/events",
+    operation_id="voiceSessionEvents",
+    response_class=EventStream,
+    status_code=200,  # FastAPI reads it from constructors, and fails where one has none
+    responses=errors(404, 503)
+    | {
+        200: {
+            "description": "SSE stream; ids are positions",
+            "content": {"text/event-stream": {"schema": _V1_EVENT}},
+        }
+    },
+)
+async def session_events(
+    here: Here,
+    user: User,
+    request: Request,
+    session_id: SessionPath,
+    bound: Bound,
+    follow: Follow = True,
+    last_event_id_query: After = None,
+    _last: Last = None,
+) -> EventStream:
+    """What was said, what was submitted, what went wrong, and the end.
+
+    Every message as soon as it is stored, with the id that it has in the conversation; an
+    answer that was cut short comes again with the same id and what was heard of it. After
+    `Last-Event-ID` nothing is missing and nothing comes twice. With `?token=` and the
+    session's stream token where no header can be sent.
+    """
+    _own(session_id, bound)
+    await here.library.summary(session_id, user)
+    after = last_event_id(request)
+    return EventStream(
+        here.journal.subscribe(
+            watching(user, session_id),
+            after=last_event_id_query if after is None else after,
+            follow=follow,
+        )
+    )
+
+
+@v1.post(
+    "/session/{session_id}/events/token",
+    operation_id="renewStreamToken",
+    responses=errors(404),
+)
+async def renew(
+    here: Here,
+    user: User,
+    session_id: SessionPath,
+    grant: Annotated[Grant | None, Depends(token_grant)],
+) -> ClientSecret:
+    """A fresh stream token, for who has a valid one (`?token=`) or may ask anyway.
+
+    With nothing but the token: until ten minutes after the end of the session, and for a day at
+    most.
+    """
+    _own(session_id, grant.session_id if grant else None)
+    session = (await here.library.summary(session_id, user)).session
+    if grant is None:
+        return stream_token(here, session)
+    return ClientSecret.of(here.streams.renew(grant, ended_at=session.ended_at))
+
+
+# --- The log in its words
+
+Json = dict[str, Any]
+BEAT = b": heartbeat\n\n"  # a comment: seed 004 has no event for it
+
+
+def watching(user_id: str, session_id: str) -> Filter:
+    """The stream of one session, in these words."""
+    return Filter(user_id=user_id, session_id=session_id, types=tuple(_WORDS), tell=tell)
+
+
+def tell(event: LogEvent) -> bytes:
+    """The frame, or nothing."""
+    if event.type == Heartbeat.type:
+        return BEAT
+    words = _WORDS.get(event.type) or _RESETS.get(event.type)
+    if words is None:
+        return b""
+    name, shape = words
+    shaped = shape(orjson.loads(event.data))
+    if shaped is None:
+        return b""
+    data = orjson.dumps(shaped)
+    place = b"id: %d\n" % event.position if event.position else b""
+    return b"event: %b\ndata: %b\n%b\n" % (name, data, place)
+
+
+def _message(data: Json) -> Json:
+    """An interrupted answer comes again with the same id: the latest is what was heard of it."""
+    return {
+        "id": data.get("entry_id"),
+        "role": data["role"],
+        "content": shown(clean_text(data["transcript"]), data["role"]),
+        "input_modality": data.get("modality") or "voice",
+        "created_at": data.get("created_at") or data["timestamp"],
+        "metadata": {"interrupted": True} if data.get("interrupted") else {},
+    }
+
+
+def _intent(data: Json) -> Json:
+    named: Json = {name: data[name] for name in ("goal_id", "task_id", "error") if name in data}
+    return {
+        "intent": data["intent"],
+        "payload": data["payload"],
+        "status": data["status"],
+        "intent_id": data["intent_id"],
+        "revision": data.get("revision", 0),
+        **named,
+    }
+
+
+def _retracted(data: Json) -> Json:
+    return _intent({"payload": {}, "status": "retracted", **data})
+
+
+def _error(data: Json) -> Json:
+    return {"code": data["code"], "message": data["message"]}
+
+
+def _tool_error(data: Json) -> Json | None:
+    """A validation or the orchestrator said no; the model was told too, and asks again. What the
+    intent service announced itself, by a code of its own, is told by that."""
+    if data.get("announced"):
+        return None
+    return {"code": data.get("code") or "tool_error", "message": data["error"]}
+
+
+def _ended(data: Json) -> Json:
+    return {"reason": data["reason"], "duration_seconds": round(data["duration_ms"] / 1000)}
+
+
+def _reset(data: Json) -> Json:
+    told = "Some events are gone. Read the messages of the conversation anew."
+    return {"code": "stream_reset", "message": told}
+
+
+_WORDS: dict[str, tuple[bytes, Callable[[Json], Json | None]]] = {
+    TranscriptionCompleted.type: (b"new_message", _message),
+    IntentSubmitted.type: (b"intent_submitted", _intent),
+    IntentRetracted.type: (b"intent_submitted", _retracted),
+    ErrorOccurred.type: (b"error", _error),
+    ToolError.type: (b"error", _tool_error),
+    SessionEnded.type: (b"session_ended", _ended),
+}
+_RESETS = {StreamReset.type: (b"error", _reset)}

@@ -1,19 +1,25 @@
-"""`/session` and `/sessions`: the life of voice sessions (seed 003 §2, seeds 000 and 001)."""
+"""`/session` and `/sessions`: the life of voice sessions; going on after a loss, a timeout or a
+night; polling (seed 003 §2, seeds 000 and 001)."""
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated
 
+import orjson
 from fastapi import APIRouter, Depends, Query
 
 from vivavoce.runtime.sessions.library import Copy
+from vivavoce.runtime.sessions.live import Vitals
 from vivavoce.runtime.sessions.options import Wishes
+from vivavoce.runtime.sessions.voice import Opened
 from vivavoce.server.problems import errors
 from vivavoce.server.schemas import sessions as s
-from vivavoce.server.schemas import views
 from vivavoce.server.schemas.fields import SessionStatus
-from vivavoce.server.services import Here, Services, SessionPath, User, json_only
-from vivavoce.wire.records.talk import Kind, SessionSummary, Status
+from vivavoce.server.schemas.tools import ToolDefinition
+from vivavoce.server.services import Here, Services, SessionPath, TheSession, User, json_only
+from vivavoce.session.context import History
+from vivavoce.wire.records.talk import Kind, SessionSummary, Status, VoiceSession
 
 router = APIRouter(tags=["Session"], dependencies=[Depends(json_only)])
 
@@ -31,7 +37,7 @@ async def create_session(
         tools_filter=tools,
         auto_approve=body.auto_approve,
     )
-    return views.opened(here, await here.voice.create(user, wishes))
+    return _opened(here, await here.voice.create(user, wishes))
 
 
 @router.get(
@@ -50,7 +56,7 @@ async def list_sessions(
     wanted = Status(status) if status else None
     found = await here.library.sessions(user, status=wanted, limit=limit)
     now = here.clock.now()
-    infos = [views.session_info(summary, now) for summary in found]
+    infos = [_info(summary, now) for summary in found]
     return s.SessionListResponse(sessions=infos, count=len(infos))
 
 
@@ -68,7 +74,7 @@ async def track_session(
     here.new_sessions.check(f"{user} tracked")
     body = body or s.CreateTrackedSessionRequest()
     summary = await here.library.track(user, title=body.title, metadata=body.metadata or {})
-    info = views.session_info(summary, here.clock.now())
+    info = _info(summary, here.clock.now())
     return s.CreateTrackedSessionResponse(session_id=info.id, session=info)
 
 
@@ -84,9 +90,11 @@ async def session_details(
     """A session, the whole transcript of its conversation, and how its last turns went."""
     summary = await here.library.summary(session_id, user)
     return s.SessionDetailResponse(
-        session=views.session_info(summary, here.clock.now()),
-        transcript=views.transcript(await here.library.transcript(summary)),
-        turns=views.turns(await here.library.turns(summary)),
+        session=_info(summary, here.clock.now()),
+        transcript=await _transcript(here, summary),
+        turns=[
+            s.TurnTrace.of(orjson.loads(event.data)) for event in await here.library.turns(summary)
+        ],
     )
 
 
@@ -130,7 +138,7 @@ async def end_session(
     summary = await _end(here, user, session_id, body)
     now = here.clock.now()
     return s.EndSessionResponse(
-        session=views.session_info(summary, now),
+        session=_info(summary, now),
         duration_ms=summary.session.duration_ms(now),
         turn_count=summary.turn_count,
     )
@@ -148,3 +156,174 @@ async def _end(
     if body.summary:
         await here.library.summarize(session_id, user, body.summary)
     return await here.library.summary(session_id, user)
+
+
+# --- Going on
+
+
+@router.get("/session", operation_id="getSessionState", responses=errors(404))
+async def session_state(here: Here, user: User, session_id: TheSession) -> s.SessionStateResponse:
+    """Where a session stands, for clients that poll every 5 to 30 seconds."""
+    session = (await here.library.summary(session_id, user)).session
+    live = here.voice.live(session_id, user)
+    vitals = live.vitals if live else Vitals()
+    return s.SessionStateResponse(
+        session_id=session.id,
+        conversation_id=session.conversation_id,
+        status=session.status.value,
+        state=vitals.state,
+        voice_session_active=vitals.line_up,
+        amplifier_connected=bool(live and live.allowed_tools),
+        pending_tasks=vitals.pending_tasks,
+        session_age_ms=session.duration_ms(here.clock.now()),
+        estimated_tokens=vitals.context_tokens,
+        last_event_id=here.journal.position,
+        stream_token=stream_token(here, session),
+    )
+
+
+@router.get(
+    "/session/reconnect",
+    operation_id="reconnectSession",
+    responses=errors(404, 429, 502, 503),
+)
+async def reconnect(here: Here, user: User, session_id: TheSession) -> s.ReconnectResponse:
+    """After a lost call: a new key for the same session while it lives, and for a new
+    session of its conversation afterwards."""
+    await _check_resume(here, user, session_id)
+    opened = _opened(here, await here.voice.reconnect(session_id, user))
+    return s.ReconnectResponse(
+        ephemeral_key=opened.client_secret.value,
+        expires_at=opened.client_secret.expires_at,
+        session_id=opened.session_id,
+        stream_token=opened.stream_token,
+        last_event_id=opened.last_event_id,
+    )
+
+
+@router.post(
+    "/session/restore", operation_id="restoreSession", responses=errors(404, 415, 429, 502, 503)
+)
+async def restore(here: Here, user: User, body: s.RestoreRequest) -> s.RestoreResponse:
+    """After a timeout: a new session that remembers the old one."""
+    await _check_resume(here, user, body.prev_session_id)
+    restored = await here.voice.restore(body.prev_session_id, user)
+    # Afterwards: one that was still live has left its snapshot now.
+    snapshot = await here.store.snapshot(body.prev_session_id, user_id=user)
+    opened = _opened(here, restored)
+    return s.RestoreResponse(
+        new_session_id=opened.session_id,
+        ephemeral_key=opened.client_secret.value,
+        expires_at=opened.client_secret.expires_at,
+        context_summary=_summary_of(restored.history),
+        pending_tasks=list(snapshot.data.get("pending_tasks") or ()) if snapshot else [],
+        stream_token=opened.stream_token,
+        last_event_id=opened.last_event_id,
+    )
+
+
+async def _check_resume(here: Services, user: str, session_id: str) -> None:
+    """Going on is no new session, but each time costs the provider one: it has its own limit."""
+    await here.library.summary(session_id, user)
+    here.new_sessions.check(f"{user} resumed")
+
+
+@router.get("/session/pending_updates", operation_id="pendingUpdates", responses=errors(404))
+async def pending_updates(
+    here: Here,
+    user: User,
+    session_id: TheSession,
+    since: Annotated[int, Query(ge=0, le=2**62, description="The last event id you have")] = 0,
+    limit: Annotated[int, Query(ge=1, le=500)] = 100,
+) -> s.PendingUpdatesResponse:
+    """What happened while you were away; also the way to live on polling."""
+    session = (await here.library.summary(session_id, user)).session
+    updates = await here.library.updates(session_id, user, after=since, limit=limit)
+    return s.PendingUpdatesResponse(
+        session_id=session.id,
+        status=session.status.value,
+        queued_updates=[s.QueuedUpdate.of(event) for event in updates.events],
+        last_event_id=updates.latest,
+        has_more=updates.has_more,
+        reset=updates.reset,
+    )
+
+
+@router.post(
+    "/sessions/{session_id}/resume",
+    operation_id="resumeSession",
+    response_model_exclude_none=True,
+    responses=errors(404, 415, 429, 502, 503),
+)
+async def resume_session(
+    here: Here, user: User, session_id: SessionPath, body: s.ResumeSessionRequest | None = None
+) -> s.ResumeSessionResponse:
+    """Go on with a conversation in a new voice session; the server tells the model the past."""
+    await _check_resume(here, user, session_id)
+    voice = body.voice if body else None
+    resumed = await here.voice.resume(session_id, user, voice=voice)
+    summary = await here.library.summary(session_id, user)
+    return s.ResumeSessionResponse(
+        session_id=session_id,
+        session=_info(summary, here.clock.now()),
+        context_to_inject=[
+            {k: v for k, v in item.items() if k != "id"} for item in resumed.history.items
+        ],
+        seeded=True,
+        transcript=await _transcript(here, summary),
+        realtime=_opened(here, resumed),
+    )
+
+
+# --- What several answers are made of
+
+
+def _info(summary: SessionSummary, now: datetime) -> s.SessionInfo:
+    session = summary.session
+    return s.SessionInfo(
+        id=session.id,
+        status=session.status.value,
+        created_at=session.created_at,
+        updated_at=session.updated_at,
+        duration_ms=session.duration_ms(now),
+        turn_count=summary.turn_count,
+        title=summary.title,
+        conversation_id=session.conversation_id,
+    )
+
+
+async def _transcript(here: Services, summary: SessionSummary) -> list[s.TranscriptEntry]:
+    return [s.TranscriptEntry.of(entry) for entry in await here.library.transcript(summary)]
+
+
+def stream_token(here: Services, session: VoiceSession) -> s.ClientSecret:
+    return s.ClientSecret.of(here.streams.issue(session_id=session.id, user_id=session.user_id))
+
+
+def _opened(here: Services, opened: Opened) -> s.SessionResponse:
+    """The answer that lets a browser connect: our key, never the provider's."""
+    session = opened.session
+    ticket = here.tickets.issue(session_id=session.id, user_id=session.user_id)
+    return s.SessionResponse(
+        client_secret=s.ClientSecret.of(ticket),
+        session_id=session.id,
+        model=session.model,
+        voice=session.voice,
+        tools=[ToolDefinition.of(tool.function()) for tool in opened.tools],
+        conversation_id=session.conversation_id,
+        stream_token=stream_token(here, session),
+        last_event_id=here.journal.position,
+    )
+
+
+def _summary_of(history: History) -> str:
+    """Where the conversation stood, for a person: its summary, or the last words."""
+    if history.summary:
+        return history.summary
+    last = {
+        str(item["role"]): item["content"][0]["text"]
+        for item in history.items
+        if item["type"] == "message"
+    }
+    said = [("user", "The user"), ("assistant", "The assistant")]
+    return " ".join(f"{who} last said: “{last[role]}”" for role, who in said if role in last)

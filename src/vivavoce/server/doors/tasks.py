@@ -12,9 +12,7 @@ from fastapi import APIRouter, Depends, Path, Query
 
 from vivavoce.errors import NotFound
 from vivavoce.server.problems import errors
-from vivavoce.server.schemas import views, views_work
-from vivavoce.server.schemas import work as s
-from vivavoce.server.schemas.tools import TaskResponse
+from vivavoce.server.schemas import tools as s
 from vivavoce.server.services import Here, User, json_only
 
 router = APIRouter(tags=["Tasks"], dependencies=[Depends(json_only)])
@@ -33,7 +31,7 @@ async def list_tasks(
 ) -> s.WorkListResponse:
     """The user's tasks, newest first."""
     found = await here.work.list(user, open_only=open_only, limit=limit)
-    return s.WorkListResponse(tasks=[views_work.task(task) for task in found], count=len(found))
+    return s.WorkListResponse(tasks=[s.WorkResponse.of(task) for task in found], count=len(found))
 
 
 @router.get(
@@ -42,12 +40,12 @@ async def list_tasks(
     response_model_exclude_none=True,
     responses=errors(404),
 )
-async def task(here: Here, user: User, task_id: TaskPath) -> s.WorkResponse | TaskResponse:
+async def task(here: Here, user: User, task_id: TaskPath) -> s.WorkResponse | s.TaskResponse:
     """How a task, or a tool call, is going; with its whole result once it is done."""
     try:
-        return views_work.task(await here.work.get(task_id, user))
+        return s.WorkResponse.of(await here.work.get(task_id, user))
     except NotFound:
-        return views.task(await here.library.task(task_id, user))
+        return s.TaskResponse.of(await here.library.task(task_id, user))
 
 
 @router.post(
@@ -58,7 +56,7 @@ async def task(here: Here, user: User, task_id: TaskPath) -> s.WorkResponse | Ta
 )
 async def cancel(here: Here, user: User, task_id: TaskPath) -> s.WorkResponse:
     """Stop it. One that is over stays as it is."""
-    return views_work.task(await here.work.cancel(task_id, user))
+    return s.WorkResponse.of(await here.work.cancel(task_id, user))
 
 
 @router.post(
@@ -86,7 +84,7 @@ async def answer(
 async def approvals(here: Here, user: User) -> s.ApprovalListResponse:
     """What waits for the user's yes now."""
     found = here.approvals.pending(user)
-    shown = [views_work.approval(one) for one in found]
+    shown = [s.ApprovalView.of(one) for one in found]
     return s.ApprovalListResponse(approvals=shown, count=len(shown))
 
 
@@ -104,4 +102,4 @@ async def decide(
 ) -> s.ApprovalView:
     """The user's yes or no, by a click. The first answer counts."""
     settled = await here.approvals.resolve(approval_id, user, granted=body.granted, by="click")
-    return views_work.approval(settled)
+    return s.ApprovalView.of(settled)

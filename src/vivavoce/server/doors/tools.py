@@ -60,20 +60,8 @@ async def tool_details(here: Here, user: User, tool_name: ToolPath) -> s.ToolDet
     stats = await here.store.tool_stats(tool_name)
     return s.ToolDetailResponse(
         tool=s.ToolDefinition.model_validate(tool.function()),
-        execution_stats=s.ExecutionStats(
-            total_calls=stats.total_calls,
-            avg_duration_ms=stats.avg_duration_ms,
-            success_rate=stats.success_rate,
-            last_called=stats.last_called,
-        ),
-        examples=[
-            s.ToolExample(
-                description=example.description,
-                arguments=dict(example.arguments),
-                expected_output=example.expected_output,
-            )
-            for example in tool.examples
-        ],
+        execution_stats=s.ExecutionStats.of(stats),
+        examples=[s.ToolExample.of(example) for example in tool.examples],
     )
 
 

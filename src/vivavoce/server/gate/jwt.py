@@ -1,21 +1,29 @@
 """A user by his JWT: whose signature counts, for whom it was made, and until when.
 
-Owns what a token must say; `jwks.py` has the issuer's keys. Nothing that a
-token says of itself decides how it is checked: the algorithm is the key's or
-the operator's choice, never the header's (RFC 8725 §3.1). Needs the packages
-of `vivavoce[auth]`, and asks for them when it is made.
+Owns what a token must say, and the issuer's public keys: fetched, kept, and
+fetched again when they rotate. Nothing that a token says of itself decides how
+it is checked: the algorithm is the key's or the operator's choice, never the
+header's (RFC 8725 §3.1). Needs the packages of `vivavoce[auth]`, and asks for
+them when it is made.
 """
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import re
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from vivavoce.errors import TokenExpired, Unauthorized, Unavailable
+from vivavoce.runtime.ports import Clock
 
 if TYPE_CHECKING:
+    import httpx
     from jwt import PyJWK
+
+log = logging.getLogger(__name__)
 
 MAX_TOKEN = 8192  # characters; Supabase's have about a thousand
 LEEWAY_SECONDS = 30.0  # two machines' clocks
@@ -110,3 +118,143 @@ class JwtVerifier:
         if not isinstance(user_id, str) or not USER_ID.fullmatch(user_id):
             raise Unauthorized("The token names no user that we can take (its subject)")
         return user_id
+
+
+# --- The issuer's keys
+#
+# A token with a key id that nobody knows asks the issuer at most once in a while, whoever sends
+# it; an issuer that is away costs a warning and not the users: the last good keys stay.
+
+FRESH_SECONDS = 600.0  # a key that was withdrawn is out by then
+AGAIN_SECONDS = 30.0  # between two tries, whatever tokens say
+FETCH_SECONDS = 5.0
+MAX_BYTES = 256 * 1024
+MAX_KEYS = 64
+
+Fetch = Callable[[str], Awaitable[bytes]]
+
+
+async def fetched(url: str) -> bytes:
+    """The document. Redirects are not followed: the address is the one that was configured."""
+    made = await asyncio.to_thread(_client)
+    async with (
+        asyncio.timeout(FETCH_SECONDS),
+        made as client,
+        client.stream("GET", url, headers={"accept": "application/json"}) as response,
+    ):
+        if response.status_code != 200:
+            raise ValueError(f"the issuer answered {response.status_code}")
+        body = b""
+        async for piece in response.aiter_bytes():
+            body += piece
+            if len(body) > MAX_BYTES:
+                raise ValueError("the key set is too large")
+        return body
+
+
+def _client() -> httpx.AsyncClient:
+    """In a thread: the import and the list of certificate authorities take a while."""
+    import httpx
+
+    return httpx.AsyncClient(timeout=FETCH_SECONDS, follow_redirects=False)
+
+
+def read_keys(document: bytes, algorithms: Iterable[str]) -> dict[str | None, PyJWK]:
+    """The keys that may sign, by id. What we cannot use is left out; ValueError if none is left.
+
+    A key has one algorithm, its own: a token cannot choose another for it.
+    """
+    import orjson
+    from jwt import PyJWK
+    from jwt.exceptions import PyJWTError
+
+    allowed = frozenset(algorithms)
+    parsed: Any = orjson.loads(document)
+    listed = parsed.get("keys") if isinstance(parsed, dict) else None
+    if not isinstance(listed, list):
+        raise ValueError("there is no list of keys")
+    found: dict[str | None, PyJWK] = {}
+    for data in listed[:MAX_KEYS]:
+        if not isinstance(data, dict) or data.get("use", "sig") != "sig":
+            continue
+        if data.get("kty") == "oct" or "d" in data:  # a secret, or somebody's private key
+            continue
+        kid = data.get("kid")
+        if kid is not None and not isinstance(kid, str):
+            continue
+        try:
+            key = PyJWK(data)
+        except (PyJWTError, ValueError, TypeError, AttributeError):
+            continue
+        if key.algorithm_name in allowed:
+            found[kid] = key
+    if not found:
+        raise ValueError("it has no key that we could use")
+    return found
+
+
+class Jwks:
+    """Keys by their id."""
+
+    def __init__(
+        self, url: str, *, algorithms: Iterable[str], clock: Clock, fetch: Fetch = fetched
+    ) -> None:
+        self._url = url
+        self._algorithms = tuple(algorithms)
+        self._clock = clock
+        self._fetch = fetch
+        self._keys: dict[str | None, PyJWK] = {}
+        self._got_at: float | None = None
+        self._tried_at: float | None = None
+        self._asking = asyncio.Lock()
+
+    async def key(self, kid: str | None) -> PyJWK | None:
+        """None where there is no such key. Raises `Unavailable` while there are none at all."""
+        known = self._find(kid)
+        if known is not None and (self._fresh() or self._asking.locked()):
+            return known  # somebody else is asking for fresh ones: nobody has to wait
+        async with self._asking:
+            if not self._settled(kid) and self._may_ask():
+                await self._refresh()
+        if not self._keys:
+            raise Unavailable(
+                "The issuer of the tokens cannot be reached",
+                retry_after_ms=int(AGAIN_SECONDS * 1e3),
+            )
+        return self._find(kid)
+
+    def _find(self, kid: str | None) -> PyJWK | None:
+        if kid is None and len(self._keys) == 1:  # no id is needed where there is no choice
+            return next(iter(self._keys.values()))
+        return self._keys.get(kid)
+
+    def _settled(self, kid: str | None) -> bool:
+        return self._fresh() and self._find(kid) is not None
+
+    def _fresh(self) -> bool:
+        return self._within(self._got_at, FRESH_SECONDS)
+
+    def _may_ask(self) -> bool:
+        return not self._within(self._tried_at, AGAIN_SECONDS)
+
+    def _within(self, since: float | None, seconds: float) -> bool:
+        return since is not None and self._clock.monotonic() - since < seconds
+
+    async def _refresh(self) -> None:
+        self._tried_at = self._clock.monotonic()
+        try:
+            self._keys = read_keys(await self._fetch(self._url), self._algorithms)
+        except asyncio.CancelledError:
+            self._tried_at = None  # whoever asked has left; the next one may
+            raise
+        except Exception as exc:  # the boundary: whatever is wrong there, the old keys hold
+            log.warning(
+                "The issuer's keys could not be fetched",
+                extra={"fields": {"error_type": type(exc).__name__, "kept": len(self._keys)}},
+            )
+        else:
+            self._got_at = self._clock.monotonic()
+
+
+if TYPE_CHECKING:
+    from jwt import PyJWK

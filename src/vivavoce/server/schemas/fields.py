@@ -1,9 +1,13 @@
-"""What the requests and answers of the Voice API are made of."""
+"""What requests and answers are made of.
+
+A `View` is read off a record by its attributes; where their names differ, the
+field names the record's as its `validation_alias`.
+"""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -47,6 +51,24 @@ NUMBER = BeforeValidator(_number)
 Name = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_.:-]+$")]
 SessionStatus = Literal["active", "completed", "cancelled", "error"]
 EntryType = Literal["user", "assistant", "tool_call", "tool_result", "system"]
+
+
+def _something(value: object) -> object:
+    return value or None
+
+
+SomeText = Annotated[str | None, BeforeValidator(_something)]
+"""Null where a record has an empty text."""
+
+
+class View(BaseModel):
+    """What a client is shown."""
+
+    model_config = ConfigDict(from_attributes=True, validate_by_name=True)
+
+    @classmethod
+    def of(cls, record: object) -> Self:
+        return cls.model_validate(record)
 
 
 class Request(BaseModel):

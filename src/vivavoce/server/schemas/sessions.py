@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field, StrictBool
+import orjson
+from pydantic import AliasChoices, AliasPath, BeforeValidator, Field, StrictBool
 
 from vivavoce.server.schemas.fields import (
     NUMBER,
@@ -14,15 +16,29 @@ from vivavoce.server.schemas.fields import (
     Request,
     SessionStatus,
     Timestamp,
+    View,
 )
 from vivavoce.server.schemas.tools import ToolDefinition
 
 
-class ClientSecret(BaseModel):
+def _seconds(at: object) -> object:
+    return int(at.timestamp()) if isinstance(at, datetime) else at
+
+
+def _parsed(data: object) -> object:
+    return orjson.loads(data) if isinstance(data, bytes) else data
+
+
+def _in(*path: str) -> Any:
+    """A field that lies deeper in the record, or may be missing there."""
+    return Field(default=None, validation_alias=AliasPath(*path))
+
+
+class ClientSecret(View):
     """Ours, never the provider's: single use, for one session, 60 seconds."""
 
     value: str
-    expires_at: int
+    expires_at: Annotated[int, BeforeValidator(_seconds)]
 
 
 class CreateSessionRequest(Request):
@@ -34,7 +50,7 @@ class CreateSessionRequest(Request):
     )
 
 
-class SessionResponse(BaseModel):
+class SessionResponse(View):
     client_secret: ClientSecret
     session_id: str = Field(examples=["vs_20260131_143022_a3f2"])
     model: str
@@ -47,7 +63,7 @@ class SessionResponse(BaseModel):
     last_event_id: int = Field(description="A stream from here misses nothing of this session.")
 
 
-class SessionInfo(BaseModel):
+class SessionInfo(View):
     id: str
     status: SessionStatus
     created_at: Timestamp
@@ -58,7 +74,7 @@ class SessionInfo(BaseModel):
     conversation_id: str
 
 
-class SessionListResponse(BaseModel):
+class SessionListResponse(View):
     sessions: list[SessionInfo]
     count: int
 
@@ -68,7 +84,7 @@ class CreateTrackedSessionRequest(Request):
     metadata: dict[str, Any] | None = None
 
 
-class CreateTrackedSessionResponse(BaseModel):
+class CreateTrackedSessionResponse(View):
     session_id: str
     session: SessionInfo
 
@@ -89,24 +105,24 @@ class TranscriptEntryIn(Request):
     generated_text: str | None = Field(default=None, max_length=100_000, description="Ignored.")
 
 
-class TranscriptEntry(BaseModel):
+class TranscriptEntry(View):
     """`text` is what was said or heard; `generated_text` what the assistant meant to say."""
 
-    id: str
-    entry_type: EntryType
-    timestamp: Timestamp
+    id: str = Field(validation_alias=AliasChoices(AliasPath("data", "client_id"), "id"))
+    entry_type: EntryType = Field(validation_alias="kind")
+    timestamp: Timestamp = Field(validation_alias="created_at")
     text: str | None = None
-    tool_name: str | None = None
-    tool_call_id: str | None = None
-    tool_arguments: dict[str, Any] | None = None
-    tool_result: dict[str, Any] | None = None
-    audio_duration_ms: int | None = None
-    item_id: str | None = None
-    interrupted: bool | None = None
-    generated_text: str | None = None
+    tool_name: str | None = _in("data", "tool_name")
+    tool_call_id: str | None = _in("data", "tool_call_id")
+    tool_arguments: dict[str, Any] | None = _in("data", "tool_arguments")
+    tool_result: dict[str, Any] | None = _in("data", "tool_result")
+    audio_duration_ms: int | None = _in("data", "audio_duration_ms")
+    item_id: str | None = _in("data", "item_id")
+    interrupted: bool | None = _in("data", "interrupted")
+    generated_text: str | None = _in("data", "generated")
 
 
-class TurnTrace(BaseModel):
+class TurnTrace(View):
     """How long a turn took: milliseconds after `speech_end`, without what never came."""
 
     began_with: Literal["speech", "text", "request"]
@@ -123,7 +139,7 @@ class TurnTrace(BaseModel):
     tools: list[str]
 
 
-class SessionDetailResponse(BaseModel):
+class SessionDetailResponse(View):
     session: SessionInfo
     transcript: list[TranscriptEntry]
     turns: list[TurnTrace] = Field(
@@ -135,7 +151,7 @@ class SyncTranscriptRequest(Request):
     entries: list[TranscriptEntryIn] = Field(max_length=1000)
 
 
-class SyncTranscriptResponse(BaseModel):
+class SyncTranscriptResponse(View):
     synced: int
     session_id: str
 
@@ -144,7 +160,7 @@ class ResumeSessionRequest(Request):
     voice: str | None = Field(default=None, min_length=1, max_length=64)
 
 
-class ResumeSessionResponse(BaseModel):
+class ResumeSessionResponse(View):
     session_id: str
     session: SessionInfo
     context_to_inject: list[dict[str, Any]]
@@ -158,13 +174,13 @@ class EndSessionRequest(Request):
     status: Literal["completed", "cancelled", "error"] = "completed"
 
 
-class EndSessionResponse(BaseModel):
+class EndSessionResponse(View):
     session: SessionInfo
     duration_ms: int
     turn_count: int
 
 
-class SessionStateResponse(BaseModel):
+class SessionStateResponse(View):
     """Where a session stands, for clients that poll."""
 
     session_id: str
@@ -180,7 +196,7 @@ class SessionStateResponse(BaseModel):
     stream_token: ClientSecret
 
 
-class ReconnectResponse(BaseModel):
+class ReconnectResponse(View):
     ephemeral_key: str
     expires_at: int
     session_id: str
@@ -192,7 +208,7 @@ class RestoreRequest(Request):
     prev_session_id: str = Field(min_length=1, max_length=64)
 
 
-class RestoreResponse(BaseModel):
+class RestoreResponse(View):
     new_session_id: str
     ephemeral_key: str
     expires_at: int
@@ -202,13 +218,13 @@ class RestoreResponse(BaseModel):
     last_event_id: int
 
 
-class QueuedUpdate(BaseModel):
-    id: int
-    event: str
-    data: dict[str, Any]
+class QueuedUpdate(View):
+    id: int = Field(validation_alias="position")
+    event: str = Field(validation_alias="type")
+    data: Annotated[dict[str, Any], BeforeValidator(_parsed)]
 
 
-class PendingUpdatesResponse(BaseModel):
+class PendingUpdatesResponse(View):
     session_id: str
     status: SessionStatus
     queued_updates: list[QueuedUpdate]
@@ -219,12 +235,12 @@ class PendingUpdatesResponse(BaseModel):
     )
 
 
-class AudioFormat(BaseModel):
+class AudioFormat(View):
     type: Literal["audio/pcm"]
     rate: int
 
 
-class AudioCallResponse(BaseModel):
+class AudioCallResponse(View):
     """Where to open the WebSocket of a call, with which subprotocols, and the sound on it."""
 
     url: str = Field(description="Path on this server, with its query")
@@ -233,12 +249,12 @@ class AudioCallResponse(BaseModel):
     output_format: AudioFormat
 
 
-class IceServer(BaseModel):
+class IceServer(View):
     urls: list[str]
     username: str | None = None
     credential: str | None = None
 
 
-class IceConfigResponse(BaseModel):
+class IceConfigResponse(View):
     ice_servers: list[IceServer]
     ice_transport_policy: Literal["all", "relay"] = "all"

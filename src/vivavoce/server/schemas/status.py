@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Discriminator, Field, Tag
+from pydantic import Discriminator, Field, Tag
 
-from vivavoce.server.schemas.fields import NUMBER, Name, Request, Timestamp
+from vivavoce.server.schemas.fields import NUMBER, Name, Request, Timestamp, View
 
 
-class HealthAmplifier(BaseModel):
+class HealthAmplifier(View):
     enabled: bool
     tools_count: int
 
 
-class HealthResponse(BaseModel):
+class HealthResponse(View):
     status: Literal["healthy", "degraded", "unhealthy"]
     version: str
     amplifier: HealthAmplifier
@@ -23,14 +23,14 @@ class HealthResponse(BaseModel):
     active_sessions: int
 
 
-class ServerStatus(BaseModel):
+class ServerStatus(View):
     status: Literal["healthy", "degraded", "unhealthy"]
     version: str
     uptime_seconds: int
     started_at: Timestamp
 
 
-class AmplifierStatus(BaseModel):
+class AmplifierStatus(View):
     """The tool bridge, whatever is behind it."""
 
     enabled: bool
@@ -40,30 +40,30 @@ class AmplifierStatus(BaseModel):
     tools: list[str]
 
 
-class SessionsStatus(BaseModel):
+class SessionsStatus(View):
     active: int
     total: int
     avg_duration_ms: float
 
 
-class ProviderStatus(BaseModel):
+class ProviderStatus(View):
     model: str
     voice: str
     connected: bool
     last_error: str | None = None
 
 
-class ResourceStatus(BaseModel):
+class ResourceStatus(View):
     memory_mb: float
     cpu_percent: float
 
 
-class EventsStatus(BaseModel):
+class EventsStatus(View):
     streams: int
     last_event_id: int
 
 
-class ModelStatus(BaseModel):
+class ModelStatus(View):
     """A model of the embedded engine: how far it is."""
 
     name: str
@@ -73,7 +73,7 @@ class ModelStatus(BaseModel):
     error: str | None = None
 
 
-class EngineStatus(BaseModel):
+class EngineStatus(View):
     """The embedded engine; absent where the provider is another."""
 
     ready: bool
@@ -83,19 +83,19 @@ class EngineStatus(BaseModel):
     models: list[ModelStatus]
 
 
-class SandboxStatus(BaseModel):
+class SandboxStatus(View):
     name: str
     why_not: str | None = Field(default=None, description="Why `bash` is off, where it is")
     notes: list[str] = Field(default=[], description="What it holds less tightly than others")
 
 
-class WorkerStatus(BaseModel):
+class WorkerStatus(View):
     name: str
     backend: str
     available: bool
 
 
-class WorkStatus(BaseModel):
+class WorkStatus(View):
     """What the tools stand on."""
 
     sandbox: SandboxStatus
@@ -103,7 +103,7 @@ class WorkStatus(BaseModel):
     mcp: list[dict[str, Any]]
 
 
-class IntentsStatus(BaseModel):
+class IntentsStatus(View):
     """What the agent submits. `ready`: its backend is configured; `waiting` for its answer."""
 
     names: list[str]
@@ -112,7 +112,7 @@ class IntentsStatus(BaseModel):
     waiting: int
 
 
-class StatusResponse(BaseModel):
+class StatusResponse(View):
     server: ServerStatus
     amplifier: AmplifierStatus
     sessions: SessionsStatus
@@ -124,14 +124,14 @@ class StatusResponse(BaseModel):
     intents: IntentsStatus | None = None
 
 
-class ReadyChecks(BaseModel):
+class ReadyChecks(View):
     amplifier: bool
     openai: bool
     database: bool
     engine: bool | None = None
 
 
-class ReadyResponse(BaseModel):
+class ReadyResponse(View):
     ready: bool
     checks: ReadyChecks
     message: str | None = None
@@ -142,18 +142,18 @@ class ReadyResponse(BaseModel):
     models: list[ModelStatus] | None = None
 
 
-class ServiceConfig(BaseModel):
+class ServiceConfig(View):
     version: str
     host: str
     port: int
 
 
-class RealtimeConfig(BaseModel):
+class RealtimeConfig(View):
     model: str
     voice: str
 
 
-class AmplifierConfig(BaseModel):
+class AmplifierConfig(View):
     bundle: str
     cwd: str
     auto_approve: bool
@@ -161,7 +161,7 @@ class AmplifierConfig(BaseModel):
     approval_policy: str
 
 
-class ConfigResponse(BaseModel):
+class ConfigResponse(View):
     service: ServiceConfig
     realtime: RealtimeConfig
     amplifier: AmplifierConfig
@@ -214,13 +214,13 @@ class UpdateSessionConfigRequest(Request):
     tools_enabled: Annotated[list[Name], Field(max_length=128)] | None = None
 
 
-class UpdateSessionConfigResponse(BaseModel):
+class UpdateSessionConfigResponse(View):
     session_id: str
     updated: list[str]
     effective_config: dict[str, Any]
 
 
-class VoiceOption(BaseModel):
+class VoiceOption(View):
     id: str
     name: str
     description: str
@@ -228,11 +228,11 @@ class VoiceOption(BaseModel):
     sample_url: str | None = None
 
 
-class VoicesResponse(BaseModel):
+class VoicesResponse(View):
     voices: list[VoiceOption]
 
 
-class ParameterSchema(BaseModel):
+class ParameterSchema(View):
     name: str
     type: str
     description: str
@@ -242,12 +242,12 @@ class ParameterSchema(BaseModel):
     options: list[str] | None = None
 
 
-class TurnDetectionOption(BaseModel):
+class TurnDetectionOption(View):
     type: Literal["server_vad", "semantic_vad"] | None
     name: str
     description: str
     parameters: list[ParameterSchema]
 
 
-class TurnDetectionResponse(BaseModel):
+class TurnDetectionResponse(View):
     options: list[TurnDetectionOption]

@@ -1,27 +1,27 @@
-"""Requests and answers of tools, calls and tasks (seed 003 §4)."""
+"""Requests and answers of tools, calls, delegated work and approvals (seed 003 §4)."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BeforeValidator, Field, StrictBool
 
-from vivavoce.server.schemas.fields import NUMBER, Request, Timestamp
+from vivavoce.server.schemas.fields import NUMBER, Request, SomeText, Timestamp, View
 
 
-class ToolDefinition(BaseModel):
+class ToolDefinition(View):
     type: Literal["function"] = "function"
     name: str
     description: str
     parameters: dict[str, Any]
 
 
-class TaskResponse(BaseModel):
-    task_id: str
-    tool_name: str
+class TaskResponse(View):
+    task_id: str = Field(validation_alias="id")
+    tool_name: str = Field(validation_alias="tool")
     status: Literal["started", "completed", "failed", "unknown"]
     progress: str | None = None
-    output: str | None = None
+    output: SomeText = None
     error: str | None = None
     started_at: Timestamp
     finished_at: Timestamp | None = None
@@ -29,31 +29,31 @@ class TaskResponse(BaseModel):
     session_id: str | None = None
 
 
-class ToolCategory(BaseModel):
+class ToolCategory(View):
     name: str
     tools: list[str]
 
 
-class ToolListResponse(BaseModel):
+class ToolListResponse(View):
     tools: list[ToolDefinition]
     count: int
     categories: list[ToolCategory]
 
 
-class ExecutionStats(BaseModel):
+class ExecutionStats(View):
     total_calls: int
     avg_duration_ms: float
     success_rate: float
     last_called: Timestamp | None = None
 
 
-class ToolExample(BaseModel):
+class ToolExample(View):
     description: str
     arguments: dict[str, Any]
     expected_output: str
 
 
-class ToolDetailResponse(BaseModel):
+class ToolDetailResponse(View):
     tool: ToolDefinition
     execution_stats: ExecutionStats
     examples: list[ToolExample]
@@ -69,7 +69,7 @@ class ExecuteToolRequest(Request):
     )
 
 
-class ExecuteToolResponse(BaseModel):
+class ExecuteToolResponse(View):
     success: bool
     output: str
     error: str | None = None
@@ -84,7 +84,87 @@ class ToolCallWebhook(Request):
     arguments: str = Field(max_length=262_144, description="JSON, as the model wrote it.")
 
 
-class WebhookResponse(BaseModel):
+class WebhookResponse(View):
     accepted: bool = True
     call_id: str
     task_id: str = Field(description="For `GET /tasks/{id}`; the result comes on `/events` too.")
+
+
+# --- Delegated work, and what needs a yes
+
+
+class QuestionView(View):
+    id: str
+    text: str
+    choices: list[str]
+    asked_at: Timestamp
+
+
+class WorkResponse(View):
+    """A delegated task, as the inbox shows it."""
+
+    id: str
+    title: str
+    description: str
+    agent: str
+    backend: str
+    status: str = Field(description="running, waiting, completed, failed or cancelled")
+    phase: str | None = None
+    progress: str | None = None
+    percentage: int | None = None
+    question: QuestionView | None = None
+    result: SomeText = None
+    files_changed: list[str]
+    error: str | None = None
+    details: list[str] = Field(
+        validation_alias="tried", description="What was tried before it gave up"
+    )
+    suggestions: list[str]
+    created_at: Timestamp
+    updated_at: Timestamp
+    finished_at: Timestamp | None = None
+    told: Annotated[bool, BeforeValidator(lambda at: at is not None)] = Field(
+        validation_alias="told_at", description="Has the user heard how it ended?"
+    )
+    session_id: str | None = None
+    conversation_id: str | None = None
+
+
+class WorkListResponse(View):
+    tasks: list[WorkResponse]
+    count: int
+
+
+class AnswerRequest(Request):
+    answer: str = Field(min_length=1, max_length=2000)
+    question_id: str | None = Field(
+        default=None, max_length=128, description="Refuses the answer if it asks something else."
+    )
+
+
+class AnswerResponse(View):
+    accepted: bool = True
+
+
+class ApprovalView(View):
+    id: str
+    tool_name: str = Field(validation_alias="tool")
+    question: str
+    arguments: dict[str, Any]
+    status: str = Field(description="pending, granted, denied or expired")
+    requested_at: Timestamp
+    expires_at: Timestamp
+    resolved_at: Timestamp | None = None
+    resolved_by: str | None = None
+    call_id: str | None = None
+    task_id: str | None = None
+    session_id: str | None = None
+
+
+class ApprovalListResponse(View):
+    approvals: list[ApprovalView]
+    count: int
+
+
+class DecisionRequest(Request):
+    granted: StrictBool

@@ -7,10 +7,11 @@ from uuid import UUID
 
 from fastapi import APIRouter, Depends, Path, Query, Response
 
+from vivavoce.server.doors.sessions import stream_token
 from vivavoce.server.problems import errors
-from vivavoce.server.schemas import v1 as s
-from vivavoce.server.schemas import views, views_v1
+from vivavoce.server.schemas import conversations as s
 from vivavoce.server.services import Here, User, json_only
+from vivavoce.wire.records.plans import ConversationSummary
 
 router = APIRouter(
     prefix="/api/v1/conversations", tags=["Conversations"], dependencies=[Depends(json_only)]
@@ -33,7 +34,7 @@ async def conversations(
         user, context_type=context_type, limit=limit, offset=offset
     )
     return s.ConversationListResponse(
-        conversations=[views_v1.listed(one) for one in found], total=total
+        conversations=[s.ConversationInfo.of(one) for one in found], total=total
     )
 
 
@@ -44,7 +45,14 @@ async def create(
     """A conversation to write to. One by voice begins with `POST /api/v1/voice/session`."""
     body = body or s.CreateConversationRequest()
     begun = await here.conversations.begin(user, context_type=body.context_type, title=body.title)
-    return views_v1.begun(begun)
+    return s.ConversationInfo.of(
+        ConversationSummary(
+            id=begun.id,
+            context_type=begun.context_type,
+            created_at=begun.created_at,
+            title=begun.title,
+        )
+    )
 
 
 @router.get("/search", operation_id="searchMessages", responses=errors())
@@ -56,7 +64,7 @@ async def search(
 ) -> s.SearchResponse:
     """Messages with all these words, whole or begun, best first."""
     found = await here.conversations.search(q, user, limit=limit)
-    return s.SearchResponse(results=[views_v1.hit(one) for one in found])
+    return s.SearchResponse(results=[s.SearchHit.of(one) for one in found])
 
 
 @router.delete(
@@ -89,7 +97,7 @@ async def messages(
     found, more = await here.conversations.messages(
         str(conversation_id), user, before=str(before) if before else None, limit=limit
     )
-    return s.MessageListResponse(messages=[views_v1.message(e) for e in found], has_more=more)
+    return s.MessageListResponse(messages=[s.Message.of(e) for e in found], has_more=more)
 
 
 @router.post(
@@ -109,8 +117,8 @@ async def send(
         str(conversation_id), user, body.content, wait=body.wait_seconds
     )
     return s.SendMessageResponse(
-        message=views_v1.message(exchange.message),
-        reply=views_v1.message(exchange.reply) if exchange.reply else None,
+        message=s.Message.of(exchange.message),
+        reply=s.Message.of(exchange.reply) if exchange.reply else None,
         session_id=exchange.session.id,
-        stream_token=views.stream_token(here, exchange.session),
+        stream_token=stream_token(here, exchange.session),
     )

@@ -3,17 +3,17 @@ beside the conversations. Plans are made by talking; here they are read, and tic
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, Path, Query
 
-from vivavoce.server.doors.v1_conversations import Offset
+from vivavoce.server.doors.conversations import Offset
 from vivavoce.server.problems import errors
-from vivavoce.server.schemas import v1_people as s
-from vivavoce.server.schemas import views_v1_people as views
-from vivavoce.server.services import Here, User, json_only
-from vivavoce.wire.records.plans import GoalStatus
+from vivavoce.server.schemas import plans as s
+from vivavoce.server.services import Here, Services, User, json_only
+from vivavoce.wire.records.plans import GoalStatus, Todo
 
 router = APIRouter(
     prefix="/api/v1", tags=["Conversations: plans and people"], dependencies=[Depends(json_only)]
@@ -33,13 +33,13 @@ async def goals(
     """Your goals with their milestones, newest first."""
     wanted = status.value if status else None
     found = await here.agenda.goals(user, status=wanted, limit=limit, offset=offset)
-    return s.GoalListResponse(goals=[views.goal(plan) for plan in found])
+    return s.GoalListResponse(goals=[s.GoalView.of_plan(plan) for plan in found])
 
 
 @router.get("/goals/{goal_id}", operation_id="getGoal", responses=errors(404))
 async def goal(here: Here, user: User, goal_id: Annotated[UUID, Path()]) -> s.GoalView:
     """One goal with its milestones."""
-    return views.goal(await here.agenda.goal(str(goal_id), user))
+    return s.GoalView.of_plan(await here.agenda.goal(str(goal_id), user))
 
 
 @router.patch("/goals/{goal_id}", operation_id="updateGoal", responses=errors(404, 409, 415))
@@ -48,7 +48,7 @@ async def change_goal(
 ) -> s.GoalView:
     """Completed, or active again. Its milestones stay as they are; 409 if it was retracted."""
     done = body.status == "completed"
-    return views.goal(await here.agenda.tick_goal(str(goal_id), user, done=done))
+    return s.GoalView.of_plan(await here.agenda.tick_goal(str(goal_id), user, done=done))
 
 
 @router.patch(
@@ -67,7 +67,7 @@ async def change_milestone(
     step = await here.agenda.tick_milestone(
         str(goal_id), str(milestone_id), user, done=body.status == "completed"
     )
-    return views.milestone(step)
+    return s.MilestoneView.of(step)
 
 
 @router.get("/tasks", operation_id="listPlannedTasks", responses=errors())
@@ -83,13 +83,14 @@ async def tasks(
     Delegated work is another thing: `GET /tasks`.
     """
     found = await here.agenda.todos(user, open_only=open_only, limit=limit, offset=offset)
-    return s.TodoListResponse(tasks=await views.todos(here, found))
+    return s.TodoListResponse(tasks=await _shown(here, found))
 
 
 @router.get("/tasks/{task_id}", operation_id="getPlannedTask", responses=errors(404))
 async def task(here: Here, user: User, task_id: Annotated[UUID, Path()]) -> s.TodoView:
     """One task."""
-    return await views.todo(here, await here.agenda.todo(str(task_id), user))
+    (shown,) = await _shown(here, [await here.agenda.todo(str(task_id), user)])
+    return shown
 
 
 @router.patch("/tasks/{task_id}", operation_id="updatePlannedTask", responses=errors(404, 409, 415))
@@ -102,7 +103,19 @@ async def change_task(
     already, and stays `rescheduled`.
     """
     done = body.status == "completed"
-    return await views.todo(here, await here.agenda.tick_todo(str(task_id), user, done=done))
+    (shown,) = await _shown(here, [await here.agenda.tick_todo(str(task_id), user, done=done)])
+    return shown
+
+
+async def _shown(here: Services, found: list[Todo]) -> list[s.TodoView]:
+    """By the time they are due next: what is stored of one that recurs is where it began."""
+    dues = await here.intents.dues(found, here.clock.now())
+    due = [
+        replace(one, scheduled_at=at) if one.status.open else one
+        for one, at in zip(found, dues, strict=True)
+    ]
+    due.sort(key=lambda one: (one.scheduled_at is None, one.scheduled_at or one.created_at))
+    return [s.TodoView.of(one) for one in due]
 
 
 @router.get("/intents", operation_id="listIntents", responses=errors(404))
@@ -116,13 +129,13 @@ async def intents(
     found = await here.agenda.intents(
         user, conversation_id=str(conversation_id) if conversation_id else None, limit=limit
     )
-    return s.IntentListResponse(intents=[views.intent(one) for one in found])
+    return s.IntentListResponse(intents=[s.IntentView.of(one) for one in found])
 
 
 @router.get("/profile", operation_id="getProfile", responses=errors())
 async def profile(here: Here, user: User) -> s.ProfileResponse:
     """What the agent knows about you."""
-    return views.profile(await here.agenda.person(user))
+    return s.ProfileResponse.of_person(await here.agenda.person(user))
 
 
 @router.patch("/profile", operation_id="updateProfile", responses=errors(415))
@@ -138,13 +151,13 @@ async def change_profile(here: Here, user: User, body: s.ProfileChange) -> s.Pro
             hours: s.Hours | None = getattr(body, field)
             wanted[f"{name}_start"] = hours.start if hours else None
             wanted[f"{name}_end"] = hours.end if hours else None
-    return views.profile(await here.agenda.change(user, wanted))
+    return s.ProfileResponse.of_person(await here.agenda.change(user, wanted))
 
 
 @router.get("/preferences", operation_id="getPreferences", responses=errors())
 async def preferences(here: Here, user: User) -> s.PreferencesResponse:
     """How you like it."""
-    return views.preferences(await here.agenda.person(user))
+    return s.PreferencesResponse.of(await here.agenda.person(user))
 
 
 @router.patch("/preferences", operation_id="updatePreferences", responses=errors(415))
@@ -153,10 +166,10 @@ async def change_preferences(
 ) -> s.PreferencesResponse:
     """Change it; it holds from the next session on."""
     wanted = body.model_dump(exclude_unset=True)
-    return views.preferences(await here.agenda.change(user, wanted))
+    return s.PreferencesResponse.of(await here.agenda.change(user, wanted))
 
 
 @router.get("/usage", operation_id="getUsage", responses=errors())
 async def usage(here: Here, user: User, sessions: Limit = 20) -> s.UsageResponse:
     """Tokens and their cost: of the last 24 hours, of each session, and what is left."""
-    return views.usage(await here.agenda.account(user, sessions=sessions))
+    return s.UsageResponse.of_account(await here.agenda.account(user, sessions=sessions))

@@ -1,13 +1,17 @@
-"""Answers about plans and people (seed 004 §6 and §8): goals, tasks, intents, profile, usage."""
+"""What is told and asked of plans and people (seed 004 §6 and §8): goals, tasks, intents, profile,
+usage."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from dataclasses import asdict
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, Field, StrictBool
+from pydantic import BeforeValidator, Field, StrictBool
 
-from vivavoce.server.schemas.fields import Request, Timestamp
-from vivavoce.server.schemas.v1 import AT, ID, Uuid, example
+from vivavoce.runtime.people.plans import Account, Plan
+from vivavoce.server.schemas.conversations import AT, ID, Uuid, example
+from vivavoce.server.schemas.fields import Request, Timestamp, View
+from vivavoce.wire.records.plans import Person, SessionLimits, Spent
 
 Clock = Annotated[str, Field(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]$", examples=["09:00"])]
 Chronotype = Literal["early", "neutral", "late"]
@@ -15,7 +19,7 @@ Verbosity = Literal["brief", "normal", "detailed"]
 _TASK = "9f0e7a52-3a57-4a43-9f0d-4cf2c2f2a1de"
 
 
-class MilestoneView(BaseModel):
+class MilestoneView(View):
     id: Uuid
     title: str
     position: int
@@ -23,7 +27,7 @@ class MilestoneView(BaseModel):
     completed_at: Timestamp | None
 
 
-class GoalView(BaseModel):
+class GoalView(View):
     """`timeline` is in the user's words, `target_at` what they mean, where that is a time."""
 
     model_config = example(
@@ -52,6 +56,10 @@ class GoalView(BaseModel):
     created_at: Timestamp
     updated_at: Timestamp
 
+    @classmethod
+    def of_plan(cls, plan: Plan) -> Self:
+        return cls.of({**asdict(plan.goal), "milestones": plan.milestones})
+
 
 class DoneChange(Request):
     """Is it done, or still to be done?"""
@@ -61,11 +69,11 @@ class DoneChange(Request):
     status: Literal["active", "completed"]
 
 
-class GoalListResponse(BaseModel):
+class GoalListResponse(View):
     goals: list[GoalView] = Field(description="Newest first")
 
 
-class TodoView(BaseModel):
+class TodoView(View):
     """The user's words stay beside what they mean."""
 
     model_config = example(
@@ -105,11 +113,11 @@ class TodoView(BaseModel):
     updated_at: Timestamp
 
 
-class TodoListResponse(BaseModel):
+class TodoListResponse(View):
     tasks: list[TodoView] = Field(description="By the time they are due")
 
 
-class IntentView(BaseModel):
+class IntentView(View):
     model_config = example(
         id=ID,
         conversation_id=ID,
@@ -131,7 +139,7 @@ class IntentView(BaseModel):
     conversation_id: Uuid
     session_id: str | None
     name: str = Field(description="The function that the model called")
-    intent: str
+    intent: str = Field(validation_alias="route")
     payload: dict[str, Any]
     status: Literal["pending", "accepted", "failed", "retracted"]
     revision: int = Field(description="How often it was amended")
@@ -143,7 +151,7 @@ class IntentView(BaseModel):
     updated_at: Timestamp
 
 
-class IntentListResponse(BaseModel):
+class IntentListResponse(View):
     intents: list[IntentView] = Field(description="Newest first")
 
 
@@ -156,7 +164,7 @@ class Hours(Request):
     end: Clock
 
 
-class ProfileResponse(BaseModel):
+class ProfileResponse(View):
     model_config = example(
         user_id="local",
         name="Ana",
@@ -173,6 +181,21 @@ class ProfileResponse(BaseModel):
     work_hours: Hours | None
     sleep_window: Hours | None
 
+    @classmethod
+    def of_person(cls, person: Person) -> Self:
+        return cls.of(
+            {
+                **asdict(person),
+                "user_id": person.id,
+                "work_hours": _hours(person.work_start, person.work_end),
+                "sleep_window": _hours(person.sleep_start, person.sleep_end),
+            }
+        )
+
+
+def _hours(start: str | None, end: str | None) -> Hours | None:
+    return Hours(start=start, end=end) if start and end else None
+
 
 class ProfileChange(Request):
     """What is left out stays; null takes it away."""
@@ -186,7 +209,7 @@ class ProfileChange(Request):
     sleep_window: Hours | None = None
 
 
-class PreferencesResponse(BaseModel):
+class PreferencesResponse(View):
     model_config = example(voice="marin", verbosity="brief", auto_approve=False)
 
     voice: str | None = Field(description="Null: the agent's")
@@ -208,10 +231,14 @@ class PreferencesChange(Request):
     )
 
 
-class Consumption(BaseModel):
+def _dollars(micros: int) -> float:
+    return micros / 1_000_000
+
+
+class Consumption(View):
     input_tokens: int
     output_tokens: int
-    cost_usd: float
+    cost_usd: Annotated[float, BeforeValidator(_dollars)] = Field(validation_alias="cost_micros")
 
 
 class PeriodUsage(Consumption):
@@ -220,14 +247,14 @@ class PeriodUsage(Consumption):
 
 
 class SessionUsage(Consumption):
-    session_id: str
+    session_id: str = Field(validation_alias="id")
     conversation_id: Uuid
     model: str
     created_at: Timestamp
     ended_at: Timestamp | None
 
 
-class Budget(BaseModel):
+class Budget(View):
     """Of 24 hours; null is no limit. Below zero: what the last session took beyond it."""
 
     tokens_per_day: int | None
@@ -237,8 +264,21 @@ class Budget(BaseModel):
     sessions_per_day: int | None
     sessions_left: int | None
 
+    @classmethod
+    def left(cls, limits: SessionLimits, spent: Spent) -> Self:
+        tokens = spent.input_tokens + spent.output_tokens
+        micros = limits.cost_micros_per_day
+        return cls(
+            tokens_per_day=limits.tokens_per_day or None,
+            tokens_left=limits.tokens_per_day - tokens if limits.tokens_per_day else None,
+            cost_usd_per_day=_dollars(micros) if micros else None,
+            cost_usd_left=_dollars(micros - spent.cost_micros) if micros else None,
+            sessions_per_day=limits.per_day or None,
+            sessions_left=max(0, limits.per_day - spent.sessions) if limits.per_day else None,
+        )
 
-class UsageResponse(BaseModel):
+
+class UsageResponse(View):
     model_config = example(
         today={
             "since": AT,
@@ -261,3 +301,11 @@ class UsageResponse(BaseModel):
     today: PeriodUsage = Field(description="The last 24 hours")
     budget: Budget
     sessions: list[SessionUsage] = Field(description="The latest, newest first")
+
+    @classmethod
+    def of_account(cls, account: Account) -> Self:
+        return cls(
+            today=PeriodUsage.of({**asdict(account.spent), "since": account.since}),
+            budget=Budget.left(account.limits, account.spent),
+            sessions=[SessionUsage.of(summary.session) for summary in account.sessions],
+        )

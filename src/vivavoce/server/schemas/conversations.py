@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
+from pydantic import (
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    WithJsonSchema,
+    field_validator,
+)
 
-from vivavoce.server.schemas.fields import NUMBER, Request, Timestamp
+from vivavoce.server.schemas.fields import NUMBER, Request, Timestamp, View
 from vivavoce.server.schemas.sessions import ClientSecret
+from vivavoce.wire.records.talk import Entry, Kind
 
 Uuid = Annotated[str, WithJsonSchema({"type": "string", "format": "uuid"})]
 ContextType = Literal["onboarding", "goal", "task", "reschedule", "voice"]
 Role = Literal["user", "assistant", "system", "function"]
 InputModality = Literal["voice", "text"]
+
+INAUDIBLE = "[inaudible]"
+_FUNCTION = (Kind.TOOL_CALL, Kind.TOOL_RESULT)
 
 ID = "6f1c2b1e-5d0a-4c47-9a53-0f6a3c1f9b7e"
 AT = "2026-01-31T14:30:22.120Z"
@@ -30,6 +41,15 @@ def example(**fields: Any) -> ConfigDict:
     return ConfigDict(json_schema_extra={"examples": [fields]})
 
 
+def shown(content: str, role: str) -> str:
+    """What nobody could make out is told as such (seed 004 §5.9)."""
+    return INAUDIBLE if role == "user" and not content.strip() else content
+
+
+def _role(kind: object) -> object:
+    return "function" if kind in _FUNCTION else kind
+
+
 class CreateVoiceSessionRequest(Request):
     """Nothing begins a new conversation."""
 
@@ -43,26 +63,41 @@ class CreateVoiceSessionRequest(Request):
     )
 
 
-class PriorMessage(BaseModel):
+class PriorMessage(View):
     model_config = example(**_SAID)
 
     id: Uuid
-    role: Role
-    content: str = Field(description="What was said, or what was heard of it")
-    input_modality: InputModality
+    role: Annotated[Role, BeforeValidator(_role)] = Field(validation_alias="kind")
+    content: str = Field(
+        validation_alias="text", description="What was said, or what was heard of it"
+    )
+    input_modality: InputModality = Field(validation_alias="modality")
     created_at: Timestamp
+
+    @field_validator("content")
+    @classmethod
+    def _heard(cls, value: str, info: ValidationInfo) -> str:
+        return shown(value, info.data["role"])
 
 
 class Message(PriorMessage):
     model_config = example(**_SAID, metadata={})
 
     metadata: dict[str, Any] = Field(
+        validation_alias="data",
         description="`interrupted` and `generated` of an answer that was cut short; "
-        "`tool_name`, `tool_arguments` and `tool_result` of a `function` message."
+        "`tool_name`, `tool_arguments` and `tool_result` of a `function` message.",
     )
 
+    @classmethod
+    def of(cls, record: object) -> Self:
+        message = super().of(record)
+        if isinstance(record, Entry) and record.kind in _FUNCTION:
+            message.metadata = {**message.metadata, "entry_kind": record.kind.value}
+        return message
 
-class VoiceSessionResponse(BaseModel):
+
+class VoiceSessionResponse(View):
     model_config = example(
         session_id="vs_20260131_143022_a3f2",
         conversation_id=ID,
@@ -93,7 +128,7 @@ class CallRequest(Request):
     )
 
 
-class ConversationInfo(BaseModel):
+class ConversationInfo(View):
     model_config = example(
         id=ID,
         context_type="voice",
@@ -114,10 +149,10 @@ class ConversationInfo(BaseModel):
     ended_at: Timestamp | None
     extracted_intent: str | None = Field(description="The latest")
     preview: str | None = Field(description="The beginning of the last message")
-    message_count: int
+    message_count: int = Field(validation_alias="messages")
 
 
-class ConversationListResponse(BaseModel):
+class ConversationListResponse(View):
     conversations: list[ConversationInfo]
     total: int
 
@@ -129,7 +164,7 @@ class CreateConversationRequest(Request):
     title: str | None = Field(default=None, max_length=200)
 
 
-class MessageListResponse(BaseModel):
+class MessageListResponse(View):
     messages: list[Message] = Field(description="Oldest first")
     has_more: bool = Field(description="There are older ones: `before` the first of these.")
 
@@ -143,7 +178,7 @@ class SendMessageRequest(Request):
     )
 
 
-class SendMessageResponse(BaseModel):
+class SendMessageResponse(View):
     message: Message
     reply: Message | None = Field(description="Null: not there yet. It comes as a message.")
     session_id: str = Field(description="The session that answers, live or written")
@@ -152,7 +187,7 @@ class SendMessageResponse(BaseModel):
     )
 
 
-class SearchHit(BaseModel):
+class SearchHit(View):
     model_config = example(
         message_id=_SAID["id"],
         conversation_id=ID,
@@ -168,5 +203,5 @@ class SearchHit(BaseModel):
     snippet: str = Field(description="With «…» around the words that were found")
 
 
-class SearchResponse(BaseModel):
+class SearchResponse(View):
     results: list[SearchHit] = Field(description="Best first")

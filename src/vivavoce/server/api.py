@@ -1,0 +1,140 @@
+"""The app that the doors make: the API, its description of itself, and the page at `/`.
+
+A server without the page's files is whole but for the page; its front door is
+then the API's description. The files say nothing of anyone, so they need no
+token (`gate/auth.py`); what the page asks for, it asks for as its user.
+"""
+
+from __future__ import annotations
+
+from os import PathLike, stat_result
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.responses import FileResponse, RedirectResponse
+from fastapi_offline import FastAPIOffline
+from starlette.responses import Response
+from starlette.staticfiles import StaticFiles
+from starlette.types import Lifespan, Scope
+
+from vivavoce import __version__
+from vivavoce.server import problems
+from vivavoce.server.doors import (
+    conversations,
+    events,
+    plans,
+    sessions,
+    status,
+    tasks,
+    tools,
+    voice,
+)
+from vivavoce.server.gate.auth import OPEN_PATHS, AuthMode
+from vivavoce.server.services import Services
+
+BUILT = Path(__file__).parent / "static"
+_ROUTERS = (
+    sessions.router,
+    voice.router,
+    tools.router,
+    tasks.router,
+    events.router,
+    status.router,
+    status.configuration,
+    voice.v1,
+    events.v1,
+    conversations.router,
+    plans.router,
+)
+_ABOUT = """Talk to your tools: voice sessions, tools and events of a Vivavoce server.
+
+1. `POST /session`: a key and the tools.
+2. Create an `RTCPeerConnection` and an offer.
+3. `POST /sdp` with the key: the answer. The conversation can begin.
+4. `GET /events`: every step, live and resumable.
+"""
+_TOKENS = {
+    "token": ("serverToken", "The token of this server"),
+    "jwt": ("userToken", "A JWT of the user's"),
+}
+
+
+def build(here: Services, lifespan: Lifespan[FastAPI], *, mode: AuthMode) -> FastAPI:
+    app = FastAPIOffline(
+        title="Vivavoce Voice API",
+        version=__version__,
+        description=_ABOUT,
+        license_info={"name": "MIT", "identifier": "MIT"},
+        servers=[{"url": "/", "description": "This server"}],
+        lifespan=lifespan,
+    )
+    app.state.services = here
+    for router in _ROUTERS:
+        app.include_router(router)
+    if here.engine is not None:
+        app.mount("/v1", here.engine.door())
+    mount_page(app)
+    problems.install(app)
+    _describe_keys(app, mode)
+    return app
+
+
+def mount_page(app: FastAPI, built: Path = BUILT) -> bool:
+    """Put the page at `/`. False if it was not built, and `/` leads to the API."""
+    index = built / "index.html"
+    if not index.is_file():
+        app.add_api_route("/", _front, include_in_schema=False)
+        return False
+
+    async def page() -> FileResponse:
+        # It names the files of this build, so it is asked for anew each time.
+        return FileResponse(index, headers={"Cache-Control": "no-cache"})
+
+    app.add_api_route("/", page, methods=["GET", "HEAD"], include_in_schema=False)
+    app.mount("/assets", _Assets(directory=built / "assets"), name="page assets")
+    return True
+
+
+async def _front() -> RedirectResponse:
+    """Without a page to talk to, whoever opens the address finds the API."""
+    return RedirectResponse("/docs")
+
+
+class _Assets(StaticFiles):
+    """Their names change with their content: what has them need never ask again."""
+
+    def file_response(
+        self,
+        full_path: str | PathLike[str],
+        stat_result: stat_result,
+        scope: Scope,
+        status_code: int = 200,
+    ) -> Response:
+        response = super().file_response(full_path, stat_result, scope, status_code)
+        response.headers["Cache-Control"] = "public, max-age=31536000, immutable"
+        return response
+
+
+def _describe_keys(app: FastAPI, mode: AuthMode) -> None:
+    """What FastAPI cannot know: the keys of `gate/auth.py`, where they are needed."""
+    generate = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        schema = generate()
+        schemes = {"ephemeralToken": _bearer("The key from POST /session")}
+        if mode != "off":
+            name, words = _TOKENS[mode]
+            schemes[name] = _bearer(words)
+            schema["security"] = [{name: []}]
+            for path in OPEN_PATHS & schema["paths"].keys():
+                for operation in schema["paths"][path].values():
+                    operation["security"] = []
+        schema.setdefault("components", {})["securitySchemes"] = schemes
+        return schema
+
+    app.openapi = openapi  # type: ignore[method-assign] # FastAPI's own way to adapt it
+
+
+def _bearer(description: str) -> dict[str, str]:
+    return {"type": "http", "scheme": "bearer", "description": description}
