@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.engine.strict import strict
 from vivavoce.engine.shell.session import Session
 from vivavoce.engine.turn.orders import Audience
-from vivavoce.engine.turn.server_frames import Event
+from vivavoce.wire.realtime.server import Frame as Event
 
 _straight = Session._send
 

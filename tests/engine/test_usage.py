@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.engine.configuring import same_shape
 from tests.recordings import frames
-from vivavoce.engine.turn.usage import response_usage, transcription_usage
+from vivavoce.wire.realtime.server import response_usage, transcription_usage
 
 counts = st.integers(0, 10**6)
 seconds = st.floats(0, 3600)

@@ -8,8 +8,8 @@ from datetime import date
 import pytest
 
 from vivavoce.runtime.provider.pricing import AS_OF, FREE, PRICES, Budget, cost_micros, price_of
-from vivavoce.wire.realtime.decode import decode
 from vivavoce.wire.realtime.facts import ResponseDone, Usage, UserTranscript
+from vivavoce.wire.realtime.server import decode
 
 
 def test_each_kind_of_token_has_its_price() -> None:

@@ -17,8 +17,8 @@ from vivavoce.runtime.sessions.live import LiveSession
 from vivavoce.runtime.sessions.options import Wishes, auto_approves
 from vivavoce.session.policy import Policy
 from vivavoce.testing import ManualClock, MemoryStore
-from vivavoce.wire.realtime.decode import decode
 from vivavoce.wire.realtime.facts import ResponseDone, Usage
+from vivavoce.wire.realtime.server import decode
 from vivavoce.wire.records.plans import Person
 from vivavoce.wire.records.talk import (
     Conversation,

@@ -16,8 +16,8 @@ from vivavoce.engine.api.keys import Access, Secret
 from vivavoce.engine.shell.calls import Call
 from vivavoce.engine.shell.clients import SocketClient
 from vivavoce.engine.shell.session import new_id
-from vivavoce.engine.turn.server_frames import error
 from vivavoce.errors import Conflict, Forbidden, VivavoceError
+from vivavoce.wire.realtime import server
 from vivavoce.wire.realtime.refusal import Refused
 
 _QUERY = ("model", "call_id", "intent", "api-version", "deployment")
@@ -141,7 +141,7 @@ async def _read(socket: WebSocket, client: SocketClient, call: Call) -> None:
 
 
 def _refuse(client: SocketClient, fault: Refused) -> None:
-    client.push(orjson.dumps({**error(fault, None), "event_id": new_id("event")}))
+    client.push(orjson.dumps({**server.Error.of(fault).frame(), "event_id": new_id("event")}))
 
 
 async def _write(socket: WebSocket, client: SocketClient) -> None:

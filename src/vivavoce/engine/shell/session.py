@@ -24,9 +24,9 @@ from vivavoce.engine.shell.work import Parts, Work
 from vivavoce.engine.turn import facts, orders
 from vivavoce.engine.turn.configuration import Configuration, keyterms
 from vivavoce.engine.turn.machine import Machine
-from vivavoce.engine.turn.server_frames import Event, error
 from vivavoce.engine.turn.state import Policy
 from vivavoce.errors import Unavailable
+from vivavoce.wire.realtime import server
 from vivavoce.wire.realtime.client import AppendInput, BadFrame, ClearInput, CommitInput, parse
 from vivavoce.wire.realtime.refusal import Refused
 
@@ -139,13 +139,13 @@ class Session:
         try:
             event = parse(raw, locked=client.locked)
         except BadFrame as bad:
-            self._send(error(bad.fault, bad.event_id), client.id)
+            self._send(server.Error.of(bad.fault, bad.event_id).frame(), client.id)
             return
         if isinstance(event, AppendInput):
             try:
                 yield from self._append(client, event)
             except Refused as fault:
-                self._send(error(fault, event.event_id), client.id)
+                self._send(server.Error.of(fault, event.event_id).frame(), client.id)
             return
         if isinstance(event, CommitInput | ClearInput):
             self._intake.finish_wire()
@@ -230,7 +230,7 @@ class Session:
         except Exception:  # the boundary of a session: callers are callbacks of others' loops
             log.exception("A session broke")
             fault = Refused("The server had an error.", code="internal_error", type="server_error")
-            self._send(error(fault, None), orders.Audience.ALL)
+            self._send(server.Error.of(fault).frame(), orders.Audience.ALL)
             self.end("internal error")
         finally:
             self._busy = False
@@ -302,7 +302,7 @@ class Session:
 
     # --- Events and sound out -----------------------------------------------------------------
 
-    def _send(self, event: Event, to: orders.Audience | int) -> None:
+    def _send(self, event: server.Frame, to: orders.Audience | int) -> None:
         if isinstance(to, int):
             clients = [self._clients[to]] if to in self._clients else []
         else:
@@ -329,14 +329,13 @@ class Session:
     def _sound(self, sound: bytes, place: dict[str, Any]) -> None:
         if sound:
             delta = base64.b64encode(sound).decode()
-            event = {"type": "response.output_audio.delta", **place, "delta": delta}
-            self._send(event, orders.Audience.PEER)
+            self._send(server.delta("output_audio", place, delta), orders.Audience.PEER)
 
 
-def _encoded(event: Event) -> bytes:
+def _encoded(event: server.Frame) -> bytes:
     return orjson.dumps({"type": event["type"], "event_id": new_id("event"), **event})
 
 
-def _without_prompt(event: Event) -> Event:
+def _without_prompt(event: server.Frame) -> server.Frame:
     """What a page on our server's call need not read: the prompt and the tools are the server's."""
     return {**event, "session": {**event["session"], "instructions": "", "tools": []}}

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from vivavoce.engine.ports import Position
 from vivavoce.engine.turn import answering, facts, playback
-from vivavoce.engine.turn import server_frames as say
 from vivavoce.engine.turn.configuration import response_settings
 from vivavoce.engine.turn.conversation import user_audio
 from vivavoce.engine.turn.orders import (
@@ -23,6 +22,7 @@ from vivavoce.engine.turn.orders import (
     Transcribe,
 )
 from vivavoce.engine.turn.state import SILENCE, Draft, Signal, Speech
+from vivavoce.wire.realtime import server
 from vivavoce.wire.realtime.items import item_object
 from vivavoce.wire.realtime.refusal import Refused
 
@@ -114,14 +114,14 @@ def _interrupts(draft: Draft) -> bool:
 
 def _announce(speech: Speech, position: Position | None, draft: Draft) -> None:
     speech.held = False
-    draft.send(say.speech_started(speech.item_id, speech.start_ms))
+    draft.send(server.SpeechStarted(audio_start_ms=speech.start_ms, item_id=speech.item_id))
     if _interrupts(draft):
         playback.interrupt("turn_detected", position, draft)
         draft.order(Duck(False))
 
 
 def _finish(speech: Speech, end_ms: int, draft: Draft) -> None:
-    draft.send(say.speech_stopped(speech.item_id, end_ms))
+    draft.send(server.SpeechStopped(audio_end_ms=end_ms, item_id=speech.item_id))
     draft.order(Duck(False))
     commit(speech.item_id, speech.start_ms, end_ms, draft)
     _answer_turn(draft)
@@ -160,9 +160,9 @@ def forget(end_ms: int, draft: Draft) -> None:
 def _add_audio_item(item_id: str, draft: Draft) -> None:
     item = user_audio(item_id)
     previous = draft.state.conversation.append(item)
-    draft.send(say.committed(item_id, previous))
-    draft.send(say.item("added", item_object(item), previous))
-    draft.send(say.item("done", item_object(item), previous))
+    draft.send(server.InputCommitted(previous_item_id=previous, item_id=item_id))
+    draft.send(server.ItemAdded(previous_item_id=previous, item=item_object(item)))
+    draft.send(server.ItemDone(previous_item_id=previous, item=item_object(item)))
 
 
 def judge_probe(speech: Speech, words: str, position: Position | None, draft: Draft) -> None:
@@ -175,7 +175,7 @@ def judge_probe(speech: Speech, words: str, position: Position | None, draft: Dr
         forget(speech.end_ms, draft)
         return
     _announce(speech, position, draft)
-    draft.send(say.speech_stopped(speech.item_id, speech.end_ms))
+    draft.send(server.SpeechStopped(audio_end_ms=speech.end_ms, item_id=speech.item_id))
     state.transcripts[speech.item_id] = None  # the ears have it already: it is filled in next
     state.acknowledged = False
     _add_audio_item(speech.item_id, draft)
@@ -200,7 +200,7 @@ def timer(fact: facts.TimerFired, draft: Draft) -> None:
             answering.slow(response_id, draft)
         case ("expiry", _, _):
             fault = Refused("Your session hit its maximum duration.", code="session_expired")
-            draft.send(say.error(fault, None))
+            draft.send(server.Error.of(fault, None))
             draft.order(EndCall("session expired"))
 
 
@@ -220,7 +220,11 @@ def _prompt(end_ms: int, draft: Draft) -> None:
     if state.speech is not None or state.probes or state.answering:
         return
     item_id = draft.new_id("item")
-    draft.send(say.timeout_triggered(item_id, state.committed_ms, end_ms))
+    draft.send(
+        server.TimeoutTriggered(
+            audio_start_ms=state.committed_ms, audio_end_ms=end_ms, item_id=item_id
+        )
+    )
     state.transcripts[item_id], state.notes[item_id] = "", SILENCE
     _add_audio_item(item_id, draft)
     forget(end_ms, draft)

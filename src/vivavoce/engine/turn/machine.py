@@ -13,8 +13,8 @@ from vivavoce.engine.ports import Transcript
 from vivavoce.engine.turn import answering, asking, facts, listening, requests, transcripts
 from vivavoce.engine.turn.configuration import Configuration, response_settings
 from vivavoce.engine.turn.orders import Answer, Order
-from vivavoce.engine.turn.server_frames import Event, error
 from vivavoce.engine.turn.state import Draft, Phase, Policy, Signal, State
+from vivavoce.wire.realtime import server
 from vivavoce.wire.realtime.refusal import Refused
 
 P, S = Phase, Signal
@@ -53,10 +53,9 @@ class Machine:
     def phase(self) -> Phase:
         return self.state.phase
 
-    def greeting(self) -> Event:
+    def greeting(self) -> server.Frame:
         """`session.created`, for whoever opened the session."""
-        state = self.state
-        return requests.session_event("created", state)
+        return server.SessionCreated(session=self.state.shown_session()).frame()
 
     def foresee(self, item_id: str, heard: Transcript) -> Answer | None:
         """The answer that the turn would get if it ended with these words."""
@@ -74,7 +73,7 @@ class Machine:
             except Refused as fault:
                 # Handlers refuse before they change anything; the session lives on.
                 draft.orders.clear()
-                draft.send(error(fault, fact.event.event_id), fact.sender)
+                draft.send(server.Error.of(fault, fact.event.event_id), fact.sender)
         else:
             self._route(fact, draft)
         _settle(draft)

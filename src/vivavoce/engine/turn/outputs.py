@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from vivavoce.engine.turn import server_frames as say
 from vivavoce.engine.turn.configuration import response_object as shown_response
 from vivavoce.engine.turn.conversation import assistant_message
 from vivavoce.engine.turn.orders import LastSound
 from vivavoce.engine.turn.state import Draft, Output, Response, Sound
-from vivavoce.engine.turn.usage import response_usage
+from vivavoce.wire.realtime import server
 from vivavoce.wire.realtime.items import FunctionCall, Item, Status, item_object
 
 Json = dict[str, Any]
@@ -23,8 +22,8 @@ def words(response: Response, text: str, draft: Draft) -> None:
     if message is None or message.status is not None:
         message = _open_message(response, draft)
     message.text += text
-    kind = "output_audio_transcript.delta" if response.spoken else "output_text.delta"
-    draft.send(say.output(kind, place(response, message), delta=text))
+    kind = "output_audio_transcript" if response.spoken else "output_text"
+    draft.send(server.delta(kind, place(response, message), text))
 
 
 def _open_message(response: Response, draft: Draft) -> Output:
@@ -33,7 +32,7 @@ def _open_message(response: Response, draft: Draft) -> Output:
         draft.state.sounds[message.id] = Sound(response.id)
     _open(response, message, draft)
     empty = {"type": "audio", "transcript": ""} if response.spoken else {"type": "text", "text": ""}
-    draft.send(say.part("added", place(response, message), empty))
+    draft.send(server.PartAdded(**place(response, message), part=empty))
     return message
 
 
@@ -41,12 +40,12 @@ def _close_message(response: Response, message: Output, status: Status, draft: D
     where, text = place(response, message), message.text
     if response.spoken:
         draft.order(LastSound(where))
-        draft.send(say.output("output_audio.done", where))
-        draft.send(say.output("output_audio_transcript.done", where, transcript=text))
-        draft.send(say.part("done", where, {"type": "audio", "transcript": text}))
+        draft.send(server.AudioDone(**where))
+        draft.send(server.AudioTranscriptDone(**where, transcript=text))
+        draft.send(server.PartDone(**where, part={"type": "audio", "transcript": text}))
     else:
-        draft.send(say.output("output_text.done", where, text=text))
-        draft.send(say.part("done", where, {"type": "text", "text": text}))
+        draft.send(server.TextDone(**where, text=text))
+        draft.send(server.PartDone(**where, part={"type": "text", "text": text}))
     _close(response, message, status, draft)
 
 
@@ -66,19 +65,15 @@ def arguments(response: Response, call_id: str, delta: str, draft: Draft) -> Non
     for call in response.outputs:
         if call.call_id == call_id and call.status is None and delta:
             call.text += delta
-            draft.send(
-                say.output("function_call_arguments.delta", _spot(response, call), delta=delta)
-            )
+            draft.send(server.delta("function_call_arguments", _spot(response, call), delta))
 
 
 def close_call(response: Response, call_id: str, status: Status, draft: Draft) -> None:
     for call in response.outputs:
         if call.name and call.call_id == call_id and call.status is None:
             if status == "completed":
-                whole = {"name": call.name, "arguments": call.text}
-                draft.send(
-                    say.output("function_call_arguments.done", _spot(response, call), **whole)
-                )
+                where = _spot(response, call)
+                draft.send(server.ArgumentsDone(**where, name=call.name, arguments=call.text))
             _close(response, call, status, draft)
 
 
@@ -88,10 +83,12 @@ def close_call(response: Response, call_id: str, status: Status, draft: Draft) -
 def _open(response: Response, output: Output, draft: Draft) -> None:
     response.outputs.append(output)
     shown = object_of(response, output, "in_progress")
-    draft.send(say.output_item("added", response.id, output.index, shown))
+    draft.send(
+        server.OutputItemAdded(response_id=response.id, output_index=output.index, item=shown)
+    )
     if response.in_conversation:
         previous = draft.state.conversation.append(_item(response, output, "in_progress"))
-        draft.send(say.item("added", shown, previous))
+        draft.send(server.ItemAdded(previous_item_id=previous, item=shown))
 
 
 def _close(response: Response, output: Output, status: Status, draft: Draft) -> None:
@@ -106,8 +103,12 @@ def _close(response: Response, output: Output, status: Status, draft: Draft) -> 
             # What never became sound, or was cut off, was never heard.
             kept = assistant_message(output.id, sound.text if sound else "", True, status)
         state.conversation.replace(kept)
-        draft.send(say.item("done", shown, state.conversation.previous(output.id)))
-    draft.send(say.output_item("done", response.id, output.index, shown))
+        draft.send(
+            server.ItemDone(previous_item_id=state.conversation.previous(output.id), item=shown)
+        )
+    draft.send(
+        server.OutputItemDone(response_id=response.id, output_index=output.index, item=shown)
+    )
 
 
 def close_all(response: Response, status: Status, draft: Draft) -> None:
@@ -175,7 +176,7 @@ def _usage(response: Response, draft: Draft) -> Json:
     sound = state.sounds.get(message.id) if message is not None else None
     count = state.policy.count
     made = sum(count(output.text) for output in response.outputs)
-    return response_usage(
+    return server.response_usage(
         input_tokens=finished.input_tokens if finished else response.input_tokens,
         cached_tokens=finished.cached_tokens if finished else 0,
         output_tokens=finished.output_tokens if finished else made,

@@ -7,19 +7,17 @@ from dataclasses import replace
 from typing import Any
 
 from vivavoce.engine.turn import answering, facts, listening, playback, transcripts
-from vivavoce.engine.turn import server_frames as say
 from vivavoce.engine.turn.asking import sources
 from vivavoce.engine.turn.configuration import (
     Configuration,
     ResponseSettings,
     applied,
     response_settings,
-    session_object,
 )
 from vivavoce.engine.turn.conversation import clip_of
 from vivavoce.engine.turn.orders import Configure, RestartEars, StopTimer, TranscribeClip, Warm
 from vivavoce.engine.turn.state import Draft, Response, State
-from vivavoce.wire.realtime import client
+from vivavoce.wire.realtime import client, server
 from vivavoce.wire.realtime.items import (
     FunctionCallOutput,
     Message,
@@ -47,7 +45,9 @@ def handle(request: facts.Request, draft: Draft) -> None:
             create_item(event, draft)
         case client.RetrieveItem(item_id):
             found = draft.state.conversation.get(item_id, doing="retrieve")
-            draft.send(say.item_retrieved(item_object(found, with_audio=True)), request.sender)
+            draft.send(
+                server.ItemRetrieved(item=item_object(found, with_audio=True)), request.sender
+            )
         case client.DeleteItem(item_id):
             delete_item(item_id, draft)
         case client.Truncate() as event:
@@ -69,7 +69,7 @@ def update_session(event: client.UpdateSession, sender: int, draft: Draft) -> No
     if state.policy.paced:
         check_opus(wanted)
     for fault in lacking:
-        draft.send(say.error(fault, event.event_id), sender)
+        draft.send(server.Error.of(fault, event.event_id), sender)
     state.configuration = wanted
     draft.order(Configure(state.configuration))
     if before.turn_detection != state.configuration.turn_detection:
@@ -77,7 +77,7 @@ def update_session(event: client.UpdateSession, sender: int, draft: Draft) -> No
         listening.abandon(draft)
         draft.order(StopTimer("idle"))
     draft.order(Warm())
-    draft.send(session_event("updated", state))
+    draft.send(server.SessionUpdated(session=state.shown_session()))
 
 
 def check_opus(configuration: Configuration) -> None:
@@ -89,16 +89,6 @@ def check_opus(configuration: Configuration) -> None:
                 code="unsupported_parameter",
                 param=f"session.audio.{side}.format",
             )
-
-
-def session_event(kind: str, state: State) -> say.Event:
-    """`session.created` or `session.updated`."""
-    shown = session_object(
-        state.configuration,
-        session_id=state.policy.session_id,
-        expires_at=state.policy.expires_at,
-    )
-    return say.session(kind, shown)
 
 
 def commit(request: facts.Request, draft: Draft) -> None:
@@ -121,7 +111,7 @@ def clear_input(request: facts.Request, draft: Draft) -> None:
     listening.abandon(draft)
     listening.forget(request.end_ms, draft)
     draft.order(RestartEars())
-    draft.send(say.input_cleared())
+    draft.send(server.InputCleared())
 
 
 def clear_output(request: facts.Request, draft: Draft) -> None:
@@ -164,8 +154,8 @@ def create_item(event: client.CreateItem, draft: Draft) -> None:
             param="item.call_id",
         )
     previous = state.conversation.insert(item, after=event.previous_item_id)
-    draft.send(say.item("added", item_object(item), previous))
-    draft.send(say.item("done", item_object(item), previous))
+    draft.send(server.ItemAdded(previous_item_id=previous, item=item_object(item)))
+    draft.send(server.ItemDone(previous_item_id=previous, item=item_object(item)))
     if clip:
         state.transcripts[item.id] = None
         draft.order(TranscribeClip(item.id, clip))
@@ -185,7 +175,7 @@ def delete_item(item_id: str, draft: Draft) -> None:
     state.conversation.delete(found.id)
     for kept in (state.transcripts, state.seconds, state.notes, state.sounds, state.shown):
         kept.pop(found.id, None)
-    draft.send(say.item_deleted(found.id))
+    draft.send(server.ItemDeleted(item_id=found.id))
     transcripts.release(found.id, draft)
 
 

@@ -10,14 +10,15 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 from vivavoce.brain.ports import Finished
-from vivavoce.engine.turn.configuration import Configuration, ResponseSettings
+from vivavoce.engine.turn.configuration import Configuration, ResponseSettings, session_object
 from vivavoce.engine.turn.conversation import Conversation, clip_of
 from vivavoce.engine.turn.manners import Manners
 from vivavoce.engine.turn.orders import Audience, Order, Send
-from vivavoce.engine.turn.server_frames import Event
 from vivavoce.wire.realtime.items import Status
+from vivavoce.wire.realtime.server import Frame, ServerEvent
 from vivavoce.wire.realtime.session import ServerVad
 
 SILENCE = "(The user has said nothing for a while.)"
@@ -183,6 +184,12 @@ class State:
     def answering(self) -> bool:
         return self.active is not None or bool(self.playing)
 
+    def shown_session(self) -> dict[str, Any]:
+        policy = self.policy
+        return session_object(
+            self.configuration, session_id=policy.session_id, expires_at=policy.expires_at
+        )
+
     @property
     def manners(self) -> Manners | None:
         """None on other people's sessions that did not ask for them."""
@@ -210,8 +217,9 @@ class Draft:
     def order(self, *orders: Order) -> None:
         self.orders.extend(orders)
 
-    def send(self, event: Event, to: Audience | int = Audience.ALL) -> None:
-        self.orders.append(Send(event, to))
+    def send(self, event: ServerEvent | Frame, to: Audience | int = Audience.ALL) -> None:
+        """Deltas are frames already."""
+        self.orders.append(Send(event if isinstance(event, dict) else event.frame(), to))
 
     def signal(self, signal: Signal) -> None:
         self.state.phase = self.advance(self.state.phase, signal)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 
 from vivavoce.engine.turn import answering, facts, listening
-from vivavoce.engine.turn import server_frames as say
 from vivavoce.engine.turn.conversation import with_transcript
 from vivavoce.engine.turn.state import UNHEARD, Draft
-from vivavoce.engine.turn.usage import transcription_usage
+from vivavoce.wire.realtime import server
 
 _WORD = re.compile(r"[^\w' -]+")
 
@@ -41,8 +40,8 @@ def heard_all(fact: facts.HeardAll, draft: Draft) -> None:
     _keep(fact.item_id, text, draft)
     if state.configuration.transcription:
         _show(fact.item_id, text, draft)
-        usage = transcription_usage(fact.seconds)
-        draft.send(say.transcript_completed(fact.item_id, text, usage))
+        usage = server.transcription_usage(fact.seconds)
+        draft.send(server.TranscriptCompleted(item_id=fact.item_id, transcript=text, usage=usage))
     state.shown.pop(fact.item_id, None)
     release(fact.item_id, draft)
 
@@ -57,7 +56,7 @@ def failed(fact: facts.HearingFailed, draft: Draft) -> None:
     _weigh(fact.item_id, False, draft)
     state.shown.pop(fact.item_id, None)
     if state.configuration.transcription:
-        draft.send(say.transcript_failed(fact.item_id, fact.message))
+        draft.send(server.TranscriptFailed.of(fact.item_id, fact.message))
     release(fact.item_id, draft)
 
 
@@ -65,7 +64,9 @@ def unsay(draft: Draft) -> None:
     """What is being said is off: who saw the beginning of it learns that nothing follows."""
     speech = draft.state.speech
     if speech is not None and draft.state.shown.pop(speech.item_id, None) is not None:
-        draft.send(say.transcript_failed(speech.item_id, "The input audio buffer was cleared."))
+        draft.send(
+            server.TranscriptFailed.of(speech.item_id, "The input audio buffer was cleared.")
+        )
 
 
 def release(item_id: str, draft: Draft) -> None:
@@ -90,7 +91,7 @@ def _show(item_id: str, text: str, draft: Draft) -> None:
     """The part that clients have not seen; where it was seen otherwise, the end puts it right."""
     shown = draft.state.shown.get(item_id, "")
     if len(text) > len(shown) and text.startswith(shown):
-        draft.send(say.transcript_delta(item_id, text[len(shown) :]))
+        draft.send(server.transcript_delta(item_id, text[len(shown) :]))
         draft.state.shown[item_id] = text
 
 

@@ -16,7 +16,7 @@ from vivavoce.runtime.ports import Clock, Closed, Provider, Sideband
 from vivavoce.session.effects import Attach
 from vivavoce.session.events import AttachFailed, BadFrame, SessionEvent, SidebandLost, SidebandUp
 from vivavoce.wire.realtime.client import Command
-from vivavoce.wire.realtime.decode import Malformed, decode
+from vivavoce.wire.realtime.server import Malformed, decode
 
 log = logging.getLogger(__name__)
 
