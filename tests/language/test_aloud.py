@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vivavoce.language.en.aloud.markdown import plain
-from vivavoce.language.en.aloud.text import spoken
+from vivavoce.language.en.aloud.text import plain, spoken
 from vivavoce.language.en.numbers import cardinal, ordinal, year
 
 SAID = {

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import re
 
-from vivavoce.language.en.aloud.numbers import label, one_by_one
-from vivavoce.language.en.aloud.rules import Match
 from vivavoce.language.en.aloud.words import IN_NAMES, PER, SAID, UNITS
+from vivavoce.language.en.numbers import label, one_by_one
 
 _TOKEN = re.compile(r"[^\s,;\"<>“”|]{2,}")
 _OPENING, _CLOSING = "(['{", ")]'}!?:.…"
@@ -36,7 +35,7 @@ def names(text: str) -> str:
     return _TOKEN.sub(_token, text)
 
 
-def _token(match: Match) -> str:
+def _token(match: re.Match[str]) -> str:
     token = match.group()
     if token.isalpha() and (token.islower() or token.istitle()):
         return token

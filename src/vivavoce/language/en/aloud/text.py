@@ -10,12 +10,21 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from vivavoce.language.en.aloud.dates import DATES, TIMES
+from vivavoce.language.en.aloud.counted import (
+    AMOUNTS,
+    BARE,
+    DATES,
+    PHONES,
+    TIMES,
+    UNCOUNTED,
+    VERSIONS,
+    Match,
+    Rules,
+    applied,
+    one_of,
+    rules,
+)
 from vivavoce.language.en.aloud.identifiers import names
-from vivavoce.language.en.aloud.markdown import plain
-from vivavoce.language.en.aloud.numbers import cardinal
-from vivavoce.language.en.aloud.quantities import AMOUNTS, BARE, PHONES, UNCOUNTED, VERSIONS
-from vivavoce.language.en.aloud.rules import Match, Rules, applied, one_of, rules
 from vivavoce.language.en.aloud.words import (
     COUNTED_IN_ROMAN,
     HOUSE_NUMBERS,
@@ -24,6 +33,7 @@ from vivavoce.language.en.aloud.words import (
     SHORT,
     TITLES,
 )
+from vivavoce.language.en.numbers import cardinal
 
 _LONGEST, _KEPT = 200, 40
 """What is longer than any word is no word; nobody would read out more than its beginning."""
@@ -145,3 +155,40 @@ _COUNTED: Rules = (
 )
 
 _REST: Rules = (*UNCOUNTED, *rules((r"[A-Za-z][A-Za-z'-]*", _known)), *_SYMBOLS)
+
+
+# --- Markdown -------------------------------------------------------------------------
+
+# What could be as long as the text is bounded: hostile text would cost the square of it.
+_MARKS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
+    (re.compile(pattern, re.MULTILINE), words)
+    for pattern, words in (
+        (r"^[ \t]{0,9}(```|~~~)(?s:.*?)(?:\n[ \t]{0,9}\1[`~]{0,9}[ \t]{0,9}$|\Z)", "\n"),
+        (r"(?s)<!--.{0,500}?-->", " "),
+        (r"!?\[([^\[\]\n]{0,300})\]\([^()\n]{0,500}(?:\([^()\n]{0,99}\)[^()\n]{0,99})?\)", r"\1"),
+        (r"!?\[([^\[\]\n]{1,300})\]\[[^\[\]\n]{0,99}\]", r"\1"),
+        (r"^[ \t]{0,9}\[[^\[\]\n]{1,99}\]:[ \t]{0,9}\S{1,500}$", ""),  # where a link leads
+        (r"<(https?://[^<>\s]{1,500})>", r"\1"),
+        (r"</?[A-Za-z][^<>\n]{0,300}>", " "),  # HTML
+        (r"^[ \t]{0,9}(?:[-*_][ \t]{0,3}){3,}$", ""),  # rules
+        (r"^[ \t]{0,9}\|?(?:[ \t]{0,9}:?-{2,99}:?[ \t]{0,9}\|){1,99}[-: \t]{0,99}$", ""),
+        (r"^[ \t]{0,9}(?:>[ \t]?){1,9}", ""),
+        (r"^[ \t]{0,9}#{1,6}[ \t]{1,9}|[ \t]{1,9}#{1,6}$", ""),
+        (r"^[ \t]{0,99}[-*+•][ \t]{1,9}(?:\[[ xX]\][ \t]{1,9})?", ""),
+        (r"^[ \t]{0,9}\|[ \t]{0,9}|\|[ \t]{0,9}$", ""),
+        (r"(?<=[^\s|])[ \t]{1,99}\|[ \t]{1,99}", ", "),
+        (r"(?<![*\w])\*(?=\.\w)|(?<=[\w/])\*(?=\.\w)|(?<=/)\*(?=$|\s)", " star "),  # test_*.py
+        (r"\*{2,}|_{2,}|~{2}|`+", ""),
+        (r"(?<![\w*])\*(?=\S)|(?<=[^\s*])\*(?!\w)", ""),
+        (r"(?<!\w)_(?=\w)|(?<=\w)_(?!\w)", ""),
+    )
+)
+
+
+def plain(text: str) -> str:
+    """Without its marks: what is left is what one would read out. Text comes a clause at a time,
+    so that a mark may have lost its partner; marks that stand alone go too. Code between fences
+    is for the eye: it goes whole, to the end of the text if the fence is not closed."""
+    for pattern, words in _MARKS:
+        text = pattern.sub(words, text)
+    return text

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-MONTHS = (
-    "January", "February", "March", "April", "May", "June", "July", "August", "September",
-    "October", "November", "December",
-)  # fmt: skip
+from vivavoce.language.en.times import lexicon
+from vivavoce.language.en.times.lexicon import DAY_NAMES, MONTH_NAMES
 
-SHORT_MONTHS = {month[:3]: month for month in MONTHS} | {"Sept": "September"}
-
+SHORT_MONTHS = {short.title(): MONTH_NAMES[n - 1] for short, n in lexicon.SHORT_MONTHS.items()}
 SHORT_DAYS = {
-    "Mon": "Monday", "Tue": "Tuesday", "Tues": "Tuesday", "Wed": "Wednesday", "Thu": "Thursday",
-    "Thur": "Thursday", "Thurs": "Thursday", "Fri": "Friday", "Sat": "Saturday", "Sun": "Sunday",
-}  # fmt: skip
+    short.title(): DAY_NAMES[n] for short, n in lexicon.SHORT_DAYS.items() if short != "weds"
+}
 
 MONEY = {
     "$": ("dollar", "cent"),
@@ -74,13 +70,6 @@ PER = {
     "wk": "week", "month": "month", "mo": "month", "year": "year", "yr": "year",
     "user": "user", "person": "person", "seat": "seat", "night": "night", "kg": "kilogram",
     "lb": "pound", "GB": "gigabyte", "km": "kilometer", "mile": "mile", "token": "token",
-}  # fmt: skip
-
-PARTS = {
-    2: ("half", "halves"), 3: ("third", "thirds"), 4: ("quarter", "quarters"),
-    5: ("fifth", "fifths"), 6: ("sixth", "sixths"), 7: ("seventh", "sevenths"),
-    8: ("eighth", "eighths"), 9: ("ninth", "ninths"), 10: ("tenth", "tenths"),
-    16: ("sixteenth", "sixteenths"), 100: ("hundredth", "hundredths"),
 }  # fmt: skip
 
 TITLES = {

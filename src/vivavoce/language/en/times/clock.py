@@ -121,12 +121,12 @@ def _plain(found: list[str], at: int, has_part: bool) -> Clock | None:
         clock = _with_meridiem(found, at, at + 1, hour, minute)
         return replace(clock, certain=clock.certain or word.startswith("0"))
     behind = found[at - 1] if at else ""
-    hours = military(found, at)
-    if len(word) == 4 and (behind in _AT or hours):
-        hour, minute = _written(f"{word[:2]}:{word[2:]}")  # "at 0900"
+    if word.isdecimal() and len(word) in (3, 4) and (behind in _AT or military(found, at)):
+        hour, minute = _written(f"{word[:-2]}:{word[-2:]}")  # "at 0900", and "at 930" as ears write
         if hour is not None:
-            end = at + 2 if hours else at + 1
-            return replace(_with_meridiem(found, at, end, hour, minute), certain=True)
+            end = at + 2 if military(found, at) else at + 1
+            clock = _with_meridiem(found, at, end, hour, minute)
+            return replace(clock, certain=clock.certain or len(word) == 4 or not minute)
     number = _number(word, 23)
     if number is None or ahead in UNITS or ahead in MONTHS or ahead == "of":
         return None
@@ -144,12 +144,12 @@ def _plain(found: list[str], at: int, has_part: bool) -> Clock | None:
 def military(found: Sequence[str], at: int) -> bool:
     """ "1900 hours" is a time of day, "in 1900 hours" is none."""
     word, ahead = found[at], found[at + 1] if at + 1 < len(found) else ""
-    if len(word) != 4 or not word.isdecimal() or ahead not in ("hours", "hrs"):
+    if len(word) not in (3, 4) or not word.isdecimal() or ahead not in ("hours", "hrs"):
         return False
     behind = found[at - 1] if at else ""
     if behind in ("in", "within", "for", "every") or {"from", "later"} & set(found[at:]):
         return False
-    return _written(f"{word[:2]}:{word[2:]}")[0] is not None
+    return _written(f"{word[:-2]}:{word[-2:]}")[0] is not None
 
 
 def _with_meridiem(found: list[str], at: int, end: int, hour: int, minute: int) -> Clock:
