@@ -19,8 +19,7 @@ from typing import Any
 from bench.intents.dialogues import MOVE, Open
 from vivavoce.brain.ports import Tool
 from vivavoce.errors import IntentRefused, InvalidArguments, ToolFailed, VivavoceError, translate
-from vivavoce.intents.checking import checked
-from vivavoce.intents.grounding import grounds
+from vivavoce.intents.checking import checked, grounds
 from vivavoce.intents.records import same_payload
 from vivavoce.intents.registry.intents import AMEND, RETRACT, IntentRegistry, load_intents
 from vivavoce.intents.tools import amend_definition, retract_definition

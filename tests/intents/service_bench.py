@@ -17,9 +17,8 @@ from tests.contract.conftest import FullStore
 from tests.intents.backend import UserBackend
 from vivavoce.errors import VivavoceError
 from vivavoce.intents.delivery.http import HttpSender
-from vivavoce.intents.delivery.outbox import Outbox
-from vivavoce.intents.delivery.outside import Outside
-from vivavoce.intents.orchestrator.orchestrator import EmbeddedOrchestrator
+from vivavoce.intents.delivery.outbox import Addresses, Outbox, Outside
+from vivavoce.intents.orchestrator.builtin import BuiltInOrchestrator
 from vivavoce.intents.registry.intents import IntentRegistry, load_intents
 from vivavoce.intents.service import IntentService
 from vivavoce.runtime.journal.log import Journal
@@ -124,14 +123,10 @@ class Bench:
         self.journal = Journal(store, clock)
         self.orchestrator = Recorder()
         sender = HttpSender(clock, secret=SECRET, seconds=1.0, open_client=_plain_client)
-        self.outbox = Outbox(
-            store, self.journal, clock, sender, lambda delivery: url, chance=lambda: 1.0
-        )
         registry = flux()
-        takes = url is not None
-        outside = Outside(
-            self.outbox, store, self.journal, clock, lambda d: takes, lambda name: "flux"
-        )
+        addresses = Addresses(lambda: "flux", lambda: registry, url, everything=url is not None)
+        self.outbox = Outbox(store, self.journal, clock, sender, addresses, chance=lambda: 1.0)
+        outside = Outside(self.outbox, store, self.journal, clock, addresses)
         self.service = IntentService(
             lambda: registry,
             store,
@@ -231,9 +226,9 @@ async def bench(
     *,
     later: float = 0.0,
     fresh: bool = False,
-    embedded: bool = False,
+    built_in: bool = False,
 ) -> AsyncIterator[Bench]:
-    """With a `store` of before: the same house after a restart. `embedded`: with the orchestrator
+    """With a `store` of before: the same house after a restart. `built_in`: with the orchestrator
     that makes goals and tasks, not the recorder."""
     clock = ManualClock()
     if later:
@@ -241,7 +236,7 @@ async def bench(
     fresh = fresh or store is None
     store = store or MemoryStore()
     await store.open()
-    inside = EmbeddedOrchestrator(store) if embedded else None
+    inside = BuiltInOrchestrator(store) if built_in else None
     made = Bench(store, clock, backend.url if backend is not None else None, inside)
     if fresh:
         now = clock.now() - timedelta(minutes=1)

@@ -17,9 +17,10 @@ from vivavoce.intents.delivery.http import (
     Later,
     Refused,
     Verdict,
+    key_of,
     read_answer,
+    signed,
 )
-from vivavoce.intents.delivery.signing import key_of, signed
 
 NOW = datetime(2026, 1, 31, 14, 0, tzinfo=UTC)
 

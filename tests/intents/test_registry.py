@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vivavoce.errors import InvalidArguments
-from vivavoce.intents.registry.intent import Example, IntentDefinition, Parameter
+from vivavoce.intents.registry.definition import Example, IntentDefinition, Parameter
 from vivavoce.intents.registry.intents import AMEND, RETRACT, IntentRegistry, load_intents
 from vivavoce.intents.tools import amend_definition, retract_definition
 

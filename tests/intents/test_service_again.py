@@ -33,7 +33,7 @@ async def _milk(here: Bench, call_id: str) -> dict[str, Any]:
 
 
 async def test_the_oven_again_is_another_ten_minutes() -> None:
-    async with bench(embedded=True) as here:
+    async with bench(built_in=True) as here:
         await _oven(here, "c1")
         await here.clock.advance(25 * 60)
         told = await _oven(here, "c2")
@@ -43,7 +43,7 @@ async def test_the_oven_again_is_another_ten_minutes() -> None:
 
 
 async def test_a_task_may_be_moved_back_to_where_it_was_moved_before() -> None:
-    async with bench(embedded=True) as here:
+    async with bench(built_in=True) as here:
         now = here.clock.now()
         gym = Todo(
             id=entry_id("the", "gym"),
@@ -79,7 +79,7 @@ async def test_a_task_may_be_moved_back_to_where_it_was_moved_before() -> None:
 
 
 async def test_what_is_spoken_of_again_and_stands_is_there_already_and_when_is_told() -> None:
-    async with bench(embedded=True) as here:
+    async with bench(built_in=True) as here:
         await here.say("Remind me to buy milk tomorrow at 8 am")
         first = await _milk(here, "c1")
         await here.answer("Done!")
@@ -100,7 +100,7 @@ def _done(todo: Todo) -> Todo:
 
 
 async def test_a_recurring_task_that_is_asked_for_twice_is_one() -> None:
-    async with bench(embedded=True) as here:
+    async with bench(built_in=True) as here:
         for call_id in ("c1", "c2"):
             await here.say("Remind me to stretch every day at 3:40 pm")
             await here.task(call_id, title="Stretch", scheduled_at="every day at 3:40 pm")

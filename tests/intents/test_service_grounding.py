@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from vivavoce.intents.grounding import grounds, ungrounded
-from vivavoce.intents.registry.intent import Parameter
+from vivavoce.intents.checking import grounds, ungrounded
+from vivavoce.intents.registry.definition import Parameter
 from vivavoce.wire.records.talk import Entry, Kind
 
 WHEN = Parameter(name="scheduled_at", grounded=True, kind="time")

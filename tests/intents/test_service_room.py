@@ -267,8 +267,8 @@ async def test_old_messages_of_an_intent_that_is_gone_still_go_to_the_agents_bac
         updated_at=now,
         due_at=now,
     )
-    assert _House(folder).room._url_of(old) == "http://127.0.0.1:9/"
-    assert _House(FLUX, data_dir=tmp_path).room._url_of(old) is None
+    assert _House(folder).room.outbox.addresses.url_of(old) == "http://127.0.0.1:9/"
+    assert _House(FLUX, data_dir=tmp_path).room.outbox.addresses.url_of(old) is None
 
 
 async def test_messages_from_before_the_backend_was_taken_out_are_shown_and_given_up(

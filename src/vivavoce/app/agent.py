@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from vivavoce.app.settings import named_values
-from vivavoce.intents.delivery.signing import key_of
-from vivavoce.intents.orchestrator.orchestrator import known_routes
-from vivavoce.intents.registry.intent import IntentDefinition, Parameter
+from vivavoce.intents.delivery.http import key_of
+from vivavoce.intents.orchestrator.builtin import known_routes
+from vivavoce.intents.registry.definition import IntentDefinition, Parameter
 from vivavoce.intents.registry.intents import (
     IntentRegistry,
     check_routes,

@@ -18,10 +18,9 @@ from vivavoce.app.agent import filled
 from vivavoce.app.settings import Settings
 from vivavoce.errors import Unavailable
 from vivavoce.intents.delivery.http import HttpSender
-from vivavoce.intents.delivery.outbox import Outbox
-from vivavoce.intents.delivery.outside import Outside
-from vivavoce.intents.orchestrator.orchestrator import EmbeddedOrchestrator
-from vivavoce.intents.ports import Definition, IntentStore, Journal
+from vivavoce.intents.delivery.outbox import Addresses, Outbox, Outside
+from vivavoce.intents.orchestrator.builtin import BuiltInOrchestrator
+from vivavoce.intents.ports import IntentStore, Journal
 from vivavoce.intents.registry.intents import IntentRegistry
 from vivavoce.intents.service import IntentService
 from vivavoce.intents.tools import intent_tools
@@ -31,7 +30,7 @@ from vivavoce.runtime.agents.source import AgentSource
 from vivavoce.runtime.people.due import next_due
 from vivavoce.runtime.ports import Clock
 from vivavoce.tools.registry import Registry
-from vivavoce.wire.records.plans import Delivery, Todo
+from vivavoce.wire.records.plans import Todo
 from vivavoce.wire.records.talk import utc_now
 
 log = logging.getLogger(__name__)
@@ -54,17 +53,23 @@ class AgentIntents:
         _need_packages(source.intents, remote=self._named is not None)
         self._backend = _filled(self._named)
         self._patience = self._backend.timeout if self._backend is not None else 10.0
+        addresses = Addresses(
+            lambda: source.current.name,
+            lambda: source.intents,
+            self._backend.url if self._backend is not None else None,
+            everything=self._named is not None,
+        )
         self.outbox = Outbox(
-            store, journal, clock, self._sender(clock), self._url_of, patience=self._patience
+            store, journal, clock, self._sender(clock), addresses, patience=self._patience
         )
         self.service = IntentService(
             lambda: source.intents,
             store,
             journal,
             clock,
-            EmbeddedOrchestrator(store),
+            BuiltInOrchestrator(store),
             self._time_zone_of,
-            outside=Outside(self.outbox, store, journal, clock, self._takes, self._to),
+            outside=Outside(self.outbox, store, journal, clock, addresses),
         )
         self._offered: tuple[str, ...] = ()
         self.refresh()
@@ -112,28 +117,6 @@ class AgentIntents:
             "ready": self._named is None or self._backend is not None,
             "waiting": self.outbox.waiting,
         }
-
-    # --- Where they go --------------------------------------------------------------------
-
-    def _takes(self, definition: Definition | None) -> bool:
-        """Does it go to a backend? An agent's own stands for all of its intents."""
-        return self._named is not None or (definition is not None and definition.url is not None)
-
-    def _to(self, name: str) -> str:
-        """The name of an address: the agent's, or that of one of its intents."""
-        definition = self._source.intents.get(name)
-        agent = self._source.current.name
-        return f"{agent}/{name}" if definition is not None and definition.url else agent
-
-    def _url_of(self, delivery: Delivery) -> str | None:
-        """Of another agent's on the same database it knows none, nor of an intent that is gone."""
-        agent, name = self._source.current.name, str(delivery.body.get("name", ""))
-        definition = self._source.intents.get(name)
-        # Without one it is from before that was written down, when all went to the agent's.
-        to = delivery.body.get("to", self._to(name))
-        if to == agent:
-            return self._backend.url if self._backend is not None else None
-        return definition.url if definition is not None and to == f"{agent}/{name}" else None
 
     def _sender(self, clock: Clock) -> HttpSender:
         own = self._settings.intent_secret

@@ -7,15 +7,15 @@ come to what is there already, which who acts on it has to say (`Acting.holds`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from vivavoce.intents import evidence
 from vivavoce.intents import records as write
+from vivavoce.intents.scene import Scene
 from vivavoce.language.en.words import content, shares
 from vivavoce.wire.records.plans import Intent, IntentStatus, Todo
-from vivavoce.wire.records.talk import Entry, Kind
+from vivavoce.wire.records.talk import Kind
 
 AGAIN = timedelta(hours=1)
 """The same words within this time may mean the same; tomorrow's "tomorrow" is another day."""
@@ -34,12 +34,12 @@ def alike(fresh: Intent, payload: Mapping[str, Any], intents: Iterable[Intent]) 
     return None
 
 
-def asked(known: Intent, intents: Sequence[Intent], entries: Sequence[Entry]) -> bool:
+def asked(known: Intent, scene: Scene) -> bool:
     """Has the user spoken of it again, since anything was last submitted? After another one about
     the same thing ("back to Friday") whatever they said counts."""
-    last = max((i.updated_at for i in intents if i.status is not IntentStatus.FAILED), default=None)
-    said = [e.text for e in evidence.since(entries, last) if e.kind is Kind.USER]
-    if not said or any(_touches(other, known) for other in intents):
+    times = [i.updated_at for i in scene.intents if i.status is not IntentStatus.FAILED]
+    said = [e.text for e in scene.after(max(times, default=None)) if e.kind is Kind.USER]
+    if not said or any(_touches(other, known) for other in scene.intents):
         return bool(said)
     meant = frozenset().union(*(content(str(value)) for value in known.payload.values()))
     return any(shares(content(text), meant) for text in said)

@@ -2,43 +2,59 @@
 
     look up ─► check ─► grounding ─► evidence ─► known already? ─► act ─► answer
 
-The handlers of the intent tools. Ids come from the conversation and the call, so
-whatever is tried again after a crash is the same intent; a second call with the
-same payload gets the first one's answer, unless the user asked again (`again.py`).
-Who acts on it, and the commit that goes with it, is `Acting`; corrections are
-`corrections.py`.
+The handlers of the intent tools. Ids come from the conversation and the call, so whatever is
+tried again after a crash is the same intent; a second call with the same payload gets the
+first one's answer, unless the user asked again (`again.py`). Who acts on it, and the commit
+that goes with it, is `Acting`.
+
+After submission the user may correct it ("no, Saturday"): it is amended or retracted, and
+nothing is doubled. Without an id the latest intent of this conversation is meant that still
+holds and has what is to change.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
 from weakref import WeakValueDictionary
 
-from vivavoce.errors import InvalidArguments, InvalidRequest, NotFound, ToolNotFound
-from vivavoce.intents import again, evidence
+from vivavoce.errors import (
+    IntentRefused,
+    InvalidArguments,
+    InvalidRequest,
+    NotFound,
+    ToolNotFound,
+)
+from vivavoce.intents import again
 from vivavoce.intents import records as write
-from vivavoce.intents.checking import Checked, checked
-from vivavoce.intents.corrections import Corrections
-from vivavoce.intents.delivery.outside import Outside
-from vivavoce.intents.hearing import Hearing, Scene
-from vivavoce.intents.orchestrator.inside import Acting, Action, Inside
-from vivavoce.intents.ports import Definition, Definitions, IntentStore, Journal
+from vivavoce.intents.checking import Checked, checked, grounds
+from vivavoce.intents.delivery.outbox import Outside
+from vivavoce.intents.orchestrator.builtin import Inside
+from vivavoce.intents.ports import Acting, Action, IntentStore, Journal
+from vivavoce.intents.registry.definition import IntentDefinition
+from vivavoce.intents.registry.intents import IntentRegistry
+from vivavoce.intents.scene import Scene, scene_of
 from vivavoce.runtime.people.intents import Orchestrator
 from vivavoce.runtime.ports import Clock, ToolContext
+from vivavoce.wire.clean import clean_line
 from vivavoce.wire.records.plans import Intent, IntentStatus, Submission
 from vivavoce.wire.records.talk import Conversation, entry_id
 
+_HELD = (IntentStatus.ACCEPTED, IntentStatus.PENDING)
+_REASON = 300
+
 
 class IntentService:
-    """Submits; `corrections` amends and retracts with the same means."""
+    """Submits, amends, retracts. JSON for the model. Each raises `InvalidArguments` (the model asks
+    the user again), `IntentRefused`, `OrchestratorUnavailable`; each is announced as `error` too.
+    """
 
     def __init__(
         self,
-        registry: Callable[[], Definitions],
+        registry: Callable[[], IntentRegistry],
         store: IntentStore,
         journal: Journal,
         clock: Clock,
@@ -48,67 +64,56 @@ class IntentService:
         outside: Outside | None = None,
     ) -> None:
         """`outside`: for the intents that go to a backend of the user's."""
-        self.registry, self.store, self.journal, self.clock = registry, store, journal, clock
-        self.time_zone_of = time_zone_of
-        self.hearing = Hearing(store, clock)
+        self._registry, self._store, self._journal, self._clock = registry, store, journal, clock
+        self._time_zone_of = time_zone_of
         self._inside = Inside(orchestrator, store, journal, clock)
         self._outside = outside
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        self._corrections = Corrections(self)
-
-    async def amend(self, arguments: Mapping[str, Any], context: ToolContext) -> str:
-        return await self._corrections.amend(arguments, context)
-
-    async def retract(self, arguments: Mapping[str, Any], context: ToolContext) -> str:
-        return await self._corrections.retract(arguments, context)
 
     async def submit(self, name: str, arguments: Mapping[str, Any], context: ToolContext) -> str:
-        """JSON for the model. Raises `InvalidArguments` (it asks the user again),
-        `IntentRefused`, `OrchestratorUnavailable`; each is announced as `error` too."""
-        definition = self.registry().get(name)
+        definition = self._registry().get(name)
         if definition is None:
             raise ToolNotFound(f"There is no intent '{name[:64]}'", tool=name[:64])
-        place = await self.place(context)
-        async with self.lock(place.id):
-            scene = await self.hearing.scene(
-                place.id, context, lambda s: self._explained(definition, arguments, context, s)
-            )
-            now = self.clock.now()
-            fresh = _blank(definition, place, context, now)
-            try:
-                found = checked(definition, arguments, _grounds(context, scene))
-            except InvalidArguments as fault:
-                event = write.told_error(fresh, write.INVALID, fault.message, now)
-                await self.journal.commit([event])
-                fault.announced = True
-                raise
+        place = await self._place(context)
+        async with self._lock(place):
+
+            def explained(scene: Scene) -> bool:
+                """Is there something of the user's in it that the call can have come from?"""
+                try:
+                    said = _heard(context, scene.words)
+                    return bool(scene.fresh) and not checked(definition, arguments, said).left_out
+                except InvalidArguments:
+                    return False
+
+            scene = await scene_of(self._store, self._clock, place.id, context, explained)
+            fresh = _blank(definition, place, context, self._clock.now())
+            said = _heard(context, scene.words)
+            found = await self._checked(fresh, definition, arguments, said)
             return await self._submit(definition, fresh, found, scene)
 
     async def _submit(
-        self, definition: Definition, fresh: Intent, found: Checked, scene: Scene
+        self, definition: IntentDefinition, fresh: Intent, found: Checked, scene: Scene
     ) -> str:
-        known = await self._known(definition, fresh, found.payload, scene)
+        acting = self._acting(definition)
+        known = await self._known(acting, fresh, found.payload, scene)
         if known is not None and known.status in (IntentStatus.ACCEPTED, IntentStatus.RETRACTED):
-            there = await self.acting(definition).standing(known, await self.given(known, scene))
+            there = await acting.standing(known, await self._given(known, scene))
             return write.answer(known, {"payload": known.payload, "already": True, **there})
         # One that waits for its backend, or whose outcome was lost, is tried again as itself.
         intent = replace(
             known or fresh,
             payload=found.payload,
             status=IntentStatus.ACCEPTED,
-            evidence=known.evidence
-            if known
-            else evidence.gather(scene.entries, scene.last, found.payload),
+            evidence=known.evidence if known else scene.evidence(found.payload),
             updated_at=fresh.updated_at,
         )
-        given = await self.given(intent, scene)
-        action: Action = "amend" if intent.revision else "submit"
-        done = await self.acting(definition).act(action, intent, given, known)
+        given = await self._given(intent, scene)
+        done = await acting.act("amend" if intent.revision else "submit", intent, given, known)
         left = {"left_out": list(found.left_out)} if found.left_out else {}
         return write.answer(done.intent, {**done.told, **left})
 
     async def _known(
-        self, definition: Definition, fresh: Intent, payload: Mapping[str, Any], scene: Scene
+        self, acting: Acting, fresh: Intent, payload: Mapping[str, Any], scene: Scene
     ) -> Intent | None:
         """This very call, or one that said the same a moment ago and still holds."""
         for intent in scene.intents:
@@ -117,58 +122,133 @@ class IntentService:
         known = again.alike(fresh, payload, scene.intents)
         if known is None:
             return None
-        asked = again.asked(known, scene.intents, scene.entries)
-        given = await self.given(known, scene)
-        holds = await self.acting(definition).holds(known, given, asked=asked)
+        given = await self._given(known, scene)
+        holds = await acting.holds(known, given, asked=again.asked(known, scene))
         return known if holds else None
 
-    def _explained(
-        self,
-        definition: Definition,
-        arguments: Mapping[str, Any],
-        context: ToolContext,
-        scene: Scene,
-    ) -> bool:
-        """Is there something of the user's in it that the call can have come from?"""
-        if not evidence.since(scene.entries, scene.last):
-            return False
-        try:
-            return not checked(definition, arguments, _grounds(context, scene)).left_out
-        except InvalidArguments:
-            return False
+    async def amend(self, arguments: Mapping[str, Any], context: ToolContext) -> str:
+        place = await self._place(context)
+        async with self._lock(place):
+            scene = await scene_of(self._store, self._clock, place.id, context, _answered)
+            changes = _changes(arguments)
+            intent = self._changed(arguments, changes, scene)
+            definition = self._registry().get(intent.name)
+            if definition is None:
+                raise IntentRefused(
+                    "This kind of request cannot be changed any more",
+                    suggestion="Say so, and offer to take it back",
+                )
+            merged = {k: v for k, v in (intent.payload | changes).items() if v not in (None, "")}
+            said = _heard(context, _correction(scene, intent))
+            found = await self._checked(intent, definition, merged, said, only=changes)
+            amended = intent  # on its way as it is: tried again, not said again
+            if not write.same_payload(found.payload, intent.payload):
+                amended = replace(intent, payload=found.payload, revision=intent.revision + 1)
+            elif intent.status is IntentStatus.ACCEPTED:
+                return write.answer(intent, {"payload": intent.payload, "already": True})
+            amended = replace(
+                amended,
+                status=IntentStatus.ACCEPTED,
+                error=None,
+                updated_at=self._clock.now(),
+                evidence=scene.more_evidence(intent),
+            )
+            given = await self._given(amended, scene)
+            action: Action = "amend" if amended.revision else "submit"
+            done = await self._acting(definition).act(action, amended, given, intent)
+            return write.answer(done.intent, {"payload": done.intent.payload, **done.told})
 
-    # --- Shared with the corrections ----------------------------------------------------
+    def _changed(
+        self, arguments: Mapping[str, Any], changes: Mapping[str, Any], scene: Scene
+    ) -> Intent:
+        """ "No, Saturday", after a task and a goal, is about the task."""
+        known = self._registry()
 
-    async def place(self, context: ToolContext) -> Conversation:
+        def has(intent: Intent) -> bool:
+            definition = known.get(intent.name)
+            return definition is not None and all(map(definition.parameter, changes))
+
+        having = [intent for intent in scene.intents if intent.status in _HELD and has(intent)]
+        if having and not arguments.get("intent_id"):
+            return _latest(having)
+        return _meant(arguments, scene, _HELD)
+
+    async def retract(self, arguments: Mapping[str, Any], context: ToolContext) -> str:
+        place = await self._place(context)
+        async with self._lock(place):
+            scene = await scene_of(self._store, self._clock, place.id, context, _answered)
+            named = bool(arguments.get("intent_id"))
+            meant = (*_HELD, IntentStatus.RETRACTED) if named or _just_taken(scene) else _HELD
+            intent = _meant(arguments, scene, meant)
+            if intent.status is IntentStatus.RETRACTED:
+                return write.answer(intent, {"already": True})
+            taken = replace(
+                intent,
+                status=IntentStatus.RETRACTED,
+                updated_at=self._clock.now(),
+                evidence=scene.more_evidence(intent),
+            )
+            reason = clean_line(str(arguments.get("reason") or ""), _REASON) or None
+            given = await self._given(taken, scene, reason=reason)
+            acting = self._acting(self._registry().get(intent.name))
+            done = await acting.act("retract", taken, given, intent)
+            return write.answer(done.intent, done.told)
+
+    # --- What all of them do ------------------------------------------------------------
+
+    async def _place(self, context: ToolContext) -> Conversation:
         """The conversation that the call belongs to."""
         if context.conversation_id is None:
             raise InvalidRequest("An intent is submitted within a conversation; name its session")
-        found = await self.store.conversation(context.conversation_id, user_id=context.user_id)
+        found = await self._store.conversation(context.conversation_id, user_id=context.user_id)
         if found is None:
             raise NotFound("There is no such conversation")
         return found
 
-    def lock(self, conversation_id: str) -> asyncio.Lock:
+    def _lock(self, place: Conversation) -> asyncio.Lock:
         """One after another: two calls of one response must see each other's intents."""
-        return self._locks.setdefault(conversation_id, asyncio.Lock())
+        return self._locks.setdefault(place.id, asyncio.Lock())
 
-    def acting(self, definition: Definition | None) -> Acting:
+    async def _checked(
+        self,
+        intent: Intent,
+        definition: IntentDefinition,
+        arguments: Mapping[str, Any],
+        said: str | None,
+        only: Collection[str] | None = None,
+    ) -> Checked:
+        try:
+            if only is not None and not only:
+                raise InvalidArguments(
+                    "Nothing was named to change: give changes, such as "
+                    '{"scheduled_at": "Saturday at 9"}',
+                    tool=definition.name,
+                    missing_params=["changes"],
+                )
+            return checked(definition, arguments, said, only)
+        except InvalidArguments as fault:
+            event = write.told_error(intent, write.INVALID, fault.message, self._clock.now())
+            await self._journal.commit([event])
+            fault.announced = True
+            raise
+
+    def _acting(self, definition: IntentDefinition | None) -> Acting:
         if self._outside is not None and self._outside.takes(definition):
             return self._outside
         return self._inside
 
-    async def given(self, intent: Intent, scene: Scene, **extra: Any) -> Submission:
-        zone = await self.time_zone_of(intent.user_id)
-        return write.submission(intent, self.clock.now(), zone, scene.said, **extra)
+    async def _given(self, intent: Intent, scene: Scene, **extra: Any) -> Submission:
+        zone = await self._time_zone_of(intent.user_id)
+        return write.submission(intent, self._clock.now(), zone, scene.said, **extra)
 
 
-def _grounds(context: ToolContext, scene: Scene) -> str | None:
+def _heard(context: ToolContext, words: str) -> str | None:
     """A client that fills in a form means what it writes; a model has to have heard it."""
-    return None if context.origin == "http" else scene.words
+    return None if context.origin == "http" else words
 
 
 def _blank(
-    definition: Definition, place: Conversation, context: ToolContext, now: datetime
+    definition: IntentDefinition, place: Conversation, context: ToolContext, now: datetime
 ) -> Intent:
     return Intent(
         id=entry_id(place.id, context.call_id),
@@ -182,3 +262,63 @@ def _blank(
         session_id=context.session_id,
         call_id=context.call_id,
     )
+
+
+# --- Which one a correction is about ------------------------------------------------------
+
+
+def _answered(scene: Scene) -> bool:
+    """The user has spoken last: it is their correction."""
+    return not scene.unheard
+
+
+def _just_taken(scene: Scene) -> bool:
+    """ "Cancel that" twice is once, not the one before as well: nothing was said in between that
+    made another one the latest."""
+    newest = max(scene.intents, key=lambda i: i.updated_at, default=None)
+    if newest is None or newest.status is not IntentStatus.RETRACTED:
+        return False
+    return not scene.after(newest.updated_at)
+
+
+def _meant(
+    arguments: Mapping[str, Any], scene: Scene, statuses: tuple[IntentStatus, ...]
+) -> Intent:
+    wanted = str(arguments.get("intent_id") or "").strip().casefold()
+    fitting = [i for i in scene.intents if i.status in statuses]
+    if wanted:
+        # Small models name what they were told of: the goal or the task that came of it.
+        named = [i for i in fitting if wanted in (i.id, i.goal_id, i.task_id)]
+        if named:
+            return named[0]
+        raise IntentRefused(
+            "There is no such request in this conversation",
+            suggestion="Leave the id out for the latest one, or ask which one is meant",
+        )
+    if not fitting:
+        raise IntentRefused(
+            "Nothing was submitted in this conversation that could be changed",
+            suggestion="Ask what to change, or submit it new",
+        )
+    # The one that was touched last: a repeated "cancel" is about what was cancelled.
+    return _latest(fitting)
+
+
+def _latest(intents: Sequence[Intent]) -> Intent:
+    return max(intents, key=lambda i: (i.updated_at, i.created_at))
+
+
+def _changes(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """`changes`, or one `field` and its `value`; a None takes away."""
+    changes = arguments.get("changes")
+    found = dict(changes) if isinstance(changes, Mapping) else {}
+    field = arguments.get("field")
+    if isinstance(field, str) and field:
+        found[field] = arguments.get("value")
+    return found
+
+
+def _correction(scene: Scene, intent: Intent) -> str:
+    """What the user said since it was submitted; nothing since: all they said."""
+    after = [e for e in scene.entries if e.ordinal > intent.created_at.timestamp() * 1000]
+    return grounds(after) or scene.words

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from vivavoce.intents.registry.file import AMEND, RETRACT
+from vivavoce.intents.registry.intents import AMEND, RETRACT
 from vivavoce.intents.service import IntentService
 from vivavoce.runtime.ports import ToolContext, ToolDefinition, ToolExample
 

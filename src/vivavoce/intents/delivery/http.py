@@ -1,12 +1,20 @@
 """One attempt to hand a delivery to the user's backend, and how its answer is read.
 
 What comes back is hostile: bounded in time and size, no redirects, its words are
-cleaned before anyone reads them. When to try again is the outbox's.
+cleaned before anyone reads them. When to try again is the outbox's. Our messages are signed
+by the scheme of Standard Webhooks:
+
+    webhook-id         the delivery, and the idempotency key
+    webhook-timestamp  seconds since the epoch, of this attempt
+    webhook-signature  v1,<base64 of HMAC-SHA256 over "id.timestamp.body">
 """
 
 from __future__ import annotations
 
 import asyncio
+import base64
+import binascii
+import hmac
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -17,7 +25,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 import orjson
 
 from vivavoce import __version__
-from vivavoce.intents.delivery.signing import key_of, signed
 from vivavoce.logs import failure, fields
 from vivavoce.runtime.ports import Clock
 from vivavoce.wire.clean import clean_json, clean_line
@@ -34,6 +41,7 @@ _WORDS = 300
 _AGAIN = (408, 425, 429)
 _ASTRAY = (401, 403, 404, 405)
 """A deployment, a rotated secret, a wrong address: of us, not of what the user wants."""
+_BASE64 = "whsec_"
 _NO = ("failed", "failure", "error", "rejected", "refused", "invalid", "denied")
 
 
@@ -124,6 +132,32 @@ class HttpSender:
         if self._client is not None:
             await self._client.aclose()
             self._client = None
+
+
+def key_of(secret: str) -> bytes:
+    """A secret that begins with `whsec_` is base64 behind it; any other is its own bytes. Raises
+    `ValueError` for a `whsec_` that is no base64."""
+    if not secret.startswith(_BASE64):
+        return secret.encode()
+    try:
+        return base64.b64decode(secret.removeprefix(_BASE64), validate=True)
+    except binascii.Error:
+        raise ValueError("a secret that begins with whsec_ has to be base64 behind it") from None
+
+
+def signed(key: bytes | None, message_id: str, at: datetime, body: bytes) -> dict[str, str]:
+    """The headers; without a key, all but the signature."""
+    stamp = str(int(at.timestamp()))
+    headers = {
+        "idempotency-key": message_id,
+        "webhook-id": message_id,
+        "webhook-timestamp": stamp,
+    }
+    if key is not None:
+        content = b".".join((message_id.encode(), stamp.encode(), body))
+        mac = base64.b64encode(hmac.digest(key, content, "sha256")).decode()
+        headers["webhook-signature"] = f"v1,{mac}"
+    return headers
 
 
 def _open_client() -> httpx2.AsyncClient:

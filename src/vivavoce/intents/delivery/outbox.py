@@ -5,6 +5,8 @@ order, with the same key each time; a backend that is down is asked again, longe
 and longer apart, for seven days. Several servers on one database take what is due
 from each other by moving `due_at`; where two still meet, the key makes it one. What
 has no address here is left to a server that has it, until its days are over.
+
+`Outside` fills `Acting` with it: an intent is on disk first, then sent.
 """
 
 from __future__ import annotations
@@ -12,21 +14,25 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Any
 from weakref import WeakValueDictionary
 
 from vivavoce.errors import IntentRefused, OrchestratorUnavailable
+from vivavoce.intents import again
 from vivavoce.intents import records as write
 from vivavoce.intents.delivery import settling
 from vivavoce.intents.delivery.http import Delivered, Later, Refused, Sender, Verdict
-from vivavoce.intents.ports import IntentStore, Journal
+from vivavoce.intents.ports import Action, Done, IntentStore, Journal
+from vivavoce.intents.registry.definition import IntentDefinition
+from vivavoce.intents.registry.intents import IntentRegistry
 from vivavoce.logs import failure, fields
 from vivavoce.runtime.ports import Clock
-from vivavoce.wire.records.plans import Delivery, Intent
-from vivavoce.wire.records.talk import PutDelivery
+from vivavoce.wire.records.plans import Delivery, Intent, IntentStatus, Submission
+from vivavoce.wire.records.talk import PutDelivery, PutIntent, entry_id, iso
 
 log = logging.getLogger(__name__)
 
@@ -39,8 +45,38 @@ POLL_SECONDS = 60.0  # for what other servers left behind
 _AHEAD = timedelta(days=2)  # more than anyone is made to wait
 _FAULT_SECONDS = 5.0
 
-UrlOf = Callable[[Delivery], str | None]
-"""Where it goes; None is nowhere that this server knows now."""
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """Which intents go to a backend, and where each of them is. `url` is the agent's own backend,
+    which stands for all of its intents; it may be named and not known (`everything`)."""
+
+    agent: Callable[[], str]
+    intents: Callable[[], IntentRegistry]
+    url: str | None = None
+    everything: bool = False
+
+    def takes(self, definition: IntentDefinition | None) -> bool:
+        return self.everything or (definition is not None and definition.url is not None)
+
+    def to(self, name: str) -> str:
+        """The name of an address, by that of the intent: who finds the message later must not send
+        it to another's backend."""
+        definition = self.intents().get(name)
+        return (
+            f"{self.agent()}/{name}" if definition is not None and definition.url else self.agent()
+        )
+
+    def url_of(self, delivery: Delivery) -> str | None:
+        """None is nowhere that this server knows: of another agent's on the same database, or of
+        an intent that is gone."""
+        name = str(delivery.body.get("name", ""))
+        # Without one it is from before that was written down, when all went to the agent's.
+        to = delivery.body.get("to", self.to(name))
+        if to == self.agent():
+            return self.url
+        definition = self.intents().get(name)
+        return definition.url if definition is not None and to == f"{self.agent()}/{name}" else None
 
 
 class Outbox:
@@ -52,14 +88,14 @@ class Outbox:
         journal: Journal,
         clock: Clock,
         sender: Sender,
-        url_of: UrlOf,
+        addresses: Addresses,
         *,
         chance: Callable[[], float] = random.random,
         patience: float = 0.0,
     ) -> None:
         """`patience`: how long the sender may wait for an answer."""
         self._store, self._journal, self._clock = store, journal, clock
-        self._sender, self._url_of, self._chance = sender, url_of, chance
+        self._sender, self.addresses, self._chance = sender, addresses, chance
         self.claim = max(CLAIM_SECONDS, patience + _SPARE_SECONDS)
         self._stranded = 0
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -104,7 +140,7 @@ class Outbox:
         """One attempt, and what came of it on disk. Was it announced that it failed?"""
         if delivery.attempts or delivery.due_at <= self._clock.now():
             delivery = await self._claim(delivery)
-        url = self._url_of(delivery)
+        url = self.addresses.url_of(delivery)
         verdict: Verdict = Later("no address for it in this agent")
         if url is not None:
             verdict = await self._sender.send(url, delivery)
@@ -185,7 +221,9 @@ class Outbox:
         seen, last = 0, None
         while True:
             page = await self._store.due_deliveries(before=now, limit=_LOOKED_AT, after=last)
-            ours += [d for d in page if self._url_of(d) is not None or settling.given_up(d, now)]
+            ours += [
+                d for d in page if self.addresses.url_of(d) is not None or settling.given_up(d, now)
+            ]
             seen += len(page)
             if len(page) < _LOOKED_AT or len(ours) >= AT_ONCE:
                 return ours[:AT_ONCE], seen - len(ours)
@@ -216,3 +254,88 @@ class Outbox:
             await asyncio.wait((sleep, woken), return_when=asyncio.FIRST_COMPLETED)
             sleep.cancel()
             woken.cancel()
+
+
+class Outside:
+    """Acts on an intent by telling the user's backend."""
+
+    def __init__(
+        self,
+        outbox: Outbox,
+        store: IntentStore,
+        journal: Journal,
+        clock: Clock,
+        addresses: Addresses,
+    ) -> None:
+        self._outbox, self._addresses, self.takes = outbox, addresses, addresses.takes
+        self._store, self._journal, self._clock = store, journal, clock
+
+    async def act(
+        self, action: Action, intent: Intent, given: Submission, before: Intent | None
+    ) -> Done:
+        now = self._clock.now()
+        # A retraction is one when the backend has heard of it; until then it is what it was.
+        status = before.status if action == "retract" and before else IntentStatus.PENDING
+        kept = replace(intent, status=status, updated_at=now)
+        known = await self._store.deliveries(intent.id)
+        refusals = sum(one.action == action and one.status == "refused" for one in known)
+        fresh = _delivery(action, kept, given, before, now, refusals)
+        if all(one.id != fresh.id for one in known):
+            due = now + timedelta(seconds=self._outbox.claim)
+            body = fresh.body | {"to": self._addresses.to(intent.name)}
+            fresh = replace(fresh, body=body, due_at=due)
+            await self._journal.commit([PutIntent(kept), PutDelivery(fresh)])
+        stored = await self._outbox.flush(intent.id, intent.user_id)
+        return Done(stored or kept)
+
+    async def holds(self, known: Intent, given: Submission, *, asked: bool) -> bool:
+        """What came of it only the backend knows: one that waits is the same, and one that was
+        asked for again a while later is not. Nor is one that is about to be taken back."""
+        waiting = [d for d in await self._store.deliveries(known.id) if d.status == "pending"]
+        if any(one.action == "retract" for one in waiting):
+            return False
+        pending = known.status is IntentStatus.PENDING
+        return pending or not asked or again.soon(known, given.now)
+
+    async def standing(self, known: Intent, given: Submission) -> Mapping[str, Any]:
+        return {}
+
+
+def _delivery(
+    action: Action,
+    intent: Intent,
+    given: Submission,
+    before: Intent | None,
+    now: datetime,
+    refusals: int,
+) -> Delivery:
+    """One message, one id: each action of each revision is said once, and again only when it
+    was refused."""
+    body: dict[str, Any] = {
+        "action": action,
+        "intent": intent.route,
+        "payload": intent.payload,
+        "intent_id": intent.id,
+        "revision": intent.revision,
+        "user_id": intent.user_id,
+        "conversation_id": intent.conversation_id,
+        "session_id": intent.session_id,
+        "evidence": list(intent.evidence),
+        "said": given.said,
+        "time_zone": given.time_zone,
+        "submitted_at": iso(now),
+        "goal_id": intent.goal_id,
+        "task_id": intent.task_id,
+    } | {key: value for key, value in given.extra.items() if value is not None}
+    if action == "amend" and before is not None:
+        body["previous"] = before.payload
+    return Delivery(
+        id=entry_id(intent.id, f"{action}:{intent.revision}:{refusals}"),
+        intent_id=intent.id,
+        user_id=intent.user_id,
+        action=action,
+        body=body,
+        created_at=now,
+        updated_at=now,
+        due_at=now,
+    )

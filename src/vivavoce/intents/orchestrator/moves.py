@@ -9,17 +9,19 @@ before is kept with the intent, so that taking it back puts it back.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-from dataclasses import replace
-from datetime import datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, time, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from vivavoce.errors import IntentRefused
-from vivavoce.intents.orchestrator.finding import open_task
-from vivavoce.intents.orchestrator.moving import Place, Target, places, target
-from vivavoce.intents.orchestrator.ports import needed, text
+from vivavoce.intents.orchestrator.ports import WHEN, needed, text
+from vivavoce.language.en.recurrence.rules import next_occurrence
 from vivavoce.language.en.telling import spoken
-from vivavoce.language.en.times.understanding import relative
+from vivavoce.language.en.times.dates import instant
+from vivavoce.language.en.times.understanding import relative, understand
+from vivavoce.language.en.words import STOP, alike, pieces
 from vivavoce.runtime.people.due import anchor_of, next_due
 from vivavoce.runtime.people.intents import Accepted
 from vivavoce.runtime.people.ports import AgendaStore
@@ -27,6 +29,11 @@ from vivavoce.wire.records.plans import Intent, Submission, Todo, TodoStatus
 from vivavoce.wire.records.talk import Change, PutTodo, iso
 
 _TIME = "preferred_new_time"
+_MOMENT = timedelta(seconds=1)
+_LOOKED_AT = 200
+_NAMED = 8
+# What people call any task.
+_ANY = frozenset({"session", "appointment", "meeting", "event", "id", "reminders", "tasks"})
 
 
 class Moves:
@@ -49,7 +56,7 @@ class Moves:
             # "An hour later", "no, two": the second counts from where the first did.
             again = bool(before and words and relative(before) and relative(words))
             last = None if again else todo.scheduled_at
-            return await _moved(back, given, (Place.before(back, todo.moved_from),), last)
+            return await _moved(back, given, (_Place.before(back, todo.moved_from),), last)
         accepted = await _moved(todo, given)
         restored: tuple[Change, ...] = () if back is None else (PutTodo(back),)
         return replace(accepted, changes=(*restored, *accepted.changes))
@@ -65,7 +72,7 @@ class Moves:
 
     async def _meant(self, given: Submission) -> Todo:
         words = needed(given.payload, "task_id", "Which task is meant?")
-        return await open_task(self._store, words, user_id=given.user_id)
+        return await _open_task(self._store, words, user_id=given.user_id)
 
     async def _back(self, intent: Intent, given: Submission) -> Todo | None:
         """The task as it was before, unless somebody else has moved or closed it since."""
@@ -81,7 +88,7 @@ class Moves:
 
 
 async def _moved(
-    todo: Todo, given: Submission, known: tuple[Place, ...] = (), last: datetime | None = None
+    todo: Todo, given: Submission, known: tuple[_Place, ...] = (), last: datetime | None = None
 ) -> Accepted:
     """`known` is which time of it is moved, where that is known; `last` where it was moved to."""
     words = text(given.payload, _TIME)
@@ -103,19 +110,6 @@ async def _moved(
         told["assumed"] = found.assumed
     previous = _previous(todo, found.at)
     return Accepted(task_id=todo.id, changes=(PutTodo(moved),), told=told, previous=previous)
-
-
-def _target(
-    words: str | None,
-    todo: Todo,
-    given: Submission,
-    known: tuple[Place, ...],
-    last: datetime | None,
-) -> Target:
-    known = known or places(todo, given.now)
-    if words is None:
-        return Target(place=known[-1])
-    return target(words, known, now=given.now, time_zone=given.time_zone, last=last)
 
 
 def _as_it_is(todo: Todo, given: Submission) -> Accepted:
@@ -170,3 +164,129 @@ def _iso(at: datetime | None) -> str | None:
 def _instant(before: Mapping[str, Any], key: str) -> datetime | None:
     at = before.get(key)
     return datetime.fromisoformat(at) if isinstance(at, str) else None
+
+
+# --- Which time of it is moved, and to when; blocking -------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A time that a task has; of a recurring one also the occurrence that it is."""
+
+    at: datetime | None
+    occurrence: datetime | None = None
+
+    @classmethod
+    def before(cls, todo: Todo, occurrence: datetime | None) -> _Place:
+        """Where this occurrence was in `todo`."""
+        if occurrence is None or occurrence == todo.moved_from:
+            return cls(todo.scheduled_at or occurrence, occurrence)
+        return cls(occurrence, occurrence)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Target:
+    place: _Place
+    at: datetime | None = None
+    assumed: str | None = None
+
+
+def _places(todo: Todo, now: datetime) -> tuple[_Place, ...]:
+    """What may be meant: of a recurring task the one that was moved and is still to come; else
+    today's, if it is past, and the next."""
+    rule, anchor = todo.recurrence_rule, anchor_of(todo)
+    if not rule or anchor is None:
+        return (_Place(todo.scheduled_at),)
+    moved = _Place(todo.scheduled_at or todo.moved_from, todo.moved_from)
+    if todo.moved_from and (todo.scheduled_at is None or todo.scheduled_at > now):
+        return (moved,)
+    local = now.astimezone(ZoneInfo(todo.time_zone))
+    midnight = instant(local.date(), time(), todo.time_zone)
+    today = next_occurrence(rule, anchor, midnight - _MOMENT, todo.time_zone)
+    coming = next_occurrence(rule, anchor, now, todo.time_zone)
+    found = []
+    if today is not None and today <= now:
+        found.append(moved if today == todo.moved_from else _Place(today, today))
+    if coming is not None:
+        found.append(_Place(coming, coming))
+    return tuple(found) or (_Place(todo.scheduled_at or anchor, anchor),)
+
+
+def _target(
+    words: str | None,
+    todo: Todo,
+    given: Submission,
+    known: tuple[_Place, ...],
+    last: datetime | None,
+) -> _Target:
+    """The last of the places, or an earlier one that would stay on its day: who missed it in the
+    morning and says "tonight" means that one. `last` is what a correction corrects."""
+    places, zone = known or _places(todo, given.now), given.time_zone
+    if words is None:
+        return _Target(place=places[-1])
+    for place in places:
+        base, same = last or place.at, last and place.at
+        found = understand(words, now=given.now, time_zone=zone, base=base, same=same)
+        if found.at is not None and (place is places[-1] or _on_its_day(found.at, place, zone)):
+            return _Target(place=place, at=found.at, assumed=found.assumed)
+    raise IntentRefused(found.problem, suggestion=f"Ask: {found.question or WHEN}")
+
+
+def _on_its_day(at: datetime, place: _Place, time_zone: str) -> bool:
+    zone = ZoneInfo(time_zone)
+    return place.at is not None and at.astimezone(zone).date() == place.at.astimezone(zone).date()
+
+
+# --- Which task is meant ------------------------------------------------------------------
+
+
+async def _open_task(store: AgendaStore, words: str, *, user_id: str) -> Todo:
+    """By its id, or by words that all fit exactly one title: models hand over titles and slugs
+    where an id is asked for, and ids that are not there. An id is never guessed: what does not fit
+    exactly one is refused (`IntentRefused`), with the titles that come near or those there are."""
+    todo = await store.todo(words, user_id=user_id)
+    if todo is not None and todo.status.open:
+        return todo
+    todos = await store.todos(user_id=user_id, open_only=True, limit=_LOOKED_AT)
+    best, found = _matching(words, todos)
+    if len(found) == 1 and best == 1.0:
+        return found[0]
+    raise _refusal(best, found, todos)
+
+
+def _matching(words: str, todos: Sequence[Todo]) -> tuple[float, list[Todo]]:
+    """Those with this title; else those that share the most of its words, and how much of them.
+    Half of them is only near: "team lunch" is not "Lunch with Ann"."""
+    wanted = pieces(words)
+    same = [todo for todo in todos if pieces(todo.title) == wanted]
+    if same:
+        return 1.0, same
+    shares = [(_share(wanted, pieces(todo.title)), todo) for todo in todos]
+    best = max((share for share, _ in shares), default=0.0)
+    return best, [todo for share, todo in shares if share == best and best >= 0.5]
+
+
+def _share(wanted: list[str], title: list[str]) -> float:
+    """How much of what was asked for is in the title."""
+    meant = [w for w in wanted if w not in STOP and w not in _ANY] or wanted
+    if not meant:
+        return 0.0
+    return sum(any(alike(w, other) for other in title) for w in meant) / len(meant)
+
+
+def _refusal(best: float, found: Sequence[Todo], todos: Sequence[Todo]) -> IntentRefused:
+    if not todos:
+        return IntentRefused(
+            "There are no open tasks",
+            suggestion="Say that there is no such task, and ask whether to make a new one",
+            open_tasks=[],
+        )
+    titles = [todo.title for todo in (found or todos)][:_NAMED]
+    listed = "; ".join(titles)
+    if found and best < 1.0:
+        message = f"No open task is called that. Do you mean: {listed}?"
+    elif found:
+        message = f"More than one open task fits: {listed}"
+    else:
+        message = f"There is no such open task. The open tasks are: {listed}"
+    return IntentRefused(message, suggestion="Ask which task is meant", open_tasks=titles)

@@ -1,4 +1,4 @@
-"""What a handler of the embedded orchestrator is, and the few things all of them do.
+"""What a handler of the built-in orchestrator is, and the few things all of them do.
 
 A handler turns one route's payloads into changes; it reads the store and writes
 nothing. Its ids come from the intent's id, so that a repeat is the same row.
@@ -16,6 +16,7 @@ from vivavoce.wire.clean import clean_line
 from vivavoce.wire.records.plans import Intent, Submission
 
 MOST_CHARS = 2000
+WHEN = "When should it be?"
 
 
 class Handler(Protocol):

@@ -1,15 +1,24 @@
-"""NEW_TASK: something to be done at a time, again and again, or at a place."""
+"""NEW_TASK: something to be done at a time, again and again, or at a place.
+
+When it is due, and how often, is of what was said first, and of a correction of that.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
-from vivavoce.intents.orchestrator.plan import Plan, Said, changed_plan, first_plan
-from vivavoce.intents.orchestrator.ports import gone, needed, text
+from vivavoce.errors import IntentRefused
+from vivavoce.intents.orchestrator.ports import WHEN, gone, needed, text
+from vivavoce.language.en.recurrence.reading import recurrence
+from vivavoce.language.en.recurrence.rules import next_occurrence
 from vivavoce.language.en.telling import rule_words, spoken
-from vivavoce.runtime.people.due import next_due
+from vivavoce.language.en.times.dates import instant
+from vivavoce.language.en.times.understanding import When, clocked, understand
+from vivavoce.runtime.people.due import anchor_of, next_due
 from vivavoce.runtime.people.intents import Accepted
 from vivavoce.runtime.people.ports import AgendaStore
 from vivavoce.wire.records.plans import Intent, Submission, Todo, TodoStatus
@@ -36,7 +45,7 @@ class Tasks:
         todo = _titled(todo, given)
         if given.payload.get("trigger_type") == "location":
             return _at_a_place(todo, given)
-        plan = await asyncio.to_thread(first_plan, _said(given))
+        plan = await asyncio.to_thread(_first_plan, _said(given))
         return _planned(todo, plan, given)
 
     async def amend(self, intent: Intent, given: Submission) -> Accepted:
@@ -52,7 +61,7 @@ class Tasks:
                 return _at_a_place(todo, given)
         elif new & set(_TIMES[:3]):
             at, again = "scheduled_at" in new, "recurrence_rule" in new
-            plan = await asyncio.to_thread(changed_plan, todo, _said(given), at=at, again=again)
+            plan = await asyncio.to_thread(_changed_plan, todo, _said(given), at=at, again=again)
             return _planned(todo, plan, given)
         return await asyncio.to_thread(_as_it_is, todo, given)
 
@@ -75,8 +84,8 @@ def _titled(todo: Todo, given: Submission) -> Todo:
     return replace(todo, title=title, updated_at=given.now)
 
 
-def _said(given: Submission) -> Said:
-    return Said(
+def _said(given: Submission) -> _Said:
+    return _Said(
         at=text(given.payload, "scheduled_at"),
         again=text(given.payload, "recurrence_rule"),
         now=given.now,
@@ -84,7 +93,7 @@ def _said(given: Submission) -> Said:
     )
 
 
-def _planned(todo: Todo, plan: Plan, given: Submission) -> Accepted:
+def _planned(todo: Todo, plan: _Plan, given: Submission) -> Accepted:
     todo = replace(
         todo,
         trigger_type="time",
@@ -134,3 +143,143 @@ def _at_a_place(todo: Todo, given: Submission) -> Accepted:
         time_zone=given.time_zone,
     )
     return _as_it_is(todo, given)
+
+
+# --- When it is due, and how often. Blocking: the library behind it is slow to load --------
+# Raises `IntentRefused` with the question to ask.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Said:
+    """The words for it, and when and where they were said."""
+
+    at: str | None
+    again: str | None
+    now: datetime
+    time_zone: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Plan:
+    """When a task is due, understood, with what the model should know about it."""
+
+    at: datetime
+    rule: str | None = None
+    rule_said: str | None = None
+    """The words it came from."""
+    recurs_from: datetime | None = None
+    assumed: str | None = None
+
+
+def _first_plan(said: _Said) -> _Plan:
+    """A recurring task may say its hour in either of its two fields; the first time is the first
+    one that its rule allows."""
+    words = said.at or said.again
+    if words is None:
+        raise IntentRefused("scheduled_at is missing", suggestion=f"Ask: {WHEN}")
+    rule = _rule(said)
+    found = _understood(words, said, None, recurring=bool(rule))
+    if rule is None and found.rule is None:
+        return _once(found)
+    return _begun(found, rule, said)
+
+
+def _changed_plan(todo: Todo, said: _Said, *, at: bool, again: bool) -> _Plan:
+    """Which of the two was said anew. What the new words do not say stays: the day, the hour,
+    and how often, which goes on counting from where it began."""
+    base = _series_time(todo, said.now)
+    if base is None or not (said.at or said.again):
+        return _first_plan(said)
+    rule = _rule(said) if again else None
+    kept = None if again else todo.recurrence_rule
+    words = (said.at if at else None) or (said.again if again else None)
+    if words is None or (words == said.again and not at and not _says_a_time(said, base)):
+        found = When(words=words or "", at=base)  # "FREQ=DAILY", "once": nothing about the hour
+    else:
+        found = _understood(words, said, base, recurring=bool(rule or kept))
+    if rule or found.rule:
+        return _begun(found, rule, said)
+    return _going_on(todo, kept, found, base, said) if kept else _once(found)
+
+
+def _series_time(todo: Todo, now: datetime) -> datetime | None:
+    """The time that it has; of one that recurs the next by its rule, or its last."""
+    anchor = anchor_of(todo)
+    if anchor is None or not todo.recurrence_rule:
+        return todo.scheduled_at
+    return next_occurrence(todo.recurrence_rule, anchor, now, todo.time_zone) or anchor
+
+
+def _says_a_time(said: _Said, base: datetime) -> bool:
+    words = said.again or ""
+    return bool(understand(words, now=said.now, time_zone=said.time_zone, base=base).at)
+
+
+def _rule(said: _Said) -> str | None:
+    if said.again is None:
+        return None
+    found = recurrence(said.again, now=said.now, time_zone=said.time_zone)
+    if found.question:
+        raise IntentRefused("That recurrence is not clear", suggestion=f"Ask: {found.question}")
+    return found.rule
+
+
+def _understood(words: str, said: _Said, base: datetime | None, *, recurring: bool) -> When:
+    found = understand(
+        words, now=said.now, time_zone=said.time_zone, base=base, recurring=recurring
+    )
+    if found.at is None:
+        raise IntentRefused(found.problem, suggestion=f"Ask: {found.question or WHEN}")
+    return found
+
+
+def _once(found: When) -> _Plan:
+    assert found.at is not None
+    return _Plan(at=found.at, assumed=found.assumed)
+
+
+def _begun(found: When, rule: str | None, said: _Said) -> _Plan:
+    """A rule of its own words, or else of those for the time, that begins with the first time it
+    allows."""
+    assert found.at is not None
+    words = said.again if rule else found.words
+    rule = clocked(rule or found.rule or "", found, said.time_zone)
+    first = _first(rule, found.at, said)
+    return _Plan(at=first, rule=rule, rule_said=words, assumed=found.assumed)
+
+
+def _going_on(todo: Todo, rule: str, found: When, base: datetime, said: _Said) -> _Plan:
+    """Another hour of the same days; or another day to begin with, if the rule has it."""
+    assert found.at is not None
+    zone = ZoneInfo(said.time_zone)
+    meant = found.at.astimezone(zone)
+    if meant.time() != base.astimezone(zone).time():
+        rule = clocked(_without_hour(rule), found, said.time_zone)
+    anchor, start = anchor_of(todo) or base, found.at
+    if not found.day_said and anchor <= said.now:
+        start = instant(anchor.astimezone(zone).date(), found.clock or meant.time(), said.time_zone)
+    first = _first(rule, start, said)
+    if found.day_said and first.astimezone(zone).date() != meant.date():
+        raise IntentRefused(
+            f"It repeats {rule_words(rule)}, and {meant:%A} is not one of its days",
+            suggestion="Ask: On which days should it be from now on? Then change recurrence_rule",
+        )
+    return _Plan(
+        at=first,
+        rule=rule,
+        rule_said=todo.recurrence_words,
+        recurs_from=None if start == first else start,
+        assumed=found.assumed,
+    )
+
+
+def _first(rule: str, start: datetime, said: _Said) -> datetime:
+    first = next_occurrence(rule, start, said.now, said.time_zone)
+    if first is None:
+        raise IntentRefused("That never occurs", suggestion=f"Ask: {WHEN}")
+    return first
+
+
+def _without_hour(rule: str) -> str:
+    hours = ("BYHOUR=", "BYMINUTE=")
+    return ";".join(part for part in rule.split(";") if not part.startswith(hours))

@@ -1,62 +1,89 @@
-"""Acting on an intent in our own process: what came of it and the intent, in one commit.
+"""The built-in orchestrator: goals, tasks and reschedules in our own database.
 
-Fills `Acting` over any `Orchestrator` that returns its changes.
+It decides and returns changes; `Inside` commits them with the intent. Each route has a
+handler. Another route is a YAML entry and a URL, or a YAML entry and a handler: an entry
+point of the group `vivavoce.intents`, named for the route, that makes a `Handler` of an
+`AgendaStore`. A route without one is refused.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Protocol
+from dataclasses import replace
+from importlib.metadata import entry_points
+from typing import Any
 
 from vivavoce.errors import IntentRefused, OrchestratorUnavailable, Unavailable
 from vivavoce.intents import again
 from vivavoce.intents import records as write
-from vivavoce.intents.ports import IntentStore, Journal
+from vivavoce.intents.orchestrator.goals import Goals
+from vivavoce.intents.orchestrator.moves import Moves
+from vivavoce.intents.orchestrator.ports import Handler, HandlerFactory
+from vivavoce.intents.orchestrator.tasks import Tasks
+from vivavoce.intents.ports import Action, Done, IntentStore, Journal
 from vivavoce.language.en.telling import spoken
 from vivavoce.logs import failure
 from vivavoce.runtime.people.intents import Accepted, Orchestrator
+from vivavoce.runtime.people.ports import AgendaStore
 from vivavoce.runtime.ports import Clock
 from vivavoce.wire.records.plans import GoalStatus, Intent, IntentStatus, Submission
 from vivavoce.wire.records.talk import Change, PutGoal, PutTodo
 
 log = logging.getLogger(__name__)
 
-TROUBLE = "I'm having trouble setting that up"
-Action = Literal["submit", "amend", "retract"]
+_TROUBLE = "I'm having trouble setting that up"
+GROUP = "vivavoce.intents"
+OWN: Mapping[str, HandlerFactory] = {"GOAL": Goals, "NEW_TASK": Tasks, "RESCHEDULE_TASK": Moves}
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
-    """The intent as it is stored now, and what the model is told besides."""
+def installed_handlers(store: AgendaStore) -> dict[str, Handler]:
+    """Ours, and those of installed packages; a package may take over a route of ours. One that
+    does not load is told and left out: its route is refused, the others work."""
+    handlers = {route: make(store) for route, make in OWN.items()}
+    for point in entry_points(group=GROUP):
+        try:
+            handlers[point.name] = point.load()(store)
+        except Exception as exc:  # somebody else's code
+            log.error("A handler does not load", extra=failure(exc, route=point.name))
+            handlers.pop(point.name, None)
+    return handlers
 
-    intent: Intent
-    told: Mapping[str, Any] = field(default_factory=dict)
+
+def known_routes() -> list[str]:
+    """What there is a handler for, by name: without loading any."""
+    return sorted({*OWN, *(point.name for point in entry_points(group=GROUP))})
 
 
-class Acting(Protocol):
-    """Carries an intent out and stores it. Raises `IntentRefused`, `OrchestratorUnavailable`.
+class BuiltInOrchestrator:
+    """Fills `Orchestrator`: each route by its handler."""
 
-    `intent` is as it will be when it goes well, `before` as it is stored now.
-    """
+    def __init__(self, store: AgendaStore, handlers: Mapping[str, Handler] | None = None) -> None:
+        self.handlers = dict(installed_handlers(store) if handlers is None else handlers)
 
-    async def act(
-        self, action: Action, intent: Intent, given: Submission, before: Intent | None
-    ) -> Done: ...
+    async def submit(self, submission: Submission) -> Accepted:
+        return await self._handler(submission.route).submit(submission)
 
-    async def holds(self, known: Intent, given: Submission, *, asked: bool) -> bool:
-        """Is what it says in force, so that saying it again is the same? `asked`: the user has
-        spoken of it again since."""
-        ...
+    async def amend(self, intent: Intent, submission: Submission) -> Accepted:
+        return await self._handler(intent.route).amend(intent, submission)
 
-    async def standing(self, known: Intent, given: Submission) -> Mapping[str, Any]:
-        """What the model is told of one that is there already."""
-        ...
+    async def retract(self, intent: Intent, submission: Submission) -> Accepted:
+        return await self._handler(intent.route).retract(intent, submission)
+
+    def _handler(self, route: str) -> Handler:
+        handler = self.handlers.get(route)
+        if handler is None:
+            raise IntentRefused(
+                f"There is no handler for {route}",
+                suggestion="Say that this cannot be done here",
+                route=route,
+            )
+        return handler
 
 
 class Inside:
-    """Decide, then one commit."""
+    """Acts on an intent in our own process, by any `Orchestrator` that returns its changes: what
+    came of it and the intent are stored in one commit."""
 
     def __init__(
         self, orchestrator: Orchestrator, store: IntentStore, journal: Journal, clock: Clock
@@ -125,10 +152,10 @@ class Inside:
         except (IntentRefused, OrchestratorUnavailable):
             raise
         except Unavailable as fault:
-            raise OrchestratorUnavailable(TROUBLE) from fault
+            raise OrchestratorUnavailable(_TROUBLE) from fault
         except Exception as exc:  # a handler's own code: anything may come
             log.error("The orchestrator failed", extra=failure(exc, intent_id=intent.id))
-            raise OrchestratorUnavailable(TROUBLE) from exc
+            raise OrchestratorUnavailable(_TROUBLE) from exc
 
     async def _failed(self, intent: Intent, before: Intent | None, message: str, code: str) -> None:
         """A correction that fails leaves what is there."""

@@ -12,8 +12,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from vivavoce.errors import IntentRefused
-from vivavoce.intents.orchestrator import orchestrator as embedded
-from vivavoce.intents.orchestrator.orchestrator import EmbeddedOrchestrator, installed_handlers
+from vivavoce.intents.orchestrator import builtin
+from vivavoce.intents.orchestrator.builtin import BuiltInOrchestrator, installed_handlers
 from vivavoce.runtime.people.intents import Accepted, Orchestrator
 from vivavoce.runtime.people.ports import AgendaStore
 from vivavoce.wire.records.plans import (
@@ -85,7 +85,7 @@ class House:
 
     def __init__(self) -> None:
         self.store = Agenda()
-        self.orchestrator: Orchestrator = EmbeddedOrchestrator(cast("AgendaStore", self.store))
+        self.orchestrator: Orchestrator = BuiltInOrchestrator(cast("AgendaStore", self.store))
 
     def has(self, title: str, at: datetime | None, user: str = USER, **more: Any) -> Todo:
         todo = Todo(
@@ -342,7 +342,7 @@ async def test_a_handler_of_somebody_elses_takes_its_route() -> None:
             return Accepted()
 
     store = cast("AgendaStore", Agenda())
-    orchestrator = EmbeddedOrchestrator(store, handlers={"ORDER_PIZZA": Pizza()})
+    orchestrator = BuiltInOrchestrator(store, handlers={"ORDER_PIZZA": Pizza()})
     accepted = await orchestrator.submit(given("ORDER_PIZZA", {"size": "large"}))
     assert accepted.told == {"size": "large"}
 
@@ -350,9 +350,9 @@ async def test_a_handler_of_somebody_elses_takes_its_route() -> None:
 def test_a_handler_that_does_not_load_leaves_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     mine = "vivavoce.intents.orchestrator.goals:Goals"
     points = [
-        EntryPoint(name="WISH", value=mine, group=embedded.GROUP),
-        EntryPoint(name="NEW_TASK", value="no.such.module:Handler", group=embedded.GROUP),
+        EntryPoint(name="WISH", value=mine, group=builtin.GROUP),
+        EntryPoint(name="NEW_TASK", value="no.such.module:Handler", group=builtin.GROUP),
     ]
-    monkeypatch.setattr(embedded, "entry_points", lambda group: points)
+    monkeypatch.setattr(builtin, "entry_points", lambda group: points)
     found = installed_handlers(cast("AgendaStore", Agenda()))
     assert sorted(found) == ["GOAL", "RESCHEDULE_TASK", "WISH"]
