@@ -23,8 +23,6 @@ _ACTIVE = (
     & voice_sessions.c.ended_at.is_(None)
     & (voice_sessions.c.voice != "")
 )
-
-
 OPENED = (voice_sessions.c.voice != "") & (
     func.coalesce(voice_sessions.c.end_reason, "") != NEVER_BEGAN
 )

@@ -46,7 +46,8 @@ LAST_EVENTS = (
     select(events)
     .where(
         events.c.voice_session_id == bindparam("session_id"),
-        events.c.user_id == bindparam("user_id"),
+        # As no index has it: by the user's, all that he ever did would be read.
+        func.coalesce(events.c.user_id, "") == bindparam("user_id"),
         events.c.type == bindparam("kind"),
     )
     .order_by(events.c.position.desc())
@@ -110,15 +111,15 @@ class SqlStore(TalkReads, WorkReads, PlanReads):
         """What was submitted is written first."""
         if self._connections is None:
             return
-        lines = self._connections
-        await lines.writer.close()
+        held = self._connections
+        await held.writer.close()
         self._connections = None
-        await lines.reader.close()
+        await held.reader.close()
         for listener in self._listeners:
             listener.stop()
             await asyncio.to_thread(listener.join)
         self._listeners.clear()
-        for engine in lines.engines:
+        for engine in held.engines:
             await asyncio.to_thread(engine.dispose)
 
     async def commit(self, changes: Sequence[Change]) -> list[LogEvent]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from vivavoce.engine.speech.files import SpeechFiles, SpeechPart
 from vivavoce.engine.speech.process import NICE, Speech
 
-FAKES = "vivavoce.testing.speech"
+FAKES = "tests.engine.speech.fakes"
 
 
 def fakes(folder: Path) -> SpeechFiles:

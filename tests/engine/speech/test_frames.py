@@ -63,7 +63,7 @@ def test_what_is_too_long_to_send_is_refused_before_it_goes() -> None:
     ],
 )
 def test_a_process_that_is_talked_to_badly_ends_and_says_why(after: bytes, words: str) -> None:
-    part = ["vivavoce.testing.speech:TellingEars", "."]
+    part = ["tests.engine.speech.fakes:TellingEars", "."]
     load = frames.encode(Frame({"ears": part, "mouth": part}))
     ended = subprocess.run(CHILD, input=load + after, capture_output=True, timeout=60, check=False)
     assert ended.returncode == 1

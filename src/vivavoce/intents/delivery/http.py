@@ -28,7 +28,8 @@ from vivavoce import __version__
 from vivavoce.logs import failure, fields
 from vivavoce.runtime.ports import Clock
 from vivavoce.wire.clean import clean_json, clean_line
-from vivavoce.wire.records.plans import Delivery, Json
+from vivavoce.wire.records.plans import Delivery
+from vivavoce.wire.records.work import Json
 
 if TYPE_CHECKING:
     import httpx2

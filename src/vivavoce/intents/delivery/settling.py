@@ -14,8 +14,9 @@ from vivavoce.intents import records as write
 from vivavoce.intents.delivery.http import Delivered, Later, Refused
 from vivavoce.retrying import doubling
 from vivavoce.wire.clean import clean_line
-from vivavoce.wire.records.plans import Delivery, Intent, IntentStatus, Json
+from vivavoce.wire.records.plans import Delivery, Intent, IntentStatus
 from vivavoce.wire.records.talk import Change, Conversation, PutDelivery, PutIntent
+from vivavoce.wire.records.work import Json
 
 FIRST_WAIT = 2.0
 LONGEST_WAIT = 900.0

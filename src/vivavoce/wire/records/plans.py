@@ -1,7 +1,7 @@
 """What people plan, and the intents it came from (seed 004): people, goals, to-dos, deliveries.
 
 Records are values, written with the changes of `wire.records`. A `Todo` is a
-row of seed 004's table `tasks`; delegated work is another thing (`wire.work`).
+row of seed 004's table `tasks`; delegated work is another thing (`records.work`).
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Literal
 
-Json = dict[str, Any]
+from vivavoce.wire.records.work import Json
 
 Verbosity = Literal["brief", "normal", "detailed"]
 

@@ -10,7 +10,7 @@ import uuid
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Literal
 
 from vivavoce.wire.records.plans import (
     Delivery,
@@ -21,9 +21,8 @@ from vivavoce.wire.records.plans import (
     SessionLimits,
     Todo,
 )
-from vivavoce.wire.records.work import Approval, Task
+from vivavoce.wire.records.work import Approval, Json, Task
 
-Json = dict[str, Any]
 DEFAULT_USER = "local"
 
 

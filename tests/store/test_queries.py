@@ -1,4 +1,4 @@
-"""Plans and history on disk: what the keys do, and which way the queries go."""
+"""What lies on disk: what the keys do, and which way the queries go."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import Select, Update, create_engine, select, text
 
 from tests.contract.records import (
+    approval,
     at,
     conversation,
     delivery,
@@ -17,20 +18,23 @@ from tests.contract.records import (
     intent,
     milestone,
     session,
+    task,
     todo,
     uid,
 )
 from tests.store.stores import opened
-from vivavoce.store import limits, plans, retention, talk
+from vivavoce.store import limits, plans, retention, sql_store, talk, work
 from vivavoce.store.database import parse
 from vivavoce.store.schema import conversations, goals, messages
 from vivavoce.wire.records.talk import (
+    PutApproval,
     PutConversation,
     PutEntry,
     PutGoal,
     PutIntent,
     PutMilestone,
     PutSession,
+    PutTask,
     PutTodo,
 )
 
@@ -55,6 +59,24 @@ async def test_what_is_deleted_by_hand_lets_go_of_what_outlives_it(url: str) -> 
         assert await store.intents(user_id="ann") == []
         found_todo = await store.todo(uid("td"), user_id="ann")
         assert found_todo == replace(thing, goal_id=None, conversation_id=None)
+
+
+async def test_a_conversation_deleted_by_hand_leaves_its_work(url: str) -> None:
+    async with opened(url) as store:
+        await store.commit(
+            [
+                PutConversation(conversation()),
+                PutTask(task(conversation_id=uid("c"))),
+                PutApproval(approval(conversation_id=uid("c"))),
+            ]
+        )
+        engine = parse(url).writer()
+        with engine.begin() as connection:
+            connection.execute(conversations.delete())
+        engine.dispose()
+        assert await store.conversation(uid("c"), user_id="ann") is None
+        assert await store.task("t", user_id="ann") == task()
+        assert await store.approval("a", user_id="ann") == approval()
 
 
 async def test_the_table_says_what_nobody_could_make_out(url: str) -> None:
@@ -138,6 +160,27 @@ async def test_sessions_are_limited_across_processes(url: str) -> None:
         talk.SPENT,
         limits.PAST,
         limits.PAST_DROPPED,
+        work.TASK,
+        work.OPEN_TASKS,
+        work.tasks_of("ann", open_only=False, untold_only=False, limit=9),
+        work.tasks_of("ann", open_only=True, untold_only=False, limit=9),
+        work.tasks_of("ann", open_only=False, untold_only=True, limit=9),
+        work.APPROVAL,
+        work.ALL_PENDING,
+        work.PENDING,
+        work.RECENT_CALLS,
+        work.TOOL_CALL,
+        work.OPEN_CALLS,
+        work.TOOL_STATS,
+        talk.CONVERSATION,
+        talk.SESSION,
+        talk.ACTIVE_SESSIONS,
+        talk.SNAPSHOT,
+        talk.SUMMARY,
+        talk.SESSIONS_OF,
+        talk.TRANSCRIPT,
+        sql_store.LAST_EVENTS,
+        sql_store.events_after(0, limit=9, user_id=None, session_id="x", upto=None),
         *retention.emptied([uid("x")]),
     ],
 )
@@ -168,5 +211,5 @@ async def test_no_query_reads_a_whole_table(sqlite_url: str, query: Select[Any] 
     scans = [step.detail for step in plan if step.detail.startswith("SCAN")]
     # All of a user's events are a table, too.
     scans += [step.detail for step in plan if "idx_events_user" in step.detail]
-    # The page, the total and what was taken are results already, of a few rows or one.
-    assert not [each for each in scans if each.split()[1] not in ("t", "page", "took")]
+    # The page, its turns, the total and what was taken are results already, of a few rows or one.
+    assert not [each for each in scans if each.split()[1] not in ("t", "page", "turns", "took")]
