@@ -30,8 +30,8 @@ from bench import size
 from vivavoce.app.settings import load_settings
 from vivavoce.brain.ports import Ask, Budget, Finished, Piece, Words
 from vivavoce.engine.api.control import Engine, EngineOptions
-from vivavoce.engine.api.http import build_door
 from vivavoce.engine.api.keys import Keys
+from vivavoce.engine.api.realtime import build_door
 from vivavoce.engine.ears.silero import load_silero
 from vivavoce.engine.media.options import MediaOptions
 from vivavoce.engine.media.playout import Frame
@@ -235,7 +235,7 @@ async def _served() -> AsyncIterator[str]:
     from starlette.applications import Starlette
     from starlette.routing import Mount
 
-    engine = Engine(EngineOptions(), Keys("own", lambda key: True))
+    engine = Engine(EngineOptions(), Keys("own", anyone=True))
     engine.provide(parts(1))
     app = Starlette(routes=[Mount("/v1", build_door(engine))])
     config = uvicorn.Config(app, log_config=None, lifespan="off", ws="websockets-sansio")

@@ -27,8 +27,8 @@ from vivavoce.brain.ports import Brain
 from vivavoce.brain.script.brain import ScriptedBrain
 from vivavoce.brain.script.script import Script
 from vivavoce.engine.api.control import Engine, EngineOptions
-from vivavoce.engine.api.http import build_door
 from vivavoce.engine.api.keys import Keys
+from vivavoce.engine.api.realtime import build_door
 from vivavoce.engine.shell.work import Parts
 from vivavoce.testing.engine import HummingMouth, LoudnessDetector, ScriptedEars, SureJudge
 
@@ -164,7 +164,7 @@ async def engine_server(
     crowded: Callable[[], str | None] = lambda: None,
 ) -> AsyncIterator[EngineStage]:
     ears, mouth = ears or ScriptedEars(), mouth or HummingMouth(10)
-    keys = Keys(OWN_KEY, lambda key: key == KEY, single_use=single_use)
+    keys = Keys(OWN_KEY, token=KEY, single_use=single_use)
     engine = Engine(options or EngineOptions(), keys)
     parts = Parts(
         ears=ears,

@@ -368,7 +368,7 @@ async def test_azures_header_has_the_key_too() -> None:
 async def test_an_event_that_is_too_large_is_an_error_and_the_session_goes_on(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("vivavoce.engine.api.socket.MAX_FRAME", 5000)
+    monkeypatch.setattr("vivavoce.engine.api.realtime.MAX_FRAME", 5000)
     async with engine_server() as stage:
         line = await stage.line()
         await line.send("input_audio_buffer.append", audio="A" * 8000)

@@ -9,7 +9,7 @@ import pytest
 
 from tests.engine.scene import configured
 from tests.engine.stage import loud, quiet
-from vivavoce.engine.shell.intake import MAX_SECONDS, Intake
+from vivavoce.engine.shell.hearing import MAX_SECONDS, Intake
 from vivavoce.engine.turn import facts
 from vivavoce.engine.turn.configuration import Configuration
 from vivavoce.testing.engine import LoudnessDetector

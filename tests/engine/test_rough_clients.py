@@ -12,8 +12,8 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from tests.engine.stage import KEY, OWN_KEY, engine_server, loud
 from tests.server.serving import until
-from vivavoce.engine.api.http import build_door
-from vivavoce.engine.shell.intake import MAX_SECONDS, Intake
+from vivavoce.engine.api.realtime import build_door
+from vivavoce.engine.shell.hearing import MAX_SECONDS, Intake
 from vivavoce.engine.shell.session import MAX_CLIENTS
 from vivavoce.engine.turn.configuration import initial
 from vivavoce.errors import NotFound

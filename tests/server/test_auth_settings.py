@@ -10,7 +10,7 @@ import pytest
 
 from tests.server.doors import doors
 from tests.server.tokens import ADA, ISSUER, SECRET, SETTINGS, bearer, token
-from vivavoce.app.engine import _known
+from vivavoce.app.engine import client_keys
 from vivavoce.app.server import authenticator, stream_tokens
 from vivavoce.app.settings import Settings, SettingsError, load_settings
 from vivavoce.errors import Unauthorized
@@ -137,9 +137,12 @@ def test_the_authenticator_is_the_one_that_was_asked_for() -> None:
 
 @pytest.mark.parametrize("key", [None, "", " ", "x", token()])
 def test_with_jwts_and_no_operator_nobody_has_a_key_of_the_engine(key: str | None) -> None:
-    assert not _known(load_settings(**SETTINGS))(key)
-    assert _known(load_settings(**SETTINGS, auth_token=TOKEN))(TOKEN)
-    assert not _known(load_settings(**SETTINGS, auth_token=TOKEN))(key)
+    with pytest.raises(Unauthorized):
+        client_keys(load_settings(**SETTINGS), "vv_own").access(key)
+    operator = client_keys(load_settings(**SETTINGS, auth_token=TOKEN), "vv_own")
+    assert not operator.access(TOKEN).own
+    with pytest.raises(Unauthorized):
+        operator.access(key)
 
 
 async def test_a_whole_server_knows_its_users_by_their_jwts(tmp_path: Path) -> None:

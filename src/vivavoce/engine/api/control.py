@@ -18,8 +18,7 @@ from typing import Any, Literal
 from vivavoce.brain.ports import Brain
 from vivavoce.engine.api.keys import DEFAULT_SECONDS, Access, Keys, Secret
 from vivavoce.engine.media.options import MediaOptions
-from vivavoce.engine.shell.calls import Call
-from vivavoce.engine.shell.clients import SocketClient
+from vivavoce.engine.shell.calls import Call, SocketClient
 from vivavoce.engine.shell.session import new_id
 from vivavoce.engine.shell.work import Parts
 from vivavoce.engine.turn import configuration as conf

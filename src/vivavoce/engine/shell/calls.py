@@ -8,17 +8,75 @@ the call's own secret. Anyone with a key may watch and command either.
 from __future__ import annotations
 
 import asyncio
+import itertools
 
-from vivavoce.engine.media.audio import Pcm
 from vivavoce.engine.media.options import MediaOptions
 from vivavoce.engine.media.peer import WebRtcPeer, answer
-from vivavoce.engine.shell.clients import ChannelClient, SocketClient
+from vivavoce.engine.ports import Peer
 from vivavoce.engine.shell.session import Session
 from vivavoce.engine.shell.work import Parts
 from vivavoce.engine.turn.configuration import Configuration
 from vivavoce.engine.turn.state import Policy
 
 JOIN_SECONDS = 60.0  # as long as the client's secret lasts; then the call is over
+MAX_FRAMES = 4096
+MAX_BYTES = 64 * 1024 * 1024
+"""Ten minutes of sound ahead of a client that plays in real time; more is nobody reading."""
+_ids = itertools.count(1)
+
+
+# --- Who is on it ---------------------------------------------------------------------------
+
+
+class SocketClient:
+    """Fills `session.Client`. Frames wait here until `next` takes them to the socket."""
+
+    def __init__(self, *, peer: bool, locked: bool = False) -> None:
+        self.id = next(_ids)
+        self.peer, self.locked = peer, locked
+        self.closed: tuple[int, str] | None = None
+        self._frames: asyncio.Queue[bytes | None] = asyncio.Queue(MAX_FRAMES + 1)
+        self._bytes = 0
+
+    def push(self, frame: bytes) -> None:
+        if self.closed is not None:
+            return
+        if self._frames.qsize() >= MAX_FRAMES or self._bytes + len(frame) > MAX_BYTES:
+            self.close(1013, "The client does not read what it is sent.")
+            return
+        self._bytes += len(frame)
+        self._frames.put_nowait(frame)
+
+    def close(self, code: int, reason: str) -> None:
+        """What waits is still delivered; then the socket closes."""
+        if self.closed is None:
+            self.closed = (code, reason)
+            self._frames.put_nowait(None)
+
+    async def next(self) -> bytes | None:
+        """The next frame; None when it is over and `closed` says how."""
+        frame = await self._frames.get()
+        if frame is not None:
+            self._bytes -= len(frame)
+        return frame
+
+
+class ChannelClient:
+    """Fills `session.Client` for the data channel of a WebRTC call."""
+
+    def __init__(self, peer: Peer, *, locked: bool) -> None:
+        self.id = next(_ids)
+        self.peer, self.locked = True, locked
+        self._channel = peer
+
+    def push(self, frame: bytes) -> None:
+        self._channel.send(frame.decode())
+
+    def close(self, code: int, reason: str) -> None:
+        """The channel closes with the call."""
+
+
+# --- The call -------------------------------------------------------------------------------
 
 
 class Call:
@@ -28,7 +86,9 @@ class Call:
         self, call_id: str, policy: Policy, configuration: Configuration, parts: Parts, locked: bool
     ) -> None:
         self.id = call_id
-        self.session = Session(policy, configuration, parts)
+        self.session = session = Session(policy, configuration, parts)
+        self.audio, self.gone = session.audio, session.gone
+        self.playing, self.played = session.playing, session.played
         self._locked = locked
         self._media: WebRtcPeer | None = None
         self._channel: ChannelClient | None = None
@@ -93,10 +153,7 @@ class Call:
     def has_peer(self) -> bool:
         return self._media is not None or self._joined
 
-    # --- PeerEvents -----------------------------------------------------------------------
-
-    def audio(self, pcm: Pcm, rate: int) -> None:
-        self.session.audio(pcm, rate)
+    # --- PeerEvents: the rest is the session's ---------------------------------------------
 
     def message(self, text: str) -> None:
         if self._channel is not None:
@@ -107,12 +164,3 @@ class Call:
         assert self._media is not None
         self._channel = ChannelClient(self._media, locked=self._locked)
         self.session.join(self._channel, greet=True)
-
-    def playing(self, response_id: str) -> None:
-        self.session.playing(response_id)
-
-    def played(self, response_id: str) -> None:
-        self.session.played(response_id)
-
-    def gone(self, reason: str) -> None:
-        self.session.gone(reason)

@@ -19,7 +19,7 @@ import orjson
 from vivavoce.brain.ports import Ask
 from vivavoce.engine.media.audio import Outbound, Pcm
 from vivavoce.engine.ports import MOUTH_RATE, Peer, Position, Samples, Transcript
-from vivavoce.engine.shell.intake import Intake
+from vivavoce.engine.shell.hearing import Intake
 from vivavoce.engine.shell.work import Parts, Work
 from vivavoce.engine.turn import facts, orders
 from vivavoce.engine.turn.configuration import Configuration, keyterms

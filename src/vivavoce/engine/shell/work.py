@@ -1,4 +1,5 @@
-"""The slow work of a session: words from sound, answers from words, verdicts on pauses.
+"""The slow work of a session: words from sound, answers from words, verdicts on pauses, and all of
+it made ready before the turn is over.
 
 Owns the tasks of it, all in the session's group. Tells facts, decides nothing.
 """
@@ -8,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol
 
@@ -25,7 +26,6 @@ from vivavoce.engine.ports import (
     Transcript,
 )
 from vivavoce.engine.shell.answerer import Answerer
-from vivavoce.engine.shell.guess import Guess
 from vivavoce.engine.shell.hearing import Partials, ending, written
 from vivavoce.engine.turn import facts, orders
 from vivavoce.errors import VivavoceError
@@ -85,7 +85,7 @@ class Work:
         self._answers: dict[str, tuple[Answerer, asyncio.Task[None]]] = {}
         self._partials: Partials | None = None
         self._hearing: asyncio.Task[None] | None = None
-        self._guess: tuple[Guess, asyncio.Task[None]] | None = None
+        self._guess: tuple[_Guess, asyncio.Task[None]] | None = None
         self._reading: asyncio.Task[None] | None = None
         self._to_read: Ask | None = None
 
@@ -197,7 +197,7 @@ class Work:
         partials = self._partials
         hint = partials.newest if partials and partials.item_id == order.item_id else ""
         speech = ending(self._host.sound(order.start_ms, order.end_ms))
-        guess = Guess(order.item_id, self._host.foresee, partial(self._answerer, held=True))
+        guess = _Guess(order.item_id, self._host.foresee, partial(self._answerer, held=True))
         manner = (self._host.language(), hint, self._host.keywords())
         work = guess.run(self._parts.ears, speech, *manner)
         if (task := self._spawn(work, f"guess {order.item_id}")) is not None:
@@ -251,7 +251,7 @@ class Work:
 
         self._spawn(work(), f"ears {item_id}")
 
-    async def _transcribe(self, item_id: str, speech: Samples, guess: Guess | None) -> None:
+    async def _transcribe(self, item_id: str, speech: Samples, guess: _Guess | None) -> None:
         host = self._host
         try:
             heard = await guess.words() if guess is not None else None
@@ -284,3 +284,65 @@ class Work:
             log.exception("The judge failed")
             return
         verdict(probability, asked_ms)
+
+
+class _Guess:
+    """What the user may have said, and what would be answered: made ready, and held back.
+
+    It begins at the first silence. Its words are taken if the turn ends there;
+    its answer, if the question turns out to be the same. Until then nobody
+    knows of either. `run` is one task; cancelling it throws everything away.
+    """
+
+    def __init__(
+        self,
+        item_id: str,
+        foresee: Callable[[str, Transcript], orders.Answer | None],
+        answerer: Callable[[orders.Answer], Answerer],
+    ) -> None:
+        self.item_id = item_id
+        self.answerer: Answerer | None = None
+        self._foresee, self._make = foresee, answerer
+        self._order: orders.Answer | None = None
+        self._heard: Transcript | None = None
+        self._listened = asyncio.Event()
+
+    async def run(
+        self,
+        ears: Ears,
+        speech: Samples,
+        language: str | None,
+        hint: str,
+        keywords: Sequence[str] = (),
+    ) -> None:
+        try:
+            heard = await ears.transcribe(speech, language=language, hint=hint, keywords=keywords)
+            self._heard = written(heard)
+        except VivavoceError as fault:
+            log.debug("A guess at what was said failed: %s", fault)
+        except Exception:  # the boundary of this task: whoever needs the words asks again
+            log.exception("A guess at what was said failed")
+        finally:
+            self._listened.set()
+        # Where the turn is over by now the words go the usual way: nothing is foreseen any more.
+        if self._heard is None:
+            return
+        self._order = self._foresee(self.item_id, self._heard)
+        if self._order is not None:
+            self.answerer = self._make(self._order)
+            await self.answerer.run()
+
+    def dropped(self) -> None:
+        """Nothing comes of it any more, even if it never began."""
+        self._listened.set()
+
+    async def words(self) -> Transcript | None:
+        """None where the ears failed, or the guess was dropped: whoever needs them asks again."""
+        await self._listened.wait()
+        return self._heard
+
+    def fits(self, order: orders.Answer) -> bool:
+        """Is this the question that was foreseen, and did the answer to it get anywhere?"""
+        if self._order is None or self.answerer is None or self.answerer.failed:
+            return False
+        return replace(order, response_id=self._order.response_id) == self._order

@@ -1,0 +1,337 @@
+"""The Realtime API over HTTP and WebSocket, and with its neighbours all of `/v1`.
+
+The gate in front has checked Host and Origin; keys are checked here, since
+clients of this API bring them as they bring OpenAI's. A WebSocket is a session
+of its own (`?model=`), or a seat on a call (`?call_id=`), where a key watches
+and commands and the call's own secret has the microphone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+from starlette.applications import Starlette
+from starlette.datastructures import UploadFile
+from starlette.exceptions import HTTPException
+from starlette.requests import HTTPConnection, Request
+from starlette.responses import Response
+from starlette.routing import Route, WebSocketRoute
+from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
+
+from vivavoce.engine.api.answers import (
+    answer,
+    key_of,
+    not_there,
+    parsed,
+    refusal,
+    refused,
+    unexpected,
+    unknown,
+)
+from vivavoce.engine.api.audio import Speeches, Transcriptions
+from vivavoce.engine.api.chat import Chat
+from vivavoce.engine.api.control import MAX_MODEL_NAME, MODEL, Engine
+from vivavoce.engine.api.keys import DEFAULT_SECONDS, MAX_SECONDS, MIN_SECONDS, Access
+from vivavoce.engine.shell.calls import Call, SocketClient
+from vivavoce.engine.shell.session import new_id
+from vivavoce.errors import Conflict, Forbidden, VivavoceError
+from vivavoce.wire.realtime import server
+from vivavoce.wire.realtime.refusal import Refused
+
+SDP = "application/sdp"
+RESUMED = "x-vivavoce-resumed"
+MAX_FRAME = 21 * 1024 * 1024
+"""Characters of an event: 15 MiB of sound, as base64. One that is larger is refused in an event;
+what the listener does not take at all (`app.listen`) closes the connection."""
+_QUERY = ("model", "call_id", "intent", "api-version", "deployment")
+_BETA = "openai-beta.realtime-v1"
+
+
+def build_door(engine: Engine) -> Starlette:
+    """The ASGI app for `/v1`."""
+    door = _Door(engine)
+    return Starlette(
+        routes=[
+            Route("/models", door.models),
+            Route("/models/{model:path}", door.model),
+            Route("/realtime/client_secrets", door.client_secret, methods=["POST"]),
+            Route("/realtime/calls", door.create_call, methods=["POST"]),
+            Route("/realtime/calls/{call_id}/hangup", door.hang_up, methods=["POST"]),
+            WebSocketRoute("/realtime", door.connect),
+            Route("/chat/completions", Chat(engine).complete, methods=["POST"]),
+            Route("/audio/transcriptions", Transcriptions(engine).create, methods=["POST"]),
+            Route("/audio/speech", Speeches(engine).create, methods=["POST"]),
+        ],
+        exception_handlers={
+            Refused: refused,
+            VivavoceError: refused,
+            HTTPException: not_there,
+            Exception: unexpected,
+        },
+    )
+
+
+class _Door:
+    def __init__(self, engine: Engine) -> None:
+        self._engine, self._keys = engine, engine.keys
+
+    # --- HTTP -------------------------------------------------------------------------------
+
+    async def models(self, request: Request) -> Response:
+        self._keys.access(key_of(request))
+        return answer({"object": "list", "data": [_model(MODEL)]})
+
+    async def model(self, request: Request) -> Response:
+        """Whichever is asked for: it is the one engine, under that name."""
+        self._keys.access(key_of(request))
+        return answer(_model(request.path_params["model"][:MAX_MODEL_NAME]))
+
+    async def client_secret(self, request: Request) -> Response:
+        access = self._keys.whole(key_of(request))
+        body = parsed(await request.body())
+        _only(body, ("expires_after", "session"))
+        seconds = _lifetime(body.get("expires_after"))
+        value, until, shown = self._engine.mint(_session(body), access, seconds)
+        return answer({"value": value, "expires_at": until, "session": shown})
+
+    async def create_call(self, request: Request) -> Response:
+        self._keys.access(key_of(request))
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind == "application/json":
+            return await self._websocket_call(request)
+        if kind == SDP:
+            offer, session = _text(await request.body()), {"model": _model_in(request)}
+        elif kind == "multipart/form-data":
+            offer, session = await _form(request)
+        else:
+            raise Refused(
+                "Send the offer as 'application/sdp', or as 'multipart/form-data' with the parts "
+                "'sdp' and 'session'.",
+                code="unsupported_content_type",
+            )
+        with self._keys.opening(key_of(request)) as access:
+            resumed = _resumed(request, access)
+            call_id, sdp = await self._engine.webrtc_call(offer, access, session, resumed=resumed)
+        return Response(sdp, 201, {"Location": _location(call_id)}, media_type=SDP)
+
+    async def _websocket_call(self, request: Request) -> Response:
+        """Ours alone: a call whose sound comes over a WebSocket, with a sideband beside it."""
+        access = self._keys.whole(key_of(request))
+        body = parsed(await request.body())
+        _only(body, ("transport", "session"))
+        if body.get("transport") != "websocket":
+            raise Refused(
+                "A call without an SDP offer has 'transport': 'websocket'.", param="transport"
+            )
+        call_id, value, until = self._engine.websocket_call(
+            access, _session(body), resumed=_resumed(request, access)
+        )
+        made = {
+            "id": call_id,
+            "transport": "websocket",
+            "client_secret": {"value": value, "expires_at": until},
+        }
+        return answer(made, 201, {"Location": _location(call_id)})
+
+    async def hang_up(self, request: Request) -> Response:
+        self._keys.whole(key_of(request))
+        self._engine.call(request.path_params["call_id"]).session.end("hung up")
+        return Response(status_code=200)
+
+    # --- WebSocket --------------------------------------------------------------------------
+
+    async def connect(self, socket: WebSocket) -> None:
+        try:
+            with self._keys.opening(key_of(socket)) as access:
+                _check(socket)
+                client, call = self._admit(socket, access)
+        except (Refused, VivavoceError) as fault:
+            await _deny(socket, fault)
+            return
+        offered = [name.strip() for name in socket.scope.get("subprotocols", ())]
+        try:
+            await socket.accept("realtime" if "realtime" in offered else None)
+        except BaseException:  # gone before it was let in: its session must not wait for it
+            call.session.leave(client)
+            raise
+        await _converse(socket, client, call)
+
+    def _admit(self, socket: WebSocket, access: Access) -> tuple[SocketClient, Call]:
+        query, secret = socket.query_params, access.secret
+        if (call_id := query.get("call_id")) is not None:
+            return self._seat(access, call_id)
+        if secret is not None and secret.call_id is not None:
+            raise Forbidden("This client secret is for its call: connect with '?call_id='.")
+        intent = query.get("intent", "realtime")
+        if secret is not None and intent != secret.configuration.kind and "intent" in query:
+            raise Refused(
+                f"This client secret is for a {secret.configuration.kind} session.",
+                code="invalid_value",
+                param="intent",
+            )
+        client = SocketClient(peer=True, locked=secret is not None and secret.locked)
+        return client, self._engine.websocket_session(client, access, _model_in(socket), intent)
+
+    def _seat(self, access: Access, call_id: str) -> tuple[SocketClient, Call]:
+        secret = access.secret
+        if secret is not None and secret.call_id != call_id:
+            raise Forbidden("This client secret is for another call.")
+        call = self._engine.call(call_id)
+        if secret is None:
+            client = SocketClient(peer=False)
+        elif call.has_peer:
+            raise Conflict("Somebody is on this call already.")
+        else:
+            client = call.seat(locked=secret.locked)
+        call.join(client)
+        return client, call
+
+
+def _model(name: str) -> dict[str, Any]:
+    return {"id": name, "object": "model", "created": 0, "owned_by": "vivavoce"}
+
+
+def _location(call_id: str) -> str:
+    return f"/v1/realtime/calls/{call_id}"
+
+
+# --- Reading requests ---------------------------------------------------------------------
+
+
+def _model_in(conn: HTTPConnection) -> str | None:
+    """In the address; Azure calls it a deployment."""
+    return conn.query_params.get("model") or conn.query_params.get("deployment")
+
+
+def _resumed(request: Request, access: Access) -> bool:
+    """Our own server says that a call goes on with a conversation; nobody else may."""
+    return access.ours and request.headers.get(RESUMED) == "true"
+
+
+def _only(body: Mapping[str, Any], names: tuple[str, ...]) -> None:
+    for name in body:
+        if name not in names:
+            raise unknown(name)
+
+
+def _session(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    value = body.get("session")
+    if value is not None and not isinstance(value, dict):
+        raise Refused("'session' should be an object.", code="invalid_type", param="session")
+    return value or {}
+
+
+def _lifetime(raw: Any) -> int:
+    if raw is None:
+        return DEFAULT_SECONDS
+    if not isinstance(raw, dict) or raw.get("anchor", "created_at") != "created_at":
+        raise Refused("'expires_after' has 'anchor': 'created_at'.", param="expires_after")
+    seconds = raw.get("seconds", DEFAULT_SECONDS)
+    if type(seconds) is not int or not MIN_SECONDS <= seconds <= MAX_SECONDS:
+        raise Refused(
+            f"'expires_after.seconds' should be between {MIN_SECONDS} and {MAX_SECONDS}.",
+            code="invalid_value",
+            param="expires_after.seconds",
+        )
+    return seconds
+
+
+async def _form(request: Request) -> tuple[str, dict[str, Any]]:
+    async with request.form(max_files=4, max_fields=4) as form:
+        sdp, session = await _part(form.get("sdp")), await _part(form.get("session"))
+        _only(dict(form), ("sdp", "session"))
+    if sdp is None:
+        raise Refused("Missing required parameter: 'sdp'.", param="sdp")
+    return _text(sdp), parsed(session or b"{}")
+
+
+async def _part(part: UploadFile | str | None) -> bytes | None:
+    if part is None or isinstance(part, str):
+        return None if part is None else part.encode()
+    return await part.read()
+
+
+def _text(raw: bytes) -> str:
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        raise Refused("The SDP offer is not UTF-8 text.", param="sdp") from None
+
+
+# --- A connection ---------------------------------------------------------------------------
+
+
+def _check(socket: WebSocket) -> None:
+    _only(socket.query_params, _QUERY)
+    intent = socket.query_params.get("intent", "realtime")
+    if intent not in ("realtime", "transcription"):
+        raise Refused("'intent' is 'transcription' or absent.", param="intent")
+    if intent == "transcription" and "model" in socket.query_params:
+        raise Refused(
+            "A transcription session has no 'model' in its address: name one in its "
+            "'audio.input.transcription'.",
+            code="invalid_value",
+            param="model",
+        )
+    beta = "realtime=v1" in socket.headers.get("openai-beta", "")
+    if beta or _BETA in socket.scope.get("subprotocols", ()):
+        raise Refused(
+            "The beta shape of the Realtime API is gone: leave the 'OpenAI-Beta' header and the "
+            f"subprotocol '{_BETA}' out.",
+            code="beta_api_shape_disabled",
+        )
+
+
+async def _deny(socket: WebSocket, fault: Refused | VivavoceError) -> None:
+    status, body, headers = refusal(fault)
+    if "websocket.http.response" in socket.scope.get("extensions", {}):
+        await socket.send_denial_response(answer(body, status, headers))
+    else:
+        await socket.close(1008, body["error"]["message"][:120])
+
+
+async def _converse(socket: WebSocket, client: SocketClient, call: Call) -> None:
+    try:
+        async with asyncio.TaskGroup() as group:
+            writer = group.create_task(_write(socket, client), name="socket writer")
+            try:
+                await _read(socket, client, call)
+            finally:
+                call.session.leave(client)
+                client.close(1000, "")
+            await writer
+    except* (WebSocketDisconnect, OSError):
+        pass  # the far end went away in the middle of a word
+
+
+async def _read(socket: WebSocket, client: SocketClient, call: Call) -> None:
+    while client.closed is None:
+        message = await socket.receive()
+        if message["type"] == "websocket.disconnect":
+            return
+        text = message.get("text")
+        if text is None:
+            _refuse(client, Refused("Events are JSON in text frames.", code="invalid_json"))
+        elif len(text) > MAX_FRAME:
+            words = f"An event has at most {MAX_FRAME:,} characters; this one has {len(text):,}."
+            _refuse(client, Refused(words, code="event_too_large"))
+        else:
+            for _ in call.session.receive(client, text):
+                await asyncio.sleep(0)
+
+
+def _refuse(client: SocketClient, fault: Refused) -> None:
+    client.push(orjson.dumps({**server.Error.of(fault).frame(), "event_id": new_id("event")}))
+
+
+async def _write(socket: WebSocket, client: SocketClient) -> None:
+    while (frame := await client.next()) is not None:
+        if socket.client_state is not WebSocketState.CONNECTED:
+            return  # nobody is left to send it to
+        await socket.send({"type": "websocket.send", "text": frame.decode()})
+    code, reason = client.closed or (1000, "")
+    if socket.client_state is WebSocketState.CONNECTED:
+        await socket.close(code, reason[:120])
