@@ -174,7 +174,7 @@ TAKEN: list[tuple[dict[str, Any], str, Any]] = [
 
 REFUSED: list[tuple[Any, str, str]] = [
     ({"model": ""}, "session.model", "invalid_value"),
-    ({"model": "m" * 129}, "session.model", "invalid_value"),
+    ({"model": "m" * 129}, "session.model", "string_above_max_length"),
     ({"reasoning": {"effort": "hard"}}, "session.reasoning.effort", "invalid_value"),
     ({"include": ["everything"]}, "session.include[0]", "invalid_value"),
     (
@@ -262,7 +262,7 @@ REFUSED: list[tuple[Any, str, str]] = [
     (
         hearing(transcription={"prompt": "a, " * 3_000}),
         "session.audio.input.transcription.prompt",
-        "invalid_value",
+        "string_above_max_length",
     ),
     (
         hearing(turn_detection={"threshold": 0.5}),

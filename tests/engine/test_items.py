@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.engine.strict import strict
 from tests.recordings import frames
-from vivavoce.engine.turn.conversation import Conversation
+from vivavoce.engine.turn.conversation import Conversation, check_item
 from vivavoce.wire.realtime.items import (
     ROOT,
     FunctionCall,
@@ -96,7 +96,7 @@ def test_an_item_that_is_right_is_read(raw: dict[str, Any], item: Item) -> None:
         ({"type": "song"}, "item.type", "invalid_value"),
         ({"type": "mcp_call"}, "item.type", "unsupported_parameter"),
         (message("user", text(), mood="good"), "item.mood", "unknown_parameter"),
-        (message("user", text(), id="i" * 33), "item.id", "invalid_value"),
+        (message("user", text(), id="i" * 33), "item.id", "string_above_max_length"),
         (message("user", text(), id="root"), "item.id", "invalid_value"),
         (message("user", text(), id="a\nb"), "item.id", "invalid_value"),
         (message("user", text(), id=7), "item.id", "invalid_type"),
@@ -123,7 +123,11 @@ def test_an_item_that_is_right_is_read(raw: dict[str, Any], item: Item) -> None:
             "missing_required_parameter",
         ),
         (message("user", text("\udc00")), "item.content[0].text", "invalid_value"),
-        (message("user", text("x" * 256_001)), "item.content[0].text", "invalid_value"),
+        (
+            message("user", text("x" * 256_001)),
+            "item.content[0].text",
+            "string_above_max_length",
+        ),
         (message("user", *[text()] * 65), "item.content", "invalid_value"),
         (
             message("user", {"type": "input_image", "image_url": "data:"}),
@@ -164,7 +168,7 @@ def test_an_item_that_is_right_is_read(raw: dict[str, Any], item: Item) -> None:
 )
 def test_an_item_that_is_wrong_is_refused_by_its_path(raw: Any, param: str, code: str) -> None:
     with pytest.raises(Refused) as caught:
-        read_item(raw)
+        check_item(read_item(raw))
 
     assert (caught.value.param, caught.value.code) == (param, code)
 

@@ -16,7 +16,7 @@ from tests.journeys.stage import Stage, stage
 from tests.offers import OFFER
 from vivavoce.errors import Unavailable
 from vivavoce.testing.provider import ScriptedProvider
-from vivavoce.testing.realtime.script import Close, HttpError
+from vivavoce.testing.realtime.faults import Close, HttpError
 from vivavoce.wire.records.talk import Change, LogEvent
 
 

@@ -10,7 +10,7 @@ import pytest
 from tests.journeys.stage import stage
 from tests.offers import OFFER
 from vivavoce.testing.realtime.call import ScriptedCall
-from vivavoce.testing.realtime.script import BadJson, Close, Drop, Garbage, HttpError, RefuseAttach
+from vivavoce.testing.realtime.faults import BadJson, Close, Drop, Garbage, HttpError, RefuseAttach
 
 QUICK: dict[str, Any] = {"sideband_delay": 0.05}
 

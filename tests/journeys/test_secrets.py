@@ -10,7 +10,7 @@ import httpx
 from tests.journeys.process import Server
 from tests.offers import OFFER
 from vivavoce.testing.provider import ScriptedProvider
-from vivavoce.testing.realtime.script import Drop, HttpError
+from vivavoce.testing.realtime.faults import Drop, HttpError
 
 KEY = "sk-very-secret-0123456789abcdef"
 

@@ -15,7 +15,7 @@ from vivavoce.runtime.provider.capabilities import capabilities_of
 from vivavoce.runtime.provider.faults import Refusal, fault_of, refusal_of, scrub
 from vivavoce.runtime.provider.openai import OpenAIProvider
 from vivavoce.testing import ManualClock, ScriptedProvider
-from vivavoce.testing.realtime.script import HttpError, NoLocation
+from vivavoce.testing.realtime.faults import HttpError, NoLocation
 
 KEY = "sk-proj-AbC123secretXYZ789"
 

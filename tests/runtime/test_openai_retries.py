@@ -12,7 +12,7 @@ from vivavoce.errors import ProviderError, ProviderRateLimited, ProviderRefused
 from vivavoce.runtime.ports import Closed
 from vivavoce.runtime.provider.openai import OpenAIProvider
 from vivavoce.testing import ManualClock, ScriptedProvider
-from vivavoce.testing.realtime.script import BadJson, Close, Drop, Garbage, HttpError, RefuseAttach
+from vivavoce.testing.realtime.faults import BadJson, Close, Drop, Garbage, HttpError, RefuseAttach
 
 KEY = "sk-proj-AbC123secretXYZ789"
 

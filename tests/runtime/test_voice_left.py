@@ -18,7 +18,7 @@ from vivavoce.runtime.sessions.options import Wishes
 from vivavoce.runtime.sessions.recovery import unheard
 from vivavoce.runtime.sessions.texting import LEFT_SECONDS, OURS, Exchange, unanswered
 from vivavoce.testing import ManualClock, MemoryStore, ScriptedCall
-from vivavoce.testing.realtime.script import Drop, RefuseAttach
+from vivavoce.testing.realtime.faults import Drop, RefuseAttach
 from vivavoce.wire.records.talk import (
     Change,
     Entry,

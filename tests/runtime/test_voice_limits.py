@@ -16,7 +16,7 @@ from vivavoce.runtime.sessions.options import Wishes
 from vivavoce.runtime.sessions.voice import Opened
 from vivavoce.store import open_store
 from vivavoce.testing import ManualClock, MemoryStore
-from vivavoce.testing.realtime.script import HttpError
+from vivavoce.testing.realtime.faults import HttpError
 from vivavoce.wire.records.talk import (
     Conversation,
     PutConversation,

@@ -14,7 +14,7 @@ from vivavoce.runtime.sessions.options import Wishes
 from vivavoce.runtime.sessions.texting import MESSAGES_PER_MINUTE
 from vivavoce.runtime.sessions.voice import Exchange, Voice
 from vivavoce.testing import ManualClock, ScriptedCall
-from vivavoce.testing.realtime.script import Drop
+from vivavoce.testing.realtime.faults import Drop
 from vivavoce.wire.records.talk import Conversation, Kind, PutConversation, Status, new_id
 
 

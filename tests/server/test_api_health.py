@@ -12,7 +12,7 @@ from tests.server.doors import MOMENT, doors
 from vivavoce import __version__
 from vivavoce.errors import InternalError
 from vivavoce.testing import ManualClock, ScriptedProvider
-from vivavoce.testing.realtime.script import HttpError
+from vivavoce.testing.realtime.faults import HttpError
 
 TOOLS = [
     *("current_time", "calculate", "wait"),

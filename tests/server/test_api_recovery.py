@@ -9,7 +9,7 @@ from typing import Any
 from tests.server.doors import SESSION_ID, Doors, Json, doors, refused
 from vivavoce.runtime.ports import Retention
 from vivavoce.testing import ManualClock, ScriptedCall
-from vivavoce.testing.realtime.script import HttpError
+from vivavoce.testing.realtime.faults import HttpError
 from vivavoce.wire.records.talk import utc_now
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.server.doors import MOMENT, SESSION_ID, doors, refused, soon
 from vivavoce.testing import ManualClock
-from vivavoce.testing.realtime.script import HttpError
+from vivavoce.testing.realtime.faults import HttpError
 
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 INFO = {"id", "status", "created_at", "updated_at", "duration_ms", "turn_count", "conversation_id"}

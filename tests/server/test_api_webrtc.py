@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.offers import OFFER
 from tests.server.doors import doors, refused
 from vivavoce.testing import ManualClock
-from vivavoce.testing.realtime.script import HttpError
+from vivavoce.testing.realtime.faults import HttpError
 
 
 async def test_an_offer_is_exchanged_for_an_answer(tmp_path: Path) -> None:

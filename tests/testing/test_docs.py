@@ -6,7 +6,7 @@ import importlib.util
 import inspect
 from pathlib import Path
 
-from vivavoce.testing.realtime import script
+from vivavoce.testing.realtime import faults, script
 
 DOCS = Path(__file__).parents[2] / "docs"
 EXAMPLE = DOCS / "examples" / "scripted_provider.py"
@@ -36,6 +36,6 @@ def test_the_page_names_every_step_and_fault() -> None:
         for name, thing in vars(script).items()
         if inspect.isfunction(thing) and thing.__module__ == script.__name__
     ]
-    faults = [fault.__name__ for fault in script.Fault.__args__]
-    missing = [name for name in makers + faults if f"{name}(" not in page]
+    named = [fault.__name__ for fault in (*faults.ProviderFault.__args__, *faults.CallFault.__args__)]
+    missing = [name for name in makers + named if f"{name}(" not in page]
     assert not missing

@@ -8,9 +8,8 @@ import pytest
 
 from tests.provider_lines import SESSION, connected, new_call, next_event, until_closed
 from vivavoce.testing import ManualClock, Script, ScriptedProvider, ToolUse
+from vivavoce.testing.realtime.faults import Delay, Reorder
 from vivavoce.testing.realtime.script import (
-    Delay,
-    Reorder,
     assistant_says,
     browser_hangs_up,
     calls_tool,

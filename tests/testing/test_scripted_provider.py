@@ -17,7 +17,7 @@ from websockets.exceptions import InvalidStatus
 from tests.offers import OFFER
 from tests.provider_lines import SESSION, connected, new_call, next_event, until_closed
 from vivavoce.testing import ScriptedProvider
-from vivavoce.testing.realtime.script import Close, Drop
+from vivavoce.testing.realtime.faults import Close, Drop
 
 
 def client(fake: ScriptedProvider, key: str | None = None) -> httpx.AsyncClient:

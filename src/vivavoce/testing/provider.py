@@ -14,20 +14,36 @@ from __future__ import annotations
 import asyncio
 import secrets
 import socket
+import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
 import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route, WebSocketRoute
+from starlette.websockets import WebSocket
 
 from vivavoce.runtime.clock import SystemClock
 from vivavoce.runtime.ports import Clock
-from vivavoce.testing.realtime.call import ScriptedCall
-from vivavoce.testing.realtime.http import Exchange, Faults, Front, Secrets, application
-from vivavoce.testing.realtime.lines import TIMEOUT, Line
-from vivavoce.testing.realtime.script import ProviderFault, Script
-from vivavoce.testing.realtime.session import canned_answer
+from vivavoce.testing.realtime.call import TIMEOUT, Connection, ScriptedCall
+from vivavoce.testing.realtime.faults import NoLocation, ProviderFault, RefuseAttach
+from vivavoce.testing.realtime.http import (
+    Denied,
+    Exchange,
+    Faults,
+    Front,
+    Secret,
+    Secrets,
+    canned_answer,
+    multipart,
+    parsed,
+)
+from vivavoce.testing.realtime.ledger import new_session
+from vivavoce.testing.realtime.script import Script
 
 MAX_CALLS = 1000
 MAX_FRAME = 16 * 1024 * 1024
@@ -104,8 +120,14 @@ class ScriptedProvider:
         # asyncio does this only for sockets it made itself; without it each answer takes 40 ms.
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._port = listener.getsockname()[1]
+        doors = _Doors(self._front, self)
         config = uvicorn.Config(
-            application(self._front, self),
+            Starlette(
+                routes=[
+                    WebSocketRoute("/v1/realtime", doors.websocket),
+                    Route("/{path:path}", doors.http, methods=["GET", "POST"]),
+                ]
+            ),
             ws="websockets-sansio",
             ws_max_size=MAX_FRAME,
             ws_per_message_deflate=False,
@@ -165,11 +187,11 @@ class ScriptedProvider:
         self._fresh.put_nowait(call)
         return call
 
-    async def serve(self, call: ScriptedCall, line: Line) -> None:
+    async def serve(self, call: ScriptedCall, connection: Connection) -> None:
         if self._script is not None and call.id not in self._players:
             self._progress[call.id] = "its beginning"
             self._players[call.id] = self._tasks.create_task(self._play(self._script, call))
-        await call.serve(line)
+        await call.serve(connection)
 
     def abort(self, client: object) -> None:
         """Cut the connection that comes from this address and port, without a word."""
@@ -197,3 +219,94 @@ class ScriptedProvider:
                 self._failures.append(failure)
                 return
         self._progress.pop(call.id, None)
+
+
+class _Doors:
+    """OpenAI's paths."""
+
+    def __init__(self, front: Front, provider: ScriptedProvider) -> None:
+        self._front = front
+        self._provider = provider
+
+    async def http(self, request: Request) -> Response:
+        """Every request: faults first, then who asks, then what."""
+        path = request.url.path
+        try:
+            self._front.misbehave(path)
+            secret = self._front.admit(request)
+            response = await self._route(request, secret)
+        except Denied as denied:
+            response = denied.response()
+        kind = request.headers.get("content-type", "")
+        exchange = Exchange(request.method, path, kind, response.status_code)
+        self._provider.requests.append(exchange)
+        return response
+
+    async def _route(self, request: Request, secret: Secret | None) -> Response:
+        match request.url.path.removeprefix("/v1/").split("/"):
+            case ["models"]:
+                return JSONResponse({"object": "list", "data": []})
+            case ["realtime", "client_secrets"] if self._front.client_secrets:
+                return await self._mint(request)
+            case ["realtime", "calls"]:
+                return await self._call(request, secret)
+            case ["realtime", "calls", call_id, "hangup"]:
+                return await self._hang_up(call_id)
+            case _:
+                raise Denied(404, f"Invalid URL ({request.method} {request.url.path})")
+
+    async def _mint(self, request: Request) -> Response:
+        body = await request.json()
+        session = self._front.session(body.get("session"))
+        seconds = body.get("expires_after", {}).get("seconds", 600)
+        secret = self._front.secrets.issue(session, seconds)
+        shown = {**new_session(session), "expires_at": 0}
+        expires = int(time.time()) + seconds
+        return JSONResponse({"value": secret.value, "expires_at": expires, "session": shown})
+
+    async def _call(self, request: Request, secret: Secret | None) -> Response:
+        kind, body = request.headers.get("content-type", ""), await request.body()
+        session: object
+        if kind.startswith("multipart/form-data"):
+            parts = multipart(kind, body)
+            offer, session = parts.get("sdp", ""), parsed(parts.get("session", ""))
+        elif kind.startswith("application/sdp"):
+            offer, session = body.decode(), secret.session if secret else {"type": "realtime"}
+        else:
+            raise Denied(400, f"Unsupported content type '{kind}'.", "unsupported_content_type")
+        by = "key" if secret is None else "secret"
+        if not offer.startswith("v=0"):
+            raise Denied(400, "The SDP offer is not valid.", "invalid_offer")
+        call_id, answer = await self._provider.create_call(offer, self._front.session(session), by)
+        headers = {"Location": f"/v1/realtime/calls/{call_id}"}
+        if self._front.faults.take(NoLocation) is not None:
+            headers = {}
+        return Response(answer, 201, headers, media_type="application/sdp")
+
+    async def _hang_up(self, call_id: str) -> Response:
+        call = self._provider.calls.get(call_id)
+        if call is None or call.over:
+            raise Denied(404, f"No session found for call_id {call_id}", "call_id_not_found")
+        await call.hang_up()
+        return Response(status_code=200)
+
+    async def websocket(self, ws: WebSocket) -> None:
+        try:
+            self._front.admit(ws)
+            refuse = self._front.faults.take(RefuseAttach)
+            if isinstance(refuse, RefuseAttach):
+                raise Denied(refuse.status, "No session found for call_id", "call_id_not_found")
+            call_id = ws.query_params.get("call_id")
+            if call_id is None:
+                session = {"type": "realtime", "model": ws.query_params.get("model")}
+                call = self._provider.open_session(self._front.session(session))
+            elif (known := self._provider.calls.get(call_id)) is None or known.over:
+                raise Denied(404, f"No session found for call_id {call_id}", "call_id_not_found")
+            else:
+                call = known
+        except Denied as denied:
+            await ws.send_denial_response(denied.response())
+            return
+        await ws.accept()
+        client = ws.scope["client"]
+        await self._provider.serve(call, Connection(ws, lambda: self._provider.abort(client)))

@@ -402,32 +402,6 @@ def response_settings(
     return wanted
 
 
-def response_object(
-    settings: ResponseSettings,
-    *,
-    response_id: str,
-    conversation_id: str,
-    status: str = "in_progress",
-    status_details: Mapping[str, Any] | None = None,
-    output: Sequence[Mapping[str, Any]] = (),
-    usage: Mapping[str, Any] | None = None,
-) -> Json:
-    """The `response` of `response.created` and `response.done`."""
-    return {
-        "object": "realtime.response",
-        "id": response_id,
-        "status": status,
-        "status_details": status_details and dict(status_details),
-        "output": [dict(item) for item in output],
-        "conversation_id": conversation_id if settings.conversation == "auto" else None,
-        "output_modalities": [settings.output_modalities],
-        "max_output_tokens": settings.max_output_tokens,
-        "audio": {"output": {"format": settings.output_format.shown(), "voice": settings.voice}},
-        "usage": usage and dict(usage),
-        "metadata": settings.metadata and dict(settings.metadata),
-    }
-
-
 # --- Words to expect --------------------------------------------------------------------
 
 MOST_KEYTERMS = 200

@@ -17,7 +17,7 @@ from vivavoce.wire.realtime.items import (
     Part,
     Status,
 )
-from vivavoce.wire.realtime.refusal import Refused, printable
+from vivavoce.wire.realtime.refusal import Refused, printable, refused
 
 MOST_CHARACTERS = 8_000_000
 
@@ -31,6 +31,23 @@ def size_of(item: Item) -> int:
             return len(item.arguments)
         case FunctionCallOutput():
             return len(item.output)
+
+
+def check_item(item: Item, where: str = "item") -> None:
+    """Raises `Refused` for what an item may have, and this engine cannot use."""
+    if not isinstance(item, Message):
+        return
+    at = f"{where}.content"
+    for place, part in enumerate(item.content):
+        if part.type == "input_image":
+            words = "pictures are not supported by this engine yet."
+            raise refused("unsupported_parameter", f"{at}[{place}].type", words)
+        if part.type == "output_audio" and part.audio is not None:
+            words = "the assistant's sound cannot be given back."
+            raise refused("unsupported_parameter", f"{at}[{place}].audio", words)
+    if sum(part.sounds for part in item.content) > 1:
+        words = "one part with sound is heard in a message; make two messages."
+        raise refused("unsupported_parameter", at, words)
 
 
 class Conversation:

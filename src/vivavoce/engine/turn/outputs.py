@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from vivavoce.engine.turn.configuration import response_object as shown_response
 from vivavoce.engine.turn.conversation import assistant_message
 from vivavoce.engine.turn.orders import LastSound
 from vivavoce.engine.turn.state import Draft, Output, Response, Sound
 from vivavoce.wire.realtime import server
 from vivavoce.wire.realtime.items import FunctionCall, Item, Status, item_object
+from vivavoce.wire.realtime.response import response_object as shown_response
 
 Json = dict[str, Any]
 
@@ -157,16 +157,19 @@ def response_object(
     response: Response, status: str, draft: Draft, details: Json | None = None
 ) -> Json:
     closed: Status = "completed" if status == "completed" else "incomplete"
+    settings, made = response.settings, response.outputs
     return shown_response(
-        response.settings,
         response_id=response.id,
-        conversation_id=draft.state.policy.conversation_id,
         status=status,
         status_details=details,
-        output=[
-            object_of(response, output, output.status or closed) for output in response.outputs
-        ],
+        output=[object_of(response, output, output.status or closed) for output in made],
+        conversation_id=draft.state.policy.conversation_id if response.in_conversation else None,
+        output_modalities=[settings.output_modalities],
+        max_output_tokens=settings.max_output_tokens,
+        audio_format=settings.output_format.shown(),
+        voice=settings.voice,
         usage=_usage(response, draft) if status != "in_progress" else None,
+        metadata=settings.metadata,
     )
 
 

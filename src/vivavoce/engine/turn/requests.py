@@ -14,7 +14,7 @@ from vivavoce.engine.turn.configuration import (
     applied,
     response_settings,
 )
-from vivavoce.engine.turn.conversation import clip_of
+from vivavoce.engine.turn.conversation import check_item, clip_of
 from vivavoce.engine.turn.orders import Configure, RestartEars, StopTimer, TranscribeClip, Warm
 from vivavoce.engine.turn.state import Draft, Response, State
 from vivavoce.wire.realtime import client, server
@@ -133,6 +133,7 @@ def create_item(event: client.CreateItem, draft: Draft) -> None:
     if state.configuration.kind == "transcription":
         raise Refused("A transcription session has no conversation.", code="invalid_session_type")
     item = read_item(event.item)
+    check_item(item)
     if not item.id:
         item = replace(item, id=draft.new_id("item"))
     elif item.id in state.probes or (state.speech and item.id == state.speech.item_id):
@@ -208,9 +209,10 @@ def create_response(params: Mapping[str, Any] | None, draft: Draft) -> None:
 def _check_input(settings: ResponseSettings, state: State) -> None:
     """References to what is there, and items of its own, in words."""
     sources(settings, state)
-    for entry in settings.input or ():
+    for place, entry in enumerate(settings.input or ()):
         if isinstance(entry, Reference):
             continue
+        check_item(entry, f"response.input[{place}]")
         if entry.id and entry.id in state.conversation:
             raise Refused(
                 f"There is an item '{entry.id}' in the conversation already: refer to it.",

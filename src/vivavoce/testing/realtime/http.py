@@ -1,28 +1,20 @@
-"""The doors of the scripted provider: OpenAI's paths, checks and error shapes."""
+"""Who may come in to the scripted provider, and with what: OpenAI's checks and error shapes."""
 
 from __future__ import annotations
 
 import email.parser
 import json
 import secrets
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from starlette.applications import Starlette
-from starlette.requests import HTTPConnection, Request
-from starlette.responses import JSONResponse, Response
-from starlette.routing import Route, WebSocketRoute
-from starlette.websockets import WebSocket
+from starlette.requests import HTTPConnection
+from starlette.responses import JSONResponse
 
 from vivavoce.runtime.ports import Clock
-from vivavoce.testing.realtime.lines import Line
-from vivavoce.testing.realtime.script import HttpError, NoLocation, ProviderFault, RefuseAttach
-from vivavoce.testing.realtime.session import Json, new_session
-
-if TYPE_CHECKING:
-    from vivavoce.testing.provider import ScriptedProvider
+from vivavoce.testing.realtime.faults import HttpError, ProviderFault
+from vivavoce.testing.realtime.ledger import Json
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,108 +124,7 @@ class Front:
             raise denied
 
 
-class Doors:
-    """The handlers."""
-
-    def __init__(self, front: Front, provider: ScriptedProvider) -> None:
-        self._front = front
-        self._provider = provider
-
-    async def http(self, request: Request) -> Response:
-        """Every request: faults first, then who asks, then what."""
-        path = request.url.path
-        try:
-            self._front.misbehave(path)
-            secret = self._front.admit(request)
-            response = await self._route(request, secret)
-        except Denied as denied:
-            response = denied.response()
-        kind = request.headers.get("content-type", "")
-        exchange = Exchange(request.method, path, kind, response.status_code)
-        self._provider.requests.append(exchange)
-        return response
-
-    async def _route(self, request: Request, secret: Secret | None) -> Response:
-        match request.url.path.removeprefix("/v1/").split("/"):
-            case ["models"]:
-                return JSONResponse({"object": "list", "data": []})
-            case ["realtime", "client_secrets"] if self._front.client_secrets:
-                return await self._mint(request)
-            case ["realtime", "calls"]:
-                return await self._call(request, secret)
-            case ["realtime", "calls", call_id, "hangup"]:
-                return await self._hang_up(call_id)
-            case _:
-                raise Denied(404, f"Invalid URL ({request.method} {request.url.path})")
-
-    async def _mint(self, request: Request) -> Response:
-        body = await request.json()
-        session = self._front.session(body.get("session"))
-        seconds = body.get("expires_after", {}).get("seconds", 600)
-        secret = self._front.secrets.issue(session, seconds)
-        shown = {**new_session(session), "expires_at": 0}
-        expires = int(time.time()) + seconds
-        return JSONResponse({"value": secret.value, "expires_at": expires, "session": shown})
-
-    async def _call(self, request: Request, secret: Secret | None) -> Response:
-        kind, body = request.headers.get("content-type", ""), await request.body()
-        session: object
-        if kind.startswith("multipart/form-data"):
-            parts = _multipart(kind, body)
-            offer, session = parts.get("sdp", ""), _json(parts.get("session", ""))
-        elif kind.startswith("application/sdp"):
-            offer, session = body.decode(), secret.session if secret else {"type": "realtime"}
-        else:
-            raise Denied(400, f"Unsupported content type '{kind}'.", "unsupported_content_type")
-        by = "key" if secret is None else "secret"
-        if not offer.startswith("v=0"):
-            raise Denied(400, "The SDP offer is not valid.", "invalid_offer")
-        call_id, answer = await self._provider.create_call(offer, self._front.session(session), by)
-        headers = {"Location": f"/v1/realtime/calls/{call_id}"}
-        if self._front.faults.take(NoLocation) is not None:
-            headers = {}
-        return Response(answer, 201, headers, media_type="application/sdp")
-
-    async def _hang_up(self, call_id: str) -> Response:
-        call = self._provider.calls.get(call_id)
-        if call is None or call.over:
-            raise Denied(404, f"No session found for call_id {call_id}", "call_id_not_found")
-        await call.hang_up()
-        return Response(status_code=200)
-
-    async def websocket(self, socket: WebSocket) -> None:
-        try:
-            self._front.admit(socket)
-            refuse = self._front.faults.take(RefuseAttach)
-            if isinstance(refuse, RefuseAttach):
-                raise Denied(refuse.status, "No session found for call_id", "call_id_not_found")
-            call_id = socket.query_params.get("call_id")
-            if call_id is None:
-                session = {"type": "realtime", "model": socket.query_params.get("model")}
-                call = self._provider.open_session(self._front.session(session))
-            elif (known := self._provider.calls.get(call_id)) is None or known.over:
-                raise Denied(404, f"No session found for call_id {call_id}", "call_id_not_found")
-            else:
-                call = known
-        except Denied as denied:
-            await socket.send_denial_response(denied.response())
-            return
-        await socket.accept()
-        client = socket.scope["client"]
-        await self._provider.serve(call, Line(socket, lambda: self._provider.abort(client)))
-
-
-def application(front: Front, provider: ScriptedProvider) -> Starlette:
-    doors = Doors(front, provider)
-    return Starlette(
-        routes=[
-            WebSocketRoute("/v1/realtime", doors.websocket),
-            Route("/{path:path}", doors.http, methods=["GET", "POST"]),
-        ]
-    )
-
-
-def _multipart(content_type: str, body: bytes) -> dict[str, str]:
+def multipart(content_type: str, body: bytes) -> dict[str, str]:
     """The parts by name. The standard library reads it, so that no dependency has to."""
     head = f"Content-Type: {content_type}\r\n\r\n".encode()
     message = email.parser.BytesParser().parsebytes(head + body)
@@ -246,9 +137,57 @@ def _multipart(content_type: str, body: bytes) -> dict[str, str]:
     return parts
 
 
-def _json(text: str) -> Json | None:
+def parsed(text: str) -> Json | None:
     try:
         value = json.loads(text)
     except ValueError:
         return None
     return value if isinstance(value, dict) else None
+
+
+_ANSWER_HEAD = """v=0
+o=- 4596005847736977740 1784852417 IN IP4 0.0.0.0
+s=-
+t=0 0
+a=msid-semantic:WMS *
+a=group:BUNDLE {mids}
+a=ice-lite
+"""
+_ANSWER_AUDIO = """m=audio 9 UDP/TLS/RTP/SAVPF 96
+c=IN IP4 0.0.0.0
+a=mid:{mid}
+a=sendrecv
+a=rtcp-mux
+a=rtpmap:96 opus/48000/2
+a=fmtp:96 minptime=10;useinbandfec=1
+"""
+_ANSWER_DATA = """m=application 9 UDP/DTLS/SCTP webrtc-datachannel
+c=IN IP4 0.0.0.0
+a=mid:{mid}
+a=sctp-port:5000
+a=max-message-size:1073741823
+"""
+_ANSWER_TRANSPORT = """a=ice-ufrag:HqBApb/u2/3oMrw2
+a=ice-pwd:y1UgIcaK8DKd7LDygYbnTV12DYsMEWCA
+a=fingerprint:sha-256 {fingerprint}
+a=setup:active
+a=candidate:1 1 udp 2130706431 127.0.0.1 9 typ host
+"""
+
+
+def canned_answer(offer: str) -> str:
+    """A well-formed answer to any offer of audio and data; nobody listens behind it."""
+    sections: list[tuple[str, str]] = []
+    for line in offer.splitlines():
+        if line.startswith("m="):
+            sections.append((line, str(len(sections))))
+        elif line.startswith("a=mid:") and sections:
+            sections[-1] = (sections[-1][0], line.removeprefix("a=mid:"))
+    head = _ANSWER_HEAD.format(mids=" ".join(mid for _, mid in sections))
+    transport = _ANSWER_TRANSPORT.format(fingerprint=":".join(["7E"] * 32))
+    bodies = (
+        (_ANSWER_DATA if media.startswith("m=application") else _ANSWER_AUDIO).format(mid=mid)
+        + transport
+        for media, mid in sections
+    )
+    return (head + "".join(bodies)).replace("\n", "\r\n")

@@ -1,18 +1,83 @@
 """The provider's book of one call: its session, its items and their order, its ids.
 
-Pure. Says nothing by itself but what follows at once from an entry.
+Pure. Says nothing by itself but what follows at once from an entry. Where a
+client leaves something open, the values are those OpenAI's servers answered
+with in 2026.
 """
 
 from __future__ import annotations
 
+import copy
 import itertools
 import secrets
+import time
 from collections.abc import Mapping
 from typing import Any
 
-from vivavoce.testing.realtime.session import Json, new_session, updated_session
+from vivavoce.wire.realtime import server
+from vivavoce.wire.realtime.session import AudioFormat, SemanticVad, ServerVad, Transcription
+
+Json = dict[str, Any]
 
 MS_PER_WORD = 400
+
+_SERVER_VAD = ServerVad(silence_duration_ms=200).model_dump()
+_SEMANTIC_VAD = SemanticVad().model_dump()
+_TRANSCRIPTION = Transcription(model="gpt-realtime-whisper").shown()
+_PCM = AudioFormat().shown()
+_DEFAULTS: Json = {
+    "type": "realtime",
+    "object": "realtime.session",
+    "model": "gpt-realtime",
+    "output_modalities": ["audio"],
+    "instructions": "You are a helpful assistant.",
+    "tools": [],
+    "tool_choice": "auto",
+    "max_output_tokens": "inf",
+    "tracing": None,
+    "truncation": "auto",
+    "prompt": None,
+    "audio": {
+        "input": {
+            "format": _PCM,
+            "transcription": None,
+            "noise_reduction": None,
+            "turn_detection": _SERVER_VAD,
+        },
+        "output": {"format": _PCM, "voice": "alloy", "speed": 1.0},
+    },
+    "include": None,
+}
+
+
+def new_session(asked: Mapping[str, Any], *, seconds: float = 3600) -> Json:
+    """The effective session for what was asked when it was created."""
+    session = copy.deepcopy(_DEFAULTS)
+    session["id"] = f"sess_{secrets.token_hex(8)}"
+    session["expires_at"] = int(time.time() + seconds)
+    return updated_session(session, asked)
+
+
+def updated_session(session: Mapping[str, Any], patch: Mapping[str, Any]) -> Json:
+    """`session.update` replaces what it names and keeps the rest."""
+    merged = _merge(session, patch)
+    hearing, asked = merged["audio"]["input"], (patch.get("audio") or {}).get("input") or {}
+    if turns := asked.get("turn_detection"):
+        known = _SEMANTIC_VAD if turns.get("type") == "semantic_vad" else _SERVER_VAD
+        hearing["turn_detection"] = known | turns
+    if transcription := asked.get("transcription"):
+        hearing["transcription"] = _TRANSCRIPTION | transcription
+    return merged
+
+
+def _merge(base: Mapping[str, Any], patch: Mapping[str, Any]) -> Json:
+    merged = copy.deepcopy(dict(base))
+    for key, value in patch.items():
+        if isinstance(value, Mapping) and isinstance(merged.get(key), dict):
+            merged[key] = _merge(merged[key], value)
+        else:
+            merged[key] = copy.deepcopy(value)
+    return merged
 
 
 class Ledger:
@@ -38,15 +103,16 @@ class Ledger:
     def new_id(self, prefix: str) -> str:
         return f"{prefix}_{self._token}{next(self._count):05d}"
 
-    def event(self, kind: str, **fields: Any) -> Json:
-        return {"type": kind, "event_id": self.new_id("event"), **fields}
+    def event(self, said: server.ServerEvent | server.Frame) -> Json:
+        frame = said if isinstance(said, dict) else said.frame()
+        return {"type": frame["type"], "event_id": self.new_id("event"), **frame}
 
     def session_created(self) -> list[Json]:
-        return [self.event("session.created", session=self.session)]
+        return [self.event(server.SessionCreated(session=self.session))]
 
     def session_updated(self, patch: Mapping[str, Any] | None = None) -> list[Json]:
         self.session = updated_session(self.session, patch or {})
-        return [self.event("session.updated", session=self.session)]
+        return [self.event(server.SessionUpdated(session=self.session))]
 
     def insert(self, item: Json, previous: str | None = None) -> str | None:
         """Enter an item after `previous` ("root": first, None: last); what comes before it."""
@@ -63,8 +129,8 @@ class Ledger:
         done = {"status": "completed", **item, "id": item.get("id") or self.new_id("item")}
         before = self.insert(done, previous)
         return [
-            self.event("conversation.item.added", previous_item_id=before, item=done),
-            self.event("conversation.item.done", previous_item_id=before, item=done),
+            self.event(server.ItemAdded(previous_item_id=before, item=done)),
+            self.event(server.ItemDone(previous_item_id=before, item=done)),
         ]
 
 

@@ -12,8 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from vivavoce.testing.realtime.ledger import MS_PER_WORD, Ledger, pieces
-from vivavoce.testing.realtime.session import Json
+from vivavoce.testing.realtime.ledger import MS_PER_WORD, Json, Ledger, pieces
+from vivavoce.wire.realtime import server
+from vivavoce.wire.realtime.items import FunctionCall, Message, Part, Status, item_object
+from vivavoce.wire.realtime.response import response_object
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,177 +50,153 @@ class Assistant:
         if self.active is not None:
             return []
         self.active = Response(self._ledger.new_id("resp"))
-        created = self._response(self.active, "in_progress")
-        return [self._ledger.event("response.created", response=created)]
+        return [self._event(server.ResponseCreated(response=self._response("in_progress")))]
 
     def speak(self, text: str) -> list[Json]:
         """More of the message that is open, or the beginning of a new one."""
         response, events = self._responding(), []
         if response.message is None:
-            item = {"type": "message", "status": "in_progress", "role": "assistant", "content": []}
-            events += self._open({"id": self._ledger.new_id("item"), **item})
+            item_id = self._ledger.new_id("item")
+            events += self._open(item_object(Message(item_id, "assistant", (), "in_progress")))
             response.message, response.text = response.output[-1], ""
-            events.append(self._part("response.content_part.added", part=self._content(part="")))
+            events.append(self._event(server.PartAdded(**self._place(), part=self._part(""))))
         return events + self._deltas(response, text)
 
-    def end_message(self, status: str = "completed") -> list[Json]:
+    def end_message(self, status: Status = "completed") -> list[Json]:
         response = self._responding()
         if response.message is None:
             return []
-        text = response.text
+        text, where = response.text, self._place()
         if self._ledger.spoken:
-            events = [
-                self._part("response.output_audio.done"),
-                self._part("response.output_audio_transcript.done", transcript=text),
-            ]
+            part = Part("output_audio", transcript=text)
+            ends = [server.AudioDone(**where), server.AudioTranscriptDone(**where, transcript=text)]
         else:
-            events = [self._part("response.output_text.done", text=text)]
-        events.append(self._part("response.content_part.done", part=self._content(part=text)))
-        response.message.update(status=status, content=[self._content(item=text)])
+            part, ends = Part("output_text", text=text), [server.TextDone(**where, text=text)]
+        ends.append(server.PartDone(**where, part=self._part(text)))
+        item_id = response.message["id"]
+        response.message.update(item_object(Message(item_id, "assistant", (part,), status)))
         response.message = None
-        return events + self._close()
+        return [*map(self._event, ends), *self._close()]
 
     def call_tool(self, call: ToolUse) -> list[Json]:
         words = call.arguments
         arguments = words if isinstance(words, str) else json.dumps(dict(words))
-        call_id = call.call_id or self._ledger.new_id("call")
-        item: Json = {
-            "id": self._ledger.new_id("item"),
-            "type": "function_call",
-            "status": "in_progress",
-            "name": call.name,
-            "call_id": call_id,
-            "arguments": "",
-        }
+        call_id, item_id = call.call_id or self._ledger.new_id("call"), self._ledger.new_id("item")
+        item = item_object(FunctionCall(item_id, call_id, call.name, "", "in_progress"))
         events = self._open(item)
-        base = "response.function_call_arguments"
-        events += [
-            self._part(f"{base}.delta", call_id=call_id, delta=part) for part in pieces(arguments)
-        ]
-        done = self._part(f"{base}.done", call_id=call_id, name=call.name, arguments=arguments)
+        place = self._place()
+        where = {**place, "call_id": call_id}
+        del where["content_index"]
+        kind = "function_call_arguments"
+        events += [self._event(server.delta(kind, where, part)) for part in pieces(arguments)]
+        done = server.ArgumentsDone(**where, name=call.name, arguments=arguments)
         item.update(status="completed", arguments=arguments)
-        return [*events, done, *self._close()]
+        return [*events, self._event(done), *self._close()]
 
     def end(self, status: str = "completed", details: Json | None = None) -> list[Json]:
         """`response.done`, with whatever is open closed first."""
-        message = "completed" if status == "completed" else "incomplete"
-        events = self.end_message(message)
-        done = self._response(self._responding(), status, details)
+        events = self.end_message("completed" if status == "completed" else "incomplete")
+        done = server.ResponseDone(response=self._response(status, details))
         self.active = None
-        return [*events, self._ledger.event("response.done", response=done)]
+        return [*events, self._event(done)]
 
     def cancel(self, reason: str) -> list[Json]:
         if self.active is None:
             return []
         return self.end("cancelled", {"type": "cancelled", "reason": reason})
 
-    def stop_audio(self, how: str) -> list[Json]:
-        """The buffer is `stopped` (played to its end) or `cleared`; nothing if it is empty."""
+    def stop_audio(self, *, cleared: bool = False) -> list[Json]:
+        """The buffer was played to its end, or `cleared`; nothing if it is empty."""
         if self.playing is None:
             return []
         response_id, _ = self.playing
         self.playing = None
-        return [self._ledger.event(f"output_audio_buffer.{how}", response_id=response_id)]
+        ended = server.PlaybackCleared if cleared else server.PlaybackEnded
+        return [self._event(ended(response_id=response_id))]
 
     # --- Pieces ---------------------------------------------------------------------
+
+    def _event(self, event: server.ServerEvent | server.Frame) -> Json:
+        return self._ledger.event(event)
 
     def _responding(self) -> Response:
         assert self.active is not None, "no response is in progress"
         return self.active
 
-    def _content(self, *, part: str | None = None, item: str | None = None) -> Json:
-        """A content part is `audio`, the same in an item `output_audio`; text likewise."""
-        text, prefix = (part, "") if item is None else (item, "output_")
-        if self._ledger.spoken:
-            return {"type": f"{prefix}audio", "transcript": text}
-        return {"type": f"{prefix}text", "text": text}
+    def _part(self, text: str) -> Json:
+        """In an item it is `output_audio` or `output_text`."""
+        spoken = self._ledger.spoken
+        return {"type": "audio", "transcript": text} if spoken else {"type": "text", "text": text}
 
-    def _part(self, kind: str, **fields: Any) -> Json:
+    def _place(self) -> Json:
         response = self._responding()
-        place: Json = {} if "function_call" in kind else {"content_index": 0}
-        return self._ledger.event(
-            kind,
-            response_id=response.id,
-            item_id=response.output[-1]["id"],
-            output_index=len(response.output) - 1,
-            **place,
-            **fields,
-        )
+        return {
+            "response_id": response.id,
+            "item_id": response.output[-1]["id"],
+            "output_index": len(response.output) - 1,
+            "content_index": 0,
+        }
 
     def _open(self, item: Json) -> list[Json]:
         response = self._responding()
         response.output.append(item)
-        before = self._ledger.insert(item)
+        before, shown = self._ledger.insert(item), dict(item)
+        place: Json = {"response_id": response.id, "output_index": len(response.output) - 1}
         return [
-            self._output_item("added", dict(item)),
-            self._ledger.event("conversation.item.added", previous_item_id=before, item=dict(item)),
+            self._event(server.OutputItemAdded(**place, item=shown)),
+            self._event(server.ItemAdded(previous_item_id=before, item=shown)),
         ]
 
     def _close(self) -> list[Json]:
-        item = dict(self._responding().output[-1])
+        response = self._responding()
+        item = dict(response.output[-1])
+        place: Json = {"response_id": response.id, "output_index": len(response.output) - 1}
         return [
             # Recorded so: the predecessor is told when an item is added, and not again.
-            self._ledger.event("conversation.item.done", previous_item_id=None, item=item),
-            self._output_item("done", item),
+            self._event(server.ItemDone(item=item)),
+            self._event(server.OutputItemDone(**place, item=item)),
         ]
 
-    def _output_item(self, what: str, item: Json) -> Json:
-        response = self._responding()
-        return self._ledger.event(
-            f"response.output_item.{what}",
-            response_id=response.id,
-            output_index=len(response.output) - 1,
-            item=item,
-        )
-
     def _deltas(self, response: Response, text: str) -> list[Json]:
-        ledger, item_id = self._ledger, response.output[-1]["id"]
+        ledger, place = self._ledger, self._place()
+        item_id = place["item_id"]
         kind = "output_audio_transcript" if ledger.spoken else "output_text"
-        events = [self._part(f"response.{kind}.delta", delta=part) for part in pieces(text)]
+        events = [self._event(server.delta(kind, place, part)) for part in pieces(text)]
         response.text += text
         if ledger.spoken:
             words = MS_PER_WORD * len(text.split())
             ledger.audio_ms[item_id] = ledger.audio_ms.get(item_id, 0) + words
-            if not ledger.webrtc:  # else the sound goes over the media line, not over this one
-                events.append(self._part("response.output_audio.delta", delta="AAAA"))
+            if not ledger.webrtc:  # else the sound goes over the media, not over this connection
+                events.append(self._event(server.delta("output_audio", place, "AAAA")))
             elif self.playing is None:
                 self.playing = (response.id, item_id)
-                started = ledger.event("output_audio_buffer.started", response_id=response.id)
-                events.insert(1, started)
+                started = server.PlaybackStarted(response_id=response.id)
+                events.insert(1, self._event(started))
         return events
 
-    def _response(self, response: Response, status: str, details: Json | None = None) -> Json:
-        session = self._ledger.session
+    def _response(self, status: str, details: Json | None = None) -> Json:
+        response, session = self._responding(), self._ledger.session
         output = session["audio"]["output"]
-        return {
-            "object": "realtime.response",
-            "id": response.id,
-            "status": status,
-            "status_details": details,
-            "output": [dict(item) for item in response.output],
-            "conversation_id": self._ledger.conversation_id,
-            "output_modalities": session["output_modalities"],
-            "max_output_tokens": session["max_output_tokens"],
-            "audio": {"output": {"format": output["format"], "voice": output["voice"]}},
-            "usage": None if status == "in_progress" else self._usage(response),
-            "metadata": None,
-        }
+        return response_object(
+            response_id=response.id,
+            status=status,
+            status_details=details,
+            output=response.output,
+            conversation_id=self._ledger.conversation_id,
+            output_modalities=session["output_modalities"],
+            max_output_tokens=session["max_output_tokens"],
+            audio_format=output["format"],
+            voice=output["voice"],
+            usage=None if status == "in_progress" else self._usage(response),
+        )
 
     def _usage(self, response: Response) -> Json:
         """Plausible numbers that grow with the conversation; cached is a part of input."""
         took = 12 * max(1, len(self._ledger.items) - len(response.output))
-        text = 5 + len(response.text.split())
-        audio = 10 * len(response.text.split()) if self._ledger.spoken else 0
-        given = {"text_tokens": took, "audio_tokens": 0, "image_tokens": 0}
-        cached = {**given, "text_tokens": took // 2}
-        return {
-            "total_tokens": took + text + audio,
-            "input_tokens": took,
-            "output_tokens": text + audio,
-            "input_token_details": {
-                **given,
-                "cached_tokens": took // 2,
-                "cached_tokens_details": cached,
-            },
-            "output_token_details": {"text_tokens": text, "audio_tokens": audio},
-        }
+        words = len(response.text.split())
+        return server.response_usage(
+            input_tokens=took,
+            cached_tokens=took // 2,
+            output_tokens=5 + words,
+            output_seconds=words / 2 if self._ledger.spoken else 0.0,
+        )

@@ -1,4 +1,4 @@
-"""What a scripted provider plays on a call, step by step, and how it may misbehave: data.
+"""What a scripted provider plays on a call, step by step.
 
 A step is one thing that `ScriptedCall` can do; the functions below make them:
 
@@ -13,88 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from vivavoce.testing.realtime.events import Transcript
+from vivavoce.testing.realtime.call import ScriptedCall, Where
+from vivavoce.testing.realtime.conversation import Transcript
+from vivavoce.testing.realtime.faults import CallFault
 from vivavoce.testing.realtime.response import ToolUse
-
-if TYPE_CHECKING:
-    from vivavoce.testing.realtime.call import ScriptedCall
-    from vivavoce.testing.realtime.lines import Where
-
-# --- Misbehaviour -------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class HttpError:
-    """The next `times` requests whose path contains `path` get this status."""
-
-    status: int
-    times: int = 1
-    retry_after: float | None = None
-    path: str = ""
-    code: str | None = None
-    message: str = "The server had an error."
-
-
-@dataclass(frozen=True, slots=True)
-class RefuseAttach:
-    """The next `times` sidebands are refused: too early, or the call is gone."""
-
-    times: int = 1
-    status: int = 404
-
-
-@dataclass(frozen=True, slots=True)
-class NoLocation:
-    """The next `times` calls are answered without a `Location`."""
-
-    times: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Drop:
-    """The sidebands are gone without a word: no close frame."""
-
-
-@dataclass(frozen=True, slots=True)
-class Close:
-    """The sidebands are closed with this code."""
-
-    code: int = 1000
-    reason: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Delay:
-    """The next `events` come `seconds` late each, on the provider's clock."""
-
-    seconds: float
-    events: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Reorder:
-    """The next `events` are held back and then sent last first."""
-
-    events: int
-
-
-@dataclass(frozen=True, slots=True)
-class BadJson:
-    """A text frame that breaks off."""
-
-
-@dataclass(frozen=True, slots=True)
-class Garbage:
-    """A binary frame that means nothing."""
-
-
-ProviderFault = HttpError | RefuseAttach | NoLocation
-CallFault = Drop | Close | Delay | Reorder | BadJson | Garbage
-Fault = ProviderFault | CallFault
-
-# --- Steps ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

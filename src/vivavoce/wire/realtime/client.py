@@ -253,12 +253,13 @@ def parse(raw: str | bytes, *, locked: bool = False) -> ClientEvent:
         words = f"a string of at most {MAX_EVENT_ID} characters is wanted."
         raise BadFrame(refused("invalid_value", "event_id", words))
     try:
-        return _read(body, event_id, locked)
+        return read(body, event_id, locked=locked)
     except Refused as fault:
         raise BadFrame(fault, event_id) from None
 
 
-def _read(body: dict[str, Any], event_id: str | None, locked: bool) -> ClientEvent:
+def read(body: dict[str, Any], event_id: str | None = None, *, locked: bool = False) -> ClientEvent:
+    """Takes the body apart. Raises `Refused`."""
     kind = body.pop("type", None)
     if kind is None:
         raise refused("missing_required_parameter", "type")

@@ -27,7 +27,7 @@ from vivavoce.wire.realtime.refusal import missing, reading, unsupported, wrong_
 Json = dict[str, Any]
 Role = Literal["system", "user", "assistant"]
 Status = Literal["in_progress", "completed", "incomplete"]
-PartType = Literal["input_text", "input_audio", "output_text", "output_audio"]
+PartType = Literal["input_text", "input_audio", "input_image", "output_text", "output_audio"]
 
 ROOT = "root"
 """`previous_item_id` for the beginning of the conversation."""
@@ -41,6 +41,7 @@ class Part:
     text: str | None = None
     transcript: str | None = None
     audio: bytes | None = None
+    image_url: str | None = None
 
     @property
     def sounds(self) -> bool:
@@ -99,6 +100,8 @@ def item_object(item: Item, *, with_audio: bool = False) -> Json:
 
 
 def _part_object(part: Part, with_audio: bool) -> Json:
+    if part.type == "input_image":
+        return {"type": part.type, "image_url": part.image_url}
     if not part.sounds:
         return {"type": part.type, "text": part.text or ""}
     shown: Json = {"type": part.type, "transcript": part.transcript}
@@ -144,23 +147,22 @@ _ItemId = Annotated[
 ]
 
 
-class _InputText(Model):
+class _GivenPart(Model):
+    def part(self) -> Part:
+        return Part(**{name: value for name, value in self if name != "detail"})
+
+
+class _InputText(_GivenPart):
     type: Literal["input_text"]
     text: Text
 
-    def part(self) -> Part:
-        return Part(self.type, text=self.text)
 
-
-class _OutputText(Model):
+class _OutputText(_GivenPart):
     type: Literal["output_text"]
     text: Text
 
-    def part(self) -> Part:
-        return Part(self.type, text=self.text)
 
-
-class _InputAudio(Model):
+class _InputAudio(_GivenPart):
     type: Literal["input_audio"]
     audio: _Sound | None = None
     transcript: Text | None = None
@@ -171,59 +173,35 @@ class _InputAudio(Model):
             raise missing("audio")
         return self
 
-    def part(self) -> Part:
-        return Part(self.type, transcript=self.transcript, audio=self.audio)
 
-
-class _OutputAudio(Model):
+class _OutputAudio(_GivenPart):
     type: Literal["output_audio"]
-    audio: Any = None
+    audio: _Sound | None = None
     transcript: Text | None = None
 
     @model_validator(mode="after")
-    def _words_alone(self) -> _OutputAudio:
-        if self.audio is not None:
-            raise unsupported("the assistant's sound cannot be given back.", "audio")
-        if self.transcript is None:
+    def _something(self) -> _OutputAudio:
+        if self.audio is None and self.transcript is None:
             raise missing("transcript")
         return self
 
-    def part(self) -> Part:
-        return Part(self.type, transcript=self.transcript)
 
-
-class _Picture(Model):
-    model_config = ConfigDict(extra="allow")
-
+class _Picture(_GivenPart):
     type: Literal["input_image"]
-
-    def part(self) -> Part:
-        raise AssertionError("no message has one")
-
-
-def _one_sound(parts: list[Any]) -> list[Any]:
-    for place, part in enumerate(parts):
-        if isinstance(part, _Picture):
-            raise unsupported("pictures are not supported by this engine yet.", f"[{place}].type")
-    if sum(isinstance(part, _InputAudio | _OutputAudio) for part in parts) > 1:
-        raise unsupported("one part with sound is heard in a message; make two messages.")
-    return parts
+    image_url: str
+    detail: Literal["auto", "low", "high"] | None = None
 
 
 _Some = Field(min_length=1, max_length=64)
-_InputTextPart = Annotated[_InputText, Tag(tag("input_text"))]
-_SystemPart = Annotated[_InputTextPart | Annotated[_Picture, Tag(tag("input_image"))], by("type")]
-_UserPart = Annotated[
-    _InputTextPart
+_UserPart = (
+    Annotated[_InputText, Tag(tag("input_text"))]
     | Annotated[_InputAudio, Tag(tag("input_audio"))]
-    | Annotated[_Picture, Tag(tag("input_image"))],
-    by("type"),
-]
-_AssistantPart = Annotated[
+    | Annotated[_Picture, Tag(tag("input_image"))]
+)
+_AssistantPart = (
     Annotated[_OutputText, Tag(tag("output_text"))]
-    | Annotated[_OutputAudio, Tag(tag("output_audio"))],
-    by("type"),
-]
+    | Annotated[_OutputAudio, Tag(tag("output_audio"))]
+)
 
 
 class _Given(Model):
@@ -248,15 +226,15 @@ class _GivenMessage(_Given):
 
 
 class _System(_GivenMessage):
-    content: Annotated[list[_SystemPart], _Some, AfterValidator(_one_sound)]
+    content: Annotated[list[_InputText], _Some]
 
 
 class _User(_GivenMessage):
-    content: Annotated[list[_UserPart], _Some, AfterValidator(_one_sound)]
+    content: Annotated[list[Annotated[_UserPart, by("type")]], _Some]
 
 
 class _Assistant(_GivenMessage):
-    content: Annotated[list[_AssistantPart], _Some, AfterValidator(_one_sound)]
+    content: Annotated[list[Annotated[_AssistantPart, by("type")]], _Some]
 
 
 class _GivenCall(_Given):

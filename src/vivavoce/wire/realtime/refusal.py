@@ -124,7 +124,8 @@ def _translated(wrong: ErrorDetails, where: str) -> Refused:
         return refused("unknown_parameter", at)
     if (expected := _EXPECTED.get(kind)) is not None:
         return refused("invalid_type", at, f"{expected}, but got {_named(given)}")
-    return refused("invalid_value", at, _words(kind, given, told))
+    code = "string_above_max_length" if kind == "string_too_long" else "invalid_value"
+    return refused(code, at, _words(kind, given, told))
 
 
 _CODES = ("invalid_value", "invalid_type", "missing_required_parameter", "unsupported_parameter")

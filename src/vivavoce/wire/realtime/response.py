@@ -1,8 +1,9 @@
-"""A response as clients ask for it (`response.create`): what it has of its own, over what the
-session has."""
+"""A response: as clients ask for it (`response.create`: what it has of its own, over what the
+session has), and as it is shown to them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -14,12 +15,15 @@ from vivavoce.wire.realtime.session import (
     Instructions,
     MaxTokens,
     Modalities,
+    Modality,
     Prompt,
     Reasoning,
     ToolChoice,
     Tools,
     Voice,
 )
+
+Json = dict[str, Any]
 
 _Metadata = Annotated[
     dict[Annotated[str, Field(max_length=64)], Annotated[str, Field(max_length=512)]],
@@ -56,3 +60,33 @@ class ResponseCreate(Model):
     def items(self) -> tuple[Item | Reference, ...] | None:
         given: list[Any] | None = self.input
         return None if given is None else tuple(one.item() for one in given)
+
+
+def response_object(
+    *,
+    response_id: str,
+    status: str,
+    status_details: Json | None = None,
+    output: Iterable[Json] = (),
+    conversation_id: str | None,
+    output_modalities: list[Modality],
+    max_output_tokens: int | Literal["inf"],
+    audio_format: Json,
+    voice: str,
+    usage: Json | None = None,
+    metadata: Mapping[str, str] | None = None,
+) -> Json:
+    """The `response` of `response.created` and `response.done`."""
+    return {
+        "object": "realtime.response",
+        "id": response_id,
+        "status": status,
+        "status_details": status_details,
+        "output": [dict(item) for item in output],
+        "conversation_id": conversation_id,
+        "output_modalities": output_modalities,
+        "max_output_tokens": max_output_tokens,
+        "audio": {"output": {"format": audio_format, "voice": voice}},
+        "usage": usage,
+        "metadata": metadata,
+    }

@@ -1,7 +1,7 @@
 """A scripted conversation: who says what, as the events a Realtime provider sends for it.
 
 Pure: each method returns the events, in the order of recorded traffic. What
-a client asks for is answered in `scripted_replies`; sending is the call's.
+a client asks for is answered in `replies`; sending is the call's.
 """
 
 from __future__ import annotations
@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from vivavoce.testing.realtime.ledger import MS_PER_WORD, Ledger, pieces
+from vivavoce.testing.realtime.ledger import MS_PER_WORD, Json, Ledger, pieces
 from vivavoce.testing.realtime.response import Assistant, ToolUse
-from vivavoce.testing.realtime.session import Json
+from vivavoce.wire.realtime import server
+from vivavoce.wire.realtime.items import Message, Part, item_object
 
 Transcript = Literal["now", "during", "late", "failed"]
 """When a user's transcript comes: at once, within the next response (as recorded),
@@ -34,9 +35,8 @@ class Conversation:
     def user_starts(self, *, heard_ms: int | None = None) -> list[Json]:
         """Speech begins; where the session allows it, that interrupts the assistant."""
         self._speech = self.ledger.new_id("item")
-        kind = "input_audio_buffer.speech_started"
-        where = {"audio_start_ms": self._clock_ms, "item_id": self._speech}
-        started = self.ledger.event(kind, **where)
+        where = server.SpeechStarted(audio_start_ms=self._clock_ms, item_id=self._speech)
+        started = self.ledger.event(where)
         turns = self.ledger.session["audio"]["input"]["turn_detection"]
         if turns is None or not turns["interrupt_response"]:
             return [started]
@@ -47,8 +47,8 @@ class Conversation:
         assert self._speech is not None, "nobody speaks"
         item_id, self._speech = self._speech, None
         self._clock_ms += MS_PER_WORD * max(1, len(text.split()))
-        kind = "input_audio_buffer.speech_stopped"
-        stopped = self.ledger.event(kind, audio_end_ms=self._clock_ms, item_id=item_id)
+        where = server.SpeechStopped(audio_end_ms=self._clock_ms, item_id=item_id)
+        stopped = self.ledger.event(where)
         self._waiting.append((transcript, item_id, text))
         return [stopped, *self.commit(item_id), *self.transcripts("now", "failed")]
 
@@ -60,15 +60,9 @@ class Conversation:
     def commit(self, item_id: str) -> list[Json]:
         """What was heard becomes an item."""
         before = self.ledger.last_item
-        kind = "input_audio_buffer.committed"
-        item = {
-            "id": item_id,
-            "type": "message",
-            "role": "user",
-            "content": [{"type": "input_audio", "transcript": None}],
-        }
-        committed = self.ledger.event(kind, previous_item_id=before, item_id=item_id)
-        return [committed, *self.ledger.add_item(item)]
+        committed = server.InputCommitted(previous_item_id=before, item_id=item_id)
+        item = item_object(Message(item_id, "user", (Part("input_audio"),)))
+        return [self.ledger.event(committed), *self.ledger.add_item(item)]
 
     def transcripts(self, *due: Transcript) -> list[Json]:
         """Those that are due, or all that are still to come."""
@@ -109,7 +103,7 @@ class Conversation:
         return self.assistant.begin() + self.assistant.end("failed", details)
 
     def playback_ends(self) -> list[Json]:
-        return self.assistant.stop_audio("stopped")
+        return self.assistant.stop_audio()
 
     # --- Pieces ---------------------------------------------------------------------------
 
@@ -122,22 +116,14 @@ class Conversation:
         whole = self.ledger.audio_ms[item_id]
         heard = whole // 2 if heard_ms is None else min(heard_ms, whole)
         self.ledger.audio_ms[item_id] = heard
-        where = {"item_id": item_id, "content_index": 0, "audio_end_ms": heard}
-        truncated = self.ledger.event("conversation.item.truncated", **where)
-        return [*events, *self.assistant.stop_audio("cleared"), truncated]
+        truncated = self.ledger.event(server.ItemTruncated(item_id=item_id, audio_end_ms=heard))
+        return [*events, *self.assistant.stop_audio(cleared=True), truncated]
 
     def _transcript(self, when: Transcript, item_id: str, text: str) -> list[Json]:
-        base = "conversation.item.input_audio_transcription"
-        where: Json = {"item_id": item_id, "content_index": 0}
+        event = self.ledger.event
         if when == "failed":
-            error = {
-                "type": "transcription_error",
-                "code": "audio_unintelligible",
-                "message": "The audio could not be transcribed.",
-                "param": None,
-            }
-            return [self.ledger.event(f"{base}.failed", **where, error=error)]
-        deltas = [self.ledger.event(f"{base}.delta", **where, delta=part) for part in pieces(text)]
-        usage = {"type": "duration", "seconds": max(1, len(text.split()) * MS_PER_WORD // 1000)}
-        completed = self.ledger.event(f"{base}.completed", **where, transcript=text, usage=usage)
-        return [*deltas, completed]
+            return [event(server.TranscriptFailed.of(item_id, "It could not be transcribed."))]
+        usage = server.transcription_usage(max(1, len(text.split()) * MS_PER_WORD // 1000))
+        whole = server.TranscriptCompleted(item_id=item_id, transcript=text, usage=usage)
+        deltas = [event(server.transcript_delta(item_id, part)) for part in pieces(text)]
+        return [*deltas, event(whole)]
