@@ -36,6 +36,8 @@ def test_the_page_names_every_step_and_fault() -> None:
         for name, thing in vars(script).items()
         if inspect.isfunction(thing) and thing.__module__ == script.__name__
     ]
-    named = [fault.__name__ for fault in (*faults.ProviderFault.__args__, *faults.CallFault.__args__)]
+    named = [
+        fault.__name__ for fault in (*faults.ProviderFault.__args__, *faults.CallFault.__args__)
+    ]
     missing = [name for name in makers + named if f"{name}(" not in page]
     assert not missing
