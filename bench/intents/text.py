@@ -22,7 +22,7 @@ from bench.intents.fresh import FRESH
 from bench.intents.judge import Outcome, figures, told
 from bench.intents.world import World, instructions, tools
 from bench.tool_choice.text import _brain as local_brain
-from vivavoce.brain.llama.local import LlamaBrain
+from vivavoce.brain.llama.brain import LlamaBrain
 from vivavoce.brain.ports import (
     Ask,
     Brain,

@@ -23,7 +23,7 @@ from typing import Any
 from bench import size
 from bench.tool_choice.fresh import FRESH
 from bench.tool_choice.requests import REQUESTS, TOOLS, Request, Verdict, judge
-from vivavoce.brain.llama.local import LlamaBrain
+from vivavoce.brain.llama.brain import LlamaBrain
 from vivavoce.brain.ports import (
     Ask,
     Brain,

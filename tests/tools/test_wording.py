@@ -6,7 +6,8 @@ import pytest
 from bench.tool_choice.fresh import FRESH
 from bench.tool_choice.requests import REQUESTS, TOOLS, plain
 
-from vivavoce.brain.llama.examples import described, examples
+from vivavoce.brain.llama.guessing.descriptions import described
+from vivavoce.brain.llama.prompt import examples
 from vivavoce.brain.ports import Call, Tool
 from vivavoce.tools.wording import WORDING
 

@@ -301,7 +301,7 @@ async def _brain(
         chat = chat_brain(settings)
         processes.push_async_callback(chat.close)
         return chat
-    from vivavoce.brain.llama.local import LlamaBrain
+    from vivavoce.brain.llama.brain import LlamaBrain
 
     local = LlamaBrain(
         store.path(settings.brain, "model.gguf"),
@@ -334,7 +334,7 @@ def scripted(settings: Settings) -> ScriptedBrain:
 
 def _mouth(speech: Speech, brain: Brain) -> Mouth:
     """Where the cores are few, a local brain stands still for the mouth."""
-    from vivavoce.brain.llama.local import LlamaBrain
+    from vivavoce.brain.llama.brain import LlamaBrain
     from vivavoce.engine.speech.first import MouthFirst
 
     if not isinstance(brain, LlamaBrain) or (os.cpu_count() or 1) > FEW_CORES:

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from tests.brain.asking import answer, ask
-from vivavoce.brain.llama.line import Heard, Line
-from vivavoce.brain.llama.local import LlamaBrain
+from vivavoce.brain.llama.brain import LlamaBrain
+from vivavoce.brain.llama.connection import Connection, Heard
 from vivavoce.errors import BrainError
 
 
-class _Recorded(Line):
+class _Recorded(Connection):
     """Writes what it was given, and keeps the request."""
 
     def __init__(self, folder: Path, *pieces: str) -> None:
@@ -29,18 +29,18 @@ class _Recorded(Line):
         yield Heard("", last=True)
 
 
-def _brain(folder: Path, line: Line) -> LlamaBrain:
+def _brain(folder: Path, connection: Connection) -> LlamaBrain:
     brain = LlamaBrain(folder / "none.gguf", folder, name="none")
-    brain._line = line
+    brain._connection = connection
     return brain
 
 
 async def test_an_answer_is_one_line_after_the_users(tmp_path: Path) -> None:
-    line = _Recorded(tmp_path, "Hello", " Ann.")
-    said = await answer(_brain(tmp_path, line), ask("I am Ann."))
+    connection = _Recorded(tmp_path, "Hello", " Ann.")
+    said = await answer(_brain(tmp_path, connection), ask("I am Ann."))
     assert said.text == "Hello Ann."
-    assert line.request["stop"] == ["\n"]
-    assert line.request["prompt"].endswith("\n> I am Ann\n")
+    assert connection.request["stop"] == ["\n"]
+    assert connection.request["prompt"].endswith("\n> I am Ann\n")
 
 
 @pytest.mark.parametrize(
@@ -50,16 +50,16 @@ async def test_an_answer_is_one_line_after_the_users(tmp_path: Path) -> None:
 async def test_only_a_call_that_is_left_to_the_model_must_be_likelier_than_words(
     tmp_path: Path, choice: str, reluctant: bool
 ) -> None:
-    line = _Recorded(tmp_path, "Well.")
-    await answer(_brain(tmp_path, line), ask("List.", tools=("bash",), tool_choice=choice))
-    bias = line.request["logit_bias"]
+    connection = _Recorded(tmp_path, "Well.")
+    await answer(_brain(tmp_path, connection), ask("List.", tools=("bash",), tool_choice=choice))
+    bias = connection.request["logit_bias"]
     assert [mark for mark, _ in bias] == (["@"] if reluctant else [])
     assert all(weight < 0 for _, weight in bias)
 
 
 async def test_a_call_in_pieces_is_a_call_and_one_of_no_tool_is_refused(tmp_path: Path) -> None:
-    line = _Recorded(tmp_path, "Let me", " see.@ba", "sh {", "}")
-    said = await answer(_brain(tmp_path, line), ask("List.", tools=("bash",)))
+    connection = _Recorded(tmp_path, "Let me", " see.@ba", "sh {", "}")
+    said = await answer(_brain(tmp_path, connection), ask("List.", tools=("bash",)))
     assert (said.text, said.calls) == ("Let me see.", [("bash", {})])
     with pytest.raises(BrainError):
-        await answer(_brain(tmp_path, line), ask("List.", tools=("read",)))
+        await answer(_brain(tmp_path, connection), ask("List.", tools=("read",)))

@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from vivavoce.brain.llama.examples import described, examples, parted
+from vivavoce.brain.llama.guessing.descriptions import described
+from vivavoce.brain.llama.prompt import examples, parted
 from vivavoce.brain.ports import Call, Result, Said, Tool, Turn
 
 

@@ -184,3 +184,11 @@ def test_a_long_result_is_cut_before_the_question_is_refused() -> None:
 def test_what_cannot_fit_is_refused() -> None:
     with pytest.raises(BrainError):
         _prompt(Said("user", "word " * 2000), room=_HEAD + 300)
+
+
+def test_what_is_read_has_no_rules_for_speech_and_its_own_instructions_first() -> None:
+    question = Ask("Answer in French.", (Said("user", "Hi."),), spoken=False)
+    system, _, _ = prompt(question, room=4_000, count=len).partition("<|im_end|>")
+    assert "voice" not in system
+    assert "spoken" not in system
+    assert system.startswith("<|im_start|>system\nAnswer in French.\n\n")

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.brain.asking import Answer
-from vivavoce.brain.llama.reading import Reading
+from vivavoce.brain.llama.grammar import Reading
 from vivavoce.brain.ports import CallArguments, CallBegun, CallEnded, Words
 
 

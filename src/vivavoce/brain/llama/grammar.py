@@ -1,33 +1,35 @@
-"""What the model may write, made from the tools of a question. Pure.
+"""What the model may write, made from the tools of a question, and what is made of it. Pure.
 
 llama.cpp is built with llguidance: a Lark grammar in which JSON Schemas stand
 as they are. So the arguments of a call are valid while they are written, and
 words cost nothing extra: they come first, as they are, or not at all.
+
+What it wrote is read as it comes, in arbitrary pieces: where the object of a call
+ends is found by reading it as JSON is read.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from vivavoce.brain.llama.shaping import OWN_WORDS, Shape, shapes
-from vivavoce.brain.llama.shaping import held as asks
-from vivavoce.brain.llama.wishes import DONE, goes_on, one_by_one
-from vivavoce.brain.ports import Ask, Tool
+from vivavoce.brain.llama.guessing.descriptions import held as asks
+from vivavoce.brain.llama.guessing.evidence import DONE, goes_on, one_by_one
+from vivavoce.brain.llama.guessing.shaping import OWN_WORDS, Shape, shapes
+from vivavoce.brain.ports import Ask, CallArguments, CallBegun, CallEnded, Piece, Tool, Words
 from vivavoce.errors import BrainError
 
 MARK = "@"
 """What a call begins with, and words never hold. Plain text: the token that the Qwen family has for
 it was never trained in its coding models, which then talk about their tools instead."""
-
 ASKED = "? "
 """After a tool's name and a parameter: what follows is a question for it."""
-
 FORCED = "function:"
 _MAX_TEXT = 2_000
 _DEPTH = 8
-
 # What llguidance understands; the rest (`format`, `not`, `if`, …) is left to who checks the
 # arguments afterwards, since a grammar that is refused would mean no answer at all.
 _KEPT = frozenset(
@@ -35,6 +37,11 @@ _KEPT = frozenset(
     | {"exclusiveMaximum", "minLength", "maxLength", "minItems", "maxItems"}
 )
 _SPACING = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
+# A space shows that it is no "3.5", two small letters in front that it is no "Dr." or "J.".
+_SENTENCE = re.compile(r"(?:[a-z0-9)%]{2}|[!?…])(?<!Mrs)(?<!Prof)(?<!etc)[.!?…]*(?=\s)(?<=[.!?…])")
+_LOOP = 3
+_SHORTEST_LOOP = 12
+_LONGEST_LOOP = 200
 
 
 def offered(ask: Ask) -> tuple[Tool, ...]:
@@ -88,12 +95,9 @@ def _question(names: str) -> str:
 
 
 _QUESTION = "QUESTION: /[A-Z][^@<>{}`*#?_\\n\\r]{4,150}\\?/\n"
-
-
 # Words are one line, never empty, and never look like a call, markup or code: none of it can be
 # spoken, and a small model that cannot describe a call makes it.
 _WORDS = "WORDS: /[^@<>{}`*#=\\s][^@<>{}`*#\\n\\r]*/\nEND: /\\n/\n"
-
 # Where the user is asked for things, a question ends the answer: a small model that goes on after
 # it gives the user's answer too. Nor are names of parameters words.
 _WORDS_TO_A_QUESTION = "WORDS: /[^@<>{}`*#=?_\\s][^@<>{}`*#?_\\n\\r]*\\??/\nEND: /\\n/\n"
@@ -166,3 +170,124 @@ def _resolved(reference: str, root: Mapping[str, Any]) -> Any:
         if not isinstance(found, Mapping):
             return {}
     return found
+
+
+# --- Reading it
+
+
+@dataclass
+class Reading:
+    """One answer being written. `new_call_id` names its calls."""
+
+    new_call_id: Callable[[], str]
+    sentences: int = 3
+    """Small models do not know when to stop: so many are an answer."""
+    calls: int = 0
+    """How many are whole."""
+    words: str = ""
+    _held: str = ""
+    _full: bool = False
+    _call_id: str = ""
+    _named: bool = False
+    _object: _Object = field(default_factory=lambda: _Object())
+
+    def feed(self, text: str) -> Iterator[Piece]:
+        self._held += text
+        while self._held:
+            before = self._held
+            yield from self._in_call() if self._call_id else self._in_words()
+            if self._held == before:
+                return
+
+    @property
+    def enough(self) -> bool:
+        return not self._call_id and (self._full or self.looping)
+
+    @property
+    def looping(self) -> bool:
+        """The same words three times over: it would go on for ever."""
+        text = self.words
+        for size in range(_SHORTEST_LOOP, min(_LONGEST_LOOP, len(text) // _LOOP) + 1):
+            if text.endswith(text[-size:] * _LOOP) and text[-size:].strip():
+                return True
+        return False
+
+    def _in_words(self) -> Iterator[Piece]:
+        at = self._held.find(MARK)
+        if at >= 0:
+            yield from self._said(self._held[:at].rstrip())
+            self._held = self._held[at + len(MARK) :]
+            self._call_id, self._named, self._object = self.new_call_id(), False, _Object()
+            return
+        # White space waits: before a call, or at the end, nobody needs it.
+        said = self._held.rstrip()
+        self._held = self._held[len(said) :]
+        yield from self._said(said)
+
+    def _said(self, text: str) -> Iterator[Piece]:
+        if text and not self.words:
+            text = text.lstrip()
+        if text and not self._full:
+            text = self._within(text)
+            self.words += text
+            yield Words(text)
+
+    def _within(self, text: str) -> str:
+        """No more than an answer has sentences; what came with the last one is not said."""
+        ends = [end.end() for end in _SENTENCE.finditer(self.words + text)]
+        self._full = len(ends) >= self.sentences
+        return text[: ends[self.sentences - 1] - len(self.words)] if self._full else text
+
+    def _in_call(self) -> Iterator[Piece]:
+        if not self._named:
+            name, space, rest = self._held.partition(" ")
+            if not space or not rest:
+                return
+            if not rest.startswith("{"):
+                self._asking(rest)
+                return
+            self._held, self._named = rest, True
+            yield CallBegun(self._call_id, name)
+        if size := self._object.feed(self._held):
+            yield CallArguments(self._call_id, self._held[:size])
+            self._held = self._held[size:]
+        if self._object.whole:
+            yield CallEnded(self._call_id)
+            self._call_id = ""
+            self.calls += 1
+
+    def _asking(self, rest: str) -> None:
+        """No arguments but what is missing: the words after it are a question, and said."""
+        _, mark, question = rest.partition(ASKED)
+        if mark:
+            self._call_id = ""
+            self._held = f" {question}" if self.words else question
+
+
+@dataclass
+class _Object:
+    """Finds the end of a JSON object."""
+
+    whole: bool = False
+    _depth: int = 0
+    _quoted: bool = False
+    _escaped: bool = False
+
+    def feed(self, text: str) -> int:
+        """How much of the text belongs to it."""
+        for index, letter in enumerate(text):
+            if self._escaped:
+                self._escaped = False
+            elif self._quoted:
+                self._escaped = letter == "\\"
+                self._quoted = letter != '"'
+            elif letter == '"':
+                self._quoted = True
+            elif letter in "{[":
+                self._depth += 1
+            elif letter in "}]":
+                self._depth -= 1
+                if self._depth == 0:
+                    self.whole = True
+                    return index + 1
+        return len(text)

@@ -14,33 +14,44 @@ The talk is lines, one a turn, in a single message of the model's own:
 
 Between the user's last word and the answer there is one token. The marks that
 chat models have for it are five, and each takes as long as a word to read.
+
+It would talk about its tools unless it has just seen itself use them. So before the
+talk it sees one that never was: the session's own tools used, by the examples in their
+descriptions, and between them small talk that needs none. Where tools bring no
+examples, it sees tools that nobody has: they teach the manner, and no answer. Where
+there are no tools it sees small talk only, or it would claim to have used some.
+
+An agent's prompt may bring talks of its own, one a line. They take the place of
+the small talk, which would teach an agent with one errand to chat:
+
+    - "Who won the game?" > "I only know about your garden. What shall I plant?"
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain, islice
 from typing import Any
 
-from vivavoce.brain.llama.examples import described, examples, parted
 from vivavoce.brain.llama.grammar import MARK
+from vivavoce.brain.llama.guessing.descriptions import EACH, NEXT, described, uses
 from vivavoce.brain.ports import Ask, Call, Result, Said, Tool, Turn
 from vivavoce.errors import BrainError
 
 Count = Callable[[str], int]
-
 START, END = "<|im_start|>", "<|im_end|>"
 _STEPS = 3
 _SHORT_RESULT = 400
 _CHANGING = 2_500
 """Letters."""
-
-_PLAIN = (
+_SPOKEN = (
     "You are a voice assistant. You answer each line of the user with one line: one or two short "
     "spoken sentences, plain words, no lists, no markup, no code."
 )
-_WITH_TOOLS = f"""{_PLAIN} You act through tools: {MARK}name and its arguments as JSON.
+_WRITTEN = "You answer each line of the user with one line, in plain sentences."
+_WITH_TOOLS = f""" You act through tools: {MARK}name and its arguments as JSON.
 
 Tools:
 """
@@ -55,12 +66,16 @@ _FOCUSED = (
     "once all is said, and what was submitted told afterwards."
 )
 """For an agent that brings its own talks, and so its own way with small talk."""
-
 # Text from outside must not end a message or begin another.
 _MARKUP = re.compile(r"<(?=\|)")
 _STOPS = " .,!?;:…"
 _MARKS = f">=#{MARK} "
 """What the lines of others begin with, and its own never."""
+_ASIDE = '- "'
+_LONGEST = 500
+"""Letters of one. Descriptions come from anywhere."""
+_MOST = 32
+"""Every one of them costs half a second of reading, once."""
 
 
 def prompt(ask: Ask, *, room: int, count: Count, finished: bool = True) -> str:
@@ -76,10 +91,13 @@ def _head(ask: Ask) -> Iterable[str]:
     before what changes from one conversation to the next, or they would be read each time."""
     lasting, changing = _parted(_safe(ask.instructions).strip())
     lasting, talks = parted(lasting)
-    told = _PLAIN
+    told = _SPOKEN if ask.spoken else _WRITTEN
     if ask.tools:
-        told = _WITH_TOOLS + "\n".join(_line(signature(tool)) for tool in ask.tools)
-    yield f"{START}system\n{told}{_LINES}\n\n{lasting}".rstrip() + f"{END}\n{START}assistant\n"
+        told += _WITH_TOOLS + "\n".join(_line(signature(tool)) for tool in ask.tools)
+    told += _LINES
+    # What is read is as its author wants it: there our own rules are only those of the format.
+    system = f"{told}\n\n{lasting}" if ask.spoken else f"{lasting}\n\n{told}"
+    yield f"{START}system\n{system.strip()}{END}\n{START}assistant\n"
     yield from _rendered(examples(ask.tools, talks))
     reminder = [_FOCUSED if talks else _REMINDER] if ask.tools else []
     notes = ["A new talk begins.", *changing.splitlines(), *reminder]
@@ -92,9 +110,6 @@ def _parted(instructions: str) -> tuple[str, str]:
     if at < 0 or len(instructions) - at > _CHANGING:
         return instructions, ""
     return instructions[:at].rstrip(), instructions[at:].strip()
-
-
-# --- Tools --------------------------------------------------------------------------
 
 
 def signature(tool: Tool) -> str:
@@ -116,9 +131,6 @@ def _parameter(name: str, schema: Mapping[str, Any], required: bool) -> str:
     said += "" if kind == "string" else f": {kind}"
     about = " ".join(str(schema.get("description", "")).split())
     return f"{said} ({about})" if about else said
-
-
-# --- Turns --------------------------------------------------------------------------
 
 
 def _rendered(turns: Iterable[Turn]) -> Iterable[str]:
@@ -153,9 +165,6 @@ def _line(text: str) -> str:
 
 def _safe(text: str) -> str:
     return _MARKUP.sub("< ", text)
-
-
-# --- What fits ----------------------------------------------------------------------
 
 
 def _fitting(turns: tuple[Turn, ...], room: int, count: Count) -> tuple[Turn, ...]:
@@ -196,3 +205,106 @@ def _shortened(turn: Turn) -> Turn:
 
 def _each(turns: Iterable[Turn]) -> Iterable[str]:
     return ("".join(_rendered((turn,))) for turn in turns)
+
+
+# --- A talk that never was
+
+
+def _talk(user: str, assistant: str) -> tuple[Turn, ...]:
+    return Said("user", user), Said("assistant", assistant)
+
+
+def _use(user: str, tool: str, arguments: str, result: str, answer: str) -> tuple[Turn, ...]:
+    called = Said("user", user), Call("", tool, arguments)
+    return *called, Result("", result), Said("assistant", answer)
+
+
+_FIRST = _talk("Hi there!", "Hello! What can I do for you?")
+_WHOLE = _use("How far is it to the lake?", "distance", '{"to": "lake"}', '{"km": 18}',
+              "It's eighteen kilometers to the lake.")  # fmt: skip
+_ACCEPTED = '{"status": "accepted"}'
+_LAST = _talk("Great, thanks.", "You're welcome.")
+_SMALL_TALK = (
+    _talk("How's life?", "Quite good, thank you. And yours?"),
+    _talk("What's the biggest planet?", "Jupiter."),
+    _talk("I think I need a holiday.", "You have earned one."),
+    _talk("Who are you?", "I'm your voice assistant."),
+    _talk("That sounds good to me.", "Glad to hear it."),
+    _talk("What's the opposite of hot?", "Cold."),
+    _talk("I slept badly.", "I'm sorry to hear that."),
+    _talk("Make me laugh.", "Why did the bicycle fall over? It was two tired."),
+    _talk("Who wrote Faust?", "Johann Wolfgang von Goethe."),
+    _talk("Our cat's name is Mia.", "What a lovely name."),
+    _talk("Let me see, hm.", "Take your time."),
+    _talk("What does the word frugal mean?", "Careful with money."),
+)
+_IMAGINARY = (
+    _use("Could you set a timer for ten minutes?", "set_timer", '{"minutes": 10}',
+         "Timer set.", "Your timer is running."),
+    _use("Is the heating on?", "house", '{"command": "heating status"}',
+         "on, 21 degrees", "Yes, it's on, at twenty-one degrees."),
+    _use("Play the song home dot mp3 in the music folder.", "play", '{"path": "music/home.mp3"}',
+         "Playing.", "Here it comes."),
+)  # fmt: skip
+
+
+def examples(tools: Sequence[Tool], talks: Sequence[tuple[Turn, ...]] = ()) -> tuple[Turn, ...]:
+    """`talks` are the agent's own."""
+    if not tools:
+        small = talks or (_FIRST, *_SMALL_TALK, _LAST)
+        return tuple(chain.from_iterable(small))
+    uses = list(islice(_own(tools), _MOST)) or list(_IMAGINARY)
+    if talks:
+        return tuple(chain.from_iterable(_mixed(uses, talks)))
+    return *_FIRST, *_WHOLE, *chain.from_iterable(_mixed(uses, _SMALL_TALK)), *_LAST
+
+
+def _mixed(
+    uses: Sequence[tuple[Turn, ...]], asides: Sequence[tuple[Turn, ...]]
+) -> Iterator[tuple[Turn, ...]]:
+    """As many uses before each aside; every aside is there."""
+    share = -(-len(uses) // len(asides))
+    for number, aside in enumerate(asides):
+        yield from uses[number * share : (number + 1) * share]
+        yield aside
+
+
+def parted(instructions: str) -> tuple[str, tuple[tuple[Turn, ...], ...]]:
+    """The instructions without the talks in them, and the talks."""
+    lines = instructions.splitlines()
+    found = {at: talk for at, line in enumerate(lines) if (talk := _aside(line))}
+    if not found:
+        return instructions, ()
+    rest = "\n".join(line for at, line in enumerate(lines) if at not in found)
+    return rest, tuple(islice(found.values(), _MOST))
+
+
+def _aside(line: str) -> tuple[Turn, ...] | None:
+    line = line.strip()
+    if len(line) > _LONGEST or not (line.startswith(_ASIDE) and line.endswith('"')):
+        return None
+    turns = _turns(line.removeprefix(_ASIDE).removesuffix('"'))
+    return turns if len(turns) > 1 and len(turns) % 2 == 0 else None
+
+
+def _turns(said: str) -> tuple[Turn, ...]:
+    """The user and the assistant in turn."""
+    return tuple(
+        Said("assistant" if at % 2 else "user", text.strip())
+        for at, text in enumerate(NEXT.split(said))
+    )
+
+
+def _own(tools: Sequence[Tool]) -> Iterator[tuple[Turn, ...]]:
+    """One of each tool, then a second of each: next to each other they would blur."""
+    found = [list(islice(uses(tool), EACH)) for tool in tools]
+    for place in range(EACH):
+        for tool, lines in zip(tools, found, strict=True):
+            if place < len(lines):
+                said, arguments, answer = lines[place]
+                yield *_turns(said), Call("", tool.name, arguments), *_end(answer)
+
+
+def _end(answer: str) -> tuple[Turn, ...]:
+    """What is done is told, and not done again."""
+    return (Result("", _ACCEPTED), Said("assistant", answer)) if answer else ()

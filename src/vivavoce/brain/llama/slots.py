@@ -1,16 +1,190 @@
-"""Which conversation has which of the model's places. Pure.
+"""Who uses which slot of the model when, and what it remembers: one request a slot at a time.
 
 Slot 0 is for work in the background; it never takes another. The live
-conversations share the rest: who has not been heard of for longest goes.
+conversations share the rest: who has not been heard of for longest goes. A
+question goes before the reading ahead of it, and the background reads only
+while no live conversation is at work. A conversation that loses its slot is
+saved and comes back in milliseconds; a new one begins with what the shelf
+has kept of its prompt.
+
+A file on the shelf is the model's memory of a text, written and read by llama.cpp;
+beside it lies the text. A later prompt seldom is that text, but often begins like it
+(the agent's prompt and its tools, with another date at the end).
 """
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import hashlib
+import os
 from collections import OrderedDict
-from collections.abc import Container
+from collections.abc import AsyncIterator, Container
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from vivavoce.errors import BrainError
 
 BACKGROUND = 0
+MOST = 8
+_WORTH = 200
+"""Letters; reading fewer anew is as quick."""
+_SAVED = 8
+_ALIKE = 0.9
+
+
+class Memory(Protocol):
+    """The part of the connection that puts a slot's memory away and back."""
+
+    async def save(self, slot: int, file: str) -> None: ...
+
+    async def restore(self, slot: int, file: str) -> None: ...
+
+
+@dataclass
+class Place:
+    """A slot while somebody uses it."""
+
+    slot: int
+    held: str = ""
+    """What it has read, as far as we know."""
+    asked: int = 0
+    """Counts the questions: reading ahead stops when one has come."""
+
+    def holds(self, text: str) -> None:
+        self.held = text
+
+
+class Seats:
+    def __init__(self, live: int, shelf: Shelf) -> None:
+        self._slots = Slots(live)
+        self._shelf = shelf
+        self._places = [Place(slot) for slot in range(self._slots.total)]
+        self._locks = [asyncio.Lock() for _ in self._places]
+        self._saved: dict[str, str] = {}
+        self._working = 0
+        self._quiet = asyncio.Event()
+        self._quiet.set()
+
+    def leave(self, live: str) -> None:
+        self._slots.leave(live)
+        if self._saved.pop(live, None) is not None:
+            self._shelf.remove(self._shelf.live_name(live))
+
+    def lost(self) -> None:
+        """The process is gone, and with it all it remembered, but for the shelf."""
+        for live in list(self._saved):
+            self.leave(live)
+        self._slots.clear()
+        for place in self._places:
+            place.held = ""
+            place.asked += 1
+
+    @asynccontextmanager
+    async def taken(self, memory: Memory, live: str, text: str) -> AsyncIterator[Place]:
+        """For a question."""
+        async with self._at_work(live):
+            seat = self._seat(live)
+            place = self._places[seat.slot]
+            place.asked += 1
+            async with self._locks[seat.slot]:
+                await self._prepare(memory, seat, live, text)
+                yield place
+
+    @asynccontextmanager
+    async def warming(self, memory: Memory, live: str, text: str) -> AsyncIterator[Warming]:
+        """For reading ahead, a step at a time."""
+        async with self._at_work(live):
+            seat = self._seat(live)
+            place = self._places[seat.slot]
+            async with self._locks[seat.slot]:
+                await self._prepare(memory, seat, live, text)
+            yield Warming(self, memory, live, place)
+
+    @asynccontextmanager
+    async def _at_work(self, live: str) -> AsyncIterator[None]:
+        if not live:
+            await self._quiet.wait()
+            yield
+            return
+        self._working += 1
+        self._quiet.clear()
+        try:
+            yield
+        finally:
+            self._working -= 1
+            if not self._working:
+                self._quiet.set()
+
+    def _seat(self, live: str) -> Seat:
+        busy = {slot for slot, lock in enumerate(self._locks) if lock.locked()}
+        return self._slots.take(live, busy)
+
+    async def _prepare(self, memory: Memory, seat: Seat, live: str, text: str) -> None:
+        """Who leaves is put away; who comes gets the best beginning there is."""
+        place = self._places[seat.slot]
+        if seat.instead_of and place.held and len(self._saved) < _SAVED:
+            self._saved[seat.instead_of] = place.held
+            await memory.save(seat.slot, self._shelf.live_name(seat.instead_of))
+            if seat.instead_of not in self._saved:  # it was over meanwhile
+                self._shelf.remove(self._shelf.live_name(seat.instead_of))
+        if seat.arrived and live in self._saved:
+            await self._restore(memory, place, self._shelf.live_name(live), self._saved[live])
+            self.leave_saved(live)
+        if (kept := self._shelf.best(text, place.held)) and not await self._restore(
+            memory, place, kept.file, kept.text
+        ):
+            self._shelf.drop(kept)
+        place.held = text[: alike(place.held, text)]
+
+    def leave_saved(self, live: str) -> None:
+        self._saved.pop(live, None)
+        self._shelf.remove(self._shelf.live_name(live))
+
+    async def _restore(self, memory: Memory, place: Place, file: str, text: str) -> bool:
+        try:
+            await memory.restore(place.slot, file)
+        except BrainError:  # written by another version, or damaged: it is read anew
+            place.held = ""
+            return False
+        place.held = text
+        return True
+
+
+class Warming:
+    """Reading ahead in one slot, until it is done or the question comes."""
+
+    def __init__(self, seats: Seats, memory: Memory, live: str, place: Place) -> None:
+        self._seats, self._memory = seats, memory
+        self._live, self._place, self._asked = live, place, place.asked
+
+    @property
+    def held(self) -> str:
+        return self._place.held
+
+    @asynccontextmanager
+    async def step(self) -> AsyncIterator[Place | None]:
+        """The slot for one step; None when somebody else has it now."""
+        if not self._live:
+            await self._seats._quiet.wait()
+        async with self._seats._locks[self._place.slot]:
+            yield self._place if self._place.asked == self._asked else None
+
+    async def keep(self, text: str) -> None:
+        """On the shelf, unless something much like it is there."""
+        shelf = self._seats._shelf
+        best = shelf.best(text)
+        if best and alike(best.text, text) >= _ALIKE * len(text):
+            return
+        async with self.step() as place:
+            if place is not None:
+                await self._memory.save(place.slot, shelf.name(text))
+                shelf.put(text)
+
+
+# --- Who has which
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,3 +227,80 @@ class Slots:
 
     def clear(self) -> None:
         self._taken.clear()
+
+
+# --- The shelf
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    file: str
+    text: str
+
+
+class Shelf:
+    """The kept beginnings of one model. All of it is small, and at a start or on a miss only."""
+
+    def __init__(self, folder: Path, model: str) -> None:
+        """`model` names everything that a memory depends on: its file, its settings."""
+        self._folder = folder
+        self._model = hashlib.sha256(model.encode()).hexdigest()[:12]
+        self._kept = [self._load(path) for path in sorted(folder.glob(f"{self._model}-*.txt"))]
+        for stale in folder.glob("live-*.kv"):
+            stale.unlink(missing_ok=True)  # of conversations of an earlier process
+
+    def _load(self, path: Path) -> Kept:
+        return Kept(path.with_suffix(".kv").name, path.read_text(errors="replace"))
+
+    def best(self, prompt: str, beside: str = "") -> Kept | None:
+        """What saves most reading, if it saves more than a slot does that holds `beside`."""
+        least = alike(prompt, beside) + _WORTH
+        found = None
+        for kept in self._kept:
+            if (same := alike(prompt, kept.text)) >= least:
+                found, least = kept, same + 1
+        if found is not None:
+            with contextlib.suppress(OSError):
+                os.utime(self._text(found.file))
+        return found
+
+    def name(self, prompt: str) -> str:
+        return f"{self._model}-{hashlib.sha256(prompt.encode()).hexdigest()[:20]}.kv"
+
+    def live_name(self, live: str) -> str:
+        return f"live-{hashlib.sha256(live.encode()).hexdigest()[:20]}.kv"
+
+    def put(self, prompt: str) -> None:
+        """Its memory has been saved as `name`. The one not used for longest makes place."""
+        kept = Kept(self.name(prompt), prompt)
+        with contextlib.suppress(OSError):
+            self._text(kept.file).write_text(prompt)
+            self._kept = [*(one for one in self._kept if one.file != kept.file), kept]
+            self._kept.sort(key=lambda one: self._text(one.file).stat().st_mtime)
+        while len(self._kept) > MOST:
+            self.drop(self._kept[0])
+
+    def drop(self, kept: Kept) -> None:
+        if kept not in self._kept:
+            return  # two found it damaged at once
+        self._kept.remove(kept)
+        self._text(kept.file).unlink(missing_ok=True)
+        self.remove(kept.file)
+
+    def remove(self, file: str) -> None:
+        (self._folder / file).unlink(missing_ok=True)
+
+    def _text(self, file: str) -> Path:
+        return self._folder / file.replace(".kv", ".txt")
+
+
+def alike(one: str, other: str) -> int:
+    """How many letters they begin with in common. By halves: comparing slices is quick."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low

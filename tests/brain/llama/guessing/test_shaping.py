@@ -7,7 +7,8 @@ from typing import Any
 
 from tests.brain.llama.flux import FOOD, GYM, asked
 from vivavoce.brain.llama.grammar import grammar
-from vivavoce.brain.llama.shaping import AFTER, Shape, shapes
+from vivavoce.brain.llama.guessing.descriptions import AFTER
+from vivavoce.brain.llama.guessing.shaping import Shape, shapes
 from vivavoce.brain.ports import Ask, Call, Result, Said, Tool, Turn
 
 

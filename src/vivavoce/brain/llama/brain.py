@@ -20,17 +20,14 @@ from contextlib import aclosing, asynccontextmanager
 from importlib.metadata import version
 from pathlib import Path
 
-from vivavoce.brain.llama.budget import Pace
-from vivavoce.brain.llama.fitting import fitting, variants
-from vivavoce.brain.llama.grammar import MARK, grammar, offered
-from vivavoce.brain.llama.ids import shortened
-from vivavoce.brain.llama.kept import Shelf
-from vivavoce.brain.llama.line import Heard, Line
+from vivavoce.brain.llama.connection import Connection, Heard
+from vivavoce.brain.llama.grammar import MARK, Reading, grammar, offered
+from vivavoce.brain.llama.guessing.descriptions import held
+from vivavoce.brain.llama.guessing.evidence import one_by_one
+from vivavoce.brain.llama.guessing.ids import shortened
+from vivavoce.brain.llama.guessing.shaping import fitting, variants
 from vivavoce.brain.llama.prompt import prompt
-from vivavoce.brain.llama.reading import Reading
-from vivavoce.brain.llama.seats import Seats, Warming
-from vivavoce.brain.llama.shaping import held
-from vivavoce.brain.llama.wishes import one_by_one
+from vivavoce.brain.llama.slots import Seats, Shelf, Warming
 from vivavoce.brain.ports import Ask, Budget, CallBegun, Finished, Piece
 from vivavoce.errors import BrainError
 from vivavoce.processes.supervised import Child
@@ -47,6 +44,15 @@ _RELUCTANT: list[list[str | float]] = [[MARK, -1.5]]
 above this by far, and nearly all small talk is below. Where a tool says what must come from the
 user's words, the grammar sees to it, and a talk is about its tools in any case."""
 _BATCH = 128
+_SAID, _WRITTEN = 3, 12
+"""Sentences of an answer, for the ear and for the eye."""
+_RESULT_SECONDS = 3.0
+_MOST_RESULT, _LEAST_RESULT = 4_000, 300
+_GUESS = 60.0
+_CHARS = 4.0
+_FEW = 24
+"""Tokens; below it the time is mostly not that of reading."""
+_OLD, _NEW = 0.8, 0.2
 
 
 class LlamaBrain:
@@ -68,7 +74,7 @@ class LlamaBrain:
         self._threads = threads or min(8, os.cpu_count() or 1)
         self._live_slots = live_slots
         self._pace = Pace(cache / f"{name}.json")
-        self._line: Line | None = None
+        self._connection: Connection | None = None
         self._ready, self._failed = asyncio.Event(), asyncio.Event()
         self._child: Child | None = None
         self._seats = Seats(live_slots, self._shelf())
@@ -148,27 +154,27 @@ class LlamaBrain:
         assert process.stdin is not None
         process.stdin.write(json.dumps(settings).encode() + b"\n")
         await process.stdin.drain()
-        line = Line(socket, key)
+        connection = Connection(socket, key)
         try:
             async with asyncio.timeout(_START_SECONDS):
-                await line.until_ready()
-            self._line = line
+                await connection.until_ready()
+            self._connection = connection
             self._failed.clear()
             self._ready.set()
             await asyncio.get_running_loop().create_future()  # until the process ends
         except TimeoutError:
             raise BrainError("The language model does not start.") from None
         finally:
-            # At once: whoever comes now must not be given a line that is closed.
-            loaded = self._line is line
-            self._line = None
+            # At once: whoever comes now must not be given one that is closed.
+            loaded = self._connection is connection
+            self._connection = None
             self._ready.clear()
-            await line.close()
+            await connection.close()
             if not loaded:
                 self._failed.set()
 
     def _ended(self) -> None:
-        self._line = None
+        self._connection = None
         self._ready.clear()
         self._seats.lost()
 
@@ -187,8 +193,8 @@ class LlamaBrain:
         ask, short = shortened(ask)
         rules, names = grammar(fitting(ask)), {tool.name for tool in offered(ask)}
         text = prompt(one_by_one(ask), room=self._context - limit, count=self.count)
-        line = self._there()
-        async with self._seats.taken(line, ask.live, text) as seat:
+        connection = self._there()
+        async with self._seats.taken(connection, ask.live, text) as seat:
             request = {
                 "prompt": text,
                 "id_slot": seat.slot,
@@ -201,9 +207,10 @@ class LlamaBrain:
                 "temperature": 0,
                 "timings_per_token": True,
             }
-            reading = Reading(lambda: f"call_{secrets.token_hex(8)}")
+            sentences = _SAID if ask.spoken else _WRITTEN
+            reading = Reading(lambda: f"call_{secrets.token_hex(8)}", sentences)
             heard, written = Heard(""), ""
-            async with aclosing(line.write(request)) as writing:
+            async with aclosing(connection.write(request)) as writing:
                 async for heard in writing:
                     written += heard.text
                     seat.holds(text + written)
@@ -223,22 +230,24 @@ class LlamaBrain:
         with contextlib.suppress(BrainError):
             told = one_by_one(ask)
             text = prompt(told, room=self._context - _OUTPUT, count=self.count, finished=False)
-            line = self._there()
-            tokens = await line.tokenize(text)
-            async with self._seats.warming(line, ask.live, text) as warming:
-                begun = len(await line.tokenize(warming.held)) if warming.held else 0
+            connection = self._there()
+            tokens = await connection.tokenize(text)
+            async with self._seats.warming(connection, ask.live, text) as warming:
+                begun = len(await connection.tokenize(warming.held)) if warming.held else 0
                 for upto in _steps(begun, len(tokens)):
                     async with warming.step() as seat:
                         if seat is None:
                             return  # the question itself has come
-                        heard = await line.read(seat.slot, tokens[:upto])
+                        heard = await connection.read(seat.slot, tokens[:upto])
                         seat.holds(text[: len(text) * upto // len(tokens)])
                     self._learn(text if upto == len(tokens) else "", heard)
                 if not ask.turns:
                     await warming.keep(text)
-                    await self._compile(line, ask, warming, tokens)
+                    await self._compile(connection, ask, warming, tokens)
 
-    async def _compile(self, line: Line, ask: Ask, warming: Warming, tokens: list[int]) -> None:
+    async def _compile(
+        self, connection: Connection, ask: Ask, warming: Warming, tokens: list[int]
+    ) -> None:
         """llama.cpp needs most of a second for a grammar, once: not when somebody waits."""
         for rules in dict.fromkeys(map(grammar, variants(ask))):
             async with warming.step() as seat:
@@ -246,14 +255,14 @@ class LlamaBrain:
                     return
                 given = {"prompt": tokens, "id_slot": seat.slot, "n_predict": 1}
                 given |= {"grammar": rules, "cache_prompt": True, "stream": True}
-                async with aclosing(line.write(given)) as writing:
+                async with aclosing(connection.write(given)) as writing:
                     async for _ in writing:
                         pass
 
-    def _there(self) -> Line:
-        if self._line is None:
+    def _there(self) -> Connection:
+        if self._connection is None:
             raise BrainError("The language model is not ready yet.")
-        return self._line
+        return self._connection
 
     def _learn(self, text: str, heard: Heard) -> None:
         self._pace.read(heard.read_tokens, heard.read_ms)
@@ -278,3 +287,49 @@ def _finished(heard: Heard) -> Finished:
         heard.cached_tokens,
         heard.output_tokens,
     )
+
+
+class Pace:
+    """How fast this machine reads: tokens a second, letters a token.
+
+    Measured with every prompt, and kept for the next start. Reading is the slow part of a small
+    model on few cores, so how long a tool's result may be follows from it.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self.tokens_per_second, self.chars_per_token = _GUESS, _CHARS
+        self._measured = False
+        with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
+            known = json.loads(file.read_text())
+            self.tokens_per_second = min(max(float(known["tokens_per_second"]), 1.0), 1e6)
+            self._measured = True
+
+    def read(self, tokens: int, milliseconds: float) -> None:
+        """A prompt of so many tokens was read."""
+        if tokens < _FEW or milliseconds <= 0:
+            return
+        rate = tokens / milliseconds * 1000
+        if self._measured:
+            # A machine that is busy for a moment is not a slower machine.
+            rate = self.tokens_per_second * _OLD + rate * _NEW
+        self.tokens_per_second, self._measured = rate, True
+
+    def weighed(self, chars: int, tokens: int) -> None:
+        """A whole prompt was so many tokens."""
+        if tokens >= _FEW:
+            measured = min(max(chars / tokens, 1.0), 6.0)
+            self.chars_per_token = self.chars_per_token * _OLD + measured * _NEW
+
+    def count(self, text: str) -> int:
+        """What is not Latin takes more tokens than letters tell."""
+        dense = 0 if text.isascii() else sum(ord(letter) > 0x2FF for letter in text)
+        return round((len(text) - dense) / self.chars_per_token + dense) + (1 if text else 0)
+
+    def budget(self, context: int) -> Budget:
+        chars = self.tokens_per_second * _RESULT_SECONDS * self.chars_per_token
+        return Budget(context, int(min(max(chars, _LEAST_RESULT), _MOST_RESULT)))
+
+    def keep(self) -> None:
+        with contextlib.suppress(OSError):  # measured anew the next time
+            self._file.write_text(json.dumps({"tokens_per_second": self.tokens_per_second}))

@@ -1,40 +1,144 @@
-"""What a call may look like now, by what the user has said so far. Pure.
+"""Which tools may be called now, and what a call may look like, by what was said so far. Pure.
 
-A value that is the user's to say (`unsaid`) can be written only when they said
+A small model mixes up "pull up notes.txt" and "read python.org", and looks for
+files where text in them was meant. What was named is plain from its form, and
+whether a tool takes a file or an address from the names of what it requires; of
+tools that take the same, the one whose examples sound clearly more like it is
+meant. What cannot be meant is not offered. Where nothing is clear, all stay.
+
+A value that is the user's to say (`descriptions`) can be written only when they said
 one of its kind; an id only when it is there and what they speak of can be it.
 Where something required is unsaid the tool can still be chosen, and what follows
 is not arguments but a question for it: the model says what was meant, and the
 grammar what is missing. So nothing is made up, and nothing is taken for another
 tool because the right one was not on offer.
-
-A tool that corrects says so with a line of its own (`AFTER`), and is offered once
-there is something to correct.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
-from vivavoce.brain.llama.ids import is_id, listed, mentioned, wants_id
-from vivavoce.brain.llama.unsaid import (
+from vivavoce.brain.llama.guessing.descriptions import Told, corrects, held, questions, spoken, told
+from vivavoce.brain.llama.guessing.evidence import (
     Evidence,
-    Told,
     answered,
     corrected,
     dismissed,
     evidence,
     failed,
-    questions,
     recent,
-    told,
 )
+from vivavoce.brain.llama.guessing.ids import is_id, listed, mentioned, wants_id
 from vivavoce.brain.ports import Ask, Result, Said, Tool, Turn
 
 OWN_WORDS = "x-own-words"
 """In a schema: a pattern of ours that a grammar can hold, other than those of tools."""
-AFTER = "Only after another tool has done something."
+_ADDRESS = re.compile(
+    r"https?://\S+|\b(?:[\w-]+\.)+(?:com|org|net|io|dev|gov|edu|ai|app|info|eu|de|uk)\b(?:/\S*)?",
+    re.IGNORECASE,
+)
+_FILE = re.compile(
+    r"\b[\w-]+\.(?:py|pyi|ipynb|jsx?|tsx?|mjs|json|ya?ml|toml|ini|cfg|conf|env|txt|md|rst|csv|log|"
+    r"css|scss|html?|xml|svg|png|jpe?g|sql|sh|rs|go|rb|php|java|kt|swift|cs?|cpp|hpp?|lock|pdf)\b",
+    re.IGNORECASE,
+)
+_FILES, _ADDRESSES = frozenset({"path", "pattern", "file_path"}), frozenset({"url", "uri"})
+_SEARCHES = frozenset({"query"})
+_CLEAR = 0.25
+"""By how much an example must be nearer; measured on requests for glob and grep."""
+_COMMON = frozenset(["the", "a", "an", "in", "is", "of", "to", "for", "there", "are", "we", "do"])
+_ASIDE = frozenset(["please", "me", "i", "you", "can", "our"])
+
+
+# --- Which tools can be meant
+
+
+def fitting(ask: Ask) -> Ask:
+    """The question with only those tools that what was said leaves possible."""
+    if ask.tool_choice not in ("auto", "required") or not ask.turns:
+        return ask
+    last = ask.turns[-1]
+    if not isinstance(last, Said) or last.role != "user":
+        return ask
+    addressed = _ADDRESS.search(last.text) is not None
+    filed = _FILE.search(_ADDRESS.sub(" ", last.text)) is not None
+    if addressed != filed:
+        ask = without_files(ask) if addressed else without_addresses(ask)
+    return _nearer(ask, last.text)
+
+
+def variants(ask: Ask) -> Iterator[Ask]:
+    """Every set of tools that `fitting` may leave."""
+    for left in (ask, without_files(ask), without_addresses(ask)):
+        yield left
+        for one, other in pairwise(_alike(left.tools)):
+            yield _but(left, one)
+            yield _but(left, other)
+
+
+def without_files(ask: Ask) -> Ask:
+    if not any(_needs(tool, _ADDRESSES) for tool in ask.tools):
+        return ask
+    return _without(ask, _FILES | _SEARCHES)
+
+
+def without_addresses(ask: Ask) -> Ask:
+    if not any(_needs(tool, _FILES) for tool in ask.tools):
+        return ask
+    return _without(ask, _ADDRESSES | _SEARCHES)
+
+
+def _nearer(ask: Ask, words: str) -> Ask:
+    for one, other in pairwise(_alike(ask.tools)):
+        first, second = _likeness(words, one), _likeness(words, other)
+        if abs(first - second) > _CLEAR:
+            return _but(ask, other if first > second else one)
+    return ask
+
+
+def _alike(tools: Iterable[Tool]) -> tuple[Tool, ...]:
+    """Two tools that look for a pattern, and show by examples for which."""
+    found = tuple(t for t in tools if _requires(t) == {"pattern"} and spoken(t))
+    return found if len(found) == 2 else ()
+
+
+def _likeness(words: str, tool: Tool) -> float:
+    said = _parts(words)
+    shares = (len(said & parts) / len(parts) ** 0.5 for parts in map(_parts, spoken(tool)) if parts)
+    return max(shares, default=0.0)
+
+
+@lru_cache(maxsize=512)
+def _parts(text: str) -> frozenset[str]:
+    """Its words but the commonest, and its pairs of neighbours."""
+    words = re.findall(r"[a-z]+", text.lower())
+    pairs = (" ".join(pair) for pair in pairwise(words))
+    return frozenset(w for w in words if w not in _COMMON | _ASIDE) | frozenset(pairs)
+
+
+def _but(ask: Ask, without: Tool) -> Ask:
+    return replace(ask, tools=tuple(tool for tool in ask.tools if tool is not without))
+
+
+def _without(ask: Ask, names: frozenset[str]) -> Ask:
+    return replace(ask, tools=tuple(tool for tool in ask.tools if not _needs(tool, names)))
+
+
+def _needs(tool: Tool, names: frozenset[str]) -> bool:
+    return not names.isdisjoint(_requires(tool))
+
+
+def _requires(tool: Tool) -> set[str]:
+    required = (tool.parameters or {}).get("required", ())
+    return set(map(str, required)) if isinstance(required, Iterable) else set()
+
+
+# --- What a call may look like
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +154,7 @@ class Shape:
 def shapes(ask: Ask, tools: Sequence[Tool]) -> tuple[Shape, ...]:
     """Of each tool that may be called."""
     if ask.tool_choice == "auto" and not _done(ask):
-        tools = [tool for tool in tools if not _corrects(tool)]
+        tools = [tool for tool in tools if not corrects(tool)]
     if not any(map(held, tools)):
         return tuple(map(Shape, tools))
     if ask.tool_choice == "auto" and not any(_by_user(turn) for turn in ask.turns):
@@ -62,7 +166,7 @@ def shapes(ask: Ask, tools: Sequence[Tool]) -> tuple[Shape, ...]:
     turns = recent(ask.turns)
     if ask.tool_choice == "auto" and dismissed(ask.turns):
         # Right after something was done it may be that; else it is what was being asked for.
-        return tuple(Shape(tool) for tool in tools if _corrects(tool) and _just_done(ask))
+        return tuple(Shape(tool) for tool in tools if corrects(tool) and _just_done(ask))
     said = evidence(ask.turns, ask.tools)
     if ask.tool_choice == "auto":
         tools = _meant(ask, tools) or _with_room(tools, said)
@@ -79,13 +183,9 @@ def _just_done(ask: Ask) -> bool:
     return any(isinstance(turn, Result) and not failed(turn.output) for turn in ask.turns[-3:])
 
 
-def _corrects(tool: Tool) -> bool:
-    return AFTER in tool.description.splitlines()
-
-
 def _meant(ask: Ask, tools: Sequence[Tool]) -> Sequence[Tool]:
     """A correction is for a tool that corrects, an answer for the one that asked. Or nobody."""
-    corrections = [tool for tool in tools if _corrects(tool)]
+    corrections = [tool for tool in tools if corrects(tool)]
     if corrections and corrected(ask.turns):
         return corrections
     asking = answered(ask.turns, tools)
@@ -102,11 +202,6 @@ def _with_room(tools: Sequence[Tool], said: Evidence) -> Sequence[Tool]:
 
 def _done(ask: Ask) -> bool:
     return any(isinstance(turn, Result) and not failed(turn.output) for turn in ask.turns)
-
-
-def held(tool: Tool) -> bool:
-    """Is anything of it the user's to say? Tools that do not say so are left alone."""
-    return bool(told(tool))
 
 
 def _shape(tool: Tool, said: Evidence, ids: Sequence[str], must: bool) -> Shape:

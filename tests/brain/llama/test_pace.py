@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from vivavoce.brain.llama.budget import Pace
+from vivavoce.brain.llama.brain import Pace
 
 
 def test_a_slow_reader_gets_short_results(tmp_path: Path) -> None:

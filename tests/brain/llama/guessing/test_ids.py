@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from tests.brain.llama.flux import CONTEXT, FOOD, GYM, asked
-from vivavoce.brain.llama.ids import mentioned, shortened
+from vivavoce.brain.llama.guessing.ids import mentioned, shortened
 from vivavoce.brain.ports import (
     Call,
     CallArguments,

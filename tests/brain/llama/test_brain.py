@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from tests.brain.asking import Answer, answer
-from vivavoce.brain.llama.local import LlamaBrain
+from vivavoce.brain.llama.brain import LlamaBrain
 from vivavoce.brain.ports import Ask, Call, Piece, Result, Said, Tool, Words
 from vivavoce.errors import BrainError
 

@@ -1,41 +1,28 @@
 """What the user has said of what a tool must not make up: a time, a place, a repetition. Pure.
 
-A small model that may write a time writes one, whether or not anybody named it.
-So a tool's description may say which of its parameters are the user's to say:
-
-    From the user's words: due (time, if kind is timed); spot (place, if kind is placed);
-    until (time, asked for); rule (repeat)
-
-`if` is when it is required; `asked for` is worth one question though it is not (of a
-repetition: where it leaves the days open). How it is asked for may stand in a line of
-its own, and is then said word for word:
-
-    Ask for due: "Sure! When should it be?"
-
 A word of that kind among what the user said is the evidence (`language.en.mentions`). What one call
 has used is spent: the time of the last reminder is not the time of the next.
+
+Several wishes in one breath ("I want to start running, and remind me to buy shoes this
+weekend") are told one after the other: a small model gives the first the second's time, and
+then says that both are done. So it is told the first, and the second once something came of
+that, as if it had been said then.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from vivavoce.brain.ports import Call, Result, Said, Tool, Turn
+from vivavoce.brain.llama.guessing.descriptions import Told, held, questions, told
+from vivavoce.brain.ports import Ask, Call, Result, Said, Tool, Turn
 from vivavoce.language.en.answers import corrects, dismisses
 from vivavoce.language.en.mentions import FINDERS, leaves_days_open, only_time
 from vivavoce.language.en.words import foreign
 
-MARK = "From the user's words: "
-_ITEM = re.compile(r"(\w{1,64}) \((\w{1,32})(?:, (?:(asked for)|if (\w{1,64}) is (\w{1,64})))?\)")
-_LONGEST = 600
-ASK = "Ask for "
-_ASK = re.compile(rf'{ASK}(\w{{1,64}}): "([A-Z][^@<>{{}}`*#?_"]{{3,150}}\?)"')
 _TURNS = 12
 _TEXT = 2_000
-
 _SHORT = 8
 _ASKS = {
     "time": re.compile(r"\b(?:when|time|date|day|days|long|target|deadline|soon|by)\b", re.I),
@@ -47,17 +34,22 @@ _PIECES = re.compile(r"\band\b|[,;!?]", re.IGNORECASE)
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9'’:.-]*")
 _QUESTIONS = re.compile(r"[^.!?]*\?")
 _FAILED = re.compile(r'"(?:success"\s*:\s*false|error"\s*:\s*["{])')
-
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """A parameter that is the user's to say."""
-
-    name: str
-    kind: str
-    asked: bool = False
-    when: tuple[str, str] | None = None
-    """Required where that parameter has that value."""
+_LATELY = 600
+_BEGINS = (
+    r"(?:remind me|i (?:want|need|have|would like|'d like) to|i'd (?:like|love) to|i must|"
+    r"(?:can|could|would) you|set up|make a note|note down|"
+    r"(?:(?:re)?schedule|move|push|add|put) (?:the|my|our|an?|that|it|this))\b"
+)
+_NEXT = re.compile(
+    rf"[,;.]?\s+(?:and|also|plus)\s+(?:(?:also|then|please)\s+)*(?={_BEGINS})", re.IGNORECASE
+)
+_ALSO_TO = re.compile(
+    r"(\bremind me to\b.{3,200}?),? and (?:also )?to (?!the\b|my\b|an?\b|our\b)", re.IGNORECASE
+)
+_FIRST = re.compile(rf"^\W*(?:(?!and\b)\w+\W+){{0,3}}?{_BEGINS}", re.IGNORECASE)
+DONE = "That's done. "
+"""Said before a question for the next."""
+_MOST = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,26 +62,6 @@ class Evidence:
     """Said, and still worth a question."""
     words: str = ""
     """A pattern of what can be said with the user's own; none where it may be anything."""
-
-
-def told(tool: Tool) -> tuple[Told, ...]:
-    """As its description says; nothing where it says nothing."""
-    return _told(tool.description) if MARK in tool.description else ()
-
-
-@lru_cache(maxsize=64)
-def _told(description: str) -> tuple[Told, ...]:
-    line = next((one for one in description.splitlines() if one.startswith(MARK)), "")[:_LONGEST]
-    found = _ITEM.finditer(line.removeprefix(MARK))
-    return tuple(
-        Told(m[1], m[2], bool(m[3]), (m[4], m[5]) if m[4] and m[5] else None) for m in found
-    )
-
-
-def questions(tool: Tool) -> dict[str, str]:
-    """How each of its parameters is asked for, where it says so."""
-    lines = (_ASK.fullmatch(line) for line in tool.description.splitlines() if len(line) < _LONGEST)
-    return {found[1]: found[2] for found in lines if found}
 
 
 def evidence(turns: Sequence[Turn], tools: Sequence[Tool]) -> Evidence:
@@ -128,7 +100,7 @@ def _run(words: Sequence[str]) -> str:
 
 
 def _last_questions(said: Sequence[str]) -> list[str]:
-    return [one for text in said for one in _QUESTIONS.findall(text[-_LONGEST:])[-1:]]
+    return [one for text in said for one in _QUESTIONS.findall(text[-_LATELY:])[-1:]]
 
 
 def dismissed(turns: Sequence[Turn]) -> bool:
@@ -190,3 +162,43 @@ def _used(turns: Sequence[Turn], tools: Mapping[str, Sequence[Told]]) -> dict[st
 
 def failed(output: str) -> bool:
     return _FAILED.search(output[:2_000]) is not None
+
+
+# --- One wish at a time
+
+
+def one_by_one(ask: Ask) -> Ask:
+    """Only where tools leave things to the user, and none of them is demanded."""
+    if ask.tool_choice != "auto" or not any(map(held, ask.tools)):
+        return ask
+    return replace(ask, turns=tuple(_untangled(ask.turns)))
+
+
+def goes_on(ask: Ask) -> bool:
+    """Has something just come of the first wish, and the next is to be told?"""
+    return isinstance(ask.turns[-1] if ask.turns else None, Result) and isinstance(
+        one_by_one(ask).turns[-1], Said
+    )
+
+
+def _untangled(turns: Sequence[Turn]) -> Iterator[Turn]:
+    waiting: list[str] = []
+    for turn in turns:
+        match turn:
+            case Said("user", text):
+                first, *more = wishes(text)
+                waiting = [*waiting, *more][:_MOST]
+                yield replace(turn, text=first) if more else turn
+            case Result(_, output) if waiting and not failed(output):
+                yield turn
+                yield Said("user", waiting.pop(0))
+            case _:
+                yield turn
+
+
+def wishes(text: str) -> list[str]:
+    """Each with what begins it; a text in which one cannot tell is one."""
+    if len(text) > _TEXT or not _FIRST.search(text):
+        return [text]
+    first, *more = _NEXT.split(_ALSO_TO.sub(r"\1 and remind me to ", text))
+    return [first, *(one[:1].upper() + one[1:] for one in more)][: _MOST + 1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vivavoce.brain.llama.fitting import fitting, variants
+from vivavoce.brain.llama.guessing.shaping import fitting, variants
 from vivavoce.brain.ports import Ask, Call, Result, Said, Tool
 
 

@@ -9,8 +9,7 @@ import pytest
 
 from tests.brain.llama.flux import asked
 from vivavoce.brain.llama.grammar import grammar
-from vivavoce.brain.llama.unsaid import own_words
-from vivavoce.brain.llama.wishes import goes_on, one_by_one, wishes
+from vivavoce.brain.llama.guessing.evidence import goes_on, one_by_one, own_words, wishes
 from vivavoce.brain.ports import Ask, Call, Result, Said, Turn
 from vivavoce.language.en.mentions import only_time
 

@@ -1,4 +1,4 @@
-"""The line to the child process: llama.cpp's own HTTP over a Unix socket.
+"""The connection to the child process: llama.cpp's own HTTP over a Unix socket.
 
 Knows requests and replies, and turns whatever goes wrong into `BrainError`.
 Knows no questions and no policy.
@@ -37,7 +37,7 @@ class Heard:
     limited: bool = False
 
 
-class Line:
+class Connection:
     def __init__(self, socket: Path, key: str) -> None:
         self._client = httpx.AsyncClient(
             # A new connection costs a tenth of a millisecond; an old one may have been closed.
