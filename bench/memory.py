@@ -34,10 +34,10 @@ async def _ours(url: str) -> float:
     from vivavoce.app.lifecycle import running
     from vivavoce.app.server import assemble
     from vivavoce.app.settings import load_settings
-    from vivavoce.runtime.sessions.options import Wishes
+    from vivavoce.runtime.sessions.options import Options
 
     async def talk(user: str) -> None:
-        opened = await here.voice.create(user, Wishes())
+        opened = await here.voice.create(user, Options())
         await here.voice.connect(opened.session.id, user, OFFER)
         live = here.voice.live(opened.session.id, user)
         while live is None or live.phase != "ready":

@@ -21,7 +21,7 @@ from bench.material.feed import EVENTS, feeding
 from vivavoce.app.lifecycle import running
 from vivavoce.app.server import assemble
 from vivavoce.app.settings import load_settings
-from vivavoce.runtime.sessions.options import Wishes
+from vivavoce.runtime.sessions.options import Options
 from vivavoce.session.events import CallPlaced
 from vivavoce.wire.records.talk import (
     Conversation,
@@ -51,8 +51,8 @@ async def _ours(url: str) -> tuple[float, float]:
                 updated_at=now,
             )
             await here.store.commit([PutConversation(talk), PutSession(session, new=True)])
-            setup = here.profile.setup(Wishes(), here.tools.definitions(), now)
-            live = here.voice.assemble(session, talk, setup)
+            setup = here.profile.setup(Options(), here.tools.definitions(), now)
+            live = here.voice.maker.assemble(session, talk, setup)
             await here.provider.check()
             here.registry.start(live)
             wall, cpu = time.perf_counter(), time.process_time()

@@ -25,7 +25,7 @@ from bench import size
 from vivavoce.app.lifecycle import running
 from vivavoce.app.server import assemble
 from vivavoce.app.settings import load_settings
-from vivavoce.runtime.sessions.options import Wishes
+from vivavoce.runtime.sessions.options import Options
 from vivavoce.session.events import CallPlaced
 from vivavoce.tools.functions import tool
 from vivavoce.tools.registry import Registry
@@ -129,8 +129,8 @@ async def _ours() -> list[float]:
                     updated_at=now,
                 )
                 await here.store.commit([PutConversation(talk), PutSession(session, new=True)])
-                setup = here.profile.setup(Wishes(), here.tools.definitions(), now)
-                live = here.voice.assemble(session, talk, setup)
+                setup = here.profile.setup(Options(), here.tools.definitions(), now)
+                live = here.voice.maker.assemble(session, talk, setup)
                 await here.provider.check()
                 here.registry.start(live)
                 await live.post(CallPlaced("rtc_bench"))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from vivavoce.intents.registry.intents import IntentRegistry, check_tools, load_intents
-from vivavoce.runtime.agents.yaml_lines import FileProblems
+from vivavoce.runtime.agents.yaml_file import FileProblems
 
 ONE = """\
 intents:

@@ -19,7 +19,8 @@ from vivavoce.app.intents import AgentIntents
 from vivavoce.app.settings import Settings
 from vivavoce.errors import Unavailable
 from vivavoce.intents.delivery.settling import GIVE_UP
-from vivavoce.runtime.calls.executor import ToolDesk, ToolRequest
+from vivavoce.runtime.calls.executor import ToolExecutor
+from vivavoce.runtime.calls.outcomes import ToolRequest
 from vivavoce.runtime.calls.permissions import Permissions
 from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.limits import Window
@@ -323,9 +324,9 @@ async def test_a_persons_zone_that_is_none_is_the_servers(tmp_path: Path) -> Non
     assert told["when"] == "tomorrow at 7 PM"
 
 
-def _desk(house: _House) -> ToolDesk:
+def _desk(house: _House) -> ToolExecutor:
     many = Window(0, 60, clock=house.clock, what="calls")
-    return ToolDesk(
+    return ToolExecutor(
         tools=house.tools,
         calls=house.store,
         journal=Journal(house.store, house.clock),
@@ -396,7 +397,7 @@ async def test_through_the_desk_a_failure_is_words_for_the_model(tmp_path: Path)
     house = _House(FLUX, data_dir=tmp_path)
     await house.open("Remind me to call my mom")
     many = Window(0, 60, clock=house.clock, what="calls")
-    desk = ToolDesk(
+    desk = ToolExecutor(
         tools=house.tools,
         calls=house.store,
         journal=Journal(house.store, house.clock),

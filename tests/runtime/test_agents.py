@@ -10,8 +10,9 @@ import pytest
 from vivavoce.engine.turn.configuration import keyterms
 from vivavoce.runtime.agents.agent import Agent, AgentError, find_agent, list_agents, load_agent
 from vivavoce.runtime.ports import Capabilities
-from vivavoce.runtime.sessions.options import Wishes
+from vivavoce.runtime.sessions.options import Options
 from vivavoce.runtime.sessions.profile import Defaults, Profile
+from vivavoce.tools.registry import Registry
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -105,7 +106,9 @@ def test_keywords_are_sent_as_the_prompt_of_the_transcription(tmp_path: Path) ->
 
     def transcription(yaml: str) -> object:
         agent = load_agent(folder(tmp_path, yaml))
-        setup = Profile(agent, Defaults(), known).setup(Wishes(), [], datetime.now(UTC))
+        setup = Profile(agent, Defaults(), known, Registry()).setup(
+            Options(), [], datetime.now(UTC)
+        )
         return setup.session["audio"]["input"]["transcription"]
 
     sent = {"model": "m", "prompt": "Keywords: Redis, git log"}

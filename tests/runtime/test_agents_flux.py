@@ -11,6 +11,7 @@ from vivavoce.runtime.agents.agent import Agent, load_agent
 from vivavoce.runtime.agents.intents import Backend
 from vivavoce.runtime.ports import Capabilities
 from vivavoce.runtime.sessions.profile import Defaults, Profile
+from vivavoce.tools.registry import Registry
 from vivavoce.wire.records.plans import SessionLimits
 
 CAN = Capabilities(context_tokens=8_000, session_seconds=3600.0, voices=())
@@ -34,14 +35,14 @@ def test_flux_has_the_defaults_of_seed_004() -> None:
 
 
 def test_flux_asks_after_ten_minutes_and_ends_thirty_seconds_later() -> None:
-    policy = Profile(load_agent("flux"), Defaults(), CAN).policy()
+    policy = Profile(load_agent("flux"), Defaults(), CAN, Registry()).policy()
     assert (policy.idle, policy.idle_warning, policy.longest) == (630, 30, 1800)
     assert policy.idle_question == "Are you still there?"
 
 
 def test_the_workbench_keeps_its_idle_time_and_has_no_limits_but_its_own() -> None:
     agent = load_agent("workbench")
-    policy = Profile(agent, Defaults(), CAN).policy()
+    policy = Profile(agent, Defaults(), CAN, Registry()).policy()
     assert (policy.idle, policy.idle_warning, policy.idle_question) == (900, 30, None)
     assert agent.session_limits() == SessionLimits(per_10_minutes=20)
 

@@ -14,6 +14,7 @@ from vivavoce.runtime.agents.agent import Agent, AgentError, load_agent
 from vivavoce.runtime.agents.source import AgentSource
 from vivavoce.runtime.ports import Capabilities
 from vivavoce.runtime.sessions.profile import Defaults, Profile
+from vivavoce.tools.registry import Registry
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ def rewrite(file: Path, text: str, after: list[int] = [10**9]) -> None:  # noqa:
 async def test_a_change_is_there_for_the_next_session(tmp_path: Path) -> None:
     made = folder(tmp_path)
     agents = source(made)
-    profile = Profile(agents, Defaults(), Capabilities(8_000, 60.0, ()))
+    profile = Profile(agents, Defaults(), Capabilities(8_000, 60.0, ()), Registry())
     heard: list[str] = []
     agents.listen(lambda: heard.append(agents.current.voice))
     assert not await agents.refresh()

@@ -42,7 +42,7 @@ async def test_a_click_grants_and_is_stored_with_who_and_when() -> None:
         assert (kept.status, kept.resolved_by) == (ApprovalStatus.GRANTED, "click")
         assert kept.resolved_at is not None
         assert await bench.events() == ["approval.requested", "approval.resolved"]
-        assert bench.bell.rung == [
+        assert bench.notifier.told == [
             ApprovalAsked(approval.id, "May I run make?"),
             ApprovalSettled(approval.id),
         ]

@@ -12,7 +12,7 @@ import pytest
 
 from tests.runtime.speaking import call, speaking, statuses
 from tests.server.doors import Doors, soon
-from vivavoce.runtime.sessions.options import Wishes
+from vivavoce.runtime.sessions.options import Options
 from vivavoce.runtime.sessions.voice import Voice
 from vivavoce.store import open_store
 from vivavoce.testing import ManualClock, MemoryStore
@@ -57,7 +57,7 @@ async def kinds(d: Doors) -> list[str]:
 
 async def test_a_delete_at_another_server_ends_the_call_at_its_owner(tmp_path: Path) -> None:
     async with two_servers(tmp_path) as ((d, here), (other, there)):
-        opened = await here.create("ada", Wishes())
+        opened = await here.create("ada", Options())
         theirs = await call(d, opened)
         await theirs.user_says("Hello")
         await other.here.conversations.end(opened.session.id, "ada")
@@ -67,15 +67,15 @@ async def test_a_delete_at_another_server_ends_the_call_at_its_owner(tmp_path: P
         assert kept is not None
         assert (kept.status, kept.end_reason) == (Status.COMPLETED, "user_ended")
         assert await kinds(d) == ["session.end_requested", "session.ended"]
-        await there.create("ada", Wishes())  # there is room again
+        await there.create("ada", Options())  # there is room again
 
 
 async def test_a_session_is_taken_over_from_another_server(tmp_path: Path) -> None:
     async with two_servers(tmp_path) as ((d, here), (other, there)):
-        opened = await here.create("ada", Wishes())
+        opened = await here.create("ada", Options())
         talk = opened.session.conversation_id
         theirs = await call(d, opened)
-        again = await there.resume_conversation(talk, "ada", Wishes())
+        again = await there.resume_conversation(talk, "ada", Options())
         await theirs.ended()
         assert here.live(opened.session.id, "ada") is None
         assert there.live(again.session.id, "ada") is not None
@@ -95,8 +95,8 @@ async def test_of_two_servers_that_open_one_conversation_at_once_one_has_it(
     async with two_servers(tmp_path) as ((d, here), (_, there)):
         talk = (await d.here.conversations.begin("ada")).id
         both = await asyncio.gather(
-            here.resume_conversation(talk, "ada", Wishes()),
-            there.resume_conversation(talk, "ada", Wishes()),
+            here.resume_conversation(talk, "ada", Options()),
+            there.resume_conversation(talk, "ada", Options()),
         )
 
         def live() -> int:

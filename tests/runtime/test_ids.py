@@ -7,13 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from vivavoce.runtime.ids import (
-    SessionIds,
-    is_call_id,
-    is_session_id,
-    new_call_id,
-    new_request_id,
-)
+from vivavoce.runtime.ids import SessionIds, is_call_id, new_call_id
 
 NOON = datetime(2026, 1, 31, 14, 30, 22, tzinfo=UTC)
 
@@ -27,7 +21,7 @@ def test_a_crowded_second_still_gives_every_session_its_own_id() -> None:
     ids = SessionIds(lambda: NOON)
     given = [ids() for _ in range(5000)]
     assert len(set(given)) == 5000
-    assert all(map(is_session_id, given))
+    assert all(re.fullmatch(r"vs_\d{8}_\d{6}_[0-9a-f]{4,16}", one) for one in given)
 
 
 def test_a_random_source_that_repeats_itself_is_noticed() -> None:
@@ -46,15 +40,9 @@ def test_memory_of_given_ids_is_bounded() -> None:
     assert len(ids._taken) == len(ids._recent) == 8192
 
 
-def test_what_is_no_session_id_is_told_apart() -> None:
-    for wrong in ("", "vs_1_2_3", "vs_20260131_143022_XYZ1", "vs_20260131_143022_a3f2\n"):
-        assert not is_session_id(wrong)
-
-
-def test_call_and_request_ids_are_recognisable_and_new() -> None:
+def test_call_ids_are_recognisable_and_new() -> None:
     assert new_call_id().startswith("call_")
-    assert new_request_id().startswith("req_")
-    assert len({new_call_id() for _ in range(100)} | {new_request_id() for _ in range(100)}) == 200
+    assert len({new_call_id() for _ in range(100)}) == 100
     assert is_call_id(new_call_id())
     for wrong in ("", "with space", "a\n", "é", "x" * 129):
         assert not is_call_id(wrong)

@@ -122,7 +122,8 @@ async def test_without_a_key_openai_is_not_even_asked() -> None:
     provider = OpenAIProvider(api_key=None, model="gpt-realtime", clock=ManualClock())
     assert not await provider.check()
     assert "OPENAI_API_KEY" in (provider.last_error or "")
-    for attempt in (provider.client_secret(SESSION), new_call(provider), provider.warm()):
+    await provider.warm()  # says so in the log
+    for attempt in (provider.client_secret(SESSION), new_call(provider)):
         with pytest.raises(ProviderRefused, match="OPENAI_API_KEY"):
             await attempt
     assert provider.name == "openai"

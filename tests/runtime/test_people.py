@@ -10,14 +10,14 @@ from uuid import NAMESPACE_URL, uuid5
 import pytest
 
 from vivavoce.runtime.agents.agent import load_agent
-from vivavoce.runtime.people import today
-from vivavoce.runtime.people.profile import UserContext, user_context
-from vivavoce.runtime.people.today import harmless
+from vivavoce.runtime.people import profile as today
+from vivavoce.runtime.people.profile import UserContext, harmless, user_context
 from vivavoce.runtime.ports import Capabilities, Voice
-from vivavoce.runtime.sessions.options import Wishes
+from vivavoce.runtime.sessions.options import Options
 from vivavoce.runtime.sessions.profile import Defaults, Profile
 from vivavoce.session.context import Situation, instructions
 from vivavoce.testing import MemoryStore
+from vivavoce.tools.registry import Registry
 from vivavoce.wire.records.plans import Person, Todo, TodoStatus
 from vivavoce.wire.records.talk import PutPerson, PutTodo
 
@@ -223,18 +223,18 @@ def test_what_is_known_of_the_user_stands_in_the_current_context() -> None:
 
 def test_a_session_has_the_users_clock_voice_and_manner() -> None:
     can = Capabilities(8_000, 3600.0, (Voice("alloy", "A", ""), Voice("ash", "B", "")))
-    profile = Profile(load_agent("flux"), Defaults(), can)
+    profile = Profile(load_agent("flux"), Defaults(), can, Registry())
     user = UserContext(
         time_zone="Europe/Berlin", lines=("The user's name: Ada",), voice="ash", verbosity="brief"
     )
 
-    def voice(wishes: Wishes, who: UserContext | None) -> object:
+    def voice(wishes: Options, who: UserContext | None) -> object:
         return profile.setup(wishes, [], NOW, who).voice
 
-    words = profile.setup(Wishes(), [], NOW, user).session["instructions"]
+    words = profile.setup(Options(), [], NOW, user).session["instructions"]
     assert "10:00 AM (Europe/Berlin)\nThe user's name: Ada" in words
     assert "likes answers to be brief" in words
-    assert voice(Wishes(), user) == "ash"
-    assert voice(Wishes(voice="alloy"), user) == "alloy"
-    assert voice(Wishes(), replace(user, voice="kermit")) == "alloy"
-    assert voice(Wishes(), None) == "alloy"
+    assert voice(Options(), user) == "ash"
+    assert voice(Options(voice="alloy"), user) == "alloy"
+    assert voice(Options(), replace(user, voice="kermit")) == "alloy"
+    assert voice(Options(), None) == "alloy"

@@ -26,7 +26,7 @@ async def test_a_task_is_stored_announced_and_carried() -> None:
         assert (await bench.tasks.get(task.id, "ann")).title == "Add logging to the auth module"
         assert await bench.events() == ["task.delegated"]
         assert [work.description for work in bench.hands.started] == [ORDER.description]
-        assert bench.bell.rung == [TaskStarted(task.id)]
+        assert bench.notifier.told == [TaskStarted(task.id)]
         with pytest.raises(NotFound):
             await bench.tasks.get(task.id, "bob")
 
@@ -57,7 +57,7 @@ async def test_the_end_is_told_and_waits_until_it_is_heard() -> None:
         await bench.tasks.finished(task.id, Done(summary="Again."))
         kept = await bench.tasks.get(task.id, "ann")
         assert (kept.status, kept.result) == (TaskStatus.COMPLETED, "Logs added.")
-        news = [event for event in bench.bell.rung if isinstance(event, News)]
+        news = [event for event in bench.notifier.told if isinstance(event, News)]
         assert [one.key for one in news] == [f"task:{task.id}"]
         assert "auth.py" in news[0].words
         assert await bench.tasks.waiting_for("ann") == news
@@ -84,7 +84,7 @@ async def test_a_question_waits_and_its_answer_names_it() -> None:
         task = await begun(bench)
         await bench.tasks.asked(task.id, f"{task.id}:1", "REST or GraphQL?", ["REST", "GraphQL"])
         await bench.tasks.asked(task.id, f"{task.id}:1", "REST or GraphQL?", ["REST", "GraphQL"])
-        asked = [event for event in bench.bell.rung if isinstance(event, News)]
+        asked = [event for event in bench.notifier.told if isinstance(event, News)]
         assert len(asked) == 1
         assert (await bench.tasks.get(task.id, "ann")).status is TaskStatus.WAITING
         with pytest.raises(Conflict):
@@ -101,7 +101,7 @@ async def test_cancelling_is_told_to_the_session_and_to_nobodys_ear() -> None:
     async with work_bench() as bench:
         task = await begun(bench)
         assert (await bench.tasks.cancel(task.id, "ann")).status is TaskStatus.CANCELLED
-        assert bench.bell.rung[-1] == TaskFinished(task.id, "")
+        assert bench.notifier.told[-1] == TaskFinished(task.id, "")
         assert await bench.tasks.waiting_for("ann") == []
 
 

@@ -14,7 +14,7 @@ from tests.server.doors import Doors, soon
 from vivavoce.errors import RateLimited
 from vivavoce.runtime.provider.pricing import cost_micros, price_of
 from vivavoce.runtime.sessions.live import LiveSession
-from vivavoce.runtime.sessions.options import Wishes, auto_approves
+from vivavoce.runtime.sessions.options import Options, auto_approves
 from vivavoce.session.policy import Policy
 from vivavoce.testing import ManualClock, MemoryStore
 from vivavoce.wire.realtime.facts import ResponseDone, Usage
@@ -40,7 +40,7 @@ async def told(d: Doors, kind: str) -> list[dict[str, object]]:
 
 async def test_what_a_session_takes_is_counted_and_has_its_price(tmp_path: Path) -> None:
     async with speaking(tmp_path) as (d, voice):
-        opened = await voice.create("ada", Wishes())
+        opened = await voice.create("ada", Options())
         theirs = await call(d, opened)
         for words in ("One.", "Two, and a little more."):
             await theirs.user_says("Go on")
@@ -49,7 +49,7 @@ async def test_what_a_session_takes_is_counted_and_has_its_price(tmp_path: Path)
         assert live is not None
         events = [decode(json.dumps(e)) for e in theirs.emitted if e["type"] == "response.done"]
         used = [event.usage for event in events if isinstance(event, ResponseDone)]
-        await soon(lambda: live.books.session.output_tokens == sum(u.output for u in used))
+        await soon(lambda: live.records.session.output_tokens == sum(u.output for u in used))
         await voice.end(opened.session.id, "ada", status=Status.COMPLETED, reason="user_ended")
         kept = await d.here.store.session(opened.session.id, user_id="ada")
         assert kept is not None
@@ -67,7 +67,7 @@ async def test_who_spends_the_days_budget_hears_so_and_the_session_ends(
 ) -> None:
     clock = ManualClock()
     async with speaking(tmp_path, limits=limits, clock=clock) as (d, voice):
-        opened = await voice.create("ada", Wishes())
+        opened = await voice.create("ada", Options())
         theirs = await call(d, opened)
         await theirs.user_says("Tell me everything")
         await theirs.assistant_says("A long story, with many words in it, that costs a lot.")
@@ -87,12 +87,12 @@ async def test_who_spends_the_days_budget_hears_so_and_the_session_ends(
         assert [e["reason"] for e in await told(d, "session.warning")] == ["budget"]
         assert [e["reason"] for e in await told(d, "session.ended")] == ["budget"]
         with pytest.raises(RateLimited) as refused:
-            await voice.create("ada", Wishes())
+            await voice.create("ada", Options())
         assert refused.value.details["retry_after_ms"] > 3600 * 1000
         with pytest.raises(RateLimited):  # writing costs too
             await voice.say(opened.session.conversation_id, "ada", "And then?", wait=0)
         await clock.advance(24 * 3600 + 60)
-        await voice.create("ada", Wishes())
+        await voice.create("ada", Options())
 
 
 async def test_all_sessions_of_a_user_have_one_budget(tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ async def test_all_sessions_of_a_user_have_one_budget(tmp_path: Path) -> None:
         used = ResponseDone("resp_1", usage=Usage(input=60_000))
         lives: list[LiveSession] = []
         for user in ("ada", "ada", "bob"):
-            opened = await voice.create(user, Wishes())
+            opened = await voice.create(user, Options())
             await call(d, opened, user)
             lives += [live] if (live := voice.live(opened.session.id, user)) else []
             await lives[-1].submit(used)
@@ -119,7 +119,7 @@ async def test_what_is_spent_in_another_process_ends_the_session_here(tmp_path: 
         d,
         voice,
     ):
-        opened = await voice.create("ada", Wishes())
+        opened = await voice.create("ada", Options())
         theirs = await call(d, opened)
         elsewhere = replace(
             opened.session, id="vs_20260131_123022_a3f2", input_tokens=1000, voice=""
@@ -145,7 +145,7 @@ async def test_the_session_is_told_who_the_user_is_and_what_they_prefer(tmp_path
             auto_approve=True,
         )
         await d.here.store.commit([PutPerson(ada)])
-        opened = await voice.create("ada", Wishes())
+        opened = await voice.create("ada", Options())
         assert opened.session.voice == "cedar"
         assert auto_approves(opened.session)
         theirs = await call(d, opened)
@@ -153,9 +153,9 @@ async def test_the_session_is_told_who_the_user_is_and_what_they_prefer(tmp_path
         assert "Ada" in words
         assert "(Asia/Tokyo)" in words
         assert "brief" in words
-        wished = await voice.create("ada", Wishes(voice="ash"))
+        wished = await voice.create("ada", Options(voice="ash"))
         assert wished.session.voice == "ash"
-        stranger = await voice.create("bob", Wishes())
+        stranger = await voice.create("bob", Options())
         assert stranger.session.voice == "marin"
         assert not auto_approves(stranger.session)
 
@@ -174,7 +174,7 @@ async def test_a_written_session_of_a_process_that_died_is_over(tmp_path: Path) 
         updated_at=before,
         model="gpt-realtime",
         call_id="text_0123",
-        metadata={"wishes": Wishes(text=True).to_json()},
+        metadata={"options": Options(text=True).to_json()},
     )
     await store.commit([PutConversation(talk), PutSession(left, new=True)])
     async with speaking(tmp_path, clock=clock, store=store) as (d, voice):

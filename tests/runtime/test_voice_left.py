@@ -14,7 +14,7 @@ from tests.runtime.speaking import call, speaking, statuses
 from tests.runtime.test_voice_text import answer, exchange, talk
 from tests.server.doors import Doors, soon
 from vivavoce.errors import ProviderError, Unavailable
-from vivavoce.runtime.sessions.options import Wishes
+from vivavoce.runtime.sessions.options import Options
 from vivavoce.runtime.sessions.recovery import unheard
 from vivavoce.runtime.sessions.texting import LEFT_SECONDS, OURS, Exchange, unanswered
 from vivavoce.testing import ManualClock, MemoryStore, ScriptedCall
@@ -177,7 +177,7 @@ async def test_two_messages_whose_session_falls_are_kept_once_and_have_one_answe
 
 async def test_a_message_whose_session_gave_way_to_a_call_is_kept_once(tmp_path: Path) -> None:
     async with speaking(tmp_path) as (d, voice), asyncio.TaskGroup() as group:
-        opened = await voice.create("ada", Wishes())
+        opened = await voice.create("ada", Options())
         of = opened.session.conversation_id
         saying = group.create_task(voice.say(of, "ada", "Hello", wait=10))
         first = await d.provider.next_call()

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ from tests.runtime.speaking import speaking
 from tests.runtime.test_voice_text import answer, talk
 from tests.server.doors import Doors
 from vivavoce.errors import NotFound
-from vivavoce.runtime.sessions.options import Wishes
+from vivavoce.runtime.sessions.options import Options
 from vivavoce.runtime.sessions.voice import Voice
 from vivavoce.testing import MemoryStore
 from vivavoce.wire.events import SessionEndRequested, to_log
@@ -28,12 +29,12 @@ class Slow(MemoryStore):
         self.slow = False
         self.reading, self.go_on = asyncio.Event(), asyncio.Event()
 
-    async def entries(self, conversation_id: str, *, user_id: str) -> list[Entry]:
+    async def messages_before(self, conversation_id: str, **how: Any) -> tuple[list[Entry], bool]:
         if self.slow:
             self.slow = False
             self.reading.set()
             await self.go_on.wait()
-        return await super().entries(conversation_id, user_id=user_id)
+        return await super().messages_before(conversation_id, **how)
 
     async def in_the_making(self) -> VoiceSession:
         await self.reading.wait()
@@ -66,7 +67,7 @@ async def test_a_conversation_deleted_while_it_is_opened_does_not_come_back(
     tmp_path: Path,
 ) -> None:
     async with slowly(tmp_path) as (d, voice, store, of), asyncio.TaskGroup() as group:
-        opening = group.create_task(voice.resume_conversation(of, "ada", Wishes()))
+        opening = group.create_task(voice.resume_conversation(of, "ada", Options()))
         session = await store.in_the_making()
         deleting = group.create_task(d.here.conversations.delete(of, "ada"))
         await a_while()
@@ -81,7 +82,7 @@ async def test_nor_does_it_if_another_process_deleted_it(tmp_path: Path) -> None
 
         async def opened() -> None:
             with pytest.raises(NotFound):
-                await voice.resume_conversation(of, "ada", Wishes())
+                await voice.resume_conversation(of, "ada", Options())
 
         opening = group.create_task(opened())
         await store.in_the_making()
@@ -108,7 +109,7 @@ async def test_who_waits_to_open_what_is_being_deleted_finds_nothing(tmp_path: P
 
 async def test_a_session_that_is_ended_while_it_is_opened_does_not_run(tmp_path: Path) -> None:
     async with slowly(tmp_path) as (d, voice, store, of), asyncio.TaskGroup() as group:
-        opening = group.create_task(voice.resume_conversation(of, "ada", Wishes()))
+        opening = group.create_task(voice.resume_conversation(of, "ada", Options()))
         session = await store.in_the_making()
         ending = group.create_task(d.here.conversations.end(session.id, "ada"))
         await a_while()

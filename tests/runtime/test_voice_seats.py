@@ -11,8 +11,7 @@ from tests.runtime.speaking import call, speaking
 from tests.runtime.test_voice_text import answer, exchange, talk
 from tests.server.doors import soon
 from vivavoce.errors import ModelUnavailable, RateLimited, Unavailable
-from vivavoce.runtime.sessions.capacity import with_room
-from vivavoce.runtime.sessions.options import Wishes
+from vivavoce.runtime.sessions.options import Options
 from vivavoce.runtime.sessions.registry import MOST_WRITTEN
 
 
@@ -20,7 +19,7 @@ async def test_a_full_house_makes_room_where_all_is_answered(tmp_path: Path) -> 
     async with speaking(tmp_path, max_sessions=2) as (d, voice):
         first, _ = await exchange(d, voice, await talk(d), "Hello", "Hi.")
         second, _ = await exchange(d, voice, await talk(d), "Hello", "Hi.")
-        opened = await voice.create("bob", Wishes())
+        opened = await voice.create("bob", Options())
         await call(d, opened, "bob")
         live = d.here.registry.get
         assert live(first.session.id) is None  # it had rested longest
@@ -34,12 +33,12 @@ async def test_nobody_gives_way_who_still_waits_for_an_answer(tmp_path: Path) ->
     async with speaking(tmp_path, max_sessions=1) as (d, voice):
         got = await voice.say(await talk(d), "ada", "Hello", wait=0)
         with pytest.raises(Unavailable):
-            await voice.create("bob", Wishes())
+            await voice.create("bob", Options())
         await answer(await d.provider.next_call(), "Hello", "Hi.")
         live = d.here.registry.get(got.session.id)
         assert live is not None
         await soon(lambda: live.resting_since is not None)
-        await voice.create("bob", Wishes())
+        await voice.create("bob", Options())
 
 
 async def test_a_user_has_few_written_sessions_and_the_one_that_rested_longest_goes(
@@ -87,14 +86,14 @@ async def test_a_full_provider_is_asked_again_once_a_session_that_rests_is_gone(
     tmp_path: Path,
 ) -> None:
     async with speaking(tmp_path) as (d, voice):
-        parts = voice._parts
+        registry, clock = d.here.registry, d.here.clock
         busy = Unavailable("Full.", retry_after_ms=5000)
         with pytest.raises(Unavailable):
-            await with_room(parts, Full(1, busy))  # nobody rests
+            await registry.with_room(clock, Full(1, busy))  # nobody rests
         got, _ = await exchange(d, voice, await talk(d), "Hello", "Hi.")
         loading = Full(1, ModelUnavailable("Loading.", retry_after_ms=5000))
         with pytest.raises(ModelUnavailable):
-            await with_room(parts, loading)
+            await registry.with_room(clock, loading)
         assert d.here.registry.get(got.session.id) is not None
-        assert await with_room(parts, Full(2, busy)) == "here you are"
+        assert await registry.with_room(clock, Full(2, busy)) == "here you are"
         assert d.here.registry.get(got.session.id) is None

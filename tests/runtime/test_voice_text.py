@@ -10,7 +10,7 @@ import pytest
 from tests.runtime.speaking import call, speaking
 from tests.server.doors import Doors, soon
 from vivavoce.errors import Conflict, InvalidRequest, NotFound, RateLimited
-from vivavoce.runtime.sessions.options import Wishes
+from vivavoce.runtime.sessions.options import Options
 from vivavoce.runtime.sessions.texting import MESSAGES_PER_MINUTE
 from vivavoce.runtime.sessions.voice import Exchange, Voice
 from vivavoce.testing import ManualClock, ScriptedCall
@@ -69,7 +69,7 @@ async def test_a_written_message_is_answered_in_text_by_the_same_agent(tmp_path:
 
 async def test_a_message_in_a_call_goes_into_the_call(tmp_path: Path) -> None:
     async with speaking(tmp_path) as (d, voice):
-        opened = await voice.create("ada", Wishes())
+        opened = await voice.create("ada", Options())
         theirs = await call(d, opened)
         got, _ = await exchange(
             d, voice, opened.session.conversation_id, "Shorter, please", "Sure.", theirs
@@ -122,7 +122,7 @@ async def test_a_call_takes_over_and_knows_what_was_written(tmp_path: Path) -> N
     async with speaking(tmp_path, limits=limits) as (d, voice):
         of = await talk(d)
         got, _ = await exchange(d, voice, of, "Remember the milk", "I will.")
-        opened = await voice.resume_conversation(of, "ada", Wishes())
+        opened = await voice.resume_conversation(of, "ada", Options())
         assert opened.session.counted  # writing was no session of the kind that is limited
         assert d.here.registry.get(str(got.message.session_id)) is None
         theirs = await call(d, opened)
@@ -132,12 +132,12 @@ async def test_a_call_takes_over_and_knows_what_was_written(tmp_path: Path) -> N
 async def test_writing_elsewhere_does_not_block_a_call(tmp_path: Path) -> None:
     async with speaking(tmp_path, limits={"concurrent_sessions": 1}) as (d, voice):
         await voice.say(await talk(d), "ada", "Hello", wait=0)
-        await voice.create("ada", Wishes())
+        await voice.create("ada", Options())
 
 
 async def test_a_call_that_only_waits_is_no_reason_not_to_answer(tmp_path: Path) -> None:
     async with speaking(tmp_path) as (d, voice):
-        opened = await voice.create("ada", Wishes())
+        opened = await voice.create("ada", Options())
         of = opened.session.conversation_id
         got, _ = await exchange(d, voice, of, "Hello", "Hi.")
         assert got.message.session_id != opened.session.id
@@ -191,7 +191,7 @@ async def test_a_direct_call_is_attached_and_configured(tmp_path: Path) -> None:
         session = {"type": "realtime", "model": "gpt-realtime"}
         call_id, _ = await d.provider.create_call("v=0", session, "secret")
         theirs = await d.provider.next_call()
-        opened = await voice.create("ada", Wishes())
+        opened = await voice.create("ada", Options())
         with pytest.raises(NotFound):
             await voice.attach_call(opened.session.id, "eve", call_id)
         for no_call in ("../models", "text_1234", ""):
@@ -200,7 +200,7 @@ async def test_a_direct_call_is_attached_and_configured(tmp_path: Path) -> None:
         await voice.attach_call(opened.session.id, "ada", call_id)
         await voice.attach_call(opened.session.id, "ada", call_id)
         await theirs.expect("session.update")
-        other = await voice.create("bob", Wishes())
+        other = await voice.create("bob", Options())
         with pytest.raises(Conflict):
             await voice.attach_call(other.session.id, "bob", call_id)
         ended = await voice.end(

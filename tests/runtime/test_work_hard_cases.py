@@ -16,15 +16,14 @@ from tests.runtime.work_bench import Hands, settle, work_bench
 from tests.session.scene import START, WHO
 from vivavoce.errors import Conflict, Unavailable
 from vivavoce.runtime.calls.approvals import MAX_OWN, Approvals
-from vivavoce.runtime.calls.gatekeeping import _question
 from vivavoce.runtime.calls.outcomes import ToolOutcome, ToolRequest, succeeded
-from vivavoce.runtime.calls.permissions import Permissions, Rule
+from vivavoce.runtime.calls.permissions import Permissions, Rule, _question
 from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.sessions.live import LiveSession
-from vivavoce.runtime.sessions.records import Books
+from vivavoce.runtime.sessions.notifier import SessionNotifier
+from vivavoce.runtime.sessions.records import SessionRecords
 from vivavoce.runtime.sessions.registry import Registry
 from vivavoce.runtime.tasks.ports import Listener, Work
-from vivavoce.runtime.tasks.ringing import Bell
 from vivavoce.runtime.tasks.service import Order
 from vivavoce.session import effects as fx
 from vivavoce.session.events import ApprovalSettled, News, TaskFinished, ToolFinished
@@ -53,7 +52,9 @@ class Slow(Journal):
 async def test_a_yes_that_is_being_stored_when_the_time_is_up_is_a_yes() -> None:
     async with work_bench() as bench, asyncio.TaskGroup() as group:
         journal = Slow(bench.store, bench.clock)
-        approvals = Approvals(kept=bench.store, journal=journal, clock=bench.clock, ring=bench.bell)
+        approvals = Approvals(
+            store=bench.store, journal=journal, clock=bench.clock, notifier=bench.notifier
+        )
         bench.approvals = approvals
         asking = group.create_task(approvals.ask(wanted(timeout=0.05)))
         approval = await pending(bench)
@@ -73,7 +74,9 @@ async def test_a_yes_that_is_being_stored_when_the_time_is_up_is_a_yes() -> None
 async def test_a_yes_that_comes_while_the_no_is_being_stored_is_too_late() -> None:
     async with work_bench() as bench, asyncio.TaskGroup() as group:
         journal = Slow(bench.store, bench.clock)
-        approvals = Approvals(kept=bench.store, journal=journal, clock=bench.clock, ring=bench.bell)
+        approvals = Approvals(
+            store=bench.store, journal=journal, clock=bench.clock, notifier=bench.notifier
+        )
         bench.approvals = approvals
         asking = group.create_task(approvals.ask(wanted(timeout=0.02)))
         approval = await pending(bench)
@@ -117,7 +120,7 @@ async def test_a_session_that_passes_on_a_yes_does_not_wait_for_its_own_inbox() 
     async with work_bench() as bench, asyncio.TaskGroup() as group:
         full = Full()
         approvals = Approvals(
-            kept=bench.store, journal=bench.journal, clock=bench.clock, ring=cast("Any", full)
+            store=bench.store, journal=bench.journal, clock=bench.clock, notifier=cast("Any", full)
         )
         bench.approvals = approvals
         asking = group.create_task(approvals.ask(wanted()))
@@ -150,7 +153,7 @@ def test_what_must_be_asked_is_not_let_through_by_a_word_in_front_of_it() -> Non
     assert decided("true; sudo rm x") == "deny"
 
 
-class Desk:
+class Executor:
     """Takes its time to end a cancelled call, as one that still writes down."""
 
     def __init__(self) -> None:
@@ -166,7 +169,7 @@ class Desk:
         return succeeded("", 0)
 
 
-def live_session(desk: Desk) -> LiveSession:
+def live_session(executor: Executor) -> LiveSession:
     session = VoiceSession(
         id=WHO.session_id,
         conversation_id="c1",
@@ -182,16 +185,16 @@ def live_session(desk: Desk) -> LiveSession:
     provider = SimpleNamespace(capabilities=SimpleNamespace(pictures=False))
     return LiveSession(
         machine,
-        Books(session, talk),
+        SessionRecords(session, talk),
         provider=cast("Any", provider),
         journal=cast("Any", None),
-        desk=desk,
+        executor=executor,
         clock=ManualClock(),
     )
 
 
 async def test_stop_said_twice_still_gives_the_call_its_one_output() -> None:
-    live = live_session(Desk())
+    live = live_session(Executor())
     async with asyncio.TaskGroup() as group:
         await live._perform(fx.RunTool("call_1", "bash", "{}", 0.0), group)
         await asyncio.sleep(0)
@@ -205,8 +208,8 @@ async def test_stop_said_twice_still_gives_the_call_its_one_output() -> None:
 
 
 async def test_a_call_that_is_stopped_before_it_begins_has_an_output_and_never_runs() -> None:
-    desk = Desk()
-    live = live_session(desk)
+    executor = Executor()
+    live = live_session(executor)
     async with asyncio.TaskGroup() as group:
         live.machine.receive = lambda event, now: [fx.CancelCalls(("call_1",))]  # type: ignore[method-assign]
         posted = SimpleNamespace(call_id=None, taken=None, event=None)
@@ -215,7 +218,7 @@ async def test_a_call_that_is_stopped_before_it_begins_has_an_output_and_never_r
         async with asyncio.timeout(2):
             told = await live._inbox.get()
     assert isinstance(told.event, ToolFinished)
-    assert desk.runs == 0
+    assert executor.runs == 0
 
 
 class Broken(Hands):
@@ -255,37 +258,37 @@ async def test_a_carrier_that_breaks_at_its_start_does_not_take_the_server_along
 
 
 class Person:
-    def __init__(self, name: str, *, line_up: bool) -> None:
+    def __init__(self, name: str, *, sideband_up: bool) -> None:
         self.posted: list[object] = []
-        self.books = SimpleNamespace(
+        self.records = SimpleNamespace(
             session=SimpleNamespace(id=name, conversation_id="c1", user_id="ann")
         )
-        self.vitals = SimpleNamespace(line_up=line_up)
+        self.vitals = SimpleNamespace(sideband_up=sideband_up)
         self.phase = "ready"
 
     async def post(self, event: object) -> None:
         self.posted.append(event)
 
 
-def bell(*people: Person) -> Bell:
+def notifier(*people: Person) -> SessionNotifier:
     registry = Registry()
-    registry._live = cast("Any", {p.books.session.id: p for p in people})
-    return Bell(registry)
+    registry._live = cast("Any", {p.records.session.id: p for p in people})
+    return SessionNotifier(registry)
 
 
 async def test_news_waits_for_a_line_that_is_down_for_a_moment() -> None:
-    away = Person("vs_1", line_up=False)
+    away = Person("vs_1", sideband_up=False)
     news = News("task:t1", "Done.", settles="t1")
-    await bell(away).tell(news, user_id="ann", session_id="vs_1", conversation_id="c1")
+    await notifier(away).tell(news, user_id="ann", session_id="vs_1", conversation_id="c1")
     assert away.posted == [news]
 
 
 async def test_the_users_other_sessions_do_not_go_on_asking_or_waiting() -> None:
-    one, two = Person("vs_1", line_up=True), Person("vs_2", line_up=True)
-    ring = bell(one, two)
+    one, two = Person("vs_1", sideband_up=True), Person("vs_2", sideband_up=True)
+    both = notifier(one, two)
     news = News("task:t1", "Done.", settles="t1")
     for event in (ApprovalSettled("a1"), news):
-        await ring.tell(event, user_id="ann", session_id="vs_1", conversation_id="c1")
+        await both.tell(event, user_id="ann", session_id="vs_1", conversation_id="c1")
     assert one.posted == [ApprovalSettled("a1"), news]
     assert two.posted == [ApprovalSettled("a1"), TaskFinished("t1", "")]
 

@@ -1,4 +1,4 @@
-"""Approvals, questions and tasks on a bench: a real store in memory, a bell that notes who rang."""
+"""Approvals, questions and tasks on a bench: a real store in memory, a notifier that notes."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from vivavoce.testing.memory import MemoryStore
 from vivavoce.wire.records.work import Task
 
 
-class Bell:
+class Notifier:
     def __init__(self) -> None:
-        self.rung: list[SessionEvent] = []
+        self.told: list[SessionEvent] = []
 
     async def tell(
         self,
@@ -31,7 +31,7 @@ class Bell:
         session_id: str | None,
         conversation_id: str | None,
     ) -> bool:
-        self.rung.append(event)
+        self.told.append(event)
         return True
 
 
@@ -92,24 +92,27 @@ class Calls:
 
 class WorkBench:
     def __init__(self) -> None:
-        self.store, self.clock, self.bell = MemoryStore(), ManualClock(), Bell()
+        self.store, self.clock, self.notifier = MemoryStore(), ManualClock(), Notifier()
         self.journal = Journal(self.store, self.clock)
         self.hands, self.calls = Hands(), Calls()
         self.approvals = self.new_approvals()
-        self.questions = Questions(journal=self.journal, clock=self.clock, ring=self.bell)
+        self.questions = Questions(journal=self.journal, clock=self.clock, notifier=self.notifier)
         self.tasks = Tasks(
-            kept=self.store,
+            store=self.store,
             journal=self.journal,
             clock=self.clock,
-            ring=self.bell,
+            notifier=self.notifier,
             carrier=self.hands,
             backends=Backends((Someone(),)),
-            calls=self.calls,
+            executor=self.calls,
+            gate=self.calls,
             default_agent="coder",
         )
 
     def new_approvals(self) -> Approvals:
-        return Approvals(kept=self.store, journal=self.journal, clock=self.clock, ring=self.bell)
+        return Approvals(
+            store=self.store, journal=self.journal, clock=self.clock, notifier=self.notifier
+        )
 
     async def events(self) -> list[str]:
         return [event.type for event in await self.store.events(after=0, limit=100)]

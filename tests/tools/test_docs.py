@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from vivavoce.errors import ToolFailed
-from vivavoce.runtime.agents.file import AgentFile
+from vivavoce.runtime.agents.agent import AgentFile
 from vivavoce.runtime.calls.outcomes import failed
 from vivavoce.runtime.clock import SystemClock
 from vivavoce.runtime.ports import ToolContext

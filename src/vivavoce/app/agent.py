@@ -23,6 +23,7 @@ from vivavoce.intents.registry.intents import (
 from vivavoce.runtime.agents.agent import Agent, check_names, find_agent, load_agent, together
 from vivavoce.runtime.agents.intents import Backend
 from vivavoce.runtime.agents.source import AgentSource
+from vivavoce.runtime.ports import Toolbox
 
 
 def open_agent(
@@ -40,20 +41,22 @@ def check_agent(
     intents: IntentRegistry,
     *,
     voices: Sequence[str],
-    tools: Sequence[str],
+    tools: Toolbox,
     voice_setting: str | None = None,
 ) -> None:
-    """Is there what it names? `tools` are those of everybody. Raises `FileProblems`."""
+    """Is there what it names? Raises `FileProblems`."""
     routes = known_routes() if agent.orchestrator is None else None
+    # Those of everybody: the intents' own are the folder's.
+    known = [tool.name for tool in tools.definitions() if tool.category != "intents"]
     together(
         lambda: check_names(
             agent,
             voices=voices,
-            tools=[*tools, *intents.tool_names],
+            tools=[*known, *intents.tool_names],
             voice_setting=voice_setting,
         ),
         lambda: together(
-            lambda: check_tools(intents, agent.folder, tools),
+            lambda: check_tools(intents, agent.folder, known),
             lambda: check_routes(intents, agent.folder, routes),
         ),
     )

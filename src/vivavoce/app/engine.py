@@ -12,7 +12,7 @@ import logging
 import os
 import secrets
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict
 from functools import partial
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from vivavoce.app.settings import Settings
-from vivavoce.brain.ports import Ask, Brain
+from vivavoce.brain.ports import Ask, Brain, Tool
 from vivavoce.brain.script import file as script_file
 from vivavoce.brain.script.brain import ScriptedBrain
 from vivavoce.brain.script.demo import DEMO
@@ -30,6 +30,8 @@ from vivavoce.errors import InvalidRequest, Unavailable, VivavoceError
 from vivavoce.language.en.answers import BACKCHANNEL
 from vivavoce.models.store import ModelProgress, ModelStore, OnProgress
 from vivavoce.models.terminal import Terminal
+from vivavoce.runtime.calls.shaping import MODEL_LIMIT
+from vivavoce.runtime.ports import ToolDefinition
 from vivavoce.server.gate.auth import is_loopback
 
 if TYPE_CHECKING:
@@ -199,9 +201,15 @@ class EmbeddedEngine:
             await parts.brain.warm(self._expected)
             self._reading = False
 
-    def expect(self, question: Ask) -> None:
-        """How sessions will begin."""
-        self._expected = question
+    def expect(self, instructions: str, tools: Sequence[ToolDefinition]) -> None:
+        """What every session begins with: its prompt and its tools. The hour at the end of the
+        prompt will be another one."""
+        offered = tuple(Tool(tool.name, tool.described, tool.parameters) for tool in tools)
+        self._expected = Ask(instructions=instructions, turns=(), tools=offered)
+
+    def result_chars(self) -> int:
+        """What the brain can read of one tool's result while somebody waits."""
+        return MODEL_LIMIT if self.brain is None else self.brain.budget.result_chars
 
 
 def client_keys(settings: Settings, own: str) -> Keys:

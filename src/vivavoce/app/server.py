@@ -23,30 +23,28 @@ from vivavoce.app.intents import AgentIntents
 from vivavoce.app.lifecycle import Server, running
 from vivavoce.app.settings import EMBEDDED, Settings, variable
 from vivavoce.app.tools import Toolset
-from vivavoce.brain.ports import Ask, Brain, Tool
+from vivavoce.brain.ports import Brain
 from vivavoce.runtime.calls.approvals import Approvals
-from vivavoce.runtime.calls.executor import ToolDesk
-from vivavoce.runtime.calls.gatekeeping import Gatekeeper
+from vivavoce.runtime.calls.executor import ToolExecutor
+from vivavoce.runtime.calls.permissions import Gatekeeper
 from vivavoce.runtime.calls.questions import Questions
-from vivavoce.runtime.calls.shaping import MODEL_LIMIT
 from vivavoce.runtime.clock import SystemClock
 from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.limits import Window
-from vivavoce.runtime.people.memory import remembered
+from vivavoce.runtime.people.memory import WorkspaceMemory
 from vivavoce.runtime.people.plans import Agenda
 from vivavoce.runtime.people.ports import WholeStore
 from vivavoce.runtime.ports import Clock, Provider
 from vivavoce.runtime.provider.openai import OpenAIProvider
 from vivavoce.runtime.sessions.conversations import Conversations
 from vivavoce.runtime.sessions.library import Library
-from vivavoce.runtime.sessions.options import auto_approves
+from vivavoce.runtime.sessions.notifier import SessionNotifier
+from vivavoce.runtime.sessions.parts import Parts
 from vivavoce.runtime.sessions.profile import Defaults, Profile
 from vivavoce.runtime.sessions.registry import Registry
 from vivavoce.runtime.sessions.voice import Voice
 from vivavoce.runtime.tasks.delegating import Delegating
-from vivavoce.runtime.tasks.office import WorkOffice
-from vivavoce.runtime.tasks.ringing import Bell
-from vivavoce.runtime.tasks.service import Tasks, WorkCalls
+from vivavoce.runtime.tasks.service import Tasks
 from vivavoce.server import api
 from vivavoce.server.gate.auth import Authenticator
 from vivavoce.server.gate.gate import Gate
@@ -55,7 +53,6 @@ from vivavoce.server.gate.tickets import StreamTokens, Tickets
 from vivavoce.server.metrics import Metrics
 from vivavoce.server.services import Options
 from vivavoce.store import open_store
-from vivavoce.tools.registry import Registry as ToolRegistry
 from vivavoce.wire.records.talk import new_id
 
 EVERYWHERE = ("", "0.0.0.0", "::", "[::]")  # noqa: S104 # compared, not bound
@@ -97,50 +94,7 @@ def assemble(
     # Without a port of its own a process cannot be told from another after a restart.
     instance = f"{socket.gethostname()}:{settings.port or new_id()}"
     toolset = Toolset(settings, agent, clock, store, _brain_of(engine, settings), instance=instance)
-    tools, bell = toolset.registry, Bell(registry)
-    approvals = Approvals(kept=store, journal=journal, clock=clock, ring=bell)
-    questions = Questions(journal=journal, clock=clock, ring=bell)
-    gate = Gatekeeper(
-        agent.permissions, approvals, auto_approve=lambda session: _auto_approves(registry, session)
-    )
-    calls = "tool executions"
-    desk = ToolDesk(
-        tools=tools,
-        calls=store,
-        journal=journal,
-        clock=clock,
-        per_user=Window(2 * agent.executions_per_minute, 60, clock=clock, what=calls),
-        per_session=Window(agent.executions_per_minute, 60, clock=clock, what=calls),
-        settled=metrics.tool_settled,
-        gate=gate,
-        questions=questions,
-        most=lambda: _most_chars(engine),
-    )
-    work = Tasks(
-        kept=store,
-        journal=journal,
-        clock=clock,
-        ring=bell,
-        carrier=toolset.carrier,
-        backends=toolset.backends,
-        calls=WorkCalls(desk, gate),
-        default_agent=agent.delegation.default,
-        allowed=lambda: profile.tool_names(None),
-    )
-    stop_calls = partial(_stop_calls, registry)
-    toolset.offer_delegation(Delegating(work, questions, store, stop_calls))
-    voices = [voice.id for voice in provider.capabilities.voices]
-    voice_setting = variable("voice") if "voice" in settings.agent_overrides() else None
-    source.check(  # now, and whenever its files change
-        lambda agent, intents: check_agent(
-            agent,
-            intents,
-            voices=voices,
-            tools=[tool.name for tool in tools.definitions() if tool.category != "intents"],
-            voice_setting=voice_setting,
-        )
-    )
-    intents = AgentIntents(settings, source, tools, store, journal, clock)
+    tools, notifier = toolset.registry, SessionNotifier(registry)
     defaults = Defaults(
         model=settings.model,
         time_zone=settings.time_zone,
@@ -151,24 +105,60 @@ def assemble(
         peer_text=settings.peer_text,
         inbox=settings.session_inbox,
     )
-    known = partial(_names, tools)
-    profile = Profile(source, defaults, provider.capabilities, known)
+    profile = Profile(source, defaults, provider.capabilities, tools)
+    approvals = Approvals(store=store, journal=journal, clock=clock, notifier=notifier)
+    questions = Questions(journal=journal, clock=clock, notifier=notifier)
+    gate = Gatekeeper(agent.permissions, approvals, auto_approve=registry.auto_approves)
+    calls = "tool executions"
+    executor = ToolExecutor(
+        tools=tools,
+        calls=store,
+        journal=journal,
+        clock=clock,
+        per_user=Window(2 * agent.executions_per_minute, 60, clock=clock, what=calls),
+        per_session=Window(agent.executions_per_minute, 60, clock=clock, what=calls),
+        settled=metrics.tool_settled,
+        gate=gate,
+        questions=questions,
+        most=None if engine is None else engine.result_chars,
+    )
+    work = Tasks(
+        store=store,
+        journal=journal,
+        clock=clock,
+        notifier=notifier,
+        carrier=toolset.carrier,
+        backends=toolset.backends,
+        executor=executor,
+        gate=gate,
+        default_agent=agent.delegation.default,
+        allowed=profile.tool_names,
+    )
+    notifier.serve(work, approvals, questions)
+    toolset.offer_delegation(Delegating(work, questions, store, registry.stop_calls))
+    voices = [voice.id for voice in provider.capabilities.voices]
+    voice_setting = variable("voice") if "voice" in settings.agent_overrides() else None
+    source.check(  # now, and whenever its files change
+        partial(check_agent, voices=voices, tools=tools, voice_setting=voice_setting)
+    )
+    intents = AgentIntents(settings, source, tools, store, journal, clock)
     if engine is not None:
-        engine.expect(_beginning(profile, tools, clock))
-    voice = Voice(
+        offered = tools.definitions(profile.tool_names())
+        engine.expect(profile.words(clock.now()), offered)
+    parts = Parts(
         store=store,
         journal=journal,
         provider=provider,
         tools=tools,
-        desk=desk,
+        executor=executor,
         registry=registry,
         profile=profile,
         clock=clock,
         traced=metrics.turn_traced,
-        office=WorkOffice(work, approvals, questions, registry.of_user),
-        memory=lambda user_id: remembered(store, user_id, toolset.discoveries),
-        agenda=store,
+        notifier=notifier,
+        memory=WorkspaceMemory(store, toolset.discoveries),
     )
+    voice = Voice(parts)
     library = Library(store, journal, clock, agent.name)
     return Server(
         settings=settings,
@@ -182,7 +172,7 @@ def assemble(
         journal=journal,
         provider=provider,
         tools=tools,
-        desk=desk,
+        executor=executor,
         registry=registry,
         profile=profile,
         voice=voice,
@@ -193,7 +183,7 @@ def assemble(
             journal,
             clock,
             check_voice=profile.check_voice,
-            limits=lambda: profile.agent.session_limits(),
+            limits=profile.session_limits,
         ),
         tickets=Tickets(clock),
         streams=stream_tokens(settings, clock),
@@ -210,42 +200,11 @@ def assemble(
     )
 
 
-def _names(tools: ToolRegistry) -> list[str]:
-    return [tool.name for tool in tools.definitions()]
-
-
 def _brain_of(engine: EmbeddedEngine | None, settings: Settings) -> Callable[[], Brain | None]:
     """Who thinks for agents: the engine's brain, or, with another provider, the one by URL."""
     if engine is None and settings.brain_by_url:
         return cache(partial(chat_brain, settings))
     return lambda: engine.brain if engine is not None else None
-
-
-def _most_chars(engine: EmbeddedEngine | None) -> int:
-    """What the brain can read of one result while somebody waits."""
-    brain = engine.brain if engine is not None else None
-    return MODEL_LIMIT if brain is None else brain.budget.result_chars
-
-
-def _auto_approves(registry: Registry, session_id: str | None) -> bool:
-    live = registry.get(session_id) if session_id else None
-    return live is not None and auto_approves(live.books.session)
-
-
-def _stop_calls(registry: Registry, session_id: str | None, but: str) -> int:
-    live = registry.get(session_id) if session_id else None
-    return live.stop_calls(but) if live is not None else 0
-
-
-def _beginning(profile: Profile, tools: ToolRegistry, clock: Clock) -> Ask:
-    """What every session of this agent begins with: its tools and its prompt. The hour at the end
-    will be another one."""
-    offered = tools.definitions(profile.tool_names(None))
-    return Ask(
-        instructions=profile.words(clock.now()),
-        turns=(),
-        tools=tuple(Tool(t.name, t.described, t.parameters) for t in offered),
-    )
 
 
 def _provider(settings: Settings, clock: Clock, engine: EmbeddedEngine | None) -> OpenAIProvider:

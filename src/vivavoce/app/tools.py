@@ -20,7 +20,7 @@ from vivavoce.brain import ports as brain
 from vivavoce.brain.ports import Brain
 from vivavoce.errors import Unavailable
 from vivavoce.runtime.agents.agent import Agent
-from vivavoce.runtime.agents.mcp_ports import resolve
+from vivavoce.runtime.agents.mcp import resolve
 from vivavoce.runtime.agents.work import Delegation as DelegationFile
 from vivavoce.runtime.people.memory import DISCOVERIES
 from vivavoce.runtime.ports import Clock, Store, ToolDefinition

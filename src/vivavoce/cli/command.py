@@ -287,7 +287,7 @@ def _agent_check(args: argparse.Namespace) -> int:
         agent, intents = source.current, source.intents
         voices = [voice.id for voice in capabilities_of(settings.model).voices]
         tools = [tool.name for tool in registry.definitions()]
-        check_agent(agent, intents, voices=voices, tools=tools)
+        check_agent(agent, intents, voices=voices, tools=registry)
     except AgentError as exc:
         raise Complaint(str(exc)) from None
     there = [*tools, *intents.tool_names]

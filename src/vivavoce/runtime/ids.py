@@ -1,4 +1,4 @@
-"""Names for what is new: voice sessions, calls, requests.
+"""Names for what is new: voice sessions, calls.
 
 A voice session's id tells when it began (`vs_20260131_143022_a3f2`, UTC), as
 in seed 003. Four hex digits are few, so a process never gives one twice, and
@@ -15,7 +15,6 @@ from datetime import UTC, datetime
 
 from vivavoce.wire.records.talk import utc_now
 
-_SESSION = re.compile(r"vs_\d{8}_\d{6}_[0-9a-f]{4,16}")
 _CALL = re.compile(r"[\x21-\x7e]{1,128}")
 _REMEMBERED = 8192
 
@@ -51,10 +50,6 @@ class SessionIds:
         self._taken.add(session_id)
 
 
-def is_session_id(value: str) -> bool:
-    return _SESSION.fullmatch(value) is not None
-
-
 def is_call_id(value: str) -> bool:
     """Printable ASCII without spaces: it goes into keys, headers and logs as it is."""
     return _CALL.fullmatch(value) is not None
@@ -63,8 +58,3 @@ def is_call_id(value: str) -> bool:
 def new_call_id() -> str:
     """For calls that came without one (`/execute`)."""
     return f"call_{secrets.token_hex(12)}"
-
-
-def new_request_id() -> str:
-    """For the `request_id` of an error."""
-    return f"req_{secrets.token_hex(8)}"

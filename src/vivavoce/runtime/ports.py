@@ -59,6 +59,12 @@ class Retention:
     conversations: float | None = None
 
 
+class Journal(Protocol):
+    """The way to write and to announce: durable first, heard by all after."""
+
+    async def commit(self, changes: Sequence[Change]) -> list[LogEvent]: ...
+
+
 class Messages(Protocol):
     """A conversation read from its end: as many rows as asked for, however long it is."""
 
@@ -255,6 +261,10 @@ class Provider(Protocol):
     @property
     def capabilities(self) -> Capabilities: ...
 
+    async def warm(self) -> None:
+        """Get ready before somebody waits; what fails here fails again when it is needed."""
+        ...
+
     async def client_secret(self, session: Mapping[str, Any]) -> str | None:
         """A secret of the provider's own, for the server only; None where there are none.
 
@@ -378,17 +388,6 @@ async def nobody(question: str, choices: Sequence[str] = ()) -> str:
     raise ToolFailed("There is nobody to ask here")
 
 
-class Approving(Protocol):
-    """Asks for a yes to one more thing that a running tool or agent wants to do."""
-
-    async def __call__(self, tool: str, arguments: Mapping[str, Any], question: str) -> bool: ...
-
-
-async def no_approval(tool: str, arguments: Mapping[str, Any], question: str) -> bool:
-    """Where there is nobody to say yes, it is a no."""
-    return False
-
-
 OutputKind = Literal["text", "code", "files", "log", "matches", "json"]
 """How an output may be cut when it is too long for the model."""
 
@@ -423,7 +422,6 @@ class ToolContext:
     origin: Origin = "model"
     report: Report = field(default=no_report)
     ask: Asking = field(default=nobody)
-    approve: Approving = field(default=no_approval)
     task_id: str | None = None
     """The task on whose behalf it is called, if any."""
 

@@ -16,7 +16,7 @@ from starlette.types import ASGIApp
 
 from vivavoce.errors import InvalidRequest, Unavailable, UnsupportedMedia
 from vivavoce.runtime.calls.approvals import Approvals
-from vivavoce.runtime.calls.executor import ToolDesk
+from vivavoce.runtime.calls.executor import ToolExecutor
 from vivavoce.runtime.calls.questions import Questions
 from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.limits import Window
@@ -140,7 +140,7 @@ class Services:
     journal: Journal
     provider: Provider
     tools: Toolbox
-    desk: ToolDesk
+    executor: ToolExecutor
     registry: Registry
     profile: Profile
     voice: Voice

@@ -97,9 +97,15 @@ def history(
     budget: int,
     summary: str | None = None,
     turns: int = TURNS_WORD_FOR_WORD,
+    began: str | None = None,
 ) -> History:
-    """The most that fits: whole recent turns; then with short results; then fewer turns."""
+    """The most that fits: whole recent turns; then with short results; then fewer turns.
+
+    `began` is what the conversation began with, where these are only the last of its entries.
+    """
     every = _turns([entry for entry in entries if _worth_telling(entry)])
+    if began is not None:
+        summary = f"{summary} {_began(began)}" if summary else _began(began)
     recent = every[-turns:]
     for limit in (_RESULT_CHARS, _SHORT_RESULT_CHARS):
         built = _build(every, recent, summary, limit)
@@ -206,11 +212,15 @@ def _digest(older: list[_Turn]) -> str | None:
     said = [_short(e.text) for e in entries if e.kind is Kind.ASSISTANT]
     tools = sorted({str(e.data["tool_name"]) for e in entries if e.data.get("tool_name")})
     parts = [f"{len(asked)} earlier turns." if asked else ""]
-    parts += [f"It began with the user saying: “{asked[0]}”" if asked else ""]
+    parts += [_began(asked[0]) if asked else ""]
     parts += [f"Then, among others: {'; '.join(asked[1:][-5:])}." if len(asked) > 1 else ""]
     parts += [f"Tools used: {', '.join(tools)}." if tools else ""]
     parts += [f"The assistant last said: “{said[-1]}”" if said else ""]
     return " ".join(part for part in parts if part) or None
+
+
+def _began(words: str) -> str:
+    return f"It began with the user saying: “{words}”"
 
 
 def _short(text: str, limit: int = 120) -> str:

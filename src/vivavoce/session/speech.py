@@ -92,9 +92,6 @@ class Speech:
     def of_response(self, response_id: str) -> list[Utterance]:
         return [item for item in self._items.values() if item.response_id == response_id]
 
-    def everything(self) -> list[Utterance]:
-        return list(self._items.values())
-
     def unfinished(self) -> list[Utterance]:
         return [item for item in self._items.values() if not item.complete]
 

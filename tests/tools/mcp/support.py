@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from vivavoce.runtime.agents.mcp_ports import McpServer
+from vivavoce.runtime.agents.mcp import McpServer
 from vivavoce.runtime.ports import ToolContext, ToolOutput
 from vivavoce.tools import Registry
 from vivavoce.tools.mcp import McpServers, Patience, ServerStatus

@@ -11,7 +11,7 @@ import pytest
 
 from tests.tools.mcp.support import QUICK, User, house, raw, until
 from vivavoce.errors import OutcomeUnknown, ToolTimeout, Unavailable
-from vivavoce.runtime.agents.mcp_ports import McpServer
+from vivavoce.runtime.agents.mcp import McpServer
 from vivavoce.runtime.ports import ToolContext, ToolDefinition
 from vivavoce.tools import Registry
 from vivavoce.tools.mcp import Patience

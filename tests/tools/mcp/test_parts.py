@@ -18,7 +18,7 @@ from mcp_types import (
 from vivavoce.app.settings import named_values
 from vivavoce.errors import ToolFailed
 from vivavoce.runtime.agents.agent import AgentError, check_names, load_agent
-from vivavoce.runtime.agents.mcp_ports import McpServer, resolve
+from vivavoce.runtime.agents.mcp import McpServer, resolve
 from vivavoce.runtime.ports import Picture
 from vivavoce.tools.mcp.link import told
 from vivavoce.tools.mcp.listing import output

@@ -14,7 +14,7 @@ import pytest
 
 from tests.tools.mcp.support import SERVERS, User, house, until
 from vivavoce.errors import InvalidArguments, ToolFailed, Unavailable
-from vivavoce.runtime.agents.mcp_ports import McpServer
+from vivavoce.runtime.agents.mcp import McpServer
 from vivavoce.tools.mcp import Patience
 
 MODERN, BEFORE = "2026-07-28", "2025-11-25"

@@ -22,9 +22,16 @@ from vivavoce.intents.registry.definition import (
     Value,
     payload_model,
 )
-from vivavoce.runtime.agents.explain import complaint, did_you_mean, explain, in_order, keys_of
 from vivavoce.runtime.agents.intents import Address
-from vivavoce.runtime.agents.yaml_lines import FileProblems, YamlFile
+from vivavoce.runtime.agents.yaml_file import (
+    FileProblems,
+    YamlFile,
+    complaint,
+    did_you_mean,
+    explain,
+    in_order,
+    keys_of,
+)
 from vivavoce.runtime.ports import ToolDefinition
 
 FILE = "intents.yaml"

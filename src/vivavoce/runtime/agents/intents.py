@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
-from vivavoce.runtime.agents.explain import UNTOLD
-from vivavoce.runtime.agents.mcp_ports import filled
+from vivavoce.runtime.agents.mcp import filled
+from vivavoce.runtime.agents.yaml_file import UNTOLD
 
 
 def _address(value: str) -> str:

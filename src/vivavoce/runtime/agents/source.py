@@ -18,7 +18,7 @@ from typing import Generic, TypeVar
 from vivavoce.logs import fields
 from vivavoce.runtime.agents.agent import Agent, together
 from vivavoce.runtime.agents.intents import IntentBook
-from vivavoce.runtime.agents.yaml_lines import FileProblems
+from vivavoce.runtime.agents.yaml_file import FileProblems
 
 log = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from vivavoce.runtime.agents.mcp_ports import filled
+from vivavoce.runtime.agents.mcp import filled
 from vivavoce.runtime.calls.permissions import Decision, Permissions, Rule
 from vivavoce.wire.records.talk import Origin
 

@@ -17,8 +17,7 @@ from typing import Any, Protocol
 import orjson
 
 from vivavoce.errors import Conflict, NotFound
-from vivavoce.runtime.calls.attempt import Journal
-from vivavoce.runtime.ports import Clock
+from vivavoce.runtime.ports import Clock, Journal, Store
 from vivavoce.session.events import ApprovalAsked, ApprovalSettled, SessionEvent
 from vivavoce.wire.clean import clean_line, unseen
 from vivavoce.wire.events import ApprovalRequested, ApprovalResolved, VoiceEvent, to_log
@@ -32,14 +31,7 @@ MAX_OWN = 20  # of one user, who must not take the others' places
 QUESTION_LENGTH = 300
 
 
-class Kept(Protocol):
-    """What is read of the store."""
-
-    async def approval(self, approval_id: str, *, user_id: str) -> Approval | None: ...
-    async def pending_approvals(self, *, user_id: str | None = None) -> list[Approval]: ...
-
-
-class Ring(Protocol):
+class Notifier(Protocol):
     """Reaches the user's live session, if there is one."""
 
     async def tell(
@@ -70,14 +62,14 @@ class Wanted:
 class Approvals:
     """The open requests of this process."""
 
-    def __init__(self, *, kept: Kept, journal: Journal, clock: Clock, ring: Ring) -> None:
-        self._kept, self._journal, self._clock, self._ring = kept, journal, clock, ring
+    def __init__(self, *, store: Store, journal: Journal, clock: Clock, notifier: Notifier) -> None:
+        self._store, self._journal, self._clock, self._notifier = store, journal, clock, notifier
         self._open: dict[str, tuple[Approval, asyncio.Future[bool]]] = {}
         self._settling: dict[str, asyncio.Event] = {}
 
     async def recover(self) -> None:
         """What was open when the process died is a no: whoever asked is gone."""
-        left = await self._kept.pending_approvals()
+        left = await self._store.pending_approvals()
         # Work that goes on may have asked already.
         for approval in [one for one in left if one.id not in self._open]:
             await self._settle(approval, ApprovalStatus.EXPIRED, "restart")
@@ -122,7 +114,7 @@ class Approvals:
         return False
 
     async def _tell(self, approval: Approval, event: ApprovalAsked | ApprovalSettled) -> None:
-        await self._ring.tell(
+        await self._notifier.tell(
             event,
             user_id=approval.user_id,
             session_id=approval.session_id,
@@ -151,7 +143,7 @@ class Approvals:
             stored.set()
 
     async def _late(self, approval_id: str, user_id: str, granted: bool) -> Approval:
-        known = await self._kept.approval(approval_id, user_id=user_id)
+        known = await self._store.approval(approval_id, user_id=user_id)
         if known is None:
             raise NotFound(f"There is no request '{clean_line(approval_id, 64)}'.")
         over = known.status is not ApprovalStatus.PENDING

@@ -1,4 +1,4 @@
-"""The tool desk: the one way every call takes, from the model, `/execute` and `/webhook`.
+"""The tool executor: the one way every call takes, from the model, `/execute` and `/webhook`.
 
     known already? ─► admit ─► check ─► record ─► permit ─► run ─► record ─► answer
          │              └──── refused ──────────────┴───────────────┘
@@ -7,7 +7,7 @@
 A call is durable before it runs, and its outcome before anyone is told. A
 call id that is running or done is never run again: whoever asks once more
 gets the same outcome, and a call that a restart interrupted is answered as
-such. The desk does not know what tools there are, nor how a model is told.
+such. It does not know what tools there are, nor how a model is told.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol
 
@@ -29,57 +29,70 @@ from vivavoce.errors import (
     Unavailable,
     VivavoceError,
 )
-from vivavoce.logs import fields
+from vivavoce.logs import failure, fields
 from vivavoce.runtime.calls import records as write
-from vivavoce.runtime.calls.attempt import Journal, Progress, attempt
 from vivavoce.runtime.calls.outcomes import (
     CANCELLED,
     INTERRUPTED,
     ToolOutcome,
     ToolRequest,
     failed,
+    fault_of,
     parse_arguments,
     recalled,
     succeeded,
+    timed_out,
 )
+from vivavoce.runtime.calls.permissions import Gatekeeper
 from vivavoce.runtime.calls.questions import Questions
 from vivavoce.runtime.calls.shaping import MODEL_LIMIT
 from vivavoce.runtime.ids import is_call_id
-from vivavoce.runtime.ports import Asking, Clock, Toolbox, ToolDefinition, ToolOutput, nobody
+from vivavoce.runtime.ports import Clock, Journal, Toolbox, ToolContext, ToolOutput, nobody
 from vivavoce.wire.clean import clean_line
 from vivavoce.wire.records.talk import CallStatus, Change, ToolCall
 
 log = logging.getLogger(__name__)
 
+PROGRESS_SECONDS = 1.0  # durable progress, at most this often a call
 QUIET_SECONDS = 5.0  # for the last words of a cancelled call
-
-__all__ = ["ToolDesk", "ToolOutcome", "ToolRequest"]
 
 
 class Calls(Protocol):
-    """What the desk reads of the store."""
+    """What is read of the store."""
 
     async def tool_call(self, call_id: str, *, user_id: str) -> ToolCall | None: ...
     async def open_calls(self, session_id: str) -> list[ToolCall]: ...
-
-
-class Gate(Protocol):
-    """Whether a checked call may run: None, or why not. May wait for the user."""
-
-    async def admit(
-        self,
-        call: ToolCall,
-        definition: ToolDefinition,
-        arguments: Mapping[str, Any],
-        description: str,
-        task_id: str | None,
-    ) -> VivavoceError | None: ...
 
 
 class Limiter(Protocol):
     """Counts one more for the key, or raises `RateLimited`."""
 
     def check(self, key: str) -> None: ...
+
+
+class Progress:
+    """Durable progress of one call, at most once a second; what comes between is dropped."""
+
+    def __init__(self, journal: Journal, clock: Clock, call: ToolCall) -> None:
+        self._journal, self._clock, self._call = journal, clock, call
+        self._last: float | None = None
+        self._open = True
+
+    async def report(self, message: str, percentage: int | None = None) -> None:
+        now = self._clock.monotonic()
+        early = self._last is not None and now - self._last < PROGRESS_SECONDS
+        # A report after the end would put a settled call back to started.
+        if early or not self._open:
+            return
+        self._last = now
+        self._call = replace(self._call, progress=clean_line(message))
+        share = None if percentage is None else min(100, max(0, percentage))
+        await self._journal.commit(write.progressed(self._call, share, self._clock.now()))
+
+    def close(self) -> ToolCall:
+        """No more of it; the call as it stands."""
+        self._open = False
+        return self._call
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +102,7 @@ class _Running:
     durable: asyncio.Event  # the call is recorded, or was answered without running
 
 
-class ToolDesk:
+class ToolExecutor:
     """Runs calls, each once. Cancelling the task that runs one cancels the call.
 
     `settled` is told of every call that ran, once its outcome is durable.
@@ -105,18 +118,15 @@ class ToolDesk:
         per_user: Limiter,
         per_session: Limiter,
         settled: Callable[[ToolCall], None] | None = None,
-        gate: Gate | None = None,
+        gate: Gatekeeper | None = None,
         questions: Questions | None = None,
-        most: Callable[[], int] = lambda: MODEL_LIMIT,
+        most: Callable[[], int] | None = None,
     ) -> None:
-        self._tools = tools
-        self._calls = calls
-        self._journal = journal
-        self._clock = clock
-        self._per_user = per_user
-        self._per_session = per_session
+        self._tools, self._calls, self._journal, self._clock = tools, calls, journal, clock
+        self._per_user, self._per_session = per_user, per_session
         self._settled = settled
-        self._gate, self._questions, self._most = gate, questions, most
+        self._gate, self._questions = gate, questions
+        self._most = most or (lambda: MODEL_LIMIT)
         self._running: dict[tuple[str, str], _Running] = {}
 
     def running(self, session_id: str | None = None) -> list[ToolCall]:
@@ -266,7 +276,7 @@ class ToolDesk:
         recorded: Callable[[], None],
     ) -> ToolOutcome:
         ordinal = self._ordinal(request, call)
-        description = self._described(request.name, arguments)
+        description = clean_line(self._tools.describe(request.name, arguments))
         progress = Progress(self._journal, self._clock, call)
         begun = self._clock.monotonic()
         try:
@@ -276,9 +286,7 @@ class ToolDesk:
             result = await self._permitted(request, call, arguments, description)
             if result is None:
                 begun = self._clock.monotonic()
-                result = await attempt(
-                    self._tools, request, arguments, call, progress.report, self._asking(call)
-                )
+                result = await self._attempt(request, arguments, call, progress)
         except asyncio.CancelledError:
             outcome = _cancelled(call, self._since(begun))
             # The start may not have been written yet: the entry goes in once more.
@@ -310,6 +318,43 @@ class ToolDesk:
         definition = self._tools.definition(request.name)
         return await self._gate.admit(call, definition, arguments, description, request.task_id)
 
+    async def _attempt(
+        self,
+        request: ToolRequest,
+        arguments: Mapping[str, Any],
+        call: ToolCall,
+        progress: Progress,
+    ) -> str | ToolOutput | VivavoceError:
+        """Its output, or what went wrong; raises only when this task is cancelled."""
+        seconds = self._tools.definition(request.name).timeout
+        if request.timeout is not None:
+            seconds = min(seconds, request.timeout)
+        context = ToolContext(
+            user_id=call.user_id,
+            session_id=call.session_id,
+            conversation_id=call.conversation_id,
+            call_id=request.call_id,
+            origin=call.origin,
+            report=progress.report,
+            ask=nobody if self._questions is None else partial(self._questions.ask, call),
+            task_id=request.task_id,
+        )
+        deadline = asyncio.timeout(seconds)
+        try:
+            async with deadline:
+                return await self._tools.run(request.name, arguments, context)
+        except asyncio.CancelledError as exc:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise
+            return fault_of(exc, call.tool)  # the tool's own, not ours
+        except Exception as exc:  # another's code: anything may come
+            if deadline.expired() and isinstance(exc, TimeoutError):
+                return timed_out(call.tool, seconds)
+            if not isinstance(exc, VivavoceError):
+                log.error("Tool failed", extra=failure(exc, tool=call.tool, call_id=call.id))
+            return fault_of(exc, call.tool)
+
     async def _settle(
         self,
         call: ToolCall,
@@ -333,12 +378,6 @@ class ToolDesk:
                 await self._settle(call, outcome, ordinal, CallStatus.FAILED, before=before)
         except Exception:
             log.exception("Cancelled call not recorded", extra=fields(call_id=call.id))
-
-    def _described(self, name: str, arguments: Mapping[str, Any]) -> str:
-        return clean_line(self._tools.describe(name, arguments))
-
-    def _asking(self, call: ToolCall) -> Asking:
-        return nobody if self._questions is None else partial(self._questions.ask, call)
 
     def _ordinal(self, request: ToolRequest, call: ToolCall) -> float:
         given = request.ordinal

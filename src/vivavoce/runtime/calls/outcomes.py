@@ -2,7 +2,7 @@
 
 Owns the one shape in which a result or a fault reaches the model, the cutting
 of long output, and what an answer looks like when it is read back from its
-record. Who runs the tool, and what is written when, is `desk.py`.
+record. Who runs the tool, and what is written when, is `executor.py`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import orjson
 
@@ -96,6 +96,12 @@ class ToolOutcome:
             "suggestion": self.suggestion,
             "duration_ms": self.duration_ms,
         }
+
+
+class RunsTools(Protocol):
+    """Whoever runs a call and gives its outcome: the executor, and fakes of it."""
+
+    async def run(self, request: ToolRequest) -> ToolOutcome: ...
 
 
 def succeeded(

@@ -10,9 +10,8 @@ import asyncio
 from collections.abc import Sequence
 
 from vivavoce.errors import Conflict, ToolFailed
-from vivavoce.runtime.calls.approvals import Ring
-from vivavoce.runtime.calls.attempt import Journal
-from vivavoce.runtime.ports import Clock
+from vivavoce.runtime.calls.approvals import Notifier
+from vivavoce.runtime.ports import Clock, Journal
 from vivavoce.session.events import News
 from vivavoce.wire.clean import clean_line, clean_text
 from vivavoce.wire.events import TaskQuestion, to_log
@@ -24,8 +23,8 @@ PATIENCE = 300.0
 class Questions:
     """The open ones of this process, one a call."""
 
-    def __init__(self, *, journal: Journal, clock: Clock, ring: Ring) -> None:
-        self._journal, self._clock, self._ring = journal, clock, ring
+    def __init__(self, *, journal: Journal, clock: Clock, notifier: Notifier) -> None:
+        self._journal, self._clock, self._notifier = journal, clock, notifier
         self._open: dict[tuple[str, str], tuple[str, asyncio.Future[str], News]] = {}
 
     async def ask(self, call: ToolCall, question: str, choices: Sequence[str] = ()) -> str:
@@ -48,7 +47,7 @@ class Questions:
         self._open[key] = question_id, answer, news
         try:
             await self._journal.commit([Announce(told)])
-            await self._ring.tell(
+            await self._notifier.tell(
                 news,
                 user_id=call.user_id,
                 session_id=call.session_id,

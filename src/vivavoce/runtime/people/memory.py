@@ -9,13 +9,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from vivavoce.errors import VivavoceError
 from vivavoce.logs import fields
+from vivavoce.runtime.ports import Store
 from vivavoce.runtime.tasks.records import standing
 from vivavoce.wire.records.talk import CallStatus, ToolCall
-from vivavoce.wire.records.work import Task
 
 log = logging.getLogger(__name__)
 
@@ -36,31 +35,25 @@ class Memory:
     discoveries: str = ""
 
 
-async def no_memory(user_id: str) -> Memory:
-    """Where nothing is remembered."""
-    return Memory()
+class WorkspaceMemory:
+    """`read` gives the project's discoveries."""
 
+    def __init__(self, store: Store, read: Callable[[], str]) -> None:
+        self._store, self._read = store, read
 
-class Kept(Protocol):
-    async def recent_calls(self, *, user_id: str, limit: int = 20) -> list[ToolCall]: ...
-    async def tasks(
-        self, *, user_id: str, open_only: bool = False, untold_only: bool = False, limit: int = 50
-    ) -> list[Task]: ...
-
-
-async def remembered(kept: Kept, user_id: str, read: Callable[[], str]) -> Memory:
-    """`read` gives the project's discoveries. What cannot be read is forgotten, not fatal."""
-    try:
-        calls = await kept.recent_calls(user_id=user_id, limit=LOOKED_AT)
-        tasks = await kept.tasks(user_id=user_id, open_only=True, limit=3)
-        return Memory(
-            active_files=files_of(calls),
-            running_tasks=tuple(map(standing, tasks)),
-            discoveries=latest(read()),
-        )
-    except (VivavoceError, OSError) as fault:
-        log.warning("The workspace's memory cannot be read", extra=fields(reason=str(fault)))
-        return Memory()
+    async def of(self, user_id: str) -> Memory:
+        """What cannot be read is forgotten, not fatal."""
+        try:
+            calls = await self._store.recent_calls(user_id=user_id, limit=LOOKED_AT)
+            tasks = await self._store.tasks(user_id=user_id, open_only=True, limit=3)
+            return Memory(
+                active_files=files_of(calls),
+                running_tasks=tuple(map(standing, tasks)),
+                discoveries=latest(self._read()),
+            )
+        except (VivavoceError, OSError) as fault:
+            log.warning("The workspace's memory cannot be read", extra=fields(reason=str(fault)))
+            return Memory()
 
 
 def files_of(calls: Sequence[ToolCall]) -> tuple[str, ...]:

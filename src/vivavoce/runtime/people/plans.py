@@ -10,12 +10,12 @@ import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any, Protocol
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from vivavoce.errors import Conflict, InvalidRequest, NotFound
 from vivavoce.runtime.journal.log import Journal
-from vivavoce.runtime.people.ports import AgendaStore
+from vivavoce.runtime.people.ports import WholeStore
 from vivavoce.runtime.ports import Clock
 from vivavoce.wire.clean import clean_line
 from vivavoce.wire.records.plans import (
@@ -30,7 +30,6 @@ from vivavoce.wire.records.plans import (
     TodoStatus,
 )
 from vivavoce.wire.records.talk import (
-    Conversation,
     PutGoal,
     PutMilestone,
     PutPerson,
@@ -40,14 +39,6 @@ from vivavoce.wire.records.talk import (
 
 DAY = timedelta(days=1)
 RETRACTED = "It was retracted; talk about it to have it again."
-
-
-class Kept(AgendaStore, Protocol):
-    """What it needs of the store."""
-
-    async def conversation(self, conversation_id: str, *, user_id: str) -> Conversation | None: ...
-
-    async def sessions(self, *, user_id: str, limit: int = 20) -> list[SessionSummary]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +64,7 @@ class Agenda:
 
     def __init__(
         self,
-        store: Kept,
+        store: WholeStore,
         journal: Journal,
         clock: Clock,
         *,

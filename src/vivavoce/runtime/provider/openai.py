@@ -8,6 +8,7 @@ settings only as the plain values it is given.
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import urlsplit
 
 import orjson
-from websockets.exceptions import InvalidStatus, WebSocketException
+from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
 
 from vivavoce.errors import (
     Conflict,
@@ -27,7 +28,7 @@ from vivavoce.errors import (
     Unavailable,
 )
 from vivavoce.retrying import retried
-from vivavoce.runtime.ports import AudioCall, Call, Capabilities, Clock
+from vivavoce.runtime.ports import AudioCall, Call, Capabilities, Clock, Closed
 from vivavoce.runtime.provider.capabilities import capabilities_of
 from vivavoce.runtime.provider.faults import (
     NO_KEY,
@@ -39,10 +40,61 @@ from vivavoce.runtime.provider.faults import (
     refusal_of,
     unreachable,
 )
-from vivavoce.runtime.provider.sideband import CONNECTION_OPTIONS, OpenAISideband
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
+    from openai.resources.realtime.realtime import AsyncRealtimeConnection
+
+log = logging.getLogger(__name__)
+
+MAX_FRAME = 16 * 1024 * 1024
+
+# At DEBUG, websockets logs the handshake with its Authorization header, that is, the key.
+_wire_log = logging.getLogger("vivavoce.sideband.wire")
+_wire_log.setLevel(logging.INFO)
+
+CONNECTION_OPTIONS: dict[str, Any] = {
+    "max_size": MAX_FRAME,
+    "compression": None,  # deflate costs more CPU than loopback or a data centre's network saves
+    "open_timeout": 10.0,
+    "close_timeout": 2.0,
+    "logger": _wire_log,
+}
+
+
+class OpenAISideband:
+    """Fills `ports.Sideband`. A dead connection is noticed by the keepalive, within 40 s."""
+
+    def __init__(self, connection: AsyncRealtimeConnection) -> None:
+        self._connection = connection
+
+    async def send(self, payload: Mapping[str, Any]) -> None:
+        try:
+            await self._connection.send_raw(orjson.dumps(payload).decode())
+        except (WebSocketException, OSError):
+            raise ProviderError("The connection to the provider is down.") from None
+
+    async def receive(self) -> bytes | Closed:
+        try:
+            return await self._connection.recv_bytes()
+        except ConnectionClosed as end:
+            return _closed(end)
+        except OSError as error:
+            return Closed(1006, type(error).__name__)
+
+    async def close(self) -> None:
+        try:
+            await self._connection.close()
+        except (WebSocketException, OSError):
+            return  # it was closed already, which is all we want
+
+
+def _closed(end: ConnectionClosed) -> Closed:
+    if end.rcvd is None:  # nothing was said: the connection broke, or we gave up on it
+        return Closed(1006, end.sent.reason if end.sent is not None else "")
+    # A close frame without a code (1005) is as deliberate as one that says 1000.
+    return Closed(1000 if end.rcvd.code == 1005 else int(end.rcvd.code), end.rcvd.reason)
+
 
 T = TypeVar("T")
 
@@ -81,7 +133,7 @@ class OpenAIProvider:
         self._place = parts.netloc.rpartition("@")[2]
         self._embedded = embedded
         self._secrets_offered = True
-        self._texts: dict[str, OpenAISideband] = {}  # lines that are up, until they are attached
+        self._texts: dict[str, OpenAISideband] = {}  # up, and not attached yet
         self._client: AsyncOpenAI | None = None
         self._loading = asyncio.Lock()
         self._checking = asyncio.Lock()
@@ -108,8 +160,13 @@ class OpenAIProvider:
         return self._check_error or self._request_error
 
     async def warm(self) -> None:
-        """Load the SDK now (about a second, in a thread) rather than at the first call."""
-        await self._sdk()
+        """Load the SDK now (about a second, in a thread) rather than while somebody waits."""
+        try:
+            await self._sdk()
+        except ProviderError as fault:
+            log.warning("%s", fault.message)  # `/ready` says so too
+        except Exception:  # the boundary of this task: it is loaded when it is needed
+            log.exception("The provider's SDK could not be loaded beforehand")
 
     async def client_secret(self, session: Mapping[str, Any]) -> str | None:
         if not self._secrets_offered:
@@ -177,11 +234,11 @@ class OpenAIProvider:
                 raise self._noted(ProviderRefused("The engine's answer cannot be read."))
 
     async def create_text_call(self, session: Mapping[str, Any]) -> str:
-        """Its line is all it has, so it is up before anything is promised."""
+        """Its connection is all it has, so it is up before anything is promised."""
         model = str(session.get("model") or self._model)
-        line = await self._twice(lambda: self._connect(model=model))
+        sideband = await self._twice(lambda: self._connect(model=model))
         call_id = f"{TEXT}{secrets.token_hex(16)}"
-        self._texts[call_id] = line
+        self._texts[call_id] = sideband
         while len(self._texts) > MAX_TEXTS:
             await self.hang_up(next(iter(self._texts)))
         return call_id
@@ -190,8 +247,8 @@ class OpenAIProvider:
         return call_id.startswith(TEXT)
 
     async def attach(self, call_id: str) -> OpenAISideband:
-        if (line := self._texts.pop(call_id, None)) is not None:
-            return line
+        if (sideband := self._texts.pop(call_id, None)) is not None:
+            return sideband
         if not _CALL_ID.fullmatch(call_id) or self.is_text_call(call_id):
             raise call_not_found()  # a client may report any id; not all belong in a URL
         return await self._connect(call_id=call_id)
@@ -199,9 +256,11 @@ class OpenAIProvider:
     async def _connect(self, **where: str) -> OpenAISideband:
         client = await self._sdk()
         options = cast("Any", CONNECTION_OPTIONS)
-        line = client.realtime.connect(**cast("Any", where), websocket_connection_options=options)
+        connecting = client.realtime.connect(
+            **cast("Any", where), websocket_connection_options=options
+        )
         try:
-            return OpenAISideband(await line.enter())
+            return OpenAISideband(await connecting.enter())
         except InvalidStatus as error:
             refusal = _handshake_refusal(error)
             if self._embedded and refusal.status == 503 and "model" in where:
@@ -214,8 +273,8 @@ class OpenAIProvider:
 
     async def hang_up(self, call_id: str) -> None:
         if self.is_text_call(call_id):
-            if (line := self._texts.pop(call_id, None)) is not None:
-                await line.close()  # one that is attached ends with its line
+            if (sideband := self._texts.pop(call_id, None)) is not None:
+                await sideband.close()  # one that is attached ends with its connection
             return
         if not _CALL_ID.fullmatch(call_id):
             return

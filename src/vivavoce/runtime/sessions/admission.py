@@ -112,8 +112,8 @@ class Admission:
         waiting = [
             live
             for live in self._parts.registry.of_user(session.user_id)
-            if not live.books.session.voice
-            or (live.phase is Phase.DISCONNECTED and live.books.session.created_at <= before)
+            if not live.records.session.voice
+            or (live.phase is Phase.DISCONNECTED and live.records.session.created_at <= before)
         ]
         for live in waiting:
             await self._parts.registry.end(live, "timeout", Status.COMPLETED)
@@ -182,10 +182,10 @@ class Admission:
         limits = self._parts.profile.agent.session_limits()
         budget.tokens = limits.tokens_per_day or None
         budget.micros = limits.cost_micros_per_day or None
-        if self._parts.agenda is None or (budget.tokens is None and budget.micros is None):
+        if budget.tokens is None and budget.micros is None:
             return
         mark, since = budget.mark, self._parts.clock.now() - _DAY
-        spent = await self._parts.agenda.spent(user_id=user_id, since=since)
+        spent = await self._parts.store.spent(user_id=user_id, since=since)
         budget.found(spent.input_tokens + spent.output_tokens, spent.cost_micros, mark)
 
     async def watch_budgets(self) -> None:

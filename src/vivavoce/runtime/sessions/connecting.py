@@ -6,7 +6,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from vivavoce.errors import (
     Conflict,
@@ -16,7 +18,6 @@ from vivavoce.errors import (
     SessionNotFound,
 )
 from vivavoce.runtime.ports import AudioCall
-from vivavoce.runtime.sessions.capacity import with_room
 from vivavoce.runtime.sessions.live import LiveSession
 from vivavoce.runtime.sessions.making import Maker
 from vivavoce.runtime.sessions.parts import Parts
@@ -26,6 +27,8 @@ from vivavoce.wire.realtime.sdp import flaw
 from vivavoce.wire.records.talk import Status
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 SECRET_SECONDS = 55.0  # the provider's own lapses after 60
 _CALL_ID = re.compile(r"[\w-]{1,200}")
@@ -58,8 +61,8 @@ class Connector:
     async def mint(self, waiting: Waiting, setup: Setup) -> None:
         """The provider's secret stays here: it proves the configuration and makes the call."""
         provider = self._parts.provider
-        waiting.secret = await with_room(self._parts, lambda: provider.client_secret(setup.session))
-        waiting.secret_until = self._parts.clock.monotonic() + SECRET_SECONDS
+        waiting.secret = await self._with_room(lambda: provider.client_secret(setup.session))
+        waiting.secret_until = self._now + SECRET_SECONDS
 
     def expect(self, session_id: str, waiting: Waiting) -> None:
         """What waits for a call of a session that is over holds a secret for nobody."""
@@ -83,9 +86,8 @@ class Connector:
         waiting = self._of(live)
         fresh = waiting.secret if self._now < waiting.secret_until else None
         provider, session = self._parts.provider, live.setup.session
-        call = await with_room(
-            self._parts,
-            lambda: provider.create_call(offer, session, secret=fresh, resumed=waiting.resumed),
+        call = await self._with_room(
+            lambda: provider.create_call(offer, session, secret=fresh, resumed=waiting.resumed)
         )
         await self.settle(live, call.call_id, waiting)
         return call.sdp_answer
@@ -93,8 +95,8 @@ class Connector:
     async def audio(self, live: LiveSession) -> AudioCall:
         """A call whose sound goes over a WebSocket, where WebRTC finds no way."""
         provider, session, waiting = self._parts.provider, live.setup.session, self._of(live)
-        call = await with_room(
-            self._parts, lambda: provider.create_audio_call(session, resumed=waiting.resumed)
+        call = await self._with_room(
+            lambda: provider.create_audio_call(session, resumed=waiting.resumed)
         )
         await self.settle(live, call.call_id, waiting)
         return call
@@ -104,7 +106,7 @@ class Connector:
         on as if we had made it. Telling it twice is telling it once."""
         if not _CALL_ID.fullmatch(call_id) or self._parts.provider.is_text_call(call_id):
             raise InvalidRequest("That is no id of a call.", field="call_id")
-        if live.books.session.call_id == call_id:
+        if live.records.session.call_id == call_id:
             return
         if self._parts.registry.with_call(call_id) is not None:
             raise Conflict("That call belongs to another session.")
@@ -117,6 +119,9 @@ class Connector:
     def _now(self) -> float:
         return self._parts.clock.monotonic()
 
+    async def _with_room(self, ask: Callable[[], Awaitable[T]]) -> T:
+        return await self._parts.registry.with_room(self._parts.clock, ask)
+
     async def settle(self, live: LiveSession, call_id: str, waiting: Waiting) -> None:
         """The session has its call, or the call is given up."""
         try:
@@ -128,23 +133,23 @@ class Connector:
             await self.abandon(call_id)
             raise SessionNotFound(f"Session '{live.id}' ended while it was connecting.")
         self._waiting.pop(live.id, None)
-        if self._parts.office is not None and live.books.session.voice:
-            await self._parts.office.welcome(live)
+        if live.records.session.voice:
+            await self._parts.notifier.welcome(live)
 
     async def _place(self, live: LiveSession, call_id: str, waiting: Waiting) -> bool:
         """Tell the session of its call. True once that is stored: after a crash we find the
         call again, and only then does the browser hear of it."""
-        for other in self._parts.registry.of_conversation(live.books.conversation.id):
-            if other is not live and not other.books.session.voice:
+        for other in self._parts.registry.of_conversation(live.records.conversation.id):
+            if other is not live and not other.records.session.voice:
                 # What was written beside a session that only waited becomes its history.
                 await self._parts.registry.end(other, "completed", Status.COMPLETED)
         if not await live.submit(Flush()):
             return False
-        past = await self._maker.history(live.books.conversation, live.setup)
-        words = await self._maker.words(live.books.session)
+        past = await self._maker.history(live.records.conversation, live.setup)
+        words = await self._maker.words(live.records.session)
         seeded = [str(item["id"]) for item in past.items]
-        live.books.called(call_id, self._parts.clock.now(), seeded)
-        fresh = self._parts.profile.agent.greeting if live.books.session.voice else None
+        live.records.called(call_id, self._parts.clock.now(), seeded)
+        fresh = self._parts.profile.agent.greeting if live.records.session.voice else None
         return await live.submit(
             CallPlaced(
                 call_id,

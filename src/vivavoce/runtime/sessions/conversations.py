@@ -8,14 +8,14 @@ is `agenda.py`'s. Knows nothing of HTTP.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Protocol, TypedDict
+from typing import TypedDict
 
 from vivavoce.errors import NotFound
 from vivavoce.runtime.journal.log import Journal
-from vivavoce.runtime.people.ports import AgendaStore
+from vivavoce.runtime.people.ports import WholeStore
 from vivavoce.runtime.ports import Clock
 from vivavoce.runtime.sessions.library import Library
-from vivavoce.runtime.sessions.options import Wishes
+from vivavoce.runtime.sessions.options import Options
 from vivavoce.runtime.sessions.voice import Exchange, Opened, Voice
 from vivavoce.wire.clean import clean_line
 from vivavoce.wire.records.plans import ConversationSummary, Hit
@@ -40,14 +40,6 @@ class _End(TypedDict):
 _ENDED: _End = {"status": Status.COMPLETED, "reason": "user_ended"}
 
 
-class Kept(AgendaStore, Protocol):
-    """What it needs of the store."""
-
-    async def conversation(self, conversation_id: str, *, user_id: str) -> Conversation | None: ...
-
-    async def active_sessions(self) -> list[VoiceSession]: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Visit:
     """A session that waits for its caller, and what was said before it."""
@@ -60,7 +52,7 @@ class Conversations:
     """One user's conversations; another's are not there."""
 
     def __init__(
-        self, store: Kept, journal: Journal, clock: Clock, voice: Voice, library: Library
+        self, store: WholeStore, journal: Journal, clock: Clock, voice: Voice, library: Library
     ) -> None:
         self._store, self._journal, self._clock = store, journal, clock
         self._voice, self._library = voice, library
@@ -73,11 +65,11 @@ class Conversations:
         """A voice session: of a new conversation, or of one that goes on."""
         if task_id is not None and await self._store.todo(task_id, user_id=user_id) is None:
             raise NotFound(f"Task '{task_id}' not found.")
-        wishes = Wishes(task_id=task_id)
+        options = Options(task_id=task_id)
         if conversation_id is None:
-            return Visit(await self._voice.create(user_id, wishes), [])
+            return Visit(await self._voice.create(user_id, options), [])
         await self.get(conversation_id, user_id)
-        opened = await self._voice.resume_conversation(conversation_id, user_id, wishes)
+        opened = await self._voice.resume_conversation(conversation_id, user_id, options)
         # Read now: one that was live until a moment ago has written its last words.
         prior, _ = await self._store.messages_before(
             conversation_id, user_id=user_id, limit=PRIOR, said_only=True

@@ -130,12 +130,12 @@ class Elsewhere:
             self._obey(live, event)
 
     def _obey(self, live: LiveSession, event: LogEvent) -> None:
-        if live.books.session.user_id != event.user_id:
+        if live.records.session.user_id != event.user_id:
             return
         # Emptied, if the conversation was deleted meanwhile.
         wanted = orjson.loads(event.data or b"{}")
         if wanted.get("goes_on"):
-            live.books.goes_on = True
+            live.records.goes_on = True
         status = Status(wanted.get("status", Status.COMPLETED))
         self._parts.registry.end_soon(live, wanted.get("reason", "user_ended"), status)
 

@@ -10,33 +10,96 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from contextlib import suppress
+from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain, repeat
+from typing import Protocol
 
 from vivavoce.errors import Unavailable
+from vivavoce.runtime.calls.outcomes import RunsTools
+from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.ports import Clock, Provider
-from vivavoce.runtime.sessions.ports import Desk, Journal, NoOffice, Office, Traced, Vitals, untold
-from vivavoce.runtime.sessions.records import Books
-from vivavoce.runtime.sessions.sideband import Line
-from vivavoce.runtime.sessions.steps import Posted, Step, resolve, still_news
+from vivavoce.runtime.sessions.records import SessionRecords
+from vivavoce.runtime.sessions.sideband import SidebandConnection
 from vivavoce.runtime.sessions.tool_runs import ToolRuns
 from vivavoce.session import effects as fx
 from vivavoce.session.events import BudgetSpent, End, SessionEvent, TimerFired, TypedText
 from vivavoce.session.machine import Machine
 from vivavoce.session.policy import Setup
 from vivavoce.session.state import Phase
-from vivavoce.wire.events import TurnTraced
+from vivavoce.wire.events import TranscriptionCompleted, TranscriptionDelta, TurnTraced
 from vivavoce.wire.records.talk import Change, Entry, Status
-
-__all__ = ["Desk", "LiveSession", "Office", "Traced", "Vitals", "untold"]
 
 log = logging.getLogger(__name__)
 
 INBOX = 1024
 OUTBOX = 256
 _COMMIT_RETRIES = (0.2, 1.0, 3.0)
+
+Traced = Callable[[TurnTraced], None]
+"""Hears of every turn that is over."""
+
+
+class Answers(Protocol):
+    """Where a session passes on what the user said about work beyond its own calls."""
+
+    async def resolve(self, user_id: str, effect: fx.Resolve) -> None: ...
+    async def told(self, user_id: str, key: str) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vitals:
+    """How a session is, for those who only look; the defaults are of one that is over."""
+
+    state: str = str(Phase.TERMINATED)
+    sideband_up: bool = False
+    pending_tasks: int = 0
+    context_tokens: int = 0
+
+
+@dataclass(slots=True)
+class Step:
+    """What one event leaves to do: the durable part, then the rest in order."""
+
+    changes: list[Change] = field(default_factory=list)
+    after: list[fx.Effect] = field(default_factory=list)
+    taken: asyncio.Future[bool] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Posted:
+    """An event on its way: about which call, and who waits for it to be durable."""
+
+    event: SessionEvent
+    call_id: str | None = None
+    taken: asyncio.Future[bool] | None = None
+
+
+def resolve(taken: asyncio.Future[bool] | None, *, value: bool) -> None:
+    if taken is not None and not taken.done():
+        taken.set_result(value)
+
+
+def still_news(effects: list[fx.Effect]) -> list[fx.Effect]:
+    """Without the deltas of what is complete by now: its whole text was just announced."""
+    complete = {
+        effect.event.item_id
+        for effect in effects
+        if isinstance(effect, fx.Tell) and isinstance(effect.event, TranscriptionCompleted)
+    }
+    if not complete:
+        return effects
+    return [
+        effect
+        for effect in effects
+        if not (
+            isinstance(effect, fx.Tell)
+            and isinstance(effect.event, TranscriptionDelta)
+            and effect.event.item_id in complete
+        )
+    ]
 
 
 class LiveSession:
@@ -45,24 +108,23 @@ class LiveSession:
     def __init__(
         self,
         machine: Machine,
-        books: Books,
+        records: SessionRecords,
         *,
         provider: Provider,
         journal: Journal,
-        desk: Desk,
+        executor: RunsTools,
         clock: Clock,
-        traced: Traced = untold,
-        office: Office | None = None,
+        traced: Traced | None = None,
+        answers: Answers | None = None,
         inbox: int = INBOX,
     ) -> None:
         self.machine = machine
-        self.books = books
+        self.records = records
         self._journal, self._clock = journal, clock
-        self._traced = traced
-        self._office = office or NoOffice()
+        self._traced, self._answers_to = traced, answers
         self._tools = ToolRuns(
-            desk,
-            books,
+            executor,
+            records,
             self.post,
             lambda: self.allowed_tools,
             pictures=provider.capabilities.pictures,
@@ -70,7 +132,7 @@ class LiveSession:
         self._inbox: asyncio.Queue[Posted] = asyncio.Queue(inbox)
         self._outbox: asyncio.Queue[Step] = asyncio.Queue(OUTBOX)
         self._timers: dict[str, asyncio.Task[None]] = {}
-        self._line = Line(provider, clock, books.session.id, self.post)
+        self._sideband = SidebandConnection(provider, clock, records.session.id, self.post)
         self._steps: list[Step] = []  # being stored now
         self._taking: list[asyncio.Future[bool] | None] = []  # being decided now
         self._answers: dict[asyncio.Future[bool], str] = {}  # who waits → what was typed
@@ -81,7 +143,7 @@ class LiveSession:
 
     @property
     def id(self) -> str:
-        return self.books.session.id
+        return self.records.session.id
 
     @property
     def phase(self) -> Phase:
@@ -95,14 +157,14 @@ class LiveSession:
     @property
     def allowed_tools(self) -> Collection[str]:
         """What the model was offered, and nothing else."""
-        return self.books.allowed_tools(self.setup.session)
+        return self.records.allowed_tools(self.setup.session)
 
     @property
     def vitals(self) -> Vitals:
         state = self.machine.state
         return Vitals(
             state=str(state.phase),
-            line_up=state.sideband.up,
+            sideband_up=state.sideband.up,
             pending_tasks=len(state.work.open_calls) + len(state.work.tasks),
             context_tokens=state.clock.context_tokens,
         )
@@ -148,7 +210,7 @@ class LiveSession:
     @property
     def _fell(self) -> bool:
         """Is it over, and nobody wanted it to be?"""
-        return self._over.is_set() and self.books.session.end_reason != "user_ended"
+        return self._over.is_set() and self.records.session.end_reason != "user_ended"
 
     @property
     def resting_since(self) -> datetime | None:
@@ -161,7 +223,7 @@ class LiveSession:
             or state.work.open_calls
             or self._answers
         )
-        if self.books.session.voice or under_way or not self._inbox.empty():
+        if self.records.session.voice or under_way or not self._inbox.empty():
             return None
         if not state.talk.typed or not all(question.over for question in state.talk.typed.values()):
             return None
@@ -187,7 +249,7 @@ class LiveSession:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._decide(group), name=f"{self.id} decide")
                 await self._do(group)
-                raise _Finished  # cancels what still runs: tools, timers, the line
+                raise _Finished  # cancels what still runs: tools, timers, the sideband
         except* _Finished:
             pass
         except* Exception as faults:
@@ -195,9 +257,9 @@ class LiveSession:
             await self._abandon()
         finally:
             try:
-                await self._line.close()
+                await self._sideband.close()
                 if self.machine.state.sideband.call_id:  # also when we were cancelled
-                    await self._line.hang_up(self.machine.state.sideband.call_id)
+                    await self._sideband.hang_up(self.machine.state.sideband.call_id)
             finally:
                 self._over.set()
                 self._let_go()
@@ -225,10 +287,10 @@ class LiveSession:
         for effect in self._effects(posted.event):
             match effect:
                 case fx.Send(urgent=True):
-                    await self._line.send(effect.command)
+                    await self._sideband.send(effect.command)
                 case fx.HangUp() if self.machine.phase is Phase.TERMINATED:
                     # The end does not wait for the store either: nobody listens any more.
-                    await self._line.hang_up(effect.call_id)
+                    await self._sideband.hang_up(effect.call_id)
                 case fx.CancelCalls():
                     self._tools.stop()  # the user said stop: nothing to wait for
                     self._tools.never_start(effect.call_ids)
@@ -236,7 +298,7 @@ class LiveSession:
                     self._set_timer(effect, group)
                 case _:
                     step.after.append(effect)
-        step.changes = self.books.write(step.after, self._clock.now(), self.machine.state)
+        step.changes = self.records.write(step.after, self._clock.now(), self.machine.state)
         if step.after or step.taken:
             await self._outbox.put(step)
         self._taking = []
@@ -244,7 +306,7 @@ class LiveSession:
     def _effects(self, event: SessionEvent) -> list[fx.Effect]:
         """What the event makes the machine do, and what its price does."""
         effects = self.machine.receive(event, self._clock.now())
-        if self.books.account(effects):
+        if self.records.account(effects):
             effects += self.machine.receive(BudgetSpent(), self._clock.now())
         return effects
 
@@ -300,13 +362,13 @@ class LiveSession:
     async def _perform(self, effect: fx.Effect, group: asyncio.TaskGroup) -> None:
         match effect:
             case fx.Send():
-                await self._line.send(effect.command)
+                await self._sideband.send(effect.command)
             case fx.Tell(event=event) if not event.durable:
-                who = self.books.session
+                who = self.records.session
                 self._journal.publish_ephemeral(
                     event, user_id=who.user_id, conversation_id=who.conversation_id
                 )
-            case fx.Tell(event=TurnTraced() as turn):
+            case fx.Tell(event=TurnTraced() as turn) if self._traced is not None:
                 self._traced(turn)
             case fx.RunTool():
                 self._tools.start(effect, group)
@@ -314,14 +376,14 @@ class LiveSession:
                 for answered, item_id in self._answers.items():
                     if item_id == effect.item_id:
                         resolve(answered, value=True)
-            case fx.Resolve():
-                await self._office.resolve(self.books.session.user_id, effect)
-            case fx.Told():
-                await self._office.told(self.books.session.user_id, effect.key)
+            case fx.Resolve() if self._answers_to is not None:
+                await self._answers_to.resolve(self.records.session.user_id, effect)
+            case fx.Told() if self._answers_to is not None:
+                await self._answers_to.told(self.records.session.user_id, effect.key)
             case fx.Attach():
-                await self._line.attach(effect, group)
+                await self._sideband.attach(effect, group)
             case fx.HangUp():  # the old call; the new one does not wait for it
-                group.create_task(self._line.hang_up(effect.call_id), name=f"{self.id} hang up")
+                group.create_task(self._sideband.hang_up(effect.call_id), name=f"{self.id} hang up")
             case _:
                 pass  # durable: the commit was all
 
@@ -333,9 +395,9 @@ class LiveSession:
         ending: list[Change] = []
         try:
             if self.machine.state.sideband.call_id:
-                await self._line.hang_up(self.machine.state.sideband.call_id)
+                await self._sideband.hang_up(self.machine.state.sideband.call_id)
             effects = self.machine.receive(End("error", Status.ERROR), self._clock.now())
-            ending = self.books.write(effects, self._clock.now(), self.machine.state)
+            ending = self.records.write(effects, self._clock.now(), self.machine.state)
             await self._journal.commit([*unwritten, *ending])
         except Exception:  # the boundary of this session: others must not suffer for it
             log.exception("A session could not be ended well", extra={"session_id": self.id})

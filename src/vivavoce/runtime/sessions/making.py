@@ -10,18 +10,19 @@ from __future__ import annotations
 from dataclasses import replace
 
 from vivavoce.errors import BridgeUnavailable, ToolNotFound
-from vivavoce.runtime.people.profile import UserContext
+from vivavoce.runtime.people.profile import UserContext, user_context
 from vivavoce.runtime.ports import ToolDefinition
 from vivavoce.runtime.provider.pricing import Budget, price_of
 from vivavoce.runtime.sessions.live import LiveSession
-from vivavoce.runtime.sessions.options import Wishes, began_at, remembered
+from vivavoce.runtime.sessions.options import Options, began_at, remembered
 from vivavoce.runtime.sessions.parts import Parts
-from vivavoce.runtime.sessions.records import Books
+from vivavoce.runtime.sessions.records import SessionRecords
 from vivavoce.session.context import History, history, history_budget
 from vivavoce.session.machine import Machine
 from vivavoce.session.policy import Identity, Policy, Setup
 from vivavoce.wire.records.talk import Conversation, VoiceSession
 
+LOOKED_AT = 300  # entries that a session may begin with: the rest of a long talk is not read
 TEXT_IDLE_SECONDS = 120.0  # a written session stays so long for the next message
 
 
@@ -31,12 +32,12 @@ class Maker:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
 
-    def offer(self, wishes: Wishes) -> list[ToolDefinition]:
+    def offer(self, options: Options) -> list[ToolDefinition]:
         parts = self._parts
         try:
-            return parts.tools.definitions(parts.profile.tool_names(wishes.tools_filter))
+            return parts.tools.definitions(parts.profile.tool_names(options.tools_filter))
         except ToolNotFound:
-            if wishes.tools_filter is not None:
+            if options.tools_filter is not None:
                 raise  # the user's own words
             raise BridgeUnavailable(
                 "A tool of the agent is not there. Please try again in a moment.",
@@ -46,43 +47,44 @@ class Maker:
     def offered(self, live: LiveSession) -> list[ToolDefinition]:
         return [t for t in self._parts.tools.definitions() if t.name in live.allowed_tools]
 
-    async def about(self, user_id: str, wishes: Wishes) -> UserContext:
+    async def about(self, user_id: str, options: Options) -> UserContext:
         parts = self._parts
-        return await parts.people(
+        return await user_context(
+            parts.store,
             user_id,
             now=parts.clock.now(),
             time_zone=parts.profile.defaults.time_zone,
-            task_id=wishes.task_id,
+            task_id=options.task_id,
         )
 
-    def setup(self, wishes: Wishes, tools: list[ToolDefinition], user: UserContext) -> Setup:
-        setup = self._parts.profile.setup(wishes, tools, self._parts.clock.now(), user)
-        return in_text(setup) if wishes.text else setup
+    def setup(self, options: Options, tools: list[ToolDefinition], user: UserContext) -> Setup:
+        setup = self._parts.profile.setup(options, tools, self._parts.clock.now(), user)
+        return in_text(setup) if options.text else setup
 
     async def setup_again(self, session: VoiceSession) -> Setup:
         """As it was before a restart, with what is known now."""
-        wishes = remembered(session)
-        tools = self._parts.tools.definitions(self._parts.profile.tool_names(wishes.tools_filter))
-        return self.setup(wishes, tools, await self.about(session.user_id, wishes))
+        options = remembered(session)
+        tools = self._parts.tools.definitions(self._parts.profile.tool_names(options.tools_filter))
+        return self.setup(options, tools, await self.about(session.user_id, options))
 
     async def words(self, session: VoiceSession) -> str:
         """The instructions for a call that begins now."""
-        parts, wishes = self._parts, remembered(session)
-        user = await self.about(session.user_id, wishes)
-        memory = await parts.memory(session.user_id)
-        return parts.profile.words(parts.clock.now(), wishes.instructions, memory, user)
+        parts, options = self._parts, remembered(session)
+        user = await self.about(session.user_id, options)
+        memory = await parts.memory.of(session.user_id)
+        return parts.profile.words(parts.clock.now(), options.instructions, memory, user)
 
     def record(
-        self, conversation: Conversation, wishes: Wishes, setup: Setup, user: UserContext
+        self, conversation: Conversation, options: Options, setup: Setup, user: UserContext
     ) -> VoiceSession:
         """Without an id: whoever stores it finds one."""
         profile, now = self._parts.profile, self._parts.clock.now()
-        kept: dict[str, object] = {
+        metadata: dict[str, object] = {
             "instance": profile.defaults.instance,
-            "wishes": wishes.to_json(),
+            "options": options.to_json(),
         }
         if user.auto_approve:
-            kept["auto_approve"] = True
+            metadata["auto_approve"] = True
         return VoiceSession(
             id="",
             conversation_id=conversation.id,
@@ -92,7 +94,7 @@ class Maker:
             updated_at=now,
             model=profile.defaults.model,
             voice=setup.voice,
-            metadata=kept,
+            metadata=metadata,
         )
 
     def assemble(
@@ -110,7 +112,7 @@ class Maker:
         policy = since(parts.profile.policy(), session)
         if remembered(session).text:
             policy = for_text(policy)
-        books = Books(
+        records = SessionRecords(
             session,
             conversation,
             workspace=parts.profile.defaults.workspace,
@@ -119,19 +121,21 @@ class Maker:
         )
         return LiveSession(
             Machine(who, policy, setup, started_at=session.created_at),
-            books,
+            records,
             provider=parts.provider,
             journal=parts.journal,
-            desk=parts.desk,
+            executor=parts.executor,
             clock=parts.clock,
             traced=parts.traced,
-            office=parts.office,
+            answers=parts.notifier,
             inbox=parts.profile.defaults.inbox,
         )
 
     async def history(self, conversation: Conversation, setup: Setup) -> History:
         parts = self._parts
-        entries = await parts.store.entries(conversation.id, user_id=conversation.user_id)
+        entries, more = await parts.store.messages_before(
+            conversation.id, user_id=conversation.user_id, limit=LOOKED_AT
+        )
         budget = history_budget(
             parts.profile.capabilities.context_tokens,
             str(setup.session.get("instructions") or ""),
@@ -142,6 +146,7 @@ class Maker:
             budget=budget,
             summary=conversation.summary,
             turns=parts.profile.agent.restore_turns,
+            began=conversation.title if more else None,
         )
 
 
@@ -160,7 +165,7 @@ def since(policy: Policy, session: VoiceSession) -> Policy:
 
 
 def for_text(policy: Policy) -> Policy:
-    """Its line is all it has, nobody waits in silence, and nobody is asked whether they are
+    """Its connection is all it has, nobody waits in silence, and nobody is asked whether they are
     still there."""
     return replace(
         policy,

@@ -12,7 +12,7 @@ from vivavoce.wire.records.talk import VoiceSession
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wishes:
+class Options:
     """What the user asks for a session; None is as the agent says."""
 
     voice: str | None = None
@@ -38,7 +38,7 @@ class Wishes:
         }
 
     @classmethod
-    def from_json(cls, told: Mapping[str, Any], *, voice: str | None) -> Wishes:
+    def from_json(cls, told: Mapping[str, Any], *, voice: str | None) -> Options:
         tools = told.get("tools_filter")
         return cls(
             voice=voice,
@@ -50,14 +50,14 @@ class Wishes:
             text=told.get("text") is True,
         )
 
-    def again(self, *, voice: str | None = None) -> Wishes:
+    def again(self, *, voice: str | None = None) -> Options:
         """For another session of the conversation: what this one was about is over."""
         return replace(self, voice=voice or self.voice, task_id=None, text=False)
 
 
-def remembered(session: VoiceSession) -> Wishes:
+def remembered(session: VoiceSession) -> Options:
     """What was asked for this session: it holds for the next call and after a restart."""
-    return Wishes.from_json(session.metadata.get("wishes") or {}, voice=session.voice or None)
+    return Options.from_json(session.metadata.get("options") or {}, voice=session.voice or None)
 
 
 def began_at(session: VoiceSession) -> datetime:
@@ -74,18 +74,18 @@ def auto_approves(session: VoiceSession) -> bool:
 
 def remember(session: VoiceSession, wanted: Mapping[str, Any]) -> VoiceSession:
     """The session's record with what was changed while it ran."""
-    wishes = remembered(session)
-    wishes = replace(
-        wishes,
-        voice=wanted.get("voice", wishes.voice),
-        instructions=wanted.get("instructions", wishes.instructions),
+    options = remembered(session)
+    options = replace(
+        options,
+        voice=wanted.get("voice", options.voice),
+        instructions=wanted.get("instructions", options.instructions),
         tools_filter=(
-            tuple(wanted["tools_enabled"]) if "tools_enabled" in wanted else wishes.tools_filter
+            tuple(wanted["tools_enabled"]) if "tools_enabled" in wanted else options.tools_filter
         ),
-        turn_detection=wanted.get("turn_detection", wishes.turn_detection),
+        turn_detection=wanted.get("turn_detection", options.turn_detection),
     )
     return replace(
         session,
-        voice=wishes.voice or session.voice,
-        metadata={**session.metadata, "wishes": wishes.to_json()},
+        voice=options.voice or session.voice,
+        metadata={**session.metadata, "options": options.to_json()},
     )

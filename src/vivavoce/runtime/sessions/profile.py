@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
@@ -12,10 +12,11 @@ from vivavoce.runtime.agents.agent import Agent
 from vivavoce.runtime.agents.source import AgentSource
 from vivavoce.runtime.people.memory import Memory
 from vivavoce.runtime.people.profile import UserContext
-from vivavoce.runtime.ports import Capabilities, ToolDefinition
-from vivavoce.runtime.sessions.options import Wishes
+from vivavoce.runtime.ports import Capabilities, Toolbox, ToolDefinition
+from vivavoce.runtime.sessions.options import Options
 from vivavoce.session.context import Situation, instructions
 from vivavoce.session.policy import Policy, Setup
+from vivavoce.wire.records.plans import SessionLimits
 
 GREET_RESTORED = (
     "Welcome the user back in one short sentence, say in a few words what you were working on "
@@ -62,10 +63,10 @@ class Profile:
         agent: Agent | AgentSource[Any],
         defaults: Defaults,
         capabilities: Capabilities,
-        known: Callable[[], Sequence[str]] = tuple,
+        tools: Toolbox,
     ) -> None:
         self._source = agent
-        self._known = known
+        self._tools = tools
         self.defaults = defaults
         self.capabilities = capabilities
 
@@ -85,13 +86,18 @@ class Profile:
             raise InvalidRequest(f"There is no voice '{voice[:64]}'.", field="voice", voices=known)
         return voice
 
-    def tool_names(self, wanted: Sequence[str] | None) -> list[str] | None:
+    def session_limits(self) -> SessionLimits:
+        """What one user may have of the agent."""
+        return self.agent.session_limits()
+
+    def tool_names(self, wanted: Sequence[str] | None = None) -> list[str] | None:
         """What the agent has, narrowed to what is wanted; never more than the agent has."""
-        has = self.agent.chosen(self._known() or self.agent.tools or ())
+        known = [tool.name for tool in self._tools.definitions()]
+        has = self.agent.chosen(known or self.agent.tools or ())
         if wanted is None or has is None:
             return has if wanted is None else list(wanted)
         # What nobody has is another's to refuse, with other words.
-        foreign = sorted((set(wanted) & set(self._known())) - set(has))
+        foreign = sorted((set(wanted) & set(known)) - set(has))
         if foreign:
             raise InvalidRequest(
                 f"The agent '{self.agent.name}' does not have: {', '.join(foreign)[:200]}",
@@ -125,15 +131,15 @@ class Profile:
 
     def setup(
         self,
-        wishes: Wishes,
+        options: Options,
         tools: Sequence[ToolDefinition],
         now: datetime,
         user: UserContext | None = None,
     ) -> Setup:
         """What the user asked for comes before what they prefer, and that before the agent's."""
         agent = self.agent
-        voice = wishes.voice or self._preferred(user) or agent.voice
-        chosen = wishes.turn_detection
+        voice = options.voice or self._preferred(user) or agent.voice
+        chosen = options.turn_detection
         turns = agent.turn_detection if chosen == "agent" else chosen
         transcription: dict[str, Any] = {"model": agent.transcription_model}
         if agent.transcription_language:
@@ -144,7 +150,7 @@ class Profile:
             session={
                 "type": "realtime",
                 "model": self.defaults.model,
-                "instructions": self.words(now, wishes.instructions, user=user),
+                "instructions": self.words(now, options.instructions, user=user),
                 "output_modalities": ["audio"],
                 "audio": {
                     "input": {

@@ -1,4 +1,4 @@
-"""The books of one session: which records its effects change, and what it costs. No I/O.
+"""The records of one session: which records its effects change, and what it costs. No I/O.
 
 Holds the session's and the conversation's records as they will be once the
 changes are committed. What others write of the conversation meanwhile (its
@@ -66,7 +66,7 @@ def closed(session: VoiceSession, now: datetime, *, status: Status, reason: str)
     return [PutSession(ended), Announce(told)]
 
 
-class Books:
+class SessionRecords:
     """Turns effects into changes."""
 
     def __init__(

@@ -14,17 +14,14 @@ from contextlib import suppress
 from datetime import datetime
 
 from vivavoce.errors import ProviderError, VivavoceError
-from vivavoce.runtime.calls.executor import ToolDesk
 from vivavoce.runtime.calls.outcomes import recalled
 from vivavoce.runtime.calls.records import wire_id
-from vivavoce.runtime.journal.log import Journal
-from vivavoce.runtime.ports import Clock, Provider, Store, Toolbox
-from vivavoce.runtime.sessions.library import Library
+from vivavoce.runtime.sessions.admission import Admission
+from vivavoce.runtime.sessions.making import Maker
 from vivavoce.runtime.sessions.options import remembered
-from vivavoce.runtime.sessions.profile import Profile
-from vivavoce.runtime.sessions.registry import Registry
+from vivavoce.runtime.sessions.parts import Parts
+from vivavoce.runtime.sessions.records import closed
 from vivavoce.runtime.sessions.texting import is_written
-from vivavoce.runtime.sessions.voice import Voice
 from vivavoce.session.events import CallSurvived, End
 from vivavoce.wire.records.talk import Conversation, Entry, Kind, Status, VoiceSession
 
@@ -38,54 +35,43 @@ MAX_WRITTEN = 50
 class Recovery:
     """Picks up or closes what the last process left."""
 
-    def __init__(
-        self,
-        *,
-        store: Store,
-        journal: Journal,
-        registry: Registry,
-        voice: Voice,
-        library: Library,
-        provider: Provider,
-        tools: Toolbox,
-        desk: ToolDesk,
-        profile: Profile,
-        clock: Clock,
-    ) -> None:
-        self._store, self._journal, self._registry = store, journal, registry
-        self._voice, self._tools, self._desk = voice, tools, desk
-        self._library, self._provider = library, provider
-        self._profile, self._clock = profile, clock
+    def __init__(self, parts: Parts, maker: Maker, admission: Admission) -> None:
+        self._parts, self._maker, self._admission = parts, maker, admission
+        self._store, self._registry, self._clock = parts.store, parts.registry, parts.clock
         self.written: deque[Conversation] = deque(maxlen=MAX_WRITTEN)
         """Whose written sessions died: something may wait for its answer."""
 
-    async def run(self) -> int:
-        """How many were picked up."""
-        count = 0
-        for session in await self._store.active_sessions():
-            if session.metadata.get("tracked") or self._registry.get(session.id) is not None:
-                continue  # a client's own record ends when the client says so
-            if not self._is_ours(session):
-                continue
-            try:
-                count += await self._pick_up(session)
-            except Exception:  # the boundary of one session: the next may be well
-                log.exception("A session cannot be picked up", extra={"session_id": session.id})
-                await self._give_up(session)
-        if count:
-            log.info("Sessions picked up after a restart", extra={"count": count})
-        return count
+    async def run(self) -> None:
+        try:
+            count = sum([await self._recovered(one) for one in await self._store.active_sessions()])
+        except Exception:  # the server starts all the same: what cannot be read stays as it is
+            log.exception("Recovery after a restart failed")
+        else:
+            if count:
+                log.info("Sessions picked up after a restart", extra={"count": count})
+
+    async def _recovered(self, session: VoiceSession) -> bool:
+        """Was it picked up?"""
+        if session.metadata.get("tracked") or self._registry.get(session.id) is not None:
+            return False  # a client's own record ends when the client says so
+        if not self._is_ours(session):
+            return False
+        try:
+            return await self._pick_up(session)
+        except Exception:  # the boundary of one session: the next may be well
+            log.exception("A session cannot be picked up", extra={"session_id": session.id})
+            await self._give_up(session)
+            return False
 
     async def _give_up(self, session: VoiceSession) -> None:
         """Its tools or its voice are gone: nobody would watch its call."""
         with suppress(ProviderError, TimeoutError):
             async with asyncio.timeout(_HANG_UP_SECONDS):
                 if session.call_id:
-                    await self._provider.hang_up(session.call_id)
+                    await self._parts.provider.hang_up(session.call_id)
+        changes = closed(session, self._clock.now(), status=Status.ERROR, reason="error")
         try:
-            await self._library.finish(
-                session.id, session.user_id, status=Status.ERROR, reason="error"
-            )
+            await self._parts.journal.commit(changes)
         except VivavoceError:
             log.exception("Nor can it be closed", extra={"session_id": session.id})
 
@@ -94,8 +80,8 @@ class Recovery:
         call can last."""
         quiet = (self._clock.now() - session.updated_at).total_seconds()
         return (
-            session.metadata.get("instance") == self._profile.defaults.instance
-            or quiet > self._profile.capabilities.session_seconds
+            session.metadata.get("instance") == self._parts.profile.defaults.instance
+            or quiet > self._parts.profile.capabilities.session_seconds
         )
 
     async def _pick_up(self, session: VoiceSession) -> bool:
@@ -104,10 +90,12 @@ class Recovery:
         )
         if conversation is None:
             return False
-        left = await self._desk.interrupted(session.id)
-        live = await self._voice.assemble_again(session, conversation)
+        left = await self._parts.executor.interrupted(session.id)
+        setup = await self._maker.setup_again(session)
+        budget = await self._admission.budget(session)
+        live = self._maker.assemble(session, conversation, setup, budget)
         self._registry.start(live)
-        if session.call_id is None or remembered(session).text:  # its line was all it had
+        if session.call_id is None or remembered(session).text:  # its connection was all it had
             await live.post(End("error", Status.ERROR))
             self.written.append(conversation)
             return False
@@ -115,8 +103,7 @@ class Recovery:
         # itself; the model asked for neither.
         orphans = tuple(wire_id(call) for call, _ in left if call.origin in ("model", "webhook"))
         await live.post(await self._survived(session, session.call_id, orphans))
-        if self._voice.office is not None:  # what nobody had heard when we died
-            await self._voice.office.welcome(live)
+        await self._parts.notifier.welcome(live)  # what nobody had heard when we died
         return True
 
     async def _survived(

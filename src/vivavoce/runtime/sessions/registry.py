@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from typing import TypeVar
 
 from vivavoce.errors import RateLimited, Unavailable
 from vivavoce.logs import fields
+from vivavoce.runtime.ports import Clock
 from vivavoce.runtime.sessions.live import LiveSession
+from vivavoce.runtime.sessions.options import auto_approves
 from vivavoce.session.events import End
 from vivavoce.session.state import Phase
 from vivavoce.wire.records.talk import Status
@@ -18,6 +21,9 @@ from vivavoce.wire.records.talk import Status
 log = logging.getLogger(__name__)
 
 MOST_WRITTEN = 2  # sessions a user
+_SOON = (0.0, 0.05, 0.2, 0.5)  # the provider notices a moment later that a session is gone
+
+T = TypeVar("T")
 
 
 class Registry:
@@ -62,26 +68,36 @@ class Registry:
         """Is the named session of this user live, or any?"""
         if session_id is not None:
             live = self._live.get(session_id)
-            return live is not None and live.books.session.user_id == user_id
-        return any(live.books.session.user_id == user_id for live in self._live.values())
+            return live is not None and live.records.session.user_id == user_id
+        return any(live.records.session.user_id == user_id for live in self._live.values())
 
     def of_user(self, user_id: str) -> list[LiveSession]:
         """Oldest first."""
-        return [live for live in self._live.values() if live.books.session.user_id == user_id]
+        return [live for live in self._live.values() if live.records.session.user_id == user_id]
 
     def of_conversation(self, conversation_id: str) -> list[LiveSession]:
         return [
             live
             for live in self._live.values()
-            if live.books.session.conversation_id == conversation_id
+            if live.records.session.conversation_id == conversation_id
         ]
 
     def with_call(self, call_id: str) -> LiveSession | None:
         """The session whose call this is."""
         for live in self._live.values():
-            if call_id in (live.books.session.call_id, live.machine.state.sideband.call_id):
+            if call_id in (live.records.session.call_id, live.machine.state.sideband.call_id):
                 return live
         return None
+
+    def auto_approves(self, session_id: str | None) -> bool:
+        """Did its user say that nothing need be asked?"""
+        live = self._live.get(session_id or "")
+        return live is not None and auto_approves(live.records.session)
+
+    def stop_calls(self, session_id: str | None, but: str) -> int:
+        """End the tools that run in it, all but one; how many there were."""
+        live = self._live.get(session_id or "")
+        return live.stop_calls(but) if live is not None else 0
 
     # --- Seats ------------------------------------------------------------------------
 
@@ -128,7 +144,7 @@ class Registry:
         written = [
             live
             for live in self.of_user(user_id)
-            if not live.books.session.voice and live.phase is not Phase.TERMINATED
+            if not live.records.session.voice and live.phase is not Phase.TERMINATED
         ]
         return len(written) + self._opening[user_id]
 
@@ -139,14 +155,31 @@ class Registry:
             (since, live)
             for live in self._live.values()
             if (since := live.resting_since) is not None
-            and user_id in (None, live.books.session.user_id)
-            and live.books.session.conversation_id != but
+            and user_id in (None, live.records.session.user_id)
+            and live.records.session.conversation_id != but
         ]
         if not resting:
             return False
         _, longest = min(resting, key=lambda one: one[0])
         await self.end(longest, "timeout", Status.COMPLETED)
         return True
+
+    async def with_room(self, clock: Clock, ask: Callable[[], Awaitable[T]]) -> T:
+        """What the provider answers; where it is full, a written session that rests gives way.
+        Its own refusal, where nobody can."""
+        try:
+            return await ask()
+        except Unavailable as fault:
+            # Not where its models are missing: that is no question of room.
+            if type(fault) is not Unavailable or not await self.give_way():
+                raise
+        for delay in _SOON:
+            await clock.sleep(delay)
+            try:
+                return await ask()
+            except Unavailable as fault:
+                refusal = fault
+        raise refusal
 
     # --- Life -------------------------------------------------------------------------
 
@@ -155,7 +188,7 @@ class Registry:
             raise Unavailable("The server is shutting down.", retry_after_ms=5000)
         self._live[live.id] = live
         self.total += 1
-        session = live.books.session
+        session = live.records.session
         log.info("Session began", extra=fields(session_id=live.id, agent=session.agent))
         self._group.create_task(self._watch(live), name=live.id)
         for hook in self._hooks:
@@ -172,7 +205,7 @@ class Registry:
             log.exception("A session broke", extra={"session_id": live.id})
         finally:
             self._live.pop(live.id, None)
-            session = live.books.session
+            session = live.records.session
             log.info(
                 "Session ended",
                 extra=fields(
@@ -218,4 +251,4 @@ class Registry:
 def owes(live: LiveSession) -> bool:
     """Was something written there that has no answer yet?"""
     questions = live.machine.state.talk.typed.values()
-    return not live.books.session.voice and any(not question.over for question in questions)
+    return not live.records.session.voice and any(not question.over for question in questions)

@@ -26,7 +26,7 @@ Post = Callable[[SessionEvent, str], Awaitable[None]]
 """An event, and the call it came from."""
 
 
-class Line:
+class SidebandConnection:
     """One sideband at a time; a new one takes the place of the old."""
 
     def __init__(self, provider: Provider, clock: Clock, session_id: str, post: Post) -> None:
@@ -38,7 +38,7 @@ class Line:
 
     async def attach(self, effect: Attach, group: asyncio.TaskGroup) -> None:
         await self.close()
-        name = f"{self._session_id} line"
+        name = f"{self._session_id} sideband"
         self._reader = group.create_task(self._run(effect), name=name)
 
     async def _run(self, effect: Attach) -> None:
@@ -65,7 +65,7 @@ class Line:
             await self._sideband.send(command.payload())
         except ProviderError:
             # The reader notices the same loss; the machine sends again what matters.
-            log.info("The line went down while sending", extra={"session_id": self._session_id})
+            log.info("The sideband went down while sending", extra={"session_id": self._session_id})
 
     async def hang_up(self, call_id: str) -> None:
         """Once a call; a second time does nothing."""

@@ -28,11 +28,10 @@ from vivavoce.errors import (
 )
 from vivavoce.runtime.limits import Window
 from vivavoce.runtime.sessions.admission import Admission
-from vivavoce.runtime.sessions.capacity import with_room
 from vivavoce.runtime.sessions.connecting import Connector, Waiting
 from vivavoce.runtime.sessions.live import LiveSession
 from vivavoce.runtime.sessions.making import Maker
-from vivavoce.runtime.sessions.options import Wishes
+from vivavoce.runtime.sessions.options import Options
 from vivavoce.runtime.sessions.parts import Parts
 from vivavoce.session.events import TypedText
 from vivavoce.session.policy import Setup
@@ -50,6 +49,7 @@ LEFT_SECONDS = 900.0
 _TRIES = 3  # a session may end just when we come
 _LEFT_TRIES = 30  # after a restart the provider may need a while, above all our own engine
 _LEFT_PAUSE = 5.0
+_LOOKED_AT = 50  # of the last messages
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,17 +96,17 @@ class Texting:
         self._rate.check(conversation.user_id)
         loop = asyncio.get_running_loop()
         fresh, until = TypedText(f"{OURS}{token_hex(13)}", words), loop.time() + wait
-        kept: Entry | None = None
+        stored: Entry | None = None
         for _ in range(_TRIES):
             try:
                 live = self._talking(conversation.id) or await self._open(conversation)
             except SessionNotFound:
                 continue  # its end was asked for while it was being opened
-            event = _again(kept) if kept is not None else _event(live, fresh)
+            event = _again(stored) if stored is not None else _event(live, fresh)
             exchange = await live.ask(event, wait=until - loop.time())
             if exchange is not None:
-                return Exchange(*exchange, live.books.session)
-            kept = await self._kept(conversation, event.item_id)
+                return Exchange(*exchange, live.records.session)
+            stored = await self._stored(conversation, event.item_id)
         raise Unavailable(
             "The agent could not answer. Please write it again in a moment: what was kept of it "
             "is not kept twice.",
@@ -142,13 +142,19 @@ class Texting:
         return True
 
     async def _left(self, conversation: Conversation) -> Entry | None:
-        store, now = self._parts.store, self._parts.clock.now()
-        return unanswered(await store.entries(conversation.id, user_id=conversation.user_id), now)
+        return unanswered(await self._said(conversation), self._parts.clock.now())
 
-    async def _kept(self, conversation: Conversation, item_id: str) -> Entry | None:
+    async def _stored(self, conversation: Conversation, item_id: str) -> Entry | None:
         """The message, if a session that fell over it had stored it."""
-        entries = await self._parts.store.entries(conversation.id, user_id=conversation.user_id)
-        return next((one for one in entries if one.data.get("item_id") == item_id), None)
+        said = await self._said(conversation)
+        return next((one for one in said if one.data.get("item_id") == item_id), None)
+
+    async def _said(self, conversation: Conversation) -> list[Entry]:
+        """The last of it: a message that waits for its answer is among them."""
+        said, _ = await self._parts.store.messages_before(
+            conversation.id, user_id=conversation.user_id, limit=_LOOKED_AT, said_only=True
+        )
+        return said
 
     async def _elsewhere(self, conversation: Conversation) -> bool:
         """Does another process have a session of it?"""
@@ -168,7 +174,7 @@ class Texting:
             for live in self._parts.registry.of_conversation(conversation_id)
             if live.phase not in (Phase.DISCONNECTED, Phase.TERMINATED)
         ]
-        return max(there, key=lambda live: bool(live.books.session.voice), default=None)
+        return max(there, key=lambda live: bool(live.records.session.voice), default=None)
 
     async def _open(self, conversation: Conversation) -> LiveSession:
         await self._parts.profile.refresh()
@@ -179,13 +185,15 @@ class Texting:
                 return await self._begin(conversation)
 
     async def _begin(self, conversation: Conversation) -> LiveSession:
-        parts, wishes = self._parts, Wishes(text=True)
-        user = await self._maker.about(conversation.user_id, wishes)
-        setup = self._maker.setup(wishes, self._maker.offer(wishes), user)
-        # Its line is up before the message is taken: whoever is refused has written nothing.
-        call_id = await with_room(parts, lambda: parts.provider.create_text_call(setup.session))
+        parts, options = self._parts, Options(text=True)
+        user = await self._maker.about(conversation.user_id, options)
+        setup = self._maker.setup(options, self._maker.offer(options), user)
+        # Connected before the message is taken: whoever is refused has written nothing.
+        call_id = await parts.registry.with_room(
+            parts.clock, lambda: parts.provider.create_text_call(setup.session)
+        )
         try:
-            record = self._maker.record(conversation, wishes, setup, user)
+            record = self._maker.record(conversation, options, setup, user)
             live = await self._admitted(record, conversation, setup)
         except BaseException:
             await self._connector.abandon(call_id)

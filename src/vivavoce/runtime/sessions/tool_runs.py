@@ -8,9 +8,8 @@ import logging
 from collections.abc import Awaitable, Callable, Collection
 
 from vivavoce.errors import VivavoceError
-from vivavoce.runtime.calls.outcomes import ToolRequest
-from vivavoce.runtime.sessions.ports import Desk
-from vivavoce.runtime.sessions.records import Books
+from vivavoce.runtime.calls.outcomes import RunsTools, ToolRequest
+from vivavoce.runtime.sessions.records import SessionRecords
 from vivavoce.session import effects as fx
 from vivavoce.session.events import SessionEvent, ToolFinished
 
@@ -28,20 +27,20 @@ class ToolRuns:
 
     def __init__(
         self,
-        desk: Desk,
-        books: Books,
+        executor: RunsTools,
+        records: SessionRecords,
         post: Callable[[SessionEvent], Awaitable[None]],
         allowed: Callable[[], Collection[str]],
         *,
         pictures: bool,
     ) -> None:
-        self._desk, self._books, self._post = desk, books, post
+        self._executor, self._records, self._post = executor, records, post
         self._allowed, self._pictures = allowed, pictures
         self._calls: dict[str, asyncio.Task[None]] = {}
         self._stopped: set[str] = set()  # by the user, not by the end of the session
 
     def start(self, effect: fx.RunTool, group: asyncio.TaskGroup) -> None:
-        group.create_task(self._run(effect), name=f"{self._books.session.id} {effect.name}")
+        group.create_task(self._run(effect), name=f"{self._records.session.id} {effect.name}")
 
     def stop(self, but: str = "") -> int:
         """End those that run; how many there were."""
@@ -66,12 +65,12 @@ class ToolRuns:
             return
         self._calls[effect.call_id] = task
         try:
-            outcome = await self._desk.run(self._request(effect))
+            outcome = await self._executor.run(self._request(effect))
             output = outcome.for_model
             if self._pictures:
                 pictures = tuple(f"data:{p.mime_type};base64,{p.data}" for p in outcome.pictures)
         except VivavoceError:
-            session_id = self._books.session.id
+            session_id = self._records.session.id
             log.exception("A call could not be recorded", extra={"session_id": session_id})
             output = _UNSTORED
         except asyncio.CancelledError:
@@ -84,7 +83,7 @@ class ToolRuns:
         await self._post(ToolFinished(effect.call_id, output, pictures))
 
     def _request(self, effect: fx.RunTool) -> ToolRequest:
-        who = self._books.session
+        who = self._records.session
         return ToolRequest(
             name=effect.name,
             arguments=effect.arguments,

@@ -6,36 +6,35 @@ Every door onto sessions is thin because this is here. Knows nothing of HTTP.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import logging
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from vivavoce.errors import Conflict, NotFound, SessionNotFound
-from vivavoce.runtime.journal.log import Journal
-from vivavoce.runtime.people.memory import Memory, no_memory
-from vivavoce.runtime.people.ports import AgendaStore
-from vivavoce.runtime.ports import AudioCall, Clock, Provider, Store, Toolbox, ToolDefinition
-from vivavoce.runtime.provider.pricing import Budget
+from vivavoce.runtime.ports import AudioCall, ToolDefinition
 from vivavoce.runtime.sessions.admission import Admission
-from vivavoce.runtime.sessions.changing import OVER, reconfigure
 from vivavoce.runtime.sessions.connecting import Connector, Waiting
 from vivavoce.runtime.sessions.elsewhere import Elsewhere
 from vivavoce.runtime.sessions.live import LiveSession
 from vivavoce.runtime.sessions.making import Maker
-from vivavoce.runtime.sessions.options import Wishes, remembered
-from vivavoce.runtime.sessions.parts import Parts, People, people_of, strangers
-from vivavoce.runtime.sessions.ports import Desk, Office, Traced, untold
-from vivavoce.runtime.sessions.profile import GREET_RECONNECTED, GREET_RESTORED, Profile
-from vivavoce.runtime.sessions.registry import Registry
+from vivavoce.runtime.sessions.options import Options, remember, remembered
+from vivavoce.runtime.sessions.parts import Parts
+from vivavoce.runtime.sessions.profile import GREET_RECONNECTED, GREET_RESTORED, detection
+from vivavoce.runtime.sessions.recovery import Recovery
 from vivavoce.runtime.sessions.texting import Exchange, Texting
 from vivavoce.session.context import History
-from vivavoce.session.events import Created
+from vivavoce.session.events import Created, Reconfigure
 from vivavoce.session.policy import Setup
 from vivavoce.session.state import Phase
 from vivavoce.wire.records.talk import Conversation, Status, VoiceSession, new_id
 
 __all__ = ["Exchange", "Opened", "Voice"]
+
+log = logging.getLogger(__name__)
+
+OVER = "The session is over; its configuration cannot change any more."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,52 +49,20 @@ class Opened:
 class Voice:
     """The sessions of this server."""
 
-    def __init__(
-        self,
-        *,
-        store: Store,
-        journal: Journal,
-        provider: Provider,
-        tools: Toolbox,
-        desk: Desk,
-        registry: Registry,
-        profile: Profile,
-        clock: Clock,
-        traced: Traced = untold,
-        office: Office | None = None,
-        memory: Callable[[str], Awaitable[Memory]] = no_memory,
-        agenda: AgendaStore | None = None,
-        people: People | None = None,
-    ) -> None:
-        """`agenda` knows the users and what they spent; `people` tells more of them than it."""
-        known = people or (people_of(agenda) if agenda is not None else strangers)
-        parts = Parts(
-            store=store,
-            journal=journal,
-            provider=provider,
-            tools=tools,
-            desk=desk,
-            registry=registry,
-            profile=profile,
-            clock=clock,
-            traced=traced,
-            office=office,
-            memory=memory,
-            people=known,
-            agenda=agenda,
-        )
-        self._parts, self.office = parts, office
-        self._store, self._registry = store, registry
-        self._profile, self._clock = profile, clock
-        self._maker = Maker(parts)
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._store, self._registry = parts.store, parts.registry
+        self._profile, self._clock = parts.profile, parts.clock
+        self.maker = Maker(parts)
         self._admission = Admission(parts)
-        self._connector = Connector(parts, self._maker)
+        self._connector = Connector(parts, self.maker)
         self._elsewhere = Elsewhere(parts)
-        self._texting = Texting(parts, self._maker, self._admission, self._connector)
+        self._texting = Texting(parts, self.maker, self._admission, self._connector)
+        self._recovery = Recovery(parts, self.maker, self._admission)
 
     # --- Opening ----------------------------------------------------------------------
 
-    async def create(self, user_id: str, wishes: Wishes) -> Opened:
+    async def create(self, user_id: str, options: Options) -> Opened:
         """A new conversation with its first session. Raises `RateLimited`."""
         await self._profile.refresh()
         now, agent = self._clock.now(), self._profile.agent
@@ -106,22 +73,22 @@ class Voice:
             updated_at=now,
             context_type=agent.context_type,
         )
-        return await self._open(conversation, wishes, Waiting(greeting=agent.greeting), new=True)
+        return await self._open(conversation, options, Waiting(greeting=agent.greeting), new=True)
 
     async def resume(self, session_id: str, user_id: str, *, voice: str | None) -> Opened:
         """A new session of an old conversation; one that is still live is taken over."""
         old, conversation = await self._find(session_id, user_id)
         await self._profile.refresh()
-        wishes = remembered(old).again(voice=voice)
-        return await self._open(conversation, wishes, Waiting("resume"))
+        options = remembered(old).again(voice=voice)
+        return await self._open(conversation, options, Waiting("resume"))
 
     async def resume_conversation(
-        self, conversation_id: str, user_id: str, wishes: Wishes
+        self, conversation_id: str, user_id: str, options: Options
     ) -> Opened:
-        """As `resume`, by the conversation, and with new wishes. Raises `RateLimited`."""
+        """As `resume`, by the conversation, and with new options. Raises `RateLimited`."""
         conversation = await self._conversation(conversation_id, user_id)
         await self._profile.refresh()
-        return await self._open(conversation, wishes, Waiting("resume"))
+        return await self._open(conversation, options, Waiting("resume"))
 
     async def restore(self, session_id: str, user_id: str) -> Opened:
         """As after a timeout: resumed, and welcomed back (seed 001 §6.2)."""
@@ -136,8 +103,8 @@ class Voice:
     async def reconnect(self, session_id: str, user_id: str) -> Opened:
         """After the browser lost its call: the same session with a new call, while it is
         live; a new session of its conversation otherwise (seed 001 §5.3)."""
-        live = self._live_of(session_id, user_id)
-        if live is None or not live.books.session.voice:
+        live = self.live(session_id, user_id)
+        if live is None or not live.records.session.voice:
             return await self.restore(session_id, user_id)
         waiting = Waiting("reconnect", GREET_RECONNECTED)
         if live.phase is Phase.DISCONNECTED:
@@ -145,25 +112,25 @@ class Voice:
             waiting = self._connector.waiting(session_id) or waiting
         await self._connector.mint(waiting, live.setup)
         self._connector.expect(session_id, waiting)
-        return Opened(session=live.books.session, tools=self._maker.offered(live))
+        return Opened(session=live.records.session, tools=self.maker.offered(live))
 
     async def _open(
-        self, before: Conversation, wishes: Wishes, waiting: Waiting, *, new: bool = False
+        self, before: Conversation, options: Options, waiting: Waiting, *, new: bool = False
     ) -> Opened:
-        tools = self._maker.offer(wishes)
-        user = await self._maker.about(before.user_id, wishes)
-        setup = self._maker.setup(wishes, tools, user)
+        tools = self.maker.offer(options)
+        user = await self.maker.about(before.user_id, options)
+        setup = self.maker.setup(options, tools, user)
         conversation = replace(before, ended_at=None, updated_at=self._clock.now())
         async with self._admission.alone(before, new=new):
-            record = self._maker.record(conversation, wishes, setup, user)
+            record = self.maker.record(conversation, options, setup, user)
             session = await self._admission.admit(record, conversation)
             try:
                 await self._connector.mint(waiting, setup)
                 budget = await self._admission.budget(session)
                 # Only once all have agreed is a call that works given up for this one.
                 await self._take_over(session)
-                past = await self._maker.history(conversation, setup)
-                live = self._maker.assemble(session, conversation, setup, budget)
+                past = await self.maker.history(conversation, setup)
+                live = self.maker.assemble(session, conversation, setup, budget)
                 await self._admission.still_wanted(session)
                 self._registry.start(live)
             except BaseException:
@@ -171,35 +138,32 @@ class Voice:
                 raise
             self._connector.expect(live.id, waiting)
         await live.post(Created())
-        return Opened(session=live.books.session, tools=tools, history=past)
+        return Opened(session=live.records.session, tools=tools, history=past)
 
     async def _take_over(self, session: VoiceSession) -> None:
         for live in self._registry.of_conversation(session.conversation_id):
-            live.books.goes_on = True
+            live.records.goes_on = True
             await self._registry.end(live, "completed", Status.COMPLETED)
         await self._elsewhere.take_over(session)
-
-    def assemble(
-        self,
-        session: VoiceSession,
-        conversation: Conversation,
-        setup: Setup,
-        budget: Budget | None = None,
-    ) -> LiveSession:
-        """A live session of records that are there already."""
-        return self._maker.assemble(session, conversation, setup, budget)
-
-    async def assemble_again(
-        self, session: VoiceSession, conversation: Conversation
-    ) -> LiveSession:
-        """After a restart: configured as it was, with what is known now."""
-        setup = await self._maker.setup_again(session)
-        budget = await self._admission.budget(session)
-        return self._maker.assemble(session, conversation, setup, budget)
 
     async def watch_budgets(self) -> None:
         """For ever, beside the sessions."""
         await self._admission.watch_budgets()
+
+    # --- After a restart --------------------------------------------------------------
+
+    async def recover(self) -> list[Conversation]:
+        """Pick up, or close, the sessions that were live when the process died. Gives back where
+        something may have been written that nobody answered."""
+        await self._recovery.run()
+        return list(self._recovery.written)
+
+    async def answer_left(self, conversations: Sequence[Conversation]) -> None:
+        """What was written there and never answered is answered now, once."""
+        try:
+            await self._texting.answer_left(conversations)
+        except Exception:  # the boundary of this task: it is in the history all the same
+            log.exception("What was written before the restart could not be answered")
 
     # --- Connecting -------------------------------------------------------------------
 
@@ -216,8 +180,8 @@ class Voice:
         await self._connector.attach(self._connecting(session_id, user_id), call_id)
 
     def _connecting(self, session_id: str, user_id: str) -> LiveSession:
-        live = self._live_of(session_id, user_id)
-        if live is None or not live.books.session.voice:
+        live = self.live(session_id, user_id)
+        if live is None or not live.records.session.voice:
             raise SessionNotFound(f"Session '{session_id}' is over or was never there.")
         return live
 
@@ -228,26 +192,45 @@ class Voice:
         conversation = await self._conversation(conversation_id, user_id)
         return await self._texting.say(conversation, text, wait=wait)
 
-    async def answer_left(self, conversations: Sequence[Conversation]) -> None:
-        """After a restart: what was written there and never answered is answered now, once."""
-        await self._texting.answer_left(conversations)
-
     # --- Changing and ending ----------------------------------------------------------
 
     async def reconfigure(
         self, session_id: str, user_id: str, wanted: Mapping[str, Any]
     ) -> tuple[list[str], Setup]:
         """What was changed, and the configuration in force; it reaches the live call."""
-        live = self._live_of(session_id, user_id)
+        live = self.live(session_id, user_id)
         if live is None:
             await self._find(session_id, user_id)
             raise Conflict(OVER)
-        await reconfigure(self._parts, live, wanted)
+        changes = self._changes(live, wanted)
+        if wanted:
+            live.records.session = remember(live.records.session, wanted)
+            if not await live.submit(Reconfigure(changes, tuple(wanted))):
+                raise Conflict(OVER)
         return list(wanted), live.setup
+
+    def _changes(self, live: LiveSession, wanted: Mapping[str, Any]) -> dict[str, Any]:
+        profile = self._profile
+        changes: dict[str, Any] = {}
+        audio: dict[str, Any] = {}
+        if "voice" in wanted:
+            if live.machine.state.voice_locked and wanted["voice"] != live.records.session.voice:
+                raise Conflict("The voice cannot change once the assistant has spoken.")
+            audio["output"] = {"voice": profile.check_voice(wanted["voice"])}
+        if "turn_detection" in wanted:
+            audio["input"] = {"turn_detection": detection(wanted["turn_detection"])}
+        if audio:
+            changes["audio"] = audio
+        if "instructions" in wanted:
+            changes["instructions"] = profile.words(self._clock.now(), wanted["instructions"])
+        if "tools_enabled" in wanted:
+            names = profile.tool_names(wanted["tools_enabled"])
+            changes["tools"] = [tool.function() for tool in self._parts.tools.definitions(names)]
+        return changes
 
     async def end(self, session_id: str, user_id: str, *, status: Status, reason: str) -> bool:
         """Was it live, here or in another process? Waits until the end is stored."""
-        if self._live_of(session_id, user_id) is None:
+        if self.live(session_id, user_id) is None:
             session = await self._store.session(session_id, user_id=user_id)
             if session is None or session.status is not Status.ACTIVE:
                 return False
@@ -259,7 +242,7 @@ class Voice:
         self, session_id: str, user_id: str, *, status: Status, reason: str
     ) -> bool:
         """As `end`, for who knows that nobody is opening it: within `unopened`."""
-        live = self._live_of(session_id, user_id)
+        live = self.live(session_id, user_id)
         if live is None:
             session = await self._store.session(session_id, user_id=user_id)
             return session is not None and await self._elsewhere.end(
@@ -276,11 +259,8 @@ class Voice:
     # --- Looking up -------------------------------------------------------------------
 
     def live(self, session_id: str, user_id: str) -> LiveSession | None:
-        return self._live_of(session_id, user_id)
-
-    def _live_of(self, session_id: str, user_id: str) -> LiveSession | None:
         live = self._registry.get(session_id)
-        if live is None or live.books.session.user_id != user_id:
+        if live is None or live.records.session.user_id != user_id:
             return None
         return live
 

@@ -9,7 +9,6 @@ from vivavoce.runtime.calls.questions import Questions
 from vivavoce.runtime.ports import Store, ToolContext
 from vivavoce.runtime.tasks import records as words
 from vivavoce.runtime.tasks.service import Order, Tasks
-from vivavoce.wire.records.talk import Kind
 from vivavoce.wire.records.work import Task
 
 SAID = 6  # entries of the conversation that go along with the work
@@ -91,6 +90,8 @@ class Delegating:
         """What was said last, so that "it" means something to whoever does the work."""
         if context.conversation_id is None:
             return ""
-        entries = await self._store.entries(context.conversation_id, user_id=context.user_id)
-        spoken = [e for e in entries if e.kind in (Kind.USER, Kind.ASSISTANT) and e.text.strip()]
+        said, _ = await self._store.messages_before(
+            context.conversation_id, user_id=context.user_id, limit=2 * SAID, said_only=True
+        )
+        spoken = [entry for entry in said if entry.text.strip()]
         return "\n".join(f"{entry.kind}: {entry.text[:300]}" for entry in spoken[-SAID:])

@@ -42,7 +42,7 @@ def begun(task: Task) -> list[Change]:
         backend=task.backend,
         call_id=task.call_id,
     )
-    return _kept(task, event)
+    return _stored(task, event)
 
 
 def progressed(
@@ -63,7 +63,7 @@ def progressed(
         agent=task.phase or task.agent,
         percentage=task.percentage,
     )
-    return task, _kept(task, event)
+    return task, _stored(task, event)
 
 
 def asked(task: Task, question: Question) -> tuple[Task, list[Change]]:
@@ -77,7 +77,7 @@ def asked(task: Task, question: Question) -> tuple[Task, list[Change]]:
         question=question.text,
         choices=list(question.choices),
     )
-    return task, _kept(task, event)
+    return task, _stored(task, event)
 
 
 def answered(task: Task, now: datetime) -> tuple[Task, list[Change]]:
@@ -105,7 +105,7 @@ def finished(task: Task, done: Done, now: datetime) -> tuple[Task, list[Change]]
         files_changed=list(task.files_changed),
         duration_ms=max(0, (now - task.created_at) // timedelta(milliseconds=1)),
     )
-    return task, _kept(task, event)
+    return task, _stored(task, event)
 
 
 def failed(
@@ -131,7 +131,7 @@ def failed(
         suggestions=list(task.suggestions),
         cancelled=cancelled,
     )
-    return task, _kept(task, event)
+    return task, _stored(task, event)
 
 
 def told(task: Task, now: datetime) -> list[Change]:
@@ -187,7 +187,7 @@ def standing(task: Task) -> str:
     return f"{task.id} ({task.agent}) {task.title}: {how}"
 
 
-def _kept(task: Task, event: VoiceEvent) -> list[Change]:
+def _stored(task: Task, event: VoiceEvent) -> list[Change]:
     return [
         PutTask(task),
         Announce(to_log(event, user_id=task.user_id, conversation_id=task.conversation_id)),

@@ -1,4 +1,4 @@
-"""The desk of delegated work: begins it, keeps its record, tells of it, hands on answers.
+"""Delegated work: begins it, keeps its record, tells of it, hands on answers.
 
     start ─► stored ─► carried out ─► progress, questions ─► stored, announced ─► told once
 
@@ -18,10 +18,9 @@ from weakref import WeakValueDictionary
 
 from vivavoce.errors import Conflict, InvalidArguments, NotFound, RateLimited, VivavoceError
 from vivavoce.logs import fields
-from vivavoce.runtime.calls.approvals import Ring
-from vivavoce.runtime.calls.attempt import Journal
-from vivavoce.runtime.calls.outcomes import ToolOutcome, ToolRequest
-from vivavoce.runtime.ports import Clock
+from vivavoce.runtime.calls.approvals import Notifier
+from vivavoce.runtime.calls.outcomes import RunsTools, ToolRequest
+from vivavoce.runtime.ports import Clock, Journal, Store
 from vivavoce.runtime.tasks import records as write
 from vivavoce.runtime.tasks.ports import Backends, Carrier, Done, GaveUp, Work
 from vivavoce.session.events import News, TaskFinished, TaskStarted
@@ -33,54 +32,16 @@ log = logging.getLogger(__name__)
 
 MAX_OPEN = 8  # of one user at once
 NOT_FOR_TASKS = frozenset({"task", "answer_task", "cancel_task", "list_tasks", "ask_user"})
-"""Delegated work does not delegate, and asks through its own desk."""
+"""Delegated work does not delegate, and asks through its own context."""
 _CANCELLED = GaveUp("It was cancelled.")
 
 
-class Kept(Protocol):
-    """What is read of the store."""
-
-    async def task(self, task_id: str, *, user_id: str | None) -> Task | None: ...
-    async def tasks(
-        self, *, user_id: str, open_only: bool = False, untold_only: bool = False, limit: int = 50
-    ) -> list[Task]: ...
-    async def open_tasks(self) -> list[Task]: ...
-
-
-class Calls(Protocol):
-    """Where a task's own tool calls go: the desk that all calls pass."""
-
-    async def run(self, request: ToolRequest) -> ToolOutcome: ...
-
-    async def permitted(
-        self, tool: str, arguments: Mapping[str, Any], question: str, task: Task
-    ) -> bool: ...
-
-
-class Runs(Protocol):
-    async def run(self, request: ToolRequest) -> ToolOutcome: ...
-
-
 class Permits(Protocol):
+    """Whether a task's own agent may use a tool of its own."""
+
     async def permitted(
         self, tool: str, arguments: Mapping[str, Any], question: str, task: Task
     ) -> bool: ...
-
-
-@dataclass(frozen=True, slots=True)
-class WorkCalls:
-    """Fills `Calls` with the desk and the gate that all calls pass."""
-
-    desk: Runs
-    gate: Permits
-
-    async def run(self, request: ToolRequest) -> ToolOutcome:
-        return await self.desk.run(request)
-
-    async def permitted(
-        self, tool: str, arguments: Mapping[str, Any], question: str, task: Task
-    ) -> bool:
-        return await self.gate.permitted(tool, arguments, question, task)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,30 +63,28 @@ class Tasks:
     def __init__(
         self,
         *,
-        kept: Kept,
+        store: Store,
         journal: Journal,
         clock: Clock,
-        ring: Ring,
+        notifier: Notifier,
         carrier: Carrier,
         backends: Backends,
-        calls: Calls,
+        executor: RunsTools,
+        gate: Permits,
         default_agent: str,
         allowed: Callable[[], Collection[str] | None] = lambda: None,
     ) -> None:
-        self._kept, self._journal, self._clock, self._ring = kept, journal, clock, ring
-        self._carrier, self._backends, self._calls = carrier, backends, calls
+        self._store, self._journal, self._clock, self._notifier = store, journal, clock, notifier
+        self._carrier, self.backends = carrier, backends
+        self._executor, self._gate = executor, gate
         self.default_agent, self._allowed = default_agent, allowed
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-
-    @property
-    def backends(self) -> Backends:
-        return self._backends
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """While the server is up. What a crash interrupted goes on."""
         async with self._carrier.running(self):
-            for task in await self._kept.open_tasks():
+            for task in await self._store.open_tasks():
                 try:
                     # The same id is the same task: only what was stored and never begun begins.
                     await self._carrier.start(task, _work(task))
@@ -137,16 +96,16 @@ class Tasks:
 
     async def start(self, order: Order) -> Task:
         agent = order.agent or self.default_agent
-        found = self._backends.find(agent)
+        found = self.backends.find(agent)
         if found is None or not found[1].available:
-            known = [card.name for card in self._backends.cards() if card.available]
+            known = [card.name for card in self.backends.cards() if card.available]
             why = f": {found[1].why_not}" if found else ""
             raise InvalidArguments(
                 f"There is no agent '{clean_line(agent, 64)}'{why}. "
                 f"There are: {', '.join(known) or 'none'}",
                 tool="task",
             )
-        open_now = await self._kept.tasks(user_id=order.user_id, open_only=True)
+        open_now = await self._store.tasks(user_id=order.user_id, open_only=True)
         if len(open_now) >= MAX_OPEN:
             raise RateLimited(f"{MAX_OPEN} tasks are under way already; wait for one to end")
         now = self._clock.now()
@@ -175,7 +134,7 @@ class Tasks:
         return task
 
     async def get(self, task_id: str, user_id: str) -> Task:
-        task = await self._kept.task(task_id, user_id=user_id)
+        task = await self._store.task(task_id, user_id=user_id)
         if task is None:
             raise NotFound(f"There is no task '{clean_line(task_id, 64)}'.")
         return task
@@ -183,7 +142,7 @@ class Tasks:
     async def list(
         self, user_id: str, *, open_only: bool = False, limit: int = 50
     ) -> Sequence[Task]:
-        return await self._kept.tasks(user_id=user_id, open_only=open_only, limit=limit)
+        return await self._store.tasks(user_id=user_id, open_only=open_only, limit=limit)
 
     async def cancel(self, task_id: str, user_id: str) -> Task:
         """One that is over stays as it is."""
@@ -213,14 +172,14 @@ class Tasks:
         if kind != "task":
             return
         async with self._lock(task_id):
-            task = await self._kept.task(task_id, user_id=user_id)
+            task = await self._store.task(task_id, user_id=user_id)
             if task is not None and task.told_at is None:
                 await self._journal.commit(write.told(task, self._clock.now()))
 
     async def waiting_for(self, user_id: str) -> Sequence[News]:
         """What the user has not heard yet, oldest first, for the next call."""
-        untold = await self._kept.tasks(user_id=user_id, untold_only=True, limit=5)
-        open_now = await self._kept.tasks(user_id=user_id, open_only=True)
+        untold = await self._store.tasks(user_id=user_id, untold_only=True, limit=5)
+        open_now = await self._store.tasks(user_id=user_id, open_only=True)
         asking = [_question(task) for task in open_now if task.question is not None]
         return [*(_ending(task) for task in reversed(untold)), *reversed(asking)]
 
@@ -281,18 +240,18 @@ class Tasks:
     async def approve(
         self, task_id: str, tool: str, arguments: Mapping[str, Any], question: str
     ) -> bool:
-        task = await self._kept.task(task_id, user_id=None)
+        task = await self._store.task(task_id, user_id=None)
         if task is None or task.status.over:
             return False
-        return await self._calls.permitted(tool, arguments, question, task)
+        return await self._gate.permitted(tool, arguments, question, task)
 
     async def call(
         self, task_id: str, call_id: str, tool: str, arguments: Mapping[str, Any]
     ) -> str:
-        task = await self._kept.task(task_id, user_id=None)
+        task = await self._store.task(task_id, user_id=None)
         if task is None or tool in NOT_FOR_TASKS:
             raise NotFound(f"There is no tool '{clean_line(tool, 64)}' for this task.")
-        outcome = await self._calls.run(
+        outcome = await self._executor.run(
             ToolRequest(
                 name=tool,
                 arguments=arguments,
@@ -316,13 +275,13 @@ class Tasks:
     async def _open(self, task_id: str) -> AsyncIterator[Task | None]:
         """The task, while it is not over: reports after the end change nothing."""
         async with self._lock(task_id):
-            task = await self._kept.task(task_id, user_id=None)
+            task = await self._store.task(task_id, user_id=None)
             if task is None:
                 log.warning("A report of an unknown task", extra=fields(task_id=task_id))
             yield None if task is None or task.status.over else task
 
     async def _tell(self, task: Task, event: News | TaskStarted | TaskFinished) -> None:
-        await self._ring.tell(
+        await self._notifier.tell(
             event,
             user_id=task.user_id,
             session_id=task.session_id,

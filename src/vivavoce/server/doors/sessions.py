@@ -11,7 +11,7 @@ from fastapi import APIRouter, Depends, Query
 
 from vivavoce.runtime.sessions.library import Copy
 from vivavoce.runtime.sessions.live import Vitals
-from vivavoce.runtime.sessions.options import Wishes
+from vivavoce.runtime.sessions.options import Options
 from vivavoce.runtime.sessions.voice import Opened
 from vivavoce.server.problems import errors
 from vivavoce.server.schemas import sessions as s
@@ -31,13 +31,13 @@ async def create_session(
     """Create a voice session: a key for `POST /sdp`, and the tools the model has."""
     body = body or s.CreateSessionRequest()
     tools = None if body.tools_filter is None else tuple(body.tools_filter)
-    wishes = Wishes(
+    options = Options(
         voice=body.voice,
         instructions=body.instructions,
         tools_filter=tools,
         auto_approve=body.auto_approve,
     )
-    return _opened(here, await here.voice.create(user, wishes))
+    return _opened(here, await here.voice.create(user, options))
 
 
 @router.get(
@@ -172,7 +172,7 @@ async def session_state(here: Here, user: User, session_id: TheSession) -> s.Ses
         conversation_id=session.conversation_id,
         status=session.status.value,
         state=vitals.state,
-        voice_session_active=vitals.line_up,
+        voice_session_active=vitals.sideband_up,
         amplifier_connected=bool(live and live.allowed_tools),
         pending_tasks=vitals.pending_tasks,
         session_age_ms=session.duration_ms(here.clock.now()),

@@ -12,7 +12,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path
 
 from vivavoce.errors import ClientError, Conflict, Slow, ToolNotFound, Unavailable
-from vivavoce.runtime.calls.executor import ToolRequest
+from vivavoce.runtime.calls.outcomes import ToolRequest
 from vivavoce.runtime.ids import new_call_id
 from vivavoce.server.problems import errors
 from vivavoce.server.schemas import tools as s
@@ -81,7 +81,7 @@ async def execute_tool(
     """Run a tool and wait for it. A tool that fails is an answer, with `success: false`."""
     call_id = body.call_id or new_call_id()
     timeout = body.timeout_ms / 1000 if body.timeout_ms else here.options.tool_timeout
-    outcome = await here.desk.run(
+    outcome = await here.executor.run(
         ToolRequest(
             name=tool_name,
             arguments=body.arguments,
@@ -127,7 +127,7 @@ async def webhook(
         allowed=_allowed(here, user, session_id),
     )
     admitted = asyncio.get_running_loop().create_future()
-    here.background.start(here.desk.run(request, admitted=admitted))
+    here.background.start(here.executor.run(request, admitted=admitted))
     await admitted
     return s.WebhookResponse(call_id=body.call_id, task_id=body.call_id)
 

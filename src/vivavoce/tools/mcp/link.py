@@ -33,7 +33,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from vivavoce import __version__
 from vivavoce.errors import ToolFailed, ToolTimeout
 from vivavoce.processes.piped import Piped, piped
-from vivavoce.runtime.agents.mcp_ports import McpServer
+from vivavoce.runtime.agents.mcp import McpServer
 from vivavoce.runtime.ports import Report, ToolContext
 from vivavoce.tools.mcp.asking import elicit
 from vivavoce.tools.mcp.schemas import plain_text

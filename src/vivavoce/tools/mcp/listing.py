@@ -23,7 +23,7 @@ from mcp_types import (
 )
 
 from vivavoce.errors import ToolFailed, ToolNotFound
-from vivavoce.runtime.agents.mcp_ports import McpServer
+from vivavoce.runtime.agents.mcp import McpServer
 from vivavoce.runtime.ports import OutputKind, Picture, ToolContext, ToolDefinition, ToolOutput
 from vivavoce.tools.functions import Tool
 from vivavoce.tools.mcp import schemas

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from vivavoce.errors import OutcomeUnknown, Unavailable
 from vivavoce.logs import fields
 from vivavoce.retrying import Backoff
-from vivavoce.runtime.agents.mcp_ports import McpServer
+from vivavoce.runtime.agents.mcp import McpServer
 from vivavoce.runtime.ports import ToolContext, ToolOutput
 from vivavoce.tools.mcp.listing import Listing
 from vivavoce.tools.mcp.schemas import plain_text

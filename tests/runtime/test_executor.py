@@ -22,7 +22,8 @@ from vivavoce.errors import (
     Unavailable,
 )
 from vivavoce.logs import PRIVATE
-from vivavoce.runtime.calls.executor import ToolDesk, ToolOutcome, ToolRequest
+from vivavoce.runtime.calls.executor import ToolExecutor
+from vivavoce.runtime.calls.outcomes import ToolOutcome, ToolRequest
 from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.limits import Window
 from vivavoce.runtime.ports import ToolContext
@@ -64,9 +65,9 @@ class Bench:
 
         self.desk = self.new_desk(Registry([run]))
 
-    def new_desk(self, tools: Registry) -> ToolDesk:
+    def new_desk(self, tools: Registry) -> ToolExecutor:
         self.tools = tools
-        return ToolDesk(
+        return ToolExecutor(
             tools=tools,
             calls=self.book,
             journal=self.book,
@@ -210,7 +211,7 @@ async def test_it_works_on_the_real_journal_over_a_store() -> None:
     )
     await store.commit([PutConversation(kept), PutSession(session, new=True)])
     limit = Window(10, 60, clock=bench.clock)
-    desk = ToolDesk(
+    desk = ToolExecutor(
         tools=bench.tools,
         calls=store,
         journal=Journal(store, bench.clock),

@@ -1,0 +1,129 @@
+"""Between live sessions and the work beyond them: news goes to the one session in which the user
+should hear it, and what the user says to it goes back."""
+
+from __future__ import annotations
+
+import logging
+
+from vivavoce.errors import VivavoceError
+from vivavoce.logs import fields
+from vivavoce.runtime.calls.approvals import Approvals
+from vivavoce.runtime.calls.questions import Questions
+from vivavoce.runtime.sessions.live import LiveSession
+from vivavoce.runtime.sessions.registry import Registry
+from vivavoce.runtime.tasks.service import Tasks
+from vivavoce.session import effects as fx
+from vivavoce.session.events import (
+    ApprovalAsked,
+    ApprovalSettled,
+    News,
+    SessionEvent,
+    TaskFinished,
+    TaskStarted,
+)
+from vivavoce.session.state import Phase
+
+log = logging.getLogger(__name__)
+
+
+class SessionNotifier:
+    """Fills `Notifier` for those who have news, and `live.Answers` for the sessions.
+
+    News goes to the session it came from, else to one of its conversation, else to
+    where the user is. A session whose sideband is down for a moment keeps it until that
+    is back. A fault here costs a message, never the session.
+    """
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+        self._work: tuple[Tasks, Approvals, Questions] | None = None
+
+    def serve(self, tasks: Tasks, approvals: Approvals, questions: Questions) -> None:
+        """Who has news, and takes the user's answers to it."""
+        self._work = tasks, approvals, questions
+
+    async def tell(
+        self,
+        event: SessionEvent,
+        *,
+        user_id: str,
+        session_id: str | None,
+        conversation_id: str | None,
+    ) -> bool:
+        """Was there anyone? What nobody hears waits in the store for the next call."""
+
+        def rank(live: LiveSession) -> tuple[bool, bool, bool]:
+            session = live.records.session
+            same = session.conversation_id == conversation_id
+            return live.vitals.sideband_up, session.id == session_id, same
+
+        every = self._registry.of_user(user_id)
+        mine = [live for live in every if live.phase is not Phase.TERMINATED]
+        nearest = max(mine, key=rank, default=None)
+        quietly = _ended(event)
+        for live in mine:
+            if live is nearest:
+                await live.post(event)
+            elif quietly is not None:
+                await live.post(quietly)
+        return nearest is not None
+
+    async def resolve(self, user_id: str, effect: fx.Resolve) -> None:
+        """The user's spoken yes or no. One that comes too late changes nothing."""
+        if self._work is None:
+            return
+        _, approvals, _ = self._work
+        try:
+            await approvals.resolve(
+                effect.approval_id, user_id, granted=effect.granted, by="voice", words=effect.words
+            )
+        except VivavoceError as fault:
+            log.info("An answer came too late", extra=fields(reason=fault.message))
+
+    async def told(self, user_id: str, key: str) -> None:
+        """The user heard that piece of news."""
+        if self._work is None:
+            return
+        try:
+            await self._work[0].told(key, user_id)
+        except VivavoceError:
+            # It may be told once more: better than never.
+            log.exception("Could not note that news was told")
+
+    async def welcome(self, live: LiveSession) -> None:
+        """Everything that waits for this user, into their new call."""
+        if self._work is None:
+            return
+        tasks, approvals, questions = self._work
+        user_id = live.records.session.user_id
+        try:
+            for task in await tasks.list(user_id, open_only=True):
+                if task.conversation_id == live.records.session.conversation_id:
+                    await live.post(TaskStarted(task.id))
+            elsewhere = self._told_elsewhere(live, user_id)
+            for news in await tasks.waiting_for(user_id):
+                if news.key not in elsewhere:
+                    await live.post(news)
+        except VivavoceError:
+            log.exception("What waits for the user could not be read")
+        for question in questions.waiting_for(user_id):
+            await live.post(question)
+        for approval in approvals.pending(user_id):
+            await live.post(ApprovalAsked(approval.id, approval.question))
+
+    def _told_elsewhere(self, live: LiveSession, user_id: str) -> set[str]:
+        """What another session of theirs is about to say: it is told once, and not in two."""
+        others = self._registry.of_user(user_id)
+        near = [one for one in others if one is not live and one.vitals.sideband_up]
+        return {key for one in near for key in one.machine.state.work.news}
+
+
+def _ended(event: SessionEvent) -> SessionEvent | None:
+    """What the user's other sessions need to know of it: that they need not wait any more."""
+    match event:
+        case ApprovalSettled():
+            return event
+        case News(settles=str(task_id)) | TaskFinished(task_id=task_id):
+            return TaskFinished(task_id, "")
+        case _:
+            return None
