@@ -23,7 +23,7 @@ from tests.contract.records import (
     uid,
 )
 from tests.store.stores import opened
-from vivavoce.store import limits, plans, retention, sql_store, talk, work
+from vivavoce.store import limits, plans, retention, sql_store, talk
 from vivavoce.store.database import parse
 from vivavoce.store.schema import conversations, goals, messages
 from vivavoce.wire.records.talk import (
@@ -160,18 +160,18 @@ async def test_sessions_are_limited_across_processes(url: str) -> None:
         talk.SPENT,
         limits.PAST,
         limits.PAST_DROPPED,
-        work.TASK,
-        work.OPEN_TASKS,
-        work.tasks_of("ann", open_only=False, untold_only=False, limit=9),
-        work.tasks_of("ann", open_only=True, untold_only=False, limit=9),
-        work.tasks_of("ann", open_only=False, untold_only=True, limit=9),
-        work.APPROVAL,
-        work.ALL_PENDING,
-        work.PENDING,
-        work.RECENT_CALLS,
-        work.TOOL_CALL,
-        work.OPEN_CALLS,
-        work.TOOL_STATS,
+        plans.TASK,
+        plans.OPEN_TASKS,
+        plans.tasks_of("ann", open_only=False, untold_only=False, limit=9),
+        plans.tasks_of("ann", open_only=True, untold_only=False, limit=9),
+        plans.tasks_of("ann", open_only=False, untold_only=True, limit=9),
+        plans.APPROVAL,
+        plans.ALL_PENDING,
+        plans.PENDING,
+        plans.RECENT_CALLS,
+        plans.TOOL_CALL,
+        plans.OPEN_CALLS,
+        plans.TOOL_STATS,
         talk.CONVERSATION,
         talk.SESSION,
         talk.ACTIVE_SESSIONS,

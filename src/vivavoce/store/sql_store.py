@@ -1,6 +1,6 @@
 """`SqlStore`: fills the runtime's `Store` port. Reads go to a few threads, writes to one.
 
-Puts the parts together, and reads the log. The other reads are in `talk.py`, `work.py` and
+Puts the parts together, and reads the log. The other reads are in `talk.py` and
 `plans.py`, the two ways to the database in `reader.py` and `writer.py`.
 """
 
@@ -21,16 +21,14 @@ from vivavoce.errors import Unavailable
 from vivavoce.runtime.ports import LogBounds, Retention
 from vivavoce.store.changes import plan
 from vivavoce.store.database import Database, parse
-from vivavoce.store.listener import CommitListener
 from vivavoce.store.migrate import prepare
-from vivavoce.store.plans import PlanReads
-from vivavoce.store.reader import Reader, within
+from vivavoce.store.plans import PlanReads, WorkReads
+from vivavoce.store.reader import CommitListener, Reader, within
 from vivavoce.store.retention import steps
 from vivavoce.store.rows import EVENTS
 from vivavoce.store.schema import events, log_head
 from vivavoce.store.talk import TalkReads
 from vivavoce.store.transaction import Performer
-from vivavoce.store.work import WorkReads
 from vivavoce.store.writer import Writer
 from vivavoce.wire.records.talk import Change, LogEvent
 
