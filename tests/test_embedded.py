@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.server.serving import until
-from vivavoce.app.engine import EmbeddedEngine
+from vivavoce.app.engine import UPLOADS, EmbeddedEngine
 from vivavoce.app.settings import Settings
 from vivavoce.engine.shell.work import Parts
 from vivavoce.errors import InvalidRequest, Unavailable
@@ -46,3 +46,9 @@ def test_without_its_packages_it_says_how_to_get_them(
     monkeypatch.setattr("vivavoce.app.engine.PACKAGES", ("numpy", "no_such_package"))
     with pytest.raises(Unavailable, match=r"no_such_package.*vivavoce\[engine\]"):
         EmbeddedEngine(settings(tmp_path))
+
+
+def test_the_gate_lets_a_whole_recording_through() -> None:
+    from vivavoce.engine.api.audio import MAX_FILE
+
+    assert UPLOADS["/v1/audio/transcriptions"] > MAX_FILE

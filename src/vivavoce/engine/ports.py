@@ -130,30 +130,6 @@ class Position:
     played_ms: int
 
 
-class Playout(Protocol):
-    """Sound on its way to the listener, paced by real time."""
-
-    def put(self, response_id: str, item_id: str, pcm: bytes) -> None:
-        """More PCM16 mono at `MOUTH_RATE` of an item; items are played in the order given."""
-        ...
-
-    def finish(self, response_id: str) -> None:
-        """No more will come for this response; when the last of it is played, it stopped."""
-        ...
-
-    def clear(self) -> None:
-        """Forget everything not yet sent, at once."""
-        ...
-
-    def duck(self, quiet: bool) -> None:
-        """Play more softly while somebody may be speaking, and back."""
-        ...
-
-    def position(self) -> Position | None:
-        """Of the item that is playing, or of the last one that did; None before the first."""
-        ...
-
-
 class PeerEvents(Protocol):
     """What a media peer tells the session. Called on the event loop; must not block."""
 
@@ -180,16 +156,3 @@ class PeerEvents(Protocol):
     def gone(self, reason: str) -> None:
         """The peer hung up or was lost. Told once."""
         ...
-
-
-class Peer(Protocol):
-    """The far end of a call."""
-
-    @property
-    def playout(self) -> Playout: ...
-
-    def send(self, text: str) -> None:
-        """A server event over the data channel; dropped, with a warning, if nobody reads."""
-        ...
-
-    async def close(self) -> None: ...

@@ -31,7 +31,6 @@ from tests.engine.media.far_end import (
 )
 from vivavoce.engine.media.options import MediaOptions
 from vivavoce.engine.media.peer import HUNG_UP, LOST, NEVER, answer
-from vivavoce.engine.ports import Peer
 from vivavoce.errors import Unavailable
 
 
@@ -219,7 +218,6 @@ async def test_a_peer_that_never_connects_is_given_up() -> None:
 
 async def test_a_peer_that_is_never_run_closes_all_the_same() -> None:
     far = FarEnd()
-    peer: Peer
     peer, _ = await answer(await far.offer(), Heard(), LOCAL)
     await peer.close()
     await far.pc.close()

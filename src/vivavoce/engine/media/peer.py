@@ -56,7 +56,7 @@ async def answer(offer: str, events: PeerEvents, options: MediaOptions) -> tuple
 
 
 class WebRtcPeer:
-    """Fills `engine.ports.Peer`."""
+    """The far end of a call."""
 
     def __init__(
         self, offer: sdp.Offer, gatherer: Gatherer, events: PeerEvents, options: MediaOptions
@@ -86,6 +86,7 @@ class WebRtcPeer:
         return self._reel
 
     def send(self, text: str) -> None:
+        """Over the data channel; dropped, with a warning, if nobody reads."""
         self._channel.send(text)
 
     async def close(self) -> None:

@@ -1,7 +1,6 @@
 """The assistant's sound on its way out: a reel of what to play, and the beat it is played to.
 
-`Reel` is pure and fills `engine.ports.Playout`; `beat` only keeps time.
-Neither knows of Opus or RTP.
+`Reel` is pure; `beat` only keeps time. Neither knows of Opus or RTP.
 """
 
 from __future__ import annotations
@@ -65,7 +64,8 @@ class Reel:
     # --- The port ---------------------------------------------------------------------
 
     def put(self, response_id: str, item_id: str, pcm: bytes) -> None:
-        """Raises `EngineFault` when so much is waiting that something must be wrong."""
+        """More PCM16 mono at `MOUTH_RATE` of an item. Raises `EngineFault` when so much is waiting
+        that something must be wrong."""
         samples: Pcm = np.frombuffer(pcm, np.int16)
         if self._waiting + samples.size > self._limit:
             raise EngineFault(
@@ -76,7 +76,8 @@ class Reel:
             self._waiting += samples.size
 
     def finish(self, response_id: str) -> None:
-        """A response without any sound is told as ended too, with the next frame."""
+        """No more will come for this response. One without any sound is told as ended too, with
+        the next frame."""
         self._queue.append(_End(response_id))
 
     def clear(self) -> None:
@@ -91,9 +92,11 @@ class Reel:
         self._waiting = 0
 
     def duck(self, quiet: bool) -> None:
+        """More softly, while somebody may be speaking, and back."""
         self._target = QUIET_GAIN if quiet else 1.0
 
     def position(self) -> Position | None:
+        """Of the item that is playing, or of the last one that did; None before the first."""
         if self._playing is None:
             return None
         return Position(*self._playing, played_ms=self._played * 1000 // MOUTH_RATE)

@@ -12,7 +12,6 @@ import itertools
 
 from vivavoce.engine.media.options import MediaOptions
 from vivavoce.engine.media.peer import WebRtcPeer, answer
-from vivavoce.engine.ports import Peer
 from vivavoce.engine.shell.session import Session
 from vivavoce.engine.shell.work import Parts
 from vivavoce.engine.turn.configuration import Configuration
@@ -64,7 +63,7 @@ class SocketClient:
 class ChannelClient:
     """Fills `session.Client` for the data channel of a WebRTC call."""
 
-    def __init__(self, peer: Peer, *, locked: bool) -> None:
+    def __init__(self, peer: WebRtcPeer, *, locked: bool) -> None:
         self.id = next(_ids)
         self.peer, self.locked = True, locked
         self._channel = peer
@@ -99,7 +98,7 @@ class Call:
     async def answer(self, offer: str, options: MediaOptions) -> str:
         """The SDP for the browser. Raises `InvalidSdp` or `Unavailable`."""
         self._media, sdp = await answer(offer, self, options)
-        self.session.use(self._media)
+        self.session.playout = self._media.playout
         return sdp
 
     async def abandon(self) -> None:

@@ -12,14 +12,14 @@ import asyncio
 import logging
 import re
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 import numpy as np
 
 from vivavoce.engine.ears.noise import Suppressor
 from vivavoce.engine.media.audio import Inbound, Pcm, Resampler, to_pcm
-from vivavoce.engine.ports import EAR_RATE, FRAME, Detector, Ears, Position, Samples, Transcript
+from vivavoce.engine.ports import EAR_RATE, FRAME, Detector, Position, Samples, Transcript
 from vivavoce.engine.turn import endpoint, facts
 from vivavoce.engine.turn.configuration import Configuration
 from vivavoce.errors import VivavoceError
@@ -170,10 +170,10 @@ class Intake:
     def buffered_ms(self) -> int:
         return (self._end - self._start) // _PER_MS
 
-    def span(self, start_ms: int, end_ms: int) -> Samples:
-        """The sound between two times, as far as it is still there."""
+    def span(self, start_ms: int, end_ms: int | None = None) -> Samples:
+        """The sound between two times, or until now, as far as it is still there."""
         first = max(self._start, start_ms * _PER_MS)
-        last = min(self._end, end_ms * _PER_MS)
+        last = self._end if end_ms is None else min(self._end, end_ms * _PER_MS)
         if last <= first:
             return np.zeros(0, np.float32)
         kept: list[Pcm] = []
@@ -191,7 +191,7 @@ class Intake:
 
     def recent(self, seconds: float) -> Samples:
         """The last of it, for the judge."""
-        return self.span(self.end_ms - int(seconds * 1000), self.end_ms + 1)
+        return self.span(self.end_ms - int(seconds * 1000))
 
     def forget(self, before_ms: int) -> None:
         before = min(self._end, before_ms * _PER_MS)
@@ -235,16 +235,13 @@ class Partials:
     def __init__(
         self,
         item_id: str,
-        ears: Ears,
+        ears: Callable[[Samples, str], Awaitable[Transcript]],
         sound: Callable[[], Samples],
         tell: Callable[[Transcript, str], None],
-        language: str | None,
-        keywords: Sequence[str] = (),
     ) -> None:
         self.item_id = item_id
         self.newest = ""
         self._ears, self._sound, self._tell = ears, sound, tell
-        self._language, self._keywords = language, keywords
         self._certain = ""
 
     async def run(self) -> None:
@@ -255,13 +252,7 @@ class Partials:
             speech = self._sound()
             if len(speech) >= _LEAST:
                 try:
-                    heard = await self._ears.transcribe(
-                        ending(speech),
-                        language=self._language,
-                        hint=self.newest,
-                        urgent=False,
-                        keywords=self._keywords,
-                    )
+                    heard = await self._ears(ending(speech), self.newest)
                 except VivavoceError as fault:
                     log.debug("No words while somebody speaks: %s", fault)
                     return

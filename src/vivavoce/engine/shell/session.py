@@ -16,13 +16,13 @@ from typing import Any, Protocol
 
 import orjson
 
-from vivavoce.brain.ports import Ask
 from vivavoce.engine.media.audio import Outbound, Pcm
-from vivavoce.engine.ports import MOUTH_RATE, Peer, Position, Samples, Transcript
+from vivavoce.engine.media.playout import Reel
+from vivavoce.engine.ports import MOUTH_RATE, Position
 from vivavoce.engine.shell.hearing import Intake
 from vivavoce.engine.shell.work import Parts, Work
 from vivavoce.engine.turn import facts, orders
-from vivavoce.engine.turn.configuration import Configuration, keyterms
+from vivavoce.engine.turn.configuration import Configuration
 from vivavoce.engine.turn.machine import Machine
 from vivavoce.engine.turn.state import Policy
 from vivavoce.errors import Unavailable
@@ -74,19 +74,20 @@ class Session:
         self._paced = policy.paced
         self._loop = asyncio.get_running_loop()
         self._clients: dict[int, Client] = {}
-        self._peer: Peer | None = None
+        self.playout: Reel | None = None
+        """Of a call's own media; without, sound goes out in events."""
         self._facts: deque[facts.Fact] = deque()
         self._busy = False
-        self._work = Work(parts, self)
         self._codecs: dict[str, Outbound] = {}
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._intake = Intake(
             configuration,
             parts.detector(),
             post=self.post,
-            judge=self._ask_judge,
+            judge=lambda asked_ms: self._work.judge(asked_ms),
             position=self.position,
         )
+        self._work = Work(parts, self.machine, self._intake, self.post, self.position)
 
     # --- Life ---------------------------------------------------------------------------------
 
@@ -125,10 +126,6 @@ class Session:
         self._clients.pop(client.id, None)
         if client.peer:
             self.end("the client left")
-
-    def use(self, peer: Peer) -> None:
-        """The media of this call."""
-        self._peer = peer
 
     def receive(self, client: Client, raw: str | bytes) -> Iterator[None]:
         """A frame from a client. Whatever is in it, the session lives on.
@@ -193,27 +190,8 @@ class Session:
     def gone(self, reason: str) -> None:
         self.end(reason)
 
-    # --- Host of the slow work ------------------------------------------------------------------
-
     def position(self) -> Position | None:
-        return self._peer.playout.position() if self._peer is not None else None
-
-    def sound(self, start_ms: int, end_ms: int | None = None) -> Samples:
-        return self._intake.span(start_ms, self._intake.end_ms + 1 if end_ms is None else end_ms)
-
-    def language(self) -> str | None:
-        wanted = self.machine.state.configuration.transcription
-        return wanted.language if wanted else None
-
-    def keywords(self) -> tuple[str, ...]:
-        wanted = self.machine.state.configuration.transcription
-        return keyterms(wanted.prompt, wanted.keywords or ()) if wanted else ()
-
-    def foresee(self, item_id: str, heard: Transcript) -> orders.Answer | None:
-        return self.machine.foresee(item_id, heard)
-
-    def outlook(self) -> Ask | None:
-        return self.machine.outlook()
+        return self.playout.position() if self.playout is not None else None
 
     # --- Facts in, orders out -----------------------------------------------------------------
 
@@ -245,14 +223,14 @@ class Session:
                 if (codec := self._codecs.pop(place["response_id"], None)) is not None:
                     self._sound(codec.finish(), place)
             case orders.ClearPlaying():
-                if self._peer is not None:
-                    self._peer.playout.clear()
+                if self.playout is not None:
+                    self.playout.clear()
             case orders.Duck(quiet):
-                if self._peer is not None:
-                    self._peer.playout.duck(quiet)
+                if self.playout is not None:
+                    self.playout.duck(quiet)
             case orders.FinishPlaying(response_id):
-                if self._peer is not None:
-                    self._peer.playout.finish(response_id)
+                if self.playout is not None:
+                    self.playout.finish(response_id)
             case orders.Listen():
                 self._work.listen(order)
             case orders.StopListening():
@@ -288,9 +266,6 @@ class Session:
             case orders.EndCall(reason):
                 self.end(reason)
 
-    def _ask_judge(self, asked_ms: int) -> None:
-        self._work.judge(asked_ms, self._intake.recent(8.0), self._intake.verdict)
-
     def _start_timer(self, name: str, seconds: float) -> None:
         if (old := self._timers.pop(name, None)) is not None:
             old.cancel()
@@ -317,8 +292,8 @@ class Session:
             client.push(_encoded(_without_prompt(event)) if secret else frame)
 
     def _play(self, order: orders.Play) -> None:
-        if self._peer is not None:
-            self._peer.playout.put(order.response_id, order.item_id, order.pcm)
+        if self.playout is not None:
+            self.playout.put(order.response_id, order.item_id, order.pcm)
             return
         codec = self._codecs.get(order.response_id)
         if codec is None:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from vivavoce.brain.ports import Ask, Brain
 from vivavoce.engine.media.audio import Inbound
@@ -26,8 +26,10 @@ from vivavoce.engine.ports import (
     Transcript,
 )
 from vivavoce.engine.shell.answerer import Answerer
-from vivavoce.engine.shell.hearing import Partials, ending, written
+from vivavoce.engine.shell.hearing import Intake, Partials, ending, written
 from vivavoce.engine.turn import facts, orders
+from vivavoce.engine.turn.configuration import keyterms
+from vivavoce.engine.turn.machine import Machine
 from vivavoce.errors import VivavoceError
 
 log = logging.getLogger(__name__)
@@ -51,35 +53,19 @@ class Parts:
     """Have ready what a voice says most often."""
 
 
-class Host(Protocol):
-    """The session, as far as its slow work needs it."""
-
-    id: str
-
-    def post(self, fact: facts.Fact) -> None: ...
-
-    def position(self) -> Position | None: ...
-
-    def sound(self, start_ms: int, end_ms: int | None = None) -> Samples:
-        """What was heard between two times, or until now."""
-        ...
-
-    def language(self) -> str | None: ...
-
-    def keywords(self) -> Sequence[str]:
-        """What the user is likely to say."""
-        ...
-
-    def foresee(self, item_id: str, heard: Transcript) -> orders.Answer | None: ...
-
-    def outlook(self) -> Ask | None: ...
-
-
 class Work:
     """Nothing starts before `begin` or after `end`, and nothing outlives `end`."""
 
-    def __init__(self, parts: Parts, host: Host) -> None:
-        self._parts, self._host = parts, host
+    def __init__(
+        self,
+        parts: Parts,
+        machine: Machine,
+        intake: Intake,
+        post: Callable[[facts.Fact], None],
+        position: Callable[[], Position | None],
+    ) -> None:
+        self._parts, self._machine, self._intake = parts, machine, intake
+        self._post, self._position = post, position
         self._group: asyncio.TaskGroup | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._answers: dict[str, tuple[Answerer, asyncio.Task[None]]] = {}
@@ -105,7 +91,7 @@ class Work:
         self._group = None
         for task in self._tasks:
             task.cancel()
-        self._parts.brain.forget(self._host.id)
+        self._parts.brain.forget(self._machine.state.policy.session_id)
 
     def _spawn(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None] | None:
         if self._group is None:
@@ -140,7 +126,7 @@ class Work:
         return True
 
     def _answerer(self, order: orders.Answer, *, held: bool = False) -> Answerer:
-        return Answerer(order, self._parts.brain, self._parts.mouth, self._host.post, held=held)
+        return Answerer(order, self._parts.brain, self._parts.mouth, self._post, held=held)
 
     def _keep(self, response_id: str, answerer: Answerer, task: asyncio.Task[None]) -> None:
         self._answers[response_id] = (answerer, task)
@@ -162,17 +148,17 @@ class Work:
         """Words of what is being said, as they come; the brain reads them already."""
         self.stop_listening()
         self.drop_guess()
-        host, item_id = self._host, order.item_id
+        item_id = order.item_id
 
         def tell(heard: Transcript, certain: str) -> None:
             if certain:
-                host.post(facts.HeardSoFar(item_id, certain))
-            if (foreseen := host.foresee(item_id, heard)) is not None and foreseen.ask is not None:
+                self._post(facts.HeardSoFar(item_id, certain))
+            foreseen = self._machine.foresee(item_id, heard)
+            if foreseen is not None and foreseen.ask is not None:
                 self._warm(foreseen.ask)
 
-        sound = partial(host.sound, order.start_ms)
-        manner = (host.language(), host.keywords())
-        self._partials = Partials(item_id, self._parts.ears, sound, tell, *manner)
+        sound = partial(self._intake.span, order.start_ms)
+        self._partials = Partials(item_id, partial(self._heard, urgent=False), sound, tell)
         self._hear_on()
 
     def _hear_on(self) -> None:
@@ -196,10 +182,9 @@ class Work:
         self._to_read = None
         partials = self._partials
         hint = partials.newest if partials and partials.item_id == order.item_id else ""
-        speech = ending(self._host.sound(order.start_ms, order.end_ms))
-        guess = _Guess(order.item_id, self._host.foresee, partial(self._answerer, held=True))
-        manner = (self._host.language(), hint, self._host.keywords())
-        work = guess.run(self._parts.ears, speech, *manner)
+        speech = ending(self._intake.span(order.start_ms, order.end_ms))
+        guess = _Guess(order.item_id, self._machine.foresee, partial(self._answerer, held=True))
+        work = guess.run(partial(self._heard, speech, hint))
         if (task := self._spawn(work, f"guess {order.item_id}")) is not None:
             self._guess = (guess, task)
 
@@ -217,7 +202,7 @@ class Work:
             self._guess = None
 
     def warm(self) -> None:
-        if (ask := self._host.outlook()) is not None:
+        if (ask := self._machine.outlook()) is not None:
             self._warm(ask)
 
     def _warm(self, ask: Ask) -> None:
@@ -236,8 +221,19 @@ class Work:
 
     # --- Words ----------------------------------------------------------------------------
 
+    async def _heard(self, speech: Samples, hint: str = "", *, urgent: bool = True) -> Transcript:
+        """As the session wants to be heard."""
+        wanted = self._machine.state.configuration.transcription
+        return await self._parts.ears.transcribe(
+            speech,
+            language=wanted.language if wanted else None,
+            hint=hint,
+            urgent=urgent,
+            keywords=keyterms(wanted.prompt, wanted.keywords or ()) if wanted else (),
+        )
+
     def transcribe(self, item_id: str, start_ms: int, end_ms: int) -> None:
-        speech, guess = self._host.sound(start_ms, end_ms), None
+        speech, guess = self._intake.span(start_ms, end_ms), None
         if self._guess is not None and self._guess[0].item_id == item_id:
             guess = self._guess[0]
         self._spawn(self._transcribe(item_id, speech, guess), f"ears {item_id}")
@@ -252,38 +248,32 @@ class Work:
         self._spawn(work(), f"ears {item_id}")
 
     async def _transcribe(self, item_id: str, speech: Samples, guess: _Guess | None) -> None:
-        host = self._host
         try:
             heard = await guess.words() if guess is not None else None
-            if heard is None:
-                ears, keywords = self._parts.ears, host.keywords()
-                heard = written(
-                    await ears.transcribe(speech, language=host.language(), keywords=keywords)
-                )
+            heard = heard or written(await self._heard(speech))
         except Exception as fault:  # the boundary of this task: the turn goes on without words
             known = isinstance(fault, VivavoceError)
             if not known:
                 log.exception("The ears failed")
             message = str(fault) if known else "The ears failed."
-            host.post(facts.HearingFailed(item_id, message, host.position()))
+            self._post(facts.HearingFailed(item_id, message, self._position()))
             return
-        seconds = len(speech) / EAR_RATE
-        host.post(facts.HeardAll(item_id, heard.text, seconds, host.position(), heard.confidence))
+        text, seconds = heard.text, len(speech) / EAR_RATE
+        self._post(facts.HeardAll(item_id, text, seconds, self._position(), heard.confidence))
 
     # --- Verdicts -------------------------------------------------------------------------
 
-    def judge(self, asked_ms: int, speech: Samples, verdict: Callable[[float, int], None]) -> None:
-        self._spawn(self._judge(asked_ms, speech, verdict), "judge")
+    def judge(self, asked_ms: int) -> None:
+        """Was that the end of the turn?"""
+        self._spawn(self._judge(asked_ms, self._intake.recent(8.0)), "judge")
 
-    async def _judge(
-        self, asked_ms: int, speech: Samples, verdict: Callable[[float, int], None]
-    ) -> None:
+    async def _judge(self, asked_ms: int, speech: Samples) -> None:
         try:
             probability = await self._parts.judge.finished(speech)
         except Exception:  # the boundary of this task: the longest wait decides
             log.exception("The judge failed")
             return
-        verdict(probability, asked_ms)
+        self._intake.verdict(probability, asked_ms)
 
 
 class _Guess:
@@ -307,17 +297,9 @@ class _Guess:
         self._heard: Transcript | None = None
         self._listened = asyncio.Event()
 
-    async def run(
-        self,
-        ears: Ears,
-        speech: Samples,
-        language: str | None,
-        hint: str,
-        keywords: Sequence[str] = (),
-    ) -> None:
+    async def run(self, hear: Callable[[], Awaitable[Transcript]]) -> None:
         try:
-            heard = await ears.transcribe(speech, language=language, hint=hint, keywords=keywords)
-            self._heard = written(heard)
+            self._heard = written(await hear())
         except VivavoceError as fault:
             log.debug("A guess at what was said failed: %s", fault)
         except Exception:  # the boundary of this task: whoever needs the words asks again

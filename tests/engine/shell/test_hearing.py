@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 import numpy as np
 from hypothesis import given
@@ -23,6 +23,10 @@ DELTA = "conversation.item.input_audio_transcription.delta"
 COMPLETED = "conversation.item.input_audio_transcription.completed"
 
 
+def hearing(ears: ScriptedEars) -> Callable[[Samples, str], Awaitable[Transcript]]:
+    return lambda speech, hint: ears.transcribe(speech, hint=hint, urgent=False)
+
+
 def test_only_what_two_hearings_agree_on_is_certain_and_not_the_last_word() -> None:
     assert agreement("What time is", "What time is it") == "What time"
     assert agreement("What time. Is it", "What time is it in") == "What time is"
@@ -34,7 +38,7 @@ def test_only_what_two_hearings_agree_on_is_certain_and_not_the_last_word() -> N
 @given(st.lists(st.text("ab .", max_size=12), max_size=6))
 def test_what_is_certain_only_ever_grows(hearings: list[str]) -> None:
     told: list[str] = []
-    partials = Partials("i", ScriptedEars(), list, lambda _, certain: told.append(certain), None)  # type: ignore[arg-type]
+    partials = Partials("i", hearing(ScriptedEars()), list, lambda _, certain: told.append(certain))  # type: ignore[arg-type]
     for text in hearings:
         partials._took(Transcript(text))
     for before, after in itertools.pairwise(told):
@@ -56,7 +60,7 @@ async def test_ears_that_fail_in_the_middle_are_left_alone() -> None:
 
     sound = np.ones(32_000, np.float32)
     async with asyncio.timeout(5):
-        await Partials("i", Deaf(), lambda: sound, lambda *_: None, None).run()
+        await Partials("i", hearing(Deaf()), lambda: sound, lambda *_: None).run()
 
 
 def test_clients_see_words_before_the_turn_is_over_and_the_rest_at_its_end() -> None:
@@ -132,7 +136,7 @@ def test_a_name_is_told_when_it_is_whole() -> None:
     def tell(heard: Transcript, certain: str) -> None:
         told.append((heard.text, certain))
 
-    partials = Partials("i", ScriptedEars(), lambda: np.zeros(0, np.float32), tell, None)
+    partials = Partials("i", hearing(ScriptedEars()), lambda: np.zeros(0, np.float32), tell)
     for text in ("Open main dot", "Open main dot pie and", "Open main dot pie and tell me what is"):
         partials._took(Transcript(text))
         partials._took(Transcript(text))
