@@ -12,16 +12,6 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from mcp_types import (
-    AudioContent,
-    CallToolResult,
-    EmbeddedResource,
-    ImageContent,
-    ResourceLink,
-    TextContent,
-    TextResourceContents,
-)
-
 from vivavoce.errors import ToolFailed, ToolNotFound
 from vivavoce.runtime.agents.mcp import McpServer
 from vivavoce.runtime.ports import OutputKind, Picture, ToolContext, ToolDefinition, ToolOutput
@@ -29,6 +19,10 @@ from vivavoce.tools.functions import Tool
 from vivavoce.tools.mcp import schemas
 from vivavoce.tools.mcp.schemas import plain_text
 from vivavoce.tools.registry import Registry
+
+if TYPE_CHECKING:
+    import mcp_types as t
+    from mcp_types import CallToolResult, ImageContent
 
 MAX_BLOCKS = 200
 MAX_PICTURES = 4
@@ -38,6 +32,8 @@ PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
 def output(result: CallToolResult) -> ToolOutput:
     """Raises `ToolFailed` with the tool's own words where it says that it failed."""
+    from mcp_types import ImageContent  # a fifth of a second, and only where there are servers
+
     texts: list[str] = []
     pictures: list[Picture] = []
     for block in result.content[:MAX_BLOCKS]:
@@ -70,6 +66,15 @@ def _picture(block: ImageContent) -> Picture | None:
 
 
 def _words(block: Any) -> str:
+    from mcp_types import (
+        AudioContent,
+        EmbeddedResource,
+        ImageContent,
+        ResourceLink,
+        TextContent,
+        TextResourceContents,
+    )
+
     match block:
         case TextContent(text=text):
             return text
@@ -85,9 +90,6 @@ def _words(block: Any) -> str:
         case _:
             return "[something that cannot be shown]"
 
-
-if TYPE_CHECKING:
-    import mcp_types as t
 
 QUESTION_SECONDS = 180.0
 """What a question to the user may add to the time of a call."""
