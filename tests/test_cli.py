@@ -446,3 +446,16 @@ def test_help_needs_nothing_heavy() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=False
     )
     assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_a_start_loads_nothing_that_it_can_do_without() -> None:
+    """Each of these takes a tenth of a second or more; they are loaded once the server answers,
+    or when they are needed."""
+    code = (
+        "import sys, vivavoce.app.listen; "
+        "heavy = {'openai', 'mcp', 'mcp_types', 'dbos', 'alembic', 'dateparser', 'aiortc', 'av', "
+        "'numpy', 'onnxruntime', 'xllamacpp', 'httpx', 'httpx2', 'jwt', 'a2a', 'acp', 'psycopg'}; "
+        "sys.exit(', '.join(heavy & sys.modules.keys()) or None)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr

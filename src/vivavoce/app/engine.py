@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from vivavoce.app.begin import Begin, at_once
 from vivavoce.app.settings import Settings
 from vivavoce.brain.ports import Ask, Brain, Tool
 from vivavoce.brain.script import file as script_file
@@ -120,16 +121,17 @@ class EmbeddedEngine:
         return [asdict(progress) for progress in self._store.progress(self._names)]
 
     @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
+    async def running(self, begin: Begin = at_once) -> AsyncIterator[None]:
         """The server answers meanwhile; the engine does once its models are loaded."""
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._live(), name="engine")
+            group.create_task(self._live(begin), name="engine")
             try:
                 yield
             finally:
                 self._stop.set()
 
-    async def _live(self) -> None:
+    async def _live(self, begin: Begin) -> None:
+        await begin()
         engine, door = await asyncio.to_thread(self._build)
         async with engine.running():
             self._engine, self._door = engine, door

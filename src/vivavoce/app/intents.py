@@ -15,6 +15,7 @@ from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from vivavoce.app.agent import filled
+from vivavoce.app.begin import Begin, at_once
 from vivavoce.app.settings import Settings
 from vivavoce.errors import Unavailable
 from vivavoce.intents.delivery.http import HttpSender
@@ -93,16 +94,17 @@ class AgentIntents:
         return await asyncio.to_thread(lambda: [next_due(todo, now, zone) for todo in todos])
 
     @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
+    async def running(self, begin: Begin = at_once) -> AsyncIterator[None]:
         async with self.outbox.running(), asyncio.TaskGroup() as group:
-            warming = group.create_task(self._warm(), name="times")
+            warming = group.create_task(self._warm(begin), name="times")
             try:
                 yield
             finally:
                 warming.cancel()
 
-    async def _warm(self) -> None:
+    async def _warm(self, begin: Begin) -> None:
         """The library of times takes a second to load; not while somebody waits."""
+        await begin()
         if not self._source.intents.definitions or self._named is not None:
             return
         try:

@@ -7,22 +7,40 @@ then the listener (`listen.py`).
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from vivavoce.app.engine import EmbeddedEngine
+from vivavoce.app.intents import AgentIntents
 from vivavoce.app.settings import Settings
+from vivavoce.app.tools import Toolset
 from vivavoce.server.services import Services
 
-log = logging.getLogger(__name__)
+LISTENING_SECONDS = 2.0
+HEAD_START_SECONDS = 0.05
 
 
 @dataclass(slots=True, kw_only=True)
 class Server(Services):
-    """What the doors see, and the settings, which they do not."""
+    """What the doors see, and what only the server's own life needs."""
 
     settings: Settings
+    toolset: Toolset
+    intents: AgentIntents
+    engine: EmbeddedEngine | None = None
+    listening: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set by the listener once it answers."""
+
+    async def answering(self) -> None:
+        """What takes long to import waits for this, and whoever knocked meanwhile is answered
+        first: a thread that imports takes turns with the event loop."""
+        try:
+            async with asyncio.timeout(LISTENING_SECONDS):
+                await self.listening.wait()
+        except TimeoutError:
+            pass  # another listener than ours, which does not say
+        await asyncio.sleep(HEAD_START_SECONDS)
 
 
 @asynccontextmanager
@@ -37,14 +55,14 @@ async def running(here: Server) -> AsyncIterator[None]:
         group.create_task(here.journal.run(), name="journal")
         chores = [
             group.create_task(here.library.sweep(here.settings.retention), name="retention"),
-            group.create_task(here.provider.warm(), name="warm up"),
+            group.create_task(_warm(here), name="warm up"),
             group.create_task(here.voice.watch_budgets(), name="budgets"),
         ]
         here.background.group = group
         if here.engine is not None:
-            await stack.enter_async_context(here.engine.running())
-        await stack.enter_async_context(here.toolset.running())
-        await stack.enter_async_context(here.intents.running())
+            await stack.enter_async_context(here.engine.running(here.answering))
+        await stack.enter_async_context(here.toolset.running(here.answering))
+        await stack.enter_async_context(here.intents.running(here.answering))
         async with here.registry.running(), here.work.running():
             await here.approvals.recover()
             # Before anyone can ask for what is being picked up.
@@ -64,3 +82,8 @@ async def stop(here: Server) -> None:
     await here.background.stop(here.settings.shutdown_seconds / 2)
     await here.registry.stop()
     here.journal.close()
+
+
+async def _warm(here: Server) -> None:
+    await here.answering()
+    await here.provider.warm()

@@ -48,6 +48,7 @@ class Listener(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
+        self._here.listening.set()
         # What was made until now stays: the collector need not look at it ever again.
         gc.freeze()
         gc.enable()

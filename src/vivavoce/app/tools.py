@@ -15,6 +15,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, cast
 
+from vivavoce.app.begin import Begin, at_once
 from vivavoce.app.settings import Settings, named_values
 from vivavoce.brain import ports as brain
 from vivavoce.brain.ports import Brain
@@ -108,18 +109,19 @@ class Toolset:
             return ""
 
     @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
+    async def running(self, begin: Begin = at_once) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
             stack.push_async_callback(self._close)
             group = await stack.enter_async_context(asyncio.TaskGroup())
-            probing = group.create_task(self._settle(), name="sandbox")
+            probing = group.create_task(self._settle(begin), name="sandbox")
             await stack.enter_async_context(self._servers.running())
             try:
                 yield
             finally:
                 probing.cancel()
 
-    async def _settle(self) -> None:
+    async def _settle(self, begin: Begin) -> None:
+        await begin()
         try:
             await self._sandbox.settle(self._probe)
         except Exception:  # the boundary of this task: commands are off, the rest goes on

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Coroutine, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, Any, Protocol, cast
@@ -78,8 +77,6 @@ class Embedded(Protocol):
 
     def door(self) -> ASGIApp: ...
 
-    def running(self) -> AbstractAsyncContextManager[None]: ...
-
     def waiting_for(self) -> list[str]:
         """What is not there yet, in words; nothing once it can answer."""
         ...
@@ -100,8 +97,6 @@ class Embedded(Protocol):
 class Toolset(Protocol):
     """What the tools stand on: sandbox, MCP servers, agents."""
 
-    def running(self) -> AbstractAsyncContextManager[None]: ...
-
     def status(self) -> Mapping[str, Any]:
         """For `/status`: which sandbox holds, which servers and agents are there, and why not."""
         ...
@@ -109,8 +104,6 @@ class Toolset(Protocol):
 
 class Intents(Protocol):
     """What the agent submits, and the outbox of what has to be told elsewhere."""
-
-    def running(self) -> AbstractAsyncContextManager[None]: ...
 
     def status(self) -> Mapping[str, Any]:
         """For `/status`: which intents there are, who acts on them, how much waits."""

@@ -138,10 +138,11 @@ class YamlFile:
         self.path = path
         text = read_text(path)
         try:
-            self._root: yaml.Node | None = yaml.compose(text, Loader=yaml.SafeLoader)
+            loader = yaml.SafeLoader(text)
+            self._root: yaml.Node | None = loader.get_single_node()
             if self._root is not None and _weight(self._root, {}) > MAX_NODES:
                 raise FileProblems([f"{path}:1: there is too much in this file"])
-            self.value: Any = yaml.safe_load(text)
+            self.value: Any = self._root and loader.construct_document(self._root)
         except RecursionError:
             raise FileProblems([f"{path}:1: it is nested too deeply"]) from None
         except ValueError as exc:  # a scalar that looks like a date and is none

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
-import psutil
 from fastapi import APIRouter, Depends
 from fastapi.responses import JSONResponse, Response
 
@@ -16,10 +16,18 @@ from vivavoce.server.problems import errors
 from vivavoce.server.schemas import status as s
 from vivavoce.server.services import Here, Services, SessionPath, User, json_only
 
+if TYPE_CHECKING:
+    import psutil
+
 router = APIRouter(tags=["Health"])
 configuration = APIRouter(tags=["Config"], dependencies=[Depends(json_only)])
 
-_process = psutil.Process()
+
+@cache
+def _process() -> psutil.Process:
+    import psutil
+
+    return psutil.Process()
 
 
 @router.get("/health", operation_id="healthCheck", responses=errors())
@@ -68,8 +76,8 @@ async def status(here: Here, user: User) -> s.StatusResponse:
             last_error=here.provider.last_error,
         ),
         resources=s.ResourceStatus(
-            memory_mb=round(_process.memory_info().rss / 2**20, 1),
-            cpu_percent=_process.cpu_percent(interval=None),
+            memory_mb=round(_process().memory_info().rss / 2**20, 1),
+            cpu_percent=_process().cpu_percent(interval=None),
         ),
         events=s.EventsStatus(streams=here.journal.streams, last_event_id=here.journal.position),
         engine=_engine(here),

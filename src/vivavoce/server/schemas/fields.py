@@ -64,7 +64,7 @@ SomeText = Annotated[str | None, BeforeValidator(_something)]
 class View(BaseModel):
     """What a client is shown."""
 
-    model_config = ConfigDict(from_attributes=True, validate_by_name=True)
+    model_config = ConfigDict(from_attributes=True, validate_by_name=True, defer_build=True)
 
     @classmethod
     def of(cls, record: object) -> Self:
@@ -74,4 +74,4 @@ class View(BaseModel):
 class Request(BaseModel):
     """What a client sends: a field that we do not know is told, not ignored."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
