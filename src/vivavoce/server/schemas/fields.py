@@ -74,4 +74,4 @@ class View(BaseModel):
 class Request(BaseModel):
     """What a client sends: a field that we do not know is told, not ignored."""
 
-    model_config = ConfigDict(extra="forbid", defer_build=True)
+    model_config = ConfigDict(extra="forbid")
