@@ -41,7 +41,7 @@ def test_flux_has_the_names_of_seed_004() -> None:
     found = {
         intent.name: (
             intent.route,
-            [(p.name, p.type, p.required, list(p.enum)) for p in intent.parameters],
+            [(p.name, p.type, p.required, list(p.enum or ())) for p in intent.parameters],
         )
         for intent in load_intents(FLUX).definitions
     }
@@ -284,5 +284,6 @@ def test_numbers_that_no_database_holds_are_refused(kind: str) -> None:
 
 
 def test_an_example_is_a_sentence_or_a_talk() -> None:
-    assert Example(("Hi",), {}).said == "Hi"
-    assert Example(("Hi", "When?", "Now"), {}).said is None
+    talks = (Example(said="Hi", arguments={}), Example(talk=("Hi", "When?", "Now"), arguments={}))
+    intent = IntentDefinition(name="it", route="IT", description="It.", examples=talks)
+    assert [example.description for example in intent.tool().examples] == ["Hi", 'Hi" "When?" "Now']

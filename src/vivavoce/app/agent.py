@@ -97,5 +97,5 @@ def _needed(intent: IntentDefinition) -> str:
 
 def _when(one: Parameter) -> str:
     return " and ".join(
-        f"{name} is {' or '.join(map(str, values))}" for name, values in one.required_when.items()
+        f"{name} is {' or '.join(map(str, values))}" for name, values in one.conditions.items()
     )

@@ -82,8 +82,8 @@ class AgentIntents:
             self._tools.remove(name)
         made = intent_tools(self.service, self._source.intents.tools(), patience=self._patience)
         for tool in made:
-            self._tools.register(tool.definition, tool.handler, tool.describe)
-        self._offered = tuple(tool.definition.name for tool in made)
+            self._tools.register(*tool)
+        self._offered = tuple(definition.name for definition, *_ in made)
         self.outbox.wake()
 
     async def dues(self, todos: Sequence[Todo], now: datetime) -> list[datetime | None]:

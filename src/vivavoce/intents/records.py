@@ -19,25 +19,31 @@ INVALID = "intent_invalid"
 UNREACHED = "orchestrator_error"
 
 
-def announced(event: VoiceEvent, intent: Intent) -> Announce:
+def _announced(event: VoiceEvent, intent: Intent) -> Announce:
     return Announce(to_log(event, user_id=intent.user_id, conversation_id=intent.conversation_id))
+
+
+def _named(intent: Intent, now: datetime) -> dict[str, Any]:
+    return {
+        "session_id": intent.session_id,
+        "timestamp": now,
+        "intent_id": intent.id,
+        "intent": intent.route,
+        "goal_id": intent.goal_id,
+        "task_id": intent.task_id,
+    }
 
 
 def told_submitted(intent: Intent, now: datetime) -> Announce:
     """As it stands now: pending, accepted or failed."""
     event = IntentSubmitted(
-        session_id=intent.session_id,
-        timestamp=now,
-        intent_id=intent.id,
-        intent=intent.route,
+        **_named(intent, now),
         payload=intent.payload,
         status=intent.status.value,
         revision=intent.revision,
-        goal_id=intent.goal_id,
-        task_id=intent.task_id,
         error=intent.error,
     )
-    return announced(event, intent)
+    return _announced(event, intent)
 
 
 def told_error(intent: Intent, code: str, message: str, now: datetime) -> Announce:
@@ -48,7 +54,7 @@ def told_error(intent: Intent, code: str, message: str, now: datetime) -> Announ
         message=clean_line(message, WORDS),
         recoverable=True,
     )
-    return announced(event, intent)
+    return _announced(event, intent)
 
 
 def tells_of_an_error(changes: Iterable[Change]) -> bool:
@@ -74,15 +80,7 @@ def accepted(
 
 
 def retracted(intent: Intent, now: datetime) -> list[Change]:
-    event = IntentRetracted(
-        session_id=intent.session_id,
-        timestamp=now,
-        intent_id=intent.id,
-        intent=intent.route,
-        goal_id=intent.goal_id,
-        task_id=intent.task_id,
-    )
-    return [PutIntent(intent), announced(event, intent)]
+    return [PutIntent(intent), _announced(IntentRetracted(**_named(intent, now)), intent)]
 
 
 def refused(intent: Intent, message: str, code: str, now: datetime) -> list[Change]:

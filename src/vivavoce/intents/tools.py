@@ -8,7 +8,7 @@ own intent, and nothing is doubled.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from vivavoce.intents.registry.intents import AMEND, RETRACT
@@ -21,19 +21,14 @@ _AFTER = "Only after another tool has done something."
 """The line by which a small brain knows that there is nothing to correct before."""
 
 Handler = Callable[[Mapping[str, Any], ToolContext], Awaitable[str]]
+IntentTool = tuple[ToolDefinition, Handler, Callable[[Mapping[str, Any]], str]]
+"""As `Registry.register` takes one: its definition, its handler, and words while it runs."""
 
 _ID = {
     "type": "string",
     "maxLength": 64,
     "description": "The intent_id of the submission; leave it out for the latest one",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class IntentTool:
-    definition: ToolDefinition
-    handler: Handler
-    describe: Callable[[Mapping[str, Any]], str]
 
 
 def intent_tools(
@@ -43,14 +38,13 @@ def intent_tools(
     take, which a tool's own time has to exceed."""
     if not submitting:
         return []
-    tools = [_submitting(service, definition) for definition in submitting]
-    tools += [
-        IntentTool(amend_definition(), service.amend, lambda given: "Changing what was submitted"),
-        IntentTool(
-            retract_definition(), service.retract, lambda given: "Taking back what was submitted"
-        ),
+    made: list[IntentTool] = [
+        *(_submitting(service, definition) for definition in submitting),
+        (amend_definition(), service.amend, lambda given: "Changing what was submitted"),
+        (retract_definition(), service.retract, lambda given: "Taking back what was submitted"),
     ]
-    return [_patient(tool, patience + 10.0) for tool in tools]
+    least = patience + 10.0
+    return [(replace(d, timeout=max(d.timeout, least)), run, told) for d, run, told in made]
 
 
 def _submitting(service: IntentService, definition: ToolDefinition) -> IntentTool:
@@ -58,16 +52,7 @@ def _submitting(service: IntentService, definition: ToolDefinition) -> IntentToo
         return await service.submit(definition.name, arguments, context)
 
     shown = definition.name.removeprefix("submit_").removesuffix("_intent").replace("_", " ")
-    return IntentTool(
-        replace(definition, changes=False, category=CATEGORY),
-        submit,
-        lambda given: f"Submitting: {shown}",
-    )
-
-
-def _patient(tool: IntentTool, seconds: float) -> IntentTool:
-    timeout = max(tool.definition.timeout, seconds)
-    return replace(tool, definition=replace(tool.definition, timeout=timeout))
+    return definition, submit, lambda given: f"Submitting: {shown}"
 
 
 def amend_definition() -> ToolDefinition:

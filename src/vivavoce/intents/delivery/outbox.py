@@ -164,14 +164,14 @@ class Outbox:
             case Later():
                 changes = settling.postponed(delivery, verdict, intent, now, self._chance())
             case Refused():
-                _, changes = settling.refused(delivery, verdict, intent, others, now)
+                changes = settling.refused(delivery, verdict, intent, others, now)
             case Delivered():
                 place = None
                 if intent is not None:
                     place = await self._store.conversation(
                         intent.conversation_id, user_id=intent.user_id
                     )
-                _, changes = settling.delivered(delivery, verdict, intent, others, place, now)
+                changes = settling.delivered(delivery, verdict, intent, others, place, now)
         await self._journal.commit(changes)
         return write.tells_of_an_error(changes)
 

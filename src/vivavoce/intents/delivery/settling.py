@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Literal, TypeVar
 
 from vivavoce.intents import records as write
 from vivavoce.intents.delivery.http import Delivered, Later, Refused
@@ -22,6 +23,7 @@ FIRST_WAIT = 2.0
 LONGEST_WAIT = 900.0
 GIVE_UP = timedelta(days=7)
 _ID = 128
+_T = TypeVar("_T")
 
 
 def backoff(attempts: int, chance: float) -> float:
@@ -62,35 +64,26 @@ def delivered(
     others: Sequence[Delivery],
     place: Conversation | None,
     now: datetime,
-) -> tuple[Intent | None, list[Change]]:
+) -> list[Change]:
     """`others`: all deliveries of this intent; an earlier answer may have named what came of it."""
-    done = PutDelivery(
-        replace(
-            delivery,
-            status="delivered",
-            attempts=delivery.attempts + 1,
-            answer=verdict.answer,
-            last_error=None,
-            updated_at=now,
-        )
-    )
+    done = _settled(delivery, "delivered", verdict.answer, None, now)
     if intent is None:
-        return None, [done]
+        return [done]
     answers = [verdict.answer, *(d.answer for d in reversed(others) if d.answer)]
     intent = replace(
         intent,
         goal_id=_named(answers, "goal_id") or intent.goal_id,
         task_id=_named(answers, "task_id") or intent.task_id,
-        evidence=_evidence(delivery) or intent.evidence,
+        evidence=tuple(_of(delivery, "evidence", list, [])) or intent.evidence,
         updated_at=now,
     )
     if delivery.action == "retract":
         intent = replace(intent, status=IntentStatus.RETRACTED, error=None)
-        return intent, [done, *write.retracted(intent, now)]
+        return [done, *write.retracted(intent, now)]
     if _revision(delivery) < intent.revision or intent.status is IntentStatus.RETRACTED:
-        return intent, [done]  # an amendment of it is still on its way
+        return [done]  # an amendment of it is still on its way
     intent = replace(intent, status=IntentStatus.ACCEPTED, error=None)
-    return intent, [done, *write.accepted(intent, place, now, linked=False)]
+    return [done, *write.accepted(intent, place, now, linked=False)]
 
 
 def refused(
@@ -99,33 +92,22 @@ def refused(
     intent: Intent | None,
     others: Sequence[Delivery],
     now: datetime,
-) -> tuple[Intent | None, list[Change]]:
+) -> list[Change]:
     """`others`: all deliveries of this intent, oldest first. What the backend accepted last before
     an amendment that it refuses holds; the record goes back to it."""
     words = clean_line(verdict.words, write.WORDS)
-    done = PutDelivery(
-        replace(
-            delivery,
-            status="refused",
-            attempts=delivery.attempts + 1,
-            answer=verdict.answer,
-            last_error=words,
-            updated_at=now,
-        )
-    )
+    done = _settled(delivery, "refused", verdict.answer, words, now)
     if intent is None:
-        return None, [done]
+        return [done]
     told = write.told_error(intent, write.INVALID, words, now)
-    if delivery.action == "retract":
-        return intent, [done, told]
-    if _revision(delivery) < intent.revision:
-        return intent, [done, told]
+    if delivery.action == "retract" or _revision(delivery) < intent.revision:
+        return [done, told]
     held = [d for d in others if d.status == "delivered" and d.action != "retract"]
     if delivery.action == "amend" and held:
         intent = replace(
             intent,
             # Not `previous` of this one: that may have been refused itself.
-            payload=_payload(held[-1]) or intent.payload,
+            payload=_of(held[-1], "payload", dict, {}) or intent.payload,
             status=IntentStatus.ACCEPTED,
             revision=intent.revision + 1,
             error=words,
@@ -133,7 +115,27 @@ def refused(
         )
     else:
         intent = replace(intent, status=IntentStatus.FAILED, error=words, updated_at=now)
-    return intent, [done, PutIntent(intent), write.told_submitted(intent, now), told]
+    return [done, PutIntent(intent), write.told_submitted(intent, now), told]
+
+
+def _settled(
+    delivery: Delivery,
+    status: Literal["delivered", "refused"],
+    answer: Json,
+    error: str | None,
+    now: datetime,
+) -> PutDelivery:
+    attempts = delivery.attempts + 1
+    return PutDelivery(
+        replace(
+            delivery,
+            status=status,
+            attempts=attempts,
+            answer=answer,
+            last_error=error,
+            updated_at=now,
+        )
+    )
 
 
 def _named(answers: Sequence[Json], key: str) -> str | None:
@@ -141,16 +143,11 @@ def _named(answers: Sequence[Json], key: str) -> str | None:
     return clean_line(str(found[0]), _ID) or None if found else None
 
 
-def _evidence(delivery: Delivery) -> tuple[str, ...]:
-    value = delivery.body.get("evidence")
-    return tuple(map(str, value)) if isinstance(value, list) else ()
+def _of(delivery: Delivery, key: str, kind: type[_T], otherwise: _T) -> _T:
+    """What its message says, if it is of that kind."""
+    value = delivery.body.get(key)
+    return value if isinstance(value, kind) else otherwise
 
 
 def _revision(delivery: Delivery) -> int:
-    value = delivery.body.get("revision")
-    return value if isinstance(value, int) else 0
-
-
-def _payload(delivery: Delivery) -> Json | None:
-    value = delivery.body.get("payload")
-    return value if isinstance(value, dict) else None
+    return _of(delivery, "revision", int, 0)

@@ -29,6 +29,8 @@ from vivavoce.wire.records.plans import Intent, Submission, Todo, TodoStatus
 from vivavoce.wire.records.talk import Change, PutTodo, iso
 
 _TIME = "preferred_new_time"
+_KEPT = ("trigger_type", "scheduled_words", "recurrence_rule", "reason")
+_INSTANTS = ("scheduled_at", "recurs_from", "moved_from")
 _MOMENT = timedelta(seconds=1)
 _LOOKED_AT = 200
 _NAMED = 8
@@ -81,7 +83,7 @@ class Moves:
         if (
             todo is None
             or not todo.status.open
-            or before.get("moved_to") != _iso(todo.scheduled_at)
+            or before.get("moved_to") != (todo.scheduled_at and iso(todo.scheduled_at))
         ):
             return None
         return _restored(todo, before, given.now)
@@ -119,51 +121,28 @@ def _as_it_is(todo: Todo, given: Submission) -> Accepted:
 
 def _told(todo: Todo, at: datetime | None, given: Submission) -> dict[str, Any]:
     if at is None:
-        return {
-            "task": todo.title,
-            "when": None,
-            "note": "It has no time now. Ask when it should be.",
-        }
+        note = "It has no time now. Ask when it should be."
+        return {"task": todo.title, "when": None, "note": note}
     return {"task": todo.title, "when": spoken(at, now=given.now, time_zone=given.time_zone)}
 
 
 def _previous(todo: Todo, moved_to: datetime | None) -> dict[str, Any]:
+    """Of what a move changes, as JSON."""
+    instants = {name: getattr(todo, name) for name in _INSTANTS} | {"moved_to": moved_to}
     return {
-        "scheduled_at": _iso(todo.scheduled_at),
+        **{name: getattr(todo, name) for name in _KEPT},
+        **{name: iso(at) if at else None for name, at in instants.items()},
         "status": todo.status.value,
-        "trigger_type": todo.trigger_type,
-        "moved_to": _iso(moved_to),
-        "scheduled_words": todo.scheduled_words,
-        "recurrence_rule": todo.recurrence_rule,
-        "recurs_from": _iso(todo.recurs_from),
-        "moved_from": _iso(todo.moved_from),
-        "reason": todo.reason,
     }
 
 
 def _restored(todo: Todo, before: Mapping[str, Any], now: datetime) -> Todo:
-    place = before.get("trigger_type") == "location"
-    return replace(
-        todo,
-        scheduled_at=_instant(before, "scheduled_at"),
-        status=TodoStatus(before.get("status", TodoStatus.ACTIVE)),
-        trigger_type="location" if place else "time",
-        updated_at=now,
-        scheduled_words=before.get("scheduled_words"),
-        recurrence_rule=before.get("recurrence_rule"),
-        recurs_from=_instant(before, "recurs_from"),
-        moved_from=_instant(before, "moved_from"),
-        reason=before.get("reason"),
-    )
-
-
-def _iso(at: datetime | None) -> str | None:
-    return iso(at) if at else None
-
-
-def _instant(before: Mapping[str, Any], key: str) -> datetime | None:
-    at = before.get(key)
-    return datetime.fromisoformat(at) if isinstance(at, str) else None
+    instants = {name: before.get(name) for name in _INSTANTS}
+    kept: dict[str, Any] = {name: before.get(name) for name in _KEPT}
+    kept |= {n: datetime.fromisoformat(at) if at else None for n, at in instants.items()}
+    kept["trigger_type"] = kept["trigger_type"] or "time"
+    status = TodoStatus(before.get("status", TodoStatus.ACTIVE))
+    return replace(todo, **kept, status=status, updated_at=now)
 
 
 # --- Which time of it is moved, and to when; blocking -------------------------------------

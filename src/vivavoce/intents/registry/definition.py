@@ -9,18 +9,27 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, create_model
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictInt,
+    StringConstraints,
+    ValidationError,
+    create_model,
+)
 from pydantic_core import SchemaError
 
 from vivavoce.errors import InvalidArguments
+from vivavoce.runtime.agents.intents import Address
 from vivavoce.runtime.ports import ToolDefinition, ToolExample
 from vivavoce.wire.clean import clean_line
 
-Kind = Literal["string", "integer", "number", "boolean", "array"]
-Value = str | int | float | bool
 _TIMEOUT = 30.0
 
 _PLACEHOLDERS = frozenset(
@@ -48,36 +57,56 @@ _ASK_FOR = "Ask for {}: "
 """And those by which it knows how to ask for it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parameter:
+_Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
+_Sentence = Annotated[str, Field(min_length=1, max_length=300, pattern=r'^[^"\n]*$')]
+"""They are shown to the model between quotation marks, in one line."""
+_Prose = Annotated[
+    str, Field(min_length=1, max_length=2000), AfterValidator(lambda text: " ".join(text.split()))
+]
+_Length = Annotated[StrictInt, Field(ge=0, le=100_000)]
+_Bound = Annotated[float, Field(allow_inf_nan=False)]
+Value = StrictBool | StrictInt | float | str
+
+
+class Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Parameter(Part):
     """One slot of an intent."""
 
-    name: str
-    type: Kind = "string"
-    description: str = ""
-    required: bool = False
-    required_when: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
-    """Required where each of these parameters has one of these values."""
-    enum: tuple[str, ...] = ()
-    min_length: int | None = None
+    name: _Name
+    type: Literal["string", "integer", "number", "boolean", "array"] = "string"
+    description: str = Field(default="", max_length=1000)
+    required: StrictBool = False
+    required_when: dict[str, Value | tuple[Value, ...]] = {}
+    """Required where each of these parameters has this value, or one of these."""
+    enum: tuple[Annotated[str, Field(min_length=1, max_length=200)], ...] | None = Field(
+        default=None, min_length=1, max_length=200
+    )
+    min_length: _Length | None = None
     """Of a string in characters, of an array in items; `enum` is of its items too."""
-    max_length: int | None = None
-    pattern: str | None = None
-    minimum: float | None = None
-    maximum: float | None = None
-    grounded: bool = False
+    max_length: _Length | None = None
+    pattern: str | None = Field(default=None, max_length=1000)
+    minimum: _Bound | None = None
+    maximum: _Bound | None = None
+    grounded: StrictBool = False
     """Its value must come from what the user said."""
     kind: Literal["time", "place", "repeat"] | None = None
     """What sort of words it is filled from."""
-    ask: bool = False
+    ask: StrictBool = False
     """Not required, and still worth one question."""
-    question: str | None = None
+    question: str | None = Field(default=None, pattern=r"^[A-Z][^@<>{}`*#?_\"\n]{3,150}\?$")
     """How it is asked for: a small brain takes it word for word."""
+
+    @property
+    def conditions(self) -> dict[str, tuple[Value, ...]]:
+        return {k: v if isinstance(v, tuple) else (v,) for k, v in self.required_when.items()}
 
     def needed(self, arguments: Mapping[str, Any]) -> bool:
         if self.required or not self.required_when:
             return self.required
-        return all(arguments.get(name) in values for name, values in self.required_when.items())
+        return all(arguments.get(name) in values for name, values in self.conditions.items())
 
     def tidy(self, value: Any) -> Any:
         """The value without what models put around it; None where there is nothing in it."""
@@ -95,37 +124,31 @@ class Parameter:
         return value
 
 
-@dataclass(frozen=True, slots=True)
-class Example:
+class Example(Part):
     """What leads to a call: the user's words, or a talk that begins and ends with them."""
 
-    talk: tuple[str, ...]
-    arguments: Mapping[str, Any]
-    done: str = ""
+    said: _Sentence | None = None
+    talk: tuple[_Sentence, ...] | None = Field(default=None, min_length=1, max_length=15)
+    arguments: dict[str, Any]
+    done: _Sentence | None = None
     """How it is confirmed."""
 
-    @property
-    def said(self) -> str | None:
-        """Where it takes only one sentence."""
-        return self.talk[0] if len(self.talk) == 1 else None
 
+class IntentDefinition(Part):
+    """One intent of `intents.yaml`."""
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IntentDefinition:
-    """One intent of `intents.yaml`, and the Pydantic model made of it."""
-
-    name: str
-    route: str
-    description: str
-    parameters: tuple[Parameter, ...] = ()
-    examples: tuple[Example, ...] = ()
-    url: str | None = None
+    name: _Name
+    route: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_.-]{0,63}$")
+    description: _Prose
+    parameters: tuple[Parameter, ...] = Field(default=(), max_length=64)
+    examples: tuple[Example, ...] = Field(default=(), max_length=50)
+    url: Address | None = None
     """Who acts on it, instead of the agent's orchestrator."""
-    model: type[BaseModel] = field(init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
+    @cached_property
+    def payload(self) -> type[BaseModel]:
         """Raises `ValueError` for a pattern that is none."""
-        object.__setattr__(self, "model", payload_model(self.name, self.parameters))
+        return payload_model(self.name, self.parameters)
 
     def parameter(self, name: str) -> Parameter | None:
         return next((one for one in self.parameters if one.name == name), None)
@@ -156,7 +179,7 @@ class IntentDefinition:
                 missing_params=[one.name for one in missing],
             )
         try:
-            checked = self.model.model_validate(self._tidy(arguments))
+            checked = self.payload.model_validate(self._tidy(arguments))
         except ValidationError as exc:
             raise InvalidArguments(_wrong(self.name, exc), tool=self.name) from None
         return checked.model_dump(exclude_none=True)
@@ -174,7 +197,9 @@ class IntentDefinition:
             category="intents",
             timeout=_TIMEOUT,
             examples=tuple(
-                ToolExample('" "'.join(one.talk), one.arguments, "", one.done)
+                ToolExample(
+                    '" "'.join(one.talk or (one.said or "",)), one.arguments, "", one.done or ""
+                )
                 for one in self.examples
             ),
         )
@@ -291,10 +316,10 @@ def _property(one: Parameter) -> dict[str, Any]:
     told: dict[str, Any] = {"type": one.type, "description": _words(one)}
     if one.type == "array":
         items: dict[str, Any] = {"type": "string"}
-        told["items"] = items | _given(enum=list(one.enum) or None, pattern=one.pattern)
+        told["items"] = items | _given(enum=one.enum and list(one.enum), pattern=one.pattern)
         return told | _given(minItems=one.min_length, maxItems=one.max_length)
     return told | _given(
-        enum=list(one.enum) or None,
+        enum=one.enum and list(one.enum),
         minLength=one.min_length,
         maxLength=one.max_length,
         pattern=one.pattern,
@@ -309,7 +334,7 @@ def _given(**bounds: Any) -> dict[str, Any]:
 
 def _words(one: Parameter) -> str:
     conditions = " and ".join(
-        f"{name} is {' or '.join(map(_said, values))}" for name, values in one.required_when.items()
+        f"{name} is {' or '.join(map(_said, values))}" for name, values in one.conditions.items()
     )
     needed = f"Required if {conditions}." if conditions else ""
     words = one.description.strip()
@@ -333,7 +358,7 @@ def _described(description: str, parameters: Sequence[Parameter]) -> str:
 
 
 def _when(one: Parameter) -> str:
-    conditions = [(name, v) for name, values in one.required_when.items() for v in values]
+    conditions = [(name, v) for name, values in one.conditions.items() for v in values]
     if len(conditions) == 1:
         return f", if {conditions[0][0]} is {_said(conditions[0][1])}"
     return ", asked for" if one.ask else ""

@@ -10,19 +10,19 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, ValidationError
+from pydantic import Field, ValidationError
 
 from vivavoce.errors import InvalidArguments
 from vivavoce.intents.registry.definition import (
     Example,
     IntentDefinition,
     Parameter,
+    Part,
     Value,
     payload_model,
 )
-from vivavoce.runtime.agents.intents import Address
 from vivavoce.runtime.agents.yaml_file import (
     FileProblems,
     YamlFile,
@@ -39,12 +39,6 @@ AMEND = "amend_intent"
 RETRACT = "retract_intent"
 MOST_INTENTS = 64
 
-_Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
-_Sentence = Annotated[str, Field(min_length=1, max_length=300, pattern=r'^[^"\n]*$')]
-"""They are shown to the model between quotation marks, in one line."""
-_Length = Annotated[StrictInt, Field(ge=0, le=100_000)]
-_Bound = Annotated[float, Field(allow_inf_nan=False)]
-_Value = StrictBool | StrictInt | float | str
 Problem = tuple[tuple[str | int, ...], str]
 """A path within the intent, and what would be right."""
 
@@ -131,65 +125,11 @@ def _refuse(folder: Path, found: Iterable[Problem]) -> None:
 # --- What the file may say ----------------------------------------------------------------
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class ParameterFile(_Part):
-    name: _Name
-    type: Literal["string", "integer", "number", "boolean", "array"] = "string"
-    description: str = Field(default="", max_length=1000)
-    required: StrictBool = False
-    required_when: dict[str, _Value | list[_Value]] = {}
-    enum: list[Annotated[str, Field(min_length=1, max_length=200)]] | None = Field(
-        default=None, min_length=1, max_length=200
-    )
-    min_length: _Length | None = None
-    max_length: _Length | None = None
-    pattern: str | None = Field(default=None, max_length=1000)
-    minimum: _Bound | None = None
-    maximum: _Bound | None = None
-    grounded: StrictBool = False
-    kind: Literal["time", "place", "repeat"] | None = None
-    ask: StrictBool = False
-    question: str | None = Field(default=None, pattern=r"^[A-Z][^@<>{}`*#?_\"\n]{3,150}\?$")
-
-    def parameter(self) -> Parameter:
-        return Parameter(
-            **self.model_dump(exclude={"required_when", "enum"}),
-            enum=tuple(self.enum or ()),
-            required_when={name: _values(one) for name, one in self.required_when.items()},
-        )
-
-
-class ExampleFile(_Part):
-    said: _Sentence | None = None
-    talk: list[_Sentence] | None = Field(default=None, min_length=1, max_length=15)
-    arguments: dict[str, Any]
-    done: _Sentence | None = None
-
-    def example(self) -> Example:
-        return Example(tuple(self.talk or [self.said or ""]), self.arguments, self.done or "")
-
-
-class IntentFile(_Part):
-    name: _Name
-    route: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_.-]{0,63}$")
-    description: str = Field(min_length=1, max_length=2000)
-    parameters: list[ParameterFile] = Field(default=[], max_length=64)
-    examples: list[ExampleFile] = Field(default=[], max_length=50)
-    url: Address | None = None
-
-
-class _Whole(_Part):
+class _Whole(Part):
     intents: list[Any] = Field(max_length=MOST_INTENTS)
 
 
-_KEYS = keys_of((IntentFile, ParameterFile, ExampleFile, _Whole))
-
-
-def _values(one: Any) -> tuple[Value, ...]:
-    return tuple(one) if isinstance(one, list) else (one,)
+_KEYS = keys_of((IntentDefinition, Parameter, Example, _Whole))
 
 
 def _read(path: Path) -> tuple[IntentDefinition, ...]:
@@ -217,32 +157,11 @@ def _read(path: Path) -> tuple[IntentDefinition, ...]:
 
 def _intent(source: YamlFile, said: Any, at: int) -> tuple[IntentDefinition | None, list[str]]:
     try:
-        file = IntentFile.model_validate(said)
+        intent = IntentDefinition.model_validate(said)
     except ValidationError as exc:
         return None, explain(source, exc, _KEYS, ("intents", at))
-    found = list(_intent_problems([one.parameter() for one in file.parameters]))
-    definition = None
-    if not found:
-        definition = _definition(file)
-        talks = [(one.said, one.talk) for one in file.examples]
-        found += _example_problems(definition, talks)
-    return definition, [_placed(source, at, one) for one in found]
-
-
-def _definition(file: IntentFile) -> IntentDefinition:
-    return IntentDefinition(
-        name=file.name,
-        route=file.route,
-        description=" ".join(file.description.split()),
-        parameters=tuple(one.parameter() for one in file.parameters),
-        examples=tuple(one.example() for one in file.examples),
-        url=file.url,
-    )
-
-
-def _placed(source: YamlFile, at: int, problem: Problem) -> str:
-    where, reason = problem
-    return complaint(source, ("intents", at, *where), reason)
+    found = list(_intent_problems(intent.parameters)) or list(_example_problems(intent))
+    return intent, [complaint(source, ("intents", at, *where), reason) for where, reason in found]
 
 
 def _taken(source: YamlFile, name: str, at: int, first: dict[str, int]) -> list[str]:
@@ -272,10 +191,10 @@ def _intent_problems(parameters: Sequence[Parameter]) -> Iterator[Problem]:
 
 def _bounds(one: Parameter) -> Iterator[Problem]:
     for key, types in _ONLY_FOR.items():
-        if getattr(one, key) not in (None, ()) and one.type not in types:
+        if getattr(one, key) is not None and one.type not in types:
             yield (key,), f"is for {' and '.join(types)}, and '{one.name}' is {one.type}"
             return
-    if len(set(one.enum)) < len(one.enum):
+    if one.enum and len(set(one.enum)) < len(one.enum):
         yield ("enum",), "has a value twice"
     if one.enum and one.type == "string" and (one.min_length or one.max_length or one.pattern):
         key = "pattern" if one.pattern else "min_length" if one.min_length else "max_length"
@@ -299,7 +218,7 @@ def _conditions(one: Parameter, parameters: Sequence[Parameter]) -> Iterator[Pro
     if one.required and one.required_when:
         yield ("required_when",), "says nothing, since it is required always"
     known = {other.name: other for other in parameters}
-    for name, values in one.required_when.items():
+    for name, values in one.conditions.items():
         where = ("required_when", name)
         if name == one.name:
             yield where, "should name another parameter"
@@ -331,22 +250,20 @@ def _quote(value: Value) -> str:
     return "; put it between quotation marks" if isinstance(value, bool) else ""
 
 
-def _example_problems(
-    intent: IntentDefinition, talks: Sequence[tuple[str | None, Sequence[str] | None]]
-) -> Iterator[Problem]:
+def _example_problems(intent: IntentDefinition) -> Iterator[Problem]:
     """An example that the intent itself would refuse teaches a mistake."""
-    for at, (said, talk) in enumerate(talks):
+    for at, one in enumerate(intent.examples):
         where = ("examples", at)
-        if (said is None) == (talk is None):
+        if (one.said is None) == (one.talk is None):
             yield where, "should have either said or talk"
-        elif talk is not None and len(talk) % 2 == 0:
+        elif one.talk is not None and len(one.talk) % 2 == 0:
             yield (*where, "talk"), "should begin and end with the user, in turns"
         try:
-            checked = intent.check(intent.examples[at].arguments)
+            checked = intent.check(one.arguments)
         except InvalidArguments as exc:
             yield (*where, "arguments"), _bare(exc)
         else:
-            unlike = [k for k, v in intent.examples[at].arguments.items() if checked.get(k) != v]
+            unlike = [k for k, v in one.arguments.items() if checked.get(k) != v]
             if unlike:
                 yield (*where, "arguments", unlike[0]), "is not written as it would be submitted"
 

@@ -8,6 +8,7 @@ others to say.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -104,13 +105,11 @@ def _wanted(error: Any) -> str:
             return "have a type, server_vad or semantic_vad"
         case "model_type" | "model_attributes_type" | "dict_type":
             return "be keys and values"
-        case "list_type":
+        case "list_type" | "tuple_type":
             return "be a list"
         case _:
             said: str = error["msg"]
-            for opening in ("Input should ", "String should ", "List should ", "Value error, "):
-                said = said.removeprefix(opening)
-            return said
+            return re.sub(r"^(?:(?:Input|String|List|Tuple) should|Value error,) ", "", said)
 
 
 def short(value: Any) -> str:
