@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.recordings import frames
 from tests.session.scene import Scene
 from vivavoce.wire.realtime import facts as rt
-from vivavoce.wire.realtime.server import SERVER_EVENTS, Malformed, decode
+from vivavoce.wire.realtime.server import KNOWN_TYPES, Malformed, decode
 
 RECORDED = [
     "test_audio_in_server_vad_turn",
@@ -42,7 +42,7 @@ def test_any_bytes_are_a_fact_or_malformed(frame: bytes) -> None:
 
 
 @given(
-    st.sampled_from(sorted(SERVER_EVENTS)),
+    st.sampled_from(sorted(KNOWN_TYPES)),
     st.fixed_dictionaries({}, optional=dict.fromkeys(FIELDS, json_values)),
 )
 def test_fields_of_the_wrong_kind_harm_neither_the_decoder_nor_the_machine(
@@ -51,7 +51,7 @@ def test_fields_of_the_wrong_kind_harm_neither_the_decoder_nor_the_machine(
     attempt(orjson.dumps({**fields, "type": kind}))
 
 
-@given(st.sampled_from(sorted(SERVER_EVENTS)), json_values, json_values)
+@given(st.sampled_from(sorted(KNOWN_TYPES)), json_values, json_values)
 def test_nor_do_nested_ones(kind: str, one: object, other: object) -> None:
     item = {"id": "i", "type": "message", "role": "user", "content": [one, {"type": other}]}
     response = {"id": "r", "output": [item, one], "status_details": other, "usage": one}
@@ -83,4 +83,4 @@ def test_cached_tokens_are_a_part_of_the_input() -> None:
 def test_every_recorded_frame_is_understood(name: str) -> None:
     for frame in frames(name):
         fact = decode(orjson.dumps(frame))
-        assert isinstance(fact, rt.Unhandled) == (frame["type"] not in SERVER_EVENTS)
+        assert isinstance(fact, rt.Unhandled) == (frame["type"] not in KNOWN_TYPES)

@@ -324,7 +324,7 @@ async def _read(socket: WebSocket, client: SocketClient, call: Call) -> None:
 
 
 def _refuse(client: SocketClient, fault: Refused) -> None:
-    client.push(orjson.dumps({**server.Error.of(fault).frame(), "event_id": new_id("event")}))
+    client.push(orjson.dumps({**server.error(fault), "event_id": new_id("event")}))
 
 
 async def _write(socket: WebSocket, client: SocketClient) -> None:

@@ -136,13 +136,13 @@ class Session:
         try:
             event = parse(raw, locked=client.locked)
         except BadFrame as bad:
-            self._send(server.Error.of(bad.fault, bad.event_id).frame(), client.id)
+            self._send(server.error(bad.fault, bad.event_id), client.id)
             return
         if isinstance(event, AppendInput):
             try:
                 yield from self._append(client, event)
             except Refused as fault:
-                self._send(server.Error.of(fault, event.event_id).frame(), client.id)
+                self._send(server.error(fault, event.event_id), client.id)
             return
         if isinstance(event, CommitInput | ClearInput):
             self._intake.finish_wire()
@@ -208,7 +208,7 @@ class Session:
         except Exception:  # the boundary of a session: callers are callbacks of others' loops
             log.exception("A session broke")
             fault = Refused("The server had an error.", code="internal_error", type="server_error")
-            self._send(server.Error.of(fault).frame(), orders.Audience.ALL)
+            self._send(server.error(fault), orders.Audience.ALL)
             self.end("internal error")
         finally:
             self._busy = False
@@ -304,7 +304,10 @@ class Session:
     def _sound(self, sound: bytes, place: dict[str, Any]) -> None:
         if sound:
             delta = base64.b64encode(sound).decode()
-            self._send(server.delta("output_audio", place, delta), orders.Audience.PEER)
+            self._send(
+                server.frame("response.output_audio.delta", place, delta=delta),
+                orders.Audience.PEER,
+            )
 
 
 def _encoded(event: server.Frame) -> bytes:

@@ -23,7 +23,6 @@ from vivavoce.engine.turn.orders import (
     Warm,
 )
 from vivavoce.engine.turn.state import Draft, Response
-from vivavoce.wire.realtime import server
 from vivavoce.wire.realtime.client import SAY
 from vivavoce.wire.realtime.items import Status
 
@@ -42,9 +41,7 @@ def begin(settings: ResponseSettings, draft: Draft) -> None:
     if response.in_conversation:
         state.active = response.id
         state.turn_waits = False  # it answers everything said so far
-    draft.send(
-        server.ResponseCreated(response=outputs.response_object(response, "in_progress", draft))
-    )
+    draft.send("response.created", response=outputs.response_object(response, "in_progress", draft))
     if not _within_limits(draft):
         error = {"type": "requests", "code": "rate_limit_exceeded"}
         error["message"] = "Too many responses a minute; please wait a little."
@@ -74,7 +71,7 @@ def _within_limits(draft: Draft) -> bool:
         "remaining": limit - len(state.begun),
         "reset_seconds": round(reset, 3),
     }
-    draft.send(server.RateLimits(rate_limits=[shown]))
+    draft.send("rate_limits.updated", rate_limits=[shown])
     return allowed
 
 
@@ -153,7 +150,7 @@ def playing(fact: facts.Playing, draft: Draft) -> None:
     if state.playing.get(fact.response_id) is False:
         state.playing[fact.response_id] = True
         watchers = Audience.ALL if state.policy.paced else Audience.OBSERVERS
-        draft.send(server.PlaybackStarted(response_id=fact.response_id), watchers)
+        draft.send("output_audio_buffer.started", response_id=fact.response_id, to=watchers)
 
 
 def played(response_id: str, draft: Draft) -> None:
@@ -161,7 +158,7 @@ def played(response_id: str, draft: Draft) -> None:
     state = draft.state
     if state.playing.pop(response_id, None):
         watchers = Audience.ALL if state.policy.paced else Audience.OBSERVERS
-        draft.send(server.PlaybackEnded(response_id=response_id), watchers)
+        draft.send("output_audio_buffer.stopped", response_id=response_id, to=watchers)
 
 
 # --- Ending ---------------------------------------------------------------------------
@@ -213,7 +210,7 @@ def end(response: Response, status: str, details: dict[str, Any] | None, draft: 
         else:
             left = max(0.0, state.play_until - draft.now)
             draft.order(StartTimer(f"played:{response.id}", left))
-    draft.send(server.ResponseDone(response=shown))
+    draft.send("response.done", response=shown)
 
 
 # --- While it takes a moment ----------------------------------------------------------------

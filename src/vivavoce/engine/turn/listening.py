@@ -16,6 +16,7 @@ from vivavoce.engine.turn.orders import (
     ForgetAudio,
     Guess,
     Listen,
+    Send,
     StartTimer,
     StopListening,
     StopTimer,
@@ -114,14 +115,16 @@ def _interrupts(draft: Draft) -> bool:
 
 def _announce(speech: Speech, position: Position | None, draft: Draft) -> None:
     speech.held = False
-    draft.send(server.SpeechStarted(audio_start_ms=speech.start_ms, item_id=speech.item_id))
+    draft.send(
+        "input_audio_buffer.speech_started", audio_start_ms=speech.start_ms, item_id=speech.item_id
+    )
     if _interrupts(draft):
         playback.interrupt("turn_detected", position, draft)
         draft.order(Duck(False))
 
 
 def _finish(speech: Speech, end_ms: int, draft: Draft) -> None:
-    draft.send(server.SpeechStopped(audio_end_ms=end_ms, item_id=speech.item_id))
+    draft.send("input_audio_buffer.speech_stopped", audio_end_ms=end_ms, item_id=speech.item_id)
     draft.order(Duck(False))
     commit(speech.item_id, speech.start_ms, end_ms, draft)
     _answer_turn(draft)
@@ -160,9 +163,9 @@ def forget(end_ms: int, draft: Draft) -> None:
 def _add_audio_item(item_id: str, draft: Draft) -> None:
     item = user_audio(item_id)
     previous = draft.state.conversation.append(item)
-    draft.send(server.InputCommitted(previous_item_id=previous, item_id=item_id))
-    draft.send(server.ItemAdded(previous_item_id=previous, item=item_object(item)))
-    draft.send(server.ItemDone(previous_item_id=previous, item=item_object(item)))
+    draft.send("input_audio_buffer.committed", previous_item_id=previous, item_id=item_id)
+    draft.send("conversation.item.added", previous_item_id=previous, item=item_object(item))
+    draft.send("conversation.item.done", previous_item_id=previous, item=item_object(item))
 
 
 def judge_probe(speech: Speech, words: str, position: Position | None, draft: Draft) -> None:
@@ -175,7 +178,9 @@ def judge_probe(speech: Speech, words: str, position: Position | None, draft: Dr
         forget(speech.end_ms, draft)
         return
     _announce(speech, position, draft)
-    draft.send(server.SpeechStopped(audio_end_ms=speech.end_ms, item_id=speech.item_id))
+    draft.send(
+        "input_audio_buffer.speech_stopped", audio_end_ms=speech.end_ms, item_id=speech.item_id
+    )
     state.transcripts[speech.item_id] = None  # the ears have it already: it is filled in next
     state.acknowledged = False
     _add_audio_item(speech.item_id, draft)
@@ -200,7 +205,7 @@ def timer(fact: facts.TimerFired, draft: Draft) -> None:
             answering.slow(response_id, draft)
         case ("expiry", _, _):
             fault = Refused("Your session hit its maximum duration.", code="session_expired")
-            draft.send(server.Error.of(fault, None))
+            draft.order(Send(server.error(fault, None)))
             draft.order(EndCall("session expired"))
 
 
@@ -221,9 +226,10 @@ def _prompt(end_ms: int, draft: Draft) -> None:
         return
     item_id = draft.new_id("item")
     draft.send(
-        server.TimeoutTriggered(
-            audio_start_ms=state.committed_ms, audio_end_ms=end_ms, item_id=item_id
-        )
+        "input_audio_buffer.timeout_triggered",
+        audio_start_ms=state.committed_ms,
+        audio_end_ms=end_ms,
+        item_id=item_id,
     )
     state.transcripts[item_id], state.notes[item_id] = "", SILENCE
     _add_audio_item(item_id, draft)

@@ -12,7 +12,7 @@ from vivavoce.brain.ports import Ask
 from vivavoce.engine.ports import Transcript
 from vivavoce.engine.turn import answering, asking, facts, listening, requests, transcripts
 from vivavoce.engine.turn.configuration import Configuration, response_settings
-from vivavoce.engine.turn.orders import Answer, Order
+from vivavoce.engine.turn.orders import Answer, Order, Send
 from vivavoce.engine.turn.state import Draft, Phase, Policy, Signal, State
 from vivavoce.wire.realtime import server
 from vivavoce.wire.realtime.refusal import Refused
@@ -55,7 +55,7 @@ class Machine:
 
     def greeting(self) -> server.Frame:
         """`session.created`, for whoever opened the session."""
-        return server.SessionCreated(session=self.state.shown_session()).frame()
+        return server.frame("session.created", session=self.state.shown_session())
 
     def foresee(self, item_id: str, heard: Transcript) -> Answer | None:
         """The answer that the turn would get if it ended with these words."""
@@ -73,7 +73,7 @@ class Machine:
             except Refused as fault:
                 # Handlers refuse before they change anything; the session lives on.
                 draft.orders.clear()
-                draft.send(server.Error.of(fault, fact.event.event_id), fact.sender)
+                draft.order(Send(server.error(fault, fact.event.event_id), fact.sender))
         else:
             self._route(fact, draft)
         _settle(draft)

@@ -22,8 +22,10 @@ def words(response: Response, text: str, draft: Draft) -> None:
     if message is None or message.status is not None:
         message = _open_message(response, draft)
     message.text += text
-    kind = "output_audio_transcript" if response.spoken else "output_text"
-    draft.send(server.delta(kind, place(response, message), text))
+    kind: server.EventType = "response.output_text.delta"
+    if response.spoken:
+        kind = "response.output_audio_transcript.delta"
+    draft.send(kind, place(response, message), delta=text)
 
 
 def _open_message(response: Response, draft: Draft) -> Output:
@@ -32,7 +34,7 @@ def _open_message(response: Response, draft: Draft) -> Output:
         draft.state.sounds[message.id] = Sound(response.id)
     _open(response, message, draft)
     empty = {"type": "audio", "transcript": ""} if response.spoken else {"type": "text", "text": ""}
-    draft.send(server.PartAdded(**place(response, message), part=empty))
+    draft.send("response.content_part.added", place(response, message), part=empty)
     return message
 
 
@@ -40,12 +42,12 @@ def _close_message(response: Response, message: Output, status: Status, draft: D
     where, text = place(response, message), message.text
     if response.spoken:
         draft.order(LastSound(where))
-        draft.send(server.AudioDone(**where))
-        draft.send(server.AudioTranscriptDone(**where, transcript=text))
-        draft.send(server.PartDone(**where, part={"type": "audio", "transcript": text}))
+        draft.send("response.output_audio.done", where)
+        draft.send("response.output_audio_transcript.done", where, transcript=text)
+        draft.send("response.content_part.done", where, part={"type": "audio", "transcript": text})
     else:
-        draft.send(server.TextDone(**where, text=text))
-        draft.send(server.PartDone(**where, part={"type": "text", "text": text}))
+        draft.send("response.output_text.done", where, text=text)
+        draft.send("response.content_part.done", where, part={"type": "text", "text": text})
     _close(response, message, status, draft)
 
 
@@ -65,7 +67,8 @@ def arguments(response: Response, call_id: str, delta: str, draft: Draft) -> Non
     for call in response.outputs:
         if call.call_id == call_id and call.status is None and delta:
             call.text += delta
-            draft.send(server.delta("function_call_arguments", _spot(response, call), delta))
+            where = _spot(response, call)
+            draft.send("response.function_call_arguments.delta", where, delta=delta)
 
 
 def close_call(response: Response, call_id: str, status: Status, draft: Draft) -> None:
@@ -73,7 +76,12 @@ def close_call(response: Response, call_id: str, status: Status, draft: Draft) -
         if call.name and call.call_id == call_id and call.status is None:
             if status == "completed":
                 where = _spot(response, call)
-                draft.send(server.ArgumentsDone(**where, name=call.name, arguments=call.text))
+                draft.send(
+                    "response.function_call_arguments.done",
+                    where,
+                    name=call.name,
+                    arguments=call.text,
+                )
             _close(response, call, status, draft)
 
 
@@ -84,11 +92,11 @@ def _open(response: Response, output: Output, draft: Draft) -> None:
     response.outputs.append(output)
     shown = object_of(response, output, "in_progress")
     draft.send(
-        server.OutputItemAdded(response_id=response.id, output_index=output.index, item=shown)
+        "response.output_item.added", response_id=response.id, output_index=output.index, item=shown
     )
     if response.in_conversation:
         previous = draft.state.conversation.append(_item(response, output, "in_progress"))
-        draft.send(server.ItemAdded(previous_item_id=previous, item=shown))
+        draft.send("conversation.item.added", previous_item_id=previous, item=shown)
 
 
 def _close(response: Response, output: Output, status: Status, draft: Draft) -> None:
@@ -104,10 +112,12 @@ def _close(response: Response, output: Output, status: Status, draft: Draft) -> 
             kept = assistant_message(output.id, sound.text if sound else "", True, status)
         state.conversation.replace(kept)
         draft.send(
-            server.ItemDone(previous_item_id=state.conversation.previous(output.id), item=shown)
+            "conversation.item.done",
+            previous_item_id=state.conversation.previous(output.id),
+            item=shown,
         )
     draft.send(
-        server.OutputItemDone(response_id=response.id, output_index=output.index, item=shown)
+        "response.output_item.done", response_id=response.id, output_index=output.index, item=shown
     )
 
 

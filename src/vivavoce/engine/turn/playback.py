@@ -10,7 +10,7 @@ from vivavoce.engine.turn import answering
 from vivavoce.engine.turn.conversation import with_transcript
 from vivavoce.engine.turn.orders import Audience, ClearPlaying, StopTimer
 from vivavoce.engine.turn.state import Draft
-from vivavoce.wire.realtime import client, server
+from vivavoce.wire.realtime import client
 from vivavoce.wire.realtime.refusal import Refused
 
 
@@ -31,7 +31,7 @@ def interrupt(reason: str, position: Position | None, draft: Draft) -> None:
     for response_id, told in state.playing.items():
         draft.order(StopTimer(f"played:{response_id}"))
         if told:
-            draft.send(server.PlaybackCleared(response_id=response_id), watchers)
+            draft.send("output_audio_buffer.cleared", response_id=response_id, to=watchers)
     if state.policy.paced:
         _cut(position, draft)
     state.playing.clear()
@@ -48,7 +48,7 @@ def _cut(position: Position | None, draft: Draft) -> None:
         here = position is not None and position.item_id == item_id
         played = min(position.played_ms, sound.ms) if here and position is not None else 0
         _shorten(item_id, played, draft)
-        draft.send(server.ItemTruncated(item_id=item_id, audio_end_ms=played))
+        _tell_truncated(item_id, played, draft)
 
 
 def truncate(wish: client.Truncate, draft: Draft) -> None:
@@ -77,9 +77,14 @@ def truncate(wish: client.Truncate, draft: Draft) -> None:
             param="audio_end_ms",
         )
     _shorten(item.id, wish.audio_end_ms, draft)
-    draft.send(server.ItemTruncated(item_id=item.id, audio_end_ms=wish.audio_end_ms))
+    _tell_truncated(item.id, wish.audio_end_ms, draft)
     if not state.policy.paced and sound.response_id not in state.responses:
         _silent(sound.response_id, draft)
+
+
+def _tell_truncated(item_id: str, end_ms: int, draft: Draft) -> None:
+    where = {"item_id": item_id, "content_index": 0}
+    draft.send("conversation.item.truncated", where, audio_end_ms=end_ms)
 
 
 def _silent(response_id: str, draft: Draft) -> None:
@@ -89,7 +94,7 @@ def _silent(response_id: str, draft: Draft) -> None:
     if told is None:
         return
     draft.order(StopTimer(f"played:{response_id}"))
-    draft.send(server.PlaybackCleared(response_id=response_id), Audience.OBSERVERS)
+    draft.send("output_audio_buffer.cleared", response_id=response_id, to=Audience.OBSERVERS)
     if not state.playing:
         state.play_until = draft.now
 

@@ -15,7 +15,14 @@ from vivavoce.engine.turn.configuration import (
     response_settings,
 )
 from vivavoce.engine.turn.conversation import check_item, clip_of
-from vivavoce.engine.turn.orders import Configure, RestartEars, StopTimer, TranscribeClip, Warm
+from vivavoce.engine.turn.orders import (
+    Configure,
+    RestartEars,
+    Send,
+    StopTimer,
+    TranscribeClip,
+    Warm,
+)
 from vivavoce.engine.turn.state import Draft, Response, State
 from vivavoce.wire.realtime import client, server
 from vivavoce.wire.realtime.items import (
@@ -46,7 +53,9 @@ def handle(request: facts.Request, draft: Draft) -> None:
         case client.RetrieveItem(item_id):
             found = draft.state.conversation.get(item_id, doing="retrieve")
             draft.send(
-                server.ItemRetrieved(item=item_object(found, with_audio=True)), request.sender
+                "conversation.item.retrieved",
+                item=item_object(found, with_audio=True),
+                to=request.sender,
             )
         case client.DeleteItem(item_id):
             delete_item(item_id, draft)
@@ -69,7 +78,7 @@ def update_session(event: client.UpdateSession, sender: int, draft: Draft) -> No
     if state.policy.paced:
         check_opus(wanted)
     for fault in lacking:
-        draft.send(server.Error.of(fault, event.event_id), sender)
+        draft.order(Send(server.error(fault, event.event_id), sender))
     state.configuration = wanted
     draft.order(Configure(state.configuration))
     if before.turn_detection != state.configuration.turn_detection:
@@ -77,7 +86,7 @@ def update_session(event: client.UpdateSession, sender: int, draft: Draft) -> No
         listening.abandon(draft)
         draft.order(StopTimer("idle"))
     draft.order(Warm())
-    draft.send(server.SessionUpdated(session=state.shown_session()))
+    draft.send("session.updated", session=state.shown_session())
 
 
 def check_opus(configuration: Configuration) -> None:
@@ -111,7 +120,7 @@ def clear_input(request: facts.Request, draft: Draft) -> None:
     listening.abandon(draft)
     listening.forget(request.end_ms, draft)
     draft.order(RestartEars())
-    draft.send(server.InputCleared())
+    draft.send("input_audio_buffer.cleared")
 
 
 def clear_output(request: facts.Request, draft: Draft) -> None:
@@ -155,8 +164,8 @@ def create_item(event: client.CreateItem, draft: Draft) -> None:
             param="item.call_id",
         )
     previous = state.conversation.insert(item, after=event.previous_item_id)
-    draft.send(server.ItemAdded(previous_item_id=previous, item=item_object(item)))
-    draft.send(server.ItemDone(previous_item_id=previous, item=item_object(item)))
+    draft.send("conversation.item.added", previous_item_id=previous, item=item_object(item))
+    draft.send("conversation.item.done", previous_item_id=previous, item=item_object(item))
     if clip:
         state.transcripts[item.id] = None
         draft.order(TranscribeClip(item.id, clip))
@@ -176,7 +185,7 @@ def delete_item(item_id: str, draft: Draft) -> None:
     state.conversation.delete(found.id)
     for kept in (state.transcripts, state.seconds, state.notes, state.sounds, state.shown):
         kept.pop(found.id, None)
-    draft.send(server.ItemDeleted(item_id=found.id))
+    draft.send("conversation.item.deleted", item_id=found.id)
     transcripts.release(found.id, draft)
 
 

@@ -7,7 +7,7 @@ orders into the draft; `turns` routes facts to them.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -18,7 +18,7 @@ from vivavoce.engine.turn.conversation import Conversation, clip_of
 from vivavoce.engine.turn.manners import Manners
 from vivavoce.engine.turn.orders import Audience, Order, Send
 from vivavoce.wire.realtime.items import Status
-from vivavoce.wire.realtime.server import Frame, ServerEvent
+from vivavoce.wire.realtime.server import EventType, frame
 from vivavoce.wire.realtime.session import ServerVad
 
 SILENCE = "(The user has said nothing for a while.)"
@@ -217,9 +217,15 @@ class Draft:
     def order(self, *orders: Order) -> None:
         self.orders.extend(orders)
 
-    def send(self, event: ServerEvent | Frame, to: Audience | int = Audience.ALL) -> None:
-        """Deltas are frames already."""
-        self.orders.append(Send(event if isinstance(event, dict) else event.frame(), to))
+    def send(
+        self,
+        kind: EventType,
+        place: Mapping[str, Any] | None = None,
+        *,
+        to: Audience | int = Audience.ALL,
+        **fields: Any,
+    ) -> None:
+        self.orders.append(Send(frame(kind, place, **fields), to))
 
     def signal(self, signal: Signal) -> None:
         self.state.phase = self.advance(self.state.phase, signal)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+from typing import Final
 
 from vivavoce.engine.turn import answering, facts, listening
 from vivavoce.engine.turn.conversation import with_transcript
+from vivavoce.engine.turn.orders import Send
 from vivavoce.engine.turn.state import UNHEARD, Draft
 from vivavoce.wire.realtime import server
 
+_DELTA: Final = "conversation.item.input_audio_transcription.delta"
+_COMPLETED: Final = "conversation.item.input_audio_transcription.completed"
 _WORD = re.compile(r"[^\w' -]+")
 
 
@@ -41,7 +45,8 @@ def heard_all(fact: facts.HeardAll, draft: Draft) -> None:
     if state.configuration.transcription:
         _show(fact.item_id, text, draft)
         usage = server.transcription_usage(fact.seconds)
-        draft.send(server.TranscriptCompleted(item_id=fact.item_id, transcript=text, usage=usage))
+        where = {"item_id": fact.item_id, "content_index": 0}
+        draft.send(_COMPLETED, where, transcript=text, usage=usage)
     state.shown.pop(fact.item_id, None)
     release(fact.item_id, draft)
 
@@ -56,7 +61,7 @@ def failed(fact: facts.HearingFailed, draft: Draft) -> None:
     _weigh(fact.item_id, False, draft)
     state.shown.pop(fact.item_id, None)
     if state.configuration.transcription:
-        draft.send(server.TranscriptFailed.of(fact.item_id, fact.message))
+        draft.order(Send(server.transcript_failed(fact.item_id, fact.message)))
     release(fact.item_id, draft)
 
 
@@ -64,8 +69,8 @@ def unsay(draft: Draft) -> None:
     """What is being said is off: who saw the beginning of it learns that nothing follows."""
     speech = draft.state.speech
     if speech is not None and draft.state.shown.pop(speech.item_id, None) is not None:
-        draft.send(
-            server.TranscriptFailed.of(speech.item_id, "The input audio buffer was cleared.")
+        draft.order(
+            Send(server.transcript_failed(speech.item_id, "The input audio buffer was cleared."))
         )
 
 
@@ -91,7 +96,8 @@ def _show(item_id: str, text: str, draft: Draft) -> None:
     """The part that clients have not seen; where it was seen otherwise, the end puts it right."""
     shown = draft.state.shown.get(item_id, "")
     if len(text) > len(shown) and text.startswith(shown):
-        draft.send(server.transcript_delta(item_id, text[len(shown) :]))
+        new = text[len(shown) :]
+        draft.send(_DELTA, item_id=item_id, content_index=0, delta=new)
         draft.state.shown[item_id] = text
 
 

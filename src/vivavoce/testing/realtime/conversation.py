@@ -7,7 +7,7 @@ a client asks for is answered in `replies`; sending is the call's.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from vivavoce.testing.realtime.ledger import MS_PER_WORD, Json, Ledger, pieces
 from vivavoce.testing.realtime.response import Assistant, ToolUse
@@ -17,6 +17,10 @@ from vivavoce.wire.realtime.items import Message, Part, item_object
 Transcript = Literal["now", "during", "late", "failed"]
 """When a user's transcript comes: at once, within the next response (as recorded),
 after the next response, or not at all because it failed."""
+
+
+_DELTA: Final = "conversation.item.input_audio_transcription.delta"
+_COMPLETED: Final = "conversation.item.input_audio_transcription.completed"
 
 
 class Conversation:
@@ -35,8 +39,8 @@ class Conversation:
     def user_starts(self, *, heard_ms: int | None = None) -> list[Json]:
         """Speech begins; where the session allows it, that interrupts the assistant."""
         self._speech = self.ledger.new_id("item")
-        where = server.SpeechStarted(audio_start_ms=self._clock_ms, item_id=self._speech)
-        started = self.ledger.event(where)
+        where: Json = {"audio_start_ms": self._clock_ms, "item_id": self._speech}
+        started = self.ledger.event("input_audio_buffer.speech_started", where)
         turns = self.ledger.session["audio"]["input"]["turn_detection"]
         if turns is None or not turns["interrupt_response"]:
             return [started]
@@ -47,8 +51,8 @@ class Conversation:
         assert self._speech is not None, "nobody speaks"
         item_id, self._speech = self._speech, None
         self._clock_ms += MS_PER_WORD * max(1, len(text.split()))
-        where = server.SpeechStopped(audio_end_ms=self._clock_ms, item_id=item_id)
-        stopped = self.ledger.event(where)
+        where: Json = {"audio_end_ms": self._clock_ms, "item_id": item_id}
+        stopped = self.ledger.event("input_audio_buffer.speech_stopped", where)
         self._waiting.append((transcript, item_id, text))
         return [stopped, *self.commit(item_id), *self.transcripts("now", "failed")]
 
@@ -60,9 +64,10 @@ class Conversation:
     def commit(self, item_id: str) -> list[Json]:
         """What was heard becomes an item."""
         before = self.ledger.last_item
-        committed = server.InputCommitted(previous_item_id=before, item_id=item_id)
+        where = {"previous_item_id": before, "item_id": item_id}
+        committed = self.ledger.event("input_audio_buffer.committed", where)
         item = item_object(Message(item_id, "user", (Part("input_audio"),)))
-        return [self.ledger.event(committed), *self.ledger.add_item(item)]
+        return [committed, *self.ledger.add_item(item)]
 
     def transcripts(self, *due: Transcript) -> list[Json]:
         """Those that are due, or all that are still to come."""
@@ -116,14 +121,16 @@ class Conversation:
         whole = self.ledger.audio_ms[item_id]
         heard = whole // 2 if heard_ms is None else min(heard_ms, whole)
         self.ledger.audio_ms[item_id] = heard
-        truncated = self.ledger.event(server.ItemTruncated(item_id=item_id, audio_end_ms=heard))
+        truncated = self.ledger.event(
+            "conversation.item.truncated", item_id=item_id, content_index=0, audio_end_ms=heard
+        )
         return [*events, *self.assistant.stop_audio(cleared=True), truncated]
 
     def _transcript(self, when: Transcript, item_id: str, text: str) -> list[Json]:
         event = self.ledger.event
         if when == "failed":
-            return [event(server.TranscriptFailed.of(item_id, "It could not be transcribed."))]
+            return [event(server.transcript_failed(item_id, "It could not be transcribed."))]
         usage = server.transcription_usage(max(1, len(text.split()) * MS_PER_WORD // 1000))
-        whole = server.TranscriptCompleted(item_id=item_id, transcript=text, usage=usage)
-        deltas = [event(server.transcript_delta(item_id, part)) for part in pieces(text)]
-        return [*deltas, event(whole)]
+        where = {"item_id": item_id, "content_index": 0}
+        deltas = [event(_DELTA, where, delta=part) for part in pieces(text)]
+        return [*deltas, event(_COMPLETED, where, transcript=text, usage=usage)]

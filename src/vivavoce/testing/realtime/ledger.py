@@ -103,16 +103,18 @@ class Ledger:
     def new_id(self, prefix: str) -> str:
         return f"{prefix}_{self._token}{next(self._count):05d}"
 
-    def event(self, said: server.ServerEvent | server.Frame) -> Json:
-        frame = said if isinstance(said, dict) else said.frame()
+    def event(
+        self, said: server.EventType | server.Frame, place: Json | None = None, **fields: Any
+    ) -> Json:
+        frame = said if isinstance(said, dict) else server.frame(said, place, **fields)
         return {"type": frame["type"], "event_id": self.new_id("event"), **frame}
 
     def session_created(self) -> list[Json]:
-        return [self.event(server.SessionCreated(session=self.session))]
+        return [self.event("session.created", session=self.session)]
 
     def session_updated(self, patch: Mapping[str, Any] | None = None) -> list[Json]:
         self.session = updated_session(self.session, patch or {})
-        return [self.event(server.SessionUpdated(session=self.session))]
+        return [self.event("session.updated", session=self.session)]
 
     def insert(self, item: Json, previous: str | None = None) -> str | None:
         """Enter an item after `previous` ("root": first, None: last); what comes before it."""
@@ -129,8 +131,8 @@ class Ledger:
         done = {"status": "completed", **item, "id": item.get("id") or self.new_id("item")}
         before = self.insert(done, previous)
         return [
-            self.event(server.ItemAdded(previous_item_id=before, item=done)),
-            self.event(server.ItemDone(previous_item_id=before, item=done)),
+            self.event("conversation.item.added", previous_item_id=before, item=done),
+            self.event("conversation.item.done", previous_item_id=before, item=done),
         ]
 
 

@@ -23,7 +23,7 @@ def reply(conversation: Conversation, frame: Mapping[str, Any]) -> list[Json]:
     try:
         return _answer(conversation, client.read(dict(frame)))
     except Refused as fault:
-        return [conversation.ledger.event(server.Error.of(fault, frame.get("event_id")))]
+        return [conversation.ledger.event(server.error(fault, frame.get("event_id")))]
 
 
 def _answer(c: Conversation, event: client.ClientEvent) -> list[Json]:
@@ -39,17 +39,18 @@ def _answer(c: Conversation, event: client.ClientEvent) -> list[Json]:
         case client.DeleteItem(item_id):
             _known(c, item_id, "delete")
             del ledger.items[item_id]
-            return [ledger.event(server.ItemDeleted(item_id=item_id))]
+            return [ledger.event("conversation.item.deleted", item_id=item_id)]
         case client.RetrieveItem(item_id):
             _known(c, item_id, "retrieve")
-            return [ledger.event(server.ItemRetrieved(item=ledger.items[item_id]))]
+            return [ledger.event("conversation.item.retrieved", item=ledger.items[item_id])]
         case client.Truncate(item_id, end):
             _known(c, item_id, "truncate")
             if end > (have := ledger.audio_ms.get(item_id, 0)):
                 words = f"Audio content of {have}ms is already shorter than {end}ms"
                 raise Refused(words, code="invalid_value", param="audio_end_ms")
             ledger.audio_ms[item_id] = end
-            return [ledger.event(server.ItemTruncated(item_id=item_id, audio_end_ms=end))]
+            where = {"item_id": item_id, "content_index": event.content_index}
+            return [ledger.event("conversation.item.truncated", where, audio_end_ms=end)]
         case client.CreateResponse(_, params):
             # It begins; what it says is the test's to decide.
             reading(ResponseCreate.model_validate, params or {}, "response")
@@ -76,7 +77,7 @@ def _answer(c: Conversation, event: client.ClientEvent) -> list[Json]:
             return c.commit(ledger.new_id("item"))
         case client.ClearInput():
             c.audio_appended = False
-            return [ledger.event(server.InputCleared())]
+            return [ledger.event("input_audio_buffer.cleared")]
         case client.ClearOutput():
             return c.assistant.stop_audio(cleared=True)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from vivavoce.testing.realtime.ledger import MS_PER_WORD, Json, Ledger, pieces
 from vivavoce.wire.realtime import server
@@ -41,7 +41,7 @@ class Assistant:
     """`active` is the response in progress, `playing` the (response, item) in the buffer."""
 
     def __init__(self, ledger: Ledger) -> None:
-        self._ledger = ledger
+        self._ledger, self._event = ledger, ledger.event
         self.active: Response | None = None
         self.playing: tuple[str, str] | None = None
 
@@ -50,7 +50,7 @@ class Assistant:
         if self.active is not None:
             return []
         self.active = Response(self._ledger.new_id("resp"))
-        return [self._event(server.ResponseCreated(response=self._response("in_progress")))]
+        return [self._event("response.created", response=self._response("in_progress"))]
 
     def speak(self, text: str) -> list[Json]:
         """More of the message that is open, or the beginning of a new one."""
@@ -59,7 +59,9 @@ class Assistant:
             item_id = self._ledger.new_id("item")
             events += self._open(item_object(Message(item_id, "assistant", (), "in_progress")))
             response.message, response.text = response.output[-1], ""
-            events.append(self._event(server.PartAdded(**self._place(), part=self._part(""))))
+            events.append(
+                self._event("response.content_part.added", self._place(), part=self._part(""))
+            )
         return events + self._deltas(response, text)
 
     def end_message(self, status: Status = "completed") -> list[Json]:
@@ -69,14 +71,18 @@ class Assistant:
         text, where = response.text, self._place()
         if self._ledger.spoken:
             part = Part("output_audio", transcript=text)
-            ends = [server.AudioDone(**where), server.AudioTranscriptDone(**where, transcript=text)]
+            events = [self._event("response.output_audio.done", where)]
+            events.append(
+                self._event("response.output_audio_transcript.done", where, transcript=text)
+            )
         else:
-            part, ends = Part("output_text", text=text), [server.TextDone(**where, text=text)]
-        ends.append(server.PartDone(**where, part=self._part(text)))
+            part = Part("output_text", text=text)
+            events = [self._event("response.output_text.done", where, text=text)]
+        events.append(self._event("response.content_part.done", where, part=self._part(text)))
         item_id = response.message["id"]
         response.message.update(item_object(Message(item_id, "assistant", (part,), status)))
         response.message = None
-        return [*map(self._event, ends), *self._close()]
+        return events + self._close()
 
     def call_tool(self, call: ToolUse) -> list[Json]:
         words = call.arguments
@@ -87,18 +93,19 @@ class Assistant:
         place = self._place()
         where = {**place, "call_id": call_id}
         del where["content_index"]
-        kind = "function_call_arguments"
-        events += [self._event(server.delta(kind, where, part)) for part in pieces(arguments)]
-        done = server.ArgumentsDone(**where, name=call.name, arguments=arguments)
+        kind: Final = "response.function_call_arguments.delta"
+        events += [self._event(kind, where, delta=part) for part in pieces(arguments)]
+        whole = {"name": call.name, "arguments": arguments}
+        done = self._event("response.function_call_arguments.done", where, **whole)
         item.update(status="completed", arguments=arguments)
-        return [*events, self._event(done), *self._close()]
+        return [*events, done, *self._close()]
 
     def end(self, status: str = "completed", details: Json | None = None) -> list[Json]:
         """`response.done`, with whatever is open closed first."""
         events = self.end_message("completed" if status == "completed" else "incomplete")
-        done = server.ResponseDone(response=self._response(status, details))
+        done = self._event("response.done", response=self._response(status, details))
         self.active = None
-        return [*events, self._event(done)]
+        return [*events, done]
 
     def cancel(self, reason: str) -> list[Json]:
         if self.active is None:
@@ -111,13 +118,12 @@ class Assistant:
             return []
         response_id, _ = self.playing
         self.playing = None
-        ended = server.PlaybackCleared if cleared else server.PlaybackEnded
-        return [self._event(ended(response_id=response_id))]
+        kind: server.EventType = "output_audio_buffer.stopped"
+        if cleared:
+            kind = "output_audio_buffer.cleared"
+        return [self._event(kind, response_id=response_id)]
 
     # --- Pieces ---------------------------------------------------------------------
-
-    def _event(self, event: server.ServerEvent | server.Frame) -> Json:
-        return self._ledger.event(event)
 
     def _responding(self) -> Response:
         assert self.active is not None, "no response is in progress"
@@ -143,8 +149,8 @@ class Assistant:
         before, shown = self._ledger.insert(item), dict(item)
         place: Json = {"response_id": response.id, "output_index": len(response.output) - 1}
         return [
-            self._event(server.OutputItemAdded(**place, item=shown)),
-            self._event(server.ItemAdded(previous_item_id=before, item=shown)),
+            self._event("response.output_item.added", place, item=shown),
+            self._event("conversation.item.added", previous_item_id=before, item=shown),
         ]
 
     def _close(self) -> list[Json]:
@@ -153,25 +159,27 @@ class Assistant:
         place: Json = {"response_id": response.id, "output_index": len(response.output) - 1}
         return [
             # Recorded so: the predecessor is told when an item is added, and not again.
-            self._event(server.ItemDone(item=item)),
-            self._event(server.OutputItemDone(**place, item=item)),
+            self._event("conversation.item.done", item=item),
+            self._event("response.output_item.done", place, item=item),
         ]
 
     def _deltas(self, response: Response, text: str) -> list[Json]:
         ledger, place = self._ledger, self._place()
         item_id = place["item_id"]
-        kind = "output_audio_transcript" if ledger.spoken else "output_text"
-        events = [self._event(server.delta(kind, place, part)) for part in pieces(text)]
+        kind: server.EventType = "response.output_text.delta"
+        if ledger.spoken:
+            kind = "response.output_audio_transcript.delta"
+        events = [self._event(kind, place, delta=part) for part in pieces(text)]
         response.text += text
         if ledger.spoken:
             words = MS_PER_WORD * len(text.split())
             ledger.audio_ms[item_id] = ledger.audio_ms.get(item_id, 0) + words
             if not ledger.webrtc:  # else the sound goes over the media, not over this connection
-                events.append(self._event(server.delta("output_audio", place, "AAAA")))
+                events.append(self._event("response.output_audio.delta", place, delta="AAAA"))
             elif self.playing is None:
                 self.playing = (response.id, item_id)
-                started = server.PlaybackStarted(response_id=response.id)
-                events.insert(1, self._event(started))
+                started = self._event("output_audio_buffer.started", response_id=response.id)
+                events.insert(1, started)
         return events
 
     def _response(self, status: str, details: Json | None = None) -> Json:

@@ -2,7 +2,10 @@
 
 Only what the session decides on is kept: audio becomes a length,
 configuration stays a mapping, and a type that we do not act on is
-`Unhandled`. `wire.decode` makes them from frames.
+`Unhandled`. Pydantic reads them from frames (`server.decode`), and the
+annotations say where in the frame each field stands: what a provider may get
+wrong is taken (a number that is none is 0), but for the ids that things are
+looked up by.
 """
 
 from __future__ import annotations
@@ -10,14 +13,54 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass, field
 from operator import add
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import AliasChoices, AliasPath, BeforeValidator, Field
+
+MAX_NAME = 256
+MAX_NUMBER = 10**12
+MAX_SECONDS = 30 * 86_400.0
+
+
+def _at(*path: str) -> Any:
+    return Field(validation_alias=AliasPath(*path))
+
+
+def _count(raw: Any) -> int:
+    """A count or a time in milliseconds: never below zero, never absurd."""
+    if isinstance(raw, bool) or not isinstance(raw, int | float):
+        return 0
+    return int(min(max(raw, 0), MAX_NUMBER))
+
+
+def _seconds(raw: Any) -> float:
+    return min(max(float(raw), 0.0), MAX_SECONDS) if isinstance(raw, int | float) else 0.0
+
+
+def _text(raw: Any) -> str | None:
+    return raw if isinstance(raw, str) else None
+
+
+def _object(raw: Any) -> dict[str, Any]:
+    return raw if isinstance(raw, dict) else {}
+
+
+def _or(words: str) -> BeforeValidator:
+    return BeforeValidator(lambda raw: _text(raw) or words)
+
+
+Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME)]
+Count = Annotated[int, BeforeValidator(_count)]
+Maybe = Annotated[str | None, BeforeValidator(_text)]
+Words = Annotated[str, _or("")]
+Object = Annotated[Mapping[str, Any], BeforeValidator(_object)]
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
     """A conversation item, flattened to what we use."""
 
-    id: str
+    id: Name
     type: str
     role: str | None = None
     status: str | None = None
@@ -26,6 +69,28 @@ class Item:
     name: str | None = None
     call_id: str | None = None
     arguments: str | None = None
+
+    @classmethod
+    def of(cls, raw: Any) -> Item:
+        if not isinstance(raw, dict) or not isinstance(raw.get("id"), str):
+            raise ValueError("not an item")
+        content = raw.get("content")
+        parts = [one for one in content if isinstance(one, dict)] if content else []
+        texts = [_text(part.get("text")) or _text(part.get("transcript")) for part in parts]
+        return cls(
+            id=raw["id"],
+            type=_text(raw.get("type")) or "message",
+            role=_text(raw.get("role")),
+            status=_text(raw.get("status")),
+            text=" ".join(text for text in texts if text),
+            audio=any("audio" in str(part.get("type")) for part in parts),
+            name=_text(raw.get("name")),
+            call_id=_text(raw.get("call_id")),
+            arguments=_text(raw.get("arguments")),
+        )
+
+
+_Item = Annotated[Item, BeforeValidator(Item.of)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,91 +112,111 @@ class Usage:
     def __add__(self, other: Usage) -> Usage:
         return Usage(*map(add, astuple(self), astuple(other)))
 
+    @classmethod
+    def of(cls, raw: Any) -> Usage:
+        raw = _object(raw)
+        given, made = (_object(raw.get(f"{side}_token_details")) for side in ("input", "output"))
+        cached = _object(given.get("cached_tokens_details"))
+        return cls(
+            input=_count(raw.get("input_tokens")),
+            output=_count(raw.get("output_tokens")),
+            cached=_count(given.get("cached_tokens")),
+            input_audio=_count(given.get("audio_tokens")),
+            input_image=_count(given.get("image_tokens")),
+            cached_audio=_count(cached.get("audio_tokens")),
+            cached_image=_count(cached.get("image_tokens")),
+            output_audio=_count(made.get("audio_tokens")),
+            seconds=_seconds(raw.get("seconds")),
+        )
+
+
+_Usage = Annotated[Usage, BeforeValidator(Usage.of)]
+
 
 @dataclass(frozen=True, slots=True)
 class Configured:
     """`session.created` and `session.updated`: the configuration in force."""
 
     created: bool
-    session: Mapping[str, Any] = field(default_factory=dict)
+    session: Object = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class UserSpeechStarted:
-    item_id: str
-    audio_start_ms: int = 0
+    item_id: Name
+    audio_start_ms: Count = 0
 
 
 @dataclass(frozen=True, slots=True)
 class UserSpeechStopped:
-    item_id: str
-    audio_end_ms: int = 0
+    item_id: Name
+    audio_end_ms: Count = 0
 
 
 @dataclass(frozen=True, slots=True)
 class InputCommitted:
-    item_id: str
-    previous_item_id: str | None = None
+    item_id: Name
+    previous_item_id: Maybe = None
 
 
 @dataclass(frozen=True, slots=True)
 class ItemAdded:
-    item: Item
-    previous_item_id: str | None = None
+    item: _Item
+    previous_item_id: Maybe = None
 
 
 @dataclass(frozen=True, slots=True)
 class ItemRetrieved:
     """The answer to our question for an item that joined while the line was down."""
 
-    item: Item
+    item: _Item
 
 
 @dataclass(frozen=True, slots=True)
 class ItemDeleted:
-    item_id: str
+    item_id: Name
 
 
 @dataclass(frozen=True, slots=True)
 class ItemTruncated:
-    item_id: str
-    audio_end_ms: int
+    item_id: Name
+    audio_end_ms: Count = 0
 
 
 @dataclass(frozen=True, slots=True)
 class UserTranscriptDelta:
-    item_id: str
+    item_id: Name
     delta: str
 
 
 @dataclass(frozen=True, slots=True)
 class UserTranscript:
-    item_id: str
-    transcript: str
-    usage: Usage = Usage()
+    item_id: Name
+    transcript: Words = ""
+    usage: _Usage = Usage()
 
 
 @dataclass(frozen=True, slots=True)
 class UserTranscriptFailed:
-    item_id: str
-    message: str = ""
+    item_id: Name
+    message: Annotated[Words, _at("error", "message")] = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ResponseCreated:
-    response_id: str
+    response_id: Annotated[Name, _at("response", "id")]
 
 
 @dataclass(frozen=True, slots=True)
 class OutputItemAdded:
-    response_id: str
-    item: Item
+    response_id: Name
+    item: _Item
 
 
 @dataclass(frozen=True, slots=True)
 class AssistantDelta:
     response_id: str
-    item_id: str
+    item_id: Name
     delta: str
 
 
@@ -139,9 +224,9 @@ class AssistantDelta:
 class AssistantTranscript:
     """All that was generated for an item; `spoken` when it is the text of audio."""
 
-    response_id: str
-    item_id: str
-    text: str
+    response_id: Name
+    item_id: Name
+    text: Annotated[Words, Field(validation_alias=AliasChoices("transcript", "text"))]
     spoken: bool = True
 
 
@@ -149,64 +234,76 @@ class AssistantTranscript:
 class AudioReceived:
     """Audio of an item went by on this line; only its length is kept."""
 
-    item_id: str
+    item_id: Name
     ms: float
 
 
 @dataclass(frozen=True, slots=True)
 class CallRequested:
-    response_id: str
-    item_id: str
-    call_id: str
-    name: str
-    arguments: str
+    response_id: Name
+    item_id: Name
+    call_id: Name
+    name: Words
+    arguments: Annotated[str, _or("{}")]
+
+
+def _code(error: Any) -> str | None:
+    return _text(_object(error).get("code")) or _text(_object(error).get("type"))
+
+
+def _items(raw: Any) -> tuple[Item, ...]:
+    return tuple(Item.of(item) for item in raw or () if item.get("id"))
 
 
 @dataclass(frozen=True, slots=True)
 class ResponseDone:
-    response_id: str
-    status: str = "completed"
-    reason: str | None = None
-    error: str | None = None
-    items: tuple[Item, ...] = ()
-    usage: Usage = Usage()
+    response_id: Annotated[Name, _at("response", "id")]
+    status: Annotated[str, _or("completed"), _at("response", "status")] = "completed"
+    reason: Annotated[Maybe, _at("response", "status_details", "reason")] = None
+    error: Annotated[
+        str | None, BeforeValidator(_code), _at("response", "status_details", "error")
+    ] = None
+    items: Annotated[tuple[Item, ...], BeforeValidator(_items), _at("response", "output")] = ()
+    usage: Annotated[_Usage, _at("response", "usage")] = Usage()
 
 
 @dataclass(frozen=True, slots=True)
 class PlaybackStarted:
     """WebRTC only: the peer's speaker has begun with this response."""
 
-    response_id: str
+    response_id: Words
 
 
 @dataclass(frozen=True, slots=True)
 class PlaybackStopped:
     """WebRTC only: all of it was played (`cleared`: cut off instead)."""
 
-    response_id: str
+    response_id: Words
     cleared: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class RateLimit:
-    name: str
-    limit: int
-    remaining: int
-    reset_seconds: float
+    name: Words = ""
+    limit: Count = 0
+    remaining: Count = 0
+    reset_seconds: Annotated[float, BeforeValidator(_seconds)] = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class RateLimits:
-    limits: tuple[RateLimit, ...]
+    limits: Annotated[tuple[RateLimit, ...], _at("rate_limits")]
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
     """An `error` event. `event_id` is that of our own frame which caused it."""
 
-    code: str
-    message: str
-    event_id: str | None = None
+    code: Annotated[
+        str, BeforeValidator(lambda raw: _code(raw) or "unknown_error"), _at("error")
+    ] = "unknown_error"
+    message: Annotated[Words, _at("error", "message")] = ""
+    event_id: Annotated[Maybe, _at("error", "event_id")] = None
 
 
 @dataclass(frozen=True, slots=True)
