@@ -27,7 +27,7 @@ from vivavoce.runtime.people.memory import DISCOVERIES
 from vivavoce.runtime.ports import Clock, Store, ToolDefinition
 from vivavoce.runtime.tasks.ports import Backends
 from vivavoce.tools.bash import bash_tool
-from vivavoce.tools.builtin import builtins, read_output_tool
+from vivavoce.tools.builtin import Delegation, ask_user, builtins, read_output_tool, task_tools
 from vivavoce.tools.delegation import backends_of
 from vivavoce.tools.delegation.builtin import EmbeddedBackend
 from vivavoce.tools.delegation.carrier import DurableCarrier, LazyCarrier
@@ -36,7 +36,6 @@ from vivavoce.tools.mcp.servers import McpServers
 from vivavoce.tools.registry import Registry
 from vivavoce.tools.sandbox.ports import NoSandbox, Sandbox
 from vivavoce.tools.sandbox.probe import LateSandbox, probe
-from vivavoce.tools.tasks import Delegation, ask_user, task_tools
 from vivavoce.tools.web.tools import WebSettings, web_tools
 from vivavoce.tools.workspace.root import HIDDEN, Workspace
 from vivavoce.tools.workspace.tools import workspace_tools

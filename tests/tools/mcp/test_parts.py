@@ -21,7 +21,7 @@ from vivavoce.runtime.agents.agent import AgentError, check_names, load_agent
 from vivavoce.runtime.agents.mcp import McpServer, resolve
 from vivavoce.runtime.ports import Picture
 from vivavoce.tools.mcp.link import told
-from vivavoce.tools.mcp.listing import output
+from vivavoce.tools.mcp.sieve import output
 
 
 def test_every_kind_of_content_becomes_text_or_a_picture() -> None:

@@ -10,20 +10,122 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from vivavoce.errors import OutcomeUnknown, Unavailable
+from vivavoce.errors import OutcomeUnknown, ToolNotFound, Unavailable
 from vivavoce.logs import fields
 from vivavoce.retrying import Backoff
 from vivavoce.runtime.agents.mcp import McpServer
-from vivavoce.runtime.ports import ToolContext, ToolOutput
-from vivavoce.tools.mcp.listing import Listing
+from vivavoce.runtime.ports import ToolContext, ToolDefinition, ToolOutput
+from vivavoce.tools.functions import Tool
+from vivavoce.tools.mcp import schemas
 from vivavoce.tools.mcp.schemas import plain_text
 from vivavoce.tools.registry import Registry
+
+if TYPE_CHECKING:
+    import mcp_types as t
+
+QUESTION_SECONDS = 180.0
+"""What a question to the user may add to the time of a call."""
+
+Caller = Callable[[str, bool, Mapping[str, Any], ToolContext], Awaitable[ToolOutput]]
+"""The server's name of the tool, whether it changes anything, the arguments, who calls."""
+
+
+class Listing:
+    def __init__(self, config: McpServer, registry: Registry, call: Caller) -> None:
+        self._config, self._registry, self._call = config, registry, call
+        self._ours: dict[str, ToolDefinition] = {}
+        """By the server's name of the tool."""
+        self.problems: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self._ours)
+
+    def clear(self) -> None:
+        for definition in self._ours.values():
+            self._registry.remove(definition.name)
+        self._ours.clear()
+
+    async def update(self, found: Sequence[t.Tool], complaints: Iterable[str] = ()) -> None:
+        """Make the registry say what the server says now; what stayed the same is not touched."""
+        wanted = self._config.tools
+        problems = dict.fromkeys(complaints)
+        tools = {tool.name: tool for tool in found if wanted is None or tool.name in wanted}
+        for name in wanted or ():
+            if name not in tools:
+                problems[f"there is no tool '{name}'"] = None
+        # Off the loop: a hundred schemas take a hundred times some milliseconds.
+        checked = await asyncio.to_thread(_checked, self._config, list(tools.values()), problems)
+        for gone in [name for name in self._ours if name not in checked]:
+            self._registry.remove(self._ours.pop(gone).name)
+        for name, definition in checked.items():
+            if (problem := self._put(name, definition)) is not None:
+                problems[problem] = None
+        self.problems = tuple(problems)
+
+    def _put(self, tool: str, definition: ToolDefinition) -> str | None:
+        old = self._ours.get(tool)
+        if old is not None and replace(definition, name=old.name) == old:
+            return None
+        try:
+            name = old.name if old else schemas.tool_name(self._config.name, tool, self._taken)
+            if old is not None:
+                self._registry.remove(name)
+            named = replace(definition, name=name)
+            self._registry.add(
+                Tool(
+                    named,
+                    partial(self._call, tool, named.changes),
+                    lambda given: f"Asking {self._config.name}: {tool[:64]}",
+                )
+            )
+        except ValueError as exc:
+            return str(exc)
+        self._ours[tool] = named
+        return None
+
+    def _taken(self, name: str) -> bool:
+        try:
+            self._registry.definition(name)
+        except ToolNotFound:
+            return False
+        return True
+
+
+def _checked(
+    config: McpServer, tools: Sequence[t.Tool], problems: dict[str, None]
+) -> dict[str, ToolDefinition]:
+    """Their definitions, not yet named; those that are no good go to the problems."""
+    fine: dict[str, ToolDefinition] = {}
+    for tool in tools:
+        try:
+            fine[tool.name] = _definition(config, tool)
+        except ValueError as exc:
+            problems[str(exc)] = None
+    return fine
+
+
+def _definition(config: McpServer, tool: t.Tool) -> ToolDefinition:
+    shown = schemas.plain_text(tool.name, 64)
+    words = schemas.plain_text(tool.description or tool.title or shown, schemas.MAX_DESCRIPTION)
+    hints = tool.annotations
+    return ToolDefinition(
+        name="",
+        description=words,
+        parameters=schemas.parameters(shown, tool.input_schema),
+        category="mcp",
+        timeout=config.timeout + QUESTION_SECONDS,
+        # A hint, and believed only where it makes us more careful or is harmless to get wrong:
+        # it decides whether a call may be run again, never whether it is allowed.
+        changes=not (hints is not None and hints.read_only_hint is True),
+    )
+
 
 if TYPE_CHECKING:
     from vivavoce.tools.mcp.link import Link
@@ -166,7 +268,7 @@ class Server:
         self, tool: str, changes: bool, arguments: Mapping[str, Any], context: ToolContext
     ) -> ToolOutput:
         from vivavoce.tools.mcp.link import LinkLost
-        from vivavoce.tools.mcp.listing import output
+        from vivavoce.tools.mcp.sieve import output
 
         name, link = self._config.name, self._link
         if link is None:

@@ -23,9 +23,8 @@ from vivavoce.processes.bounded import Finished, Limits, OnOutput
 from vivavoce.processes.once import Once
 from vivavoce.processes.threads import SHARED
 from vivavoce.tools.sandbox.bubblewrap import Bubblewrap
-from vivavoce.tools.sandbox.landlock import Landlock
-from vivavoce.tools.sandbox.macos import PROGRAM as SANDBOX_EXEC
-from vivavoce.tools.sandbox.macos import SandboxExec
+from vivavoce.tools.sandbox.fallbacks import PROGRAM as SANDBOX_EXEC
+from vivavoce.tools.sandbox.fallbacks import Landlock, SandboxExec
 from vivavoce.tools.sandbox.places import Tools, tools_of
 from vivavoce.tools.sandbox.ports import NoSandbox, Sandbox
 from vivavoce.tools.sandbox.shell import Confined

@@ -15,18 +15,28 @@ import re
 import sys
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from importlib import resources
+from importlib import import_module, resources
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 from urllib.parse import quote, urlencode, urlsplit
 
 from vivavoce.errors import InvalidArguments, ToolFailed
 from vivavoce.processes.once import Once
+from vivavoce.processes.threads import SHARED
 from vivavoce.runtime.ports import ToolOutput
 from vivavoce.tools.functions import Describe, Tool, tool
 from vivavoce.tools.web.bodies import Limits, Page, visible
-from vivavoce.tools.web.clients import client_for
 from vivavoce.tools.web.urls import DEFAULT_PORTS, Rules, host_rule, spelled
 from vivavoce.tools.wording import WORDING
+
+if TYPE_CHECKING:
+    from vivavoce.tools.web.fetch import Client
+
+
+async def client_for(rules: Rules, limits: Limits) -> Client:
+    fetch = await SHARED.run(import_module, "vivavoce.tools.web.fetch")
+    client: Client = fetch.Client(rules, limits)
+    return client
+
 
 if TYPE_CHECKING:
     from vivavoce.tools.web.fetch import Client

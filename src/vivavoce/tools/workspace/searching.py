@@ -26,7 +26,6 @@ from vivavoce.errors import ToolFailed
 from vivavoce.processes.once import Once
 from vivavoce.processes.threads import SHARED
 from vivavoce.runtime.ports import ToolOutput
-from vivavoce.tools.workspace import plain_search
 from vivavoce.tools.workspace.names import count, label
 from vivavoce.tools.workspace.opening import FILE
 from vivavoce.tools.workspace.patterns import Glob, alternatives, ignored
@@ -38,6 +37,8 @@ MAX_OUTPUT = 4 * 1024 * 1024
 _NICE = 5
 _ENVIRONMENT = {"LC_ALL": "C.UTF-8"}
 _PLAIN = re.compile(r"[\w./-]+$")
+_SEARCHER = Path(__file__).with_name("plain_search.py")
+"""A program of its own, for machines without ripgrep."""
 _LINE = re.compile(rb"(?:\./)?([^\0]+)\0(\d+)([:-])(\d+)[:-]")
 
 
@@ -114,7 +115,7 @@ async def search(workspace: Workspace, query: Query, keep: Keep, program: str | 
         hidden = [*rules.names, *("/" + "/".join(path) for path in rules.paths)]
         command, told = ripgrep_arguments(program, query, hidden), b""
     else:
-        command = [sys.executable, "-I", "-S", plain_search.__file__]
+        command = [sys.executable, "-I", "-S", str(_SEARCHER)]
         told = await SHARED.run(_told, workspace, query, keep)
     collector = Collector(keep)
     try:
