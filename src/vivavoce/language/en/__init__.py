@@ -9,7 +9,8 @@ question. What others call:
     numbers         number, numbers_in, figures (words to numbers); cardinal, ordinal, nth, year,
                     label, quantity … (numbers to words); operator, counting
     mentions        times_in, repeats_in, places_in: does this hold a time, a repetition, a place?
-                    only_time, untimed, leaves_days_open
+                    only_time, untimed, leaves_days_open; requests_in (several in one breath),
+                    asks_for (what kind of words a question wants)
     words           pieces, content, alike, shares (words compared), foreign (not English)
     times.understanding   understand (words to an instant, or what to ask), relative, clocked
     times.dates           instant (a local clock time), day

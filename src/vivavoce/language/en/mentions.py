@@ -1,4 +1,4 @@
-"""What kinds of words are in what somebody said: a time, a repetition, a place. Pure.
+"""What kinds of words are in what somebody said: a time, a repetition, a place, a request. Pure.
 
 The one answer to "does this hold a time?". It finds words and does not understand them
 (`times.understanding`): "at sunset" is a time, though nobody here knows when that is. A mere
@@ -134,6 +134,19 @@ _ASIDE = (
     r"(?i)\b(?:at|on|in|the|of|around|about|and|by|for|please|then|yes|yeah|well|only|just|say|maybe|"
     r"let's|rather|better|make it|next|this|coming)\b"
 )
+_ASKED = {
+    "time": r"(?i)\b(?:when|time|date|day|days|long|target|deadline|soon|by)\b",
+    "repeat": r"(?i)\b(?:every day|days|weekdays|weekends?)\b",
+}
+_BEGINS = (
+    r"(?:remind me|i (?:want|need|have|would like|'d like) to|i'd (?:like|love) to|i must|"
+    r"(?:can|could|would) you|set up|make a note|note down|"
+    r"(?:(?:re)?schedule|move|push|add|put) (?:the|my|our|an?|that|it|this))\b"
+)
+_FIRST = rf"(?i)^\W*(?:(?!and\b)\w+\W+){{0,3}}?{_BEGINS}"
+_NEXT = rf"(?i)[,;.]?\s+(?:and|also|plus)\s+(?:(?:also|then|please)\s+)*(?={_BEGINS})"
+_ALSO_TO = r"(?i)(\bremind me to\b.{3,200}?),? and (?:also )?to (?!the\b|my\b|an?\b|our\b)"
+_REQUESTS = 4
 _LONGEST = 2_000
 """Characters that are looked at."""
 
@@ -182,3 +195,17 @@ def leaves_days_open(text: str) -> bool:
     text = text[:_LONGEST]
     clear = re.sub(_OPEN_DAYS, " ", text)
     return clear != text and not re.search(_REPEAT, clear)
+
+
+def asks_for(question: str) -> set[str]:
+    """What kind of words would answer it: a time, a repetition."""
+    return {kind for kind, pattern in _ASKED.items() if re.search(pattern, question)}
+
+
+def requests_in(text: str) -> list[str]:
+    """What is asked for in one breath, each with what begins it: "I want to run, and remind me to
+    buy shoes" is two. A text in which one cannot tell is one."""
+    if len(text) > _LONGEST or not re.search(_FIRST, text):
+        return [text]
+    first, *more = re.split(_NEXT, re.sub(_ALSO_TO, r"\1 and remind me to ", text))
+    return [first, *(one[:1].upper() + one[1:] for one in more)][:_REQUESTS]

@@ -9,9 +9,9 @@ import pytest
 
 from tests.brain.llama.flux import asked
 from vivavoce.brain.llama.grammar import grammar
-from vivavoce.brain.llama.guessing.evidence import goes_on, one_by_one, own_words, wishes
+from vivavoce.brain.llama.guessing.evidence import goes_on, one_by_one, own_words
 from vivavoce.brain.ports import Ask, Call, Result, Said, Turn
-from vivavoce.language.en.mentions import only_time
+from vivavoce.language.en.mentions import only_time, requests_in
 
 RUN = Said("user", "I want to start running, and remind me to buy shoes this weekend.")
 CALLED = Call("1", "add_goal", '{"goal": "start running"}')
@@ -36,7 +36,7 @@ def told(*turns: Turn) -> list[str]:
     ],
 )
 def test_wishes_are_told_apart(said: str, parts: list[str]) -> None:
-    assert wishes(said) == parts
+    assert requests_in(said) == parts
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_wishes_are_told_apart(said: str, parts: list[str]) -> None:
     ],
 )
 def test_one_wish_stays_one(said: str) -> None:
-    assert wishes(said) == [said]
+    assert requests_in(said) == [said]
 
 
 def test_the_second_is_told_once_something_came_of_the_first() -> None:
@@ -88,7 +88,7 @@ def test_anything_more_is_not(said: str) -> None:
 def test_many_words_make_no_endless_pattern() -> None:
     begun = time.process_time()
     assert len(own_words(["when I am in at the next 7 " * 20_000] * 50)) < 60_000
-    wishes("remind me to " * 100_000)
+    requests_in("remind me to " * 100_000)
     only_time("at " * 100_000)
     assert time.process_time() - begun < 5
 

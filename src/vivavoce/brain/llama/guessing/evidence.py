@@ -18,16 +18,18 @@ from dataclasses import dataclass, replace
 from vivavoce.brain.llama.guessing.descriptions import Told, held, questions, told
 from vivavoce.brain.ports import Ask, Call, Result, Said, Tool, Turn
 from vivavoce.language.en.answers import corrects, dismisses
-from vivavoce.language.en.mentions import FINDERS, leaves_days_open, only_time
+from vivavoce.language.en.mentions import (
+    FINDERS,
+    asks_for,
+    leaves_days_open,
+    only_time,
+    requests_in,
+)
 from vivavoce.language.en.words import foreign
 
 _TURNS = 12
 _TEXT = 2_000
 _SHORT = 8
-_ASKS = {
-    "time": re.compile(r"\b(?:when|time|date|day|days|long|target|deadline|soon|by)\b", re.I),
-    "repeat": re.compile(r"\b(?:every day|days|weekdays|weekends?)\b", re.I),
-}
 _SAYINGS, _LAST, _RUN = 4, 300, 7
 _STOPS = ".,:;'’-"
 _PIECES = re.compile(r"\band\b|[,;!?]", re.IGNORECASE)
@@ -35,18 +37,6 @@ _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9'’:.-]*")
 _QUESTIONS = re.compile(r"[^.!?]*\?")
 _FAILED = re.compile(r'"(?:success"\s*:\s*false|error"\s*:\s*["{])')
 _LATELY = 600
-_BEGINS = (
-    r"(?:remind me|i (?:want|need|have|would like|'d like) to|i'd (?:like|love) to|i must|"
-    r"(?:can|could|would) you|set up|make a note|note down|"
-    r"(?:(?:re)?schedule|move|push|add|put) (?:the|my|our|an?|that|it|this))\b"
-)
-_NEXT = re.compile(
-    rf"[,;.]?\s+(?:and|also|plus)\s+(?:(?:also|then|please)\s+)*(?={_BEGINS})", re.IGNORECASE
-)
-_ALSO_TO = re.compile(
-    r"(\bremind me to\b.{3,200}?),? and (?:also )?to (?!the\b|my\b|an?\b|our\b)", re.IGNORECASE
-)
-_FIRST = re.compile(rf"^\W*(?:(?!and\b)\w+\W+){{0,3}}?{_BEGINS}", re.IGNORECASE)
 DONE = "That's done. "
 """Said before a question for the next."""
 _MOST = 3
@@ -75,7 +65,7 @@ def evidence(turns: Sequence[Turn], tools: Sequence[Tool]) -> Evidence:
     if elsewhere:
         said = set(FINDERS)
     before = [t.text for t in lately if isinstance(t, Said) and t.role == "assistant"][-1:]
-    asked = {k for k, how in _ASKS.items() if any(map(how.search, _last_questions(before)))}
+    asked = {kind for text in _last_questions(before) for kind in asks_for(text)}
     open_ = {"repeat"} if leaves_days_open(" ".join(words)) else set[str]()
     own = "" if elsewhere else own_words(words)
     return Evidence(frozenset(said), frozenset(asked), frozenset(open_), own)
@@ -186,7 +176,7 @@ def _untangled(turns: Sequence[Turn]) -> Iterator[Turn]:
     for turn in turns:
         match turn:
             case Said("user", text):
-                first, *more = wishes(text)
+                first, *more = requests_in(text)
                 waiting = [*waiting, *more][:_MOST]
                 yield replace(turn, text=first) if more else turn
             case Result(_, output) if waiting and not failed(output):
@@ -194,11 +184,3 @@ def _untangled(turns: Sequence[Turn]) -> Iterator[Turn]:
                 yield Said("user", waiting.pop(0))
             case _:
                 yield turn
-
-
-def wishes(text: str) -> list[str]:
-    """Each with what begins it; a text in which one cannot tell is one."""
-    if len(text) > _TEXT or not _FIRST.search(text):
-        return [text]
-    first, *more = _NEXT.split(_ALSO_TO.sub(r"\1 and remind me to ", text))
-    return [first, *(one[:1].upper() + one[1:] for one in more)][: _MOST + 1]
