@@ -12,13 +12,10 @@ from collections.abc import Iterable
 
 from vivavoce.language.en.mentions import times_in
 from vivavoce.language.en.numbers import CARDINALS, figures
+from vivavoce.language.en.times.lexicon import listed
 
 _FEW = 4
 _PIECES = re.compile(r"\d+(?:st|nd|rd|th)\b|\d+|[^\W\d_]+")
-
-
-def listed(words: str) -> list[str]:
-    return words.split()
 
 
 _FORMS = {"once": "1", "twice": "2", "noon": "12", "midday": "12", "midnight": "12"}

@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 from vivavoce.language.en.numbers import ordinal_of
 from vivavoce.language.en.recurrence.rules import DAYS, joined, next_occurrence, parts_of
 from vivavoce.language.en.times import clock
-from vivavoce.language.en.times.dates import day
+from vivavoce.language.en.times.dates import EMPTY, day
 from vivavoce.language.en.times.lexicon import (
     DAY_PARTS,
     MONTHS,
@@ -24,22 +24,21 @@ from vivavoce.language.en.times.lexicon import (
     PLURAL_DAYS,
     UNITS,
     WEEKDAYS,
+    listed,
     tokens,
 )
 
-HOW_OFTEN = "How often should it repeat, and on which days?"
+_HOW_OFTEN = "How often should it repeat, and on which days?"
 _ONCE = frozenset(
     {"once", "one time", "never", "none", "no", "null", "one-time", "does not repeat"}
 )
-# fmt: off
-_EMPTY = frozenset([
-    "at", "on", "by", "around", "about", "the", "of", "a", "an", "and", "to", "in-the", "please",
-    "it", "i", "me", "my", "would", "like", "want", "do", "that", "repeat", "repeats", "repeating",
-    "recurring", "remind", "again", "time", "every", "each", "only", "just", "after", "before",
-    "with", "for",
-])
-# fmt: on
 _STARTS = frozenset({"starting", "beginning", "start", "begin", "from"})
+_EMPTY = (EMPTY - _STARTS - {"until", "till", "no"}) | frozenset(
+    listed(
+        "a an i me my would like want do that repeat repeats repeating recurring remind every "
+        "each only just after with"
+    )
+)
 _FREQ = {"day": "DAILY", "week": "WEEKLY", "month": "MONTHLY", "year": "YEARLY"}
 _WORKING = list(range(5))
 _ADVERBS = {
@@ -75,12 +74,12 @@ def recurrence(words: str, *, now: datetime, time_zone: str) -> Recurrence:
     if not plain or plain in _ONCE:
         return Recurrence(words=words)
     if len(words) > MOST_CHARS:
-        return Recurrence(words=words[:MOST_CHARS], question=HOW_OFTEN)
+        return Recurrence(words=words[:MOST_CHARS], question=_HOW_OFTEN)
     if "freq=" in plain:
-        rule = checked(words, now=now, time_zone=time_zone)
-        return Recurrence(words=words, rule=rule, question=None if rule else HOW_OFTEN)
-    rule, _ = split(tokens(words), now=now, time_zone=time_zone)
-    return Recurrence(words=words, rule=rule, question=None if rule else HOW_OFTEN)
+        rule = _checked(words, now=now, time_zone=time_zone)
+    else:
+        rule, _ = split(tokens(words), now=now, time_zone=time_zone)
+    return Recurrence(words=words, rule=rule, question=None if rule else _HOW_OFTEN)
 
 
 def split(
@@ -93,7 +92,7 @@ def split(
     if parts is None:
         return None, found
     today = now.astimezone(ZoneInfo(time_zone)).date()
-    rule = checked(parts.rule() + end, now=now, time_zone=time_zone)
+    rule = _checked(parts.rule() + end, now=now, time_zone=time_zone)
     if rule is None or not _told(parts.rest, today):
         return None, ()
     return rule, [word for word in parts.rest if word not in ("on", "of", "only")]
@@ -120,22 +119,17 @@ def _end(found: list[str], now: datetime, time_zone: str) -> tuple[list[str], st
         ahead = found[at + 1 : at + 3]
         if word in ("until", "till") and (last := day(found[at + 1 :], today)):
             return found[:at], f";UNTIL={last:%Y%m%d}T235959"
-        if word == "for" and len(ahead) == 2 and ahead[0].isdecimal() and ahead[1] in UNITS:
-            last = day(["in", *ahead], today)
-            if last:
-                return found[:at] + found[at + 3 :], f";UNTIL={last:%Y%m%d}T235959"
-        if (
-            word.isdecimal()
-            and len(word) <= 3
-            and ahead[:1] == ["times"]
-            and ahead != ["times", "1"]
-        ):
+        span = word == "for" and len(ahead) == 2 and ahead[0].isdecimal() and ahead[1] in UNITS
+        if span and (last := day(["in", *ahead], today)):
+            return found[:at] + found[at + 3 :], f";UNTIL={last:%Y%m%d}T235959"
+        times = ahead[:1] == ["times"] and ahead != ["times", "1"]
+        if word.isdecimal() and len(word) <= 3 and times:
             before = found[: at - 1] if at and found[at - 1] == "for" else found[:at]
             return before + found[at + 2 :], f";COUNT={int(word)}"
     return found, ""
 
 
-def checked(words: str, *, now: datetime, time_zone: str) -> str | None:
+def _checked(words: str, *, now: datetime, time_zone: str) -> str | None:
     """A rule in one form, or None where it is none: a key we do not keep, finer than daily, or one
     that never comes."""
     parts = parts_of(words, time_zone)
@@ -159,9 +153,16 @@ class _Found:
     month_days: list[int] = field(default_factory=list)
     month: int = 0
 
+    def word(self, at: int) -> str:
+        return self.rest[at] if 0 <= at < len(self.rest) else ""
+
     def take(self, at: int, count: int) -> None:
         """These tokens are understood."""
         del self.rest[at : at + count]
+
+    def drop(self, *words: str) -> None:
+        """These say nothing more."""
+        self.rest = [word for word in self.rest if word not in words]
 
     def rule(self) -> str:
         parts = [f"FREQ={self.freq}"]
@@ -187,8 +188,10 @@ def _find(tokens: Sequence[str]) -> _Found | None:
         found.rest += tokens[start:]  # a day to begin with is none of its days
         return found
     found = _Found(list(tokens))
-    if not (_range(found) or _every(found) or _adverb(found) or _plural(found)):
-        return None
+    if not (_range(found) or _every(found) or _adverb(found)):
+        if PLURAL_DAYS.keys().isdisjoint(found.rest):
+            return None
+        found.freq = "WEEKLY"
     _except(found)
     if found.freq == "WEEKLY":
         _more_days(found)
@@ -207,28 +210,29 @@ def _range(found: _Found) -> bool:
             found.days = {(days[first] + n) % 7 for n in range(count)}
             found.freq = "WEEKLY"
             found.take(at, 3)
-            found.rest = [w for w in found.rest if w not in ("every", "each", "from", "only")]
+            found.drop("every", "each", "from", "only")
             return True
     return False
 
 
 def _every(found: _Found) -> bool:
     at = next((n for n, w in enumerate(found.rest) if w in ("every", "each")), None)
+    if at is None:  # "once a week" is "once 1 week"
+        ratios = (n for n, w in enumerate(found.rest) if w == "once" and found.word(n + 1) == "1")
+        at = next((n for n in ratios if found.word(n + 2) in UNITS), None)
     if at is None:
-        at = next((n for n, w in enumerate(found.rest[:-1]) if _ratio(found.rest, n)), None)
-        if at is None:
-            return False
+        return False
     count = 1
-    word = _word_at(found.rest, at + count)
-    if word in ("single",):
+    word = found.word(at + count)
+    if word == "single":
         count += 1
     elif word == "other":
         found.interval, count = 2, count + 1
     elif word.isdecimal() and len(word) <= 3 and int(word):
         found.interval, count = int(word), count + 1
-    elif numbers := _ordinals(found.rest, at + count):
+    elif numbers := _ordinals(found, at + count):
         return _every_nth(found, at, *numbers)
-    word = _word_at(found.rest, at + count)
+    word = found.word(at + count)
     if word in DAY_PARTS:
         found.freq = "DAILY"  # "every morning": the hour stays to be read
     elif word in _SETS:
@@ -243,14 +247,9 @@ def _every(found: _Found) -> bool:
     return True
 
 
-def _ratio(rest: Sequence[str], at: int) -> bool:
-    """ "once a week": the token before "1 week"."""
-    return rest[at] == "once" and rest[at + 1] == "1" and _word_at(rest, at + 2) in UNITS
-
-
 def _adverb(found: _Found) -> bool:
     for at, word in enumerate(found.rest):
-        if word == "bi" and _word_at(found.rest, at + 1) == "weekly":
+        if word == "bi" and found.word(at + 1) == "weekly":
             found.freq, found.interval = "WEEKLY", 2
             found.take(at, 2)
             return True
@@ -264,13 +263,6 @@ def _adverb(found: _Found) -> bool:
             else:
                 found.take(at, 1)
             return True
-    return False
-
-
-def _plural(found: _Found) -> bool:
-    if any(word in PLURAL_DAYS for word in found.rest):
-        found.freq = "WEEKLY"
-        return True
     return False
 
 
@@ -296,29 +288,28 @@ def _more_days(found: _Found) -> None:
     found.days |= days
     if days:
         found.rest = [w for w in found.rest if not _days_of(w) and w not in _JOINS]
-    found.rest = [w for w in found.rest if w not in ("only", "every", "each")]
+    found.drop("only", "every", "each")
 
 
-def _ordinals(rest: Sequence[str], at: int) -> tuple[list[int], int] | None:
+def _ordinals(found: _Found, at: int) -> tuple[list[int], int] | None:
     """ "1st and 3rd", "last": the numbers, and how many tokens they take."""
+
+    def nth(at: int) -> int:
+        return -1 if found.word(at) == "last" else ordinal_of(found.word(at)) or 0
+
     numbers: list[int] = []
-    end = at
-    while number := ordinal_of(_word_at(rest, end)) or (-1 if _word_at(rest, end) == "last" else 0):
+    end = ahead = at
+    while number := nth(ahead):
         numbers.append(number)
-        end += 1
-        joined = end
-        while _word_at(rest, joined) in ("and", "or", "the"):
-            joined += 1
-        if joined > end and (
-            ordinal_of(_word_at(rest, joined)) or _word_at(rest, joined) == "last"
-        ):
-            end = joined
+        end = ahead = ahead + 1
+        while found.word(ahead) in ("and", "or", "the"):
+            ahead += 1
     return (numbers, end - at) if numbers else None
 
 
 def _every_nth(found: _Found, at: int, numbers: list[int], count: int) -> bool:
     """ "every second week", "every first and third monday", "every 15th"."""
-    word = _word_at(found.rest, at + 1 + count)
+    word = found.word(at + 1 + count)
     taken = count + 2
     if word in WEEKDAYS:
         if "month" in found.rest[at:] or numbers != [2]:
@@ -333,7 +324,7 @@ def _every_nth(found: _Found, at: int, numbers: list[int], count: int) -> bool:
         found.freq, found.month_days = "MONTHLY", numbers
         taken -= word != "day"
     found.take(at, taken)
-    found.rest = [w for w in found.rest if w not in ("of", "the", "month", "in-the")]
+    found.drop("of", "the", "month", "in-the")
     return True
 
 
@@ -342,12 +333,12 @@ def _day_of_month(found: _Found) -> None:
     for at, word in enumerate(found.rest):
         if found.month_days or found.nth:
             break
-        numbers, count = _ordinals(found.rest, at) or ([], 0)
-        if not numbers and found.freq == "YEARLY" and _beside_month(found.rest, at):
+        numbers, count = _ordinals(found, at) or ([], 0)
+        if not numbers and found.freq == "YEARLY" and _beside_month(found, at):
             numbers, count = [int(word)], 1
         if not numbers:
             continue
-        following = _word_at(found.rest, at + count)
+        following = found.word(at + count)
         if following in WEEKDAYS:
             found.nth, found.days = numbers, {WEEKDAYS[following]}
             found.take(at, count + 1)
@@ -360,13 +351,10 @@ def _day_of_month(found: _Found) -> None:
         if month and (found.month_days or found.nth):
             found.month = MONTHS[month]
             found.rest.remove(month)
-    found.rest = [w for w in found.rest if w not in ("on", "the", "of", "every", "each")]
+    found.drop("on", "the", "of", "every", "each")
 
 
-def _beside_month(rest: Sequence[str], at: int) -> bool:
-    beside = (*rest[max(0, at - 1) : at], _word_at(rest, at + 1))
-    return rest[at].isdecimal() and len(rest[at]) <= 2 and any(w in MONTHS for w in beside)
-
-
-def _word_at(rest: Sequence[str], at: int) -> str:
-    return rest[at] if 0 <= at < len(rest) else ""
+def _beside_month(found: _Found, at: int) -> bool:
+    word = found.word(at)
+    beside = found.word(at - 1) in MONTHS or found.word(at + 1) in MONTHS
+    return word.isdecimal() and len(word) <= 2 and beside

@@ -10,7 +10,6 @@ time that the other words name.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
@@ -19,14 +18,13 @@ from zoneinfo import ZoneInfo
 
 from vivavoce.language.en.numbers import ordinal_of
 from vivavoce.language.en.times.clock import military
-from vivavoce.language.en.times.lexicon import MONTHS, UNITS, WEEKDAYS
+from vivavoce.language.en.times.lexicon import MONTHS, UNITS, WEEKDAYS, listed
 
 EMPTY = frozenset(
-    re.findall(
-        r"\S+",
+    listed(
         "at on by the of around about approximately roughly maybe please for before until till "
         "in-the let's say make it and to sometime some time starting beginning again instead no "
-        "actually ",
+        "actually"
     )
 )
 """Words that say nothing about which day it is."""

@@ -11,6 +11,11 @@ from datetime import time
 
 from vivavoce.language.en.numbers import figures
 
+
+def listed(words: str) -> list[str]:
+    return words.split()
+
+
 DAY_NAMES = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 MONTH_NAMES = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September",
