@@ -9,8 +9,7 @@ from typing import get_args
 import pytest
 
 from vivavoce.app.settings import BRAINS, Settings
-from vivavoce.models.catalogue import DEFAULTS, MODELS
-from vivavoce.models.manifest import Joined, Web
+from vivavoce.models.manifest import DEFAULTS, MODELS, Joined, Web
 from vivavoce.models.terminal import megabytes
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "models.md"

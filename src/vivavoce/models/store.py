@@ -16,9 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from vivavoce.errors import ModelUnavailable, NotFound
-from vivavoce.models.catalogue import MODELS
 from vivavoce.models.checks import check, stamped
-from vivavoce.models.manifest import Model, ModelFile
+from vivavoce.models.manifest import MODELS, Model, ModelFile
 
 if TYPE_CHECKING:
     from vivavoce.models.pull import Pull
