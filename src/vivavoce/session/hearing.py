@@ -335,6 +335,8 @@ def _recorded(draft: Draft) -> list[Entry]:
 def settle_typed(draft: Draft) -> None:
     """After every event: what was said may be the reply, and the reply may be whole."""
     state = draft.state
+    if not state.talk.typed:
+        return
     waiting = {name: one for name, one in state.talk.typed.items() if not one.over}
     if not waiting:
         return

@@ -131,6 +131,13 @@ class Machine:
 
     def _route(self, event: SessionEvent, draft: Draft) -> None:
         match event:
+            # The most frequent first: cases are tried one after the other
+            case rt.AssistantDelta():
+                saying.delta(event, draft)
+            case rt.AudioReceived():
+                saying.audio(event, draft)
+            case rt.UserTranscriptDelta():
+                hearing.delta(event, draft)
             case Created():
                 timing.created(draft)
             # The sideband
@@ -169,8 +176,6 @@ class Machine:
                 hearing.item_added(event, draft)
             case rt.ItemRetrieved():
                 hearing.retrieved(event, draft)
-            case rt.UserTranscriptDelta():
-                hearing.delta(event, draft)
             case rt.UserTranscript():
                 hearing.transcript(event, draft)
             case rt.UserTranscriptFailed():
@@ -182,12 +187,8 @@ class Machine:
                 saying.response_created(event, draft)
             case rt.OutputItemAdded():
                 saying.output_item(event, draft)
-            case rt.AssistantDelta():
-                saying.delta(event, draft)
             case rt.AssistantTranscript():
                 saying.transcript(event, draft)
-            case rt.AudioReceived():
-                saying.audio(event, draft)
             case rt.PlaybackStarted():
                 saying.playback_started(event, draft)
             case rt.PlaybackStopped():

@@ -53,9 +53,10 @@ def output_item(event: OutputItemAdded, draft: Draft) -> None:
 
 
 def _utterance(item_id: str, response_id: str, draft: Draft) -> Utterance:
-    state = draft.state
-    ordinal = state.talk.order.place(item_id, None, draft.now_ms)
-    return state.talk.speech.begin(item_id, response_id, ordinal)
+    talk = draft.state.talk
+    if (known := talk.speech.get(item_id)) is not None:
+        return known
+    return talk.speech.begin(item_id, response_id, talk.order.place(item_id, None, draft.now_ms))
 
 
 def delta(event: AssistantDelta, draft: Draft) -> None:

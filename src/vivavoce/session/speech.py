@@ -78,6 +78,7 @@ class Speech:
 
     def __init__(self) -> None:
         self._items: dict[str, Utterance] = {}
+        self._of_response: dict[str, list[Utterance]] = {}
         self.sounding: str | None = None
         self._rate = DEFAULT_CHARS_PER_SECOND
 
@@ -86,11 +87,12 @@ class Speech:
 
     def begin(self, item_id: str, response_id: str, ordinal: float) -> Utterance:
         if item_id not in self._items:
-            self._items[item_id] = Utterance(item_id, response_id, ordinal)
+            item = self._items[item_id] = Utterance(item_id, response_id, ordinal)
+            self._of_response.setdefault(response_id, []).append(item)
         return self._items[item_id]
 
     def of_response(self, response_id: str) -> list[Utterance]:
-        return [item for item in self._items.values() if item.response_id == response_id]
+        return self._of_response.get(response_id, [])
 
     def unfinished(self) -> list[Utterance]:
         return [item for item in self._items.values() if not item.complete]

@@ -126,6 +126,8 @@ class Journal:
         self, event: VoiceEvent, *, user_id: str, conversation_id: str | None = None
     ) -> None:
         """Heard by those who listen now; never stored."""
+        if not self._streams:
+            return
         readers = self._readers(user_id, event.session_id, event.type)
         if readers:
             _offer(readers, to_log(event, user_id=user_id, conversation_id=conversation_id))

@@ -21,7 +21,7 @@ from vivavoce.errors import Unavailable
 from vivavoce.runtime.calls.outcomes import RunsTools
 from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.ports import Clock, Provider
-from vivavoce.runtime.sessions.records import SessionRecords
+from vivavoce.runtime.sessions.records import SessionRecords, latest
 from vivavoce.runtime.sessions.sideband import SidebandConnection
 from vivavoce.runtime.sessions.tool_runs import ToolRuns
 from vivavoce.session import effects as fx
@@ -29,7 +29,7 @@ from vivavoce.session.events import BudgetSpent, End, SessionEvent, TimerFired, 
 from vivavoce.session.machine import Machine
 from vivavoce.session.policy import Setup
 from vivavoce.session.state import Phase
-from vivavoce.wire.events import TranscriptionCompleted, TranscriptionDelta, TurnTraced
+from vivavoce.wire.events import TranscriptionCompleted, TranscriptionDelta, TurnTraced, VoiceEvent
 from vivavoce.wire.records.talk import Change, Entry, Status
 
 log = logging.getLogger(__name__)
@@ -68,7 +68,7 @@ class Step:
     taken: asyncio.Future[bool] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Posted:
     """An event on its way: about which call, and who waits for it to be durable."""
 
@@ -174,8 +174,12 @@ class LiveSession:
 
         With `call_id` it is about that call, and of no interest once there is another.
         """
-        if not self._over.is_set():
+        if self._over.is_set():
+            return
+        if self._inbox.full():
             await self._inbox.put(Posted(event, call_id))
+        else:
+            self._inbox.put_nowait(Posted(event, call_id))
 
     async def submit(self, event: SessionEvent) -> bool:
         """As `post`, and waits until what it did is stored; False if the session was over."""
@@ -282,10 +286,12 @@ class LiveSession:
     async def _decide_on(self, posted: Posted, group: asyncio.TaskGroup) -> None:
         if posted.call_id not in (None, self.machine.state.sideband.call_id):
             return
-        step = Step(taken=posted.taken)
+        step, now = Step(taken=posted.taken), self._clock.now()
         self._taking = [posted.taken]
-        for effect in self._effects(posted.event):
+        for effect in self._effects(posted.event, now):
             match effect:
+                case fx.Tell():  # by far the most
+                    step.after.append(effect)
                 case fx.Send(urgent=True):
                     await self._sideband.send(effect.command)
                 case fx.HangUp() if self.machine.phase is Phase.TERMINATED:
@@ -298,16 +304,17 @@ class LiveSession:
                     self._set_timer(effect, group)
                 case _:
                     step.after.append(effect)
-        step.changes = self.records.write(step.after, self._clock.now(), self.machine.state)
+        step.changes = self.records.write(step.after, now, self.machine.state)
         if step.after or step.taken:
             await self._outbox.put(step)
         self._taking = []
 
-    def _effects(self, event: SessionEvent) -> list[fx.Effect]:
+    def _effects(self, event: SessionEvent, now: datetime) -> list[fx.Effect]:
         """What the event makes the machine do, and what its price does."""
-        effects = self.machine.receive(event, self._clock.now())
-        if self.records.account(effects):
-            effects += self.machine.receive(BudgetSpent(), self._clock.now())
+        effects = self.machine.receive(event, now)
+        used = [effect for effect in effects if isinstance(effect, fx.Account)]
+        if used and self.records.account(used):
+            effects += self.machine.receive(BudgetSpent(), now)
         return effects
 
     def _set_timer(self, effect: fx.StartTimer | fx.StopTimer, group: asyncio.TaskGroup) -> None:
@@ -336,13 +343,16 @@ class LiveSession:
         """Store, tell, then the rest; True once the session is closed."""
         changes = [change for step in self._steps for change in step.changes]
         if changes:
-            await self._commit(changes)
+            await self._commit(latest(changes))
         steps, self._steps = self._steps, []
         for step in steps:
             resolve(step.taken, value=True)
         after = [effect for step in steps for effect in step.after]
         for effect in still_news(after):
-            await self._perform(effect, group)
+            if isinstance(effect, fx.Tell):
+                self._tell(effect.event)
+            else:
+                await self._perform(effect, group)
         return any(isinstance(effect, fx.Close) for effect in after)
 
     async def _commit(self, changes: list[Change]) -> None:
@@ -359,17 +369,20 @@ class LiveSession:
             else:
                 return
 
+    def _tell(self, event: VoiceEvent) -> None:
+        """What is durable was told with its commit."""
+        if not event.durable:
+            who = self.records.session
+            self._journal.publish_ephemeral(
+                event, user_id=who.user_id, conversation_id=who.conversation_id
+            )
+        elif self._traced is not None and isinstance(event, TurnTraced):
+            self._traced(event)
+
     async def _perform(self, effect: fx.Effect, group: asyncio.TaskGroup) -> None:
         match effect:
             case fx.Send():
                 await self._sideband.send(effect.command)
-            case fx.Tell(event=event) if not event.durable:
-                who = self.records.session
-                self._journal.publish_ephemeral(
-                    event, user_id=who.user_id, conversation_id=who.conversation_id
-                )
-            case fx.Tell(event=TurnTraced() as turn) if self._traced is not None:
-                self._traced(turn)
             case fx.RunTool():
                 self._tools.start(effect, group)
             case fx.Answered():

@@ -56,6 +56,14 @@ def ours(conversation: Conversation, title: str | None = None) -> Conversation:
     )
 
 
+def latest(changes: Sequence[Change]) -> list[Change]:
+    """Of one session's changes in one commit: its two records are written once, as they are at
+    the end of it."""
+    touched = {type(c): c for c in changes if isinstance(c, PutConversation | PutSession)}
+    rest = [c for c in changes if not isinstance(c, PutConversation | PutSession)]
+    return [*touched.values(), *rest]
+
+
 def closed(session: VoiceSession, now: datetime, *, status: Status, reason: str) -> list[Change]:
     """The end of a record that nobody runs."""
     ended = replace(session, status=status, end_reason=reason, ended_at=now, updated_at=now)
@@ -92,13 +100,14 @@ class SessionRecords:
         spent = False
         for effect in effects:
             match effect:
+                case fx.Tell(event=event):
+                    if event.durable:
+                        changes.append(Announce(self._announcement(event)))
                 case fx.Account():  # others of the user's sessions, elsewhere, count with it
                     spent = True
                 case fx.Record(entry=entry, backfill=backfill):
                     self._name(entry)
                     changes.append(PutEntry(entry, replace=not backfill))
-                case fx.Tell(event=event) if event.durable:
-                    changes.append(Announce(self.announcement(event)))
                 case fx.Close(status=status, reason=reason):
                     self.session = replace(
                         self.session, status=status, end_reason=reason, ended_at=now
@@ -110,11 +119,10 @@ class SessionRecords:
                     pass
         if not (changes or spent):
             return []
-        return [*self.touched(now), *changes]
+        return [*self._touched(now), *changes]
 
-    def account(self, effects: Sequence[fx.Effect]) -> bool:
+    def account(self, used: Sequence[fx.Account]) -> bool:
         """Adds up what was used. Is the user's budget spent with it?"""
-        used = [effect for effect in effects if isinstance(effect, fx.Account)]
         for usage, of in ((effect.usage, effect.of) for effect in used):
             # Whoever gives the answers for nothing gives the transcripts with them.
             other = of and self._price is not FREE
@@ -126,16 +134,16 @@ class SessionRecords:
                 cost_micros=self.session.cost_micros + cost,
             )
             self._budget.add(usage.input + usage.output, cost)
-        return bool(used) and self._budget.spent
+        return self._budget.spent
 
-    def announcement(self, event: VoiceEvent) -> LogEvent:
+    def _announcement(self, event: VoiceEvent) -> LogEvent:
         return to_log(
             event,
             user_id=self.session.user_id,
             conversation_id=self.session.conversation_id,
         )
 
-    def touched(self, now: datetime) -> list[Change]:
+    def _touched(self, now: datetime) -> list[Change]:
         self.session = replace(self.session, updated_at=now)
         self.conversation = replace(self.conversation, updated_at=now)
         return [
