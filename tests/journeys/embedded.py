@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from fractions import Fraction
 from pathlib import Path
@@ -50,6 +50,7 @@ async def embedded(
     brain: Brain | None = None,
     ears: ScriptedEars | None = None,
     mouth: HummingMouth | None = None,
+    crowded: Callable[[], str | None] = lambda: None,
     **more: Any,
 ) -> AsyncIterator[Stage]:
     """Up, and down again in order."""
@@ -61,6 +62,7 @@ async def embedded(
         brain=brain or ScriptedBrain(script or Script()),
         judge=SureJudge(),
         detector=LoudnessDetector,
+        crowded=crowded,
     )
     with bind(settings) as bound:
         settings = settings.model_copy(update={"port": bound.getsockname()[1]})

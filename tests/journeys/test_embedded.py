@@ -133,3 +133,16 @@ async def test_a_full_engine_is_told_in_its_own_words(tmp_path: Path) -> None:
             assert answer.status_code == 503
             assert "as many as it serves at once" in answer.json()["error"]["message"]
             assert answer.headers["retry-after"]
+
+
+async def test_a_busy_machine_takes_nobody_new_and_lets_everyone_go_on(tmp_path: Path) -> None:
+    async with embedded(tmp_path, crowded=lambda: "The mouth is behind.") as st:
+        first = await st.post("/session")  # alone, whatever the machine does
+        async with by_websocket(st, first["client_secret"]["value"]):
+            answer = await st.http.post("/session")
+            assert answer.status_code == 503
+            assert answer.json()["error"]["message"] == "The mouth is behind."
+            assert answer.headers["retry-after"]
+            again = await st.get(f"/session/reconnect?session_id={first['session_id']}")
+            async with by_websocket(st, again["ephemeral_key"]):
+                pass

@@ -265,28 +265,21 @@ class Provider(Protocol):
         """Get ready before somebody waits; what fails here fails again when it is needed."""
         ...
 
-    async def client_secret(self, session: Mapping[str, Any]) -> str | None:
+    async def client_secret(
+        self, session: Mapping[str, Any], *, resumed: bool = False
+    ) -> str | None:
         """A secret of the provider's own, for the server only; None where there are none.
 
-        Minting it proves key, model and configuration before anyone waits for a call.
+        Minting it proves key, model and configuration before anyone waits for a call. `resumed`:
+        it goes on with a conversation, and is no new one to a provider that weighs them.
         """
         ...
 
     async def create_call(
-        self,
-        offer: str,
-        session: Mapping[str, Any],
-        *,
-        secret: str | None = None,
-        resumed: bool = False,
-    ) -> Call:
-        """`resumed`: it goes on with a conversation, and is no new one to a provider that counts
-        them."""
-        ...
+        self, offer: str, session: Mapping[str, Any], *, secret: str | None = None
+    ) -> Call: ...
 
-    async def create_audio_call(
-        self, session: Mapping[str, Any], *, resumed: bool = False
-    ) -> AudioCall:
+    async def create_audio_call(self, session: Mapping[str, Any]) -> AudioCall:
         """Raises `Conflict` where `capabilities.websocket_calls` is false."""
         ...
 

@@ -104,14 +104,22 @@ class Engine:
     # --- Sessions and calls -----------------------------------------------------------------
 
     def mint(
-        self, session: Mapping[str, Any], access: Access, seconds: int = DEFAULT_SECONDS
+        self,
+        session: Mapping[str, Any],
+        access: Access,
+        seconds: int = DEFAULT_SECONDS,
+        *,
+        resumed: bool = False,
     ) -> tuple[str, int, dict[str, Any]]:
         """A client secret, when it lapses, and the session it is for. Raises `Refused`.
 
-        Only our own server, which makes a call of it at once, is told here that there is no room.
+        Nobody knows when others will use theirs. Our own server makes a call of it at once: for
+        its users this is where a new voice is weighed, unless it goes on with a conversation.
         """
         if access.own:
             self._room()
+            if not resumed:
+                self._weigh()
         configuration = self._configuration(session, access)
         secret = Secret(new_id("sess"), configuration, locked=access.own)
         value, until = self.keys.issue(secret, seconds)
@@ -119,10 +127,10 @@ class Engine:
         return value, until, shown
 
     async def webrtc_call(
-        self, offer: str, access: Access, session: Mapping[str, Any], *, resumed: bool = False
+        self, offer: str, access: Access, session: Mapping[str, Any]
     ) -> tuple[str, str]:
-        """The call's id and the SDP answer. `resumed`: it goes on with a conversation."""
-        call = self._new_call(access, session, paced=True, weighed=not resumed)
+        """The call's id and the SDP answer."""
+        call = self._new_call(access, session, paced=True, weighed=not access.ours)
         try:
             check_opus(call.session.machine.state.configuration)
             sdp = await call.answer(offer, self.options.media)
@@ -133,12 +141,10 @@ class Engine:
             raise
         return call.id, sdp
 
-    def websocket_call(
-        self, access: Access, session: Mapping[str, Any], *, resumed: bool = False
-    ) -> tuple[str, str, int]:
+    def websocket_call(self, access: Access, session: Mapping[str, Any]) -> tuple[str, str, int]:
         """A call that waits for a client with a microphone: its id, that client's secret, and
         when the secret lapses."""
-        call = self._new_call(access, session, paced=False, weighed=not resumed)
+        call = self._new_call(access, session, paced=False, weighed=not access.ours)
         secret = Secret(
             call.session.id,
             call.session.machine.state.configuration,

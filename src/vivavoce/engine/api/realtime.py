@@ -43,6 +43,7 @@ from vivavoce.wire.realtime.refusal import Refused
 
 SDP = "application/sdp"
 RESUMED = "x-vivavoce-resumed"
+"""With a key of our own server: the session goes on with a conversation."""
 MAX_FRAME = 21 * 1024 * 1024
 """Characters of an event: 15 MiB of sound, as base64. One that is larger is refused in an event;
 what the listener does not take at all (`app.listen`) closes the connection."""
@@ -94,7 +95,9 @@ class _Door:
         body = parsed(await request.body())
         _only(body, ("expires_after", "session"))
         seconds = _lifetime(body.get("expires_after"))
-        value, until, shown = self._engine.mint(_session(body), access, seconds)
+        resumed = request.headers.get(RESUMED) == "true"
+        session = _session(body)
+        value, until, shown = self._engine.mint(session, access, seconds, resumed=resumed)
         return answer({"value": value, "expires_at": until, "session": shown})
 
     async def create_call(self, request: Request) -> Response:
@@ -113,8 +116,7 @@ class _Door:
                 code="unsupported_content_type",
             )
         with self._keys.opening(key_of(request)) as access:
-            resumed = _resumed(request, access)
-            call_id, sdp = await self._engine.webrtc_call(offer, access, session, resumed=resumed)
+            call_id, sdp = await self._engine.webrtc_call(offer, access, session)
         return Response(sdp, 201, {"Location": _location(call_id)}, media_type=SDP)
 
     async def _websocket_call(self, request: Request) -> Response:
@@ -126,9 +128,7 @@ class _Door:
             raise Refused(
                 "A call without an SDP offer has 'transport': 'websocket'.", param="transport"
             )
-        call_id, value, until = self._engine.websocket_call(
-            access, _session(body), resumed=_resumed(request, access)
-        )
+        call_id, value, until = self._engine.websocket_call(access, _session(body))
         made = {
             "id": call_id,
             "transport": "websocket",
@@ -204,11 +204,6 @@ def _location(call_id: str) -> str:
 def _model_in(conn: HTTPConnection) -> str | None:
     """In the address; Azure calls it a deployment."""
     return conn.query_params.get("model") or conn.query_params.get("deployment")
-
-
-def _resumed(request: Request, access: Access) -> bool:
-    """Our own server says that a call goes on with a conversation; nobody else may."""
-    return access.ours and request.headers.get(RESUMED) == "true"
 
 
 def _only(body: Mapping[str, Any], names: tuple[str, ...]) -> None:

@@ -168,14 +168,19 @@ class OpenAIProvider:
         except Exception:  # the boundary of this task: it is loaded when it is needed
             log.exception("The provider's SDK could not be loaded beforehand")
 
-    async def client_secret(self, session: Mapping[str, Any]) -> str | None:
+    async def client_secret(
+        self, session: Mapping[str, Any], *, resumed: bool = False
+    ) -> str | None:
         if not self._secrets_offered:
             return None
+        # Only our own engine knows what that means: it refuses new voices when it is busy.
+        marked = {"X-Vivavoce-Resumed": "true"} if resumed and self._embedded else {}
         try:
             answer = await self._request(
                 lambda client: client.realtime.client_secrets.create(
                     expires_after={"anchor": "created_at", "seconds": SECRET_SECONDS},
                     session=cast("Any", dict(session)),
+                    extra_headers=marked,
                 )
             )
         except ProviderRefused as fault:
@@ -190,21 +195,15 @@ class OpenAIProvider:
         return value
 
     async def create_call(
-        self,
-        offer: str,
-        session: Mapping[str, Any],
-        *,
-        secret: str | None = None,
-        resumed: bool = False,
+        self, offer: str, session: Mapping[str, Any], *, secret: str | None = None
     ) -> Call:
         def create(client: AsyncOpenAI) -> Awaitable[Any]:
-            calls, headers = client.realtime.calls.with_raw_response, self._marked(resumed)
+            calls = client.realtime.calls.with_raw_response
             if secret is None:
-                given = cast("Any", dict(session))
-                return calls.create(sdp=offer, session=given, extra_headers=headers)
+                return calls.create(sdp=offer, session=cast("Any", dict(session)))
             # The secret carries the session; with the offer alone the SDK sends raw SDP.
             bearer = {"Authorization": f"Bearer {secret}"}
-            return calls.create(sdp=offer, extra_headers=headers | bearer)
+            return calls.create(sdp=offer, extra_headers=bearer)
 
         answer = (await self._request(create, secret or "")).http_response
         location = urlsplit(answer.headers.get("location", "")).path.rstrip("/")
@@ -216,16 +215,13 @@ class OpenAIProvider:
             raise self._noted(ProviderRefused("The provider's answer to the offer is no SDP."))
         return Call(call_id=call_id, sdp_answer=answer.text)
 
-    async def create_audio_call(
-        self, session: Mapping[str, Any], *, resumed: bool = False
-    ) -> AudioCall:
+    async def create_audio_call(self, session: Mapping[str, Any]) -> AudioCall:
         """Our engine's own way of making a call; no other server has it."""
         if not self._embedded:
             raise Conflict("Calls of this provider go by WebRTC only.")
         body = {"transport": "websocket", "session": dict(session)}
-        marked: Any = {"headers": self._marked(resumed)}
         answer = await self._request(
-            lambda client: client.post("/realtime/calls", body=body, cast_to=object, options=marked)
+            lambda client: client.post("/realtime/calls", body=body, cast_to=object)
         )
         match answer:
             case {"id": str(call_id), "client_secret": {"value": str(secret)}}:
@@ -376,10 +372,6 @@ class OpenAIProvider:
             status = fault.details.get("status", 599)
             return fault if status in (401, 403) or status >= 500 else None
         return None
-
-    def _marked(self, resumed: bool) -> dict[str, str]:
-        """Only our own engine knows what that means: it refuses new voices when it is busy."""
-        return {"X-Vivavoce-Resumed": "true"} if resumed and self._embedded else {}
 
     def _busy(self, refusal: Refusal) -> Unavailable:
         told = refusal.retry_after or ""

@@ -43,11 +43,6 @@ class Waiting:
     secret: str | None = None
     secret_until: float = 0.0
 
-    @property
-    def resumed(self) -> bool:
-        """It goes on with a conversation."""
-        return self.reason != "start"
-
 
 class Connector:
     """Gives sessions their calls."""
@@ -58,10 +53,13 @@ class Connector:
 
     # --- Waiting ----------------------------------------------------------------------
 
-    async def mint(self, waiting: Waiting, setup: Setup) -> None:
-        """The provider's secret stays here: it proves the configuration and makes the call."""
+    async def mint(self, waiting: Waiting, setup: Setup, *, new: bool = False) -> None:
+        """The provider's secret stays here: it proves the configuration and makes the call. `new`:
+        the call begins a conversation, and does not go on with one."""
         provider = self._parts.provider
-        waiting.secret = await self._with_room(lambda: provider.client_secret(setup.session))
+        waiting.secret = await self._with_room(
+            lambda: provider.client_secret(setup.session, resumed=not new)
+        )
         waiting.secret_until = self._now + SECRET_SECONDS
 
     def expect(self, session_id: str, waiting: Waiting) -> None:
@@ -86,19 +84,15 @@ class Connector:
         waiting = self._of(live)
         fresh = waiting.secret if self._now < waiting.secret_until else None
         provider, session = self._parts.provider, live.setup.session
-        call = await self._with_room(
-            lambda: provider.create_call(offer, session, secret=fresh, resumed=waiting.resumed)
-        )
+        call = await self._with_room(lambda: provider.create_call(offer, session, secret=fresh))
         await self.settle(live, call.call_id, waiting)
         return call.sdp_answer
 
     async def audio(self, live: LiveSession) -> AudioCall:
         """A call whose sound goes over a WebSocket, where WebRTC finds no way."""
-        provider, session, waiting = self._parts.provider, live.setup.session, self._of(live)
-        call = await self._with_room(
-            lambda: provider.create_audio_call(session, resumed=waiting.resumed)
-        )
-        await self.settle(live, call.call_id, waiting)
+        provider, session = self._parts.provider, live.setup.session
+        call = await self._with_room(lambda: provider.create_audio_call(session))
+        await self.settle(live, call.call_id, self._of(live))
         return call
 
     async def attach(self, live: LiveSession, call_id: str) -> None:

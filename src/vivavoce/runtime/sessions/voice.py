@@ -125,7 +125,7 @@ class Voice:
             record = self.maker.record(conversation, options, setup, user)
             session = await self._admission.admit(record, conversation)
             try:
-                await self._connector.mint(waiting, setup)
+                await self._connector.mint(waiting, setup, new=new)
                 budget = await self._admission.budget(session)
                 # Only once all have agreed is a call that works given up for this one.
                 await self._take_over(session)
