@@ -31,14 +31,12 @@ from vivavoce.engine.ears.smart_turn import SmartTurn
 from vivavoce.engine.ports import EAR_RATE, FRAME, Samples
 from vivavoce.engine.turn.endpoint import (
     FRAME_MS,
-    Eagerness,
     Endpointer,
     Judge,
-    SemanticVad,
-    ServerVad,
     Stopped,
 )
 from vivavoce.models.store import ModelStore
+from vivavoce.wire.realtime.session import Eagerness, SemanticVad, ServerVad
 
 Report = Callable[[str, float, float, str], None]
 Ask = Callable[[int], float]
@@ -192,7 +190,7 @@ def _kind(dialogue: Dialogue, ms: int) -> str:
 
 
 def watchers() -> dict[str, Callable[[], Watcher]]:
-    ours = {f"semantic_vad, {one}": partial(Ours, SemanticVad(one)) for one in EAGERNESS}
+    ours = {f"semantic_vad, {one}": partial(Ours, SemanticVad(eagerness=one)) for one in EAGERNESS}
     return {PEER: OncePerPause, **ours, "server_vad, 500 ms": partial(Ours, ServerVad())}
 
 

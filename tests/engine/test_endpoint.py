@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from vivavoce.engine.turn.endpoint import (
     FRAME_MS,
     PATIENCE,
-    Eagerness,
     Endpointer,
     Judge,
     Maybe,
@@ -19,11 +18,10 @@ from vivavoce.engine.turn.endpoint import (
     Never,
     Paused,
     Resumed,
-    SemanticVad,
-    ServerVad,
     Started,
     Stopped,
 )
+from vivavoce.wire.realtime.session import Eagerness, SemanticVad, ServerVad
 
 YES, NO, HALF = 0.9, 0.05, 0.4
 
@@ -107,7 +105,7 @@ def test_who_goes_on_after_a_breath_is_not_cut_off() -> None:
 
 
 def test_a_speaker_who_has_not_finished_is_waited_for_and_asked_about_again() -> None:
-    points = Endpointer(SemanticVad("medium"))
+    points = Endpointer(SemanticVad(eagerness="medium"))
     run(points, (YES, 960), (NO, 192))
     assert points.verdict(0.1, points.now_ms) == []
     assert run(points, (NO, 416)) == [Judge(960 + 608)]
@@ -127,7 +125,7 @@ def test_an_answer_that_comes_after_the_speaker_went_on_counts_for_nothing() -> 
 
 @pytest.mark.parametrize("eagerness", ["low", "medium", "high", "auto"])
 def test_waiting_has_an_end_even_without_an_answer(eagerness: Eagerness) -> None:
-    seen = run(Endpointer(SemanticVad(eagerness)), (YES, 320), (NO, 9600))
+    seen = run(Endpointer(SemanticVad(eagerness=eagerness)), (YES, 320), (NO, 9600))
     stopped = seen[-1]
     assert isinstance(stopped, Stopped)
     assert 0 <= stopped.at_ms - 320 - PATIENCE[eagerness].longest_ms < FRAME_MS
@@ -135,7 +133,7 @@ def test_waiting_has_an_end_even_without_an_answer(eagerness: Eagerness) -> None
 
 def test_the_eager_need_less_certainty_than_the_patient() -> None:
     def ends(eagerness: Eagerness, probability: float) -> bool:
-        points = Endpointer(SemanticVad(eagerness))
+        points = Endpointer(SemanticVad(eagerness=eagerness))
         run(points, (YES, 320), (NO, 192))
         return points.verdict(probability, points.now_ms) + run(points, (NO, 320)) != []
 

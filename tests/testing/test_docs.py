@@ -34,7 +34,9 @@ def test_the_page_names_every_step_and_fault() -> None:
     makers = [
         name
         for name, thing in vars(script).items()
-        if inspect.isfunction(thing) and thing.__module__ == script.__name__
+        if inspect.isfunction(thing)
+        and thing.__module__ == script.__name__
+        and not name.startswith("_")
     ]
     named = [
         fault.__name__ for fault in (*faults.ProviderFault.__args__, *faults.CallFault.__args__)

@@ -24,7 +24,7 @@ SESSION = {
     "tool_choice": "auto",
     "max_output_tokens": "inf",
 }
-COMMANDS: list[cmd.Command] = [
+COMMANDS: list[cmd.ClientEvent] = [
     cmd.UpdateSession(SESSION, "evt_1"),
     cmd.CreateItem(cmd.message_item("i1", "user", "Hello"), "evt_2"),
     cmd.CreateItem(cmd.message_item("i2", "assistant", "Hello"), "evt_3"),
@@ -42,7 +42,7 @@ COMMANDS: list[cmd.Command] = [
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda c: f"{type(c).__name__} {c.event_id}")
-def test_a_command_is_a_valid_client_event(command: cmd.Command) -> None:
+def test_a_command_is_a_valid_client_event(command: cmd.ClientEvent) -> None:
     adapter: TypeAdapter[Any] = TypeAdapter(RealtimeClientEvent)
     payload = command.payload()
     event = adapter.validate_python(payload)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from vivavoce.wire.events import VoiceEvent
-from vivavoce.wire.realtime.client import Command
+from vivavoce.wire.realtime.client import ClientEvent
 from vivavoce.wire.realtime.facts import Usage
 from vivavoce.wire.records.talk import Entry, Status
 
@@ -19,7 +19,7 @@ class Send:
     """A frame for the provider. While the sideband is down it is lost, and the machine
     sends again what matters once it is up."""
 
-    command: Command
+    command: ClientEvent
     urgent: bool = False
 
 

@@ -21,7 +21,7 @@ from vivavoce.session.policy import Identity, Policy, Setup
 from vivavoce.session.talk import Talk
 from vivavoce.wire.clean import clean_text
 from vivavoce.wire.events import SessionStatus, TurnTraced, VoiceEvent
-from vivavoce.wire.realtime.client import Command, CreateItem
+from vivavoce.wire.realtime.client import ClientEvent, CreateItem
 from vivavoce.wire.records.talk import Entry, Kind, Modality, Status, entry_id
 
 IDLE = "idle"
@@ -210,7 +210,7 @@ class Draft:
             Tell(event(session_id=self.state.identity.session_id, timestamp=self.now, **fields))
         )
 
-    def send(self, command: Command, *, urgent: bool = False) -> None:
+    def send(self, command: ClientEvent, *, urgent: bool = False) -> None:
         """Nothing is sent while the sideband is down: what matters is sent again when it is up."""
         if self.state.sideband.up:
             self.do(Send(command, urgent=urgent))

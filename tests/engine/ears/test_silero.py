@@ -11,8 +11,9 @@ import pytest
 from tests.speech import noise, silence
 from vivavoce.engine.ears.silero import SileroVad, load_silero
 from vivavoce.engine.ports import FRAME, Detector, Samples
-from vivavoce.engine.turn.endpoint import Endpointer, ServerVad, Started, Stopped
+from vivavoce.engine.turn.endpoint import Endpointer, Started, Stopped
 from vivavoce.errors import ModelUnavailable
+from vivavoce.wire.realtime.session import ServerVad
 
 NewVad = Callable[[], SileroVad]
 

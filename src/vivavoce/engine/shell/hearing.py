@@ -25,7 +25,7 @@ from vivavoce.engine.turn.configuration import Configuration
 from vivavoce.errors import VivavoceError
 from vivavoce.language.en.dictation import dictated, settled
 from vivavoce.wire.realtime.refusal import Refused
-from vivavoce.wire.realtime.session import NoiseReductionType, SemanticVad, ServerVad
+from vivavoce.wire.realtime.session import NoiseReductionType
 
 log = logging.getLogger(__name__)
 
@@ -77,7 +77,7 @@ class Intake:
             self._noise = configuration.noise_reduction
             far = self._noise == "far_field"
             self._suppressor = Suppressor(far=far) if self._noise is not None else None
-        wanted = _endpointing(configuration)
+        wanted = configuration.turn_detection
         if wanted is None:
             self._endpointer = None
         elif self._endpointer is None or self._endpointer.settings != wanted:
@@ -200,18 +200,6 @@ class Intake:
         if self._pieces and self._start < before:
             self._pieces[0] = self._pieces[0][before - self._start :]
             self._start = before
-
-
-def _endpointing(
-    configuration: Configuration,
-) -> endpoint.ServerVad | endpoint.SemanticVad | None:
-    match configuration.turn_detection:
-        case ServerVad() as vad:
-            return endpoint.ServerVad(vad.threshold, vad.prefix_padding_ms, vad.silence_duration_ms)
-        case SemanticVad() as vad:
-            return endpoint.SemanticVad(vad.eagerness)
-        case _:
-            return None
 
 
 # --- Words while somebody still speaks ------------------------------------------------------

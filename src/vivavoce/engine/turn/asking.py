@@ -88,7 +88,7 @@ def prompt(settings: ResponseSettings, state: State) -> Ask | None:
         tools=tuple(Tool(t.name, t.description or "", t.parameters) for t in settings.tools),
         tool_choice=settings.tool_choice,
         max_tokens=settings.max_tokens,
-        parallel_calls=settings.parallel_tool_calls,
+        parallel_calls=settings.parallel_tool_calls is not False,
         # What is aside of the conversation must not push out what the brain remembers of it.
         live=state.policy.session_id if _of_the_talk(settings) else "",
         spoken=settings.speaks,
@@ -102,14 +102,7 @@ def _of_the_talk(settings: ResponseSettings) -> bool:
 def tokens(question: Ask, state: State) -> int:
     """How much the brain is asked, by its own count of text."""
     count = state.policy.count
-    total = count(question.instructions)
-    for turn in question.turns:
-        match turn:
-            case Said(_, text) | Result(_, text):
-                total += count(text)
-            case Call(_, name, arguments):
-                total += count(name) + count(arguments)
-    return total
+    return count(question.instructions) + sum(_cost(turn, count) for turn in question.turns)
 
 
 def seconds(settings: ResponseSettings, state: State) -> float:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
 from vivavoce.wire.realtime import session as asked
@@ -232,7 +232,7 @@ def _english(said: Transcription | None, lacking: list[Refused]) -> Transcriptio
 
 
 def _check(
-    wanted: Configuration | ResponseSettings,
+    wanted: Configuration,
     current: Configuration,
     audio_started: bool,
     where: str,
@@ -335,26 +335,13 @@ def _plain(value: Any) -> Any:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ResponseSettings:
-    """Everything a response needs to know to be made and shown."""
+class ResponseSettings(Configuration):
+    """Everything a response needs to know to be made and shown: the session's, and its own."""
 
     conversation: Literal["auto", "none"] = "auto"
     input: tuple[Item | Reference, ...] | None = None
     """None is the conversation."""
-    instructions: str
-    output_modalities: Modality
-    tools: tuple[FunctionTool, ...]
-    tool_choice: str
-    max_output_tokens: int | Literal["inf"]
-    parallel_tool_calls: bool
-    output_format: AudioFormat
-    voice: str
-    speed: float
     metadata: Mapping[str, str] | None = None
-
-    @property
-    def speaks(self) -> bool:
-        return self.output_modalities == "audio"
 
     @property
     def max_tokens(self) -> int | None:
@@ -373,17 +360,7 @@ def response_settings(
     c = configuration
     if c.kind == "transcription":
         raise Refused("A transcription session gives no responses.", code="invalid_session_type")
-    settings = ResponseSettings(
-        instructions=c.instructions,
-        output_modalities=c.output_modalities,
-        tools=c.tools,
-        tool_choice=c.tool_choice,
-        max_output_tokens=c.max_output_tokens,
-        parallel_tool_calls=c.parallel_tool_calls is not False,
-        output_format=c.output_format,
-        voice=c.voice,
-        speed=c.speed,
-    )
+    settings = ResponseSettings(**{one.name: getattr(c, one.name) for one in fields(c)})
     if params is None:
         return settings
     said = reading(ResponseCreate.model_validate, params, "response")

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import Literal
+
+from vivavoce.wire.realtime.session import Eagerness, SemanticVad, ServerVad
 
 FRAME_MS = 32
 
@@ -30,21 +31,8 @@ _LATE_MS = 46
 """How much later than the ear the detector notices that speech has ended: the median over people
 and voices. A silence is counted from where it began, to the nearest frame."""
 
-Eagerness = Literal["low", "medium", "high", "auto"]
-
-
-@dataclass(frozen=True, slots=True)
-class ServerVad:
-    threshold: float = 0.5
-    prefix_padding_ms: int = 300
-    silence_duration_ms: int = 500
-
-
-@dataclass(frozen=True, slots=True)
-class SemanticVad:
-    eagerness: Eagerness = "auto"
-    threshold: float = 0.5
-    prefix_padding_ms: int = 300
+_SEMANTIC = ServerVad()
+"""Semantic VAD hears speech as server VAD does, where it has no words of its own for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +124,8 @@ class Endpointer:
 
     def __init__(self, settings: ServerVad | SemanticVad | None = None) -> None:
         self.settings = settings or ServerVad()
+        detection = self.settings if isinstance(self.settings, ServerVad) else _SEMANTIC
+        self._threshold, self._padding_ms = detection.threshold, detection.prefix_padding_ms
         self.now_ms = 0
         """The end of the last frame."""
         self._floor_ms = 0
@@ -189,7 +179,7 @@ class Endpointer:
     # --- States ---------------------------------------------------------------------
 
     def _quiet(self, probability: float, begin_ms: int) -> list[Milestone]:
-        if probability < self.settings.threshold:
+        if probability < self._threshold:
             return []
         self._state, self._since_ms = _State.MAYBE, begin_ms
         self._frames = self._over = 1
@@ -197,10 +187,10 @@ class Endpointer:
 
     def _maybe(self, probability: float) -> list[Milestone]:
         self._frames += 1
-        self._over += probability >= self.settings.threshold
+        self._over += probability >= self._threshold
         if self._over >= _CONFIRM_FRAMES:
             self._state, self._silent = _State.SPEECH, 0
-            return [Started(max(self._floor_ms, self._since_ms - self.settings.prefix_padding_ms))]
+            return [Started(max(self._floor_ms, self._since_ms - self._padding_ms))]
         if self._under(probability) or self._frames >= _DOUBT_FRAMES:
             self._forget()
             return [Never(self.now_ms)]
@@ -219,7 +209,7 @@ class Endpointer:
         return [Paused(self._since_ms), *self._wait()]
 
     def _pause(self, probability: float, begin_ms: int) -> list[Milestone]:
-        if probability >= self.settings.threshold:
+        if probability >= self._threshold:
             self._state, self._silent, self._asked_ms = _State.SPEECH, 0, None
             self._finished = False
             return [Resumed(begin_ms)]
@@ -249,5 +239,5 @@ class Endpointer:
 
     def _under(self, probability: float) -> bool:
         # A threshold near zero must still leave room for silence below it.
-        low = max(self.settings.threshold - _HYSTERESIS, self.settings.threshold / 2)
+        low = max(self._threshold - _HYSTERESIS, self._threshold / 2)
         return probability < low

@@ -15,7 +15,7 @@ from vivavoce.errors import ProviderError
 from vivavoce.runtime.ports import Clock, Closed, Provider, Sideband
 from vivavoce.session.effects import Attach
 from vivavoce.session.events import AttachFailed, BadFrame, SessionEvent, SidebandLost, SidebandUp
-from vivavoce.wire.realtime.client import Command
+from vivavoce.wire.realtime.client import ClientEvent
 from vivavoce.wire.realtime.server import Malformed, decode
 
 log = logging.getLogger(__name__)
@@ -58,7 +58,7 @@ class SidebandConnection:
         await sideband.close()
         await self._post(SidebandLost(frame.code, frame.hung_up), call_id)
 
-    async def send(self, command: Command) -> None:
+    async def send(self, command: ClientEvent) -> None:
         if self._sideband is None:
             return
         try:

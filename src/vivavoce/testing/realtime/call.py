@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
@@ -30,6 +30,7 @@ from vivavoce.testing.realtime.ledger import Json
 from vivavoce.testing.realtime.replies import reply
 from vivavoce.testing.realtime.response import ToolUse
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 Where = Mapping[str, Any] | Callable[[Json], bool]
@@ -185,6 +186,18 @@ def _short(frame: Json) -> str:
     return text if len(text) <= 200 else text[:199] + "…"
 
 
+def _emitted(
+    say: Callable[Concatenate[Conversation, P], list[Json]],
+) -> Callable[Concatenate[ScriptedCall, P], Coroutine[Any, Any, None]]:
+    """What the conversation says, sent."""
+
+    async def emit(call: ScriptedCall, /, *args: P.args, **kwargs: P.kwargs) -> None:
+        await call.emit(*say(call.conversation, *args, **kwargs))
+
+    emit.__name__, emit.__doc__ = say.__name__, say.__doc__
+    return emit
+
+
 class ScriptedCall:
     """`offer` is the SDP it was created with, `authorised_by` "key" or "secret"."""
 
@@ -245,7 +258,7 @@ class ScriptedCall:
         await self._inbox.until(lambda: True if self.over else None, timeout, "a hang-up")
 
     async def expect(
-        self, kind: str, *, where: Where | None = None, timeout: float | None = None
+        self, kind: str, where: Where | None = None, *, timeout: float | None = None
     ) -> Json:
         """The first frame of this type that fits; each frame is matched once at most."""
         return await self._inbox.take(kind, where, self._timeout if timeout is None else timeout)
@@ -270,40 +283,26 @@ class ScriptedCall:
         await self.emit(*said)
         return str(said[0]["item_id"])
 
-    async def user_starts(self, *, heard_ms: int | None = None) -> None:
-        await self.emit(*self.conversation.user_starts(heard_ms=heard_ms))
-
-    async def user_stops(self, text: str, transcript: Transcript = "now") -> None:
-        await self.emit(*self.conversation.user_stops(text, transcript))
-
-    async def transcripts_arrive(self) -> None:
-        """All that are still to come."""
-        await self.emit(*self.conversation.transcripts())
-
-    async def assistant_says(self, text: str, *, played: bool = True) -> None:
-        """A whole response, or the rest of the one that is in progress."""
-        await self.emit(*self.conversation.assistant_says(text, played=played))
-
-    async def assistant_starts(self, text: str) -> None:
-        await self.emit(*self.conversation.assistant_starts(text))
-
-    async def assistant_finishes(self, *, played: bool = True) -> None:
-        await self.emit(*self.conversation.assistant_finishes(played=played))
-
-    async def playback_ends(self) -> None:
-        await self.emit(*self.conversation.playback_ends())
+    user_starts = _emitted(Conversation.user_starts)
+    user_stops = _emitted(Conversation.user_stops)
+    transcripts_arrive = _emitted(Conversation.transcripts)
+    assistant_says = _emitted(Conversation.assistant_says)
+    assistant_starts = _emitted(Conversation.assistant_starts)
+    assistant_finishes = _emitted(Conversation.assistant_finishes)
+    playback_ends = _emitted(Conversation.playback_ends)
+    calls_tools = _emitted(Conversation.calls_tools)
+    response_fails = _emitted(Conversation.response_fails)
 
     async def calls_tool(
-        self, name: str, arguments: Mapping[str, Any] | str = "{}", call_id: str | None = None
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | str = "{}",
+        call_id: str | None = None,
+        *,
+        saying: str | None = None,
     ) -> None:
-        await self.calls_tools(ToolUse(name, arguments, call_id))
-
-    async def calls_tools(self, *calls: ToolUse, saying: str | None = None) -> None:
-        """All these calls in one response."""
-        await self.emit(*self.conversation.calls_tools(*calls, saying=saying))
-
-    async def response_fails(self, code: str = "server_error", message: str = "Failed.") -> None:
-        await self.emit(*self.conversation.response_fails(code, message))
+        """One response with one call; `arguments` may be a string that is no JSON."""
+        await self.calls_tools(ToolUse(name, arguments, call_id), saying=saying)
 
     async def peer_sends(self, event: Mapping[str, Any]) -> list[Json]:
         """The browser sends over its data channel; what the provider answered it."""

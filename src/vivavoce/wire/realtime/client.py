@@ -216,7 +216,6 @@ ClientEvent = (
     | CreateResponse
     | CancelResponse
 )
-Command = ClientEvent
 CLIENT_EVENTS: dict[str, type[ClientEvent]] = {
     kind.type: kind
     for kind in ClientEvent.__args__  # in the order of the documentation

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -162,28 +162,29 @@ class _OutputText(_GivenPart):
     text: Text
 
 
-class _InputAudio(_GivenPart):
+class _Audio(_GivenPart):
+    wanted: ClassVar[str]
+
+    audio: _Sound | None = None
+    transcript: Text | None = None
+
+    @model_validator(mode="after")
+    def _something(self) -> Self:
+        if self.audio is None and self.transcript is None:
+            raise missing(self.wanted)
+        return self
+
+
+class _InputAudio(_Audio):
+    wanted = "audio"
+
     type: Literal["input_audio"]
-    audio: _Sound | None = None
-    transcript: Text | None = None
-
-    @model_validator(mode="after")
-    def _something(self) -> _InputAudio:
-        if self.audio is None and self.transcript is None:
-            raise missing("audio")
-        return self
 
 
-class _OutputAudio(_GivenPart):
+class _OutputAudio(_Audio):
+    wanted = "transcript"
+
     type: Literal["output_audio"]
-    audio: _Sound | None = None
-    transcript: Text | None = None
-
-    @model_validator(mode="after")
-    def _something(self) -> _OutputAudio:
-        if self.audio is None and self.transcript is None:
-            raise missing("transcript")
-        return self
 
 
 class _Picture(_GivenPart):

@@ -101,11 +101,14 @@ class ServerVad(Model):
     interrupt_response: bool = True
 
 
+Eagerness = Literal["low", "medium", "high", "auto"]
+
+
 class SemanticVad(Model):
     """A turn is over when it sounds finished."""
 
     type: Literal["semantic_vad"] = "semantic_vad"
-    eagerness: Literal["low", "medium", "high", "auto"] = "auto"
+    eagerness: Eagerness = "auto"
     create_response: bool = True
     interrupt_response: bool = True
 
