@@ -26,8 +26,7 @@ from bench import report as report_line
 from bench import size
 from bench.cut_ins.clips import Clip, Dialogue, dialogues, human
 from vivavoce.app.settings import load_settings
-from vivavoce.engine.ears.silero import SileroVad, load_silero
-from vivavoce.engine.ears.smart_turn import SmartTurn
+from vivavoce.engine.ears.detecting import SileroVad, SmartTurn, load_silero
 from vivavoce.engine.ports import EAR_RATE, FRAME, Samples
 from vivavoce.engine.turn.endpoint import (
     FRAME_MS,

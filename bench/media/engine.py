@@ -32,7 +32,7 @@ from vivavoce.brain.ports import Ask, Budget, Finished, Piece, Words
 from vivavoce.engine.api.control import Engine, EngineOptions
 from vivavoce.engine.api.keys import Keys
 from vivavoce.engine.api.realtime import build_door
-from vivavoce.engine.ears.silero import load_silero
+from vivavoce.engine.ears.detecting import load_silero
 from vivavoce.engine.media.options import MediaOptions
 from vivavoce.engine.media.playout import Frame
 from vivavoce.engine.mouth.kokoro import KokoroMouth

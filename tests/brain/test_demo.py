@@ -6,7 +6,7 @@ import pytest
 
 from tests.brain.asking import answer, ask, brain, returned
 from vivavoce.brain.ports import Said
-from vivavoce.brain.script.demo import DEMO
+from vivavoce.brain.script.brain import DEMO
 
 TOOLS = ("current_time", "calculate", "wait")
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.brain.asking import answer, ask, brain, returned
-from vivavoce.brain.script.file import ScriptError, load
-from vivavoce.brain.script.script import Script
+from vivavoce.brain.script.script import Script, ScriptError, load
 
 TEXT = r"""
 rules:

@@ -13,7 +13,7 @@ import pytest
 from tests.docs_text import README, ROOT, read
 from tests.engine.stage import KEY, engine_server
 from tests.engine.strict import known_types
-from vivavoce.brain.script import file as script_file
+from vivavoce.brain.script import script as script_file
 from vivavoce.brain.script.script import Script
 from vivavoce.engine.mouth.voices import OPENAI_VOICES
 from vivavoce.runtime.provider.capabilities import VOICES

@@ -24,9 +24,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from vivavoce.app.begin import Begin, at_once
 from vivavoce.app.settings import Settings
 from vivavoce.brain.ports import Ask, Brain, Tool
-from vivavoce.brain.script import file as script_file
-from vivavoce.brain.script.brain import ScriptedBrain
-from vivavoce.brain.script.demo import DEMO
+from vivavoce.brain.script import script as script_file
+from vivavoce.brain.script.brain import DEMO, ScriptedBrain
 from vivavoce.errors import InvalidRequest, Unavailable, VivavoceError
 from vivavoce.language.en.answers import BACKCHANNEL
 from vivavoce.models.store import ModelProgress, ModelStore, OnProgress
@@ -256,7 +255,7 @@ def _options(settings: Settings) -> EngineOptions:
 async def _parts_of(settings: Settings, store: ModelStore, processes: AsyncExitStack) -> Parts:
     """Everything loaded and ready. Raises `ModelUnavailable`."""
     from vivavoce.engine.ears import noise
-    from vivavoce.engine.ears.silero import load_silero
+    from vivavoce.engine.ears.detecting import load_silero
     from vivavoce.engine.shell.work import Parts
 
     await asyncio.to_thread(_check, settings, store)
@@ -288,8 +287,8 @@ def _check(settings: Settings, store: ModelStore) -> None:
 
 
 async def _speech(settings: Settings, store: ModelStore, processes: AsyncExitStack) -> Speech:
-    from vivavoce.engine.speech.files import SpeechFiles, SpeechPart
     from vivavoce.engine.speech.process import Speech
+    from vivavoce.engine.speech.protocol import SpeechFiles, SpeechPart
 
     speech = Speech(
         SpeechFiles(
@@ -345,7 +344,7 @@ def scripted(settings: Settings) -> ScriptedBrain:
 def _mouth(speech: Speech, brain: Brain) -> Mouth:
     """Where the cores are few, a local brain stands still for the mouth."""
     from vivavoce.brain.llama.brain import LlamaBrain
-    from vivavoce.engine.speech.first import MouthFirst
+    from vivavoce.engine.speech.load import MouthFirst
 
     if not isinstance(brain, LlamaBrain) or (os.cpu_count() or 1) > FEW_CORES:
         return speech.mouth
@@ -354,6 +353,6 @@ def _mouth(speech: Speech, brain: Brain) -> Mouth:
 
 async def _prepare(speech: Speech, voice: str) -> None:
     """What is said most often, made before it is wanted; quick where it is there already."""
-    from vivavoce.engine.mouth.openings import MANNERS, OPENINGS
+    from vivavoce.engine.mouth.ready import MANNERS, OPENINGS
 
     await speech.mouth.prepare(voice, (*MANNERS, *OPENINGS))

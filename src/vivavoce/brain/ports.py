@@ -9,6 +9,8 @@ from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
+_FORCED = "function:"
+
 # --- The question -----------------------------------------------------------------
 
 
@@ -65,6 +67,18 @@ class Ask:
     work in the background, which never pushes a live one out."""
     spoken: bool = True
     """Whether the answer is for the ear; what is read needs no rules for speech."""
+
+    @property
+    def forced(self) -> str | None:
+        """The name of the one tool that must be called."""
+        return (
+            self.tool_choice.removeprefix(_FORCED) if self.tool_choice.startswith(_FORCED) else None
+        )
+
+    @property
+    def demanded(self) -> bool:
+        """Some call must be made."""
+        return self.tool_choice == "required" or self.forced is not None
 
 
 # --- The answer -------------------------------------------------------------------

@@ -26,7 +26,7 @@ from openai import (
 from tests.engine.stage import KEY, EngineStage, engine_server
 from vivavoce.brain.ports import Ask, Piece, Words
 from vivavoce.brain.script.brain import ScriptedBrain
-from vivavoce.brain.script.file import load
+from vivavoce.brain.script.script import load
 from vivavoce.engine.api.answers import Turns
 from vivavoce.engine.media import files
 from vivavoce.errors import RateLimited

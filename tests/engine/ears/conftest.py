@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.speech import clip, model_folder
+from vivavoce.engine.ears.detecting import SileroVad, SmartTurn, load_silero
 from vivavoce.engine.ears.moonshine import MoonshineEars
-from vivavoce.engine.ears.silero import SileroVad, load_silero
-from vivavoce.engine.ears.smart_turn import SmartTurn
 from vivavoce.engine.ports import Samples
 
 

@@ -12,8 +12,7 @@ from onnx import helper
 
 from tests.speech import model_folder
 from vivavoce.engine.ears.decoding import Decoder, Decoding
-from vivavoce.engine.ears.graph import rowwise
-from vivavoce.engine.ears.moonshine import MoonshineEars
+from vivavoce.engine.ears.moonshine import MoonshineEars, rowwise
 from vivavoce.engine.ports import EAR_RATE, Samples
 from vivavoce.engine.speech.inference import open_model
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.speech import noise, silence
-from vivavoce.engine.ears.silero import SileroVad, load_silero
+from vivavoce.engine.ears.detecting import SileroVad, load_silero
 from vivavoce.engine.ports import FRAME, Detector, Samples
 from vivavoce.engine.turn.endpoint import Endpointer, Started, Stopped
 from vivavoce.errors import ModelUnavailable

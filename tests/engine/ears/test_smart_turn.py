@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from tests.speech import silence
+from vivavoce.engine.ears.detecting import SmartTurn
 from vivavoce.engine.ears.logmel import log_mel
-from vivavoce.engine.ears.smart_turn import SmartTurn
 from vivavoce.engine.ports import EAR_RATE, Samples
 
 

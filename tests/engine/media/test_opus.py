@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from tests.engine.media.far_end import Pcm, pitch, tone
-from vivavoce.engine.media.conceal import FADE, Concealer
 from vivavoce.engine.media.opus import (
+    FADE,
     FRAME_IN,
     FRAME_OUT,
+    Concealer,
     VoiceDecoder,
     VoiceEncoder,
     packet_samples,

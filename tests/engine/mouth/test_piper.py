@@ -11,8 +11,7 @@ import pytest
 from tests.engine.mouth.listening import heard, until
 from tests.speech import word_errors
 from vivavoce.engine.ears.moonshine import MoonshineEars
-from vivavoce.engine.mouth.piper import PiperMouth
-from vivavoce.engine.mouth.piper_settings import read_settings
+from vivavoce.engine.mouth.piper import PiperMouth, read_settings
 from vivavoce.engine.mouth.voices import OPENAI_VOICES
 from vivavoce.errors import ModelUnavailable
 

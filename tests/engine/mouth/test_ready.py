@@ -5,8 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vivavoce.engine.mouth.openings import MANNERS, OPENINGS
-from vivavoce.engine.mouth.ready import Ready, Wanted
+from vivavoce.engine.mouth.ready import MANNERS, OPENINGS, Ready, Wanted
 from vivavoce.engine.ports import Utterance
 
 

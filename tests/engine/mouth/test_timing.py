@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vivavoce.engine.mouth.timing import aligned, pieces, timed
+from vivavoce.engine.mouth.speaking import aligned, pieces, timed
 from vivavoce.language.en.aloud.text import spoken
 
 

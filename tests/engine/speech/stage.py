@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from vivavoce.engine.speech.files import SpeechFiles, SpeechPart
 from vivavoce.engine.speech.process import NICE, Speech
+from vivavoce.engine.speech.protocol import SpeechFiles, SpeechPart
 
 FAKES = "tests.engine.speech.fakes"
 

@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from vivavoce.engine.ports import Utterance
-from vivavoce.engine.speech import first
-from vivavoce.engine.speech.first import PRESSING_MS, MouthFirst
+from vivavoce.engine.speech import load
+from vivavoce.engine.speech.load import ENOUGH_MS, MouthFirst
 from vivavoce.errors import MouthError
 from vivavoce.testing.engine import HummingMouth
 
@@ -50,7 +50,7 @@ async def test_somebody_stands_still_while_a_first_clause_is_made() -> None:
 
 async def test_nobody_is_stopped_while_the_listener_has_sound_enough() -> None:
     ahead, orders = told(HummingMouth(1))
-    await ahead.speak("More.", voice="marin", lead_ms=PRESSING_MS)
+    await ahead.speak("More.", voice="marin", lead_ms=ENOUGH_MS)
     assert orders == []
 
 
@@ -67,7 +67,7 @@ async def test_a_clause_that_fails_or_is_cancelled_lets_the_other_go_on() -> Non
 
 
 async def test_nobody_stands_still_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(first, "LONGEST_S", 0.01)
+    monkeypatch.setattr(load, "LONGEST_S", 0.01)
     mouth = Slow()
     ahead, orders = told(mouth)
     async with asyncio.TaskGroup() as group:

@@ -10,7 +10,7 @@ import soxr
 from tests.engine.speech.stage import speaking
 from tests.speech import WORDS, clip, model_folder, word_errors
 from vivavoce.engine.ports import EAR_RATE, MOUTH_RATE, Samples, Utterance
-from vivavoce.engine.speech.files import SpeechFiles, SpeechPart
+from vivavoce.engine.speech.protocol import SpeechFiles, SpeechPart
 
 
 def test_what_it_says_and_what_people_say_is_understood_at_the_same_time() -> None:

@@ -15,9 +15,9 @@ import pytest
 
 from tests.engine.speech.stage import fakes, speaking, until
 from vivavoce.engine.ports import Transcript, Utterance
-from vivavoce.engine.speech import frames
-from vivavoce.engine.speech.files import SpeechFiles, SpeechPart
+from vivavoce.engine.speech import protocol
 from vivavoce.engine.speech.process import NICE, Speech
+from vivavoce.engine.speech.protocol import SpeechFiles, SpeechPart
 from vivavoce.errors import EarsError, ModelUnavailable, MouthError
 
 SERVER = """
@@ -57,7 +57,7 @@ async def test_ears_judge_and_mouth_answer_from_the_other_process(tmp_path: Path
         with pytest.raises(EarsError, match="failed"):
             await speech.ears.transcribe(SPEECH, language="fail")
         with pytest.raises(MouthError, match="too long"):
-            await speech.mouth.speak("x" * frames.LONGEST_WORDS, voice="marin")
+            await speech.mouth.speak("x" * protocol.LONGEST_WORDS, voice="marin")
         assert speech.crowded is None
         stats = await speech.stats()
         pid = stats["pid"]

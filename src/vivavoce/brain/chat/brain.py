@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import httpx
 
-from vivavoce.brain.chat.reading import Reading
-from vivavoce.brain.chat.request import Dialect, body
+from vivavoce.brain.chat.protocol import Dialect, Reading, body
 from vivavoce.brain.ports import Ask, Budget, Piece
 from vivavoce.errors import BrainError
 from vivavoce.logs import fields

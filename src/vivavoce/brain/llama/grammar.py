@@ -27,7 +27,6 @@ MARK = "@"
 it was never trained in its coding models, which then talk about their tools instead."""
 ASKED = "? "
 """After a tool's name and a parameter: what follows is a question for it."""
-FORCED = "function:"
 _MAX_TEXT = 2_000
 _DEPTH = 8
 # What llguidance understands; the rest (`format`, `not`, `if`, …) is left to who checks the
@@ -48,8 +47,7 @@ def offered(ask: Ask) -> tuple[Tool, ...]:
     """The tools that may be called now. Raises `BrainError` where the choice cannot be obeyed."""
     if ask.tool_choice == "none":
         return ()
-    if ask.tool_choice.startswith(FORCED):
-        wanted = ask.tool_choice.removeprefix(FORCED)
+    if (wanted := ask.forced) is not None:
         tools = tuple(tool for tool in ask.tools if tool.name == wanted)
         if not tools:
             raise BrainError(f"There is no tool '{wanted}' to call.")
@@ -57,10 +55,6 @@ def offered(ask: Ask) -> tuple[Tool, ...]:
     if ask.tool_choice == "required" and not ask.tools:
         raise BrainError("A call is required, and there is no tool to call.")
     return ask.tools
-
-
-def demanded(ask: Ask) -> bool:
-    return ask.tool_choice == "required" or ask.tool_choice.startswith(FORCED)
 
 
 def grammar(ask: Ask) -> str:
@@ -74,7 +68,7 @@ def grammar(ask: Ask) -> str:
     calls = "call+" if ask.parallel_calls else "call"
     acts = [name for name, there in ((calls, choices), ("ask", questions)) if there]
     start = acts
-    if not demanded(ask):
+    if not ask.demanded:
         start = acts if more and acts else ["WORDS", *(f"WORDS {act}" for act in acts), *acts]
     rules = f'call: "{MARK}" ({choices})\n' if choices else ""
     rules += _question(questions) if questions else ""

@@ -9,15 +9,26 @@ be filled in:
     {1} {city}    groups of the pattern
     {output}      what the tool returned; {output.error} is a field of its JSON
     {1:number}    "twenty-one" as 21; also {2:operator} and {1:counting}
+
+As a file it is YAML, and every mistake in it is named by its path:
+
+    rules:
+      - when: what time
+        call: {current_time: {}}
+      - result_of: current_time
+        say: "It is {output}."
+    otherwise: "You said: {text}."
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+import yaml
 
 from vivavoce.brain.ports import Ask, Call, Result, Said
 from vivavoce.language.en.numbers import counting, number, operator
@@ -29,6 +40,8 @@ _CASTS: Mapping[str, Callable[[str], object]] = {
     "operator": operator,
     "counting": counting,
 }
+_WORDS = ("otherwise", "silence", "opening", "nudge", "result")
+_RULE = ("when", "result_of", "note", "say", "call", "fail")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +90,7 @@ class Plan:
     fails: str | None = None
 
 
-# --- Deciding ---------------------------------------------------------------------
+# --- Deciding
 
 
 def decide(script: Script, ask: Ask) -> Plan:
@@ -170,7 +183,7 @@ def _fit(rule: Rule, text: str, values: Mapping[str, str], offered: Sequence[str
         return None
 
 
-# --- Templates --------------------------------------------------------------------
+# --- Templates
 
 
 def slots(template: str) -> list[tuple[str, str | None]]:
@@ -219,3 +232,123 @@ def _dug(text: str, path: Sequence[str]) -> str:
     if found is None:
         return ""
     return found if isinstance(found, str) else json.dumps(found, ensure_ascii=False)
+
+
+# --- From YAML
+
+
+class ScriptError(ValueError):
+    """What is wrong with a script, one line a mistake."""
+
+    def __init__(self, problems: list[str]) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = problems
+
+
+def load(text: str) -> Script:
+    """Raises `ScriptError`."""
+    try:
+        raw = yaml.safe_load(text)
+    except yaml.YAMLError as exc:
+        raise ScriptError([f"this is not YAML: {getattr(exc, 'problem', None) or exc}"]) from None
+    problems: list[str] = []
+    if not isinstance(raw, dict):
+        raise ScriptError(["there should be keys and values here, such as 'rules'"])
+    problems += [f"{key}: there is no such key" for key in raw if key not in ("rules", *_WORDS)]
+    words = {key: raw[key] for key in _WORDS if key in raw}
+    for key, value in words.items():
+        known = ("output",) if key == "result" else ("text",) if key == "otherwise" else ()
+        problems += _bad_template(value, key, known)
+    rules = raw.get("rules") or []
+    if not isinstance(rules, list):
+        raise ScriptError([*problems, "rules: a list is expected"])
+    read = [_rule(rule, f"rules[{i}]", problems) for i, rule in enumerate(rules)]
+    if problems:
+        raise ScriptError(problems)
+    return Script(rules=tuple(rule for rule in read if rule is not None), **words)
+
+
+def _rule(raw: Any, where: str, problems: list[str]) -> Rule | None:
+    if not isinstance(raw, dict):
+        problems.append(f"{where}: a rule is keys and values")
+        return None
+    found = [f"{where}.{key}: there is no such key" for key in raw if key not in _RULE]
+    texts = [key for key in ("when", "result_of", "say", "fail") if key in raw]
+    found += [f"{where}.{key}: text is expected" for key in texts if not isinstance(raw[key], str)]
+    if not isinstance(raw.get("note", False), bool):
+        found.append(f"{where}.note: true or false is expected")
+    if "when" not in raw and "result_of" not in raw:
+        found.append(f"{where}: 'when' or 'result_of' is needed")
+    if not {"say", "call", "fail"} & set(raw):
+        found.append(f"{where}: 'say', 'call' or 'fail' is needed")
+    uses = _uses(raw.get("call"), f"{where}.call", found)
+    if not found:
+        found += _bad_rule(raw, uses, where)
+    problems += found
+    if found:
+        return None
+    return Rule(
+        when=raw.get("when", ""),
+        result_of=raw.get("result_of"),
+        note=raw.get("note", False),
+        say=raw.get("say", ""),
+        calls=uses,
+        fails=raw.get("fail"),
+    )
+
+
+def _uses(raw: Any, where: str, problems: list[str]) -> tuple[ToolUse, ...]:
+    """`{name: arguments}`, or a list of them for several calls, even of one tool."""
+    if raw is None:
+        return ()
+    uses: list[ToolUse] = []
+    for entry in raw if isinstance(raw, list) else [raw]:
+        if not isinstance(entry, dict) or not entry:
+            problems.append(f"{where}: '{{tool: {{arguments}}}}' is expected")
+            continue
+        for name, arguments in entry.items():
+            if not isinstance(name, str) or not isinstance(arguments or {}, dict):
+                problems.append(f"{where}.{name}: the arguments are keys and values")
+            else:
+                uses.append(ToolUse(name, arguments or {}))
+    return tuple(uses)
+
+
+def _bad_rule(raw: Mapping[str, Any], uses: tuple[ToolUse, ...], where: str) -> Iterator[str]:
+    try:
+        pattern = re.compile(raw.get("when", ""))
+    except re.error as exc:
+        yield f"{where}.when: not a regular expression: {exc}"
+        return
+    known = (
+        "output" if "result_of" in raw else "text",
+        *map(str, range(1, pattern.groups + 1)),
+        *pattern.groupindex,
+    )
+    yield from _bad_template(raw.get("say", ""), f"{where}.say", known)
+    for use in uses:
+        for template in _texts(use.arguments):
+            yield from _bad_template(template, f"{where}.call.{use.name}", known)
+
+
+def _bad_template(raw: Any, where: str, known: tuple[str, ...]) -> Iterator[str]:
+    if not isinstance(raw, str):
+        yield f"{where}: text is expected"
+        return
+    for name, cast in slots(raw):
+        if name.split(".")[0] not in known:
+            yield f"{where}: nothing is called '{{{name}}}' here"
+        if cast is not None and cast not in casts():
+            yield f"{where}: '{cast}' is none of {', '.join(casts())}"
+
+
+def _texts(raw: Any) -> Iterator[str]:
+    match raw:
+        case str():
+            yield raw
+        case dict():
+            for value in raw.values():
+                yield from _texts(value)
+        case list():
+            for value in raw:
+                yield from _texts(value)

@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from tokenizers import Tokenizer
+
+from vivavoce.errors import ModelUnavailable
 
 Floats: TypeAlias = npt.NDArray[np.float32]
 
@@ -145,6 +148,14 @@ def _fits(
 def _leader(scores: Floats) -> tuple[int, float]:
     second, first = np.partition(scores, -2)[-2:]
     return int(scores.argmax()), float(first - second)
+
+
+def vocabulary(folder: Path) -> Tokenizer:
+    """The folder's tokenizer.json. Raises `ModelUnavailable`."""
+    try:
+        return Tokenizer.from_file(str(folder / "tokenizer.json"))
+    except Exception as fault:  # tokenizers raises bare Exception
+        raise ModelUnavailable(f"The vocabulary of {folder.name} cannot be read.") from fault
 
 
 class Trees:

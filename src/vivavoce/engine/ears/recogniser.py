@@ -9,19 +9,22 @@ from __future__ import annotations
 
 import hashlib
 import math
+from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 import onnxruntime as ort
 
 from vivavoce.engine.ears.decoding import Decoding
+from vivavoce.engine.ears.keywords import Trees, vocabulary
 from vivavoce.engine.ears.segments import segments
 from vivavoce.engine.ports import EAR_RATE, Samples, Transcript
-from vivavoce.engine.speech.inference import Worker
+from vivavoce.engine.speech.inference import Worker, open_model
 from vivavoce.errors import EarsError
 
 _SHORTEST = EAR_RATE // 4
@@ -71,6 +74,63 @@ class Heard:
     text: str = ""
     log_probability: float = 0.0
     tokens: int = 0
+
+
+class ModelEars(ABC):
+    """`Ears` on a folder with encoder.onnx, decoder.onnx and tokenizer.json, but for how the model
+    is fed. Loading blocks for a second or more; one object serves all sessions. Fills `Recogniser`.
+    """
+
+    def __init__(
+        self, folder: Path, threads: int, edit: Callable[[Path], bytes | None] | None = None
+    ) -> None:
+        self._name = folder.name
+        self._encoder = open_model(folder / "encoder.onnx", threads=threads)
+        self._session = open_model(folder / "decoder.onnx", threads=threads, edit=edit)
+        self._tokenizer = vocabulary(folder)
+        self._trees = Trees(self._tokenizer)
+        self._listener = Listener(folder.name, self)
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    async def transcribe(
+        self,
+        speech: Samples,
+        *,
+        language: str | None = None,
+        hint: str = "",
+        urgent: bool = True,
+        keywords: Sequence[str] = (),
+    ) -> Transcript:
+        code = (language or "en").lower().replace("_", "-").split("-")[0]
+        if not self._knows(code):
+            raise EarsError(f"{self._name} does not know the language {language!r}.")
+        return await self._listener.transcribe(speech, code, hint, urgent, tuple(keywords))
+
+    def close(self) -> None:
+        self._listener.close()
+
+    def text(self, decoding: Decoding) -> str:
+        return str(self._tokenizer.decode(decoding.tokens)).strip()
+
+    def _warm(self) -> None:
+        """The first run is the slow one."""
+        self.begin(np.zeros(EAR_RATE, dtype=np.float32), None, "warm", ort.RunOptions()).step()
+
+    @abstractmethod
+    def _knows(self, language: str) -> bool: ...
+
+    @abstractmethod
+    def begin(
+        self,
+        speech: Samples,
+        language: str | None,
+        guess: str,
+        options: ort.RunOptions,
+        keywords: tuple[str, ...] = (),
+    ) -> Decoding: ...
 
 
 class Listener:

@@ -9,20 +9,17 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import onnxruntime as ort
 
 from vivavoce.engine.ears.decoding import Decoder, Decoding
-from vivavoce.engine.ears.keywords import Floats, Trees
+from vivavoce.engine.ears.keywords import Floats
 from vivavoce.engine.ears.logmel import log_mel
-from vivavoce.engine.ears.moonshine import vocabulary
-from vivavoce.engine.ears.recogniser import Listener
-from vivavoce.engine.ports import EAR_RATE, Samples, Transcript
-from vivavoce.engine.speech.inference import open_model
-from vivavoce.errors import EarsError, ModelUnavailable
+from vivavoce.engine.ears.recogniser import ModelEars
+from vivavoce.engine.ports import EAR_RATE, Samples
+from vivavoce.errors import ModelUnavailable
 
 _LENGTH = 30 * EAR_RATE
 _TOKENS_PER_S = {"en": 8.0}
@@ -36,43 +33,19 @@ _SIGNS = re.compile(r"Ġ?(?:[-#()*+/:;<=>@\[\\\]^_`{|}~]|âĻ.)+|Ġ'")
 """Tokens that are only signs are subtitlers' remarks: music, laughter, who speaks."""
 
 
-class WhisperEars:
-    """`Ears` on a folder with encoder.onnx, decoder.onnx and tokenizer.json.
-
-    Loading blocks for some seconds; one object serves all sessions. English,
-    unless another language is asked for.
-    """
+class WhisperEars(ModelEars):
+    """English, unless another language is asked for."""
 
     def __init__(self, folder: Path, *, threads: int = 2) -> None:
-        self._name = folder.name
-        self._encoder = open_model(folder / "encoder.onnx", threads=threads)
-        session = open_model(folder / "decoder.onnx", threads=threads)
-        self._tokenizer = vocabulary(folder)
-        self._trees = Trees(self._tokenizer)
+        super().__init__(folder, threads)
         end = self._token("<|endoftext|>")
         self._silent = self._token("<|nocaptions|>")
         self._never = self._forbidden(end)
-        self._decoder = Decoder(session, end, self._weigh)
-        self._listener = Listener(folder.name, self)
-        self.begin(np.zeros(EAR_RATE, dtype=np.float32), None, "warm", ort.RunOptions()).step()
+        self._decoder = Decoder(self._session, end, self._weigh)
+        self._warm()
 
-    @property
-    def name(self) -> str:
-        return self._name
-
-    async def transcribe(
-        self,
-        speech: Samples,
-        *,
-        language: str | None = None,
-        hint: str = "",
-        urgent: bool = True,
-        keywords: Sequence[str] = (),
-    ) -> Transcript:
-        code = (language or "en").lower().replace("_", "-").split("-")[0]
-        if self._tokenizer.token_to_id(f"<|{code}|>") is None:
-            raise EarsError(f"{self._name} does not know the language {language!r}.")
-        return await self._listener.transcribe(speech, code, hint, urgent, tuple(keywords))
+    def _knows(self, language: str) -> bool:
+        return self._tokenizer.token_to_id(f"<|{language}|>") is not None
 
     def begin(
         self,
@@ -99,10 +72,7 @@ class WhisperEars:
         mean = decoding.log_probability / max(1, decoding.chosen)
         if mean < _UNSURE and _probability(decoding.opening, self._silent) > _NO_SPEECH:
             return ""
-        return str(self._tokenizer.decode(decoding.tokens)).strip()
-
-    def close(self) -> None:
-        self._listener.close()
+        return super().text(decoding)
 
     def _weigh(self, scores: Floats, before: int) -> Floats:
         return scores + self._never[: len(scores)]

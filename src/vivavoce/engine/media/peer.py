@@ -14,29 +14,29 @@ import time
 
 from aiortc import (
     RTCCertificate,
+    RTCDataChannel,
     RTCDtlsTransport,
     RTCIceTransport,
+    RTCSctpTransport,
 )
+from aiortc.rtcsctptransport import DataChunk
 
 from vivavoce.engine.media import rtp, sdp
-from vivavoce.engine.media.channel import BoundedSctp, EventChannel
-from vivavoce.engine.media.conceal import Concealer
 from vivavoce.engine.media.ice import Gatherer
 from vivavoce.engine.media.jitter import Conceal, JitterBuffer, Play, Wait
 from vivavoce.engine.media.options import MediaOptions
-from vivavoce.engine.media.opus import RTP_RATE, Pcm, VoiceDecoder, VoiceEncoder
+from vivavoce.engine.media.opus import RTP_RATE, Concealer, Pcm, VoiceDecoder, VoiceEncoder
 from vivavoce.engine.media.playout import Reel, beat
 from vivavoce.engine.ports import PeerEvents
 
 log = logging.getLogger(__name__)
-
 HUNG_UP = "the peer hung up"
 LOST = "the connection to the peer was lost"
 NEVER = "the peer did not connect in time"
 REFUSED = "no secure connection with the peer"
 FAULT = "the media failed"
-
 _TURNS = 3  # of the event loop, from a readable socket to the jitter buffer
+_OVERDRAWN = 1024 * 1024
 
 
 async def answer(offer: str, events: PeerEvents, options: MediaOptions) -> tuple[WebRtcPeer, str]:
@@ -237,3 +237,68 @@ class WebRtcPeer:
     def _hear(self, pcm: Pcm | None, samples: int, concealer: Concealer) -> None:
         heard = concealer.missing(samples) if pcm is None else concealer.good(pcm)
         self._events.audio(heard, RTP_RATE)
+
+
+# --- The data channel
+
+
+class EventChannel:
+    """Server events out within a bound, client events in.
+
+    The first channel that the browser opens; any other is closed.
+
+    Until it opens nothing can be sent: the session tells its state when it
+    hears `channel_open`.
+    """
+
+    def __init__(self, events: PeerEvents, limit: int) -> None:
+        self._events = events
+        self._limit = limit
+        self._channel: RTCDataChannel | None = None
+        self._dropped = 0
+
+    def attach(self, sctp: RTCSctpTransport) -> None:
+        sctp.on("datachannel", self._opened)
+
+    def send(self, text: str) -> None:
+        channel = self._channel
+        if channel is None or channel.readyState != "open":
+            return
+        if channel.bufferedAmount + len(text) > self._limit:
+            self._drop("the peer does not read its data channel")
+            return
+        try:
+            channel.send(text)
+        except ValueError:
+            self._drop("the event is longer than the peer takes")
+
+    def _drop(self, reason: str) -> None:
+        self._dropped += 1
+        if self._dropped == 1:  # once a call; the rest would only repeat it
+            log.warning("server event dropped", extra={"reason": reason})
+
+    def _opened(self, channel: RTCDataChannel) -> None:
+        if self._channel is not None:
+            channel.close()
+            return
+        self._channel = channel
+        channel.on("message", self._message)
+        self._events.channel_open()
+
+    def _message(self, data: str | bytes) -> None:
+        if isinstance(data, str):
+            self._events.message(data)
+
+
+class BoundedSctp(RTCSctpTransport):
+    """aiortc's, with a bound on what is held for a peer that never ends its messages.
+
+    aiortc tells its window and then takes whatever comes past it. Honest
+    peers stay inside; of one that is a whole window beyond, no more is taken.
+    """
+
+    async def _receive_data_chunk(self, chunk: DataChunk) -> None:
+        await super()._receive_data_chunk(chunk)
+        if self._advertised_rwnd < -_OVERDRAWN:
+            log.warning("data channel closed", extra={"reason": "the peer overran its window"})
+            await self.stop()

@@ -6,8 +6,10 @@ Piper's own program is used. A voice is one speaker: all names are his.
 
 from __future__ import annotations
 
+import json
 import unicodedata
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -16,12 +18,12 @@ import soxr
 from sanotts.piper_g2p import misaki_to_espeak_ipa
 
 from vivavoce.engine.mouth import graph
-from vivavoce.engine.mouth.piper_settings import Settings, read_settings
 from vivavoce.engine.mouth.sound import heard
 from vivavoce.engine.mouth.speaking import Said, SpeakingMouth
 from vivavoce.engine.mouth.voices import OPENAI_VOICES
 from vivavoce.engine.ports import MOUTH_RATE
 from vivavoce.engine.speech.inference import open_model
+from vivavoce.errors import ModelUnavailable
 
 _FRAME = 256
 """Samples, at the voice's own rate."""
@@ -76,3 +78,36 @@ def _ids(words: Sequence[str], settings: Settings) -> tuple[list[int], list[int]
                 now = len(ids) - 1 if symbol.isalpha() else now
         last.append(now)
     return [*ids, known["$"]], last
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    rate: int
+    noise: float
+    length: float
+    rhythm: float
+    """How much the length of phonemes varies."""
+    phonemes: dict[str, int]
+
+
+def read_settings(path: Path) -> Settings:
+    """Raises `ModelUnavailable`."""
+    name = path.parent.name
+    try:
+        table = json.loads(path.read_text(encoding="utf-8"))
+        ways = table["inference"]
+        found = Settings(
+            rate=int(table["audio"]["sample_rate"]),
+            noise=float(ways["noise_scale"]),
+            length=float(ways["length_scale"]),
+            rhythm=float(ways["noise_w"]),
+            phonemes={symbol: int(ids[0]) for symbol, ids in table["phoneme_id_map"].items()},
+        )
+        speaks = str(table["espeak"]["voice"])
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as fault:
+        raise ModelUnavailable(f"The file {path.name} of {name} cannot be read.") from fault
+    if not speaks.startswith("en"):
+        raise ModelUnavailable(f"The voice {name} speaks {speaks}, not English.")
+    if missing := {"^", "_", "$", " "} - found.phonemes.keys():
+        raise ModelUnavailable(f"The voice {name} lacks {' '.join(sorted(missing))}.")
+    return found

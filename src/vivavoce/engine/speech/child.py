@@ -2,6 +2,9 @@
 
 Frames come by stdin and go by stdout; the first says what to load. It ends
 when stdin does, whatever it is doing: its parent is gone then, or wants it to.
+
+Jobs come many at a time, each with one answer; one that is cancelled has none. Who
+goes first is decided in front of each model.
 """
 
 from __future__ import annotations
@@ -12,15 +15,20 @@ import signal
 import sys
 import traceback
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any
 
-from vivavoce.engine.speech import frames
-from vivavoce.engine.speech.files import SpeechFiles, SpeechPart
-from vivavoce.engine.speech.frames import Frame
-from vivavoce.engine.speech.inference import be_nice
-from vivavoce.engine.speech.jobs import Jobs, Parts
-from vivavoce.errors import VivavoceError
+import numpy as np
+import psutil
 
+from vivavoce.engine.ports import Ears, Judge, Mouth
+from vivavoce.engine.speech import protocol as frames
+from vivavoce.engine.speech.inference import be_nice
+from vivavoce.engine.speech.protocol import BadFrame, Frame, SpeechFiles, SpeechPart
+from vivavoce.errors import EngineFault, VivavoceError
+
+MOST = 256
+"""Jobs at a time: more than the lines in front of all models hold."""
 _MOUTH_NICE = 1
 """Whoever has spoken should be understood before others are spoken to."""
 
@@ -79,6 +87,13 @@ async def _load(files: SpeechFiles, jobs: Jobs, writer: asyncio.StreamWriter) ->
     await writer.drain()
 
 
+@dataclass(frozen=True, slots=True)
+class Parts:
+    ears: Ears
+    mouth: Mouth
+    judge: Judge | None = None
+
+
 async def _parts(files: SpeechFiles) -> Parts:
     """All at once, each on a thread that makes the threads of its model as nice as itself."""
     with ThreadPoolExecutor(3) as loaders:
@@ -95,6 +110,91 @@ async def _parts(files: SpeechFiles) -> Parts:
             judge = group.create_task(load(files.judge))
             mouth = group.create_task(load(files.mouth, _MOUTH_NICE))
     return Parts(ears.result(), mouth.result(), judge.result())
+
+
+class Jobs:
+    """Those under way."""
+
+    def __init__(self, group: asyncio.TaskGroup, writer: asyncio.StreamWriter) -> None:
+        self.parts: Parts | None = None
+        self._group, self._writer = group, writer
+        self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._done = 0
+
+    def take(self, frame: Frame) -> None:
+        """An order: something to do, or to leave. Raises `BadFrame` for what is neither."""
+        number, order = frame.words.get("id"), frame.words.get("do")
+        if not isinstance(number, int) or not isinstance(order, str):
+            raise BadFrame("A job without a number or an order.")
+        if order == "cancel":
+            if (task := self._tasks.get(number)) is not None:
+                task.cancel()
+        elif len(self._tasks) >= MOST:
+            self._send(number, Frame({"error": "The speech process has too much to do."}))
+        else:
+            task = self._group.create_task(self._do(number, order, frame), name=order)
+            self._tasks[number] = task
+            task.add_done_callback(lambda _: self._tasks.pop(number, None))
+
+    async def _do(self, number: int, order: str, frame: Frame) -> None:
+        try:
+            answer = await self._answer(order, frame)
+        except VivavoceError as fault:
+            answer = Frame({"error": fault.message})
+        except Exception:  # the boundary of a job: one that fails is the end of that one only
+            traceback.print_exc()
+            answer = Frame({"error": "The speech process failed."})
+        self._done += 1
+        self._send(number, answer)
+        await self._writer.drain()
+
+    def _send(self, number: int, answer: Frame) -> None:
+        try:
+            data = frames.encode(Frame({**answer.words, "id": number}, answer.sound))
+        except BadFrame as fault:
+            data = frames.encode(Frame({"error": str(fault), "id": number}))
+        self._writer.write(data)
+
+    async def _answer(self, order: str, frame: Frame) -> Frame:
+        if self.parts is None:
+            raise EngineFault("The models are being loaded.")
+        given = {key: value for key, value in frame.words.items() if key not in ("id", "do")}
+        match order:
+            case "transcribe":
+                heard = await self.parts.ears.transcribe(_samples(frame.sound), **given)
+                return Frame({"text": heard.text, "confidence": heard.confidence})
+            case "judge" if self.parts.judge is not None:
+                return Frame({"value": await self.parts.judge.finished(_samples(frame.sound))})
+            case "speak":
+                said = await self.parts.mouth.speak(**given)
+                return Frame({"words": said.words}, said.pcm)
+            case "prepare":
+                return await self._prepare(**given)
+            case "stats":
+                return Frame(self._stats())
+            case _:
+                raise EngineFault(f"Nobody here can {order}.")
+
+    async def _prepare(self, voice: str, texts: list[str], speed: float) -> Frame:
+        """A mouth without a memory has nothing to prepare."""
+        prepare = getattr(self.parts and self.parts.mouth, "prepare", None)
+        if prepare is not None:
+            await prepare(voice, texts, speed=speed)
+        return Frame({"prepared": prepare is not None})
+
+    def _stats(self) -> dict[str, Any]:
+        process = psutil.Process()
+        return {
+            "pid": process.pid,
+            "memory": process.memory_info().rss,
+            "threads": process.num_threads(),
+            "jobs": len(self._tasks) - 1,  # this one apart
+            "done": self._done,
+        }
+
+
+def _samples(sound: bytes) -> Any:
+    return np.frombuffer(sound, dtype="<f4")
 
 
 if __name__ == "__main__":

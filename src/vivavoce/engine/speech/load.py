@@ -1,19 +1,31 @@
-"""How busy the models are, and whether one more session would make it bad for all.
+"""How busy the models are, whether one more session would make it bad for all, and who goes first.
 
-Pure: fed with times, asked at a time. Only pressing work counts, that which
+`Load` is pure: fed with times, asked at a time. Only pressing work counts, that which
 somebody waits for: an answer that is made far ahead of its listener, a partial
 transcript or a filled cache can always wait.
+
+`MouthFirst`: while somebody waits for sound, whoever else computes stands still. On two
+cores a language model that goes on writing makes the first clause take three times as
+long, whatever the operating system is told of priorities: the cores are two halves of one.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
+
+from vivavoce.engine.ports import Mouth, Utterance
 
 WINDOW = 15.0
 """Seconds looked back on: about one turn of a conversation."""
 PRESSING_MS = 2_000
 """Sound in front of a clause beyond which its making does not press."""
+ENOUGH_MS = 600
+"""Sound that the listener has in front of him; with more than that there is time for both."""
+LONGEST_S = 1.5
+"""Nobody stands still for longer, whatever happens."""
 _MOST = 4096
 
 
@@ -129,3 +141,47 @@ class Load:
             if waited > (limits.high if high else limits.low):
                 found.append(f"the {name} {waited:.1f} s behind")
         return found
+
+
+# --- The mouth before the brain
+
+
+class MouthFirst:
+    """Fills `Mouth` with another one, and stops somebody else while that is pressing."""
+
+    def __init__(self, mouth: Mouth, pause: Callable[[], None], resume: Callable[[], None]) -> None:
+        self._mouth, self._pause, self._resume = mouth, pause, resume
+        self._pressing = 0
+        self._enough: asyncio.TimerHandle | None = None
+
+    @property
+    def name(self) -> str:
+        return self._mouth.name
+
+    @property
+    def voices(self) -> tuple[str, ...]:
+        return self._mouth.voices
+
+    async def speak(
+        self, text: str, *, voice: str, speed: float = 1.0, lead_ms: int = 0
+    ) -> Utterance:
+        if lead_ms >= ENOUGH_MS:
+            return await self._mouth.speak(text, voice=voice, speed=speed, lead_ms=lead_ms)
+        self._begin()
+        try:
+            return await self._mouth.speak(text, voice=voice, speed=speed, lead_ms=lead_ms)
+        finally:
+            self._end()
+
+    def _begin(self) -> None:
+        self._pressing += 1
+        if self._enough is None:
+            self._pause()
+            self._enough = asyncio.get_running_loop().call_later(LONGEST_S, self._resume)
+
+    def _end(self) -> None:
+        self._pressing -= 1
+        if not self._pressing and self._enough is not None:
+            self._enough.cancel()
+            self._enough = None
+            self._resume()

@@ -1,29 +1,36 @@
 """The speech process as the server has it: started, asked, and started again when it dies.
 
-Owns its life between `Child` below and the ports above. No model and no
-runtime of models is loaded on this side.
+Owns its life between `Child` below and the ports above: `FarEars`, `FarJudge` and
+`FarMouth` fill them with questions over a `Link`, which lives as long as one process.
+No model and no runtime of models is loaded on this side.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import itertools
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, Protocol
 
-from vivavoce.engine.speech.files import SpeechFiles
-from vivavoce.engine.speech.frames import BadFrame, Frame
-from vivavoce.engine.speech.link import Link, LinkLost, Refused
-from vivavoce.engine.speech.load import Load
-from vivavoce.engine.speech.parts import FarEars, FarJudge, FarMouth
-from vivavoce.errors import EngineFault, ModelUnavailable, Unavailable
+import numpy as np
+
+from vivavoce.engine.ports import EAR_RATE, Samples, Transcript, Utterance
+from vivavoce.engine.speech import protocol
+from vivavoce.engine.speech.load import PRESSING_MS, Load
+from vivavoce.engine.speech.protocol import LONGEST_SOUND, BadFrame, Frame, SpeechFiles
+from vivavoce.errors import EarsError, EngineFault, ModelUnavailable, MouthError, Unavailable
 from vivavoce.processes.supervised import Child
 
 NICE = 1
 """The server's loop and its media go before models."""
 LOADING = 120.0
 """Seconds after which a process that is still loading is taken for stuck."""
+_JUDGED = 10 * EAR_RATE
+"""No judge listens to more than that of the end; a long speech need not be sent whole."""
+_MOST = 256
 
 
 class Speech:
@@ -169,3 +176,167 @@ class Speech:
             words = self._problem or "The speech process is being started."
             raise fault(words) from None
         return self._link
+
+
+# --- The ports
+
+
+class Asking(Protocol):
+    """How the process is asked. `presses` names the model whose load this is."""
+
+    async def __call__(
+        self,
+        fault: type[EngineFault],
+        words: Mapping[str, Any],
+        sound: bytes = b"",
+        *,
+        presses: str | None = None,
+        awaited: bool = False,
+    ) -> Frame: ...
+
+
+class FarEars:
+    """Fills `Ears`."""
+
+    def __init__(self, name: str, ask: Asking) -> None:
+        self.name = name
+        self._ask = ask
+
+    async def transcribe(
+        self,
+        speech: Samples,
+        *,
+        language: str | None = None,
+        hint: str = "",
+        urgent: bool = True,
+        keywords: Sequence[str] = (),
+    ) -> Transcript:
+        words = {
+            "do": "transcribe",
+            "language": language,
+            "hint": hint,
+            "urgent": urgent,
+            "keywords": list(keywords),
+        }
+        presses = "ears" if urgent else None
+        answer = await self._ask(EarsError, words, _raw(speech), presses=presses, awaited=urgent)
+        return Transcript(answer.words["text"], answer.words["confidence"])
+
+
+class FarJudge:
+    """Fills `Judge`. One serves all sessions."""
+
+    def __init__(self, ask: Asking) -> None:
+        self._ask = ask
+
+    async def finished(self, speech: Samples) -> float:
+        answer = await self._ask(EarsError, {"do": "judge"}, _raw(speech[-_JUDGED:]))
+        return float(answer.words["value"])
+
+
+class FarMouth:
+    """Fills `Mouth`. Its voices are known once the process is ready."""
+
+    def __init__(self, name: str, ask: Asking) -> None:
+        self.name = name
+        self.voices: tuple[str, ...] = ()
+        self._ask = ask
+
+    async def speak(
+        self, text: str, *, voice: str, speed: float = 1.0, lead_ms: int = 0
+    ) -> Utterance:
+        words = {"do": "speak", "text": text, "voice": voice, "speed": speed, "lead_ms": lead_ms}
+        presses = "mouth" if lead_ms < PRESSING_MS else None
+        answer = await self._ask(MouthError, words, presses=presses, awaited=lead_ms <= 0)
+        return Utterance(answer.sound, tuple((word, ms) for word, ms in answer.words["words"]))
+
+    async def prepare(self, voice: str, texts: Sequence[str], *, speed: float = 1.0) -> None:
+        """Have these ready, for when they are wanted; again after the process was lost."""
+        words = {"do": "prepare", "voice": voice, "texts": list(texts), "speed": speed}
+        await self._ask(MouthError, words)
+
+
+def _raw(speech: Samples) -> bytes:
+    return np.ascontiguousarray(speech, dtype="<f4").tobytes()
+
+
+# --- The pipe: questions out, answers back, by number
+
+
+class LinkLost(Exception):
+    """The process is gone, and with it the answer."""
+
+
+class Refused(Exception):
+    """The answer is no; the words are fit for anyone."""
+
+
+class Link:
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader, self._writer = reader, writer
+        self._numbers = itertools.count(1)
+        self._waiting: dict[int, asyncio.Future[Frame | None]] = {}
+        self._lost = False
+
+    async def greet(self, words: Mapping[str, Any]) -> Frame | None:
+        """The first words to it, and its first. None when it is gone instead."""
+        with contextlib.suppress(LinkLost):  # which reading shows as well
+            self._write(protocol.encode(Frame(words)))
+        return await protocol.read(self._reader)
+
+    async def serve(self) -> None:
+        """Hand out answers until the other side is gone. Raises `BadFrame`."""
+        try:
+            while (frame := await protocol.read(self._reader)) is not None:
+                number = frame.words.get("id")
+                waiting = self._waiting.get(number) if isinstance(number, int) else None
+                if waiting is not None and not waiting.done():  # else it was cancelled meanwhile
+                    waiting.set_result(frame)
+        finally:
+            self.lose()
+
+    def lose(self) -> None:
+        """Whoever waits learns that nothing will come."""
+        self._lost = True
+        for waiting in self._waiting.values():
+            if not waiting.done():
+                waiting.set_result(None)
+
+    async def ask(self, words: Mapping[str, Any], sound: bytes = b"") -> Frame:
+        """One job. Cancelling it cancels it over there. Raises `LinkLost` and `Refused`."""
+        number = next(self._numbers)
+        try:
+            data = protocol.encode(Frame({**words, "id": number}, sound))
+        except BadFrame as fault:
+            raise Refused(str(fault)) from fault
+        if len(self._waiting) >= _MOST or self._unsent > LONGEST_SOUND:
+            raise Refused("The speech process has too much to do.")
+        answer: asyncio.Future[Frame | None] = asyncio.get_running_loop().create_future()
+        self._waiting[number] = answer
+        try:
+            self._write(data)
+            # Not drained: the line is bounded above, and an answer tells more than an empty pipe.
+            frame = await answer
+        except asyncio.CancelledError:
+            with contextlib.suppress(LinkLost):
+                self._write(protocol.encode(Frame({"do": "cancel", "id": number})))
+            raise
+        finally:
+            del self._waiting[number]
+        if frame is None:
+            raise LinkLost
+        if "error" in frame.words:
+            raise Refused(str(frame.words["error"]))
+        return frame
+
+    @property
+    def _unsent(self) -> int:
+        return int(self._writer.transport.get_write_buffer_size())
+
+    def _write(self, data: bytes) -> None:
+        if self._lost or self._writer.is_closing():
+            raise LinkLost
+        try:
+            self._writer.write(data)
+        except (RuntimeError, ConnectionError) as fault:  # uvloop says the former of a closed pipe
+            raise LinkLost from fault

@@ -1,10 +1,10 @@
-"""The chunks of a streamed chat completion as the pieces of an answer.
+"""OpenAI's `/chat/completions`: what is asked, and the pieces of an answer out of its chunks.
 
-Pure, and forgiving: servers number their calls differently, or not at all,
-send them whole or in pieces, and forget ids. Some leave a model's private
-thoughts, its control tokens and its calls in the text. Small models write the
-JSON of a call bare, in a fence, several in a row, or with every brace doubled as
-their template shows it.
+Pure, and forgiving. Which fields a server takes is data (`Dialect`), learned from what
+it refuses. Servers number their calls differently, or not at all, send them whole or
+in pieces, and forget ids. Some leave a model's private thoughts, its control tokens
+and its calls in the text. Small models write the JSON of a call bare, in a fence,
+several in a row, or with every brace doubled as their template shows it.
 """
 
 from __future__ import annotations
@@ -13,28 +13,145 @@ import json
 import re
 import secrets
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
-from vivavoce.brain.ports import CallArguments, CallBegun, CallEnded, Finished, Piece, Words
+from vivavoce.brain.ports import (
+    Ask,
+    Call,
+    CallArguments,
+    CallBegun,
+    CallEnded,
+    Finished,
+    Piece,
+    Result,
+    Said,
+    Tool,
+    Words,
+)
 
+Json: TypeAlias = dict[str, Any]
 Reason: TypeAlias = Literal["stop", "length", "content_filter"]
-
+_NO_RESULT = "There is no result yet."
+_NO_PARAMETERS: Json = {"type": "object", "properties": {}}
 _REASONS: dict[str, Reason] = {
     "length": "length",
     "max_tokens": "length",
     "content_filter": "content_filter",
 }
-
 _OPENING = re.compile(r"<(think|thinking|tool_call)>")
 _DROPPED = re.compile(r"</(?:think|thinking|tool_call)>|<\|[a-z_]{1,24}\|>")
 _BEGINNINGS = ("<think>", "<thinking>", "<tool_call>", "</think>", "</thinking>", "</tool_call>")
 _TOKEN_BEGINS = re.compile(r"<\|?[a-z_]{0,24}\|?")
 _LONGEST_CALL = 100_000
-
 _FENCE = re.compile(r"```(?:json|tool_call|xml)?|</?tools?(?:_call)?>")
 _LONGEST_BEGINNING = 20_000
 _decoder = json.JSONDecoder()
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """Which of the fields that not every server knows this one takes."""
+
+    stream_options: bool = True
+    parallel_tool_calls: bool = True
+    tool_choice: bool = True
+    max_completion_tokens: bool = False
+    """OpenAI's reasoning models want this name; everyone else knows `max_tokens`."""
+
+    def without(self, refusal: str) -> Dialect | None:
+        """The dialect of a server that refused a request in these words, if they tell one."""
+        if "max_completion_tokens" in refusal and not self.max_completion_tokens:
+            return replace(self, max_completion_tokens=True)
+        for name in ("stream_options", "parallel_tool_calls", "tool_choice"):
+            if name in refusal and getattr(self, name):
+                return replace(self, **{name: False})
+        return None
+
+
+def body(ask: Ask, model: str, dialect: Dialect) -> Json:
+    """Streamed; with what the server counted at the end, where it can."""
+    made: Json = {"model": model, "messages": list(messages(ask)), "stream": True}
+    if dialect.stream_options:
+        made["stream_options"] = {"include_usage": True}
+    if ask.max_tokens is not None:
+        made["max_completion_tokens" if dialect.max_completion_tokens else "max_tokens"] = (
+            ask.max_tokens
+        )
+    # Not every server obeys "none", so a model that may call nothing is shown nothing to call.
+    if ask.tools and ask.tool_choice != "none":
+        made["tools"] = [_tool(tool) for tool in ask.tools]
+        if dialect.tool_choice:
+            made["tool_choice"] = _choice(ask)
+        if dialect.parallel_tool_calls:
+            made["parallel_tool_calls"] = ask.parallel_calls
+    return made
+
+
+def messages(ask: Ask) -> Iterator[Json]:
+    """The conversation, with every call's result right behind it, as the protocol demands.
+
+    A result may come late, after more was said, or not at all yet.
+    """
+    if ask.instructions:
+        yield {"role": "system", "content": ask.instructions}
+    results = {turn.call_id: turn.output for turn in ask.turns if isinstance(turn, Result)}
+    said: Json | None = None
+    calls: list[Call] = []
+    for turn in (*ask.turns, None):
+        if isinstance(turn, Call):
+            calls.append(turn)
+            continue
+        if isinstance(turn, Result):
+            continue  # told where its call is
+        if calls:
+            yield from _called(said, calls, results)
+            said, calls = None, []
+        if said is not None:
+            yield said
+        said = _said(turn)
+    if said is not None:
+        yield said
+
+
+def _said(turn: Said | None) -> Json | None:
+    if turn is None or not turn.text.strip():
+        return None
+    return {"role": turn.role, "content": turn.text}
+
+
+def _called(said: Json | None, calls: list[Call], results: dict[str, str]) -> Iterator[Json]:
+    """What the assistant said just before it called belongs to the same message."""
+    message: Json = {"role": "assistant", "content": None}
+    if said is not None and said["role"] == "assistant":
+        message = said
+    elif said is not None:
+        yield said
+    yield {**message, "tool_calls": [_call(call) for call in calls]}
+    for call in calls:
+        output = results.get(call.call_id, _NO_RESULT)
+        yield {"role": "tool", "tool_call_id": call.call_id, "content": output}
+
+
+def _call(call: Call) -> Json:
+    function = {"name": call.name, "arguments": call.arguments or "{}"}
+    return {"id": call.call_id, "type": "function", "function": function}
+
+
+def _tool(tool: Tool) -> Json:
+    function: Json = {"name": tool.name, "parameters": tool.parameters or _NO_PARAMETERS}
+    if tool.description:
+        function["description"] = tool.description
+    return {"type": "function", "function": function}
+
+
+def _choice(ask: Ask) -> str | Json:
+    if ask.forced is not None:
+        return {"type": "function", "function": {"name": ask.forced}}
+    return ask.tool_choice
+
+
+# --- The answer
 
 
 @dataclass(slots=True)
