@@ -10,8 +10,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.engine.scene import Scene, configured
 from tests.engine.stage import engine_server, loud, quiet
+from tests.engine.turn.scene import Scene, configured
 from vivavoce.engine.ports import Samples, Transcript
 from vivavoce.engine.shell.hearing import Partials, agreement
 from vivavoce.engine.turn import facts

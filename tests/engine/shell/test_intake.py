@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.engine.scene import configured
 from tests.engine.stage import loud, quiet
+from tests.engine.turn.scene import configured
 from vivavoce.engine.shell.hearing import MAX_SECONDS, Intake
 from vivavoce.engine.turn import facts
 from vivavoce.engine.turn.configuration import Configuration

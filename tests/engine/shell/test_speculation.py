@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import replace
 
-from tests.engine.scene import Scene, configured
 from tests.engine.stage import engine_server, loud, quiet
+from tests.engine.turn.scene import Scene, configured
 from vivavoce.brain.ports import Ask, Budget, Finished, Piece, Said, Words
 from vivavoce.engine.api.control import EngineOptions
 from vivavoce.engine.ports import Samples, Transcript

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.engine.configuring import change, fresh, hearing, refusal, shown, speaking
 from tests.engine.strict import strict
+from tests.engine.turn.configuring import change, fresh, hearing, refusal, shown, speaking
 from vivavoce.wire.realtime.session import ServerVad
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.engine.configuring import TOOL, VOICES, change, fresh, same_shape
-from tests.engine.scene import Scene
 from tests.engine.strict import strict
+from tests.engine.turn.configuring import TOOL, VOICES, change, fresh, same_shape
+from tests.engine.turn.scene import Scene
 from tests.recordings import frames
 from vivavoce.engine.turn import outputs
 from vivavoce.engine.turn.configuration import (

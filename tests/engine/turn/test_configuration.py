@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.engine.configuring import (
+from tests.engine.strict import strict
+from tests.engine.turn.configuring import (
     REFUSED,
     TAKEN,
     TOOL,
@@ -22,7 +23,6 @@ from tests.engine.configuring import (
     shown,
     speaking,
 )
-from tests.engine.strict import strict
 from tests.recordings import frames
 from vivavoce.engine.turn.configuration import initial
 from vivavoce.wire.realtime.refusal import Refused

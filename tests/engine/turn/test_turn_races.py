@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from typing import Any
 
-from tests.engine.scene import OTHER, Scene, configured
+from tests.engine.turn.scene import OTHER, Scene, configured
 from vivavoce.brain import ports as brain
 from vivavoce.engine.turn import facts, orders
 from vivavoce.engine.turn.state import Phase

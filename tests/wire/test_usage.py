@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.engine.configuring import same_shape
+from tests.engine.turn.configuring import same_shape
 from tests.recordings import frames
 from vivavoce.wire.realtime.server import response_usage, transcription_usage
 
