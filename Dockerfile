@@ -13,7 +13,7 @@ RUN npm run build
 
 FROM python:3.12.12-slim-bookworm AS wheel
 WORKDIR /build
-COPY pyproject.toml README.md LICENSE ./
+COPY pyproject.toml hatch_build.py README.md LICENSE ./
 COPY src/ src/
 COPY agents/ agents/
 COPY --from=page /build/src/vivavoce/server/static/ src/vivavoce/server/static/
@@ -27,6 +27,11 @@ RUN python -m venv /opt/vivavoce
 RUN /opt/vivavoce/bin/pip install --no-cache-dir --disable-pip-version-check -c constraints.txt "vivavoce[engine,tools,delegation,postgres,auth,intents] @ file://$(ls "$PWD"/dist/vivavoce-*.whl)"
 
 FROM python:3.12.12-slim-bookworm
+# llama.cpp's OpenMP, which the local brain needs and no wheel brings along.
+# hadolint ignore=DL3008
+RUN apt-get update \
+    && apt-get install --yes --no-install-recommends libgomp1 \
+    && rm -rf /var/lib/apt/lists/*
 RUN useradd --uid 10001 --create-home --shell /usr/sbin/nologin vivavoce \
     && install -d -o vivavoce -g vivavoce /data /models /workspace
 COPY --from=installed /opt/vivavoce /opt/vivavoce
@@ -42,7 +47,8 @@ USER 10001:10001
 WORKDIR /workspace
 VOLUME ["/data", "/models", "/workspace"]
 EXPOSE 8080
-# Up and answering; `/ready` tells whether the models are there too, which may take a while.
+# Up and answering, and not unable to start its brain; `/ready` tells whether the models are there
+# too, which may take a while.
 HEALTHCHECK --interval=15s --timeout=5s --start-period=60s --retries=4 \
     CMD ["python", "-c", "import os, urllib.request; urllib.request.urlopen(f\"http://127.0.0.1:{os.environ['VIVAVOCE_PORT']}/health\", timeout=4)"]
 # Without VIVAVOCE_AUTH it refuses to start: beyond loopback it asks who somebody is.

@@ -2,7 +2,8 @@
 
 Knows just what our Dockerfile uses: FROM, WORKDIR, COPY, RUN and the forms of
 them that stand there; anything else is an error, so that the file cannot grow
-past what is tried. What only an image can do (making a user) is left out.
+past what is tried. What only an image can do (making a user, installing a
+package) is left out here, and done in `bare_debian.py`.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path
+from string import Template
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -91,7 +93,7 @@ class Follower:
                     self.place(stage, rest).mkdir(parents=True, exist_ok=True)
                 case "COPY":
                     self._copy(stage, rest, stages)
-                case "RUN" if not rest.startswith("useradd"):
+                case "RUN" if not rest.startswith(("useradd", "apt-get")):
                     self._run(stage, rest)
                 case "RUN" | "ENV" | "USER" | "VOLUME" | "EXPOSE" | "HEALTHCHECK" | "CMD":
                     pass
@@ -157,9 +159,10 @@ def filled(text: str, values: Mapping[str, str]) -> str:
     return text
 
 
-def environment(stage: Stage) -> dict[str, str]:
-    """What ENV sets."""
-    return dict(pair.split("=", 1) for step in stage.all("ENV") for pair in step.split())
+def environment(stage: Stage, **before: str) -> dict[str, str]:
+    """What ENV sets; `$NAME` is what was set before."""
+    pairs = (pair.split("=", 1) for step in stage.all("ENV") for pair in step.split())
+    return {name: Template(value).safe_substitute(before) for name, value in pairs}
 
 
 def command(stage: Stage, keyword: str) -> list[str]:

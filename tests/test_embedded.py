@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import httpx
 import pytest
 
 from tests.server.serving import until
 from vivavoce.app.engine import UPLOADS, EmbeddedEngine
+from vivavoce.app.lifecycle import running
+from vivavoce.app.server import assemble, build_app
 from vivavoce.app.settings import Settings
 from vivavoce.engine.shell.work import Parts
 from vivavoce.errors import InvalidRequest, Unavailable
@@ -31,6 +34,26 @@ async def test_models_that_cannot_be_loaded_are_told_and_their_paths_are_not(
         assert "cannot be fetched or loaded" in words
         assert "/srv" not in words
     assert "/srv/private/model.onnx" in caplog.text
+
+
+async def test_a_server_whose_engine_cannot_start_is_not_healthy(tmp_path: Path) -> None:
+    def broken() -> Parts:
+        raise ImportError("libgomp.so.1: cannot open shared object file")
+
+    wanted = settings(tmp_path, workspace=tmp_path)
+    inside = EmbeddedEngine(wanted, parts=broken)
+    here = assemble(wanted, engine=inside)
+    transport = httpx.ASGITransport(build_app(here))
+    async with (
+        running(here),
+        httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8080") as http,
+    ):
+        assert (await http.get("/health")).json()["status"] == "healthy"  # it has not begun
+        here.listening.set()
+        await until(lambda: inside.failed, seconds=60)  # its libraries are loaded before
+        health, ready = await http.get("/health"), await http.get("/ready")
+        assert (health.status_code, health.json()["status"]) == (503, "unhealthy")
+        assert (ready.status_code, ready.json()["failed"]) == (503, True)
 
 
 def test_a_wrong_script_is_one_clear_complaint(tmp_path: Path) -> None:

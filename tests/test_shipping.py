@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import shutil
 import socket
 import subprocess
 import sys
+import tarfile
 import tomllib
+import zipfile
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from pathlib import Path
@@ -20,7 +23,7 @@ import websockets
 import yaml
 from dotenv import dotenv_values
 
-from tests import docs_settings
+from tests import bare_debian, docs_settings
 from tests.journeys.stage import frames, stage
 from tests.server.serving import until
 from tests.shipping import ROOT, Follower, command, environment, filled, ignored, read_stages
@@ -28,6 +31,7 @@ from vivavoce.app.settings import Settings, load_settings, variable
 
 BIN = Path(sys.executable).parent
 Told = tuple[str, dict[str, Any], int | None]
+PAGE = Path("src/vivavoce/server/static/index.html")
 CADDYFILE = ROOT / "deploy" / "Caddyfile"
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text())
 
@@ -256,6 +260,87 @@ async def test_websockets_come_through_the_proxy(tmp_path: Path) -> None:
                     assert await client.recv() == words
 
 
+# --- The package ----------------------------------------------------------------------------
+
+
+def _clone(folder: Path) -> Path:
+    """What a clean clone has: what git knows, as it stands here."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True)
+    for name in filter(None, listed.stdout.decode().split("\0")):
+        if (ROOT / name).is_file():
+            place = folder / name
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, place)
+    return folder
+
+
+def _without_npm(folder: Path) -> str:
+    """A PATH on which there is everything that a build needs but Node.js."""
+    folder.mkdir()
+    for name in ("git", "sh", "env"):
+        if found := shutil.which(name):
+            (folder / name).symlink_to(found)
+    return str(folder)
+
+
+def test_without_the_page_there_is_no_package_and_it_says_why(tmp_path: Path) -> None:
+    clone = _clone(tmp_path / "clone")
+    done = subprocess.run(
+        [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(tmp_path / "dist"), "."],
+        cwd=clone,
+        env={**os.environ, "PATH": _without_npm(tmp_path / "bin")},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode != 0
+    assert "there is no npm" in done.stdout + done.stderr
+    assert "make page" in done.stdout + done.stderr
+    assert not list((tmp_path / "dist").glob("*"))
+
+
+def test_with_the_page_it_is_in_the_wheel_and_in_the_sdist(tmp_path: Path) -> None:
+    clone = _clone(tmp_path / "clone")
+    page = clone / PAGE.parent
+    shutil.copytree((ROOT / PAGE).parent, page)
+    for file in page.rglob("*"):
+        file.touch()  # newer than its sources, which were copied just now
+    _built(clone, tmp_path / "dist", PATH=_without_npm(tmp_path / "bin"))
+
+
+@pytest.mark.full
+@pytest.mark.timeout(900)
+def test_a_clean_clone_makes_a_package_with_its_page(tmp_path: Path) -> None:
+    clone = _clone(tmp_path / "clone")
+    _built(clone, tmp_path / "dist", PATH=f"{BIN}:{os.environ['PATH']}")
+
+
+def _built(clone: Path, dist: Path, **environ: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(dist), "."],
+        cwd=clone,
+        env={**os.environ, **environ},
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    (wheel,), (source,) = dist.glob("*.whl"), dist.glob("*.tar.gz")
+    with zipfile.ZipFile(wheel) as packed:
+        names = packed.namelist()
+        (metadata,) = (packed.read(name).decode() for name in names if name.endswith("/METADATA"))
+    assert "vivavoce/server/static/index.html" in names
+    assert any(re.fullmatch(r"vivavoce/server/static/assets/.+\.js", name) for name in names)
+    assert "vivavoce/_agents/workbench/agent.yaml" in names
+    assert "vivavoce/py.typed" in names
+    for field in ("Project-URL", "Classifier", "Keywords", "License-Expression", "Summary"):
+        assert f"\n{field}: " in metadata, field
+    with tarfile.open(source) as packed:
+        inside = {name.partition("/")[2] for name in packed.getnames()}
+    assert {str(PAGE), "web/package.json", "hatch_build.py", "LICENSE"} <= inside
+    assert not [name for name in inside if "node_modules" in name or name.endswith(".env")]
+
+
 # --- All of it ------------------------------------------------------------------------------
 
 
@@ -308,3 +393,76 @@ def test_the_steps_of_the_image_file_give_a_server_that_answers(tmp_path: Path) 
     )
     assert refused.returncode != 0
     assert "without authentication" in refused.stderr
+
+
+@pytest.mark.full
+@pytest.mark.timeout(3600)
+def test_in_a_bare_debian_the_steps_of_the_image_file_give_a_brain_that_answers(
+    tmp_path: Path,
+) -> None:
+    if reason := bare_debian.why_not():
+        pytest.skip(reason)
+    stages, settings = read_stages(), Settings()
+    models = {settings.models_dir / name: f"/models/{name}" for name in settings.needed_models}
+    assert all(folder.is_dir() for folder in models), "fetch the models first: make models-all"
+    debian = bare_debian.BareDebian(tmp_path, bound=models)
+    debian.make(stages)
+    final, port, token = stages[-1], free_port(), "a-token-that-is-long-enough"
+    environ = {
+        "PATH": bare_debian.PATH,
+        **environment(final, PATH=bare_debian.PATH),
+        "VIVAVOCE_HOST": "127.0.0.1",
+        "VIVAVOCE_PORT": str(port),
+        "VIVAVOCE_AUTH": "token",
+        "VIVAVOCE_AUTH_TOKEN": token,
+    }
+    (user,) = final.all("USER")
+    with (tmp_path / "server.log").open("wb") as out:
+        child = subprocess.Popen(
+            debian.command(final, command(final, "CMD"), user=user),
+            env=environ,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        with httpx.Client(
+            base_url=f"http://127.0.0.1:{port}",
+            headers={"authorization": f"Bearer {token}"},
+            timeout=300,
+        ) as http:
+            asyncio.run(until(lambda: child.poll() is not None or _listens(port), seconds=120))
+            asyncio.run(until(lambda: _settled(child, http), seconds=900))
+            said = (tmp_path / "server.log").read_text()[-4000:]
+            assert http.get("/ready").status_code == 200, said
+            probe = debian.command(final, command(final, "HEALTHCHECK"), user=user)
+            assert subprocess.run(probe, env=environ, timeout=60).returncode == 0
+            talk = http.post("/api/v1/conversations", json={}).json()["id"]
+            body = {"content": "What is six times seven?", "wait_seconds": 60}
+            answer = http.post(f"/api/v1/conversations/{talk}/messages", json=body)
+            assert answer.status_code == 201, answer.text
+            reply = answer.json()["reply"] or _last(http, talk)
+            assert "42" in reply["content"] or "forty-two" in reply["content"].lower(), reply
+    finally:
+        child.terminate()
+        assert child.wait(60) == 0
+
+
+def _settled(child: subprocess.Popen[bytes], http: httpx.Client) -> bool:
+    """Ready, or not to be hoped for any more."""
+    if child.poll() is not None:
+        return True
+    ready = http.get("/ready")
+    return ready.status_code == 200 or bool(ready.json().get("failed"))
+
+
+def _last(http: httpx.Client, conversation: str) -> dict[str, Any]:
+    """The answer, on a machine that has much else to do."""
+    found: list[dict[str, Any]] = []
+
+    def answered() -> bool:
+        told = http.get(f"/api/v1/conversations/{conversation}/messages").json()["messages"]
+        found[:] = [message for message in told if message["role"] == "assistant"]
+        return bool(found)
+
+    asyncio.run(until(answered, seconds=300))
+    return found[-1]

@@ -189,6 +189,17 @@ async def test_what_it_prints_goes_to_the_log_and_its_last_words_with_the_news_o
     assert max(len(vars(record).get("output", "")) for record in caplog.records) <= 20 * 1001
 
 
+async def test_what_a_child_lacks_is_told_in_plain_sight(caplog: pytest.LogCaptureFixture) -> None:
+    scene = Scene()
+    code = "raise ImportError('libgomp.so.1: cannot open shared object file')"
+    async with child(code, scene, talks=False):
+        await scene.next()
+        await asyncio.wait_for(scene.ends.get(), 20)
+        await scene.next()
+    told = next(record for record in caplog.records if record.levelno == logging.WARNING)
+    assert "ImportError: libgomp.so.1: cannot open shared object file" in told.getMessage()
+
+
 async def test_a_child_stands_still_and_goes_on_and_ends_even_so() -> None:
     scene = Scene()
     async with child(FOLLOWER, scene) as one:

@@ -26,6 +26,7 @@ from vivavoce.retrying import Backoff
 log = logging.getLogger(__name__)
 
 CAN_PAUSE = sys.platform == "linux"
+_LACKING = ("ImportError:", "ModuleNotFoundError:")
 _PR_SET_PDEATHSIG = 1
 
 
@@ -80,11 +81,16 @@ class Child:
         loop, backoff = asyncio.get_running_loop(), Backoff()
         while True:
             born = loop.time()
-            why = await self._life()
+            why = await self._life() + self._lacking()
             pause = backoff.after(loop.time() - born)
             told = {"child": self._name, "seconds": pause, "output": "\n".join(self._last_words)}
             log.warning("The %s process %s; it is started again", self._name, why, extra=told)
             await asyncio.sleep(pause)
+
+    def _lacking(self) -> str:
+        """What it could not load. The rest of what it said may quote somebody, and is private."""
+        last = self._last_words[-1] if self._last_words else ""
+        return f": {last[:300]}" if last.startswith(_LACKING) else ""
 
     async def _life(self) -> str:
         """One start to one end. Says what became of it."""

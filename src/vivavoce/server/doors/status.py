@@ -30,11 +30,22 @@ def _process() -> psutil.Process:
     return psutil.Process()
 
 
-@router.get("/health", operation_id="healthCheck", responses=errors())
-async def health(here: Here) -> s.HealthResponse:
-    """For load balancers: quick, open, and silent about anyone."""
+@router.get(
+    "/health",
+    operation_id="healthCheck",
+    responses=errors() | {503: {"model": s.HealthResponse, "description": "Unhealthy"}},
+)
+async def health(here: Here, response: Response) -> s.HealthResponse:
+    """For load balancers: quick, open, and silent about anyone.
+
+    503 where the engine inside cannot start, which `/ready` and the log say more of. While it
+    still fetches or loads its models the server is healthy, and not ready.
+    """
+    status = _health(here)
+    if status == "unhealthy":
+        response.status_code = 503
     return s.HealthResponse(
-        status="degraded" if here.provider.last_error else "healthy",
+        status=status,
         version=__version__,
         amplifier=s.HealthAmplifier(enabled=_tools_count(here) > 0, tools_count=_tools_count(here)),
         model=here.profile.defaults.model,
@@ -56,7 +67,7 @@ async def status(here: Here, user: User) -> s.StatusResponse:
     return s.StatusResponse(
         work=s.WorkStatus.model_validate(here.toolset.status()),
         server=s.ServerStatus(
-            status="degraded" if here.provider.last_error else "healthy",
+            status=_health(here),
             version=__version__,
             uptime_seconds=_uptime(here),
             started_at=here.started_at,
@@ -83,6 +94,12 @@ async def status(here: Here, user: User) -> s.StatusResponse:
         engine=_engine(here),
         intents=_intents(here),
     )
+
+
+def _health(here: Services) -> s.Health:
+    if here.engine is not None and here.engine.failed:
+        return "unhealthy"
+    return "degraded" if here.provider.last_error else "healthy"
 
 
 def _intents(here: Services) -> s.IntentsStatus | None:

@@ -8,6 +8,8 @@ from pydantic import Discriminator, Field, Tag
 
 from vivavoce.server.schemas.fields import NUMBER, Name, Request, Timestamp, View
 
+Health = Literal["healthy", "degraded", "unhealthy"]
+
 
 class HealthAmplifier(View):
     enabled: bool
@@ -15,7 +17,7 @@ class HealthAmplifier(View):
 
 
 class HealthResponse(View):
-    status: Literal["healthy", "degraded", "unhealthy"]
+    status: Health
     version: str
     amplifier: HealthAmplifier
     model: str
@@ -24,7 +26,7 @@ class HealthResponse(View):
 
 
 class ServerStatus(View):
-    status: Literal["healthy", "degraded", "unhealthy"]
+    status: Health
     version: str
     uptime_seconds: int
     started_at: Timestamp
