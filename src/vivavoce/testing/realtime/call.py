@@ -1,7 +1,7 @@
 """One call at the scripted provider, driven by a script or by hand, and its sidebands.
 
-What to say comes from `Conversation`, how to answer from `replies`; connections
-are made and broken by the provider.
+What to say and how to answer comes from `conversation`; connections are made
+and broken by the provider.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
 from vivavoce.runtime.ports import Clock
-from vivavoce.testing.realtime.conversation import Conversation, Transcript
+from vivavoce.testing.realtime.conversation import Conversation, Transcript, reply
 from vivavoce.testing.realtime.faults import (
     BadJson,
     CallFault,
@@ -27,7 +27,6 @@ from vivavoce.testing.realtime.faults import (
     Reorder,
 )
 from vivavoce.testing.realtime.ledger import Json
-from vivavoce.testing.realtime.replies import reply
 from vivavoce.testing.realtime.response import ToolUse
 
 P = ParamSpec("P")
