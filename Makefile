@@ -13,8 +13,11 @@ NPM := PATH="$(CURDIR)/$(BIN):$$PATH" npm --prefix web
 # What `make test` runs with, beside the scripted brain: the large ones are for the long runs.
 TESTED := silero-vad smart-turn moonshine-base moonshine-tiny kokoro
 CLIENTS := tests/clients/node/node_modules/.package-lock.json
+# Other people's Python clients have an environment of their own: each brings a hundred packages.
+OTHERS := .venv-clients
+PYTHON_CLIENTS := $(OTHERS)/.ready
 
-.PHONY: help run test test-full journey bench lint setup page models models-all clients clean docs
+.PHONY: help run test test-full journey bench lint setup page models models-all clients frames clean docs
 help: ## What there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
@@ -53,13 +56,22 @@ $(CLIENTS): tests/clients/node/package.json tests/clients/node/package-lock.json
 	PATH="$(CURDIR)/$(BIN):$$PATH" npm --prefix tests/clients/node ci --ignore-scripts
 	@touch $@
 
+$(PYTHON_CLIENTS): tests/clients/python/requirements.txt
+	@echo "==> Fetching other people's Python clients into $(OTHERS) (once; a minute or two)"
+	$(PYTHON) -m venv $(OTHERS)
+	$(OTHERS)/bin/python -m pip install --disable-pip-version-check -q -r $<
+	@touch $@
+
 models: $(SERVING) ## Fetch the models that tests need (once, 212 MB; several clones share them)
 	$(BIN)/vivavoce models pull $(TESTED)
 
 models-all: $(SERVING) ## Fetch every model, the brains too (once, 2.1 GB)
 	$(BIN)/vivavoce models pull --all
 
-clients: $(CLIENTS) ## Fetch the official clients that the tests run
+clients: $(CLIENTS) $(PYTHON_CLIENTS) ## Fetch other people's clients that the tests run
+
+frames: setup models $(PYTHON_CLIENTS) ## Note anew what those clients send (tests/clients/frames)
+	$(BIN)/pytest tests/clients/test_python_clients.py --record
 
 page: $(PAGE) ## Build the page that the server shows
 
@@ -81,7 +93,7 @@ journey: setup ## A short talk with the real brain (1.3 GB of models, once)
 	$(BIN)/vivavoce models pull $(TESTED) qwen-1.5b
 	$(BIN)/pytest -m brain tests/journeys/test_real_brain.py
 
-test-full: lint models-all $(CLIENTS) ## And the long runs, and a short form of every benchmark
+test-full: lint models-all $(CLIENTS) $(PYTHON_CLIENTS) ## And the long runs, and a short form of every benchmark
 	$(NPM) test
 	$(BIN)/pytest
 	$(BIN)/python -m bench --all --quick
@@ -94,4 +106,4 @@ docs: setup ## Regenerate the generated parts of docs/
 	$(BIN)/python -m tests.page_types --write
 
 clean: ## Remove what setup and the tools made
-	rm -rf $(VENV) web/node_modules tests/clients/node/node_modules $(dir $(PAGE)) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(OTHERS) web/node_modules tests/clients/node/node_modules $(dir $(PAGE)) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,6 +1,6 @@
-"""A loopback proxy between a client and the server: it notes what goes by, and can cut the line.
+"""A loopback proxy between a client and the server: it notes what goes by, and can cut it off.
 
-Owns what was taken down, in order: lines opened and closed, frames both ways,
+Owns what was taken down, in order: connections opened and closed, frames both ways,
 HTTP requests with their answers. It changes nothing on the way. What a client's
 frames mean, and how they are kept in files, is for `frames.py`.
 """
@@ -8,9 +8,10 @@ frames mean, and how they are kept in files, is for `frames.py`.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, MutableMapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
 import httpx
@@ -25,17 +26,27 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
 CUT = "/cut"
-"""`POST` here, and every line that is open is lost, without a close frame."""
+"""`POST` here, and every WebSocket that is open is lost, without a close frame."""
 _OURS = frozenset(
-    "host connection upgrade content-length transfer-encoding accept-encoding sec-websocket-key "
-    "sec-websocket-version sec-websocket-extensions sec-websocket-protocol".split()
+    {
+        "accept-encoding",
+        "connection",
+        "content-length",
+        "host",
+        "sec-websocket-extensions",
+        "sec-websocket-key",
+        "sec-websocket-protocol",
+        "sec-websocket-version",
+        "transfer-encoding",
+        "upgrade",
+    }
 )
 """Headers that belong to one stretch of the way."""
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    line: int
+    connection: int
     path: str
     query: str
     headers: dict[str, str]
@@ -46,21 +57,21 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    line: int
+    connection: int
     frame: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Got:
-    line: int
+    connection: int
     event: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """By the client, by the server, or cut by us."""
+    """By the client, by the server, or by the network: then it was cut."""
 
-    line: int
+    connection: int
     by: str
 
 
@@ -86,7 +97,7 @@ class Between:
     origin: str
     url: str = ""
     taken: list[Taken] = field(default_factory=list)
-    _lines: int = 0
+    _numbers: Iterator[int] = field(default_factory=lambda: count(1))
     _open: dict[int, Callable[[], None]] = field(default_factory=dict)
 
     @property
@@ -104,10 +115,11 @@ class Between:
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
-            await self._line(scope, receive, send)
+            await self._connect(scope, receive, send)
         elif scope["path"] == CUT:
-            for cut in list(self._open.values()):
-                cut()
+            while self._open:
+                _, abort = self._open.popitem()
+                abort()
             await _answer(send, 204, {}, b"")
         else:
             await self._ask(scope, receive, send)
@@ -144,15 +156,13 @@ class Between:
 
     # --- WebSocket ----------------------------------------------------------------------
 
-    async def _line(self, scope: Message, receive: Receive, send: Send) -> None:
+    async def _connect(self, scope: Message, receive: Receive, send: Send) -> None:
         await receive()  # websocket.connect
-        self._lines += 1
-        number, query = self._lines, scope["query_string"].decode()
+        number, query = next(self._numbers), scope["query_string"].decode()
         headers, protocols = _headers(scope), tuple(scope["subprotocols"])
-        address = f"{self.origin.replace('http', 'ws', 1)}{scope['path']}?{query}"
         try:
-            socket = await connect(
-                address,
+            server = await connect(
+                f"{self.origin.replace('http', 'ws', 1)}{scope['path']}?{query}",
                 additional_headers=headers,
                 subprotocols=list(protocols) or None,
                 user_agent_header=None,
@@ -162,45 +172,38 @@ class Between:
         except InvalidStatus as refusal:
             status = refusal.response.status_code
             self.taken.append(Opened(number, scope["path"], query, headers, protocols, status))
-            body = refusal.response.body or b""
-            await _refuse(send, status, bytes(body))
+            await _refuse(send, status, bytes(refusal.response.body or b""))
             return
         self.taken.append(Opened(number, scope["path"], query, headers, protocols))
-        await send({"type": "websocket.accept", "subprotocol": socket.subprotocol})
-        # The transport of this line: losing it is what a broken network looks like.
+        await send({"type": "websocket.accept", "subprotocol": server.subprotocol})
+        # Uvicorn's own transport: to lose it is what a broken network looks like.
         self._open[number] = receive.__self__.transport.abort  # type: ignore[attr-defined]
-        try:
-            async with socket, asyncio.TaskGroup() as group:
-                up = group.create_task(self._up(number, receive, socket))
-                group.create_task(self._down(number, socket, send, up))
-        finally:
-            del self._open[number]
+        async with server, asyncio.TaskGroup() as group:
+            up = group.create_task(self._up(number, receive, server))
+            group.create_task(self._down(number, server, send, up))
 
-    async def _up(self, number: int, receive: Receive, socket: ClientConnection) -> None:
-        while True:
-            message = await receive()
-            if message["type"] == "websocket.disconnect":
-                lost = message.get("code") == 1006
-                self.taken.append(Closed(number, "cut" if lost else "client"))
-                await socket.close()
-                return
+    async def _up(self, number: int, receive: Receive, server: ClientConnection) -> None:
+        while (message := await receive())["type"] != "websocket.disconnect":
             text = message.get("text") or message["bytes"].decode()
             self.taken.append(Sent(number, orjson.loads(text)))
             with suppress(ConnectionClosed):
-                await socket.send(text)
+                await server.send(text)
+        # What was cut is no longer among the open ones.
+        by = "client" if self._open.pop(number, None) else "network"
+        self.taken.append(Closed(number, by))
+        await server.close()
 
     async def _down(
-        self, number: int, socket: ClientConnection, send: Send, up: asyncio.Task[None]
+        self, number: int, server: ClientConnection, send: Send, up: asyncio.Task[None]
     ) -> None:
-        async for text in socket:
-            self.taken.append(Got(number, orjson.loads(text)))
-            with suppress(Exception):  # it may have gone this very moment; `_up` tells
+        async for text in server:
+            if number in self._open:
+                self.taken.append(Got(number, orjson.loads(text)))
                 await send({"type": "websocket.send", "text": str(text)})
-        if not up.done():
+        if self._open.pop(number, None):
             self.taken.append(Closed(number, "server"))
-            with suppress(Exception):
-                await send({"type": "websocket.close", "code": socket.close_code or 1000})
             up.cancel()
+            await send({"type": "websocket.close", "code": server.close_code or 1000})
 
 
 def _headers(scope: Message) -> dict[str, str]:
@@ -209,8 +212,8 @@ def _headers(scope: Message) -> dict[str, str]:
 
 
 async def _answer(send: Send, status: int, headers: dict[str, str], body: bytes) -> None:
-    lines = [(name.encode(), value.encode()) for name, value in headers.items()]
-    await send({"type": "http.response.start", "status": status, "headers": lines})
+    pairs = [(name.encode(), value.encode()) for name, value in headers.items()]
+    await send({"type": "http.response.start", "status": status, "headers": pairs})
     await send({"type": "http.response.body", "body": body})
 
 
@@ -223,6 +226,6 @@ async def _refuse(send: Send, status: int, body: bytes) -> None:
 @asynccontextmanager
 async def between(origin: str) -> AsyncIterator[Between]:
     proxy = Between(origin)
-    async with serving(proxy) as served:  # type: ignore[arg-type]
+    async with serving(proxy) as served:
         proxy.url = f"http://127.0.0.1:{served.port}/v1"
         yield proxy

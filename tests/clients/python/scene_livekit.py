@@ -96,7 +96,9 @@ class Talk:
 
     def said(self, role: str = "assistant") -> list[str]:
         items = self.session.history.items
-        return [one.text_content or "" for one in items if one.type == "message" and one.role == role]
+        return [
+            one.text_content or "" for one in items if one.type == "message" and one.role == role
+        ]
 
     async def write(self, text: str) -> str:
         before = len(self.said())
@@ -151,7 +153,9 @@ async def tool() -> None:
 async def interruption() -> None:
     async with talking(quicker=1.0) as talk:
         story = talk.session.generate_reply(user_input="Tell me a story.")
-        await until("a second of it", lambda: talk.speaker.played > 1)
+        await until(
+            "some of it, past what it keeps for its echo canceller", lambda: talk.speaker.played > 4
+        )
         talk.microphone.say(speech() + silence(3))
         await story
         tell("interrupted", interrupted=story.interrupted, told=talk.said())
@@ -159,7 +163,9 @@ async def interruption() -> None:
         await until("an answer to them", lambda: len(talk.said()) >= 2)
         tell("spoken", user=talk.user[-1], answer=talk.said()[-1])
         again = talk.session.generate_reply(user_input="Tell me a story.")
-        await until("a second of it", lambda: talk.speaker.played > 1)
+        await until(
+            "some of it, past what it keeps for its echo canceller", lambda: talk.speaker.played > 4
+        )
         await talk.session.interrupt()
         await again
         tell("stopped", interrupted=again.interrupted)
@@ -190,6 +196,8 @@ async def reconnect() -> None:
         talk.agent.realtime_llm_session.on("session_reconnected", lambda _: back.set())
         await cut()
         await back.wait()
+        items = talk.agent.realtime_llm_session
+        await until("the talk so far", lambda: len(items.chat_ctx.items) >= 2)
         tell("text", answer=await talk.write("The sun is warm."))
 
 

@@ -1,0 +1,100 @@
+"""Other people's Python clients, and how one of their scenes is run.
+
+They live in an environment of their own (`make clients` makes it), since each brings a
+hundred packages. A scene is a script there that tells what happened as lines of JSON.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from importlib.metadata import Distribution, distributions
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from tests.browser.scenes import Told, lines
+from tests.clients import frames
+from tests.clients.between import Between, between
+from tests.clients.serving import TIME, TIME_TOOL, Served
+from tests.clients.talk import MODEL
+from tests.clients.voice import Voice
+
+ENVIRONMENT = Path(__file__).parents[2] / ".venv-clients"
+SCRIPTS = Path(__file__).parent / "python"
+
+SCENES = ("text", "spoken", "tool", "interruption", "update", "error", "reconnect")
+SENTENCE = "The old garden behind the church is full of roses."
+"""What is said aloud."""
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    name: str
+    """Its script is `python/scene_<name>.py`, its recordings are in `frames/<name>/`."""
+    package: str
+    refusal: str
+    """The code of the error that its scene `error` brings about."""
+    harmless: frozenset[str] = field(default=frozenset())
+    """Codes of errors that it provokes in passing, with OpenAI as here, and ignores."""
+
+
+CLIENTS = (
+    Client(
+        "livekit",
+        "livekit-plugins-openai",
+        refusal="cannot_update_voice",
+        # It cancels after the server has, and knows the answer by its first words.
+        harmless=frozenset({"response_cancel_not_active"}),
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """One scene: what the client told, and what went by."""
+
+    told: Told
+    between: Between
+    heard: bytes
+    """The sound that the client played, PCM16 at 24 kHz."""
+
+    def errors(self) -> list[str]:
+        events = self.between.events()
+        return [event["error"]["code"] for event in events if event["type"] == "error"]
+
+
+async def played(client: Client, scene: str, served: Served, voice: Voice, folder: Path) -> Played:
+    """The scene, from its beginning to its end."""
+    python = ENVIRONMENT / "bin" / "python"
+    assert python.exists(), "first: make clients"
+    speech, heard = folder / "speech.pcm", folder / "heard.pcm"
+    speech.write_bytes(await voice.say(SENTENCE))
+    async with between(served.origin) as proxy:
+        given: dict[str, Any] = {
+            "scene": scene,
+            "url": proxy.url,
+            "cut": proxy.cut_url,
+            "key": served.key,
+            "model": MODEL,
+            "tool": TIME_TOOL,
+            "time": TIME,
+            "speech": str(speech),
+            "heard": str(heard),
+        }
+        script = SCRIPTS / f"scene_{client.name}.py"
+        told = await lines([str(python), str(script), orjson.dumps(given).decode()], 150)
+    return Played(told, proxy, heard.read_bytes() if heard.exists() else b"")
+
+
+def record(client: Client, scene: str, seen: Played, key: str) -> None:
+    """Keep what the client sent, to be played without it."""
+    steps = frames.condensed(seen.between.taken, key)
+    frames.write(client.name, scene, _version(client.package), steps)
+
+
+def _version(package: str) -> str:
+    """As it is in their environment, not in ours."""
+    (place,) = (ENVIRONMENT / "lib").glob("python*/site-packages")
+    found: list[Distribution] = list(distributions(name=package, path=[str(place)]))
+    return f"{package} {found[0].version}"
