@@ -40,7 +40,9 @@ _UNSURE = ("rate_limits.updated", "conversation.item.input_audio_transcription.d
 """Events that may come or not, as the ears and the limits are."""
 _LOUD = 300
 """Of 32,768: the mean of a piece with somebody in it."""
-_PAUSE_MS, _MOST_MS = 1_000, {"speech": 800, "silence": 1_500}
+_PAUSE_MS = 1_000
+_LENGTHS = {"speech": (400, 800), "silence": (0, 1_500)}
+"""At least and at most, in milliseconds: enough to be noticed, and no more."""
 
 
 # --- Names for what the server made up -------------------------------------------------
@@ -265,7 +267,7 @@ def parts(pieces: Sequence[bytes]) -> list[list[Any]]:
             found[-1][1] += ms
         else:
             found.append([kind, ms])
-    return [[kind, min(ms, _MOST_MS[kind])] for kind, ms in found]
+    return [[kind, min(max(ms, _LENGTHS[kind][0]), _LENGTHS[kind][1])] for kind, ms in found]
 
 
 # --- Files -----------------------------------------------------------------------------

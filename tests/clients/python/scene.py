@@ -8,7 +8,7 @@ import json
 import sys
 import traceback
 import urllib.request
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +66,15 @@ def silence(seconds: float) -> bytes:
 def pieces(pcm: bytes, ms: int = PIECE_MS) -> list[bytes]:
     size = RATE // 1000 * 2 * ms
     return [pcm[start : start + size] for start in range(0, len(pcm), size)]
+
+
+async def live(pcm: bytes, ms: int = PIECE_MS) -> AsyncIterator[bytes]:
+    """The pieces as a microphone has them: each when its time has come."""
+    loop = asyncio.get_running_loop()
+    begun = loop.time()
+    for number, piece in enumerate(pieces(pcm, ms)):
+        await asyncio.sleep(max(0.0, begun + number * ms / 1000 - loop.time()))
+        yield piece
 
 
 def keep(name: str, pcm: bytes) -> None:

@@ -13,7 +13,7 @@ from livekit import rtc
 from livekit.agents import Agent, AgentSession, function_tool
 from livekit.agents.voice import io
 from livekit.plugins.openai import realtime
-from scene import RATE, cut, given, keep, pieces, play, silence, speech, tell, until
+from scene import RATE, cut, given, keep, live, pieces, play, silence, speech, tell, until
 
 logging.basicConfig(level=logging.WARNING)
 
@@ -156,7 +156,8 @@ async def interruption() -> None:
         await until(
             "some of it, past what it keeps for its echo canceller", lambda: talk.speaker.played > 4
         )
-        talk.microphone.say(speech() + silence(3))
+        async for piece in live(speech() + silence(2)):
+            talk.microphone.say(piece)
         await story
         tell("interrupted", interrupted=story.interrupted, told=talk.said())
         await until("the user's words", lambda: talk.user)
