@@ -47,6 +47,7 @@ CLIENTS = (
         # It cancels after the server has, and knows the answer by its first words.
         harmless=frozenset({"response_cancel_not_active"}),
     ),
+    Client("pydantic_ai", "pydantic-ai-slim", refusal="input_audio_buffer_commit_empty"),
 )
 
 
