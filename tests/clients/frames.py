@@ -8,7 +8,7 @@ the client. The steps, each with the number of its connection where it has one:
 - `sound`: frames of sound, of so many `bytes`; what was in them is told as milliseconds of
   speech and silence, shortened, and made anew when it is played;
 - `expect`: types of server events that came before the client did anything else, so they
-  must come again (of a series of deltas one is kept; see `kind_of`);
+  must come again (of a series of deltas the first; see `kind_of`);
 - `ask`: an HTTP request and the status of its answer;
 - `close` and `cut`: the client's end of a connection, and a network that was lost.
 
@@ -135,6 +135,8 @@ class _Making:
     steps: list[Step] = field(default_factory=list)
     _expected: dict[int, list[str]] = field(default_factory=dict)
     _sound: dict[int, list[bytes]] = field(default_factory=dict)
+    _begun: set[tuple[str, str]] = field(default_factory=set)
+    """Series of deltas: the first of each is expected."""
 
     def take(self, one: Taken) -> None:
         match one:
@@ -168,9 +170,12 @@ class _Making:
     def _expect(self, connection: int, event: Mapping[str, Any]) -> None:
         if (kind := kind_of(event)) in _UNSURE:
             return
-        kinds = self._expected.setdefault(connection, [])
-        if not (kind.endswith(".delta") and kind in kinds):
-            kinds.append(kind)
+        if kind.endswith(".delta"):
+            series = (kind, event["item_id"])
+            if series in self._begun:
+                return
+            self._begun.add(series)
+        self._expected.setdefault(connection, []).append(kind)
 
     def _settle(self) -> None:
         """Sound that was sent first, then what came meanwhile."""

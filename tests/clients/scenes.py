@@ -48,6 +48,7 @@ CLIENTS = (
         harmless=frozenset({"response_cancel_not_active"}),
     ),
     Client("pydantic_ai", "pydantic-ai-slim", refusal="input_audio_buffer_commit_empty"),
+    Client("openai_agents", "openai-agents", refusal="item_truncate_invalid_item_id"),
 )
 
 
