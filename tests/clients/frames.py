@@ -144,7 +144,7 @@ class _Making:
                 self.names.got(one.event)
                 self._expect(one.connection, one.event)
             case Sent() if one.frame["type"] == APPEND:
-                if one.connection not in self._sound:
+                if one.connection not in self._sound or self._answered(one.connection):
                     self._settle()
                     self._sound[one.connection] = []
                 self._sound[one.connection].append(base64.b64decode(one.frame["audio"]))
@@ -176,6 +176,11 @@ class _Making:
                 return
             self._begun.add(series)
         self._expected.setdefault(connection, []).append(kind)
+
+    def _answered(self, connection: int) -> bool:
+        """A turn is over; what is said from now on belongs to the next one."""
+        kinds = self._expected.get(connection, ())
+        return any(kind.startswith("response.done") for kind in kinds)
 
     def _settle(self) -> None:
         """Sound that was sent first, then what came meanwhile."""

@@ -25,7 +25,9 @@ SCRIPTS = Path(__file__).parent / "python"
 
 SCENES = ("text", "spoken", "tool", "interruption", "update", "error", "reconnect")
 SENTENCE = "The old garden behind the church is full of roses."
-"""What is said aloud."""
+MOON, SUN, CLOCK = "The moon is bright.", "The sun is warm.", "What time is it?"
+_ALOUD = {"speech": SENTENCE, "moon": MOON, "sun": SUN, "clock": CLOCK}
+"""What a scene may say, and the name that it has there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,7 @@ CLIENTS = (
     ),
     Client("pydantic_ai", "pydantic-ai-slim", refusal="input_audio_buffer_commit_empty"),
     Client("openai_agents", "openai-agents", refusal="item_truncate_invalid_item_id"),
+    Client("pipecat", "pipecat-ai", refusal="item_retrieve_invalid_item_id"),
 )
 
 
@@ -70,8 +73,9 @@ async def played(client: Client, scene: str, served: Served, voice: Voice, folde
     """The scene, from its beginning to its end."""
     python = ENVIRONMENT / "bin" / "python"
     assert python.exists(), "first: make clients"
-    speech, heard = folder / "speech.pcm", folder / "heard.pcm"
-    speech.write_bytes(await voice.say(SENTENCE))
+    heard = folder / "heard.pcm"
+    for name, words in _ALOUD.items():
+        (folder / f"{name}.pcm").write_bytes(await voice.say(words))
     async with between(served.origin) as proxy:
         given: dict[str, Any] = {
             "scene": scene,
@@ -81,8 +85,8 @@ async def played(client: Client, scene: str, served: Served, voice: Voice, folde
             "model": MODEL,
             "tool": TIME_TOOL,
             "time": TIME,
-            "speech": str(speech),
             "heard": str(heard),
+            **{name: str(folder / f"{name}.pcm") for name in _ALOUD},
         }
         script = SCRIPTS / f"scene_{client.name}.py"
         told = await lines([str(python), str(script), orjson.dumps(given).decode()], 150)
