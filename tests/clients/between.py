@@ -25,8 +25,9 @@ Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
-CUT = "/cut"
-"""`POST` here, and every WebSocket that is open is lost, without a close frame."""
+CUT, SAID = "/cut", "/said"
+"""`POST` to the first, and every WebSocket that is open is lost, without a close frame; to the
+second, that somebody speaks for so many milliseconds where the sound does not come by here."""
 _OURS = frozenset(
     {
         "accept-encoding",
@@ -87,7 +88,14 @@ class Asked:
     answer: bytes
 
 
-Taken = Opened | Sent | Got | Closed | Asked
+@dataclass(frozen=True, slots=True)
+class Said:
+    """Somebody began to speak, on a call by WebRTC."""
+
+    ms: int
+
+
+Taken = Opened | Sent | Got | Closed | Asked | Said
 
 
 @dataclass
@@ -101,8 +109,10 @@ class Between:
     _open: dict[int, Callable[[], None]] = field(default_factory=dict)
 
     @property
-    def cut_url(self) -> str:
-        return self.url.removesuffix("/v1") + CUT
+    def controls(self) -> dict[str, str]:
+        """Where a scene tells the proxy something."""
+        origin = self.url.removesuffix("/v1")
+        return {"cut": origin + CUT, "said": origin + SAID}
 
     def events(self) -> list[dict[str, Any]]:
         """All that the server sent."""
@@ -120,6 +130,9 @@ class Between:
             while self._open:
                 _, abort = self._open.popitem()
                 abort()
+            await _answer(send, 204, {}, b"")
+        elif scope["path"] == SAID:
+            self.taken.append(Said(int(scope["query_string"])))
             await _answer(send, 204, {}, b"")
         else:
             await self._ask(scope, receive, send)

@@ -10,6 +10,7 @@ the client. The steps, each with the number of its connection where it has one:
 - `expect`: types of server events that came before the client did anything else, so they
   must come again (of a series of deltas the first; see `kind_of`);
 - `ask`: an HTTP request and the status of its answer;
+- `say`: somebody on the call speaks for so many milliseconds;
 - `close` and `cut`: the client's end of a connection, and a network that was lost.
 
 Ids that the server gave stand as `$item.2`: the second item that the server named.
@@ -28,13 +29,15 @@ from typing import Any
 import numpy as np
 import orjson
 
-from tests.clients.between import Asked, Closed, Got, Opened, Sent, Taken
+from tests.clients.between import Asked, Closed, Got, Opened, Said, Sent, Taken
 
 Step = dict[str, Any]
 FOLDER = Path(__file__).parent / "frames"
 APPEND = "input_audio_buffer.append"
 KEY = "$key"
 """Stands for the key that the client was given."""
+OFFER = "$offer"
+"""Stands for an SDP offer, which is made anew each time: somebody has to be behind it."""
 _HEADERS = ("authorization", "openai-beta", "openai-safety-identifier", "accept", "content-type")
 _UNSURE = ("rate_limits.updated", "conversation.item.input_audio_transcription.delta")
 """Events that may come or not, as the ears and the limits are."""
@@ -162,6 +165,9 @@ class _Making:
             case Asked():
                 self._settle()
                 self.steps.append(self._asked(one))
+            case Said():
+                self._settle()
+                self.steps.append({"say": min(one.ms, _LENGTHS["speech"][1])})
 
     def finished(self) -> list[Step]:
         self._settle()
@@ -215,7 +221,7 @@ class _Making:
             step["headers"].pop("content-type")
             step["form"] = _form(kind, one.body)
         elif one.body:
-            step["body"] = one.body.decode()
+            step["body"] = _without_offer(one.body)
         for kind, found in _told(one):
             self.names.add(kind, found)
         return step
@@ -251,8 +257,12 @@ def _form(kind: str, body: bytes) -> list[list[str]]:
         name = part.get_param("name", header="content-disposition")
         text = part.get_payload(decode=True)
         assert isinstance(text, bytes)
-        fields.append([str(name), part.get_content_type(), text.decode()])
+        fields.append([str(name), part.get_content_type(), _without_offer(text)])
     return fields
+
+
+def _without_offer(body: bytes) -> str:
+    return OFFER if body.startswith(b"v=0") else body.decode()
 
 
 # --- Sound -----------------------------------------------------------------------------

@@ -15,13 +15,16 @@ from typing import Any
 
 import httpx
 import orjson
+import pytest
 from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import InvalidStatus
 from websockets.typing import Subprotocol
 
 from tests.clients import frames
-from tests.clients.frames import APPEND, KEY, Names, Step, kind_of
+from tests.clients.frames import APPEND, KEY, OFFER, Names, Step, kind_of
 from tests.engine.stage import loud, quiet
 from tests.engine.strict import strict
+from tests.journeys.embedded import Browser
 
 _WAIT = 10.0
 
@@ -46,6 +49,7 @@ class Replay:
     _connections: dict[int, _Connection] = field(default_factory=dict)
     _sound_ms: Counter[str] = field(default_factory=Counter)
     """How much of each item came."""
+    _caller: Browser | None = None
 
     async def play(self, steps: Sequence[Step]) -> None:
         for number, step in enumerate(steps):
@@ -71,22 +75,29 @@ class Replay:
                 self._connections[number].socket.transport.abort()
             case {"ask": str(method)}:
                 await self._ask(method, step)
+            case {"say": int(ms)}:
+                assert self._caller, "nobody is on a call"
+                self._caller.microphone.speak(ms / 1000)
             case _:
                 raise AssertionError("no such step")
 
     async def _open(self, number: int, step: Step) -> None:
         address = f"{self.origin.replace('http', 'ws', 1)}{step['path']}"
         protocols = [Subprotocol(self._shown(name)) for name in step.get("protocols", ())]
-        socket = await self.stack.enter_async_context(
-            connect(
-                f"{address}?{self._names.show(step['query'])}",
-                additional_headers=self._headers(step),
-                subprotocols=protocols or None,
-                max_size=None,
-                proxy=None,
-                close_timeout=0.5,
-            )
+        opening = connect(
+            f"{address}?{self._names.show(step['query'])}",
+            additional_headers=self._headers(step),
+            subprotocols=protocols or None,
+            max_size=None,
+            proxy=None,
+            close_timeout=0.5,
         )
+        if refused := step.get("refused"):
+            with pytest.raises(InvalidStatus) as refusal:
+                await opening
+            assert refusal.value.response.status_code == refused
+            return
+        socket = await self.stack.enter_async_context(opening)
         self._connections[number] = _Connection(socket)
 
     async def _send(self, number: int, frame: dict[str, Any]) -> None:
@@ -135,17 +146,29 @@ class Replay:
         return kind
 
     async def _ask(self, method: str, step: Step) -> None:
+        form, body = step.get("form", []), step.get("body")
+        called = OFFER in [body, *(text for _, _, text in form)]
+        offer = await self._call() if called else ""
         query = f"?{step['query']}" if step["query"] else ""
         answer = await self.http.request(
             method,
             f"{self.origin}{self._names.show(step['path'])}{query}",
             headers=self._headers(step),
-            content=step.get("body"),
-            files=[(name, (None, text, kind)) for name, kind, text in step.get("form", ())] or None,
+            content=body and body.replace(OFFER, offer),
+            files=[(n, (None, text.replace(OFFER, offer), kind)) for n, kind, text in form] or None,
         )
         assert answer.status_code == step["status"], answer.text
         for kind, found in frames.told(answer.headers, answer.content):
             self._names.add(kind, found)
+        if called and self._caller:
+            await self._caller.accept(answer.text)
+            await self._caller.until("session.created")
+
+    async def _call(self) -> str:
+        """A browser of our own takes the place of the one that was recorded."""
+        self._caller = Browser()
+        self.stack.push_async_callback(self._caller.connection.close)
+        return await self._caller.offer()
 
     def _headers(self, step: Step) -> dict[str, str]:
         return {name: self._shown(value) for name, value in step["headers"].items()}

@@ -15,7 +15,7 @@ import orjson
 
 from tests.browser.scenes import Told, lines
 from tests.clients import frames
-from tests.clients.between import Between, between
+from tests.clients.between import Between, Got, Opened, between
 from tests.clients.serving import TIME, TIME_TOOL, Served
 from tests.clients.talk import MODEL
 from tests.clients.voice import Voice
@@ -50,6 +50,7 @@ CLIENTS = (
         harmless=frozenset({"response_cancel_not_active"}),
     ),
     Client("pydantic_ai", "pydantic-ai-slim", refusal="input_audio_buffer_commit_empty"),
+    Client("pydantic_ai_webrtc", "pydantic-ai-slim", refusal="HTTP 404"),
     Client("openai_agents", "openai-agents", refusal="item_truncate_invalid_item_id"),
     Client("pipecat", "pipecat-ai", refusal="item_retrieve_invalid_item_id"),
 )
@@ -65,8 +66,14 @@ class Played:
     """The sound that the client played, PCM16 at 24 kHz."""
 
     def errors(self) -> list[str]:
-        events = self.between.events()
-        return [event["error"]["code"] for event in events if event["type"] == "error"]
+        """Codes of error events, and `HTTP 404` for a WebSocket that was refused."""
+        found = []
+        for one in self.between.taken:
+            if isinstance(one, Got) and one.event["type"] == "error":
+                found.append(str(one.event["error"]["code"]))
+            elif isinstance(one, Opened) and one.refused:
+                found.append(f"HTTP {one.refused}")
+        return found
 
 
 async def played(client: Client, scene: str, served: Served, voice: Voice, folder: Path) -> Played:
@@ -80,7 +87,7 @@ async def played(client: Client, scene: str, served: Served, voice: Voice, folde
         given: dict[str, Any] = {
             "scene": scene,
             "url": proxy.url,
-            "cut": proxy.cut_url,
+            **proxy.controls,
             "key": served.key,
             "model": MODEL,
             "tool": TIME_TOOL,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import AsyncExitStack
 
+import aioice.ice
 import pytest
 
 from tests.clients import frames
@@ -17,6 +18,8 @@ from tests.clients.serving import TIME_TOOL
 from tests.engine.stage import KEY, engine_server
 from vivavoce.brain.script.brain import ScriptedBrain
 from vivavoce.brain.script.script import Rule, Script, ToolUse
+from vivavoce.engine.api.control import EngineOptions
+from vivavoce.engine.media.options import MediaOptions
 
 _SCRIPT = Script(
     rules=(
@@ -33,11 +36,17 @@ def test_every_client_has_a_recording_of_every_scene() -> None:
 
 @pytest.mark.parametrize(("client", "scene"), frames.recorded())
 async def test_what_the_client_sends_is_taken_and_answered_as_it_was(
-    client: str, scene: str
+    client: str, scene: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # aioice leaves loopback out; here it is the only way there should be.
+    monkeypatch.setattr(aioice.ice, "get_host_addresses", lambda use_ipv4, use_ipv6: ["127.0.0.1"])
     # Slow enough that there is something to interrupt.
     brain = ScriptedBrain(_SCRIPT, pause=asyncio.sleep, word_delay=0.01)
-    async with engine_server(brain=brain) as stage, AsyncExitStack() as stack:
+    options = EngineOptions(media=MediaOptions(loopback=True))
+    async with (
+        engine_server(brain=brain, options=options) as stage,
+        AsyncExitStack() as stack,
+    ):
         replay = Replay(stage.origin, KEY, stage.http, stack)
         await replay.play(frames.read(client, scene))
         assert replay.events, "the engine said nothing"

@@ -49,8 +49,17 @@ async def until(what: str, condition: Callable[[], object], seconds: float = 60)
 
 
 async def cut() -> None:
-    """The network breaks: every line that is open is lost."""
-    request = urllib.request.Request(given["cut"], method="POST")
+    """The network breaks: every WebSocket that is open is lost."""
+    await _post(given["cut"])
+
+
+async def said(ms: int) -> None:
+    """Tell that somebody speaks now for so long, where the sound goes past the proxy."""
+    await _post(f"{given['said']}?{ms}")
+
+
+async def _post(url: str) -> None:
+    request = urllib.request.Request(url, method="POST")
     await asyncio.to_thread(lambda: urllib.request.urlopen(request).close())
 
 
