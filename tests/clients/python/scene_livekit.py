@@ -13,6 +13,8 @@ from livekit import rtc
 from livekit.agents import Agent, AgentSession, function_tool
 from livekit.agents.voice import io
 from livekit.plugins.openai import realtime
+from openai.types.realtime import AudioTranscription, RealtimeReasoning
+from openai.types.realtime.realtime_session_create_response import TracingTracingConfiguration
 from scene import RATE, cut, given, keep, live, pieces, play, silence, speech, tell, until
 
 logging.basicConfig(level=logging.WARNING)
@@ -177,7 +179,18 @@ async def update() -> None:
     async with talking() as talk:
         await talk.agent.update_instructions("Speak of boats.")
         await talk.agent.update_tools([])
-        talk.model.update_options(speed=1.2, tool_choice="none", max_response_output_tokens=500)
+        talk.model.update_options(
+            speed=1.2,
+            tool_choice="none",
+            max_response_output_tokens=500,
+            input_audio_noise_reduction="far_field",
+            input_audio_transcription=AudioTranscription(
+                model="gpt-live-transcribe", languages=["en"], keywords=["boat"], delay="low"
+            ),
+            reasoning=RealtimeReasoning(effort="low"),
+            tracing=TracingTracingConfiguration(workflow_name="talk", group_id="tests"),
+            truncation="auto",
+        )
         tell("text", answer=await talk.write("What time is it?"))
 
 

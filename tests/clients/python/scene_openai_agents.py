@@ -88,9 +88,9 @@ def _text(part) -> str:
 
 
 @asynccontextmanager
-async def talking(agent: RealtimeAgent = AGENT) -> AsyncIterator[Talk]:
+async def talking(**settings: object) -> AsyncIterator[Talk]:
     address = f"{given['url'].replace('http', 'ws', 1)}/realtime?model={given['model']}"
-    runner = RealtimeRunner(agent)
+    runner = RealtimeRunner(AGENT, config={"model_settings": settings})
     async with (
         await runner.run(model_config={"url": address, "api_key": given["key"]}) as session,
         asyncio.TaskGroup() as group,
@@ -142,7 +142,27 @@ async def interruption() -> None:
 
 
 async def update() -> None:
-    async with talking() as talk:
+    settings = {
+        "audio": {
+            "input": {
+                "noise_reduction": {"type": "far_field"},
+                "transcription": {
+                    "model": "gpt-live-transcribe",
+                    "languages": ["en"],
+                    "keywords": ["boat"],
+                    "delay": "low",
+                },
+                "turn_detection": {"type": "server_vad", "threshold": 0.6},
+            },
+            "output": {"voice": "cedar", "speed": 1.2},
+        },
+        "max_output_tokens": 500,
+        "parallel_tool_calls": False,
+        "reasoning": {"effort": "low"},
+        "tool_choice": "auto",
+        "tracing": {"workflow_name": "talk", "group_id": "tests", "metadata": {"of": "ours"}},
+    }
+    async with talking(**settings) as talk:
         await talk.write("The moon is bright.")
         await talk.session.update_agent(
             RealtimeAgent(name="sailor", instructions="Speak of boats.")

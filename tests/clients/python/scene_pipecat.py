@@ -28,10 +28,13 @@ from pipecat.services.llm_service import FunctionCallParams
 from pipecat.services.openai.realtime.events import (
     AudioConfiguration,
     AudioInput,
+    AudioOutput,
     InputAudioNoiseReduction,
     InputAudioTranscription,
+    Reasoning,
     SemanticTurnDetection,
     SessionProperties,
+    TurnDetection,
 )
 from pipecat.services.openai.realtime.llm import OpenAIRealtimeLLMService
 from pipecat.transports.base_input import BaseInputTransport
@@ -184,7 +187,23 @@ async def interruption() -> None:
 async def update() -> None:
     async with talking("The moon is bright.") as talk:
         await talk.answer()
-        settings = OpenAIRealtimeLLMService.Settings(system_instruction="Speak of boats.")
+        settings = OpenAIRealtimeLLMService.Settings(
+            system_instruction="Speak of boats.",
+            session_properties=SessionProperties(
+                audio=AudioConfiguration(
+                    input=AudioInput(
+                        transcription=InputAudioTranscription("whisper-1", "en", "boats"),
+                        turn_detection=TurnDetection(),
+                    ),
+                    output=AudioOutput(speed=1.2),
+                ),
+                include=["item.input_audio_transcription.logprobs"],
+                max_output_tokens=500,
+                reasoning=Reasoning(effort="low"),
+                tool_choice="auto",
+                tracing={"workflow_name": "talk", "group_id": "tests"},
+            ),
+        )
         await talk.queue(LLMUpdateSettingsFrame(delta=settings))
         await talk.queue(LLMSetToolsFrame(tools=[]))
         tell("text", answer=await talk.say(speech("clock")))

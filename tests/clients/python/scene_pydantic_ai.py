@@ -29,9 +29,9 @@ def agent() -> Agent[None, str]:
     return made
 
 
-def model() -> OpenAIRealtimeModel:
+def model(name: str) -> OpenAIRealtimeModel:
     provider = OpenAIProvider(base_url=given["url"], api_key=given["key"])
-    return OpenAIRealtimeModel(given["model"], provider=provider)
+    return OpenAIRealtimeModel(name, provider=provider)
 
 
 class Talk:
@@ -77,9 +77,10 @@ async def talking(
     made: Agent[None, str] | None = None,
     quicker: float = 50.0,
     barge_in: bool = False,
+    name: str = given["model"],
     **settings: Any,
 ) -> AsyncIterator[Talk]:
-    realtime = (made or agent()).realtime(model(), model_settings=settings)
+    realtime = (made or agent()).realtime(model(name), model_settings=settings)
     async with (
         realtime.session(handle_barge_in=barge_in) as session,
         asyncio.TaskGroup() as group,
@@ -143,7 +144,8 @@ async def update() -> None:
         "openai_turn_detection": {"type": "semantic_vad", "eagerness": "high"},
         "openai_truncation": {"type": "retention_ratio", "retention_ratio": 0.8},
     }
-    async with talking(made, **settings) as talk:
+    # Only for a model of this name does it say how hard to think.
+    async with talking(made, name="gpt-realtime-2.1", **settings) as talk:
         await talk.session.send(SystemPromptPart("The user is at sea."), respond=False)
         tell("text", answer=await talk.write("What time is it?"))
 
