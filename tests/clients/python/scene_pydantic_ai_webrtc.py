@@ -158,7 +158,8 @@ async def spoken() -> None:
         await until("an answer", lambda: talk.said["assistant"])
         await until("the end of its sound", lambda: not talk.playing)
         keep("heard", talk.browser.heard)
-        tell("spoken", user=talk.said["user"][-1], answer=talk.said["assistant"][-1])
+        # On a machine with too much to do the sound may come with a pause, which ends a turn.
+        tell("spoken", user=" ".join(talk.said["user"]), answer=talk.said["assistant"][-1])
 
 
 async def tool() -> None:
