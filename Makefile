@@ -57,7 +57,7 @@ $(CLIENTS): tests/clients/node/package.json tests/clients/node/package-lock.json
 	@touch $@
 
 $(PYTHON_CLIENTS): tests/clients/python/requirements.txt
-	@echo "==> Fetching other people's Python clients into $(OTHERS) (once; a minute or two)"
+	@echo "==> Fetching other people's Python clients into $(OTHERS) (once; a few minutes, 830 MB)"
 	$(PYTHON) -m venv $(OTHERS)
 	$(OTHERS)/bin/python -m pip install --disable-pip-version-check -q -r $<
 	@touch $@

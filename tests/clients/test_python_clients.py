@@ -2,7 +2,7 @@
 
 Real models, real speech. Between client and server is a proxy that changes nothing, so
 that every event can be held to the types, and the network can be lost. With `--record` what the
-clients sent goes into `frames/`, for the light form in `test_frames.py`.
+clients sent goes into `frames/`, for the light form in `test_client_frames.py`.
 """
 
 from __future__ import annotations
