@@ -14,8 +14,8 @@ from tests.runtime.speaking import call, speaking, statuses
 from tests.runtime.test_voice_text import answer, exchange, talk
 from tests.server.doors import Doors, soon
 from vivavoce.errors import ProviderError, Unavailable
+from vivavoce.runtime.sessions.elsewhere import unheard
 from vivavoce.runtime.sessions.options import Options
-from vivavoce.runtime.sessions.recovery import unheard
 from vivavoce.runtime.sessions.texting import LEFT_SECONDS, OURS, Exchange, unanswered
 from vivavoce.testing import ManualClock, MemoryStore, ScriptedCall
 from vivavoce.testing.realtime.faults import Drop, RefuseAttach

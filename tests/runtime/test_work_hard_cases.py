@@ -112,7 +112,7 @@ async def test_a_session_that_passes_on_a_yes_does_not_wait_for_its_own_inbox() 
         def __init__(self) -> None:
             self.free = asyncio.Event()
 
-        async def tell(self, event: object, **who: object) -> bool:
+        async def tell(self, event: object, about: object) -> bool:
             if isinstance(event, ApprovalSettled):
                 await self.free.wait()
             return True
@@ -257,6 +257,16 @@ async def test_a_carrier_that_breaks_at_its_start_does_not_take_the_server_along
         await settle()
 
 
+CALL = ToolCall(
+    id="call_1",
+    user_id="ann",
+    tool="bash",
+    started_at=START,
+    session_id="vs_1",
+    conversation_id="c1",
+)
+
+
 class Person:
     def __init__(self, name: str, *, sideband_up: bool) -> None:
         self.posted: list[object] = []
@@ -279,7 +289,7 @@ def notifier(*people: Person) -> SessionNotifier:
 async def test_news_waits_for_a_line_that_is_down_for_a_moment() -> None:
     away = Person("vs_1", sideband_up=False)
     news = News("task:t1", "Done.", settles="t1")
-    await notifier(away).tell(news, user_id="ann", session_id="vs_1", conversation_id="c1")
+    await notifier(away).tell(news, CALL)
     assert away.posted == [news]
 
 
@@ -288,7 +298,7 @@ async def test_the_users_other_sessions_do_not_go_on_asking_or_waiting() -> None
     both = notifier(one, two)
     news = News("task:t1", "Done.", settles="t1")
     for event in (ApprovalSettled("a1"), news):
-        await both.tell(event, user_id="ann", session_id="vs_1", conversation_id="c1")
+        await both.tell(event, CALL)
     assert one.posted == [ApprovalSettled("a1"), news]
     assert two.posted == [ApprovalSettled("a1"), TaskFinished("t1", "")]
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-from vivavoce.runtime.calls.approvals import Approvals
+from vivavoce.runtime.calls.approvals import Approvals, Concern
 from vivavoce.runtime.calls.outcomes import ToolOutcome, ToolRequest, succeeded
 from vivavoce.runtime.calls.questions import Questions
 from vivavoce.runtime.journal.log import Journal
@@ -23,14 +23,7 @@ class Notifier:
     def __init__(self) -> None:
         self.told: list[SessionEvent] = []
 
-    async def tell(
-        self,
-        event: SessionEvent,
-        *,
-        user_id: str,
-        session_id: str | None,
-        conversation_id: str | None,
-    ) -> bool:
+    async def tell(self, event: SessionEvent, about: Concern) -> bool:
         self.told.append(event)
         return True
 

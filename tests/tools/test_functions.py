@@ -154,7 +154,7 @@ async def order_again() -> str:
 async def test_an_output_of_its_own_kind_is_handed_on_as_it_is() -> None:
     made = ToolOutput("a.py", "files", files_changed=("a.py",))
 
-    @tool(description="Told instead of the docstring.", changes=True, detached=True)
+    @tool(description="Told instead of the docstring.", changes=True)
     def change() -> ToolOutput:
         """Not told."""
         return made
@@ -162,5 +162,5 @@ async def test_an_output_of_its_own_kind_is_handed_on_as_it_is() -> None:
     assert await change.handler({}, CONTEXT) is made
     definition = change.definition
     assert definition.description == "Told instead of the docstring."
-    assert (definition.changes, definition.detached) == (True, True)
-    assert (order.definition.changes, order.definition.detached) == (False, False)
+    assert definition.changes
+    assert not order.definition.changes

@@ -203,7 +203,6 @@ class Capabilities:
     context_tokens: int
     session_seconds: float
     voices: tuple[Voice, ...]
-    client_secrets: bool = True
     websocket_calls: bool = False
     """Calls whose sound goes over a WebSocket, for browsers that WebRTC cannot reach."""
     pictures: bool = False
@@ -334,8 +333,6 @@ class ToolDefinition:
     examples: tuple[ToolExample, ...] = ()
     changes: bool = False
     """Does it change the world? Such a call is never run again when nobody knows how it ended."""
-    detached: bool = False
-    """It answers at once and its work goes on elsewhere (`task`)."""
 
     @property
     def described(self) -> str:

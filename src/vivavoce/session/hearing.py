@@ -19,14 +19,12 @@ from vivavoce.session.events import TypedText
 from vivavoce.session.state import Draft, Phase, Signal
 from vivavoce.session.talk import Question, UserItem
 from vivavoce.wire.events import (
-    ErrorOccurred,
     SpeechStarted,
     SpeechStopped,
     TranscriptionCompleted,
     TranscriptionDelta,
 )
 from vivavoce.wire.realtime.client import (
-    CancelResponse,
     DeleteItem,
     RetrieveItem,
     message_item,
@@ -44,7 +42,7 @@ from vivavoce.wire.realtime.facts import (
     UserTranscriptDelta,
     UserTranscriptFailed,
 )
-from vivavoce.wire.records.talk import Entry, Kind, Status
+from vivavoce.wire.records.talk import Entry, Kind
 
 _MOST_SOUGHT = 32
 _MOST_ANSWERED = 64
@@ -160,16 +158,7 @@ def revert(item: Item, draft: Draft) -> None:
     state = draft.state
     state.sideband.guard.banish(item.id)
     draft.send(DeleteItem(item.id, state.next_id()), urgent=True)
-    if state.talk.responses.active:
-        draft.send(CancelResponse(state.next_id()), urgent=True)
-    draft.tell(
-        ErrorOccurred,
-        code="forbidden",
-        message="An item that did not come from this server was removed from the call.",
-        recoverable=not state.sideband.guard.exhausted,
-    )
-    if state.sideband.guard.exhausted:
-        draft.end("error", Status.ERROR)
+    draft.reject("An item that did not come from this server was removed from the call.")
 
 
 def delta(event: UserTranscriptDelta, draft: Draft) -> None:
@@ -199,12 +188,7 @@ def transcript_failed(event: UserTranscriptFailed, draft: Draft) -> None:
     draft.state.talk.began_ms.pop(event.item_id, None)
     draft.state.talk.turns.transcript(event.item_id, draft.now)
     _said(item, "", draft, transcription_failed=True)
-    draft.tell(
-        ErrorOccurred,
-        code="transcription_failed",
-        message="What was just said could not be transcribed.",
-        recoverable=True,
-    )
+    draft.complain("transcription_failed", "What was just said could not be transcribed.")
 
 
 def _said(

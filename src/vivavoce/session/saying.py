@@ -11,7 +11,6 @@ from vivavoce.session.state import Draft, Signal
 from vivavoce.wire.events import (
     AssistantDone,
     AssistantSpeaking,
-    ErrorOccurred,
     TranscriptionCompleted,
     TranscriptionDelta,
 )
@@ -207,12 +206,7 @@ def response_done(event: ResponseDone, draft: Draft) -> None:
     news.response_over(event.response_id, event.status, draft)
     _account(event, draft)
     if event.status == "failed":
-        draft.tell(
-            ErrorOccurred,
-            code=event.error or "response_failed",
-            message="The answer could not be generated.",
-            recoverable=True,
-        )
+        draft.complain(event.error or "response_failed", "The answer could not be generated.")
     if ours:
         draft.spoke()
 

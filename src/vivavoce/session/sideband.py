@@ -24,14 +24,12 @@ from vivavoce.wire.clean import clean_line
 from vivavoce.wire.events import (
     ConnectionStatus,
     ContextUpdated,
-    ErrorOccurred,
     RateLimitWarning,
     SessionEnded,
     SessionStarted,
     SessionUpdated,
 )
 from vivavoce.wire.realtime.client import (
-    CancelResponse,
     UpdateSession,
     message_item,
     output_item,
@@ -171,10 +169,9 @@ def attach_failed(draft: Draft) -> None:
         draft.do(Attach(state.sideband.call_id or "", state.policy.attach_delay))
         return
     draft.tell(ConnectionStatus, webrtc_state="failed", data_channel_state="closed")
-    draft.tell(
-        ErrorOccurred,
-        code="openai_error",
-        message="The connection to the provider was lost and did not come back.",
+    draft.complain(
+        "openai_error",
+        "The connection to the provider was lost and did not come back.",
         recoverable=False,
     )
     draft.end("error", Status.ERROR)
@@ -198,7 +195,8 @@ def configured(event: Configured, draft: Draft) -> None:
     if event.created:
         return  # what it was before we ordered ours
     if state.sideband.guard.foreign_configuration(event.session):
-        _set_back(draft)
+        if draft.reject("The session was changed by somebody else and set back."):
+            _order(draft)
         return
     if state.sideband.guard.accepted is not None:
         state.sideband.confirmed = Setup(session=state.sideband.guard.accepted)
@@ -208,22 +206,6 @@ def configured(event: Configured, draft: Draft) -> None:
     if state.phase is Phase.INITIALIZING:
         draft.tell(ConnectionStatus, webrtc_state="connected", data_channel_state="open")
         draft.signal(Signal.CONFIGURED)
-
-
-def _set_back(draft: Draft) -> None:
-    state = draft.state
-    if state.talk.responses.active:
-        draft.send(CancelResponse(state.next_id()), urgent=True)
-    draft.tell(
-        ErrorOccurred,
-        code="forbidden",
-        message="The session was changed by somebody else and set back.",
-        recoverable=not state.sideband.guard.exhausted,
-    )
-    if state.sideband.guard.exhausted:
-        draft.end("error", Status.ERROR)
-    else:
-        _order(draft)
 
 
 def reconfigure(event: Reconfigure, draft: Draft) -> None:
@@ -260,12 +242,7 @@ def fault(event: Fault, draft: Draft) -> None:
     if event.code == "session_expired":
         timing.expire(draft, "cap")
         return
-    draft.tell(
-        ErrorOccurred,
-        code=clean_line(event.code, 64),
-        message=clean_line(event.message or event.code, 500),
-        recoverable=True,
-    )
+    draft.complain(clean_line(event.code, 64), clean_line(event.message or event.code, 500))
 
 
 def _about_an_item(event_id: str | None, draft: Draft) -> bool:
@@ -300,12 +277,7 @@ def rate_limits(event: RateLimits, draft: Draft) -> None:
 
 
 def bad_frame(draft: Draft) -> None:
-    draft.tell(
-        ErrorOccurred,
-        code="openai_error",
-        message="The provider sent something that is not the Realtime protocol.",
-        recoverable=True,
-    )
+    draft.complain("openai_error", "The provider sent something that is not the Realtime protocol.")
 
 
 # --- The end of a call and of the session

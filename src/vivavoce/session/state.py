@@ -20,8 +20,8 @@ from vivavoce.session.guard import Guard
 from vivavoce.session.policy import Identity, Policy, Setup
 from vivavoce.session.talk import Talk
 from vivavoce.wire.clean import clean_text
-from vivavoce.wire.events import SessionStatus, TurnTraced, VoiceEvent
-from vivavoce.wire.realtime.client import ClientEvent, CreateItem
+from vivavoce.wire.events import ErrorOccurred, SessionStatus, TurnTraced, VoiceEvent
+from vivavoce.wire.realtime.client import CancelResponse, ClientEvent, CreateItem
 from vivavoce.wire.records.talk import Entry, Kind, Modality, Status, entry_id
 
 IDLE = "idle"
@@ -281,6 +281,20 @@ class Draft:
         """So did the assistant, unless all it did was to ask whether anybody is there."""
         if not self.state.asking_who_is_there:
             self.active()
+
+    def complain(self, code: str, message: str, *, recoverable: bool = True) -> None:
+        self.tell(ErrorOccurred, code=code, message=message, recoverable=recoverable)
+
+    def reject(self, message: str) -> bool:
+        """Somebody else did something to our call: stop what it caused, and say so. False where
+        that does not stop, and the session is over."""
+        guard = self.state.sideband.guard
+        if self.state.talk.responses.active:
+            self.send(CancelResponse(self.state.next_id()), urgent=True)
+        self.complain("forbidden", message, recoverable=not guard.exhausted)
+        if guard.exhausted:
+            self.end("error", Status.ERROR)
+        return not guard.exhausted
 
     def end(self, reason: str, status: Status) -> None:
         """The session is over, once this event has been dealt with."""

@@ -46,7 +46,6 @@ def task_tools(delegation: Delegation, agents: Sequence[str]) -> list[Tool]:
         description=WORDING["task"].description,
         examples=WORDING["task"].examples,
         describe=lambda given: f"Delegating: {given['instruction']}",
-        detached=True,
     )
     async def task(
         instruction: Annotated[str, Field(min_length=3, max_length=4000)],

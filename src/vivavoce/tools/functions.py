@@ -48,7 +48,6 @@ def tool(
     examples: Iterable[ToolExample] = (),
     describe: Describe | None = None,
     changes: bool = False,
-    detached: bool = False,
 ) -> Callable[[Callable[..., Any]], Tool]:
     """Makes a `Tool` of the function below it; without a `description` its docstring is told."""
 
@@ -66,7 +65,6 @@ def tool(
             timeout=timeout,
             examples=tuple(examples),
             changes=changes,
-            detached=detached,
         )
         return Tool(definition, _handler(function, model, context_names), describe)
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 import orjson
 
-from vivavoce.wire.records.talk import LogEvent, iso
+from vivavoce.wire.records.talk import Announce, LogEvent, iso
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -397,6 +397,21 @@ def payload(event: VoiceEvent) -> dict[str, object]:
                 iso(value) if isinstance(value, datetime) else value
             )
     return out
+
+
+class About(Protocol):
+    """Whatever an event is about: a call, a task, a session."""
+
+    @property
+    def user_id(self) -> str: ...
+    @property
+    def conversation_id(self) -> str | None: ...
+
+
+def announce(event: VoiceEvent, about: About) -> Announce:
+    """For its user, in its conversation."""
+    told = to_log(event, user_id=about.user_id, conversation_id=about.conversation_id)
+    return Announce(told)
 
 
 def to_log(event: VoiceEvent, *, user_id: str, conversation_id: str | None) -> LogEvent:

@@ -129,7 +129,7 @@ class _Whole(Part):
     intents: list[Any] = Field(max_length=MOST_INTENTS)
 
 
-_KEYS = keys_of((IntentDefinition, Parameter, Example, _Whole))
+_KEYS = keys_of(IntentDefinition, Parameter, Example, _Whole)
 
 
 def _read(path: Path) -> tuple[IntentDefinition, ...]:

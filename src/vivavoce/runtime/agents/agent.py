@@ -14,31 +14,31 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
-from vivavoce.runtime.agents.intents import PARTS as INTENT_PARTS
 from vivavoce.runtime.agents.intents import Backend, BackendFile
-from vivavoce.runtime.agents.mcp import PARTS as MCP_PARTS
 from vivavoce.runtime.agents.mcp import Mcp, McpServer, servers
-from vivavoce.runtime.agents.work import PARTS as WORK_PARTS
 from vivavoce.runtime.agents.work import Approval, Delegation
-from vivavoce.runtime.agents.yaml_file import FileProblems, YamlFile, explain, keys_of, read_text
+from vivavoce.runtime.agents.yaml_file import (
+    FileProblems,
+    Part,
+    YamlFile,
+    explain,
+    keys_of,
+    read_text,
+)
 from vivavoce.runtime.calls.permissions import Permissions
 from vivavoce.wire.records.plans import SessionLimits
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class _ServerVad(_Part):
+class _ServerVad(Part):
     type: Literal["server_vad"]
     threshold: float = Field(default=0.5, ge=0, le=1)
     prefix_padding_ms: int = Field(default=300, ge=0, le=5000)
     silence_duration_ms: int = Field(default=500, ge=0, le=10_000)
 
 
-class _SemanticVad(_Part):
+class _SemanticVad(Part):
     type: Literal["semantic_vad"]
     eagerness: Literal["low", "medium", "high", "auto"] = "auto"
 
@@ -47,20 +47,20 @@ _Keyword = Annotated[str, Field(min_length=2, max_length=40, pattern=r"^[^,;\n]*
 """They are sent in one line, with commas between them."""
 
 
-class _Transcription(_Part):
+class _Transcription(Part):
     model: str = Field(default="gpt-4o-mini-transcribe", min_length=1)
     language: str | None = Field(default=None, pattern=r"^[a-z]{2,3}$")
     keywords: tuple[_Keyword, ...] = Field(default=(), max_length=200)
 
 
-class _Timeouts(_Part):
+class _Timeouts(Part):
     idle_minutes: float | None = Field(default=15, gt=0, le=24 * 60)
     warning_seconds: float = Field(default=30, ge=0, le=600)
     idle_question: str | None = Field(default=None, min_length=1, max_length=200)
     cap_minutes: Literal["provider"] | Annotated[float, Field(gt=0, le=24 * 60)] = "provider"
 
 
-class _Limits(_Part):
+class _Limits(Part):
     sessions_per_10_minutes: int = Field(default=20, ge=0)
     sessions_per_day: int = Field(default=0, ge=0)
     concurrent_sessions: int = Field(default=0, ge=0)
@@ -69,11 +69,11 @@ class _Limits(_Part):
     executions_per_minute: int = Field(default=60, ge=0)
 
 
-class _Restore(_Part):
+class _Restore(Part):
     turns: int = Field(default=10, ge=0, le=200)
 
 
-class AgentFile(_Part):
+class AgentFile(Part):
     name: str = Field(pattern=r"^[a-z][a-z0-9_-]{0,63}$")
     description: str = ""
     voice: str = Field(default="marin", min_length=1)
@@ -89,7 +89,7 @@ class AgentFile(_Part):
     max_output_tokens: Annotated[int, Field(ge=1, le=4096)] | Literal["inf"] = "inf"
     approval: Approval = Approval()
     delegation: Delegation = Delegation()
-    mcp: Mcp = {}
+    mcp: Mcp = Field(default_factory=dict)
     context_type: Literal["voice", "onboarding", "goal", "task", "reschedule"] = "voice"
     orchestrator: Literal["embedded"] | BackendFile = "embedded"
 
@@ -100,22 +100,7 @@ def read_agent_file(path: Path) -> AgentFile:
     try:
         return AgentFile.model_validate(source.value)
     except ValidationError as exc:
-        raise FileProblems(explain(source, exc, _KEYS)) from None
-
-
-_PARTS: tuple[type[BaseModel], ...] = (
-    AgentFile,
-    _ServerVad,
-    _SemanticVad,
-    _Transcription,
-    _Timeouts,
-    _Limits,
-    _Restore,
-    *WORK_PARTS,
-    *MCP_PARTS,
-    *INTENT_PARTS,
-)
-_KEYS = keys_of(_PARTS)
+        raise FileProblems(explain(source, exc, keys_of(AgentFile))) from None
 
 
 _CHECKOUT = Path(__file__).resolve().parents[4] / "agents"

@@ -9,23 +9,14 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Protocol
-from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
-from vivavoce.runtime.agents.mcp import filled
-from vivavoce.runtime.agents.yaml_file import UNTOLD
+from vivavoce.runtime.agents.mcp import filled, http_address
+from vivavoce.runtime.agents.yaml_file import UNTOLD, Part
 
-
-def _address(value: str) -> str:
-    parts = urlsplit(value)
-    if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc:
-        raise ValueError("be an http or https address, without a user or a password")
-    return value
-
-
-Address = Annotated[str, Field(max_length=2000), AfterValidator(_address)]
+Address = Annotated[str, Field(max_length=2000), AfterValidator(http_address)]
 
 
 def _named(value: object) -> object:
@@ -42,10 +33,8 @@ Named = Annotated[str, BeforeValidator(_named)]
 """A secret is named, never written: ${NAME} is of the environment."""
 
 
-class BackendFile(BaseModel):
+class BackendFile(Part):
     """`orchestrator:` where it is the user's own, behind HTTP."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     url: Address
     secret: Named
@@ -53,9 +42,6 @@ class BackendFile(BaseModel):
 
     def backend(self) -> Backend:
         return Backend(url=self.url, secret=self.secret, timeout=self.timeout_seconds)
-
-
-PARTS: tuple[type[BaseModel], ...] = (BackendFile,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

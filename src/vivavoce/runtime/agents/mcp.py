@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag
+from pydantic import AfterValidator, Discriminator, Field, Tag
+
+from vivavoce.runtime.agents.yaml_file import Part
 
 _REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
@@ -78,31 +80,29 @@ _Variable = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 _Header = Annotated[str, Field(pattern=r"^[A-Za-z0-9-]+$")]
 
 
-def _address(value: str) -> str:
+def http_address(value: str) -> str:
     parts = urlsplit(value)
     if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc:
         raise ValueError("be an http or https address, without a user or a password")
     return value
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
+class _Server(Part):
     protocol: Literal["auto", "legacy"] = "auto"
     timeout_seconds: float = Field(default=60, ge=1, le=600)
     tools: list[str] | None = None
 
 
-class StartedServer(_Part):
+class StartedServer(_Server):
     command: str = Field(min_length=1)
-    args: list[str] = []
-    env: dict[_Variable, str] = {}
+    args: list[str] = Field(default_factory=list)
+    env: dict[_Variable, str] = Field(default_factory=dict)
     cwd: str | None = Field(default=None, min_length=1)
 
 
-class CalledServer(_Part):
-    url: Annotated[str, AfterValidator(_address)]
-    headers: dict[_Header, str] = {}
+class CalledServer(_Server):
+    url: Annotated[str, AfterValidator(http_address)]
+    headers: dict[_Header, str] = Field(default_factory=dict)
 
 
 def _kind(value: Any) -> str:
@@ -117,8 +117,6 @@ Mcp = dict[
         Discriminator(_kind),
     ],
 ]
-
-PARTS: tuple[type[BaseModel], ...] = (StartedServer, CalledServer)
 
 
 def servers(

@@ -6,25 +6,22 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import Field, field_validator
 
 from vivavoce.runtime.agents.mcp import filled
+from vivavoce.runtime.agents.yaml_file import Part
 from vivavoce.runtime.calls.permissions import Decision, Permissions, Rule
 from vivavoce.wire.records.talk import Origin
 
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_:-]{0,63}$")]
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class ApprovalRule(_Part):
+class ApprovalRule(Part):
     """The first that fits decides."""
 
     tool: str = Field(default="*", min_length=1, max_length=128)
-    arguments: dict[str, str] = {}
-    origins: list[Origin] = []
+    arguments: dict[str, str] = Field(default_factory=dict)
+    origins: list[Origin] = Field(default_factory=list)
     decision: Decision
 
     @field_validator("arguments")
@@ -38,10 +35,10 @@ class ApprovalRule(_Part):
         return value
 
 
-class Approval(_Part):
+class Approval(Part):
     changes: Decision = "ask"
     timeout_seconds: float = Field(default=60, ge=5, le=600)
-    rules: list[ApprovalRule] = []
+    rules: list[ApprovalRule] = Field(default_factory=list)
 
     def permissions(self) -> Permissions:
         return Permissions(
@@ -59,26 +56,26 @@ class Approval(_Part):
         )
 
 
-class AcpAgent(_Part):
+class AcpAgent(Part):
     """A local coding agent that speaks the Agent Client Protocol, as a command."""
 
     type: Literal["acp"]
     command: str = Field(min_length=1)
-    args: list[str] = []
-    env: dict[str, str] = {}
+    args: list[str] = Field(default_factory=list)
+    env: dict[str, str] = Field(default_factory=dict)
     description: str = ""
 
 
-class A2aAgent(_Part):
+class A2aAgent(Part):
     """A remote agent that speaks A2A, by the address of its card."""
 
     type: Literal["a2a"]
     url: str = Field(pattern=r"^https?://")
-    headers: dict[str, str] = {}
+    headers: dict[str, str] = Field(default_factory=dict)
     description: str = ""
 
 
-class AmplifierAgent(_Part):
+class AmplifierAgent(Part):
     """An Amplifier session of its own, from a mount plan or a bundle of foundation's."""
 
     type: Literal["amplifier"]
@@ -90,9 +87,9 @@ class AmplifierAgent(_Part):
 Delegate = Annotated[AcpAgent | A2aAgent | AmplifierAgent, Field(discriminator="type")]
 
 
-class Delegation(_Part):
+class Delegation(Part):
     default: Name = "coder"
-    agents: dict[Name, Delegate] = {}
+    agents: dict[Name, Delegate] = Field(default_factory=dict)
 
     def filled(self, environment: Mapping[str, str]) -> tuple[Delegation, list[str]]:
         """With ${NAME} replaced in `env` and `headers`; an agent that names one that is not
@@ -112,13 +109,3 @@ class Delegation(_Part):
             else:
                 agents[name] = agent.model_copy(update=changes)
         return self.model_copy(update={"agents": agents}), problems
-
-
-PARTS: tuple[type[BaseModel], ...] = (
-    ApprovalRule,
-    Approval,
-    AcpAgent,
-    A2aAgent,
-    AmplifierAgent,
-    Delegation,
-)

@@ -14,16 +14,24 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 Place = tuple[str | int, ...]
 UNTOLD = "untold"
 """The type of an error whose value is not shown: it may be a secret."""
 
 
-def keys_of(parts: Iterable[type[BaseModel]]) -> list[str]:
-    """Every key of these parts of a file."""
-    return sorted({key for part in parts for key in part.model_fields})
+class Part(BaseModel):
+    """A part of a file: the keys it names, and no others."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def keys_of(*models: type[BaseModel]) -> list[str]:
+    """Every key that these, and the parts of them, may have."""
+    schemas = [model.model_json_schema() for model in models]
+    parts = [part for whole in schemas for part in (whole, *whole.get("$defs", {}).values())]
+    return sorted({key for part in parts for key in part.get("properties", ())})
 
 
 def explain(

@@ -20,8 +20,8 @@ from vivavoce.errors import Conflict, NotFound
 from vivavoce.runtime.ports import Clock, Journal, Store
 from vivavoce.session.events import ApprovalAsked, ApprovalSettled, SessionEvent
 from vivavoce.wire.clean import clean_line, unseen
-from vivavoce.wire.events import ApprovalRequested, ApprovalResolved, VoiceEvent, to_log
-from vivavoce.wire.records.talk import Announce, PutApproval, new_id
+from vivavoce.wire.events import About, ApprovalRequested, ApprovalResolved, announce
+from vivavoce.wire.records.talk import PutApproval, new_id
 from vivavoce.wire.records.work import Approval, ApprovalStatus, By
 
 log = logging.getLogger(__name__)
@@ -31,17 +31,17 @@ MAX_OWN = 20  # of one user, who must not take the others' places
 QUESTION_LENGTH = 300
 
 
+class Concern(About, Protocol):
+    """What news is about, and the session it came from."""
+
+    @property
+    def session_id(self) -> str | None: ...
+
+
 class Notifier(Protocol):
     """Reaches the user's live session, if there is one."""
 
-    async def tell(
-        self,
-        event: SessionEvent,
-        *,
-        user_id: str,
-        session_id: str | None,
-        conversation_id: str | None,
-    ) -> bool: ...
+    async def tell(self, event: SessionEvent, about: Concern) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,10 +86,10 @@ class Approvals:
         answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         try:
             await self._journal.commit(
-                [PutApproval(approval), self._announce(approval, _requested(approval))]
+                [PutApproval(approval), announce(_requested(approval), approval)]
             )
             self._open[approval.id] = (approval, answer)
-            await self._tell(approval, ApprovalAsked(approval.id, approval.question))
+            await self._notifier.tell(ApprovalAsked(approval.id, approval.question), approval)
             async with asyncio.timeout(wanted.timeout):
                 return await asyncio.shield(answer)
         except TimeoutError:
@@ -101,7 +101,7 @@ class Approvals:
         finally:
             self._open.pop(approval.id, None)
             # Not by `resolve`: a session that passes on a yes must not wait for its own inbox.
-            await self._tell(approval, ApprovalSettled(approval.id))
+            await self._notifier.tell(ApprovalSettled(approval.id), approval)
 
     async def _too_late(self, approval: Approval, answer: asyncio.Future[bool]) -> bool:
         """The time is up; an answer that is being stored came before."""
@@ -112,14 +112,6 @@ class Approvals:
         answer.cancel()
         await self._settle(approval, ApprovalStatus.EXPIRED, "timeout")
         return False
-
-    async def _tell(self, approval: Approval, event: ApprovalAsked | ApprovalSettled) -> None:
-        await self._notifier.tell(
-            event,
-            user_id=approval.user_id,
-            session_id=approval.session_id,
-            conversation_id=approval.conversation_id,
-        )
 
     async def resolve(
         self, approval_id: str, user_id: str, *, granted: bool, by: By, words: str | None = None
@@ -170,7 +162,7 @@ class Approvals:
             granted=status is ApprovalStatus.GRANTED,
             by=by,
         )
-        await self._journal.commit([PutApproval(settled), self._announce(settled, event)])
+        await self._journal.commit([PutApproval(settled), announce(event, settled)])
         return settled
 
     def _made(self, wanted: Wanted) -> Approval:
@@ -187,12 +179,6 @@ class Approvals:
             session_id=wanted.session_id,
             call_id=wanted.call_id,
             task_id=wanted.task_id,
-        )
-
-    @staticmethod
-    def _announce(approval: Approval, event: VoiceEvent) -> Announce:
-        return Announce(
-            to_log(event, user_id=approval.user_id, conversation_id=approval.conversation_id)
         )
 
 

@@ -14,8 +14,8 @@ from vivavoce.runtime.calls.approvals import Notifier
 from vivavoce.runtime.ports import Clock, Journal
 from vivavoce.session.events import News
 from vivavoce.wire.clean import clean_line, clean_text
-from vivavoce.wire.events import TaskQuestion, to_log
-from vivavoce.wire.records.talk import Announce, ToolCall, new_id
+from vivavoce.wire.events import TaskQuestion, announce
+from vivavoce.wire.records.talk import ToolCall, new_id
 
 PATIENCE = 300.0
 
@@ -41,18 +41,12 @@ class Questions:
             question=question,
             choices=options,
         )
-        told = to_log(event, user_id=call.user_id, conversation_id=call.conversation_id)
         news = News(f"question:{question_id}", _words(call, question, options), say=question)
         answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._open[key] = question_id, answer, news
         try:
-            await self._journal.commit([Announce(told)])
-            await self._notifier.tell(
-                news,
-                user_id=call.user_id,
-                session_id=call.session_id,
-                conversation_id=call.conversation_id,
-            )
+            await self._journal.commit([announce(event, call)])
+            await self._notifier.tell(news, call)
             async with asyncio.timeout(PATIENCE):
                 return await answer
         except TimeoutError:

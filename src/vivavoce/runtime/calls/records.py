@@ -19,10 +19,9 @@ from vivavoce.wire.events import (
     ToolProgress,
     ToolStarted,
     VoiceEvent,
-    to_log,
+    announce,
 )
 from vivavoce.wire.records.talk import (
-    Announce,
     CallStatus,
     Change,
     Entry,
@@ -77,19 +76,17 @@ def milliseconds(at: datetime) -> float:
 
 
 def started(call: ToolCall, description: str, ordinal: float) -> list[Change]:
+    event = ToolStarted(
+        session_id=call.session_id,
+        timestamp=call.started_at,
+        call_id=wire_id(call),
+        tool_name=call.tool,
+        description=description,
+    )
     return [
         PutToolCall(call),
         *call_entry(call, description, ordinal),
-        _announce(
-            call,
-            ToolStarted(
-                session_id=call.session_id,
-                timestamp=call.started_at,
-                call_id=wire_id(call),
-                tool_name=call.tool,
-                description=description,
-            ),
-        ),
+        announce(event, call),
     ]
 
 
@@ -102,7 +99,7 @@ def progressed(call: ToolCall, percentage: int | None, now: datetime) -> list[Ch
         message=call.progress or "",
         percentage=percentage,
     )
-    return [PutToolCall(call), _announce(call, event)]
+    return [PutToolCall(call), announce(event, call)]
 
 
 def concluded(
@@ -156,7 +153,7 @@ def settled(call: ToolCall, outcome: ToolOutcome, ordinal: float, now: datetime)
             # The result follows its call, whatever the clocks say.
             max(milliseconds(now), ordinal + 0.001),
         ),
-        _announce(call, event),
+        announce(event, call),
     ]
 
 
@@ -188,7 +185,3 @@ def _entry(
         data={"tool_name": call.tool, "tool_call_id": call_id, **data, "source": "server"},
     )
     return [PutEntry(entry)]
-
-
-def _announce(call: ToolCall, event: VoiceEvent) -> Announce:
-    return Announce(to_log(event, user_id=call.user_id, conversation_id=call.conversation_id))

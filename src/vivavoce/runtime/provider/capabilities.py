@@ -30,7 +30,7 @@ CONTEXT_BY_PREFIX: dict[str, int] = {
 }
 
 
-def capabilities_of(model: str, *, client_secrets: bool = True) -> Capabilities:
+def capabilities_of(model: str) -> Capabilities:
     """Of a model by the longest prefix of its name we know; cautious where we know none."""
     known = [prefix for prefix in CONTEXT_BY_PREFIX if model.startswith(prefix)]
     context = CONTEXT_BY_PREFIX[max(known, key=len)] if known else DEFAULT_CONTEXT
@@ -38,6 +38,5 @@ def capabilities_of(model: str, *, client_secrets: bool = True) -> Capabilities:
         context_tokens=context,
         session_seconds=SESSION_SECONDS,
         voices=VOICES,
-        client_secrets=client_secrets,
         pictures=model.startswith("gpt-realtime"),
     )

@@ -152,7 +152,7 @@ class OpenAIProvider:
 
     @property
     def capabilities(self) -> Capabilities:
-        known = capabilities_of(self._model, client_secrets=self._secrets_offered)
+        known = capabilities_of(self._model)
         return replace(known, websocket_calls=self._embedded)
 
     @property

@@ -15,7 +15,7 @@ AS_OF = "2026-11-15"
 """When the prices below were read from OpenAI's model pages."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Price:
     """Dollars per million tokens. `cached` is input that the provider still had."""
 
@@ -33,40 +33,12 @@ class Price:
 
 FREE = Price()
 
-_FULL = Price(
-    text=4,
-    text_cached=0.4,
-    text_out=16,
-    audio=32,
-    audio_cached=0.4,
-    audio_out=64,
-    image=5,
-    image_cached=0.5,
-)
-_MINI = Price(
-    text=0.6,
-    text_cached=0.06,
-    text_out=2.4,
-    audio=10,
-    audio_cached=0.3,
-    audio_out=20,
-    image=0.8,
-    image_cached=0.08,
-)
-_SECOND = Price(
-    text=4,
-    text_cached=0.4,
-    text_out=24,
-    audio=32,
-    audio_cached=0.4,
-    audio_out=64,
-    image=5,
-    image_cached=0.5,
-)
-_PREVIEW = Price(text=5, text_cached=2.5, text_out=20, audio=40, audio_cached=2.5, audio_out=80)
-_MINI_PREVIEW = Price(
-    text=0.6, text_cached=0.3, text_out=2.4, audio=10, audio_cached=0.3, audio_out=20
-)
+# text: fresh, cached, out; sound: fresh, cached, out; pictures: fresh, cached
+_FULL = Price(4, 0.4, 16, 32, 0.4, 64, 5, 0.5)
+_MINI = Price(0.6, 0.06, 2.4, 10, 0.3, 20, 0.8, 0.08)
+_SECOND = Price(4, 0.4, 24, 32, 0.4, 64, 5, 0.5)
+_PREVIEW = Price(5, 2.5, 20, 40, 2.5, 80)
+_MINI_PREVIEW = Price(0.6, 0.3, 2.4, 10, 0.3, 20)
 
 PRICES: dict[str, Price] = {
     "gpt-": _PREVIEW,

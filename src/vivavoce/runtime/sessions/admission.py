@@ -75,8 +75,7 @@ class Admission:
         of = {"user_id": conversation.user_id}
         return await self._parts.store.conversation(conversation.id, **of) is not None
 
-    async def admit(self, session: VoiceSession, conversation: Conversation) -> VoiceSession:
-        """Stored, with its id. Raises `RateLimited`, and then nothing has happened."""
+    async def _admit(self, session: VoiceSession, conversation: Conversation) -> VoiceSession:
         limits = self._parts.profile.agent.session_limits()
         if remembered(session).text:  # it has a rate of its own, and the same budget
             limits = replace(limits, per_10_minutes=0, per_day=0, concurrent=0)
@@ -145,7 +144,25 @@ class Admission:
         if found is None or found.status is not Status.ACTIVE:
             raise SessionNotFound(f"Session '{session.id}' ended while it was being opened.")
 
-    async def take_back(
+    @asynccontextmanager
+    async def admitted(
+        self,
+        record: VoiceSession,
+        conversation: Conversation,
+        *,
+        before: Conversation,
+        new: bool = False,
+    ) -> AsyncIterator[VoiceSession]:
+        """The session, stored with its id. What comes to nothing after all is taken back, and the
+        conversation is as `before`. Raises `RateLimited`, and then nothing has happened."""
+        session = await self._admit(record, conversation)
+        try:
+            yield session
+        except BaseException:
+            await asyncio.shield(self._take_back(session, before, new=new))
+            raise
+
+    async def _take_back(
         self, session: VoiceSession, conversation: Conversation, *, new: bool = False
     ) -> None:
         """It came to nothing: it is over, does not count, and the conversation is as it was, or

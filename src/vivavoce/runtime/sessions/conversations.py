@@ -8,7 +8,6 @@ is `agenda.py`'s. Knows nothing of HTTP.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TypedDict
 
 from vivavoce.errors import NotFound
 from vivavoce.runtime.journal.log import Journal
@@ -30,14 +29,6 @@ from vivavoce.wire.records.talk import (
 )
 
 PRIOR = 100  # messages that a resumed session begins with on the screen
-
-
-class _End(TypedDict):
-    status: Status
-    reason: str
-
-
-_ENDED: _End = {"status": Status.COMPLETED, "reason": "user_ended"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,15 +70,15 @@ class Conversations:
     async def end(self, session_id: str, user_id: str) -> None:
         """Ends a session, once; what was said is kept. Raises `SessionNotFound`."""
         session = (await self._library.summary(session_id, user_id)).session
-        live = await self._voice.end(session_id, user_id, **_ENDED)
+        live = await self._voice.end(session_id, user_id)
         if not live and session.status is Status.ACTIVE:
             await self._close(session)
 
     async def _close(self, session: VoiceSession) -> None:
         """One that nobody runs any more: of a process that is gone, or a client's own."""
-        who = {"user_id": session.user_id}
-        await self._library.finish(session.id, **who, **_ENDED)
-        conversation = await self._store.conversation(session.conversation_id, **who)
+        user_id = session.user_id
+        await self._library.finish(session.id, user_id)
+        conversation = await self._store.conversation(session.conversation_id, user_id=user_id)
         if conversation is not None:
             now = self._clock.now()
             ended = replace(conversation, ended_at=now, updated_at=now)
@@ -104,7 +95,7 @@ class Conversations:
                 if (session.conversation_id, session.user_id) == (conversation_id, user_id)
             ]
             for session in active:
-                if not await self._voice.end_unopened(session.id, user_id, **_ENDED):
+                if not await self._voice.end_unopened(session.id, user_id):
                     await self._close(session)
             await self._journal.commit([DropConversation(conversation_id, user_id)])
         return [session.id for session in active]

@@ -1,8 +1,13 @@
-"""Sessions that other processes on the same store run: their end is asked for in the log.
+"""Sessions that this process did not open: others on the same store run them, or the one before
+a restart did.
 
-Every process reads in the log which ends others ask for, and ends those of its
-own; who asked waits until that is stored. Where nobody answers the owner is
-gone: what is left of the session is closed here. Knows nothing of who may ask.
+Of others, the end is asked for in the log: every process reads there which ends others ask
+for, and ends those of its own; who asked waits until that is stored. Where nobody answers
+the owner is gone: what is left of the session is closed here. Knows nothing of who may ask.
+
+After a restart: a call between the browser and its provider does not notice that we were
+away. Its sideband is attached again; what had started and never ended is answered as
+unknown, never run again. A session without a call is over.
 """
 
 from __future__ import annotations
@@ -15,19 +20,44 @@ from datetime import datetime
 
 import orjson
 
-from vivavoce.errors import ProviderError
+from vivavoce.errors import ProviderError, VivavoceError
+from vivavoce.runtime.calls.outcomes import recalled
+from vivavoce.runtime.calls.records import wire_id
+from vivavoce.runtime.ports import Provider
+from vivavoce.runtime.sessions.admission import Admission
 from vivavoce.runtime.sessions.live import LiveSession
+from vivavoce.runtime.sessions.making import Maker
+from vivavoce.runtime.sessions.options import remembered
 from vivavoce.runtime.sessions.parts import Parts
 from vivavoce.runtime.sessions.records import closed
-from vivavoce.wire.events import SessionEndRequested, to_log
-from vivavoce.wire.records.talk import Announce, LogEvent, Status, VoiceSession
+from vivavoce.runtime.sessions.texting import is_written
+from vivavoce.session.events import CallSurvived, End
+from vivavoce.wire.events import SessionEndRequested, announce
+from vivavoce.wire.records.talk import (
+    Conversation,
+    Entry,
+    Kind,
+    LogEvent,
+    Status,
+    VoiceSession,
+)
 
 log = logging.getLogger(__name__)
 
 PATIENCE = 4.0  # seconds for the owner to end a session
+MAX_RESENT = 8  # outcomes; what is older has long been spoken of
+MAX_WRITTEN = 50
 _LOOK_SECONDS = 0.1
 _HANG_UP_SECONDS = 3.0
 _EARLY = 64
+
+
+async def hang_up(provider: Provider, session: VoiceSession) -> None:
+    """Nobody listens in any more, but the call may still be up at the provider."""
+    with suppress(ProviderError, TimeoutError):
+        async with asyncio.timeout(_HANG_UP_SECONDS):
+            if session.call_id:
+                await provider.hang_up(session.call_id)
 
 
 class Elsewhere:
@@ -53,7 +83,7 @@ class Elsewhere:
             if await self._ended(session):
                 return True
             log.warning("Who runs a session does not answer", extra={"session_id": session.id})
-        await self._hang_up(session)
+        await hang_up(self._parts.provider, session)
         return False
 
     async def take_over(self, session: VoiceSession) -> None:
@@ -94,8 +124,7 @@ class Elsewhere:
             status=str(status),
             goes_on=goes_on,
         )
-        told = to_log(event, user_id=session.user_id, conversation_id=session.conversation_id)
-        await self._parts.journal.commit([Announce(told)])
+        await self._parts.journal.commit([announce(event, session)])
 
     async def _ended(self, session: VoiceSession) -> bool:
         clock = self._parts.clock
@@ -106,13 +135,6 @@ class Elsewhere:
             if found is None or found.status is not Status.ACTIVE:
                 return True
         return False
-
-    async def _hang_up(self, session: VoiceSession) -> None:
-        """Nobody listens in any more, but the call may still be up at the provider."""
-        with suppress(ProviderError, TimeoutError):
-            async with asyncio.timeout(_HANG_UP_SECONDS):
-                if session.call_id:
-                    await self._parts.provider.hang_up(session.call_id)
 
     # --- Being asked ------------------------------------------------------------------
 
@@ -142,3 +164,124 @@ class Elsewhere:
 
 def _age(session: VoiceSession) -> tuple[datetime, str]:
     return session.created_at, session.id
+
+
+class Recovery:
+    """Picks up or closes what the last process left."""
+
+    def __init__(self, parts: Parts, maker: Maker, admission: Admission) -> None:
+        self._parts, self._maker, self._admission = parts, maker, admission
+        self._store, self._registry, self._clock = parts.store, parts.registry, parts.clock
+        self.written: deque[Conversation] = deque(maxlen=MAX_WRITTEN)
+        """Whose written sessions died: something may wait for its answer."""
+
+    async def run(self) -> None:
+        try:
+            count = sum([await self._recovered(one) for one in await self._store.active_sessions()])
+        except Exception:  # the server starts all the same: what cannot be read stays as it is
+            log.exception("Recovery after a restart failed")
+        else:
+            if count:
+                log.info("Sessions picked up after a restart", extra={"count": count})
+
+    async def _recovered(self, session: VoiceSession) -> bool:
+        """Was it picked up?"""
+        if session.metadata.get("tracked") or self._registry.get(session.id) is not None:
+            return False  # a client's own record ends when the client says so
+        if not self._is_ours(session):
+            return False
+        try:
+            return await self._pick_up(session)
+        except Exception:  # the boundary of one session: the next may be well
+            log.exception("A session cannot be picked up", extra={"session_id": session.id})
+            await self._give_up(session)
+            return False
+
+    async def _give_up(self, session: VoiceSession) -> None:
+        """Its tools or its voice are gone: nobody would watch its call."""
+        await hang_up(self._parts.provider, session)
+        changes = closed(session, self._clock.now(), status=Status.ERROR, reason="error")
+        try:
+            await self._parts.journal.commit(changes)
+        except VivavoceError:
+            log.exception("Nor can it be closed", extra={"session_id": session.id})
+
+    def _is_ours(self, session: VoiceSession) -> bool:
+        """Others' sessions are theirs to pick up, unless nobody has for longer than any
+        call can last."""
+        quiet = (self._clock.now() - session.updated_at).total_seconds()
+        return (
+            session.metadata.get("instance") == self._parts.profile.defaults.instance
+            or quiet > self._parts.profile.capabilities.session_seconds
+        )
+
+    async def _pick_up(self, session: VoiceSession) -> bool:
+        conversation = await self._store.conversation(
+            session.conversation_id, user_id=session.user_id
+        )
+        if conversation is None:
+            return False
+        left = await self._parts.executor.interrupted(session.id)
+        setup = await self._maker.setup_again(session)
+        budget = await self._admission.budget(session)
+        live = self._maker.assemble(session, conversation, setup, budget)
+        self._registry.start(live)
+        if session.call_id is None or remembered(session).text:  # its connection was all it had
+            await live.post(End("error", Status.ERROR))
+            self.written.append(conversation)
+            return False
+        # A client that called `/execute` has had its answer, delegated work asks again by
+        # itself; the model asked for neither.
+        orphans = tuple(wire_id(call) for call, _ in left if call.origin in ("model", "webhook"))
+        await live.post(await self._survived(session, session.call_id, orphans))
+        await self._parts.notifier.welcome(live)  # what nobody had heard when we died
+        return True
+
+    async def _survived(
+        self, session: VoiceSession, call_id: str, orphans: tuple[str, ...]
+    ) -> CallSurvived:
+        placed = session.metadata.get("called_at")
+        since = datetime.fromisoformat(placed) if isinstance(placed, str) else session.created_at
+        entries = await self._store.entries(session.conversation_id, user_id=session.user_id)
+        ours = [e for e in entries if e.session_id == session.id and e.created_at >= since]
+        calls = [str(e.data.get("tool_call_id")) for e in ours if e.kind is Kind.TOOL_RESULT]
+        return CallSurvived(
+            call_id=call_id,
+            orphans=orphans,
+            outcomes=await self._outcomes(session, [c for c in calls if c not in orphans]),
+            typed=unheard(ours),
+            known_items=tuple(
+                (str(e.data["item_id"]), e.ordinal) for e in ours if e.data.get("item_id")
+            ),
+            known_calls=tuple(calls),
+            seeded=tuple(str(item) for item in session.metadata.get("seeded") or ()),
+            age=(self._clock.now() - since).total_seconds(),
+        )
+
+    async def _outcomes(
+        self, session: VoiceSession, calls: list[str]
+    ) -> tuple[tuple[str, str], ...]:
+        """The last results: stored, but perhaps never sent."""
+        found = []
+        for call_id in calls[-MAX_RESENT:]:
+            # Under the id of the conversation's own, where another has a call of that name.
+            for name in (f"{call_id}@{session.conversation_id}", call_id):
+                call = await self._store.tool_call(name, user_id=session.user_id)
+                if call is not None:
+                    break
+            if call is None or call.conversation_id != session.conversation_id:
+                continue
+            if call.origin != "http":
+                found.append((call_id, recalled(call).for_model))
+        return tuple(found)
+
+
+def unheard(entries: list[Entry]) -> tuple[tuple[str, str], ...]:
+    """What was written on the call since somebody last answered there."""
+    found: list[tuple[str, str]] = []
+    for entry in entries:
+        if entry.kind is Kind.ASSISTANT and entry.text:
+            found.clear()
+        elif is_written(entry):
+            found.append((str(entry.data["item_id"]), entry.text))
+    return tuple(found[-MAX_RESENT:])

@@ -151,7 +151,14 @@ class Library:
         title = conversation.title or next(filter(None, map(title_from, added)), None)
         return [PutConversation(replace(conversation, title=title, updated_at=self._clock.now()))]
 
-    async def finish(self, session_id: str, user_id: str, *, status: Status, reason: str) -> None:
+    async def finish(
+        self,
+        session_id: str,
+        user_id: str,
+        *,
+        status: Status = Status.COMPLETED,
+        reason: str = "user_ended",
+    ) -> None:
         """End a record that has no live session; one that has ended stays as it is."""
         session = (await self.summary(session_id, user_id)).session
         if session.status is not Status.ACTIVE:

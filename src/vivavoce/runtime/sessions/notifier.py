@@ -7,7 +7,7 @@ import logging
 
 from vivavoce.errors import VivavoceError
 from vivavoce.logs import fields
-from vivavoce.runtime.calls.approvals import Approvals
+from vivavoce.runtime.calls.approvals import Approvals, Concern
 from vivavoce.runtime.calls.questions import Questions
 from vivavoce.runtime.sessions.live import LiveSession
 from vivavoce.runtime.sessions.registry import Registry
@@ -42,22 +42,15 @@ class SessionNotifier:
         """Who has news, and takes the user's answers to it."""
         self._work = tasks, approvals, questions
 
-    async def tell(
-        self,
-        event: SessionEvent,
-        *,
-        user_id: str,
-        session_id: str | None,
-        conversation_id: str | None,
-    ) -> bool:
+    async def tell(self, event: SessionEvent, about: Concern) -> bool:
         """Was there anyone? What nobody hears waits in the store for the next call."""
 
         def rank(live: LiveSession) -> tuple[bool, bool, bool]:
             session = live.records.session
-            same = session.conversation_id == conversation_id
-            return live.vitals.sideband_up, session.id == session_id, same
+            same = session.conversation_id == about.conversation_id
+            return live.vitals.sideband_up, session.id == about.session_id, same
 
-        every = self._registry.of_user(user_id)
+        every = self._registry.of_user(about.user_id)
         mine = [live for live in every if live.phase is not Phase.TERMINATED]
         nearest = max(mine, key=rank, default=None)
         quietly = _ended(event)

@@ -16,14 +16,12 @@ from vivavoce.runtime.provider.pricing import FREE, Budget, Price, cost_micros, 
 from vivavoce.session import effects as fx
 from vivavoce.session.state import State
 from vivavoce.wire.clean import clean_line
-from vivavoce.wire.events import SessionEnded, VoiceEvent, to_log
+from vivavoce.wire.events import SessionEnded, announce
 from vivavoce.wire.records.talk import (
-    Announce,
     Change,
     Conversation,
     Entry,
     Kind,
-    LogEvent,
     PutConversation,
     PutEntry,
     PutSession,
@@ -70,8 +68,7 @@ def closed(session: VoiceSession, now: datetime, *, status: Status, reason: str)
     event = SessionEnded(
         session_id=session.id, timestamp=now, reason=reason, duration_ms=ended.duration_ms(now)
     )
-    told = to_log(event, user_id=session.user_id, conversation_id=session.conversation_id)
-    return [PutSession(ended), Announce(told)]
+    return [PutSession(ended), announce(event, session)]
 
 
 class SessionRecords:
@@ -102,7 +99,7 @@ class SessionRecords:
             match effect:
                 case fx.Tell(event=event):
                     if event.durable:
-                        changes.append(Announce(self._announcement(event)))
+                        changes.append(announce(event, self.session))
                 case fx.Account():  # others of the user's sessions, elsewhere, count with it
                     spent = True
                 case fx.Record(entry=entry, backfill=backfill):
@@ -135,13 +132,6 @@ class SessionRecords:
             )
             self._budget.add(usage.input + usage.output, cost)
         return self._budget.spent
-
-    def _announcement(self, event: VoiceEvent) -> LogEvent:
-        return to_log(
-            event,
-            user_id=self.session.user_id,
-            conversation_id=self.session.conversation_id,
-        )
 
     def _touched(self, now: datetime) -> list[Change]:
         self.session = replace(self.session, updated_at=now)

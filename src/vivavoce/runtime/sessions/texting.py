@@ -34,7 +34,6 @@ from vivavoce.runtime.sessions.making import Maker
 from vivavoce.runtime.sessions.options import Options
 from vivavoce.runtime.sessions.parts import Parts
 from vivavoce.session.events import TypedText
-from vivavoce.session.policy import Setup
 from vivavoce.session.state import Phase
 from vivavoce.wire.clean import clean_text
 from vivavoce.wire.records.talk import Conversation, Entry, Kind, Status, VoiceSession
@@ -194,7 +193,13 @@ class Texting:
         )
         try:
             record = self._maker.record(conversation, options, setup, user)
-            live = await self._admitted(record, conversation, setup)
+            admitted = self._admission.admitted(record, conversation, before=conversation)
+            async with admitted as session:
+                budget = await self._admission.budget(session)
+                live = self._maker.assemble(session, conversation, setup, budget)
+                live.left = await self._left(conversation)
+                await self._admission.still_wanted(session)
+                parts.registry.start(live)
         except BaseException:
             await self._connector.abandon(call_id)
             raise
@@ -202,21 +207,6 @@ class Texting:
             await self._connector.settle(live, call_id, Waiting("text"))
         except BaseException:
             await parts.registry.end(live, "error", Status.ERROR)
-            raise
-        return live
-
-    async def _admitted(
-        self, record: VoiceSession, conversation: Conversation, setup: Setup
-    ) -> LiveSession:
-        session = await self._admission.admit(record, conversation)
-        try:
-            budget = await self._admission.budget(session)
-            live = self._maker.assemble(session, conversation, setup, budget)
-            live.left = await self._left(conversation)
-            await self._admission.still_wanted(session)
-            self._parts.registry.start(live)
-        except BaseException:
-            await self._admission.take_back(session, conversation)
             raise
         return live
 

@@ -5,7 +5,6 @@ Every door onto sessions is thin because this is here. Knows nothing of HTTP.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -16,13 +15,12 @@ from vivavoce.errors import Conflict, NotFound, SessionNotFound
 from vivavoce.runtime.ports import AudioCall, ToolDefinition
 from vivavoce.runtime.sessions.admission import Admission
 from vivavoce.runtime.sessions.connecting import Connector, Waiting
-from vivavoce.runtime.sessions.elsewhere import Elsewhere
+from vivavoce.runtime.sessions.elsewhere import Elsewhere, Recovery
 from vivavoce.runtime.sessions.live import LiveSession
 from vivavoce.runtime.sessions.making import Maker
 from vivavoce.runtime.sessions.options import Options, remember, remembered
 from vivavoce.runtime.sessions.parts import Parts
 from vivavoce.runtime.sessions.profile import GREET_RECONNECTED, GREET_RESTORED, detection
-from vivavoce.runtime.sessions.recovery import Recovery
 from vivavoce.runtime.sessions.texting import Exchange, Texting
 from vivavoce.session.context import History
 from vivavoce.session.events import Created, Reconfigure
@@ -123,8 +121,8 @@ class Voice:
         conversation = replace(before, ended_at=None, updated_at=self._clock.now())
         async with self._admission.alone(before, new=new):
             record = self.maker.record(conversation, options, setup, user)
-            session = await self._admission.admit(record, conversation)
-            try:
+            admitted = self._admission.admitted(record, conversation, before=before, new=new)
+            async with admitted as session:
                 await self._connector.mint(waiting, setup, new=new)
                 budget = await self._admission.budget(session)
                 # Only once all have agreed is a call that works given up for this one.
@@ -133,9 +131,6 @@ class Voice:
                 live = self.maker.assemble(session, conversation, setup, budget)
                 await self._admission.still_wanted(session)
                 self._registry.start(live)
-            except BaseException:
-                await asyncio.shield(self._admission.take_back(session, before, new=new))
-                raise
             self._connector.expect(live.id, waiting)
         await live.post(Created())
         return Opened(session=live.records.session, tools=tools, history=past)
@@ -228,7 +223,14 @@ class Voice:
             changes["tools"] = [tool.function() for tool in self._parts.tools.definitions(names)]
         return changes
 
-    async def end(self, session_id: str, user_id: str, *, status: Status, reason: str) -> bool:
+    async def end(
+        self,
+        session_id: str,
+        user_id: str,
+        *,
+        status: Status = Status.COMPLETED,
+        reason: str = "user_ended",
+    ) -> bool:
         """Was it live, here or in another process? Waits until the end is stored."""
         if self.live(session_id, user_id) is None:
             session = await self._store.session(session_id, user_id=user_id)
@@ -239,7 +241,12 @@ class Voice:
         return await self.end_unopened(session_id, user_id, status=status, reason=reason)
 
     async def end_unopened(
-        self, session_id: str, user_id: str, *, status: Status, reason: str
+        self,
+        session_id: str,
+        user_id: str,
+        *,
+        status: Status = Status.COMPLETED,
+        reason: str = "user_ended",
     ) -> bool:
         """As `end`, for who knows that nobody is opening it: within `unopened`."""
         live = self.live(session_id, user_id)

@@ -14,9 +14,9 @@ from vivavoce.wire.events import (
     TaskProgress,
     TaskQuestion,
     VoiceEvent,
-    to_log,
+    announce,
 )
-from vivavoce.wire.records.talk import Announce, Change, PutTask
+from vivavoce.wire.records.talk import Change, PutTask
 from vivavoce.wire.records.work import Question, Task, TaskStatus
 
 TITLE = 60
@@ -190,5 +190,5 @@ def standing(task: Task) -> str:
 def _stored(task: Task, event: VoiceEvent) -> list[Change]:
     return [
         PutTask(task),
-        Announce(to_log(event, user_id=task.user_id, conversation_id=task.conversation_id)),
+        announce(event, task),
     ]

@@ -125,7 +125,7 @@ class Tasks:
         await self._journal.commit(write.begun(task))
         if task.session_id is not None:
             # Before it can end, or the session would wait for it for ever.
-            await self._tell(task, TaskStarted(task.id))
+            await self._notifier.tell(TaskStarted(task.id), task)
         try:
             await self._carrier.start(task, _work(task, order.context))
         except Exception:
@@ -208,7 +208,7 @@ class Tasks:
             )
             task, changes = write.asked(task, put)
             await self._journal.commit(changes)
-        await self._tell(task, _question(task))
+        await self._notifier.tell(_question(task), task)
 
     async def finished(self, task_id: str, done: Done) -> None:
         async with self._open(task_id) as task:
@@ -216,7 +216,7 @@ class Tasks:
                 return
             task, changes = write.finished(task, done, self._clock.now())
             await self._journal.commit(changes)
-        await self._tell(task, _ending(task))
+        await self._notifier.tell(_ending(task), task)
 
     async def failed(self, task_id: str, fault: GaveUp) -> None:
         await self._ended_badly(task_id, fault, cancelled=False)
@@ -233,9 +233,9 @@ class Tasks:
             # Whoever cancelled it knows.
             await self._journal.commit([*changes, *(write.told(task, now) if cancelled else ())])
         if not cancelled:
-            await self._tell(task, _ending(task))
+            await self._notifier.tell(_ending(task), task)
         else:
-            await self._tell(task, TaskFinished(task.id, ""))
+            await self._notifier.tell(TaskFinished(task.id, ""), task)
 
     async def approve(
         self, task_id: str, tool: str, arguments: Mapping[str, Any], question: str
@@ -279,14 +279,6 @@ class Tasks:
             if task is None:
                 log.warning("A report of an unknown task", extra=fields(task_id=task_id))
             yield None if task is None or task.status.over else task
-
-    async def _tell(self, task: Task, event: News | TaskStarted | TaskFinished) -> None:
-        await self._notifier.tell(
-            event,
-            user_id=task.user_id,
-            session_id=task.session_id,
-            conversation_id=task.conversation_id,
-        )
 
 
 def _work(task: Task, context: str = "") -> Work:
