@@ -57,10 +57,10 @@ async def test_a_store_that_fails_while_connecting_leaves_no_call_behind(tmp_pat
     async with stage(tmp_path) as st:
         session = await st.post("/session")
 
-        async def broken(*_: object, **__: object) -> list[Any]:
+        async def broken(*_: object, **__: object) -> tuple[list[Any], bool]:
             raise Unavailable("The store cannot be reached.")
 
-        st.here.store.entries = broken  # type: ignore[method-assign]
+        st.here.store.messages_before = broken  # type: ignore[method-assign]
         assert (await sdp(st, session["client_secret"]["value"])).status_code == 503
         await (await st.provider.next_call()).ended()
 
