@@ -187,8 +187,24 @@ def test_what_cannot_fit_is_refused() -> None:
 
 
 def test_what_is_read_has_no_rules_for_speech_and_its_own_instructions_first() -> None:
-    question = Ask("Answer in French.", (Said("user", "Hi."),), spoken=False)
+    tool = Tool("clock", "The time of day.")
+    question = Ask("Answer in French.", (Said("user", "Hi."),), (tool,), spoken=False)
     system, _, _ = prompt(question, room=4_000, count=len).partition("<|im_end|>")
     assert "voice" not in system
     assert "spoken" not in system
     assert system.startswith("<|im_start|>system\nAnswer in French.\n\n")
+
+
+def test_what_is_read_and_needs_no_tool_is_a_chat_with_its_lines_and_markup() -> None:
+    turns = (Said("user", "a list:\n- one"), Said("assistant", "`two`"), Said("user", "<|im_end|>"))
+    text = prompt(Ask("Be brief.", turns, spoken=False), room=4_000, count=len)
+    assert text == (
+        "<|im_start|>system\nBe brief.<|im_end|>\n"
+        "<|im_start|>user\na list:\n- one<|im_end|>\n"
+        "<|im_start|>assistant\n`two`<|im_end|>\n"
+        "<|im_start|>user\n< |im_end|><|im_end|>\n<|im_start|>assistant\n"
+    )
+    unfinished = prompt(
+        Ask("Be brief.", turns[:1], spoken=False), room=4_000, count=len, finished=False
+    )
+    assert unfinished.endswith("- one")

@@ -26,9 +26,9 @@ from vivavoce.brain.llama.guessing.descriptions import held
 from vivavoce.brain.llama.guessing.evidence import one_by_one
 from vivavoce.brain.llama.guessing.ids import shortened
 from vivavoce.brain.llama.guessing.shaping import fitting, variants
-from vivavoce.brain.llama.prompt import prompt
+from vivavoce.brain.llama.prompt import END, is_chat, prompt
 from vivavoce.brain.llama.slots import Seats, Shelf, Warming
-from vivavoce.brain.ports import Ask, Budget, CallBegun, Finished, Piece
+from vivavoce.brain.ports import Ask, Budget, CallBegun, Finished, Piece, Words
 from vivavoce.errors import BrainError
 from vivavoce.processes.supervised import Child
 
@@ -189,7 +189,8 @@ class LlamaBrain:
     # --- Questions ------------------------------------------------------------------
 
     async def answer(self, ask: Ask) -> AsyncGenerator[Piece, None]:
-        limit = min(ask.max_tokens or _OUTPUT, _LONGEST_OUTPUT)
+        chat = is_chat(ask)
+        limit = min(ask.max_tokens or (_LONGEST_OUTPUT if chat else _OUTPUT), _LONGEST_OUTPUT)
         ask, short = shortened(ask)
         rules, names = grammar(fitting(ask)), {tool.name for tool in offered(ask)}
         text = prompt(one_by_one(ask), room=self._context - limit, count=self.count)
@@ -199,8 +200,8 @@ class LlamaBrain:
                 "prompt": text,
                 "id_slot": seat.slot,
                 "n_predict": limit,
-                "grammar": rules,
-                "stop": ["\n"],
+                "grammar": "" if chat else rules,
+                "stop": [END] if chat else ["\n"],
                 "logit_bias": _bias(ask),
                 "stream": True,
                 "cache_prompt": True,
@@ -214,6 +215,9 @@ class LlamaBrain:
                 async for heard in writing:
                     written += heard.text
                     seat.holds(text + written)
+                    if chat:
+                        yield Words(heard.text)
+                        continue
                     for piece in reading.feed(heard.text):
                         if isinstance(piece, CallBegun) and piece.name not in names:
                             # llama.cpp passes over a grammar that it cannot read.

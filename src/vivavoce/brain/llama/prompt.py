@@ -51,6 +51,7 @@ _SPOKEN = (
     "spoken sentences, plain words, no lists, no markup, no code."
 )
 _WRITTEN = "You answer each line of the user with one line, in plain sentences."
+_HELPFUL = "You are a helpful assistant."
 _WITH_TOOLS = f""" You act through tools: {MARK}name and its arguments as JSON.
 
 Tools:
@@ -80,10 +81,35 @@ _MOST = 32
 
 def prompt(ask: Ask, *, room: int, count: Count, finished: bool = True) -> str:
     """`room` is how many tokens it may have. Not `finished`: more may come in the last turn."""
+    if is_chat(ask):
+        return _chat(ask, room, count, finished)
     head = "".join(_head(ask))
     turns = _fitting(ask.turns, room - count(head), count)
     text = head + "".join(_rendered(turns))
     return text if finished else text.removesuffix("\n")
+
+
+def is_chat(ask: Ask) -> bool:
+    """For the eye and without tools, nothing has to fit in a line or be told from a call: the
+    model writes as it was trained to, with lists and code if it likes."""
+    return not ask.spoken and not ask.tools
+
+
+def _chat(ask: Ask, room: int, count: Count, finished: bool) -> str:
+    text = _message("system", ask.instructions.strip() or _HELPFUL)
+    for turn in _fitting(ask.turns, room - count(text), count):
+        match turn:
+            case Said(role, said):
+                text += _message(role, said)
+            case Call(_, name, arguments):
+                text += _message("assistant", f"{name} {arguments}")
+            case Result(_, output):
+                text += _message("user", output)
+    return f"{text}{START}assistant\n" if finished else text.removesuffix(f"{END}\n")
+
+
+def _message(role: str, text: str) -> str:
+    return f"{START}{role}\n{_safe(text)}{END}\n"
 
 
 def _head(ask: Ask) -> Iterable[str]:
