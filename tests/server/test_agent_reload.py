@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from tests.runtime.test_agents_reload import rewrite
+from tests.runtime.agents.test_agents_reload import rewrite
 from tests.server.doors import Doors, doors
 
 FLUX = Path(__file__).resolve().parents[2] / "agents" / "flux"

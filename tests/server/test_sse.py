@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from fastapi import FastAPI, Request
 
-from tests.runtime.log_store import LogStore, note, say
+from tests.runtime.journal.log_store import LogStore, note, say
 from tests.server.serving import Answer, Served, request, serving, until
 from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.journal.streams import Filter, patterns

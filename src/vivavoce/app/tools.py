@@ -94,7 +94,7 @@ class Toolset:
         return known
 
     def offer_delegation(self, delegation: Delegation) -> None:
-        """Once the desk of tasks is there: the tools by which the voice uses it."""
+        """Once there is somebody to delegate to: the tools by which the voice uses it."""
         names = [card.name for card in self.backends.cards() if card.available]
         for tool in (*task_tools(delegation, names), ask_user):
             self.registry.add(tool)

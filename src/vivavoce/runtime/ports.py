@@ -242,7 +242,7 @@ class Sideband(Protocol):
     """The companion WebSocket of a call."""
 
     async def send(self, payload: Mapping[str, Any]) -> None:
-        """Raises `ProviderError` when the line is down; the caller keeps the payload."""
+        """Raises `ProviderError` when the connection is down; the caller keeps the payload."""
         ...
 
     async def receive(self) -> bytes | Closed:
@@ -283,8 +283,8 @@ class Provider(Protocol):
         ...
 
     async def create_text_call(self, session: Mapping[str, Any]) -> str:
-        """A session without a call, for text alone: it has its line already, which `attach` gives
-        away once, and lives as long as that. Raises `Unavailable` where there is no room."""
+        """A session without a call, for text alone: it is connected already, `attach` gives
+        that away once, and lives as long as that. Raises `Unavailable` where there is no room."""
         ...
 
     def is_text_call(self, call_id: str) -> bool:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from vivavoce.session import news
+from vivavoce.session.draft import Draft
 from vivavoce.session.effects import RunTool, StartTimer
 from vivavoce.session.events import TaskFinished, TaskStarted, ToolFinished
-from vivavoce.session.state import Draft, Phase, Signal, State
+from vivavoce.session.state import Phase, Signal, State
 from vivavoce.wire.realtime.client import CreateResponse, message_item, output_item, picture_item
 from vivavoce.wire.realtime.facts import CallRequested
 

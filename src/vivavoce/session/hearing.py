@@ -14,9 +14,10 @@ from __future__ import annotations
 
 from vivavoce.session import calling, news, saying
 from vivavoce.session.context import item_of
+from vivavoce.session.draft import Draft
 from vivavoce.session.effects import Account, Answered, Record, StartTimer
 from vivavoce.session.events import TypedText
-from vivavoce.session.state import Draft, Phase, Signal
+from vivavoce.session.state import Phase, Signal
 from vivavoce.session.talk import Question, UserItem
 from vivavoce.wire.events import (
     SpeechStarted,

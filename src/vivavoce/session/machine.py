@@ -18,6 +18,7 @@ from vivavoce.session import (
     sideband,
     timing,
 )
+from vivavoce.session.draft import Draft
 from vivavoce.session.effects import Effect
 from vivavoce.session.events import (
     ApprovalAsked,
@@ -42,7 +43,7 @@ from vivavoce.session.events import (
     TypedText,
 )
 from vivavoce.session.policy import Identity, Policy, Setup
-from vivavoce.session.state import Clock, Draft, Phase, Signal, State
+from vivavoce.session.state import Clock, Phase, Signal, State
 from vivavoce.wire.realtime import facts as rt
 
 P, S = Phase, Signal

@@ -11,9 +11,10 @@ put again: a yes is for what was asked last.
 from __future__ import annotations
 
 from vivavoce.language.en.answers import consent, stops
+from vivavoce.session.draft import Draft
 from vivavoce.session.effects import CancelCalls, Resolve, StartTimer, Told
 from vivavoce.session.events import ApprovalAsked, ApprovalSettled, News
-from vivavoce.session.state import Asked, Draft, Phase
+from vivavoce.session.state import Asked, Phase
 from vivavoce.wire.realtime.client import message_item
 
 INTERIM = "interim"

@@ -5,9 +5,10 @@ from __future__ import annotations
 from datetime import timedelta
 
 from vivavoce.session import calling, news
+from vivavoce.session.draft import Draft
 from vivavoce.session.effects import Account, StopTimer
 from vivavoce.session.speech import Utterance
-from vivavoce.session.state import Draft, Signal
+from vivavoce.session.state import Signal
 from vivavoce.wire.events import (
     AssistantDone,
     AssistantSpeaking,

@@ -10,6 +10,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from vivavoce.session import calling, hearing, news, saying, timing
+from vivavoce.session.draft import Draft
 from vivavoce.session.effects import Attach, Close, HangUp
 from vivavoce.session.events import (
     CallPlaced,
@@ -19,7 +20,7 @@ from vivavoce.session.events import (
     ToolFinished,
 )
 from vivavoce.session.policy import Setup
-from vivavoce.session.state import Draft, Phase, Signal
+from vivavoce.session.state import Phase, Signal
 from vivavoce.wire.clean import clean_line
 from vivavoce.wire.events import (
     ConnectionStatus,

@@ -1,8 +1,7 @@
-"""The state of one voice session, and the draft of what one event makes it do.
+"""The state of one voice session, in four parts: `sideband`, `talk`, `work` and `clock`.
 
-The state has four parts: `sideband`, `talk`, `work` and `clock`. The handlers (`sideband`,
-`hearing`, `saying`, `calling`, `news`, `timing`) read and change it and write effects into
-the draft; `machine` routes events to them.
+The handlers (`sideband`, `hearing`, `saying`, `calling`, `news`, `timing`) read and change it
+through a `Draft`; `machine` routes events to them.
 """
 
 from __future__ import annotations
@@ -14,18 +13,15 @@ from enum import StrEnum
 from hashlib import sha256
 from typing import Any
 
-from vivavoce.session import turns
-from vivavoce.session.effects import Effect, Record, Send, StartTimer, Tell
-from vivavoce.session.guard import Guard
+import orjson
+
 from vivavoce.session.policy import Identity, Policy, Setup
 from vivavoce.session.talk import Talk
-from vivavoce.wire.clean import clean_text
-from vivavoce.wire.events import ErrorOccurred, SessionStatus, TurnTraced, VoiceEvent
-from vivavoce.wire.realtime.client import CancelResponse, ClientEvent, CreateItem
-from vivavoce.wire.records.talk import Entry, Kind, Modality, Status, entry_id
+from vivavoce.wire.realtime.client import CreateItem
 
-IDLE = "idle"
-"""The key of the question whether anybody is there."""
+MAX_STRIKES = 3
+_LOCKED = ("instructions", "tools", "tool_choice", "output_modalities", "max_output_tokens")
+_LOCKED_AUDIO = (("input", "turn_detection"), ("input", "transcription"), ("output", "voice"))
 
 
 class Phase(StrEnum):
@@ -76,6 +72,102 @@ class Asked:
         if self.heard_ms is None or (self.until_ms is not None and began_ms >= self.until_ms):
             return False
         return began_ms >= (max(self.heard_ms, self.clear_ms) if granted else self.heard_ms)
+
+
+def _canonical(value: Any) -> bytes:
+    """A digest: a session keeps this for its whole life, and instructions are long."""
+    return sha256(orjson.dumps(value, option=orjson.OPT_SORT_KEYS)).digest()
+
+
+def fingerprint(session: Mapping[str, Any]) -> dict[str, bytes]:
+    """The fields that nobody but us may change, in a comparable form."""
+    print_ = {name: _canonical(session[name]) for name in _LOCKED if name in session}
+    audio = session.get("audio")
+    for side, name in _LOCKED_AUDIO:
+        part = audio.get(side) if isinstance(audio, Mapping) else None
+        if isinstance(part, Mapping) and name in part:
+            print_[f"{side}.{name}"] = _canonical(part[name])
+    return print_
+
+
+def _says_the_same(ordered: Mapping[str, Any], reported: Mapping[str, Any]) -> bool:
+    """The essence: the same instructions and the same tools, by name.
+
+    Providers fill in defaults, so a whole comparison waits for the first echo.
+    """
+    words = reported.get("instructions")
+    if words is not None and words != ordered.get("instructions"):
+        return False
+    tools = reported.get("tools")
+    if not isinstance(tools, list):
+        return True
+    names = [tool.get("name") for tool in tools if isinstance(tool, Mapping)]
+    return names == [tool.get("name") for tool in ordered.get("tools") or ()]
+
+
+class Guard:
+    """Notices what somebody else did to our call: ours and not ours, configuration and items.
+
+    The browser is a peer on the call: at some providers its data channel can send
+    `session.update` and items of its own. We compare what the provider reports with what
+    we ordered, and keep count; the machine reverts, and ends a call that does not stop.
+    """
+
+    def __init__(self) -> None:
+        self.strikes = 0
+        # Orders without an echo yet, oldest first: several may be under way at once.
+        self._ordered: list[tuple[str, Mapping[str, Any]]] = []
+        self._baseline: dict[str, bytes] | None = None
+        self.accepted: Mapping[str, Any] | None = None
+        self._ours: set[str] = set()
+        self._banished: set[str] = set()
+
+    @property
+    def exhausted(self) -> bool:
+        return self.strikes > MAX_STRIKES
+
+    def ordered(self, event_id: str, session: Mapping[str, Any]) -> None:
+        """We sent a `session.update`; an echo that matches it is the new baseline."""
+        self._ordered.append((event_id, session))
+
+    def refused(self, event_id: str | None) -> bool:
+        """The provider did not take an order of ours, so there will be no echo of it."""
+        kept = [order for order in self._ordered if order[0] != event_id]
+        known = len(kept) < len(self._ordered)
+        self._ordered = kept
+        return known
+
+    def foreign_configuration(self, reported: Mapping[str, Any]) -> bool:
+        """Is this report of the provider something that we did not ask for?"""
+        for number, (_, session) in enumerate(self._ordered):
+            if _says_the_same(session, reported):
+                del self._ordered[: number + 1]  # echoes come in the order of the orders
+                self._baseline, self.accepted = fingerprint(reported), session
+                return False
+        known = self._baseline is None and not self._ordered
+        if known or fingerprint(reported) == self._baseline:
+            return False
+        self.strikes += 1
+        return True
+
+    def expect(self, item_id: str) -> None:
+        """This item is ours, the microphone's or the model's."""
+        self._ours.add(item_id)
+
+    def banish(self, item_id: str) -> None:
+        """Never ours, however often it comes back."""
+        self._banished.add(item_id)
+        self.strikes += 1
+
+    def banished(self, item_id: str) -> bool:
+        return item_id in self._banished
+
+    def forget_orders(self) -> None:
+        """The sideband was lost: echoes of what was ordered before will not come."""
+        self._ordered = []
+
+    def knows(self, item_id: str) -> bool:
+        return item_id in self._ours
 
 
 @dataclass(slots=True)
@@ -187,132 +279,3 @@ class State:
         )
         self.talk = self.talk.another_call()
         self.work = self.work.another_call()
-
-
-class Draft:
-    """The effects of one event, in the making."""
-
-    def __init__(self, state: State, now: datetime) -> None:
-        self.state = state
-        self.now = now
-        self.effects: list[Effect] = []
-        self.ending: tuple[str, Status] | None = None
-
-    @property
-    def now_ms(self) -> float:
-        return self.now.timestamp() * 1000
-
-    def do(self, effect: Effect) -> None:
-        self.effects.append(effect)
-
-    def tell(self, event: type[VoiceEvent], **fields: Any) -> None:
-        self.do(
-            Tell(event(session_id=self.state.identity.session_id, timestamp=self.now, **fields))
-        )
-
-    def send(self, command: ClientEvent, *, urgent: bool = False) -> None:
-        """Nothing is sent while the sideband is down: what matters is sent again when it is up."""
-        if self.state.sideband.up:
-            self.do(Send(command, urgent=urgent))
-
-    def add_item(self, item: Mapping[str, Any]) -> None:
-        """Put an item of ours into the conversation, and go on until it is there."""
-        command = CreateItem(item, self.state.next_id())
-        sideband = self.state.sideband
-        sideband.unconfirmed[command.item_id] = command
-        sideband.guard.expect(command.item_id)
-        self.send(command)
-
-    def record(
-        self,
-        kind: Kind,
-        item_id: str,
-        text: str,
-        *,
-        ordinal: float,
-        modality: Modality = "voice",
-        backfill: bool = False,
-        **data: Any,
-    ) -> str:
-        """Store what was said; the same item is the same entry, however often it comes."""
-        who = self.state.identity
-        key = entry_id(who.session_id, item_id)
-        self.do(
-            Record(
-                Entry(
-                    id=key,
-                    conversation_id=who.conversation_id,
-                    user_id=who.user_id,
-                    session_id=who.session_id,
-                    kind=kind,
-                    text=clean_text(text),
-                    created_at=self.now,
-                    ordinal=ordinal,
-                    modality=modality,
-                    data={"item_id": item_id, "source": "sideband", **data},
-                ),
-                backfill=backfill,
-            )
-        )
-        return key
-
-    def signal(self, signal: Signal) -> None:
-        """Move on, as the table says, and tell those who watch."""
-        state = self.state
-        before, state.phase = state.phase, state.advance(state.phase, signal)
-        if state.phase is not before:
-            self.tell(
-                SessionStatus,
-                state=str(state.phase),
-                voice_session_active=state.phase is not Phase.TERMINATED and state.sideband.up,
-                amplifier_connected=state.setup.tools_count > 0,
-                pending_tasks=len(state.work.open_calls) + len(state.work.tasks),
-                session_age_ms=state.clock.age_ms(self.now),
-                estimated_tokens=state.clock.context_tokens,
-            )
-
-    def active(self) -> None:
-        """Somebody is there: the idle clock begins anew."""
-        self.state.clock.last_activity = self.now
-        self.state.clock.warned = False
-        self.state.talk.responses.unsay(IDLE)
-
-    def spoke(self) -> None:
-        """So did the assistant, unless all it did was to ask whether anybody is there."""
-        if not self.state.asking_who_is_there:
-            self.active()
-
-    def complain(self, code: str, message: str, *, recoverable: bool = True) -> None:
-        self.tell(ErrorOccurred, code=code, message=message, recoverable=recoverable)
-
-    def reject(self, message: str) -> bool:
-        """Somebody else did something to our call: stop what it caused, and say so. False where
-        that does not stop, and the session is over."""
-        guard = self.state.sideband.guard
-        if self.state.talk.responses.active:
-            self.send(CancelResponse(self.state.next_id()), urgent=True)
-        self.complain("forbidden", message, recoverable=not guard.exhausted)
-        if guard.exhausted:
-            self.end("error", Status.ERROR)
-        return not guard.exhausted
-
-    def end(self, reason: str, status: Status) -> None:
-        """The session is over, once this event has been dealt with."""
-        self.ending = (reason, status)
-
-    def trace(self) -> None:
-        """Tell the turns that are over, and when to look at the others."""
-        told = self.state.talk.turns
-        if not told.open:
-            return
-        over, due = told.take(self.now)
-        for turn in over:
-            self.tell(TurnTraced, **turn.report())
-        if due is not None and due != told.wake:
-            told.wake = due
-            self.do(StartTimer(turns.TIMER, max(0.02, (due - self.now).total_seconds())))
-
-    def cut_turns(self) -> None:
-        """The sideband is lost or the call ends: every turn is told as far as it came."""
-        self.state.talk.turns.cut_all(self.now)
-        self.trace()

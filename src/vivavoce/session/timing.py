@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from vivavoce.session import news, turns
+from vivavoce.session.draft import IDLE, Draft
 from vivavoce.session.effects import StartTimer, StopTimer
 from vivavoce.session.events import TimerFired
-from vivavoce.session.state import IDLE, Draft, Phase
+from vivavoce.session.state import Phase
 from vivavoce.wire.events import SessionExpired, SessionWarning
 from vivavoce.wire.records.talk import Status
 

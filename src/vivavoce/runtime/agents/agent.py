@@ -3,7 +3,7 @@
 `agent.yaml` says how it sounds, what it may use and how long it stays;
 `prompt.md` is sent to the model as written. Errors name the file, the line
 and what would be right. What tools and voices there are is told by others, and
-`intents.yaml` is read by the room `intents`.
+`intents.yaml` is read by the package `intents`.
 """
 
 from __future__ import annotations

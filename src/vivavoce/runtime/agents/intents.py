@@ -1,6 +1,6 @@
 """The part of an agent folder about where its intents go, and what the runtime asks of them.
 
-The intents themselves are read by the room `intents`, which the runtime does not know.
+The intents themselves are read by the package `intents`, which the runtime does not know.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The orchestrator's port: who makes goals and tasks of what was understood.
 
-The room `intents` decides what is submitted and keeps the records; who acts on it
+The package `intents` decides what is submitted and keeps the records; who acts on it
 fills this: the one inside (goals, tasks and reschedules in our own database), or
 one behind HTTP. Deciding and storing are apart: an orchestrator inside returns
 the changes that its caller commits together with the intent, so that an

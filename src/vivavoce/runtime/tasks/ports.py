@@ -95,7 +95,7 @@ class TaskContext(Protocol):
         ...
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> str:
-        """One of our own tools, through the same desk, policy and records as any call.
+        """One of our own tools, through the same executor, policy and records as any call.
 
         A step of its own; what the model may read of the outcome, good or bad.
         A call whose outcome a crash swallowed is not run again: it says so.

@@ -1,6 +1,6 @@
 """`/tools`, `/execute`, `/webhook`: what the voice can do (seed 003 §4).
 
-A call from here passes the same desk, with the same checks, as one from the model.
+A call from here passes the same executor, with the same checks, as one from the model.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.runtime.test_agents import folder
+from tests.runtime.agents.test_agents import folder
 from vivavoce.runtime.agents.agent import Agent, AgentError, load_agent
 from vivavoce.runtime.agents.source import AgentSource
 from vivavoce.runtime.ports import Capabilities

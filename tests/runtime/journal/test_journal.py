@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from tests.runtime.log_store import LogStore, note, say
+from tests.runtime.journal.log_store import LogStore, note, say
 from vivavoce.errors import InvalidRequest, Unavailable
 from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.journal.streams import Filter, Subscription, patterns

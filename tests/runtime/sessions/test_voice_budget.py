@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.runtime.speaking import call, speaking, statuses
+from tests.runtime.sessions.speaking import call, speaking, statuses
 from tests.server.doors import Doors, soon
 from vivavoce.errors import RateLimited
 from vivavoce.runtime.provider.pricing import cost_micros, price_of

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.runtime.speaking import call, speaking, statuses
-from tests.runtime.test_voice_text import answer, exchange, talk
+from tests.runtime.sessions.speaking import call, speaking, statuses
+from tests.runtime.sessions.test_voice_text import answer, exchange, talk
 from tests.server.doors import Doors, soon
 from vivavoce.errors import ProviderError, Unavailable
 from vivavoce.runtime.sessions.elsewhere import unheard

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.runtime.speaking import call, speaking
-from tests.runtime.test_voice_text import answer, exchange, talk
+from tests.runtime.sessions.speaking import call, speaking
+from tests.runtime.sessions.test_voice_text import answer, exchange, talk
 from tests.server.doors import soon
 from vivavoce.errors import ModelUnavailable, RateLimited, Unavailable
 from vivavoce.runtime.sessions.options import Options

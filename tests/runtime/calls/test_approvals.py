@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.runtime.work_bench import WorkBench, settle, work_bench
+from tests.runtime.tasks.work_bench import WorkBench, settle, work_bench
 from vivavoce.errors import Conflict, NotFound
 from vivavoce.runtime.calls.approvals import Wanted
 from vivavoce.session.events import ApprovalAsked, ApprovalSettled

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 import pytest
 
-from tests.runtime.book import Book, Few
+from tests.runtime.calls.book import Book, Few
 from vivavoce.errors import (
     Conflict,
     InternalError,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.runtime.work_bench import WorkBench, work_bench
+from tests.runtime.tasks.work_bench import WorkBench, work_bench
 from vivavoce.errors import Conflict, InvalidArguments, NotFound, RateLimited
 from vivavoce.runtime.tasks.ports import Done, GaveUp
 from vivavoce.runtime.tasks.service import MAX_OPEN, Order

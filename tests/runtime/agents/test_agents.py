@@ -14,7 +14,7 @@ from vivavoce.runtime.sessions.options import Options
 from vivavoce.runtime.sessions.profile import Defaults, Profile
 from vivavoce.tools.registry import Registry
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def folder(tmp_path: Path, yaml: str = "name: mine\n", prompt: str = "Be kind.\n") -> Path:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.runtime.test_agents import complaints, folder
+from tests.runtime.agents.test_agents import complaints, folder
 from vivavoce.runtime.agents.agent import Agent, load_agent
 from vivavoce.runtime.agents.intents import Backend
 from vivavoce.runtime.ports import Capabilities

@@ -11,8 +11,8 @@ from typing import Any, cast
 
 import pytest
 
-from tests.runtime.test_approvals import pending, wanted
-from tests.runtime.work_bench import Hands, settle, work_bench
+from tests.runtime.calls.test_approvals import pending, wanted
+from tests.runtime.tasks.work_bench import Hands, settle, work_bench
 from tests.session.scene import START, WHO
 from vivavoce.errors import Conflict, Unavailable
 from vivavoce.runtime.calls.approvals import MAX_OWN, Approvals

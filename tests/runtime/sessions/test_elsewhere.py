@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.runtime.speaking import call, speaking, statuses
+from tests.runtime.sessions.speaking import call, speaking, statuses
 from tests.server.doors import Doors, soon
 from vivavoce.runtime.sessions.options import Options
 from vivavoce.runtime.sessions.voice import Voice

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.runtime.speaking import speaking
-from tests.runtime.test_voice_text import answer, talk
+from tests.runtime.sessions.speaking import speaking
+from tests.runtime.sessions.test_voice_text import answer, talk
 from tests.server.doors import Doors
 from vivavoce.errors import NotFound
 from vivavoce.runtime.sessions.options import Options

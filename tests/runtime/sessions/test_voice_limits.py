@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.runtime.speaking import call, speaking, statuses
+from tests.runtime.sessions.speaking import call, speaking, statuses
 from tests.server.doors import soon
 from vivavoce.errors import NotFound, ProviderError, RateLimited
 from vivavoce.runtime.sessions.options import Options

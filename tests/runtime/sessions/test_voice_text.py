@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.runtime.speaking import call, speaking
+from tests.runtime.sessions.speaking import call, speaking
 from tests.server.doors import Doors, soon
 from vivavoce.errors import Conflict, InvalidRequest, NotFound, RateLimited
 from vivavoce.runtime.sessions.options import Options
