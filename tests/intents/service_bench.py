@@ -17,7 +17,8 @@ from tests.contract.conftest import FullStore
 from tests.intents.backend import UserBackend
 from vivavoce.errors import VivavoceError
 from vivavoce.intents.delivery.http import HttpSender
-from vivavoce.intents.delivery.outbox import Addresses, Outbox, Outside
+from vivavoce.intents.delivery.outbox import Outbox
+from vivavoce.intents.delivery.outside import Addresses, Outside
 from vivavoce.intents.orchestrator.builtin import BuiltInOrchestrator
 from vivavoce.intents.registry.intents import IntentRegistry, load_intents
 from vivavoce.intents.service import IntentService
@@ -125,7 +126,9 @@ class Bench:
         sender = HttpSender(clock, secret=SECRET, seconds=1.0, open_client=_plain_client)
         registry = flux()
         addresses = Addresses(lambda: "flux", lambda: registry, url, everything=url is not None)
-        self.outbox = Outbox(store, self.journal, clock, sender, addresses, chance=lambda: 1.0)
+        self.outbox = Outbox(
+            store, self.journal, clock, sender, addresses.url_of, chance=lambda: 1.0
+        )
         outside = Outside(self.outbox, store, self.journal, clock, addresses)
         self.service = IntentService(
             lambda: registry,

@@ -18,7 +18,7 @@ from vivavoce.app.agent import open_agent
 from vivavoce.app.intents import AgentIntents
 from vivavoce.app.settings import Settings
 from vivavoce.errors import Unavailable
-from vivavoce.intents.delivery.settling import GIVE_UP
+from vivavoce.intents.delivery.outbox import GIVE_UP
 from vivavoce.runtime.calls.executor import ToolExecutor
 from vivavoce.runtime.calls.outcomes import ToolRequest
 from vivavoce.runtime.calls.permissions import Permissions
@@ -268,8 +268,8 @@ async def test_old_messages_of_an_intent_that_is_gone_still_go_to_the_agents_bac
         updated_at=now,
         due_at=now,
     )
-    assert _House(folder).room.outbox.addresses.url_of(old) == "http://127.0.0.1:9/"
-    assert _House(FLUX, data_dir=tmp_path).room.outbox.addresses.url_of(old) is None
+    assert _House(folder).room.addresses.url_of(old) == "http://127.0.0.1:9/"
+    assert _House(FLUX, data_dir=tmp_path).room.addresses.url_of(old) is None
 
 
 async def test_messages_from_before_the_backend_was_taken_out_are_shown_and_given_up(

@@ -19,7 +19,8 @@ from vivavoce.app.begin import Begin, at_once
 from vivavoce.app.settings import Settings
 from vivavoce.errors import Unavailable
 from vivavoce.intents.delivery.http import HttpSender
-from vivavoce.intents.delivery.outbox import Addresses, Outbox, Outside
+from vivavoce.intents.delivery.outbox import Outbox
+from vivavoce.intents.delivery.outside import Addresses, Outside
 from vivavoce.intents.orchestrator.builtin import BuiltInOrchestrator
 from vivavoce.intents.ports import IntentStore, Journal
 from vivavoce.intents.registry.intents import IntentRegistry
@@ -54,14 +55,14 @@ class AgentIntents:
         _need_packages(source.intents, remote=self._named is not None)
         self._backend = _filled(self._named)
         self._patience = self._backend.timeout if self._backend is not None else 10.0
-        addresses = Addresses(
+        self.addresses = addresses = Addresses(
             lambda: source.current.name,
             lambda: source.intents,
             self._backend.url if self._backend is not None else None,
             everything=self._named is not None,
         )
         self.outbox = Outbox(
-            store, journal, clock, self._sender(clock), addresses, patience=self._patience
+            store, journal, clock, self._sender(clock), addresses.url_of, patience=self._patience
         )
         self.service = IntentService(
             lambda: source.intents,

@@ -31,7 +31,7 @@ from vivavoce.errors import (
 from vivavoce.intents import again
 from vivavoce.intents import records as write
 from vivavoce.intents.checking import Checked, checked, grounds
-from vivavoce.intents.delivery.outbox import Outside
+from vivavoce.intents.delivery.outside import Outside
 from vivavoce.intents.orchestrator.builtin import Inside
 from vivavoce.intents.ports import Acting, Action, IntentStore, Journal
 from vivavoce.intents.registry.definition import IntentDefinition

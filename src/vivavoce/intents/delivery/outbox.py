@@ -5,8 +5,6 @@ order, with the same key each time; a backend that is down is asked again, longe
 and longer apart, for seven days. Several servers on one database take what is due
 from each other by moving `due_at`; where two still meet, the key makes it one. What
 has no address here is left to a server that has it, until its days are over.
-
-`Outside` fills `Acting` with it: an intent is on disk first, then sent.
 """
 
 from __future__ import annotations
@@ -14,25 +12,24 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Literal, TypeVar
 from weakref import WeakValueDictionary
 
 from vivavoce.errors import IntentRefused, OrchestratorUnavailable
-from vivavoce.intents import again
 from vivavoce.intents import records as write
-from vivavoce.intents.delivery import settling
 from vivavoce.intents.delivery.http import Delivered, Later, Refused, Sender, Verdict
-from vivavoce.intents.ports import Action, Done, IntentStore, Journal
-from vivavoce.intents.registry.definition import IntentDefinition
-from vivavoce.intents.registry.intents import IntentRegistry
+from vivavoce.intents.ports import IntentStore, Journal
 from vivavoce.logs import failure, fields
+from vivavoce.retrying import doubling
 from vivavoce.runtime.ports import Clock
-from vivavoce.wire.records.plans import Delivery, Intent, IntentStatus, Submission
-from vivavoce.wire.records.talk import PutDelivery, PutIntent, entry_id, iso
+from vivavoce.wire.clean import clean_line
+from vivavoce.wire.records.plans import Delivery, Intent, IntentStatus
+from vivavoce.wire.records.talk import Change, Conversation, PutDelivery, PutIntent
+from vivavoce.wire.records.work import Json
 
 log = logging.getLogger(__name__)
 
@@ -44,39 +41,13 @@ _LOOKED_AT = 500  # at a time
 POLL_SECONDS = 60.0  # for what other servers left behind
 _AHEAD = timedelta(days=2)  # more than anyone is made to wait
 _FAULT_SECONDS = 5.0
-
-
-@dataclass(frozen=True, slots=True)
-class Addresses:
-    """Which intents go to a backend, and where each of them is. `url` is the agent's own backend,
-    which stands for all of its intents; it may be named and not known (`everything`)."""
-
-    agent: Callable[[], str]
-    intents: Callable[[], IntentRegistry]
-    url: str | None = None
-    everything: bool = False
-
-    def takes(self, definition: IntentDefinition | None) -> bool:
-        return self.everything or (definition is not None and definition.url is not None)
-
-    def to(self, name: str) -> str:
-        """The name of an address, by that of the intent: who finds the message later must not send
-        it to another's backend."""
-        definition = self.intents().get(name)
-        return (
-            f"{self.agent()}/{name}" if definition is not None and definition.url else self.agent()
-        )
-
-    def url_of(self, delivery: Delivery) -> str | None:
-        """None is nowhere that this server knows: of another agent's on the same database, or of
-        an intent that is gone."""
-        name = str(delivery.body.get("name", ""))
-        # Without one it is from before that was written down, when all went to the agent's.
-        to = delivery.body.get("to", self.to(name))
-        if to == self.agent():
-            return self.url
-        definition = self.intents().get(name)
-        return definition.url if definition is not None and to == f"{self.agent()}/{name}" else None
+FIRST_WAIT = 2.0
+LONGEST_WAIT = 900.0
+GIVE_UP = timedelta(days=7)
+_ID = 128
+_T = TypeVar("_T")
+UrlOf = Callable[[Delivery], str | None]
+"""Where it goes; None is nowhere that this server knows now."""
 
 
 class Outbox:
@@ -88,14 +59,14 @@ class Outbox:
         journal: Journal,
         clock: Clock,
         sender: Sender,
-        addresses: Addresses,
+        url_of: UrlOf,
         *,
         chance: Callable[[], float] = random.random,
         patience: float = 0.0,
     ) -> None:
         """`patience`: how long the sender may wait for an answer."""
         self._store, self._journal, self._clock = store, journal, clock
-        self._sender, self.addresses, self._chance = sender, addresses, chance
+        self._sender, self._url_of, self._chance = sender, url_of, chance
         self.claim = max(CLAIM_SECONDS, patience + _SPARE_SECONDS)
         self._stranded = 0
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -140,12 +111,12 @@ class Outbox:
         """One attempt, and what came of it on disk. Was it announced that it failed?"""
         if delivery.attempts or delivery.due_at <= self._clock.now():
             delivery = await self._claim(delivery)
-        url = self.addresses.url_of(delivery)
+        url = self._url_of(delivery)
         verdict: Verdict = Later("no address for it in this agent")
         if url is not None:
             verdict = await self._sender.send(url, delivery)
-        if isinstance(verdict, Later) and settling.given_up(delivery, self._clock.now()):
-            verdict = Refused(f"Given up after {settling.GIVE_UP.days} days: {verdict.why}")
+        if isinstance(verdict, Later) and _given_up(delivery, self._clock.now()):
+            verdict = Refused(f"Given up after {GIVE_UP.days} days: {verdict.why}")
         return verdict, await self._settle(delivery, verdict)
 
     async def _claim(self, delivery: Delivery) -> Delivery:
@@ -162,16 +133,16 @@ class Outbox:
         now = self._clock.now()
         match verdict:
             case Later():
-                changes = settling.postponed(delivery, verdict, intent, now, self._chance())
+                changes = _postponed(delivery, verdict, intent, now, self._chance())
             case Refused():
-                changes = settling.refused(delivery, verdict, intent, others, now)
+                changes = _refused(delivery, verdict, intent, others, now)
             case Delivered():
                 place = None
                 if intent is not None:
                     place = await self._store.conversation(
                         intent.conversation_id, user_id=intent.user_id
                     )
-                changes = settling.delivered(delivery, verdict, intent, others, place, now)
+                changes = _delivered(delivery, verdict, intent, others, place, now)
         await self._journal.commit(changes)
         return write.tells_of_an_error(changes)
 
@@ -221,9 +192,7 @@ class Outbox:
         seen, last = 0, None
         while True:
             page = await self._store.due_deliveries(before=now, limit=_LOOKED_AT, after=last)
-            ours += [
-                d for d in page if self.addresses.url_of(d) is not None or settling.given_up(d, now)
-            ]
+            ours += [d for d in page if self._url_of(d) is not None or _given_up(d, now)]
             seen += len(page)
             if len(page) < _LOOKED_AT or len(ours) >= AT_ONCE:
                 return ours[:AT_ONCE], seen - len(ours)
@@ -256,86 +225,133 @@ class Outbox:
             woken.cancel()
 
 
-class Outside:
-    """Acts on an intent by telling the user's backend."""
-
-    def __init__(
-        self,
-        outbox: Outbox,
-        store: IntentStore,
-        journal: Journal,
-        clock: Clock,
-        addresses: Addresses,
-    ) -> None:
-        self._outbox, self._addresses, self.takes = outbox, addresses, addresses.takes
-        self._store, self._journal, self._clock = store, journal, clock
-
-    async def act(
-        self, action: Action, intent: Intent, given: Submission, before: Intent | None
-    ) -> Done:
-        now = self._clock.now()
-        # A retraction is one when the backend has heard of it; until then it is what it was.
-        status = before.status if action == "retract" and before else IntentStatus.PENDING
-        kept = replace(intent, status=status, updated_at=now)
-        known = await self._store.deliveries(intent.id)
-        refusals = sum(one.action == action and one.status == "refused" for one in known)
-        fresh = _delivery(action, kept, given, before, now, refusals)
-        if all(one.id != fresh.id for one in known):
-            due = now + timedelta(seconds=self._outbox.claim)
-            body = fresh.body | {"to": self._addresses.to(intent.name)}
-            fresh = replace(fresh, body=body, due_at=due)
-            await self._journal.commit([PutIntent(kept), PutDelivery(fresh)])
-        stored = await self._outbox.flush(intent.id, intent.user_id)
-        return Done(stored or kept)
-
-    async def holds(self, known: Intent, given: Submission, *, asked: bool) -> bool:
-        """What came of it only the backend knows: one that waits is the same, and one that was
-        asked for again a while later is not. Nor is one that is about to be taken back."""
-        waiting = [d for d in await self._store.deliveries(known.id) if d.status == "pending"]
-        if any(one.action == "retract" for one in waiting):
-            return False
-        pending = known.status is IntentStatus.PENDING
-        return pending or not asked or again.soon(known, given.now)
-
-    async def standing(self, known: Intent, given: Submission) -> Mapping[str, Any]:
-        return {}
+# --- What an answer means for a delivery and its intent. No I/O -----------------------------
+# Deliveries of one intent are answered in their order; an answer to an earlier one never undoes
+# what the user has said since.
 
 
-def _delivery(
-    action: Action,
-    intent: Intent,
-    given: Submission,
-    before: Intent | None,
-    now: datetime,
-    refusals: int,
-) -> Delivery:
-    """One message, one id: each action of each revision is said once, and again only when it
-    was refused."""
-    body: dict[str, Any] = {
-        "action": action,
-        "intent": intent.route,
-        "payload": intent.payload,
-        "intent_id": intent.id,
-        "revision": intent.revision,
-        "user_id": intent.user_id,
-        "conversation_id": intent.conversation_id,
-        "session_id": intent.session_id,
-        "evidence": list(intent.evidence),
-        "said": given.said,
-        "time_zone": given.time_zone,
-        "submitted_at": iso(now),
-        "goal_id": intent.goal_id,
-        "task_id": intent.task_id,
-    } | {key: value for key, value in given.extra.items() if value is not None}
-    if action == "amend" and before is not None:
-        body["previous"] = before.payload
-    return Delivery(
-        id=entry_id(intent.id, f"{action}:{intent.revision}:{refusals}"),
-        intent_id=intent.id,
-        user_id=intent.user_id,
-        action=action,
-        body=body,
-        created_at=now,
+def backoff(attempts: int, chance: float) -> float:
+    """Seconds after this many attempts: twice as long each time, between a half and the whole."""
+    return doubling(attempts, FIRST_WAIT, LONGEST_WAIT) * (0.5 + 0.5 * chance)
+
+
+def _postponed(
+    delivery: Delivery, verdict: Later, intent: Intent | None, now: datetime, chance: float
+) -> list[Change]:
+    """Tried again later. The first time it is told; after that only how it ended is."""
+    attempts = delivery.attempts + 1
+    wait = max(backoff(attempts, chance), verdict.after or 0.0)
+    again = replace(
+        delivery,
+        attempts=attempts,
+        last_error=clean_line(verdict.why, write.WORDS),
+        due_at=now + timedelta(seconds=wait),
         updated_at=now,
-        due_at=now,
     )
+    changes: list[Change] = [PutDelivery(again)]
+    if attempts == 1 and intent is not None:
+        words = "The backend does not answer; it is kept and tried again."
+        if delivery.action != "retract":
+            changes.append(write.told_submitted(intent, now))
+        changes.append(write.told_error(intent, write.UNREACHED, words, now))
+    return changes
+
+
+def _given_up(delivery: Delivery, now: datetime) -> bool:
+    return now - delivery.created_at >= GIVE_UP
+
+
+def _delivered(
+    delivery: Delivery,
+    verdict: Delivered,
+    intent: Intent | None,
+    others: Sequence[Delivery],
+    place: Conversation | None,
+    now: datetime,
+) -> list[Change]:
+    """`others`: all deliveries of this intent; an earlier answer may have named what came of it."""
+    done = _settled(delivery, "delivered", verdict.answer, None, now)
+    if intent is None:
+        return [done]
+    answers = [verdict.answer, *(d.answer for d in reversed(others) if d.answer)]
+    intent = replace(
+        intent,
+        goal_id=_named(answers, "goal_id") or intent.goal_id,
+        task_id=_named(answers, "task_id") or intent.task_id,
+        evidence=tuple(_of(delivery, "evidence", list, [])) or intent.evidence,
+        updated_at=now,
+    )
+    if delivery.action == "retract":
+        intent = replace(intent, status=IntentStatus.RETRACTED, error=None)
+        return [done, *write.retracted(intent, now)]
+    if _revision(delivery) < intent.revision or intent.status is IntentStatus.RETRACTED:
+        return [done]  # an amendment of it is still on its way
+    intent = replace(intent, status=IntentStatus.ACCEPTED, error=None)
+    return [done, *write.accepted(intent, place, now, linked=False)]
+
+
+def _refused(
+    delivery: Delivery,
+    verdict: Refused,
+    intent: Intent | None,
+    others: Sequence[Delivery],
+    now: datetime,
+) -> list[Change]:
+    """`others`: all deliveries of this intent, oldest first. What the backend accepted last before
+    an amendment that it refuses holds; the record goes back to it."""
+    words = clean_line(verdict.words, write.WORDS)
+    done = _settled(delivery, "refused", verdict.answer, words, now)
+    if intent is None:
+        return [done]
+    told = write.told_error(intent, write.INVALID, words, now)
+    if delivery.action == "retract" or _revision(delivery) < intent.revision:
+        return [done, told]
+    held = [d for d in others if d.status == "delivered" and d.action != "retract"]
+    if delivery.action == "amend" and held:
+        intent = replace(
+            intent,
+            # Not `previous` of this one: that may have been refused itself.
+            payload=_of(held[-1], "payload", dict, {}) or intent.payload,
+            status=IntentStatus.ACCEPTED,
+            revision=intent.revision + 1,
+            error=words,
+            updated_at=now,
+        )
+    else:
+        intent = replace(intent, status=IntentStatus.FAILED, error=words, updated_at=now)
+    return [done, PutIntent(intent), write.told_submitted(intent, now), told]
+
+
+def _settled(
+    delivery: Delivery,
+    status: Literal["delivered", "refused"],
+    answer: Json,
+    error: str | None,
+    now: datetime,
+) -> PutDelivery:
+    attempts = delivery.attempts + 1
+    return PutDelivery(
+        replace(
+            delivery,
+            status=status,
+            attempts=attempts,
+            answer=answer,
+            last_error=error,
+            updated_at=now,
+        )
+    )
+
+
+def _named(answers: Sequence[Json], key: str) -> str | None:
+    found = [a[key] for a in answers if isinstance(a.get(key), str | int)]
+    return clean_line(str(found[0]), _ID) or None if found else None
+
+
+def _of(delivery: Delivery, key: str, kind: type[_T], otherwise: _T) -> _T:
+    """What its message says, if it is of that kind."""
+    value = delivery.body.get(key)
+    return value if isinstance(value, kind) else otherwise
+
+
+def _revision(delivery: Delivery) -> int:
+    return _of(delivery, "revision", int, 0)

@@ -1,0 +1,138 @@
+"""Acting on an intent by telling the user's backend: on disk first, then sent; and where it is.
+
+Fills `Acting` with the outbox behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from vivavoce.intents import again
+from vivavoce.intents.delivery.outbox import Outbox
+from vivavoce.intents.ports import Action, Done, IntentStore, Journal
+from vivavoce.intents.registry.definition import IntentDefinition
+from vivavoce.intents.registry.intents import IntentRegistry
+from vivavoce.runtime.ports import Clock
+from vivavoce.wire.records.plans import Delivery, Intent, IntentStatus, Submission
+from vivavoce.wire.records.talk import PutDelivery, PutIntent, entry_id, iso
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """Which intents go to a backend, and where each of them is. `url` is the agent's own backend,
+    which stands for all of its intents; it may be named and not known (`everything`)."""
+
+    agent: Callable[[], str]
+    intents: Callable[[], IntentRegistry]
+    url: str | None = None
+    everything: bool = False
+
+    def takes(self, definition: IntentDefinition | None) -> bool:
+        return self.everything or (definition is not None and definition.url is not None)
+
+    def to(self, name: str) -> str:
+        """The name of an address, by that of the intent: who finds the message later must not send
+        it to another's backend."""
+        definition = self.intents().get(name)
+        return (
+            f"{self.agent()}/{name}" if definition is not None and definition.url else self.agent()
+        )
+
+    def url_of(self, delivery: Delivery) -> str | None:
+        """None is nowhere that this server knows: of another agent's on the same database, or of
+        an intent that is gone."""
+        name = str(delivery.body.get("name", ""))
+        # Without one it is from before that was written down, when all went to the agent's.
+        to = delivery.body.get("to", self.to(name))
+        if to == self.agent():
+            return self.url
+        definition = self.intents().get(name)
+        return definition.url if definition is not None and to == f"{self.agent()}/{name}" else None
+
+
+class Outside:
+    """Acts on an intent by telling the user's backend."""
+
+    def __init__(
+        self,
+        outbox: Outbox,
+        store: IntentStore,
+        journal: Journal,
+        clock: Clock,
+        addresses: Addresses,
+    ) -> None:
+        self._outbox, self._addresses, self.takes = outbox, addresses, addresses.takes
+        self._store, self._journal, self._clock = store, journal, clock
+
+    async def act(
+        self, action: Action, intent: Intent, given: Submission, before: Intent | None
+    ) -> Done:
+        now = self._clock.now()
+        # A retraction is one when the backend has heard of it; until then it is what it was.
+        status = before.status if action == "retract" and before else IntentStatus.PENDING
+        kept = replace(intent, status=status, updated_at=now)
+        known = await self._store.deliveries(intent.id)
+        refusals = sum(one.action == action and one.status == "refused" for one in known)
+        fresh = _delivery(action, kept, given, before, now, refusals)
+        if all(one.id != fresh.id for one in known):
+            due = now + timedelta(seconds=self._outbox.claim)
+            body = fresh.body | {"to": self._addresses.to(intent.name)}
+            fresh = replace(fresh, body=body, due_at=due)
+            await self._journal.commit([PutIntent(kept), PutDelivery(fresh)])
+        stored = await self._outbox.flush(intent.id, intent.user_id)
+        return Done(stored or kept)
+
+    async def holds(self, known: Intent, given: Submission, *, asked: bool) -> bool:
+        """What came of it only the backend knows: one that waits is the same, and one that was
+        asked for again a while later is not. Nor is one that is about to be taken back."""
+        waiting = [d for d in await self._store.deliveries(known.id) if d.status == "pending"]
+        if any(one.action == "retract" for one in waiting):
+            return False
+        pending = known.status is IntentStatus.PENDING
+        return pending or not asked or again.soon(known, given.now)
+
+    async def standing(self, known: Intent, given: Submission) -> Mapping[str, Any]:
+        return {}
+
+
+def _delivery(
+    action: Action,
+    intent: Intent,
+    given: Submission,
+    before: Intent | None,
+    now: datetime,
+    refusals: int,
+) -> Delivery:
+    """One message, one id: each action of each revision is said once, and again only when it
+    was refused."""
+    body: dict[str, Any] = {
+        "action": action,
+        "intent": intent.route,
+        "payload": intent.payload,
+        "intent_id": intent.id,
+        "revision": intent.revision,
+        "user_id": intent.user_id,
+        "conversation_id": intent.conversation_id,
+        "session_id": intent.session_id,
+        "evidence": list(intent.evidence),
+        "said": given.said,
+        "time_zone": given.time_zone,
+        "submitted_at": iso(now),
+        "goal_id": intent.goal_id,
+        "task_id": intent.task_id,
+    } | {key: value for key, value in given.extra.items() if value is not None}
+    if action == "amend" and before is not None:
+        body["previous"] = before.payload
+    return Delivery(
+        id=entry_id(intent.id, f"{action}:{intent.revision}:{refusals}"),
+        intent_id=intent.id,
+        user_id=intent.user_id,
+        action=action,
+        body=body,
+        created_at=now,
+        updated_at=now,
+        due_at=now,
+    )
