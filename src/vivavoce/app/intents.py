@@ -12,7 +12,6 @@ from contextlib import asynccontextmanager
 from datetime import datetime
 from importlib.util import find_spec
 from typing import Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from vivavoce.app.agent import filled
 from vivavoce.app.begin import Begin, at_once
@@ -29,7 +28,7 @@ from vivavoce.intents.tools import intent_tools
 from vivavoce.language.en.times.understanding import understand
 from vivavoce.runtime.agents.intents import Backend
 from vivavoce.runtime.agents.source import AgentSource
-from vivavoce.runtime.people.due import next_due
+from vivavoce.runtime.people.due import next_due, zone_or
 from vivavoce.runtime.ports import Clock
 from vivavoce.tools.registry import Registry
 from vivavoce.wire.records.plans import Todo
@@ -130,11 +129,7 @@ class AgentIntents:
 
     async def _time_zone_of(self, user_id: str) -> str:
         person = await self._store.person(user_id)
-        zone = person.time_zone if person is not None else None
-        try:  # rows come from elsewhere too: "Berlin" must not cost every task its time
-            return ZoneInfo(zone).key if zone else self._settings.time_zone
-        except (ZoneInfoNotFoundError, ValueError, OSError):
-            return self._settings.time_zone
+        return zone_or(person.time_zone if person else None, self._settings.time_zone)
 
 
 def _need_packages(intents: IntentRegistry, *, remote: bool) -> None:

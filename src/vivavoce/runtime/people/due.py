@@ -20,6 +20,15 @@ _DAY = timedelta(days=1)
 _MINUTE = timedelta(minutes=1)
 
 
+def zone_or(name: str | None, otherwise: str) -> str:
+    """The time zone of this name, if there is such a one: rows come from elsewhere too, and
+    "Berlin" must not cost every task its time."""
+    try:
+        return ZoneInfo(name).key if name else otherwise
+    except (OSError, ValueError, KeyError):
+        return otherwise
+
+
 def anchor_of(todo: Todo) -> datetime | None:
     """What its rule counts from."""
     return todo.recurs_from or todo.moved_from or todo.scheduled_at
@@ -54,8 +63,7 @@ def _of_rule(
     todo: Todo, anchor: datetime, since: datetime, until: datetime, time_zone: str
 ) -> Iterator[datetime]:
     """By the clock that it recurs by, if there is such a one; without the one that was moved."""
-    with suppress(OSError, ValueError, KeyError):
-        time_zone = ZoneInfo(todo.time_zone).key
+    time_zone = zone_or(todo.time_zone, time_zone)
     for came in instants(todo.recurrence_rule or "", anchor, since, until, time_zone):
         if todo.moved_from is None or abs(came - todo.moved_from) >= _MINUTE:
             yield came

@@ -11,12 +11,12 @@ import logging
 import re
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo
 
 from vivavoce.errors import VivavoceError
 from vivavoce.language.en.telling import clock_words, spoken
 from vivavoce.logs import fields
-from vivavoce.runtime.people.due import due_on
+from vivavoce.runtime.people.due import due_on, zone_or
 from vivavoce.runtime.people.ports import AgendaStore
 from vivavoce.wire.clean import clean_line
 from vivavoce.wire.records.plans import Person, Todo, Verbosity
@@ -164,14 +164,7 @@ async def _open_until(store: AgendaStore, user_id: str, until: datetime) -> list
 
 
 def _zone(person: Person | None, otherwise: str) -> str:
-    return _valid(person.time_zone if person else None, otherwise)
-
-
-def _valid(time_zone: str | None, otherwise: str) -> str:
-    try:
-        return ZoneInfo(time_zone).key if time_zone else otherwise
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        return otherwise
+    return zone_or(person.time_zone if person else None, otherwise)
 
 
 def _about(person: Person | None) -> list[str]:
