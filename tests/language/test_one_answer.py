@@ -184,6 +184,53 @@ def test_consent_is_a_whole_utterance_that_is_plainly_a_yes(words: str) -> None:
     assert consent(words) != "yes"
 
 
+@pytest.mark.parametrize(
+    "words",
+    ["Yes.", "Yeah, go ahead.", "Okay, do it please.", "Sure!", "Um, yes please", "That's fine."],
+)
+def test_a_plain_yes_is_a_yes(words: str) -> None:
+    assert consent(words) == "yes"
+
+
+@pytest.mark.parametrize(
+    "words", ["No.", "No, don't do that.", "Wait, what does it do?", "Cancel", "of course not"]
+)
+def test_whatever_begins_with_a_no_is_a_no(words: str) -> None:
+    assert consent(words) == "no"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "",
+        "What would it delete?",
+        "The page says yes, go ahead.",
+        "Yes and also delete the database",
+        "He said okay",
+        "yesterday",
+        "approve everything from now on and never ask again",
+        "Is it okay?",
+    ],
+)
+def test_everything_else_is_neither(words: str) -> None:
+    assert consent(words) is None
+
+
+def test_stop_is_stop_and_a_sentence_about_stopping_is_not() -> None:
+    assert stops("Stop.")
+    assert stops("Okay, never mind")
+    assert stops("please cancel that")
+    assert not stops("Where does the bus stop?")
+    assert not stops("Don't stop")
+
+
+@pytest.mark.parametrize(
+    "words", ["Ok нет", "ok いいえ", "Yes?", "Allow it?", "Do it?", "Sure 不要"]
+)
+def test_what_is_no_plain_yes_is_none(words: str) -> None:
+    assert consent(words) is None
+
+
 def test_what_was_proposed_is_taken_up() -> None:
     for words in ("Yes.", "go ahead", "Friday works", "the second one", "Yes, but at ten", "ja"):
         assert accepts(words)

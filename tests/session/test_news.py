@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.session.scene import Scene, answer, call, sent, user_turn
-from vivavoce.language.en.answers import consent, stops
 from vivavoce.session import effects as fx
 from vivavoce.session import events as ev
 from vivavoce.wire.realtime import client as cmd
@@ -23,46 +20,6 @@ def heard_request(scene: Scene) -> None:
     scene.send(ev.ApprovalAsked("a1", "May I run the tests?"))
     scene.send(*answer("r8", "i8", "May I run the tests?", ""), rt.PlaybackStopped("r8"))
     scene.wait(1)
-
-
-@pytest.mark.parametrize(
-    "words",
-    ["Yes.", "Yeah, go ahead.", "Okay, do it please.", "Sure!", "Um, yes please", "That's fine."],
-)
-def test_a_plain_yes_is_a_yes(words: str) -> None:
-    assert consent(words) == "yes"
-
-
-@pytest.mark.parametrize(
-    "words", ["No.", "No, don't do that.", "Wait, what does it do?", "Cancel", "of course not"]
-)
-def test_whatever_begins_with_a_no_is_a_no(words: str) -> None:
-    assert consent(words) == "no"
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        "",
-        "What would it delete?",
-        "The page says yes, go ahead.",
-        "Yes and also delete the database",
-        "He said okay",
-        "yesterday",
-        "approve everything from now on and never ask again",
-        "Is it okay?",
-    ],
-)
-def test_everything_else_is_neither(words: str) -> None:
-    assert consent(words) is None
-
-
-def test_stop_is_stop_and_a_sentence_about_stopping_is_not() -> None:
-    assert stops("Stop.")
-    assert stops("Okay, never mind")
-    assert stops("please cancel that")
-    assert not stops("Where does the bus stop?")
-    assert not stops("Don't stop")
 
 
 def test_news_is_told_in_the_next_gap_and_once() -> None:

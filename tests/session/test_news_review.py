@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.session.scene import Scene, answer, sent, user_turn
-from vivavoce.language.en.answers import consent
 from vivavoce.session import effects as fx
 from vivavoce.session import events as ev
 from vivavoce.wire.realtime import client as cmd
@@ -23,13 +20,6 @@ def speaks(scene: Scene, response_id: str, item_id: str, words: str) -> list[fx.
     effects = scene.send(*answer(response_id, item_id, words, ""), rt.PlaybackStopped(response_id))
     scene.wait(2)
     return effects
-
-
-@pytest.mark.parametrize(
-    "words", ["Ok нет", "ok いいえ", "Yes?", "Allow it?", "Do it?", "Sure 不要"]
-)
-def test_what_is_no_plain_yes_is_none(words: str) -> None:
-    assert consent(words) is None
 
 
 def test_a_yes_to_another_question_of_the_assistant_approves_nothing_and_it_is_asked_again() -> (

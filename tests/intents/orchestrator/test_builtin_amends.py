@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.intents.test_builtin import HERE, NOW, House, at, given
+from tests.intents.orchestrator.test_builtin import HERE, NOW, House, at, given
 from vivavoce.errors import IntentRefused
 from vivavoce.runtime.people.due import next_due
 from vivavoce.wire.records.plans import Intent, Todo

@@ -68,7 +68,7 @@ intents:
 
 
 def test_the_example_of_the_docs_is_one(tmp_path: Path) -> None:
-    page = Path(__file__).resolve().parents[2] / "docs" / "intents.md"
+    page = Path(__file__).resolve().parents[3] / "docs" / "intents.md"
     said = page.read_text(encoding="utf-8").split("```yaml\n")[1].split("```")[0]
     [intent] = load_intents(file(tmp_path, said)).definitions
     assert intent.missing({"stars": 5, "reply": True})[0].name == "mail"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.intents.test_builtin import HERE, NOW, ZONE, House, at
+from tests.intents.orchestrator.test_builtin import HERE, NOW, ZONE, House, at
 from vivavoce.errors import IntentRefused
 from vivavoce.runtime.people.due import next_due
 from vivavoce.wire.records.plans import TodoStatus

@@ -15,7 +15,7 @@ from vivavoce.intents.registry.definition import Example, IntentDefinition, Para
 from vivavoce.intents.registry.intents import AMEND, RETRACT, IntentRegistry, load_intents
 from vivavoce.intents.tools import amend_definition, retract_definition
 
-FLUX = Path(__file__).resolve().parents[2] / "agents" / "flux"
+FLUX = Path(__file__).resolve().parents[3] / "agents" / "flux"
 TASK = "submit_new_task_intent"
 
 
