@@ -30,6 +30,17 @@ from vivavoce.runtime.agents.yaml_file import (
 from vivavoce.runtime.calls.permissions import Permissions
 from vivavoce.wire.records.plans import SessionLimits
 
+A = TypeVar("A")
+B = TypeVar("B")
+
+AgentError = FileProblems
+MAX_PROMPT = 64_000  # characters; a session's instructions have to leave room for the talk
+_CHECKOUT = Path(__file__).resolve().parents[4] / "agents"
+_PACKAGED = Path(__file__).resolve().parents[2] / "_agents"
+
+
+# --- What `agent.yaml` may say
+
 
 class _ServerVad(Part):
     type: Literal["server_vad"]
@@ -103,8 +114,7 @@ def read_agent_file(path: Path) -> AgentFile:
         raise FileProblems(explain(source, exc, keys_of(AgentFile))) from None
 
 
-_CHECKOUT = Path(__file__).resolve().parents[4] / "agents"
-_PACKAGED = Path(__file__).resolve().parents[2] / "_agents"
+# --- Where the folders are
 
 
 def agent_roots(agents_dir: Path | None = None) -> list[Path]:
@@ -134,20 +144,7 @@ def find_agent(name_or_path: str | Path, agents_dir: Path | None = None) -> Path
     raise FileProblems([f"there is no agent '{given}'; there are: {known}{hint}"])
 
 
-__all__ = ["Agent", "AgentError", "check_names", "find_agent", "list_agents", "load_agent"]
-
-A = TypeVar("A")
-B = TypeVar("B")
-
-AgentError = FileProblems
-MAX_PROMPT = 64_000  # characters; a session's instructions have to leave room for the talk
-
-_SERVER_VAD = {
-    "type": "server_vad",
-    "threshold": 0.5,
-    "prefix_padding_ms": 300,
-    "silence_duration_ms": 500,
-}
+# --- The agent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,7 +174,9 @@ class Agent:
         return list(names)
 
     greeting: str | None = None
-    turn_detection: Mapping[str, Any] | None = field(default_factory=lambda: dict(_SERVER_VAD))
+    turn_detection: Mapping[str, Any] | None = field(
+        default_factory=lambda: _ServerVad(type="server_vad").model_dump()
+    )
     """As the provider takes it; None is manual."""
     transcription_model: str = "gpt-4o-mini-transcribe"
     transcription_language: str | None = None

@@ -21,7 +21,12 @@ from vivavoce.runtime.people.ports import AgendaStore
 from vivavoce.wire.clean import clean_line
 from vivavoce.wire.records.plans import Person, Todo, Verbosity
 
+log = logging.getLogger(__name__)
+
 MOST_TASKS = 20
+LOOKED_AT = 200  # recurring ones come with every question, whatever day they are for
+PAGES = 5  # what is long overdue comes first, and is told last
+_HOUR = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)")
 
 
 def harmless(text: str, limit: int = 120) -> str:
@@ -32,6 +37,9 @@ def harmless(text: str, limit: int = 120) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Telling:
+    """Today's tasks as lines that a model reads: which, in what order, in what words. Titles were
+    written by people or models: each becomes one harmless line."""
+
     now: datetime
     time_zone: str
 
@@ -100,13 +108,6 @@ class Telling:
             return [spoken(at, now=self.now, time_zone=self.time_zone)]
         except (ValueError, OverflowError):
             return []
-
-
-log = logging.getLogger(__name__)
-
-LOOKED_AT = 200  # recurring ones come with every question, whatever day they are for
-PAGES = 5  # what is long overdue comes first, and is told last
-_HOUR = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,12 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from vivavoce.errors import ProviderError, ProviderRateLimited, ProviderRefused
-
-T = TypeVar("T")
-
 
 CALL_NOT_FOUND = "call_not_found"
 """In `details["code"]` of the refusal to attach to a call that is not there, or not yet."""

@@ -47,6 +47,18 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+T = TypeVar("T")
+
+OPENAI = "https://api.openai.com/v1"
+SECRET_SECONDS = 60
+CHECK_SECONDS = 30.0
+CHECK_TIMEOUT = 3.0
+HTTP_TIMEOUT = 20.0
+HANG_UP_TIMEOUT = 5.0
+MAX_ANSWER = 1024 * 1024
+TEXT = "text_"  # how the ids of sessions without a call begin: ours, never the provider's
+MAX_TEXTS = 1000  # that are up and were never attached
+_CALL_ID = re.compile(r"[\w-]{1,200}")
 MAX_FRAME = 16 * 1024 * 1024
 
 # At DEBUG, websockets logs the handshake with its Authorization header, that is, the key.
@@ -63,7 +75,9 @@ CONNECTION_OPTIONS: dict[str, Any] = {
 
 
 class OpenAISideband:
-    """Fills `ports.Sideband`. A dead connection is noticed by the keepalive, within 40 s."""
+    """Fills `ports.Sideband` with one connection of the SDK. It never reconnects and never parses
+    what it receives: the session decides about both. A dead connection is noticed by the
+    keepalive, within 40 s."""
 
     def __init__(self, connection: AsyncRealtimeConnection) -> None:
         self._connection = connection
@@ -94,20 +108,6 @@ def _closed(end: ConnectionClosed) -> Closed:
         return Closed(1006, end.sent.reason if end.sent is not None else "")
     # A close frame without a code (1005) is as deliberate as one that says 1000.
     return Closed(1000 if end.rcvd.code == 1005 else int(end.rcvd.code), end.rcvd.reason)
-
-
-T = TypeVar("T")
-
-OPENAI = "https://api.openai.com/v1"
-SECRET_SECONDS = 60
-CHECK_SECONDS = 30.0
-CHECK_TIMEOUT = 3.0
-HTTP_TIMEOUT = 20.0
-HANG_UP_TIMEOUT = 5.0
-MAX_ANSWER = 1024 * 1024
-TEXT = "text_"  # how the ids of sessions without a call begin: ours, never the provider's
-MAX_TEXTS = 1000  # that are up and were never attached
-_CALL_ID = re.compile(r"[\w-]{1,200}")
 
 
 class OpenAIProvider:
