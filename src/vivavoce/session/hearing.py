@@ -293,15 +293,15 @@ def typed(event: TypedText, draft: Draft) -> None:
     draft.active()
 
 
-def _taken_up(item_id: str, kept: Entry, draft: Draft) -> None:
+def _taken_up(item_id: str, stored: Entry, draft: Draft) -> None:
     """Where it is in the history, whatever is said next is the answer: one to all that was
-    kept. A call that began before it was stored has yet to be told of it."""
+    stored. A call that began before it was stored has yet to be told of it."""
     state = draft.state
-    asked = any(_is_kept(one, draft) and not one.over for one in state.talk.typed.values())
-    state.talk.typed[item_id] = Question(kept)
+    asked = any(_from_before(one, draft) and not one.over for one in state.talk.typed.values())
+    state.talk.typed[item_id] = Question(stored)
     state.talk.turns.typed(item_id, draft.now)
-    if item_of(kept) not in {item["id"] for item in state.sideband.history}:
-        draft.add_item(message_item(item_id, "user", kept.text))
+    if item_of(stored) not in {item["id"] for item in state.sideband.placed.history}:
+        draft.add_item(message_item(item_id, "user", stored.text))
         state.talk.responses.wish(item_id)
     elif not asked:
         state.talk.responses.wish()
@@ -309,7 +309,7 @@ def _taken_up(item_id: str, kept: Entry, draft: Draft) -> None:
     draft.active()
 
 
-def _is_kept(question: Question, draft: Draft) -> bool:
+def _from_before(question: Question, draft: Draft) -> bool:
     return question.message.session_id != draft.state.identity.session_id
 
 

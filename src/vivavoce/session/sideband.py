@@ -63,8 +63,7 @@ def call_placed(event: CallPlaced, draft: Draft) -> None:
     if event.instructions is not None:
         # The time of day is part of them, and it has moved on.
         state.setup = state.setup.merged({"instructions": event.instructions})
-    state.sideband.history, state.sideband.history_tokens = event.history, event.history_tokens
-    state.sideband.history_reason, state.sideband.greeting = event.reason, event.greeting
+    state.sideband.placed = event
     draft.active()
     draft.signal(Signal.CALL_PLACED)
     draft.tell(ConnectionStatus, webrtc_state="connecting", data_channel_state="connecting")
@@ -107,26 +106,26 @@ def call_survived(event: CallSurvived, draft: Draft) -> None:
 
 def up(draft: Draft) -> None:
     """Attached. A fresh call is told everything; a sideband that is back, what it missed."""
-    state = draft.state
-    state.sideband.up, state.sideband.up_since = True, draft.now
-    state.sideband.guard.forget_orders()
+    state, sideband, placed = draft.state, draft.state.sideband, draft.state.sideband.placed
+    sideband.up, sideband.up_since = True, draft.now
+    sideband.guard.forget_orders()
     _order(draft)
-    waiting = tuple(state.sideband.unconfirmed.values())
-    if state.sideband.fresh:
-        for item in state.sideband.history:
+    waiting = tuple(sideband.unconfirmed.values())
+    if sideband.fresh:
+        for item in placed.history:
             draft.add_item(item)
     for command in waiting:  # news of today comes after the history
         draft.send(command)
-    if state.sideband.fresh:
-        state.sideband.fresh = False
+    if sideband.fresh:
+        sideband.fresh = False
         draft.tell(
             ContextUpdated,
-            reason=state.sideband.history_reason,
-            items=len(state.sideband.history),
-            estimated_tokens=state.sideband.history_tokens,
+            reason=placed.reason,
+            items=len(placed.history),
+            estimated_tokens=placed.history_tokens,
         )
-        if state.sideband.greeting:
-            state.talk.responses.wish(instructions=state.sideband.greeting)
+        if placed.greeting:
+            state.talk.responses.wish(instructions=placed.greeting)
         timing.start(draft)
     elif state.phase is Phase.RECONNECTING:
         draft.tell(ConnectionStatus, webrtc_state="connected", data_channel_state="open")

@@ -15,6 +15,7 @@ from typing import Any
 
 import orjson
 
+from vivavoce.session.events import CallPlaced
 from vivavoce.session.policy import Identity, Policy, Setup
 from vivavoce.session.talk import Talk
 from vivavoce.wire.realtime.client import CreateItem
@@ -22,6 +23,9 @@ from vivavoce.wire.realtime.client import CreateItem
 MAX_STRIKES = 3
 _LOCKED = ("instructions", "tools", "tool_choice", "output_modalities", "max_output_tokens")
 _LOCKED_AUDIO = (("input", "turn_detection"), ("input", "transcription"), ("output", "voice"))
+
+
+_NOT_PLACED = CallPlaced("")
 
 
 class Phase(StrEnum):
@@ -187,10 +191,7 @@ class Sideband:
     followers: dict[str, str] = field(default_factory=dict)  # that item → the one after it
     unsure: set[str] = field(default_factory=set)  # items that the model may have already
     unconfirmed: dict[str, CreateItem] = field(default_factory=dict)
-    history: tuple[Mapping[str, Any], ...] = ()
-    history_tokens: int = 0
-    history_reason: str = "start"
-    greeting: str | None = None
+    placed: CallPlaced = _NOT_PLACED  # with what the call is to be told first
 
 
 @dataclass(slots=True)
