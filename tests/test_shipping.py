@@ -431,7 +431,7 @@ def test_in_a_bare_debian_the_steps_of_the_image_file_give_a_brain_that_answers(
             timeout=300,
         ) as http:
             asyncio.run(until(lambda: child.poll() is not None or _listens(port), seconds=120))
-            asyncio.run(until(lambda: _settled(child, http), seconds=900))
+            asyncio.run(until(lambda: _settled(child, http), seconds=2400, pause=2.0))
             said = (tmp_path / "server.log").read_text()[-4000:]
             assert http.get("/ready").status_code == 200, said
             probe = debian.command(final, command(final, "HEALTHCHECK"), user=user)
@@ -464,5 +464,5 @@ def _last(http: httpx.Client, conversation: str) -> dict[str, Any]:
         found[:] = [message for message in told if message["role"] == "assistant"]
         return bool(found)
 
-    asyncio.run(until(answered, seconds=300))
+    asyncio.run(until(answered, seconds=600, pause=2.0))
     return found[-1]

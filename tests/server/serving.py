@@ -51,11 +51,13 @@ async def serving(app: ASGIApp, *, graceful: int = 5) -> AsyncIterator[Served]:
                 served.stop()
 
 
-async def until(condition: Callable[[], object], *, seconds: float = 10) -> None:
+async def until(
+    condition: Callable[[], object], *, seconds: float = 10, pause: float = 0.005
+) -> None:
     """Bounded polling, for what announces itself to nobody."""
     async with asyncio.timeout(seconds):
         while not condition():
-            await asyncio.sleep(0.005)
+            await asyncio.sleep(pause)
 
 
 @dataclass

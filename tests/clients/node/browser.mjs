@@ -4,7 +4,7 @@
 // few libraries it brings. It knows nothing of the pages it opens.
 
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
@@ -41,6 +41,24 @@ function unpack(folder) {
   }
 }
 
+// Its own list of fonts names places of a serverless machine: on another one there would be no
+// letters, and a text without height is not to be clicked on.
+function fontsIn(folder) {
+  const list = join(folder, "fonts-here.conf");
+  const places = [join(folder, "fonts", "fonts"), "/usr/share/fonts"];
+  writeFileSync(
+    list,
+    `<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig>
+${places.map((place) => `  <dir>${place}</dir>`).join("\n")}
+  <cachedir>${join(folder, "fonts-cache")}</cachedir>
+</fontconfig>
+`,
+  );
+  return list;
+}
+
 function fromNpm() {
   const folder = join(HERE, "node_modules", ".cache", "chromium");
   if (!existsSync(folder)) unpack(folder);
@@ -48,7 +66,7 @@ function fromNpm() {
     executablePath: join(folder, "chromium"),
     env: {
       ...process.env,
-      FONTCONFIG_PATH: join(folder, "fonts"),
+      FONTCONFIG_FILE: fontsIn(folder),
       LD_LIBRARY_PATH: join(folder, "al2023", "lib"),
     },
   };

@@ -8,22 +8,20 @@ const state = (page, wanted) =>
   page.waitForFunction((name) => document.body.dataset.state === name, wanted, { timeout: 60_000 });
 
 /** What was said and written, as far as it is there for good. */
-const said = (page) =>
-  page.$$eval(`${at("transcript")} :is([data-role="user"], [data-role="assistant"])`, (found) =>
-    found
-      .filter(({ dataset }) => dataset.done === "true" && dataset.id !== "sending")
-      .map((line) => line.querySelector("p").textContent),
-  );
+const SAID =
+  `${at("transcript")} :is([data-role="user"], [data-role="assistant"])` +
+  `[data-done="true"]:not([data-id="sending"])`;
+const said = (page) => page.$$eval(`${SAID} p`, (found) => found.map((words) => words.textContent));
 
 /** Write, and wait for so many lines in all. */
 async function write(page, words, count) {
   await page.fill(`${at("write")} input`, words);
   await page.keyboard.press("Enter");
-  const end = Date.now() + 60_000;
-  while ((await said(page)).length < count) {
-    if (Date.now() > end) throw new Error(`no answer: ${await page.textContent("main")}`);
-    await page.waitForTimeout(50);
-  }
+  await page.waitForFunction(
+    ([lines, wanted]) => document.querySelectorAll(lines).length >= wanted,
+    [SAID, count],
+    { timeout: 60_000 },
+  );
   return said(page);
 }
 
