@@ -171,7 +171,9 @@ def test_responses_are_asked_for_one_at_a_time(policy: Policy, story: list[objec
         if isinstance(step, float):
             scene.wait(step)
             continue
-        if isinstance(step, rt.ResponseCreated | ev.SidebandLost | ev.CallPlaced | rt.Fault):
+        if isinstance(step, rt.ResponseCreated | ev.SidebandLost | rt.Fault):
+            waiting = False
+        if isinstance(step, ev.CallPlaced | ev.CallSurvived):  # what the old call owes is gone
             waiting = False
         if isinstance(step, ev.TimerFired) and step.name == "turn":
             waiting = False
