@@ -8,19 +8,9 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict, deque
-from dataclasses import dataclass
 
 from vivavoce.errors import RateLimited
 from vivavoce.runtime.ports import Clock
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """How much of a window is used, and when all of it is free again."""
-
-    current: int
-    limit: int
-    reset_seconds: float
 
 
 class Window:
@@ -64,13 +54,6 @@ class Window:
         self._uses.move_to_end(key)
         if len(self._uses) > self._max_keys:
             self._make_room(now)
-
-    def usage(self, key: str) -> Usage:
-        """For a warning before the limit is reached."""
-        now = self._clock.monotonic()
-        uses = self._current(key, now)
-        left = uses[-1] + self.seconds - now if uses else 0.0
-        return Usage(current=len(uses), limit=self.limit, reset_seconds=left)
 
     def __len__(self) -> int:
         return len(self._uses)

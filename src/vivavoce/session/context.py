@@ -8,7 +8,7 @@ results; what lies before them is a summary.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
 from typing import Any
@@ -25,6 +25,8 @@ HISTORY_SHARE = 0.5  # of what instructions and tools leave: the rest is for the
 _RESULT_CHARS = 4_000
 _SHORT_RESULT_CHARS = 400
 _ITEM_OVERHEAD = 8  # tokens of framing an item
+
+_Turn = list[Entry]
 
 
 def estimate_tokens(text: str) -> int:
@@ -76,18 +78,13 @@ class History:
     tokens: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class _Turn:
-    entries: list[Entry] = field(default_factory=list)
-
-
 def _turns(entries: Sequence[Entry]) -> list[_Turn]:
     """A turn begins with the user's words; what comes before the first has a turn of its own."""
     turns: list[_Turn] = []
     for entry in entries:
         if entry.kind is Kind.USER or not turns:
-            turns.append(_Turn())
-        turns[-1].entries.append(entry)
+            turns.append([])
+        turns[-1].append(entry)
     return turns
 
 
@@ -152,7 +149,7 @@ def _last_resort(every: list[_Turn], summary: str | None, budget: int) -> Histor
 def _items(turns: list[_Turn], limit: int) -> list[Mapping[str, Any]]:
     """A call without its result, or a result without its call, is refused by providers: pairs
     only, side by side, although the user may have spoken while the tool ran."""
-    entries = [entry for turn in turns for entry in turn.entries]
+    entries = [entry for turn in turns for entry in turn]
     results = {_call_id(e): e for e in entries if e.kind is Kind.TOOL_RESULT}
     items: list[Mapping[str, Any]] = []
     for entry in entries:
@@ -207,7 +204,7 @@ def _summary_text(summary: str | None, older: list[_Turn]) -> str | None:
 
 def _digest(older: list[_Turn]) -> str | None:
     """Without a model: how it began, what was used, where it stood (seed 001 §7.2)."""
-    entries = [entry for turn in older for entry in turn.entries]
+    entries = [entry for turn in older for entry in turn]
     asked = [_short(e.text) for e in entries if e.kind is Kind.USER]
     said = [_short(e.text) for e in entries if e.kind is Kind.ASSISTANT]
     tools = sorted({str(e.data["tool_name"]) for e in entries if e.data.get("tool_name")})

@@ -14,7 +14,7 @@ from fnmatch import fnmatchcase
 from typing import Any, Literal
 
 from vivavoce.errors import Forbidden, VivavoceError
-from vivavoce.runtime.calls.approvals import Approvals, Wanted
+from vivavoce.runtime.calls.approvals import Approvals, Concern, Wanted
 from vivavoce.runtime.ports import ToolDefinition
 from vivavoce.wire.clean import clean_line
 from vivavoce.wire.records.talk import Origin, ToolCall
@@ -125,57 +125,65 @@ class Gatekeeper:
         task_id: str | None,
     ) -> VivavoceError | None:
         """None: it may run."""
-        decision = self._permissions.decide(
+        verdict = await self._verdict(
+            call,
             call.tool,
             arguments,
+            description,
             changes=definition.changes,
             origin=call.origin,
-            auto_approve=self._auto_approve(call.session_id),
-        )
-        if decision == "allow":
-            return None
-        if decision == "deny":
-            return NotPermitted(f"The policy does not allow this call of '{call.tool}'.")
-        wanted = Wanted(
-            user_id=call.user_id,
-            tool=call.tool,
-            arguments=arguments,
-            question=_question(description),
-            timeout=self._permissions.timeout,
-            session_id=call.session_id,
-            conversation_id=call.conversation_id,
             call_id=call.id,
             task_id=task_id,
         )
-        if await self._approvals.ask(wanted):
-            return None
-        return NotPermitted(f"The user did not allow this call of '{call.tool}'.")
+        match verdict:
+            case "allow":
+                return None
+            case "deny":
+                return NotPermitted(f"The policy does not allow this call of '{call.tool}'.")
+            case "refused":
+                return NotPermitted(f"The user did not allow this call of '{call.tool}'.")
 
     async def permitted(
         self, tool: str, arguments: Mapping[str, Any], question: str, task: Task
     ) -> bool:
         """For what an agent does with tools of its own; they are taken to change things."""
+        asked = question or f"Use {tool}"
+        verdict = await self._verdict(
+            task, tool, arguments, asked, changes=True, origin="task", task_id=task.id
+        )
+        return verdict == "allow"
+
+    async def _verdict(
+        self,
+        about: Concern,
+        tool: str,
+        arguments: Mapping[str, Any],
+        description: str,
+        *,
+        changes: bool,
+        origin: Origin,
+        call_id: str | None = None,
+        task_id: str | None = None,
+    ) -> Literal["allow", "deny", "refused"]:
+        """The policy's, or the user's where it says so."""
+        auto = self._auto_approve(about.session_id)
         decision = self._permissions.decide(
-            tool,
-            arguments,
-            changes=True,
-            origin="task",
-            auto_approve=self._auto_approve(task.session_id),
+            tool, arguments, changes=changes, origin=origin, auto_approve=auto
         )
         if decision != "ask":
-            return decision == "allow"
-        return await self._approvals.ask(
-            Wanted(
-                user_id=task.user_id,
-                tool=tool,
-                arguments=arguments,
-                question=_question(question or f"Use {tool}"),
-                timeout=self._permissions.timeout,
-                session_id=task.session_id,
-                conversation_id=task.conversation_id,
-                task_id=task.id,
-            )
+            return decision
+        wanted = Wanted(
+            user_id=about.user_id,
+            tool=tool,
+            arguments=arguments,
+            question=_question(description),
+            timeout=self._permissions.timeout,
+            session_id=about.session_id,
+            conversation_id=about.conversation_id,
+            call_id=call_id,
+            task_id=task_id,
         )
+        return "allow" if await self._approvals.ask(wanted) else "refused"
 
 
 def _question(description: str) -> str:

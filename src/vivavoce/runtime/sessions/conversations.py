@@ -59,7 +59,6 @@ class Conversations:
         options = Options(task_id=task_id)
         if conversation_id is None:
             return Visit(await self._voice.create(user_id, options), [])
-        await self.get(conversation_id, user_id)
         opened = await self._voice.resume_conversation(conversation_id, user_id, options)
         # Read now: one that was live until a moment ago has written its last words.
         prior, _ = await self._store.messages_before(
@@ -118,7 +117,6 @@ class Conversations:
 
     async def say(self, conversation_id: str, user_id: str, text: str, *, wait: float) -> Exchange:
         """Written words, answered by the same agent with the same history."""
-        await self.get(conversation_id, user_id)
         return await self._voice.say(conversation_id, user_id, text, wait=wait)
 
     # --- Reading them -------------------------------------------------------------------

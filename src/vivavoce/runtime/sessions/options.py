@@ -4,7 +4,7 @@ call of the session, for a resume, and after a restart."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any, Literal
 
@@ -28,14 +28,8 @@ class Options:
     """Written, not spoken: a session without a voice."""
 
     def to_json(self) -> dict[str, Any]:
-        return {
-            "instructions": self.instructions,
-            "tools_filter": None if self.tools_filter is None else list(self.tools_filter),
-            "turn_detection": self.turn_detection,
-            "auto_approve": self.auto_approve,
-            "task_id": self.task_id,
-            "text": self.text,
-        }
+        """Without the voice, which the session's record has."""
+        return {name: value for name, value in asdict(self).items() if name != "voice"}
 
     @classmethod
     def from_json(cls, told: Mapping[str, Any], *, voice: str | None) -> Options:
