@@ -22,7 +22,7 @@ from vivavoce.errors import IntentRefused, InvalidArguments, ToolFailed, Vivavoc
 from vivavoce.intents.checking import checked, grounds
 from vivavoce.intents.records import same_payload
 from vivavoce.intents.registry.intents import AMEND, RETRACT, IntentRegistry, load_intents
-from vivavoce.intents.tools import amend_definition, retract_definition
+from vivavoce.intents.service import amend_definition, retract_definition
 from vivavoce.session.context import Situation
 from vivavoce.session.context import instructions as instructed
 from vivavoce.wire.records.talk import Entry, Kind

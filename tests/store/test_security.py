@@ -31,7 +31,7 @@ from tests.contract.records import (
     uid,
 )
 from tests.store.stores import opened
-from vivavoce.store import security
+from vivavoce.store import migrate
 from vivavoce.store.schema import metadata
 from vivavoce.wire.records.talk import (
     Announce,
@@ -150,7 +150,7 @@ async def test_each_sees_and_writes_only_what_is_theirs(
                     sees_only_its_own(connection, user)
                     writes_only_its_own(connection, user, other)
             with acting(postgres_url, ROLES[0], None) as connection:
-                for table in security.ACCESS:
+                for table in migrate.ACCESS:
                     assert rows(connection, table) == []
         # The server is not restricted, and nothing of the others is lost.
         assert await store.entries(uid("bob"), user_id=BOB) == [
@@ -170,13 +170,13 @@ def rows(connection: psycopg.Connection[Any], table: str) -> list[str]:
 
 
 def sees_only_its_own(connection: psycopg.Connection[Any], user: str) -> None:
-    for table, commands in security.ACCESS.items():
+    for table, commands in migrate.ACCESS.items():
         assert rows(connection, table) == ([user] if "select" in commands else []), table
 
 
 def writes_only_its_own(connection: psycopg.Connection[Any], user: str, other: str) -> None:
     """`other` never loses, changes or gains a row."""
-    for table, commands in security.ACCESS.items():
+    for table, commands in migrate.ACCESS.items():
         if table in ("log_head", "alembic_version"):
             count = connection.execute(sql.SQL("DELETE FROM {}").format(sql.Identifier(table)))
             assert count.rowcount == 0, table
@@ -253,7 +253,7 @@ async def test_nobody_empties_a_table_whatever_the_database_grants_by_itself(
         async with opened(postgres_url) as store:
             await store.commit(of(ANN, "ann"))
             with acting(postgres_url, ROLES[0], BOB) as connection:
-                for table in security.ACCESS:
+                for table in migrate.ACCESS:
                     empty = sql.SQL("TRUNCATE {} CASCADE").format(sql.Identifier(table))
                     with pytest.raises(InsufficientPrivilege):
                         connection.execute(empty)
@@ -262,4 +262,4 @@ async def test_nobody_empties_a_table_whatever_the_database_grants_by_itself(
 
 
 def test_it_is_said_of_every_table_who_may_what() -> None:
-    assert set(security.ACCESS) == {*metadata.tables, "alembic_version"}
+    assert set(migrate.ACCESS) == {*metadata.tables, "alembic_version"}

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vivavoce.tools.progress import Progress, ProgressReader
+from vivavoce.tools.bash import Progress, ProgressReader
 
 Told = list[tuple[str, int | None]]
 

@@ -3,15 +3,21 @@
 Knows what the model should be told; how a command is confined is the
 sandbox's business. A command that fails is an answer, not an error: the model
 reads what it printed.
+
+How far a command is, is read from what it prints ("12/50 tests passed", 24 %). Each
+runner we know is a small reader of its own lines; the first one to know a line is
+believed from then on, so that a percentage in a log is not mistaken for the tests'.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
+import re
 import time
 from collections import deque
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,9 +28,222 @@ from vivavoce.processes.bounded import MIB, Finished, Limits
 from vivavoce.processes.threads import SHARED
 from vivavoce.runtime.ports import Report, ToolContext, ToolOutput
 from vivavoce.tools.functions import Tool, tool
-from vivavoce.tools.progress import Progress, ProgressReader
 from vivavoce.tools.sandbox.ports import Sandbox
 from vivavoce.tools.wording import WORDING
+
+_MAX_LINE = 4096
+_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07")
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    message: str
+    percentage: int | None = None
+
+
+@dataclass(slots=True)
+class Tally:
+    """What the lines so far have told."""
+
+    total: int | None = None
+    done: int = 0
+    failed: int = 0
+
+    def count(self, *, failed: bool = False, by: int = 1) -> None:
+        self.done += by
+        self.failed += by if failed else 0
+
+    def told(self, percentage: int | None = None) -> Progress | None:
+        """None before there is anything to tell."""
+        if not self.done and self.total is None:
+            return None
+        if percentage is None and self.total:
+            percentage = min(100, 100 * self.done // self.total)
+        of = f"{self.done} of {self.total} tests" if self.total else f"{self.done} tests"
+        if self.failed:
+            return Progress(f"{of} run, {self.failed} failed", percentage)
+        return Progress(f"{of} passed", percentage)
+
+
+Reader = Callable[[str, Tally], Progress | None]
+"""Knows the line: what to say. Does not: None."""
+
+_COLLECTED = re.compile(r"\bcollected (\d+) items?(?:.*/ (\d+) selected)?")
+_XDIST = re.compile(r"\d+ workers? \[(\d+) items?\]")
+_DOTS = re.compile(r"(?:\S+\.py )?([.FEsxXR]+)\s*(?:\[ *(\d+)%\])?")
+_STATUS = "(PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS)"
+_VERBOSE = re.compile(rf"\S+::.+? {_STATUS}(?: \(.*\))?\s*(?:\[ *(\d+)%\])?")
+_WORKER = re.compile(rf"\[gw\d+\] \[ *(\d+)%\] {_STATUS} \S+::.*")
+
+
+def pytest(line: str, tally: Tally) -> Progress | None:
+    if found := _COLLECTED.search(line) or _XDIST.fullmatch(line.strip()):
+        tally.total = int(found.group(found.lastindex or 1))
+        return tally.told()
+    # Told line by line; the summary at the end has other lines, and counts nothing.
+    if found := _WORKER.fullmatch(line.strip()):
+        tally.count(failed=found.group(2) in ("FAILED", "ERROR"))
+        return tally.told(int(found.group(1)))
+    if found := _VERBOSE.fullmatch(line.strip()):
+        tally.count(failed=found.group(1) in ("FAILED", "ERROR"))
+        return tally.told(_number(found.group(2)))
+    if (found := _DOTS.fullmatch(line.strip())) and (found.group(2) or tally.total is not None):
+        marks = found.group(1)
+        bad = sum(map(marks.count, "FE"))
+        tally.count(by=len(marks) - bad)
+        tally.count(failed=True, by=bad)
+        return tally.told(_number(found.group(2)))
+    return None
+
+
+def pytest_unfinished(rest: str, tally: Tally, reader: Reader | None) -> Progress | None:
+    """The dots of a line that is still being drawn; they are counted when it ends."""
+    found = _DOTS.fullmatch(rest.strip()) if reader in (pytest, None) else None
+    if found is None or (reader is None and tally.total is None):
+        return None
+    marks = found.group(1)
+    ahead = Tally(tally.total, tally.done + len(marks), tally.failed)
+    ahead.failed += sum(map(marks.count, "FE"))
+    return ahead.told(_number(found.group(2)))
+
+
+_UNITTEST = re.compile(r"test\w* \([\w.]+\).* \.\.\. (ok|FAIL|ERROR|skipped .*|expected failure)")
+
+
+def unittest(line: str, tally: Tally) -> Progress | None:
+    if found := _UNITTEST.fullmatch(line.strip()):
+        tally.count(failed=found.group(1) in ("FAIL", "ERROR"))
+        return tally.told()
+    return None
+
+
+_JEST = re.compile(r"\s*([✓✔√✕✗×○])\s.+|\s*(PASS|FAIL)\s+\S+\.[cm]?[jt]sx?\b.*")
+_VITEST = re.compile(r"\s*([✓❯×])\s+\S+\.[cm]?[jt]sx? \((\d+) tests?(?: \| (\d+) failed)?.*")
+
+
+def jest(line: str, tally: Tally) -> Progress | None:
+    """jest with `--verbose` has a line a test, vitest a line a file with its number of tests."""
+    if found := _VITEST.fullmatch(line):
+        failed = int(found.group(3) or 0)
+        tally.count(by=int(found.group(2)) - failed)
+        tally.count(failed=True, by=failed)
+        return tally.told()
+    if found := _JEST.fullmatch(line):
+        if found.group(2):
+            return tally.told() or Progress(f"{line.split()[1]} done")
+        tally.count(failed=found.group(1) in "✕✗×")
+        return tally.told()
+    return None
+
+
+_GO = re.compile(r"--- (PASS|FAIL|SKIP): \S+ \([\d.]+s\)")
+_GO_STARTS = re.compile(r"=== (?:RUN|PAUSE|CONT)\s+(\S+)")
+
+
+def go(line: str, tally: Tally) -> Progress | None:
+    if found := _GO.fullmatch(line.rstrip()):  # subtests are indented, and part of theirs
+        tally.count(failed=found.group(1) == "FAIL")
+        return tally.told()
+    if not tally.done and (found := _GO_STARTS.fullmatch(line)):
+        return Progress(f"Running {found.group(1)}")
+    return None
+
+
+_CARGO_TOTAL = re.compile(r"running (\d+) tests?")
+_CARGO = re.compile(r"test .+ \.\.\. (ok|FAILED|ignored.*|bench:.*)")
+
+
+def cargo(line: str, tally: Tally) -> Progress | None:
+    if found := _CARGO_TOTAL.fullmatch(line.strip()):
+        tally.total = (tally.total or 0) + int(found.group(1))  # one crate after another
+        return tally.told()
+    if found := _CARGO.fullmatch(line.strip()):
+        tally.count(failed=found.group(1) == "FAILED")
+        return tally.told()
+    return None
+
+
+_TAP_PLAN = re.compile(r"1\.\.(\d+)(?:\s*#.*)?")
+_TAP = re.compile(r"(not )?ok\b(?: (\d+))?(.*)")
+
+
+def tap(line: str, tally: Tally) -> Progress | None:
+    if found := _TAP_PLAN.fullmatch(line.rstrip()):
+        tally.total = int(found.group(1))
+        return tally.told()
+    found = _TAP.fullmatch(line)
+    if found and (found.group(2) or tally.total is not None):
+        wanted = re.search(r"#\s*(?:todo|skip)", found.group(3), re.IGNORECASE)
+        tally.count(failed=bool(found.group(1)) and wanted is None)
+        return tally.told()
+    return None
+
+
+_STEPS = re.compile(r"\[ *(\d{1,6}) ?/ ?(\d{1,6})\] (.*)")
+_PERCENT_STEPS = re.compile(r"\[ *(\d{1,3})%\] (.*)")  # make, as CMake writes it
+
+
+def steps(line: str, tally: Tally) -> Progress | None:
+    if found := _STEPS.match(line):
+        done, total = int(found.group(1)), int(found.group(2))
+        if total > 0 and done <= total:
+            return Progress(f"Step {done} of {total}", 100 * done // total)
+    if (found := _PERCENT_STEPS.match(line)) and int(found.group(1)) <= 100:
+        return Progress(found.group(2).strip()[:80], int(found.group(1)))
+    return None
+
+
+_BAR = re.compile(r"(?:^|[\s|(\[:])(\d{1,3})(?:\.\d+)? ?%(?=$|[\s|)\],])")
+
+
+def bar(line: str, tally: Tally) -> Progress | None:
+    """Anything that draws a percentage with a bar, or nothing but one."""
+    found = _BAR.search(line)
+    if found is None or int(found.group(1)) > 100:
+        return None
+    drawn = re.search(r"[#=█▏▎▍▌▋▊▉━]{2,}|\[[#=>\-. ]{4,}\]|\|", line)
+    alone = len(line.strip()) <= len(found.group().strip()) + 24
+    if not drawn and not alone:
+        return None
+    percentage = int(found.group(1))
+    label = re.split(r"[\d|\[#=█━]", line.strip())[0].strip(" :.-(")[:60]
+    return Progress(f"{label} {percentage} %".strip(), percentage)
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text else None
+
+
+READERS: tuple[Reader, ...] = (pytest, unittest, jest, go, cargo, tap, steps, bar)
+
+
+@dataclass(slots=True)
+class ProgressReader:
+    """Feed it output as it comes; it answers with what is new."""
+
+    _tally: Tally = field(default_factory=Tally)
+    _reader: Reader | None = None
+    _rest: str = ""
+    _last: Progress | None = None
+
+    def feed(self, text: str) -> Progress | None:
+        """The newest progress, if this text changed it."""
+        text = self._rest + _ESCAPES.sub("", text)
+        lines = re.split(r"[\r\n]+", text)
+        self._rest = lines.pop()[-_MAX_LINE:]
+        newest: Progress | None = None
+        for line in lines:
+            for reader in (self._reader,) if self._reader is not None else READERS:
+                if line and (found := reader(line[:_MAX_LINE], self._tally)) is not None:
+                    self._reader, newest = reader, found
+                    break
+        # pytest draws a dot a test and ends the line late: the part there is tells already.
+        newest = pytest_unfinished(self._rest, self._tally, self._reader) or newest
+        if newest is None or newest == self._last:
+            return None
+        self._last = newest
+        return newest
+
 
 MAX_ENTRIES = 20_000
 LOOK_SECONDS = 0.1

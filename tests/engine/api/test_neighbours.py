@@ -27,8 +27,8 @@ from tests.engine.stage import KEY, EngineStage, engine_server
 from vivavoce.brain.ports import Ask, Piece, Words
 from vivavoce.brain.script.brain import ScriptedBrain
 from vivavoce.brain.script.script import load
+from vivavoce.engine.api import audio
 from vivavoce.engine.api.answers import Turns
-from vivavoce.engine.media import files
 from vivavoce.errors import RateLimited
 from vivavoce.testing.engine import HummingMouth, ScriptedEars
 
@@ -342,7 +342,7 @@ TEXT = "Good morning. The kettle is on the stove, and the tea is nearly ready."
 
 
 def samples(data: bytes) -> Any:
-    return np.concatenate(list(files.read(data)))
+    return np.concatenate(list(audio.read(data)))
 
 
 @pytest.mark.parametrize("form", ["mp3", "opus", "aac", "flac", "wav", "pcm"])
@@ -353,7 +353,7 @@ async def test_text_becomes_a_file_of_every_kind(form: Any) -> None:
             model="tts-1", voice="alloy", input=TEXT, response_format=form
         )
         data = await spoken.aread()
-    assert spoken.response.headers["content-type"] == files.MEDIA_TYPES[form]
+    assert spoken.response.headers["content-type"] == audio.MEDIA_TYPES[form]
     assert "".join(mouth.spoken) == TEXT
     if form == "pcm":
         heard = np.frombuffer(data, "<i2").astype(np.float32)[::3] / 32768 * 2

@@ -10,7 +10,7 @@ from tests.engine.strict import strict
 from tests.engine.turn.configuring import TOOL, VOICES, change, fresh, same_shape
 from tests.engine.turn.scene import Scene
 from tests.recordings import frames
-from vivavoce.engine.turn import outputs
+from vivavoce.engine.turn import answering
 from vivavoce.engine.turn.configuration import (
     ResponseSettings,
     response_settings,
@@ -24,7 +24,7 @@ from vivavoce.wire.realtime.session import AudioFormat
 def shown(made: ResponseSettings) -> dict[str, Any]:
     """As the machine shows it."""
     draft = Draft(Scene().machine.state, 0.0, lambda phase, _: phase)
-    return outputs.response_object(Response("resp_1", made), "in_progress", draft)
+    return answering.response_object(Response("resp_1", made), "in_progress", draft)
 
 
 def settings(params: Any = None, **more: Any) -> ResponseSettings:

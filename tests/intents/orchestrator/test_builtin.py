@@ -348,7 +348,7 @@ async def test_a_handler_of_somebody_elses_takes_its_route() -> None:
 
 
 def test_a_handler_that_does_not_load_leaves_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    mine = "vivavoce.intents.orchestrator.goals:Goals"
+    mine = "vivavoce.intents.orchestrator.builtin:Goals"
     points = [
         EntryPoint(name="WISH", value=mine, group=builtin.GROUP),
         EntryPoint(name="NEW_TASK", value="no.such.module:Handler", group=builtin.GROUP),

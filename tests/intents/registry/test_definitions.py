@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from vivavoce.errors import InvalidArguments
 from vivavoce.intents.registry.definition import Example, IntentDefinition, Parameter
 from vivavoce.intents.registry.intents import AMEND, RETRACT, IntentRegistry, load_intents
-from vivavoce.intents.tools import amend_definition, retract_definition
+from vivavoce.intents.service import amend_definition, retract_definition
 
 FLUX = Path(__file__).resolve().parents[3] / "agents" / "flux"
 TASK = "submit_new_task_intent"

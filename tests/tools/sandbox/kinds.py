@@ -8,9 +8,8 @@ from pathlib import Path
 
 from tests.tools.sandbox.world import World
 from vivavoce.tools.sandbox.bubblewrap import Bubblewrap
-from vivavoce.tools.sandbox.fallbacks import Landlock
 from vivavoce.tools.sandbox.places import tools_of
-from vivavoce.tools.sandbox.probe import bubblewraps
+from vivavoce.tools.sandbox.probe import Landlock, bubblewraps
 
 KINDS = ("bubblewrap", "sandlock")
 

@@ -11,8 +11,8 @@ import pytest
 
 from vivavoce.processes.bounded import Limits
 from vivavoce.tools.sandbox.bubblewrap import filter_for
-from vivavoce.tools.sandbox.fallbacks import PROGRAM, SandboxExec, profile
 from vivavoce.tools.sandbox.places import Tools, tools_of, workspace_tools
+from vivavoce.tools.sandbox.probe import PROGRAM, SandboxExec, profile
 from vivavoce.tools.sandbox.shell import environment, limited
 
 
