@@ -397,7 +397,7 @@ async def test_through_the_desk_a_failure_is_words_for_the_model(tmp_path: Path)
     house = _House(FLUX, data_dir=tmp_path)
     await house.open("Remind me to call my mom")
     many = Window(0, 60, clock=house.clock, what="calls")
-    desk = ToolExecutor(
+    executor = ToolExecutor(
         tools=house.tools,
         calls=house.store,
         journal=Journal(house.store, house.clock),
@@ -406,7 +406,7 @@ async def test_through_the_desk_a_failure_is_words_for_the_model(tmp_path: Path)
         per_session=many,
     )
     arguments = {"title": "Call mom", "trigger_type": "time", "scheduled_at": "tomorrow at 9"}
-    outcome = await desk.run(
+    outcome = await executor.run(
         ToolRequest(
             name="submit_new_task_intent",
             arguments=arguments,

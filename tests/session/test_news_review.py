@@ -108,7 +108,7 @@ def test_another_response_that_came_first_does_not_count_as_the_request() -> Non
     assert said(scene, "Yes.", "u1") == []
 
 
-def test_what_was_to_be_told_when_the_line_was_lost_is_told_when_it_is_back() -> None:
+def test_what_was_to_be_told_when_the_sideband_was_lost_is_told_when_it_is_back() -> None:
     scene = Scene().connect()
     scene.send(NEWS, rt.ResponseCreated("r1"))
     scene.wait(10).send(ev.SidebandLost(1006, hung_up=False))

@@ -1,4 +1,4 @@
-"""The session machine when things go wrong: lost lines, restarts, strangers, silence."""
+"""The session machine when things go wrong: a lost sideband, restarts, strangers, silence."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from vivavoce.wire.realtime import facts as rt
 from vivavoce.wire.records.talk import Status
 
 
-def test_a_lost_line_is_tried_five_times_three_seconds_apart() -> None:
+def test_a_lost_sideband_is_tried_five_times_three_seconds_apart() -> None:
     scene = Scene().connect()
     assert Attach("rtc_1", 0.0) in scene.wait(60).send(ev.SidebandLost(1006, hung_up=False))
     assert scene.phase == "reconnecting"
@@ -25,7 +25,7 @@ def test_a_lost_line_is_tried_five_times_three_seconds_apart() -> None:
     assert scene.phase == "terminated"
 
 
-def test_what_was_sent_into_a_dying_line_is_sent_again_under_the_same_id() -> None:
+def test_what_was_sent_into_a_dying_sideband_is_sent_again_under_the_same_id() -> None:
     scene = Scene().connect()
     scene.send(rt.ResponseCreated("r1"), call(), rt.ResponseDone("r1"))
     first = sent(scene.send(ev.ToolFinished("call_1", "x")), cmd.CreateItem)[0]
@@ -37,7 +37,7 @@ def test_what_was_sent_into_a_dying_line_is_sent_again_under_the_same_id() -> No
     assert scene.send(exists) == []
 
 
-def test_a_tool_that_finishes_while_the_line_is_down_is_answered_when_it_is_back() -> None:
+def test_a_tool_that_finishes_while_the_sideband_is_down_is_answered_when_it_is_back() -> None:
     scene = Scene().connect()
     scene.send(rt.ResponseCreated("r1"), call(), rt.ResponseDone("r1"))
     scene.send(ev.SidebandLost(1006, hung_up=False))
@@ -46,7 +46,7 @@ def test_a_tool_that_finishes_while_the_line_is_down_is_answered_when_it_is_back
     assert sent(back, cmd.CreateItem)[0].item["output"] == "x"
 
 
-def test_a_line_that_only_flickers_comes_to_an_end_too() -> None:
+def test_a_sideband_that_only_flickers_comes_to_an_end_too() -> None:
     scene = Scene().connect()
     for _ in range(4):
         assert Attach("rtc_1", 3.0) in scene.send(ev.SidebandLost(1011, hung_up=False))
@@ -55,7 +55,7 @@ def test_a_line_that_only_flickers_comes_to_an_end_too() -> None:
     assert told(scene.send(ev.SidebandLost(1011, hung_up=False)), ve.SessionEnded)
 
 
-def test_what_joined_while_the_line_was_down_is_asked_for_and_put_in_its_place() -> None:
+def test_what_joined_while_the_sideband_was_down_is_asked_for_and_put_in_its_place() -> None:
     scene = Scene().connect()
     scene.send(*user_turn("u1"), rt.UserTranscript("u1", "One."))
     scene.wait(9).send(ev.SidebandLost(1006, hung_up=False))
@@ -66,7 +66,7 @@ def test_what_joined_while_the_line_was_down_is_asked_for_and_put_in_its_place()
     assert [text for _, text in scene.transcript()] == ["One.", "Two.", "Three."]
 
 
-def test_a_tool_called_while_the_line_was_down_is_run_after_all() -> None:
+def test_a_tool_called_while_the_sideband_was_down_is_run_after_all() -> None:
     scene = Scene().connect()
     scene.wait(9).send(ev.SidebandLost(1006, hung_up=False), ev.SidebandUp())
     scene.send(*user_turn("u1", "f1"))
@@ -196,7 +196,7 @@ def test_a_stranger_s_item_stays_a_stranger_s_when_it_comes_back() -> None:
     assert not [e for e in scene.effects if isinstance(e, RunTool)]
 
 
-def test_an_order_that_went_down_with_the_line_vouches_for_nobody() -> None:
+def test_an_order_that_went_down_with_the_sideband_vouches_for_nobody() -> None:
     scene = Scene().connect()
     scene.send(ev.Reconfigure({}, ()))
     scene.wait(9).send(ev.SidebandLost(1006, hung_up=False))

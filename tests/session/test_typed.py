@@ -87,7 +87,7 @@ def test_words_typed_while_the_assistant_answers_wait_for_their_turn() -> None:
     assert answered(scene) == [("vvt_1", "Hi.")]
 
 
-def test_words_typed_before_the_line_is_up_are_sent_once_it_is() -> None:
+def test_words_typed_before_the_sideband_is_up_are_sent_once_it_is() -> None:
     scene = Scene()
     scene.send(CallPlaced("text_1"))
     assert not sent(scene.send(HELLO), CreateItem)
@@ -102,7 +102,7 @@ def test_an_answer_that_fails_is_an_answer_of_nothing() -> None:
     assert answered(scene) == [("vvt_1", None)]
 
 
-def test_where_the_line_is_the_session_a_lost_line_ends_it() -> None:
+def test_where_the_connection_is_the_session_a_lost_connection_ends_it() -> None:
     scene = Scene(Policy(one_connection=True)).connect()
     scene.wait(60).send(SidebandLost(1006, False))
     assert scene.phase == "terminated"

@@ -1,4 +1,4 @@
-"""The desk's two neighbours in one small fake: what was committed, in order, and read back."""
+"""The executor's two neighbours in one small fake: what was committed, in order, and read back."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from vivavoce.wire.records.talk import (
 
 
 class Book:
-    """Fills the desk's `Calls` and `Journal`. `broken` makes every commit fail."""
+    """Fills the executor's `Calls` and `Journal`. `broken` makes every commit fail."""
 
     def __init__(self) -> None:
         self.commits: list[list[Change]] = []

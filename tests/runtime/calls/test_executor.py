@@ -47,7 +47,7 @@ Act = Callable[[ToolContext], Awaitable[str]]
 
 
 class Bench:
-    """A desk with one tool, `act`, that does what the test says."""
+    """An executor with one tool, `act`, that does what the test says."""
 
     def __init__(self, act: Act | None = None, *, timeout: float = 60.0) -> None:
         self.book = Book()
@@ -63,9 +63,9 @@ class Bench:
             self.runs += 1
             return await self._act(context) if self._act else f"done {on}"
 
-        self.desk = self.new_desk(Registry([run]))
+        self.executor = self.new_executor(Registry([run]))
 
-    def new_desk(self, tools: Registry) -> ToolExecutor:
+    def new_executor(self, tools: Registry) -> ToolExecutor:
         self.tools = tools
         return ToolExecutor(
             tools=tools,
@@ -78,7 +78,7 @@ class Bench:
         )
 
     async def run(self, **changes: Any) -> ToolOutcome:
-        return await self.desk.run(request(**changes))
+        return await self.executor.run(request(**changes))
 
     def call(self, call_id: str = "call_1") -> ToolCall:
         return self.book.calls["ann", call_id]
@@ -211,7 +211,7 @@ async def test_it_works_on_the_real_journal_over_a_store() -> None:
     )
     await store.commit([PutConversation(kept), PutSession(session, new=True)])
     limit = Window(10, 60, clock=bench.clock)
-    desk = ToolExecutor(
+    executor = ToolExecutor(
         tools=bench.tools,
         calls=store,
         journal=Journal(store, bench.clock),
@@ -219,7 +219,7 @@ async def test_it_works_on_the_real_journal_over_a_store() -> None:
         per_user=limit,
         per_session=limit,
     )
-    first, second = await desk.run(request()), await desk.run(request())
+    first, second = await executor.run(request()), await executor.run(request())
     assert first == second
     entries = await store.entries(CONVERSATION, user_id="ann")
     assert [entry.kind for entry in entries] == [Kind.TOOL_CALL, Kind.TOOL_RESULT]
@@ -372,7 +372,7 @@ async def test_a_store_that_fails_is_told_and_nothing_runs() -> None:
     with pytest.raises(Unavailable):
         await bench.run()
     assert bench.runs == 0
-    assert bench.desk.running() == []
+    assert bench.executor.running() == []
 
 
 # --- Once and never again ---------------------------------------------------------
@@ -407,8 +407,8 @@ async def test_those_who_ask_while_it_runs_get_the_same_outcome() -> None:
         tasks = [group.create_task(bench.run()) for _ in range(5)]
         for _ in range(10):
             await asyncio.sleep(0)
-        assert [call.id for call in bench.desk.running("vs_1")] == ["call_1"]
-        assert bench.desk.running("vs_other") == []
+        assert [call.id for call in bench.executor.running("vs_1")] == ["call_1"]
+        assert bench.executor.running("vs_other") == []
         tasks[3].cancel()  # one who loses patience takes nothing from the others
         for _ in range(10):
             await asyncio.sleep(0)
@@ -416,7 +416,7 @@ async def test_those_who_ask_while_it_runs_get_the_same_outcome() -> None:
     outcomes = [task.result() for task in tasks if not task.cancelled()]
     assert [outcome.output for outcome in outcomes] == ["once"] * 4
     assert bench.runs == 1
-    assert bench.desk.running() == []
+    assert bench.executor.running() == []
 
 
 async def test_those_who_wait_hear_of_a_store_that_fails() -> None:
@@ -477,7 +477,7 @@ async def _interrupted() -> Bench:
     bench.book.calls["ann", "call_1"] = left
     bench.book.commits.clear()
     bench.runs = 0
-    bench.desk = bench.new_desk(bench.tools)
+    bench.executor = bench.new_executor(bench.tools)
     return bench
 
 
@@ -497,11 +497,11 @@ async def test_a_call_that_a_restart_interrupted_is_answered_and_never_rerun() -
 
 async def test_what_a_restart_left_open_in_a_session_can_be_settled_at_once() -> None:
     bench = await _interrupted()
-    assert await bench.desk.interrupted("vs_other") == []
-    ((call, outcome),) = await bench.desk.interrupted("vs_1")
+    assert await bench.executor.interrupted("vs_other") == []
+    ((call, outcome),) = await bench.executor.interrupted("vs_1")
     assert (call.id, outcome.success) == ("call_1", False)
     assert bench.call().status is CallStatus.UNKNOWN
-    assert await bench.desk.interrupted("vs_1") == []
+    assert await bench.executor.interrupted("vs_1") == []
 
 
 async def test_a_cancelled_call_is_recorded_as_stopped() -> None:
@@ -529,7 +529,7 @@ async def test_a_cancelled_task_ends_even_when_the_store_fails() -> None:
         bench.book.broken = True
         task.cancel()
     assert task.cancelled()
-    assert bench.desk.running() == []
+    assert bench.executor.running() == []
 
 
 # --- Progress ---------------------------------------------------------------------

@@ -137,7 +137,7 @@ async def test_other_refusals_to_attach_are_what_they_are(status: int, refused: 
         (Close(4000), 4000, False),
     ],
 )
-async def test_how_a_line_ended_is_told(fault: Drop | Close, code: int, hung_up: bool) -> None:
+async def test_how_a_sideband_ended_is_told(fault: Drop | Close, code: int, hung_up: bool) -> None:
     async with ScriptedProvider() as fake, connected(fake) as provider:
         line = await provider.attach((await new_call(provider)).call_id)
         call = await fake.next_call()

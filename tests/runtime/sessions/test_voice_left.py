@@ -1,5 +1,5 @@
-"""A written message is never lost and never answered twice: not by a line that fails, nor by a
-session that falls, nor by `kill -9`."""
+"""A written message is never lost and never answered twice: not by a connection that fails, nor
+by a session that falls, nor by `kill -9`."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ async def test_cancelling_is_told_to_the_session_and_to_nobodys_ear() -> None:
         assert await bench.tasks.waiting_for("ann") == []
 
 
-async def test_a_tasks_own_calls_pass_the_desk_and_delegate_nothing() -> None:
+async def test_a_tasks_own_calls_pass_the_executor_and_delegate_nothing() -> None:
     async with work_bench() as bench:
         task = await begun(bench)
         assert await bench.tasks.call(task.id, "c1", "glob", {"pattern": "*"}) == "fine"

@@ -286,7 +286,7 @@ def notifier(*people: Person) -> SessionNotifier:
     return SessionNotifier(registry)
 
 
-async def test_news_waits_for_a_line_that_is_down_for_a_moment() -> None:
+async def test_news_waits_for_a_sideband_that_is_down_for_a_moment() -> None:
     away = Person("vs_1", sideband_up=False)
     news = News("task:t1", "Done.", settles="t1")
     await notifier(away).tell(news, CALL)
