@@ -10,7 +10,7 @@ import pytest
 
 from tests.brain.asking import answer, ask
 from vivavoce.brain.llama.brain import LlamaBrain
-from vivavoce.brain.llama.connection import Connection, Heard
+from vivavoce.brain.llama.server import Connection, Heard
 from vivavoce.errors import BrainError
 
 

@@ -125,24 +125,25 @@ def test_no_hint_changes_the_tokens_with_keywords_either(ears: MoonshineEars, jf
 
 def test_nothing_is_put_behind_the_last_word_or_into_silence(ears: MoonshineEars) -> None:
     silence = np.zeros(EAR_RATE, dtype=np.float32)
-    decoding = ears.begin(silence, None, "", ort.RunOptions(), FELLOWS)
+    decoding = ears.begin(silence, "en", "", ort.RunOptions(), FELLOWS)
     decoding.step(20)
     assert decoding.tokens == []
 
 
-class Echo:
-    """A `Recogniser` that hears the keywords it was given, and counts."""
+class Echo(Listener):
+    """Hears the keywords it was given, and counts."""
 
     def __init__(self) -> None:
+        super().__init__("echo")
         self.begun = 0
 
     def begin(
         self,
         speech: Samples,
-        language: str | None,
+        language: str,
         guess: str,
         options: ort.RunOptions,
-        keywords: tuple[str, ...],
+        keywords: tuple[str, ...] = (),
     ) -> Decoding:
         self.begun += 1
         heard = SimpleNamespace(done=True, log_probability=0.0, chosen=1, keywords=keywords)
@@ -154,9 +155,8 @@ class Echo:
 
 async def test_finished_segments_are_remembered_for_their_keywords_only() -> None:
     speech, echo = np.full(30 * EAR_RATE, 0.5, dtype=np.float32), Echo()
-    listener = Listener("echo", echo)
     for keywords, text in (((), "nothing"), (("Redis",), "Redis"), ((), "nothing")):
-        heard = await listener.transcribe(speech, None, "", True, keywords)
+        heard = await echo.transcribe(speech, keywords=keywords)
         assert heard.text == f"{text} {text}"
-    listener.close()
+    echo.close()
     assert echo.begun == 5  # two segments each time, the first of the last time known

@@ -22,7 +22,7 @@ def decoded(
     ears: MoonshineEars, speech: Samples, guess: str = "", keywords: tuple[str, ...] = ()
 ) -> tuple[Decoding, int]:
     """To the end, and in how many steps."""
-    decoding, steps = ears.begin(speech, None, guess, ort.RunOptions(), keywords), 0
+    decoding, steps = ears.begin(speech, "en", guess, ort.RunOptions(), keywords), 0
     while not decoding.done:
         decoding.step()
         steps += 1
@@ -92,7 +92,7 @@ async def test_long_speech_is_heard_to_its_end_and_its_beginning_only_once(
 
     def watched(
         speech: Samples,
-        language: str | None,
+        language: str,
         guess: str,
         options: ort.RunOptions,
         keywords: tuple[str, ...] = (),

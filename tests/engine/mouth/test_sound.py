@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from vivavoce.engine.mouth.sound import pcm16, settled, trim
+from vivavoce.engine.mouth.sound import heard, pcm16, settled
 from vivavoce.engine.ports import MOUTH_RATE, Samples
 
 KEEP = MOUTH_RATE * 30 // 1000
+
+
+def trim(speech: Samples) -> Samples:
+    return speech[heard(speech)]
 
 
 def tone(seconds: float) -> Samples:

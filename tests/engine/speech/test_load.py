@@ -9,7 +9,6 @@ def test_nothing_to_do_is_not_crowded() -> None:
     load = Load()
     assert not load.crowded(0.0)
     assert load.why(0.0) is None
-    assert load.retry_after_s(0.0) == 0
     assert load.busy("mouth", 100.0) == load.waited("mouth", 100.0) == 0.0
 
 
@@ -32,7 +31,6 @@ def test_a_busy_mouth_is_crowded_until_it_has_clearly_less_to_do() -> None:
     assert not load.crowded(WINDOW * BUSY.high)
     assert load.crowded(WINDOW * BUSY.high + 0.1)
     assert load.why(WINDOW) == "This machine has all it can do: the mouth busy 100% of the time."
-    assert load.retry_after_s(WINDOW) == 15
     load.end(job, WINDOW)
     # Between the limits it stays as it was, from whichever side it came.
     between = WINDOW + WINDOW * (1 - (BUSY.high + BUSY.low) / 2)

@@ -20,13 +20,13 @@ from contextlib import aclosing, asynccontextmanager
 from importlib.metadata import version
 from pathlib import Path
 
-from vivavoce.brain.llama.connection import Connection, Heard
 from vivavoce.brain.llama.grammar import MARK, Reading, grammar, offered
 from vivavoce.brain.llama.guessing.descriptions import held
 from vivavoce.brain.llama.guessing.evidence import one_by_one
 from vivavoce.brain.llama.guessing.ids import shortened
 from vivavoce.brain.llama.guessing.shaping import fitting, variants
 from vivavoce.brain.llama.prompt import END, is_chat, prompt
+from vivavoce.brain.llama.server import Connection, Heard
 from vivavoce.brain.llama.slots import Seats, Shelf, Warming
 from vivavoce.brain.ports import Ask, Budget, CallBegun, Finished, Piece, Words
 from vivavoce.errors import BrainError

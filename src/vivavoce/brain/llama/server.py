@@ -1,20 +1,154 @@
-"""The child process: llama.cpp's server on a Unix socket that only we may open.
+"""llama.cpp's server in a process of its own, and the connection to it.
 
-Owns the model's memory and its threads. Its settings and its key come as one
-line of JSON on standard input, never as arguments that `ps` would show. It
-lives until that input closes, so that it never outlives who started it.
+The process owns the model's memory and its threads, and listens on a Unix socket that
+only we may open. Its settings and its key come as one line of JSON on standard input,
+never as arguments that `ps` would show. It lives until that input closes, so that it
+never outlives who started it.
+
+The connection is llama.cpp's own HTTP. It knows requests and replies, and turns whatever
+goes wrong into `BrainError`; it knows no questions and no policy.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import sys
 import threading
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import httpx
+
+from vivavoce.errors import BrainError
 from vivavoce.processes.supervised import follow_parent
+
+_GONE = "The language model stopped in the middle of it."
+_NOT_THERE = "The language model is not ready yet."
+_POLL = 0.05
+
+
+# --- The connection
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """A piece of what the model writes, and what it has done so far."""
+
+    text: str
+    input_tokens: int = 0
+    cached_tokens: int = 0
+    read_tokens: int = 0
+    read_ms: float = 0.0
+    output_tokens: int = 0
+    last: bool = False
+    limited: bool = False
+
+
+class Connection:
+    def __init__(self, socket: Path, key: str) -> None:
+        self._client = httpx.AsyncClient(
+            # A new connection costs a tenth of a millisecond; an old one may have been closed.
+            transport=httpx.AsyncHTTPTransport(
+                uds=str(socket), limits=httpx.Limits(max_keepalive_connections=0)
+            ),
+            base_url="http://llama",
+            headers={"authorization": f"Bearer {key}"},
+            timeout=httpx.Timeout(600, connect=5),
+        )
+
+    async def close(self) -> None:
+        await self._client.aclose()
+
+    async def until_ready(self) -> None:
+        """The model is loaded. Who waits sets the limit."""
+        while True:
+            try:
+                if (await self._client.get("/health")).status_code == 200:
+                    return
+            except httpx.HTTPError:
+                pass  # not listening yet
+            await asyncio.sleep(_POLL)
+
+    async def tokenize(self, text: str) -> list[int]:
+        body = {"content": text, "parse_special": True, "add_special": False}
+        tokens: list[int] = (await self._post("/tokenize", body))["tokens"]
+        return tokens
+
+    async def read(self, slot: int, tokens: list[int]) -> Heard:
+        """Read it, and write nothing."""
+        given = {"prompt": tokens, "id_slot": slot, "n_predict": 0, "cache_prompt": True}
+        return _heard(await self._post("/completion", given))
+
+    async def save(self, slot: int, file: str) -> None:
+        await self._post(f"/slots/{slot}?action=save", {"filename": file})
+
+    async def restore(self, slot: int, file: str) -> None:
+        await self._post(f"/slots/{slot}?action=restore", {"filename": file})
+
+    async def _post(self, path: str, body: Mapping[str, Any]) -> Any:
+        try:
+            reply = await self._client.post(path, json=body)
+            if reply.status_code != 200:
+                raise _refused(reply)
+            return reply.json()
+        except (httpx.HTTPError, ValueError) as fault:
+            raise BrainError(_NOT_THERE) from fault
+
+    async def write(self, request: Mapping[str, Any]) -> AsyncGenerator[Heard, None]:
+        """What the model writes, piece by piece. Closing it stops the model."""
+        begun = False
+        try:
+            async with self._client.stream("POST", "/completion", json=request) as reply:
+                if reply.status_code != 200:
+                    await reply.aread()
+                    raise _refused(reply)
+                async with aclosing(reply.aiter_lines()) as lines:  # type: ignore[type-var] # it is a generator
+                    async for line in lines:
+                        begun = True
+                        if line.startswith("data: "):
+                            heard = _heard(json.loads(line[6:]))
+                            yield heard
+                            if heard.last:
+                                return
+        except (httpx.HTTPError, ValueError) as fault:
+            raise BrainError(_GONE if begun else _NOT_THERE) from fault
+        raise BrainError(_GONE)
+
+
+def _heard(given: Mapping[str, Any]) -> Heard:
+    if "error" in given:
+        raise BrainError("The language model failed.", reason=str(given["error"])[:200])
+    timings = given.get("timings") or {}
+    return Heard(
+        text=given.get("content", ""),
+        input_tokens=given.get("tokens_evaluated", 0),
+        cached_tokens=timings.get("cache_n", 0),
+        read_tokens=timings.get("prompt_n", 0),
+        read_ms=timings.get("prompt_ms", 0.0),
+        output_tokens=given.get("tokens_predicted", 0),
+        last=bool(given.get("stop")),
+        limited=given.get("stop_type") == "limit",
+    )
+
+
+def _refused(reply: httpx.Response) -> BrainError:
+    if reply.status_code == 503:
+        return BrainError(_NOT_THERE)
+    if "exceed_context_size" in reply.text:
+        return BrainError("That is more than this language model can read at once.")
+    return BrainError(
+        "The language model refused the question.",
+        status=reply.status_code,
+        reason=reply.text[:200],
+    )
+
+
+# --- The process
 
 
 def _read_line() -> bytes:

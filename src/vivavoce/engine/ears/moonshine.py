@@ -46,13 +46,10 @@ class MoonshineEars(ModelEars):
         self._decoder = Decoder(self._session, _END, _weigh, least=2)
         self._warm()
 
-    def _knows(self, language: str) -> bool:
-        return language == "en"
-
     def begin(
         self,
         speech: Samples,
-        language: str | None,
+        language: str,
         guess: str,
         options: ort.RunOptions,
         keywords: tuple[str, ...] = (),

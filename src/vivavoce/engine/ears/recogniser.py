@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 import onnxruntime as ort
@@ -41,28 +40,11 @@ _REMEMBERED = 64
 """Finished segments, of all sessions together."""
 
 
-class Recogniser(Protocol):
-    """A model that takes one segment."""
-
-    def begin(
-        self,
-        speech: Samples,
-        language: str | None,
-        guess: str,
-        options: ort.RunOptions,
-        keywords: tuple[str, ...],
-    ) -> Decoding:
-        """Encode the speech, with these options for every run. Blocks."""
-        ...
-
-    def text(self, decoding: Decoding) -> str: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Manner:
     """How somebody wants to be heard."""
 
-    language: str | None
+    language: str
     keywords: tuple[str, ...]
     urgent: bool
 
@@ -76,24 +58,20 @@ class Heard:
     tokens: int = 0
 
 
-class ModelEars(ABC):
-    """`Ears` on a folder with encoder.onnx, decoder.onnx and tokenizer.json, but for how the model
-    is fed. Loading blocks for a second or more; one object serves all sessions. Fills `Recogniser`.
-    """
+class Listener(ABC):
+    """`Ears`, but for the model, which takes one segment at a time. One serves all sessions."""
 
-    def __init__(
-        self, folder: Path, threads: int, edit: Callable[[Path], bytes | None] | None = None
-    ) -> None:
-        self._name = folder.name
-        self._encoder = open_model(folder / "encoder.onnx", threads=threads)
-        self._session = open_model(folder / "decoder.onnx", threads=threads, edit=edit)
-        self._tokenizer = vocabulary(folder)
-        self._trees = Trees(self._tokenizer)
-        self._listener = Listener(folder.name, self)
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._worker = Worker(name, EarsError)
+        self._memory: OrderedDict[tuple[str, tuple[str, ...], bytes], Heard] = OrderedDict()
 
     @property
     def name(self) -> str:
         return self._name
+
+    def close(self) -> None:
+        self._worker.close()
 
     async def transcribe(
         self,
@@ -107,49 +85,7 @@ class ModelEars(ABC):
         code = (language or "en").lower().replace("_", "-").split("-")[0]
         if not self._knows(code):
             raise EarsError(f"{self._name} does not know the language {language!r}.")
-        return await self._listener.transcribe(speech, code, hint, urgent, tuple(keywords))
-
-    def close(self) -> None:
-        self._listener.close()
-
-    def text(self, decoding: Decoding) -> str:
-        return str(self._tokenizer.decode(decoding.tokens)).strip()
-
-    def _warm(self) -> None:
-        """The first run is the slow one."""
-        self.begin(np.zeros(EAR_RATE, dtype=np.float32), None, "warm", ort.RunOptions()).step()
-
-    @abstractmethod
-    def _knows(self, language: str) -> bool: ...
-
-    @abstractmethod
-    def begin(
-        self,
-        speech: Samples,
-        language: str | None,
-        guess: str,
-        options: ort.RunOptions,
-        keywords: tuple[str, ...] = (),
-    ) -> Decoding: ...
-
-
-class Listener:
-    """Makes `Ears.transcribe` of a recogniser; one for all sessions."""
-
-    def __init__(self, name: str, recogniser: Recogniser) -> None:
-        self._recogniser = recogniser
-        self._worker = Worker(name, EarsError)
-        self._memory: OrderedDict[tuple[str | None, tuple[str, ...], bytes], Heard] = OrderedDict()
-
-    async def transcribe(
-        self,
-        speech: Samples,
-        language: str | None,
-        hint: str,
-        urgent: bool,
-        keywords: tuple[str, ...] = (),
-    ) -> Transcript:
-        manner = Manner(language, keywords, urgent)
+        manner = Manner(code, tuple(keywords), urgent)
         *finished, last = segments(np.ascontiguousarray(speech, dtype=np.float32)) or [speech]
         found = []
         for segment in finished:
@@ -183,15 +119,50 @@ class Listener:
             options.terminate = True
 
         how = (manner.language, hint, options, manner.keywords)
-        begin = partial(self._recogniser.begin, speech, *how)
+        begin = partial(self.begin, speech, *how)
         decoding = await self._worker.run(begin, rank=rank, stop=stop)
         while not decoding.done:
             await self._worker.run(partial(decoding.step, _AT_ONCE), rank=rank, stop=stop)
-        text = self._recogniser.text(decoding)
+        text = self.text(decoding)
         return Heard(text, decoding.log_probability, decoding.chosen) if text else Heard()
 
-    def close(self) -> None:
-        self._worker.close()
+    def _knows(self, language: str) -> bool:
+        return language == "en"
+
+    @abstractmethod
+    def begin(
+        self,
+        speech: Samples,
+        language: str,
+        guess: str,
+        options: ort.RunOptions,
+        keywords: tuple[str, ...] = (),
+    ) -> Decoding:
+        """Encode the speech, with these options for every run. Blocks."""
+
+    @abstractmethod
+    def text(self, decoding: Decoding) -> str: ...
+
+
+class ModelEars(Listener):
+    """On a folder with encoder.onnx, decoder.onnx and tokenizer.json. Loading blocks for a second
+    or more."""
+
+    def __init__(
+        self, folder: Path, threads: int, edit: Callable[[Path], bytes | None] | None = None
+    ) -> None:
+        super().__init__(folder.name)
+        self._encoder = open_model(folder / "encoder.onnx", threads=threads)
+        self._session = open_model(folder / "decoder.onnx", threads=threads, edit=edit)
+        self._tokenizer = vocabulary(folder)
+        self._trees = Trees(self._tokenizer)
+
+    def text(self, decoding: Decoding) -> str:
+        return str(self._tokenizer.decode(decoding.tokens)).strip()
+
+    def _warm(self) -> None:
+        """The first run is the slow one."""
+        self.begin(np.zeros(EAR_RATE, dtype=np.float32), "en", "warm", ort.RunOptions()).step()
 
 
 def _from_first_sound(speech: Samples) -> Samples:

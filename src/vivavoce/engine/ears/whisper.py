@@ -50,12 +50,11 @@ class WhisperEars(ModelEars):
     def begin(
         self,
         speech: Samples,
-        language: str | None,
+        language: str,
         guess: str,
         options: ort.RunOptions,
         keywords: tuple[str, ...] = (),
     ) -> Decoding:
-        language = language or "en"
         features = log_mel(np.pad(speech, (0, _LENGTH - len(speech))), level=False)
         # By name: the file would give all its attention maps too, a gigabyte of them.
         inputs = {"input_features": features[np.newaxis]}

@@ -6,15 +6,12 @@ tables made once from the formulas of the standard.
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 import numpy.typing as npt
 import soxr
 
 from vivavoce.engine.ports import EAR_RATE, MOUTH_RATE, Samples
 
-Format = Literal["audio/pcm", "audio/pcmu", "audio/pcma"]
 Pcm = npt.NDArray[np.int16]
 
 RATES: dict[str, int] = {"audio/pcm": 24_000, "audio/pcmu": 8_000, "audio/pcma": 8_000}

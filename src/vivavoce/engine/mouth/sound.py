@@ -15,13 +15,8 @@ _FLOOR = 0.004
 """Below -48 dB nobody hears anything; the softest "f" and "s" of the voices are above."""
 
 
-def trim(speech: Samples) -> Samples:
-    """Without the silence at both ends, but for 30 ms of it; nothing if it is all silence."""
-    return speech[heard(speech)]
-
-
 def heard(speech: Samples) -> slice:
-    """Where the speech is that `trim` leaves."""
+    """Where the speech is, with 30 ms of the silence at both ends; nowhere if all is silence."""
     loud = np.flatnonzero(_loud(speech))
     if not len(loud):
         return slice(0, 0)

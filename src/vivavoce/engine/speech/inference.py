@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import heapq
 import itertools
+import math
 import os
+import queue
 import sys
 import threading
 import time
@@ -73,8 +74,8 @@ class Worker:
         self._room = line
         self._clock = clock
         self._order = itertools.count()
-        self._line: list[_Job] = []
-        self._change = threading.Condition()
+        self._line: queue.PriorityQueue[_Job] = queue.PriorityQueue()
+        self._changing = threading.Lock()
         self._closed = False
         # Started here and not at the first job: a thread inherits the niceness of its maker.
         self._thread = threading.Thread(target=self._work, args=(nice,), name=name, daemon=True)
@@ -89,63 +90,48 @@ class Worker:
         shorter (it runs on the loop, must be quick and may come a moment too
         late); what comes of it is dropped.
         """
+        if self._closed:
+            raise self._fault(f"{self._name} is closed.")
+        if self._room <= 0:
+            raise self._fault(f"{self._name} has too much to do.")
         loop = asyncio.get_running_loop()
         result: asyncio.Future[T] = loop.create_future()
-        with self._change:
-            if self._closed:
-                raise self._fault(f"{self._name} is closed.")
-            if self._room <= 0:
-                raise self._fault(f"{self._name} has too much to do.")
-            self._room -= 1
-            due = self._clock() * 1000 + rank
-            job = _Job(due, next(self._order), work, stop, result, loop)
-            heapq.heappush(self._line, job)
-            self._change.notify()
+        job = _Job(self._clock() * 1000 + rank, next(self._order), work, result, loop)
+        self._room -= 1
+        self._line.put(job)
         try:
             return await result
         except asyncio.CancelledError:
-            self._abandon(job)
+            with self._changing:  # which keeps the thread from going on to the next job meanwhile
+                if job.under_way and stop is not None:
+                    stop()
             raise
         finally:
             self._room += 1
 
     def close(self) -> None:
         """Wait for the work under way, refuse the rest. Blocks for one piece of work at most."""
-        with self._change:
-            self._closed = True
-            for job in self._line:
-                job.give(None, self._fault(f"{self._name} is closed."))
-            self._line.clear()
-            self._change.notify()
+        self._closed = True
+        with contextlib.suppress(queue.Empty):
+            while True:
+                self._line.get_nowait().give(None, self._fault(f"{self._name} is closed."))
+        self._line.put(_Job(math.inf, 0))
         self._thread.join()
-
-    def _abandon(self, job: _Job) -> None:
-        with self._change:  # which keeps the thread from going on to the next job meanwhile
-            if job in self._line:
-                self._line.remove(job)
-                heapq.heapify(self._line)
-            elif job.under_way and job.stop is not None:
-                job.stop()
 
     # --- On the thread ------------------------------------------------------------------
 
     def _work(self, nice: int) -> None:
         be_nice(nice)
-        while (job := self._next()) is not None:
-            result, fault = self._do(job.work)
-            with self._change:
-                job.under_way = False
-            job.give(result, fault)
-            del job, result, fault  # an idle thread keeps nobody's audio
-
-    def _next(self) -> _Job | None:
-        with self._change:
-            self._change.wait_for(lambda: self._line or self._closed)
-            if self._closed:
-                return None
-            job = heapq.heappop(self._line)
-            job.under_way = True
-            return job
+        while (job := self._line.get()).result is not None:
+            with self._changing:
+                job.under_way = not job.result.cancelled()
+            if job.under_way:
+                result, fault = self._do(job.work)
+                with self._changing:
+                    job.under_way = False
+                job.give(result, fault)
+                del result, fault
+            del job  # an idle thread keeps nobody's audio
 
     def _do(self, work: Callable[[], Any]) -> tuple[Any, EngineFault | None]:
         try:
@@ -160,22 +146,22 @@ class Worker:
 
 @dataclass(order=True, slots=True)
 class _Job:
-    """A place in the line: when it is due, and who came first."""
+    """A place in the line: when it is due, and who came first. Without a result: the end."""
 
     due: float
     order: int
-    work: Callable[[], Any] = field(compare=False)
-    stop: Callable[[], None] | None = field(compare=False)
-    result: asyncio.Future[Any] = field(compare=False)
-    loop: asyncio.AbstractEventLoop = field(compare=False)
+    work: Callable[[], Any] = field(default=lambda: None, compare=False)
+    result: asyncio.Future[Any] | None = field(default=None, compare=False)
+    loop: asyncio.AbstractEventLoop | None = field(default=None, compare=False)
     under_way: bool = field(default=False, compare=False)
 
     def give(self, result: Any, fault: EngineFault | None) -> None:
-        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
-            self.loop.call_soon_threadsafe(self._arrive, result, fault)
+        if self.loop is not None:
+            with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                self.loop.call_soon_threadsafe(self._arrive, result, fault)
 
     def _arrive(self, result: Any, fault: EngineFault | None) -> None:
-        if self.result.done():
+        if self.result is None or self.result.done():
             return
         if fault is not None:
             self.result.set_exception(fault)

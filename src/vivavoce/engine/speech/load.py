@@ -127,10 +127,6 @@ class Load:
             return None
         return f"This machine has all it can do: {' and '.join(self._reasons(now, high=False))}."
 
-    def retry_after_s(self, now: float) -> int:
-        """After which it is worth asking again: what is counted now is forgotten by then."""
-        return int(WINDOW) if self.crowded(now) else 0
-
     def _reasons(self, now: float, *, high: bool) -> list[str]:
         found = []
         for name, part in self._parts.items():

@@ -13,7 +13,7 @@ import itertools
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -55,9 +55,9 @@ class Speech:
         self._up, self._told = asyncio.Event(), asyncio.Event()
         self.load = Load()
         self.pid: int | None = None
-        self.ears = FarEars(files.ears.kind, self._ask)
-        self.mouth = FarMouth(files.mouth.kind, self._ask)
-        self.judge = FarJudge(self._ask) if files.judge is not None else None
+        self.ears = FarEars(files.ears.kind, self)
+        self.mouth = FarMouth(files.mouth.kind, self)
+        self.judge = FarJudge(self) if files.judge is not None else None
         # -P: what lies in the folder we were started in is not for it to import.
         command = (sys.executable, "-P", "-m", "vivavoce.engine.speech.child")
         self._child = Child(
@@ -89,7 +89,7 @@ class Speech:
 
     async def stats(self) -> Mapping[str, Any]:
         """Of the process: pid, memory in bytes, threads, jobs under way and done."""
-        words = (await self._ask(EngineFault, {"do": "stats"})).words
+        words = (await self.ask(EngineFault, {"do": "stats"})).words
         return {name: words[name] for name in ("pid", "memory", "threads", "jobs", "done")}
 
     @property
@@ -143,7 +143,7 @@ class Speech:
 
     # --- Questions ----------------------------------------------------------------------------
 
-    async def _ask(
+    async def ask(
         self,
         fault: type[EngineFault],
         words: Mapping[str, Any],
@@ -152,6 +152,7 @@ class Speech:
         presses: str | None = None,
         awaited: bool = False,
     ) -> Frame:
+        """For the ports below. `presses` names the model whose load this is."""
         clock, done = asyncio.get_running_loop().time, False
         job = self.load.begin(presses, clock(), awaited=awaited) if presses else None
         try:
@@ -181,26 +182,12 @@ class Speech:
 # --- The ports
 
 
-class Asking(Protocol):
-    """How the process is asked. `presses` names the model whose load this is."""
-
-    async def __call__(
-        self,
-        fault: type[EngineFault],
-        words: Mapping[str, Any],
-        sound: bytes = b"",
-        *,
-        presses: str | None = None,
-        awaited: bool = False,
-    ) -> Frame: ...
-
-
 class FarEars:
     """Fills `Ears`."""
 
-    def __init__(self, name: str, ask: Asking) -> None:
+    def __init__(self, name: str, speech: Speech) -> None:
         self.name = name
-        self._ask = ask
+        self._ask = speech.ask
 
     async def transcribe(
         self,
@@ -226,8 +213,8 @@ class FarEars:
 class FarJudge:
     """Fills `Judge`. One serves all sessions."""
 
-    def __init__(self, ask: Asking) -> None:
-        self._ask = ask
+    def __init__(self, speech: Speech) -> None:
+        self._ask = speech.ask
 
     async def finished(self, speech: Samples) -> float:
         answer = await self._ask(EarsError, {"do": "judge"}, _raw(speech[-_JUDGED:]))
@@ -237,10 +224,10 @@ class FarJudge:
 class FarMouth:
     """Fills `Mouth`. Its voices are known once the process is ready."""
 
-    def __init__(self, name: str, ask: Asking) -> None:
+    def __init__(self, name: str, speech: Speech) -> None:
         self.name = name
         self.voices: tuple[str, ...] = ()
-        self._ask = ask
+        self._ask = speech.ask
 
     async def speak(
         self, text: str, *, voice: str, speed: float = 1.0, lead_ms: int = 0
