@@ -396,7 +396,7 @@ def test_the_steps_of_the_image_file_give_a_server_that_answers(tmp_path: Path) 
 
 
 @pytest.mark.full
-@pytest.mark.timeout(3600)
+@pytest.mark.timeout(7200)
 def test_in_a_bare_debian_the_steps_of_the_image_file_give_a_brain_that_answers(
     tmp_path: Path,
 ) -> None:
@@ -464,5 +464,5 @@ def _last(http: httpx.Client, conversation: str) -> dict[str, Any]:
         found[:] = [message for message in told if message["role"] == "assistant"]
         return bool(found)
 
-    asyncio.run(until(answered, seconds=600, pause=2.0))
+    asyncio.run(until(answered, seconds=1800, pause=2.0))
     return found[-1]

@@ -26,7 +26,6 @@ from vivavoce.server.doors import (
     plans,
     sessions,
     status,
-    tasks,
     tools,
     voice,
 )
@@ -38,7 +37,7 @@ _ROUTERS = (
     sessions.router,
     voice.router,
     tools.router,
-    tasks.router,
+    tools.inbox,
     events.router,
     status.router,
     status.configuration,

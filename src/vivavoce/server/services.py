@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Annotated, Any, Protocol, cast
 
 from fastapi import Depends, Header, Path, Query, Request
+from fastapi.routing import APIRoute
 from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp
 
@@ -182,6 +183,14 @@ def _session_needed(session: Annotated[str | None, Depends(_session_ref)]) -> st
 SessionPath = Annotated[str, Path(max_length=64, description="Voice session ID")]
 MaybeSession = Annotated[str | None, Depends(_session_ref)]
 TheSession = Annotated[str, Depends(_session_needed)]
+
+
+class Sparse(APIRoute):
+    """A route whose answer leaves out what there is nothing to say of."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        kwargs["response_model_exclude_none"] = not kwargs.get("response_model_exclude_unset")
+        super().__init__(*args, **kwargs)
 
 
 def json_only(request: Request) -> None:

@@ -9,7 +9,7 @@ other words, or an id would stand for two.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 import orjson
@@ -69,18 +69,20 @@ _EVENT = {
 }
 
 
+def _stream(words: str, event: Mapping[str, Any]) -> dict[str, Any]:
+    """What the routes of streams say of themselves."""
+    told = {"description": words, "content": {"text/event-stream": {"schema": event}}}
+    return {
+        "response_class": EventStream,
+        "status_code": 200,  # FastAPI reads it from constructors, and fails where one has none
+        "responses": errors(404, 503) | {200: told},
+    }
+
+
 @router.get(
     "/events",
     operation_id="eventStream",
-    response_class=EventStream,
-    status_code=200,  # FastAPI reads it from constructors, and fails where one has none
-    responses=errors(404, 503)
-    | {
-        200: {
-            "description": "SSE stream; ids are log positions",
-            "content": {"text/event-stream": {"schema": _EVENT}},
-        }
-    },
+    **_stream("SSE stream; ids are log positions", _EVENT),
 )
 async def events(
     here: Here,
@@ -97,7 +99,7 @@ async def events(
         ),
     ] = None,
     follow: Follow = True,
-    last_event_id_query: After = None,
+    _after: After = None,
     _last: Last = None,
 ) -> EventStream:
     """Every step of a session, or of all your sessions. After `Last-Event-ID` nothing is
@@ -108,13 +110,9 @@ async def events(
         session_id = bound
     if session_id is not None:
         await here.library.summary(session_id, user)
-    after = last_event_id(request)
     only = Filter(user_id=user, session_id=session_id, types=patterns(subscribe))
-    return EventStream(
-        here.journal.subscribe(
-            only, after=last_event_id_query if after is None else after, follow=follow
-        )
-    )
+    after = last_event_id(request)
+    return EventStream(here.journal.subscribe(only, after=after, follow=follow))
 
 
 # --- Of the Conversations API
@@ -146,15 +144,7 @@ def _own(session_id: str, bound: str | None) -> None:
 @v1.get(
     "/session/{session_id}/events",
     operation_id="voiceSessionEvents",
-    response_class=EventStream,
-    status_code=200,  # FastAPI reads it from constructors, and fails where one has none
-    responses=errors(404, 503)
-    | {
-        200: {
-            "description": "SSE stream; ids are positions",
-            "content": {"text/event-stream": {"schema": _V1_EVENT}},
-        }
-    },
+    **_stream("SSE stream; ids are positions", _V1_EVENT),
 )
 async def session_events(
     here: Here,
@@ -163,7 +153,7 @@ async def session_events(
     session_id: SessionPath,
     bound: Bound,
     follow: Follow = True,
-    last_event_id_query: After = None,
+    _after: After = None,
     _last: Last = None,
 ) -> EventStream:
     """What was said, what was submitted, what went wrong, and the end.
@@ -175,14 +165,8 @@ async def session_events(
     """
     _own(session_id, bound)
     await here.library.summary(session_id, user)
-    after = last_event_id(request)
-    return EventStream(
-        here.journal.subscribe(
-            watching(user, session_id),
-            after=last_event_id_query if after is None else after,
-            follow=follow,
-        )
-    )
+    only, after = watching(user, session_id), last_event_id(request)
+    return EventStream(here.journal.subscribe(only, after=after, follow=follow))
 
 
 @v1.post(

@@ -17,11 +17,19 @@ from vivavoce.server.problems import errors
 from vivavoce.server.schemas import sessions as s
 from vivavoce.server.schemas.fields import SessionStatus
 from vivavoce.server.schemas.tools import ToolDefinition
-from vivavoce.server.services import Here, Services, SessionPath, TheSession, User, json_only
+from vivavoce.server.services import (
+    Here,
+    Services,
+    SessionPath,
+    Sparse,
+    TheSession,
+    User,
+    json_only,
+)
 from vivavoce.session.context import History
 from vivavoce.wire.records.talk import Kind, SessionSummary, Status, VoiceSession
 
-router = APIRouter(tags=["Session"], dependencies=[Depends(json_only)])
+router = APIRouter(route_class=Sparse, tags=["Session"], dependencies=[Depends(json_only)])
 
 
 @router.post("/session", operation_id="createSession", responses=errors(404, 415, 429, 502, 503))
@@ -40,12 +48,7 @@ async def create_session(
     return _opened(here, await here.voice.create(user, options))
 
 
-@router.get(
-    "/sessions",
-    operation_id="listSessions",
-    response_model_exclude_none=True,
-    responses=errors(),
-)
+@router.get("/sessions", operation_id="listSessions", responses=errors())
 async def list_sessions(
     here: Here,
     user: User,
@@ -64,7 +67,6 @@ async def list_sessions(
     "/sessions",
     operation_id="createTrackedSession",
     status_code=201,
-    response_model_exclude_none=True,
     responses=errors(415, 429),
 )
 async def track_session(
@@ -78,12 +80,7 @@ async def track_session(
     return s.CreateTrackedSessionResponse(session_id=info.id, session=info)
 
 
-@router.get(
-    "/sessions/{session_id}",
-    operation_id="getSession",
-    response_model_exclude_none=True,
-    responses=errors(404),
-)
+@router.get("/sessions/{session_id}", operation_id="getSession", responses=errors(404))
 async def session_details(
     here: Here, user: User, session_id: SessionPath
 ) -> s.SessionDetailResponse:
@@ -124,12 +121,7 @@ def _copy(entry: s.TranscriptEntryIn) -> Copy:
     )
 
 
-@router.post(
-    "/sessions/{session_id}/end",
-    operation_id="endSession",
-    response_model_exclude_none=True,
-    responses=errors(404, 415),
-)
+@router.post("/sessions/{session_id}/end", operation_id="endSession", responses=errors(404, 415))
 async def end_session(
     here: Here, user: User, session_id: SessionPath, body: s.EndSessionRequest | None = None
 ) -> s.EndSessionResponse:
@@ -252,7 +244,6 @@ async def pending_updates(
 @router.post(
     "/sessions/{session_id}/resume",
     operation_id="resumeSession",
-    response_model_exclude_none=True,
     responses=errors(404, 415, 429, 502, 503),
 )
 async def resume_session(

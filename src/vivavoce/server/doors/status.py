@@ -14,13 +14,13 @@ from vivavoce import __version__
 from vivavoce.errors import VivavoceError
 from vivavoce.server.problems import errors
 from vivavoce.server.schemas import status as s
-from vivavoce.server.services import Here, Services, SessionPath, User, json_only
+from vivavoce.server.services import Here, Services, SessionPath, Sparse, User, json_only
 
 if TYPE_CHECKING:
     import psutil
 
-router = APIRouter(tags=["Health"])
-configuration = APIRouter(tags=["Config"], dependencies=[Depends(json_only)])
+router = APIRouter(route_class=Sparse, tags=["Health"])
+configuration = APIRouter(route_class=Sparse, tags=["Config"], dependencies=[Depends(json_only)])
 
 
 @cache
@@ -54,12 +54,7 @@ async def health(here: Here, response: Response) -> s.HealthResponse:
     )
 
 
-@router.get(
-    "/status",
-    operation_id="getStatus",
-    response_model_exclude_none=True,
-    responses=errors(),
-)
+@router.get("/status", operation_id="getStatus", responses=errors())
 async def status(here: Here, user: User) -> s.StatusResponse:
     """Everything a dashboard wants to know."""
     total, mean = await here.store.session_totals()
@@ -294,12 +289,7 @@ async def update_session(
     )
 
 
-@configuration.get(
-    "/config/voices",
-    operation_id="getVoices",
-    response_model_exclude_none=True,
-    responses=errors(),
-)
+@configuration.get("/config/voices", operation_id="getVoices", responses=errors())
 async def voices(here: Here, user: User) -> s.VoicesResponse:
     """The voices of the provider's model."""
     return s.VoicesResponse(

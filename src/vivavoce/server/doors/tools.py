@@ -1,6 +1,8 @@
-"""`/tools`, `/execute`, `/webhook`: what the voice can do (seed 003 §4).
+"""What the voice can do: `/tools`, `/execute`, `/webhook` (seed 003 §4); `/tasks` and `/approvals`,
+the inbox of delegated work and what waits for a yes.
 
-A call from here passes the same executor, with the same checks, as one from the model.
+A call from here passes the same executor, with the same checks, as one from the model. A task is
+addressed by its own id; the id of a tool call works too, since a call may ask something as well.
 """
 
 from __future__ import annotations
@@ -9,9 +11,9 @@ import asyncio
 from collections.abc import Collection
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path
+from fastapi import APIRouter, Depends, Path, Query
 
-from vivavoce.errors import ClientError, Conflict, Slow, ToolNotFound, Unavailable
+from vivavoce.errors import ClientError, Conflict, NotFound, Slow, ToolNotFound, Unavailable
 from vivavoce.runtime.calls.outcomes import ToolRequest
 from vivavoce.runtime.ids import new_call_id
 from vivavoce.server.problems import errors
@@ -20,15 +22,18 @@ from vivavoce.server.services import (
     Here,
     MaybeSession,
     Services,
+    Sparse,
     TheSession,
     User,
     json_only,
 )
 from vivavoce.wire.records.talk import Status
 
-router = APIRouter(tags=["Tools"], dependencies=[Depends(json_only)])
+router = APIRouter(route_class=Sparse, tags=["Tools"], dependencies=[Depends(json_only)])
+inbox = APIRouter(route_class=Sparse, tags=["Tasks"], dependencies=[Depends(json_only)])
 
 ToolPath = Annotated[str, Path(max_length=64)]
+TaskPath = Annotated[str, Path(max_length=128)]
 
 
 @router.get("/tools", operation_id="listTools", responses=errors(503))
@@ -45,12 +50,7 @@ async def list_tools(here: Here, user: User) -> s.ToolListResponse:
     )
 
 
-@router.get(
-    "/tools/{tool_name}",
-    operation_id="getTool",
-    response_model_exclude_none=True,
-    responses=errors(404),
-)
+@router.get("/tools/{tool_name}", operation_id="getTool", responses=errors(404))
 async def tool_details(here: Here, user: User, tool_name: ToolPath) -> s.ToolDetailResponse:
     """One tool, with how often it was called and how that went."""
     names = here.profile.tool_names(None)
@@ -68,7 +68,6 @@ async def tool_details(here: Here, user: User, tool_name: ToolPath) -> s.ToolDet
 @router.post(
     "/execute/{tool_name}",
     operation_id="executeTool",
-    response_model_exclude_none=True,
     responses=errors(404, 408, 409, 415, 429),
 )
 async def execute_tool(
@@ -147,3 +146,69 @@ def _allowed(here: Services, user: str, session_id: str | None) -> Collection[st
     if live is not None:
         return live.allowed_tools
     return here.profile.tool_names(None)
+
+
+# --- The inbox
+
+
+@inbox.get("/tasks", operation_id="listTasks", responses=errors())
+async def list_tasks(
+    here: Here,
+    user: User,
+    open_only: Annotated[bool, Query(description="Only those that are not over")] = False,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+) -> s.WorkListResponse:
+    """The user's tasks, newest first."""
+    found = await here.work.list(user, open_only=open_only, limit=limit)
+    return s.WorkListResponse(tasks=[s.WorkResponse.of(task) for task in found], count=len(found))
+
+
+@inbox.get("/tasks/{task_id}", operation_id="getTask", responses=errors(404))
+async def get_task(here: Here, user: User, task_id: TaskPath) -> s.WorkResponse | s.TaskResponse:
+    """How a task, or a tool call, is going; with its whole result once it is done."""
+    try:
+        return s.WorkResponse.of(await here.work.get(task_id, user))
+    except NotFound:
+        return s.TaskResponse.of(await here.library.task(task_id, user))
+
+
+@inbox.post("/tasks/{task_id}/cancel", operation_id="cancelTask", responses=errors(404, 409))
+async def cancel_task(here: Here, user: User, task_id: TaskPath) -> s.WorkResponse:
+    """Stop it. One that is over stays as it is."""
+    return s.WorkResponse.of(await here.work.cancel(task_id, user))
+
+
+@inbox.post("/tasks/{task_id}/answer", operation_id="answerTask", responses=errors(404, 409, 415))
+async def answer_task(
+    here: Here, user: User, task_id: TaskPath, body: s.AnswerRequest
+) -> s.AnswerResponse:
+    """The user's words to what a task or a running tool asks."""
+    if task_id in here.questions.open_for(user):
+        here.questions.answer(task_id, user, body.answer, question_id=body.question_id)
+    else:
+        await here.work.answer(task_id, user, body.answer, question_id=body.question_id)
+    return s.AnswerResponse()
+
+
+@inbox.get("/approvals", operation_id="listApprovals", responses=errors())
+async def approvals(here: Here, user: User) -> s.ApprovalListResponse:
+    """What waits for the user's yes now."""
+    found = here.approvals.pending(user)
+    shown = [s.ApprovalView.of(one) for one in found]
+    return s.ApprovalListResponse(approvals=shown, count=len(shown))
+
+
+@inbox.post(
+    "/approvals/{approval_id}",
+    operation_id="decideApproval",
+    responses=errors(404, 409, 415),
+)
+async def decide(
+    here: Here,
+    user: User,
+    approval_id: Annotated[str, Path(max_length=64)],
+    body: s.DecisionRequest,
+) -> s.ApprovalView:
+    """The user's yes or no, by a click. The first answer counts."""
+    settled = await here.approvals.resolve(approval_id, user, granted=body.granted, by="click")
+    return s.ApprovalView.of(settled)

@@ -3,7 +3,7 @@ sessions of the Conversations API, `/api/v1/voice/session` (seed 004 §9)."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Request
 from fastapi.responses import Response
@@ -13,10 +13,10 @@ from vivavoce.server.doors.sessions import stream_token
 from vivavoce.server.problems import errors
 from vivavoce.server.schemas import conversations as c
 from vivavoce.server.schemas import sessions as s
-from vivavoce.server.services import Here, SessionPath, User, json_only
+from vivavoce.server.services import Here, SessionPath, Sparse, User, json_only
 from vivavoce.wire.realtime.sdp import MAX_SDP, flaw
 
-router = APIRouter(tags=["WebRTC"])
+router = APIRouter(route_class=Sparse, tags=["WebRTC"])
 v1 = APIRouter(prefix="/api/v1/voice", tags=["Conversations: voice"])
 
 _ANSWER = {"application/sdp": {"schema": {"type": "string"}}}
@@ -31,25 +31,33 @@ _OFFER = {
 }
 
 
+Authorization = Annotated[str | None, Header(include_in_schema=False)]
+
+
 class SdpResponse(Response):
     media_type = "application/sdp"
+
+
+_EXCHANGE: dict[str, Any] = {
+    "response_class": SdpResponse,
+    "responses": errors(404, 415, 502, 503)
+    | {200: {"description": "The SDP answer", "content": _ANSWER}},
+    "openapi_extra": {
+        "requestBody": {"required": True, "content": _OFFER},
+        "security": [{"ephemeralToken": []}],
+    },
+}
 
 
 @router.post(
     "/sdp",
     operation_id="exchangeSdp",
-    response_class=SdpResponse,
-    responses=errors(404, 415, 502, 503)
-    | {200: {"description": "The SDP answer", "content": _ANSWER}},
-    openapi_extra={
-        "requestBody": {"required": True, "content": _OFFER},
-        "security": [{"ephemeralToken": []}],
-    },
+    **_EXCHANGE,
 )
 async def exchange_sdp(
     here: Here,
     request: Request,
-    authorization: Annotated[str | None, Header(include_in_schema=False)] = None,
+    authorization: Authorization = None,
 ) -> SdpResponse:
     """Exchange the browser's offer for the provider's answer.
 
@@ -70,7 +78,7 @@ async def exchange_sdp(
 )
 async def open_audio(
     here: Here,
-    authorization: Annotated[str | None, Header(include_in_schema=False)] = None,
+    authorization: Authorization = None,
 ) -> s.AudioCallResponse:
     """A call whose sound goes over a WebSocket, where WebRTC finds no way.
 
@@ -111,12 +119,7 @@ def _ephemeral_key(authorization: str | None) -> str:
     return key.strip()
 
 
-@router.get(
-    "/ice-config",
-    operation_id="getIceConfig",
-    response_model_exclude_none=True,
-    responses=errors(),
-)
+@router.get("/ice-config", operation_id="getIceConfig", responses=errors())
 async def ice_config(here: Here, user: User) -> s.IceConfigResponse:
     """ICE servers for `RTCPeerConnection`; OpenAI itself needs none."""
     servers = [s.IceServer.model_validate(server) for server in here.options.ice_servers]
@@ -175,19 +178,13 @@ async def end(here: Here, user: User, session_id: SessionPath) -> Response:
 @v1.post(
     "/session/{session_id}/sdp",
     operation_id="exchangeVoiceSdp",
-    response_class=SdpResponse,
-    responses=errors(404, 415, 502, 503)
-    | {200: {"description": "The SDP answer", "content": _ANSWER}},
-    openapi_extra={
-        "requestBody": {"required": True, "content": _OFFER},
-        "security": [{"ephemeralToken": []}],
-    },
+    **_EXCHANGE,
 )
 async def exchange_session_sdp(
     here: Here,
     request: Request,
     session_id: SessionPath,
-    authorization: Annotated[str | None, Header(include_in_schema=False)] = None,
+    authorization: Authorization = None,
 ) -> SdpResponse:
     """Exchange the browser's offer for the provider's answer, with the session's own key."""
     key, offer = _ephemeral_key(authorization), await _offer(request)
