@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.models.hub import Hub, model, some_bytes
-from vivavoce.cli import models as commands
+from vivavoce.cli import command as commands
 from vivavoce.cli.command import main
 from vivavoce.errors import InvalidRequest, ModelUnavailable
 from vivavoce.models.store import ModelProgress

@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vivavoce import __version__
-from vivavoce.cli.models import add_actions
-from vivavoce.errors import VivavoceError
+from vivavoce.errors import InvalidRequest, ModelUnavailable, VivavoceError
 
 if TYPE_CHECKING:
     from vivavoce.app.settings import Settings
+    from vivavoce.models.manifest import Model
+    from vivavoce.models.store import ModelStore
 
 PROG = "vivavoce"
 
@@ -109,7 +110,19 @@ def _parser() -> argparse.ArgumentParser:
 
     models = commands.add_parser("models", help="look after the models")
     models.set_defaults(run=_help_of(models))
-    add_actions(models, run=_models)
+    actions = models.add_subparsers(title="actions", metavar="ACTION")
+    for name, act, words in (
+        ("list", show_list, "which models there are, and which of them are here"),
+        ("pull", pull, "fetch models; without names, those that the engine uses"),
+        ("verify", verify, "check every file's hash; without names, of all that are here"),
+    ):
+        action = actions.add_parser(name, help=words, description=words.capitalize() + ".")
+        action.add_argument("--models-dir", help="folder for the models")
+        action.set_defaults(run=_models, act=act)
+        if name != "list":
+            action.add_argument("names", nargs="*", metavar="NAME", help="a model's name")
+        if name == "pull":
+            action.add_argument("--all", action="store_true", help="fetch every model there is")
 
     mcp = commands.add_parser("mcp", help="offer a server's tools and tasks to an MCP host")
     mcp.set_defaults(run=_mcp)
@@ -253,12 +266,80 @@ def _db_sweep(args: argparse.Namespace) -> int:
 
 
 def _models(args: argparse.Namespace) -> int:
+    """`args.needed`: the models that the engine uses as it is configured."""
     from vivavoce.models.store import ModelStore
 
     settings = _settings(args)
     args.needed = settings.needed_models
     act: Callable[[ModelStore, argparse.Namespace], int] = args.act
     return act(ModelStore(settings.models_dir), args)
+
+
+def show_list(store: ModelStore, args: argparse.Namespace) -> int:
+    from vivavoce.models.terminal import megabytes
+
+    rows = [("NAME", "ROLE", "LICENCE", "SIZE", "STATE")]
+    for model in store.models:
+        state = "ready" if store.have(model.name) else "missing"
+        if state == "missing" and store.progress([model.name])[0].received:
+            state = "incomplete"
+        marked = f"{model.role}{' *' if model.name in args.needed else ''}"
+        rows.append((model.name, marked, model.licence, megabytes(model.size), state))
+    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
+    for row in rows:
+        cells = (
+            cell.rjust(width) if at == 3 else cell.ljust(width)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        print("  ".join(cells).rstrip())
+    print(f"\n* used as it is configured; the folder is {store.folder}")
+    return 0
+
+
+def pull(store: ModelStore, args: argparse.Namespace) -> int:
+    from vivavoce.models.terminal import Terminal
+
+    if args.all and args.names:
+        raise InvalidRequest("give names or --all, not both")
+    names = args.names or ([m.name for m in store.models] if args.all else args.needed)
+    terminal = Terminal(sys.stderr)
+    try:
+        asyncio.run(store.pull(names, terminal.show))
+    finally:
+        terminal.close()
+    total = sum(store.model(name).size for name in set(names))
+    print(f"{_count(len(set(names)))} ready in {store.folder} ({total / 1e6:.0f} MB)")
+    return 0
+
+
+def verify(store: ModelStore, args: argparse.Namespace) -> int:
+    # What should be there, and whatever else is, though it be only a damaged piece of it.
+    there = [m.name for m in store.models if m.name in args.needed or _here(store, m)]
+    if not args.names and not any(_here(store, model) for model in store.models):
+        raise ModelUnavailable(f"no models in {store.folder}: run `vivavoce models pull`")
+    names = args.names or there
+    problems = []
+    for name in dict.fromkeys(names):
+        wrong = store.verify(name)
+        print(f"{name}: {_problems(len(wrong)) if wrong else 'every hash is right'}")
+        problems += wrong
+    if problems:
+        damaged = " ".join(dict.fromkeys(problem.model for problem in problems))
+        lines = [str(problem) for problem in problems]
+        raise ModelUnavailable("\n".join([*lines, f"run `vivavoce models pull {damaged}`"]))
+    return 0
+
+
+def _here(store: ModelStore, model: Model) -> bool:
+    return (store.folder / model.name).exists()
+
+
+def _count(models: int) -> str:
+    return "1 model" if models == 1 else f"{models} models"
+
+
+def _problems(count: int) -> str:
+    return "1 file is wrong" if count == 1 else f"{count} files are wrong"
 
 
 def _mcp(args: argparse.Namespace) -> int:
