@@ -12,6 +12,7 @@ import time
 
 import pytest
 
+from tests.language import test_recurrence, test_times
 from vivavoce.language.en.answers import (
     accepts,
     answer,
@@ -97,6 +98,11 @@ def test_this_holds_a_time(words: str) -> None:
 @pytest.mark.parametrize("words", NO_TIMES)
 def test_this_holds_none(words: str) -> None:
     assert not times_in(words)
+
+
+def test_whatever_is_understood_as_a_time_or_a_rule_is_found_as_one() -> None:
+    assert [words for words in (*test_times.TIMES, *test_times.DAYS) if not times_in(words)] == []
+    assert [words for words in test_recurrence.RULES if not repeats_in(words)] == []
 
 
 def test_times_beside_each_other_are_one_and_apart_they_are_two() -> None:

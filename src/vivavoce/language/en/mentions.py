@@ -72,7 +72,7 @@ _DATED = (
 )
 _CLOCKED = (
     rf"{_HOUR} ?(?:[ap]\.?m\b\.?|o['’ ]?clock)",
-    r"\d{1,2}:\d\d",
+    r"\d{1,2}:\d\d|\d{1,2}h",
     rf"(?:half|(?:a )?quarter|five|ten|twenty(?:[ -]five)?|[1-5]?[05])(?: minutes)? "
     rf"(?:past|to|after|till) {_HOUR}{_COUNTED}",
     rf"(?:at|around|about|by|before|after|until|till|past|from) {_HOUR}{_COUNTED}(?! (?:the|my)\b)",
