@@ -203,8 +203,6 @@ class Capabilities:
     context_tokens: int
     session_seconds: float
     voices: tuple[Voice, ...]
-    websocket_calls: bool = False
-    """Calls whose sound goes over a WebSocket, for browsers that WebRTC cannot reach."""
     pictures: bool = False
     """Can its model look at images?"""
 
@@ -279,7 +277,8 @@ class Provider(Protocol):
     ) -> Call: ...
 
     async def create_audio_call(self, session: Mapping[str, Any]) -> AudioCall:
-        """Raises `Conflict` where `capabilities.websocket_calls` is false."""
+        """Its sound goes over a WebSocket, for browsers that WebRTC cannot reach. Raises
+        `Conflict` where the provider has none."""
         ...
 
     async def create_text_call(self, session: Mapping[str, Any]) -> str:

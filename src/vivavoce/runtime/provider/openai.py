@@ -13,7 +13,6 @@ import re
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import urlsplit
 
@@ -152,8 +151,7 @@ class OpenAIProvider:
 
     @property
     def capabilities(self) -> Capabilities:
-        known = capabilities_of(self._model)
-        return replace(known, websocket_calls=self._embedded)
+        return capabilities_of(self._model)
 
     @property
     def last_error(self) -> str | None:
