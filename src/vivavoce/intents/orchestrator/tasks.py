@@ -45,7 +45,7 @@ class Tasks:
         todo = _titled(todo, given)
         if given.payload.get("trigger_type") == "location":
             return _at_a_place(todo, given)
-        plan = await asyncio.to_thread(_first_plan, _said(given))
+        plan = await asyncio.to_thread(_first_plan, given)
         return _planned(todo, plan, given)
 
     async def amend(self, intent: Intent, given: Submission) -> Accepted:
@@ -61,7 +61,7 @@ class Tasks:
                 return _at_a_place(todo, given)
         elif new & set(_TIMES[:3]):
             at, again = "scheduled_at" in new, "recurrence_rule" in new
-            plan = await asyncio.to_thread(_changed_plan, todo, _said(given), at=at, again=again)
+            plan = await asyncio.to_thread(_changed_plan, todo, given, at=at, again=again)
             return _planned(todo, plan, given)
         return await asyncio.to_thread(_as_it_is, todo, given)
 
@@ -84,13 +84,9 @@ def _titled(todo: Todo, given: Submission) -> Todo:
     return replace(todo, title=title, updated_at=given.now)
 
 
-def _said(given: Submission) -> _Said:
-    return _Said(
-        at=text(given.payload, "scheduled_at"),
-        again=text(given.payload, "recurrence_rule"),
-        now=given.now,
-        time_zone=given.time_zone,
-    )
+def _said(given: Submission) -> tuple[str | None, str | None]:
+    """The words for when, and for how often."""
+    return text(given.payload, "scheduled_at"), text(given.payload, "recurrence_rule")
 
 
 def _planned(todo: Todo, plan: _Plan, given: Submission) -> Accepted:
@@ -150,16 +146,6 @@ def _at_a_place(todo: Todo, given: Submission) -> Accepted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Said:
-    """The words for it, and when and where they were said."""
-
-    at: str | None
-    again: str | None
-    now: datetime
-    time_zone: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class _Plan:
     """When a task is due, understood, with what the model should know about it."""
 
@@ -171,35 +157,33 @@ class _Plan:
     assumed: str | None = None
 
 
-def _first_plan(said: _Said) -> _Plan:
+def _first_plan(given: Submission) -> _Plan:
     """A recurring task may say its hour in either of its two fields; the first time is the first
     one that its rule allows."""
-    words = said.at or said.again
-    if words is None:
+    at, again = _said(given)
+    if not (words := at or again):
         raise IntentRefused("scheduled_at is missing", suggestion=f"Ask: {WHEN}")
-    rule = _rule(said)
-    found = _understood(words, said, None, recurring=bool(rule))
-    if rule is None and found.rule is None:
-        return _once(found)
-    return _begun(found, rule, said)
+    rule = _rule(again, given)
+    found = _understood(words, given, None, recurring=bool(rule))
+    return _begun(found, rule, given) if rule or found.rule else _once(found)
 
 
-def _changed_plan(todo: Todo, said: _Said, *, at: bool, again: bool) -> _Plan:
+def _changed_plan(todo: Todo, given: Submission, *, at: bool, again: bool) -> _Plan:
     """Which of the two was said anew. What the new words do not say stays: the day, the hour,
     and how often, which goes on counting from where it began."""
-    base = _series_time(todo, said.now)
-    if base is None or not (said.at or said.again):
-        return _first_plan(said)
-    rule = _rule(said) if again else None
+    base, (when, often) = _series_time(todo, given.now), _said(given)
+    if base is None or not (when or often):
+        return _first_plan(given)
+    rule = _rule(often, given) if again else None
     kept = None if again else todo.recurrence_rule
-    words = (said.at if at else None) or (said.again if again else None)
-    if words is None or (words == said.again and not at and not _says_a_time(said, base)):
+    words = (when if at else None) or (often if again else None)
+    if words is None or (words == often and not at and not _says_a_time(often, given, base)):
         found = When(words=words or "", at=base)  # "FREQ=DAILY", "once": nothing about the hour
     else:
-        found = _understood(words, said, base, recurring=bool(rule or kept))
+        found = _understood(words, given, base, recurring=bool(rule or kept))
     if rule or found.rule:
-        return _begun(found, rule, said)
-    return _going_on(todo, kept, found, base, said) if kept else _once(found)
+        return _begun(found, rule, given)
+    return _going_on(todo, kept, found, base, given) if kept else _once(found)
 
 
 def _series_time(todo: Todo, now: datetime) -> datetime | None:
@@ -210,23 +194,22 @@ def _series_time(todo: Todo, now: datetime) -> datetime | None:
     return next_occurrence(todo.recurrence_rule, anchor, now, todo.time_zone) or anchor
 
 
-def _says_a_time(said: _Said, base: datetime) -> bool:
-    words = said.again or ""
-    return bool(understand(words, now=said.now, time_zone=said.time_zone, base=base).at)
+def _says_a_time(words: str, given: Submission, base: datetime) -> bool:
+    return bool(understand(words, now=given.now, time_zone=given.time_zone, base=base).at)
 
 
-def _rule(said: _Said) -> str | None:
-    if said.again is None:
+def _rule(often: str | None, given: Submission) -> str | None:
+    if often is None:
         return None
-    found = recurrence(said.again, now=said.now, time_zone=said.time_zone)
+    found = recurrence(often, now=given.now, time_zone=given.time_zone)
     if found.question:
         raise IntentRefused("That recurrence is not clear", suggestion=f"Ask: {found.question}")
     return found.rule
 
 
-def _understood(words: str, said: _Said, base: datetime | None, *, recurring: bool) -> When:
+def _understood(words: str, given: Submission, base: datetime | None, *, recurring: bool) -> When:
     found = understand(
-        words, now=said.now, time_zone=said.time_zone, base=base, recurring=recurring
+        words, now=given.now, time_zone=given.time_zone, base=base, recurring=recurring
     )
     if found.at is None:
         raise IntentRefused(found.problem, suggestion=f"Ask: {found.question or WHEN}")
@@ -238,27 +221,29 @@ def _once(found: When) -> _Plan:
     return _Plan(at=found.at, assumed=found.assumed)
 
 
-def _begun(found: When, rule: str | None, said: _Said) -> _Plan:
+def _begun(found: When, rule: str | None, given: Submission) -> _Plan:
     """A rule of its own words, or else of those for the time, that begins with the first time it
     allows."""
     assert found.at is not None
-    words = said.again if rule else found.words
-    rule = clocked(rule or found.rule or "", found, said.time_zone)
-    first = _first(rule, found.at, said)
+    words = _said(given)[1] if rule else found.words
+    rule = clocked(rule or found.rule or "", found, given.time_zone)
+    first = _first(rule, found.at, given)
     return _Plan(at=first, rule=rule, rule_said=words, assumed=found.assumed)
 
 
-def _going_on(todo: Todo, rule: str, found: When, base: datetime, said: _Said) -> _Plan:
+def _going_on(todo: Todo, rule: str, found: When, base: datetime, given: Submission) -> _Plan:
     """Another hour of the same days; or another day to begin with, if the rule has it."""
     assert found.at is not None
-    zone = ZoneInfo(said.time_zone)
+    zone = ZoneInfo(given.time_zone)
     meant = found.at.astimezone(zone)
     if meant.time() != base.astimezone(zone).time():
-        rule = clocked(_without_hour(rule), found, said.time_zone)
+        rule = clocked(_without_hour(rule), found, given.time_zone)
     anchor, start = anchor_of(todo) or base, found.at
-    if not found.day_said and anchor <= said.now:
-        start = instant(anchor.astimezone(zone).date(), found.clock or meant.time(), said.time_zone)
-    first = _first(rule, start, said)
+    if not found.day_said and anchor <= given.now:
+        start = instant(
+            anchor.astimezone(zone).date(), found.clock or meant.time(), given.time_zone
+        )
+    first = _first(rule, start, given)
     if found.day_said and first.astimezone(zone).date() != meant.date():
         raise IntentRefused(
             f"It repeats {rule_words(rule)}, and {meant:%A} is not one of its days",
@@ -273,8 +258,8 @@ def _going_on(todo: Todo, rule: str, found: When, base: datetime, said: _Said) -
     )
 
 
-def _first(rule: str, start: datetime, said: _Said) -> datetime:
-    first = next_occurrence(rule, start, said.now, said.time_zone)
+def _first(rule: str, start: datetime, given: Submission) -> datetime:
+    first = next_occurrence(rule, start, given.now, given.time_zone)
     if first is None:
         raise IntentRefused("That never occurs", suggestion=f"Ask: {WHEN}")
     return first
