@@ -179,7 +179,7 @@ async def ours() -> tuple[ASGIApp, Write]:
     from vivavoce.server.gate.gate import Gate
     from vivavoce.server.problems import install
     from vivavoce.server.sse import EventStream
-    from vivavoce.testing.memory import MemoryStore
+    from vivavoce.testing.fakes import MemoryStore
 
     store = MemoryStore()
     await store.open()

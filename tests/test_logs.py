@@ -16,7 +16,7 @@ from fastapi import FastAPI
 from tests.server.serving import request, serving
 from vivavoce.logs import PRIVATE, OurHandler, Scrubber, configure, failure, fields
 from vivavoce.server.gate.tickets import StreamTokens, Tickets
-from vivavoce.testing.clock import ManualClock
+from vivavoce.testing.fakes import ManualClock
 
 log = logging.getLogger("vivavoce.test_logs")
 KEY = 'sk/odd "key"\\with+everything'

@@ -6,7 +6,7 @@ import pytest
 
 from vivavoce.errors import RateLimited
 from vivavoce.runtime.limits import Window
-from vivavoce.testing.clock import ManualClock
+from vivavoce.testing.fakes import ManualClock
 
 
 def refused(window: Window, key: str = "ada") -> int | None:

@@ -15,7 +15,7 @@ from tests.server.tokens import ec_key, key_set, public
 from vivavoce.errors import Unavailable
 from vivavoce.server.gate import jwt as module
 from vivavoce.server.gate.jwt import AGAIN_SECONDS, FRESH_SECONDS, MAX_BYTES, Jwks, fetched
-from vivavoce.testing.clock import ManualClock
+from vivavoce.testing.fakes import ManualClock
 
 OLD = key_set(public(ec_key(0), "old"))
 NEW = key_set(public(ec_key(1), "new"))

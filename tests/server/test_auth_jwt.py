@@ -32,7 +32,7 @@ from tests.server.tokens import (
 )
 from vivavoce.errors import TokenExpired, Unauthorized, Unavailable
 from vivavoce.server.gate.jwt import MAX_TOKEN, Jwks, JwtRules, JwtVerifier, read_keys
-from vivavoce.testing.clock import ManualClock
+from vivavoce.testing.fakes import ManualClock
 
 RULES = JwtRules(ISSUER, AUDIENCE, ("HS256",))
 BY_KEY = ("ES256", "RS256", "EdDSA")

@@ -14,7 +14,7 @@ from vivavoce.app.engine import client_keys
 from vivavoce.app.server import authenticator, stream_tokens
 from vivavoce.app.settings import Settings, SettingsError, load_settings
 from vivavoce.errors import Unauthorized
-from vivavoce.testing.clock import ManualClock
+from vivavoce.testing.fakes import ManualClock
 
 URL = "https://issuer.example/jwks.json"
 TOKEN = "a-token-that-is-long-enough"

@@ -28,7 +28,7 @@ from vivavoce.server.gate.gate import Gate
 from vivavoce.server.gate.jwt import JwtRules, JwtVerifier
 from vivavoce.server.gate.tickets import StreamTokens
 from vivavoce.server.problems import install
-from vivavoce.testing.clock import ManualClock
+from vivavoce.testing.fakes import ManualClock
 
 TOKEN = "a-token-that-is-long-enough"
 User = Annotated[str, Depends(current_user)]

@@ -20,7 +20,7 @@ from vivavoce.server.gate.auth import Authenticator
 from vivavoce.server.gate.gate import Gate
 from vivavoce.server.problems import install
 from vivavoce.server.sse import EventStream, last_event_id
-from vivavoce.testing.clock import ManualClock
+from vivavoce.testing.fakes import ManualClock
 from vivavoce.wire.events import CATALOGUE
 
 

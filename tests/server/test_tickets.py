@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from vivavoce.errors import TokenExpired, Unauthorized
 from vivavoce.server.gate.tickets import Grant, StreamTokens, Tickets
-from vivavoce.testing.clock import EPOCH, ManualClock
+from vivavoce.testing.fakes import EPOCH, ManualClock
 
 ADA = Grant("vs_1", "ada")
 

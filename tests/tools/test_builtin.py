@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from vivavoce.errors import InvalidArguments, ToolFailed
 from vivavoce.runtime.ports import ToolContext
-from vivavoce.testing.clock import ManualClock
+from vivavoce.testing.fakes import ManualClock
 from vivavoce.tools import Registry, builtins
 from vivavoce.tools.builtin import evaluate
 

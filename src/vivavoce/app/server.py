@@ -43,8 +43,7 @@ from vivavoce.runtime.sessions.parts import Parts
 from vivavoce.runtime.sessions.profile import Defaults, Profile
 from vivavoce.runtime.sessions.registry import Registry
 from vivavoce.runtime.sessions.voice import Voice
-from vivavoce.runtime.tasks.delegating import Delegating
-from vivavoce.runtime.tasks.service import Tasks
+from vivavoce.runtime.tasks.service import Delegating, Tasks
 from vivavoce.server import api
 from vivavoce.server.gate.auth import Authenticator
 from vivavoce.server.gate.gate import Gate

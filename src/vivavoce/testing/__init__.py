@@ -9,8 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from vivavoce.testing.clock import ManualClock
-    from vivavoce.testing.memory import MemoryStore
+    from vivavoce.testing.fakes import ManualClock, MemoryStore
     from vivavoce.testing.provider import ScriptedProvider
     from vivavoce.testing.realtime.call import ScriptedCall
     from vivavoce.testing.realtime.response import ToolUse
@@ -19,8 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["ManualClock", "MemoryStore", "Script", "ScriptedCall", "ScriptedProvider", "ToolUse"]
 
 _HOMES = {
-    "ManualClock": "clock",
-    "MemoryStore": "memory",
+    "ManualClock": "fakes",
+    "MemoryStore": "fakes",
     "Script": "realtime.script",
     "ScriptedCall": "realtime.call",
     "ScriptedProvider": "provider",

@@ -27,8 +27,7 @@ from vivavoce.runtime.calls.outcomes import ToolOutcome, ToolRequest
 from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.limits import Window
 from vivavoce.runtime.ports import ToolContext
-from vivavoce.testing.clock import ManualClock
-from vivavoce.testing.memory import MemoryStore
+from vivavoce.testing.fakes import ManualClock, MemoryStore
 from vivavoce.tools import Registry, tool
 from vivavoce.wire.records.talk import (
     CallStatus,

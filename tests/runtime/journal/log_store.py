@@ -8,8 +8,7 @@ from collections.abc import AsyncIterator, Sequence
 from datetime import timedelta
 
 from vivavoce.runtime.ports import Retention
-from vivavoce.testing.clock import EPOCH
-from vivavoce.testing.memory import MemoryStore
+from vivavoce.testing.fakes import EPOCH, MemoryStore
 from vivavoce.wire.events import Notification, to_log
 from vivavoce.wire.records.talk import Announce, Change, LogEvent
 

@@ -14,7 +14,7 @@ from tests.runtime.journal.log_store import LogStore, note, say
 from vivavoce.errors import InvalidRequest, Unavailable
 from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.journal.streams import Filter, Subscription, patterns
-from vivavoce.testing.clock import EPOCH, ManualClock
+from vivavoce.testing.fakes import EPOCH, ManualClock
 from vivavoce.wire.events import SessionStatus, ToolStarted, TranscriptionDelta, to_log
 from vivavoce.wire.records.talk import Announce, iso
 

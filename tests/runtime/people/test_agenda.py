@@ -8,8 +8,7 @@ from datetime import timedelta
 
 from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.people.plans import Agenda
-from vivavoce.testing.clock import ManualClock
-from vivavoce.testing.memory import MemoryStore
+from vivavoce.testing.fakes import ManualClock, MemoryStore
 from vivavoce.wire.records.plans import Person, Todo, TodoStatus
 from vivavoce.wire.records.talk import PutTodo, new_id
 

@@ -12,8 +12,7 @@ from tests.offers import OFFER
 from tests.provider_lines import SESSION, connected, new_call
 from vivavoce.errors import ProviderRefused
 from vivavoce.runtime.provider.capabilities import capabilities_of
-from vivavoce.runtime.provider.faults import Refusal, fault_of, refusal_of, scrub
-from vivavoce.runtime.provider.openai import OpenAIProvider
+from vivavoce.runtime.provider.openai import OpenAIProvider, Refusal, fault_of, refusal_of, scrub
 from vivavoce.testing import ManualClock, ScriptedProvider
 from vivavoce.testing.realtime.faults import HttpError, NoLocation
 

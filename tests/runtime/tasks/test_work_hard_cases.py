@@ -29,7 +29,7 @@ from vivavoce.session import effects as fx
 from vivavoce.session.events import ApprovalSettled, News, TaskFinished, ToolFinished
 from vivavoce.session.machine import Machine
 from vivavoce.session.policy import Policy, Setup
-from vivavoce.testing.clock import ManualClock
+from vivavoce.testing.fakes import ManualClock
 from vivavoce.tools.delegation.carrier import LazyCarrier
 from vivavoce.wire.records.talk import Change, Conversation, LogEvent, ToolCall, VoiceSession
 from vivavoce.wire.records.work import ApprovalStatus, Task

@@ -14,8 +14,7 @@ from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.tasks.ports import AgentCard, Backends, Done, Listener, TaskContext, Work
 from vivavoce.runtime.tasks.service import Tasks
 from vivavoce.session.events import SessionEvent
-from vivavoce.testing.clock import ManualClock
-from vivavoce.testing.memory import MemoryStore
+from vivavoce.testing.fakes import ManualClock, MemoryStore
 from vivavoce.wire.records.work import Task
 
 
