@@ -175,10 +175,10 @@ async def ours() -> tuple[ASGIApp, Write]:
     from vivavoce.runtime.clock import SystemClock
     from vivavoce.runtime.journal.log import Journal
     from vivavoce.runtime.journal.streams import Filter
+    from vivavoce.server.doors.events import EventStream
     from vivavoce.server.gate.auth import Authenticator, current_user
     from vivavoce.server.gate.gate import Gate
     from vivavoce.server.problems import install
-    from vivavoce.server.sse import EventStream
     from vivavoce.testing.fakes import MemoryStore
 
     store = MemoryStore()

@@ -15,7 +15,7 @@ import pytest
 from vivavoce import __version__
 from vivavoce.app.listen import sole_server
 from vivavoce.app.settings import Settings
-from vivavoce.cli.command import main
+from vivavoce.cli import main
 from vivavoce.errors import Unavailable
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -438,7 +438,7 @@ def _dry_run(target: str, folder: Path) -> str:
 
 def test_help_needs_nothing_heavy() -> None:
     code = (
-        "import sys, vivavoce.cli.command\n"
+        "import sys, vivavoce.cli\n"
         "heavy = {'pydantic', 'sqlalchemy', 'fastapi', 'openai'}; "
         "sys.exit(', '.join(heavy & sys.modules.keys()) or None)"
     )

@@ -30,7 +30,7 @@ from tests.docs_text import (
 from vivavoce import __version__
 from vivavoce.app.server import assemble, build_app
 from vivavoce.app.settings import PREFIX, Settings, variable
-from vivavoce.cli.command import PROG, _parser
+from vivavoce.cli import PROG, _parser
 from vivavoce.errors import ToolFailed, translate
 from vivavoce.runtime.ports import ToolContext
 from vivavoce.session.state import Phase

@@ -77,7 +77,7 @@ def test_no_secret_can_get_into_the_image() -> None:
     for name in (".env", "src/.env", "web/.env.local", ".git/config", "x.db", "src/x.db-wal"):
         assert ignored(ROOT / name), name
     for name in (
-        "src/vivavoce/cli/command.py",
+        "src/vivavoce/cli/__init__.py",
         "web/package.json",
         "web/.npmrc",
         "agents/x/agent.yaml",

@@ -2,6 +2,6 @@
 
 import sys
 
-from vivavoce.cli.command import main
+from vivavoce.cli import main
 
 sys.exit(main())

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+import vivavoce.cli as commands
 from tests.models.hub import Hub, model, some_bytes
-from vivavoce.cli import command as commands
-from vivavoce.cli.command import main
+from vivavoce.cli import main
 from vivavoce.errors import InvalidRequest, ModelUnavailable
 from vivavoce.models.store import ModelProgress
 from vivavoce.models.terminal import Terminal

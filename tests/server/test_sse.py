@@ -16,10 +16,10 @@ from tests.runtime.journal.log_store import LogStore, note, say
 from tests.server.serving import Answer, Served, request, serving, until
 from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.journal.streams import Filter, patterns
+from vivavoce.server.doors.events import EventStream, last_event_id
 from vivavoce.server.gate.auth import Authenticator
 from vivavoce.server.gate.gate import Gate
 from vivavoce.server.problems import install
-from vivavoce.server.sse import EventStream, last_event_id
 from vivavoce.testing.fakes import ManualClock
 from vivavoce.wire.events import CATALOGUE
 

@@ -9,7 +9,7 @@ from openai.types.realtime import RealtimeServerEvent
 from pydantic import TypeAdapter
 
 from tests.recordings import frames
-from vivavoce.testing.realtime.conversation import Conversation, reply
+from vivavoce.testing.realtime.call import Conversation, reply
 from vivavoce.testing.realtime.response import ToolUse
 
 Json = dict[str, Any]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from vivavoce.testing.realtime.conversation import Conversation, reply
+from vivavoce.testing.realtime.call import Conversation, reply
 from vivavoce.testing.realtime.response import ToolUse
 
 Json = dict[str, Any]

@@ -1,1 +1,377 @@
-"""The `vivavoce` command."""
+"""The `vivavoce` command: serve, look after the database and the models, check an agent folder.
+
+Imports of weight happen inside the commands, so that `--help` is quick. What
+goes wrong on purpose is one clear line on stderr and exit code 2.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import gc
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from vivavoce import __version__
+from vivavoce.errors import InvalidRequest, ModelUnavailable, VivavoceError
+
+if TYPE_CHECKING:
+    from vivavoce.app.settings import Settings
+    from vivavoce.models.manifest import Model
+    from vivavoce.models.store import ModelStore
+
+PROG = "vivavoce"
+
+_EPILOG = """\
+examples:
+  vivavoce serve                                the workbench on http://127.0.0.1:8080
+  vivavoce serve --port 9000 --agent ./my-agent another port, an agent of your own
+  vivavoce agent check ./my-agent               is everything in the folder right?
+  vivavoce db sweep                             delete what is older than it should be
+  vivavoce mcp                                  its tools and tasks for an MCP host, over stdio
+  vivavoce models pull                          fetch the models before they are needed
+
+environment (all of it in docs/settings.md; a .env file works too):
+  OPENAI_API_KEY          the provider's key (or VIVAVOCE_API_KEY)
+  VIVAVOCE_PROVIDER_URL   embedded (our own engine), openai, or any Realtime server's base URL
+  VIVAVOCE_MODEL          its model
+  VIVAVOCE_DATA_DIR       folder for everything that is written
+  VIVAVOCE_MODELS_DIR     folder for the models
+  VIVAVOCE_DATABASE_URL   sqlite:////path/to.db or postgresql://…
+  VIVAVOCE_AUTH           off (this machine only) or token, with VIVAVOCE_AUTH_TOKEN
+"""
+
+
+class Complaint(Exception):
+    """Something the user can mend, in words that are ready to print."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The entry point of the command; returns its exit code."""
+    args = _parser().parse_args(argv)
+    run: Callable[[argparse.Namespace], int] = args.run
+    try:
+        return run(args)
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        sys.stderr.close()  # or Python complains about the pipe once more at exit
+        return 1
+    except Complaint as exc:
+        return _complain(str(exc))
+    except VivavoceError as exc:
+        return _complain(exc.message)
+    except OSError as exc:
+        where = f"{exc.filename}: " if exc.filename else ""
+        return _complain(f"{where}{exc.strerror or exc}")
+
+
+def _complain(message: str) -> int:
+    for line in message.splitlines() or ["something went wrong"]:
+        print(f"{PROG}: {line}", file=sys.stderr)
+    return 2
+
+
+# --- The parser -------------------------------------------------------------------
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=PROG,
+        description="A self-hosted realtime voice-agent server.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"{PROG} {__version__}")
+    parser.set_defaults(run=_help_of(parser))
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+
+    serve = commands.add_parser("serve", help="serve an agent until Ctrl-C")
+    serve.set_defaults(run=_serve)
+    serve.add_argument("--host", help="address to listen on (127.0.0.1)")
+    serve.add_argument("--port", help="port to listen on (8080); 0 takes a free one")
+    serve.add_argument("--agent", help="name of an agent, or path of its folder (workbench)")
+    serve.add_argument("--data-dir", help="folder for everything that is written")
+    serve.add_argument("--log-level", help="debug, info, warning or error")
+
+    database = commands.add_parser("db", help="look after the database")
+    database.set_defaults(run=_help_of(database))
+    actions = database.add_subparsers(title="actions", metavar="ACTION")
+    for name, run, words in (
+        ("upgrade", _db_upgrade, "bring it to this version's schema, or create it"),
+        ("current", _db_current, "show which schema it has"),
+        ("sweep", _db_sweep, "delete what is older than the retention settings allow"),
+    ):
+        action = actions.add_parser(name, help=words, description=words.capitalize() + ".")
+        action.add_argument("--data-dir", help="folder for everything that is written")
+        action.set_defaults(run=run)
+
+    models = commands.add_parser("models", help="look after the models")
+    models.set_defaults(run=_help_of(models))
+    actions = models.add_subparsers(title="actions", metavar="ACTION")
+    for name, act, words in (
+        ("list", show_list, "which models there are, and which of them are here"),
+        ("pull", pull, "fetch models; without names, those that the engine uses"),
+        ("verify", verify, "check every file's hash; without names, of all that are here"),
+    ):
+        action = actions.add_parser(name, help=words, description=words.capitalize() + ".")
+        action.add_argument("--models-dir", help="folder for the models")
+        action.set_defaults(run=_models, act=act)
+        if name != "list":
+            action.add_argument("names", nargs="*", metavar="NAME", help="a model's name")
+        if name == "pull":
+            action.add_argument("--all", action="store_true", help="fetch every model there is")
+
+    mcp = commands.add_parser("mcp", help="offer a server's tools and tasks to an MCP host")
+    mcp.set_defaults(run=_mcp)
+    mcp.add_argument(
+        "--url", default="http://127.0.0.1:8080", help="where the server is (%(default)s)"
+    )
+    mcp.add_argument(
+        "--token", help="its token; better in VIVAVOCE_AUTH_TOKEN, which ps does not show"
+    )
+
+    agent = commands.add_parser("agent", help="work with agent folders")
+    agent.set_defaults(run=_help_of(agent))
+    checks = agent.add_subparsers(title="actions", metavar="ACTION")
+    check = checks.add_parser("check", help="is everything in the folder right?")
+    check.add_argument(
+        "agent_checked", metavar="AGENT", help="name of an agent, or path of its folder"
+    )
+    check.set_defaults(run=_agent_check)
+    return parser
+
+
+def _help_of(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], int]:
+    """For a command that lacks the rest of it."""
+
+    def run(args: argparse.Namespace) -> int:
+        parser.print_help(sys.stderr)
+        return 2
+
+    return run
+
+
+# --- The commands -----------------------------------------------------------------
+
+
+def _settings(args: argparse.Namespace) -> Settings:
+    from vivavoce.app.settings import (
+        SettingsError,
+        load_settings,
+        unknown_variables,
+        variable,
+    )
+
+    names = ("host", "port", "agent", "data_dir", "models_dir", "log_level")
+    given = {name: getattr(args, name, None) for name in names}
+    try:
+        settings = load_settings(**given)
+    except SettingsError as exc:
+        problems = str(exc)
+        for name, value in given.items():
+            if value is not None:  # named as it was given
+                problems = problems.replace(f"{variable(name)}:", f"--{name.replace('_', '-')}:")
+        raise Complaint(problems) from None
+    for line in unknown_variables():
+        print(f"{PROG}: warning: {line}", file=sys.stderr)
+    return settings
+
+
+def _serve(args: argparse.Namespace) -> int:
+    gc.disable()  # a start makes no garbage worth looking for; `listen` turns it on again
+    try:
+        return _serve_quickly(args)
+    finally:
+        gc.enable()
+
+
+def _serve_quickly(args: argparse.Namespace) -> int:
+    from vivavoce.app.agent import open_agent
+    from vivavoce.runtime.agents.agent import AgentError
+
+    settings = _settings(args)
+    try:
+        open_agent(settings.agent, settings.agents_dir)  # before what takes long to import
+
+        from vivavoce.app.listen import serve
+        from vivavoce.server.gate.auth import UnsafeBind, check_bind
+
+        try:
+            check_bind(settings.host, settings.auth)
+        except UnsafeBind as exc:
+            raise Complaint(str(exc)) from None
+        return serve(settings)
+    except AgentError as exc:
+        raise Complaint(str(exc)) from None
+
+
+def _db_upgrade(args: argparse.Namespace) -> int:
+    from vivavoce.store import open_store
+    from vivavoce.store.migrate import HEAD
+
+    store = open_store(_settings(args).database_url)
+
+    async def upgrade() -> None:
+        await store.open()
+        await store.close()
+
+    asyncio.run(upgrade())
+    print(f"schema {HEAD}, up to date")
+    return 0
+
+
+def _db_current(args: argparse.Namespace) -> int:
+    from sqlalchemy.exc import DBAPIError
+
+    from vivavoce.store.database import parse
+    from vivavoce.store.migrate import HEAD, current
+    from vivavoce.store.sql_store import cannot_open
+
+    database = parse(_settings(args).database_url)
+    engine = database.readers(1)
+    try:
+        if not database.postgres and not Path(str(database.url.database)).exists():
+            print(f"no database yet; `{PROG} db upgrade` or the first `serve` makes one")
+            return 0
+        with engine.connect() as connection:
+            found = current(connection)
+    except (DBAPIError, OSError) as exc:
+        raise cannot_open(database, exc) from None
+    finally:
+        engine.dispose()
+    state = "up to date" if found == HEAD else f"this version has {HEAD}"
+    print(f"schema {found or 'none'}, {state}")
+    return 0
+
+
+def _db_sweep(args: argparse.Namespace) -> int:
+    from vivavoce.store import open_store
+    from vivavoce.wire.records.talk import utc_now
+
+    settings = _settings(args)
+    store = open_store(settings.database_url)
+
+    async def sweep() -> int:
+        await store.open()
+        try:
+            return await store.sweep(settings.retention, utc_now())
+        finally:
+            await store.close()
+
+    print(f"{asyncio.run(sweep())} rows deleted")
+    return 0
+
+
+def _models(args: argparse.Namespace) -> int:
+    """`args.needed`: the models that the engine uses as it is configured."""
+    from vivavoce.models.store import ModelStore
+
+    settings = _settings(args)
+    args.needed = settings.needed_models
+    act: Callable[[ModelStore, argparse.Namespace], int] = args.act
+    return act(ModelStore(settings.models_dir), args)
+
+
+def show_list(store: ModelStore, args: argparse.Namespace) -> int:
+    from vivavoce.models.terminal import megabytes
+
+    rows = [("NAME", "ROLE", "LICENCE", "SIZE", "STATE")]
+    for model in store.models:
+        state = "ready" if store.have(model.name) else "missing"
+        if state == "missing" and store.progress([model.name])[0].received:
+            state = "incomplete"
+        marked = f"{model.role}{' *' if model.name in args.needed else ''}"
+        rows.append((model.name, marked, model.licence, megabytes(model.size), state))
+    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
+    for row in rows:
+        cells = (
+            cell.rjust(width) if at == 3 else cell.ljust(width)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        print("  ".join(cells).rstrip())
+    print(f"\n* used as it is configured; the folder is {store.folder}")
+    return 0
+
+
+def pull(store: ModelStore, args: argparse.Namespace) -> int:
+    from vivavoce.models.terminal import Terminal
+
+    if args.all and args.names:
+        raise InvalidRequest("give names or --all, not both")
+    names = args.names or ([m.name for m in store.models] if args.all else args.needed)
+    terminal = Terminal(sys.stderr)
+    try:
+        asyncio.run(store.pull(names, terminal.show))
+    finally:
+        terminal.close()
+    total = sum(store.model(name).size for name in set(names))
+    print(f"{_count(len(set(names)))} ready in {store.folder} ({total / 1e6:.0f} MB)")
+    return 0
+
+
+def verify(store: ModelStore, args: argparse.Namespace) -> int:
+    # What should be there, and whatever else is, though it be only a damaged piece of it.
+    there = [m.name for m in store.models if m.name in args.needed or _here(store, m)]
+    if not args.names and not any(_here(store, model) for model in store.models):
+        raise ModelUnavailable(f"no models in {store.folder}: run `vivavoce models pull`")
+    names = args.names or there
+    problems = []
+    for name in dict.fromkeys(names):
+        wrong = store.verify(name)
+        print(f"{name}: {_problems(len(wrong)) if wrong else 'every hash is right'}")
+        problems += wrong
+    if problems:
+        damaged = " ".join(dict.fromkeys(problem.model for problem in problems))
+        lines = [str(problem) for problem in problems]
+        raise ModelUnavailable("\n".join([*lines, f"run `vivavoce models pull {damaged}`"]))
+    return 0
+
+
+def _here(store: ModelStore, model: Model) -> bool:
+    return (store.folder / model.name).exists()
+
+
+def _count(models: int) -> str:
+    return "1 model" if models == 1 else f"{models} models"
+
+
+def _problems(count: int) -> str:
+    return "1 file is wrong" if count == 1 else f"{count} files are wrong"
+
+
+def _mcp(args: argparse.Namespace) -> int:
+    from vivavoce.cli.mcp import run
+
+    token: str | None = args.token
+    if token is None and (secret := _settings(args).auth_token) is not None:
+        token = secret.get_secret_value()
+    return run(args.url, token)
+
+
+def _agent_check(args: argparse.Namespace) -> int:
+    """What `serve` would say of it, and no server."""
+    from vivavoce.app.agent import check_agent, described, open_agent
+    from vivavoce.app.tools import known_tools
+    from vivavoce.runtime.agents.agent import AgentError
+    from vivavoce.runtime.clock import SystemClock
+    from vivavoce.runtime.provider.capabilities import capabilities_of
+
+    settings = _settings(args)
+    given = Path(args.agent_checked)
+    registry = known_tools(settings, SystemClock())
+    try:
+        named = given.absolute() if given.is_dir() else args.agent_checked
+        source = open_agent(named, settings.agents_dir)
+        agent, intents = source.current, source.intents
+        voices = [voice.id for voice in capabilities_of(settings.model).voices]
+        tools = [tool.name for tool in registry.definitions()]
+        check_agent(agent, intents, voices=voices, tools=registry)
+    except AgentError as exc:
+        raise Complaint(str(exc)) from None
+    there = [*tools, *intents.tool_names]
+    chosen = agent.chosen(there)
+    print("\n".join(described(agent, intents, there if chosen is None else chosen)))
+    return 0

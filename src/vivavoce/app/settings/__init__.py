@@ -19,8 +19,16 @@ from pydantic import Field, SecretStr, ValidationError, field_validator, model_v
 from pydantic_settings import BaseSettings, SettingsConfigDict
 from pydantic_settings.exceptions import SettingsError as SourceError
 
-from vivavoce.app.settings.auth import LOWER, AuthSettings, Words
-from vivavoce.app.settings.engine import BRAINS, EMBEDDED, OPENAI_MODEL, OPENAI_URL, EngineSettings
+from vivavoce.app.settings.parts import (
+    BRAINS,
+    EMBEDDED,
+    LOWER,
+    OPENAI_MODEL,
+    OPENAI_URL,
+    AuthSettings,
+    EngineSettings,
+    Words,
+)
 from vivavoce.runtime.ports import Retention
 
 __all__ = [
