@@ -379,7 +379,7 @@ def test_this_is_english(words: str) -> None:
 
 def test_nothing_heavy_is_loaded_before_it_is_needed() -> None:
     code = (
-        "import sys, vivavoce.language.en.times.understanding, vivavoce.language.en.words\n"
+        "import sys, vivavoce.language.en.understanding, vivavoce.language.en.words\n"
         "import vivavoce.runtime.people.due\n"
         "print({'dateparser', 'dateutil'} & sys.modules.keys())"
     )

@@ -10,7 +10,7 @@ import pytest
 
 from vivavoce.language.en.recurrence.rules import at_clock, instants, next_occurrence
 from vivavoce.language.en.telling import rule_words
-from vivavoce.language.en.times.understanding import understand
+from vivavoce.language.en.understanding import understand
 from vivavoce.runtime.people.due import due_on, next_due
 from vivavoce.wire.records.plans import Todo
 

@@ -15,7 +15,7 @@ from vivavoce.language.en import numbers
 from vivavoce.language.en.recurrence.reading import recurrence
 from vivavoce.language.en.telling import spoken
 from vivavoce.language.en.times import lexicon
-from vivavoce.language.en.times.understanding import understand
+from vivavoce.language.en.understanding import understand
 
 ZONE = "America/New_York"
 NOW = datetime(2026, 11, 18, 10, tzinfo=ZoneInfo(ZONE))

@@ -24,7 +24,7 @@ from vivavoce.intents.orchestrator.builtin import BuiltInOrchestrator
 from vivavoce.intents.ports import IntentStore, Journal
 from vivavoce.intents.registry.intents import IntentRegistry
 from vivavoce.intents.service import IntentService, intent_tools
-from vivavoce.language.en.times.understanding import understand
+from vivavoce.language.en.understanding import understand
 from vivavoce.runtime.agents.intents import Backend
 from vivavoce.runtime.agents.source import AgentSource
 from vivavoce.runtime.people.due import next_due, zone_or

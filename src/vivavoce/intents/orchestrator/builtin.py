@@ -35,7 +35,7 @@ from vivavoce.intents.orchestrator.ports import (
 from vivavoce.intents.orchestrator.tasks import Tasks
 from vivavoce.intents.ports import Action, Done, IntentStore, Journal
 from vivavoce.language.en.telling import spoken
-from vivavoce.language.en.times.understanding import understand
+from vivavoce.language.en.understanding import understand
 from vivavoce.logs import failure
 from vivavoce.runtime.people.intents import Accepted, Orchestrator
 from vivavoce.runtime.people.ports import AgendaStore

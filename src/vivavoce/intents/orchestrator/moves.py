@@ -20,7 +20,7 @@ from vivavoce.intents.orchestrator.ports import WHEN, needed, text
 from vivavoce.language.en.recurrence.rules import next_occurrence
 from vivavoce.language.en.telling import spoken
 from vivavoce.language.en.times.dates import instant
-from vivavoce.language.en.times.understanding import relative, understand
+from vivavoce.language.en.understanding import relative, understand
 from vivavoce.language.en.words import STOP, alike, pieces
 from vivavoce.runtime.people.due import anchor_of, next_due
 from vivavoce.runtime.people.intents import Accepted

@@ -17,7 +17,7 @@ from vivavoce.language.en.recurrence.reading import recurrence
 from vivavoce.language.en.recurrence.rules import next_occurrence
 from vivavoce.language.en.telling import rule_words, spoken
 from vivavoce.language.en.times.dates import instant
-from vivavoce.language.en.times.understanding import When, clocked, understand
+from vivavoce.language.en.understanding import When, clocked, understand
 from vivavoce.runtime.people.due import anchor_of, next_due
 from vivavoce.runtime.people.intents import Accepted
 from vivavoce.runtime.people.ports import AgendaStore

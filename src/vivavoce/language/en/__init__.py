@@ -12,7 +12,7 @@ question. What others call:
                     only_time, untimed, leaves_days_open; requests_in (several in one breath),
                     asks_for (what kind of words a question wants)
     words           pieces, content, alike, shares (words compared), foreign (not English)
-    times.understanding   understand (words to an instant, or what to ask), relative, clocked
+    understanding         understand (words to an instant, or what to ask), relative, clocked
     times.dates           instant (a local clock time), day
     times.lexicon         the names of days, months, units, parts of the day
     recurrence.reading    recurrence (words to an RFC 5545 rule, or what to ask)

@@ -1,7 +1,7 @@
 """What kinds of words are in what somebody said: a time, a repetition, a place, a request. Pure.
 
 The one answer to "does this hold a time?". It finds words and does not understand them
-(`times.understanding`): "at sunset" is a time, though nobody here knows when that is. A mere
+(`understanding`): "at sunset" is a time, though nobody here knows when that is. A mere
 number is none, and nor is "soon": it does not answer "When?".
 It judges English; words that are none may hold anything (`words.foreign`).
 """

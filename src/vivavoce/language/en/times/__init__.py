@@ -1,1 +1,1 @@
-"""What a spoken time means."""
+"""The parts of a spoken time: the words, clocks, days and spans."""
