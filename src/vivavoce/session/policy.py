@@ -68,10 +68,16 @@ class Setup:
         return len(self.session.get("tools") or ())
 
     @property
+    def turn_detection(self) -> Mapping[str, Any] | None:
+        """None where turns are ended by hand, and where nothing is heard at all."""
+        detection = _dig(self.session, "audio", "input", "turn_detection")
+        return detection if isinstance(detection, Mapping) else None
+
+    @property
     def answers_by_itself(self) -> bool:
         """Does the provider create a response when the user's turn ends?"""
-        detection = _dig(self.session, "audio", "input", "turn_detection")
-        return isinstance(detection, Mapping) and detection.get("create_response") is not False
+        detection = self.turn_detection
+        return detection is not None and detection.get("create_response") is not False
 
     @property
     def transcribes(self) -> bool:
@@ -87,8 +93,8 @@ class Setup:
     def silence(self) -> timedelta:
         """How much silence passes before the provider says that speech has stopped;
         nothing where only the provider knows."""
-        detection = _dig(self.session, "audio", "input", "turn_detection")
-        if not isinstance(detection, Mapping) or detection.get("type") != "server_vad":
+        detection = self.turn_detection
+        if detection is None or detection.get("type") != "server_vad":
             return timedelta()
         wait = detection.get("silence_duration_ms")
         return timedelta(milliseconds=wait if isinstance(wait, int | float) else SILENCE_MS)

@@ -67,6 +67,15 @@ async def test_a_written_message_is_answered_in_text_by_the_same_agent(tmp_path:
         assert sum(event.type == "transcription.completed" for event in log) == 4
 
 
+async def test_the_configuration_of_a_written_session_has_no_turn_detection(tmp_path: Path) -> None:
+    async with speaking(tmp_path) as (d, voice):
+        got, _ = await exchange(d, voice, await talk(d), "Hello", "Hi.")
+        path, ada = f"/config/session/{got.session.id}", {"X-User-Id": "ada"}
+        told = await d.http.patch(path, json={}, headers=ada)
+        assert told.status_code == 200, told.text
+        assert told.json()["effective_config"]["turn_detection"] is None
+
+
 async def test_a_message_in_a_call_goes_into_the_call(tmp_path: Path) -> None:
     async with speaking(tmp_path) as (d, voice):
         opened = await voice.create("ada", Options())

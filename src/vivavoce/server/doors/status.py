@@ -283,7 +283,7 @@ async def update_session(
         effective_config={
             "model": session.get("model"),
             "voice": setup.voice,
-            "turn_detection": session["audio"]["input"]["turn_detection"],
+            "turn_detection": setup.turn_detection,
             "tools": [tool["name"] for tool in session.get("tools") or ()],
         },
     )
