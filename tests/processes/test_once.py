@@ -49,6 +49,20 @@ async def test_when_it_is_enough_it_is_ended() -> None:
     assert len(heard) >= 1000
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "while True: print('more', flush=True)",
+        "import os, time; os.close(1); os.close(2); time.sleep(600)",
+    ],
+)
+async def test_neither_chatting_nor_hanging_up_makes_its_time_longer(code: str) -> None:
+    begun = time.monotonic()
+    with pytest.raises(TimeoutError):
+        await Once((*PYTHON, code), 0.5, feed=lambda piece: True).run()
+    assert time.monotonic() - begun < 20
+
+
 async def test_one_that_takes_too_long_or_is_no_longer_wanted_is_gone() -> None:
     others = set(psutil.Process().children())
     nap = (*PYTHON, "import time; time.sleep(600)")

@@ -69,9 +69,15 @@ class Once:
             if self._stopped:
                 return Ended(False)
             process = self._process = self._start()
+        ends = time.monotonic() + self.seconds
         with process:  # waits for its end, and closes the pipes
             try:
-                complete = self._converse(process)
+                complete = self._converse(process, ends)
+                if complete:
+                    process.wait(max(0.0, ends - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                process.kill()
+                raise TimeoutError from None
             except BaseException:
                 process.kill()
                 raise
@@ -101,20 +107,18 @@ class Once:
         be_nice(process.pid, self.nice)  # the voice goes first
         return process
 
-    def _converse(self, process: subprocess.Popen[bytes]) -> bool:
+    def _converse(self, process: subprocess.Popen[bytes], ends: float) -> bool:
         """All three pipes at once, or one that is full would keep the others waiting."""
-        rest, ends = memoryview(self.told), time.monotonic() + self.seconds
-        feed = self.feed or self._keep
+        rest, feed = memoryview(self.told), self.feed or self._keep
         with selectors.DefaultSelector() as pipes:
             for stream, mask in ((process.stdin, 2), (process.stdout, 1), (process.stderr, 1)):
                 if stream is not None:
                     os.set_blocking(stream.fileno(), False)
                     pipes.register(stream, mask)
             while pipes.get_map():
-                ready = pipes.select(max(0.0, ends - time.monotonic()))
-                if not ready and time.monotonic() >= ends:
+                if time.monotonic() >= ends:
                     raise TimeoutError
-                for key, _ in ready:
+                for key, _ in pipes.select(max(0.0, ends - time.monotonic())):
                     if key.fileobj is process.stdin:
                         with contextlib.suppress(BrokenPipeError):  # it has read enough
                             rest = rest[os.write(key.fd, rest[:_PIECE]) :]

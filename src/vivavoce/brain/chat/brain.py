@@ -11,6 +11,7 @@ import asyncio
 import json
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import httpx
@@ -102,9 +103,10 @@ class ChatBrain:
         reading = Reading(frozenset(tool.name for tool in offered), parallel=ask.parallel_calls)
         stream = await self._asked(ask, model)
         try:
-            async for chunk in self._chunks(stream, model):
-                for piece in reading.feed(chunk):
-                    yield piece
+            async with aclosing(self._chunks(stream, model)) as received:
+                async for chunk in received:
+                    for piece in reading.feed(chunk):
+                        yield piece
         finally:
             await stream.close()
         if not reading.ended and not getattr(stream, "_decoder").marked:  # noqa: B009 - as in `_load`
@@ -115,7 +117,7 @@ class ChatBrain:
 
     async def _chunks(
         self, stream: AsyncStream[object], model: str
-    ) -> AsyncIterator[dict[str, Any]]:
+    ) -> AsyncGenerator[dict[str, Any], None]:
         """The events of the stream, or the whole answer of a server that does not stream."""
         from openai import APIConnectionError, APIError, APITimeoutError
 
