@@ -11,7 +11,7 @@ import asyncio
 import json
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import httpx
@@ -23,14 +23,16 @@ from vivavoce.logs import fields
 from vivavoce.retrying import retried
 
 if TYPE_CHECKING:
-    from openai import APIStatusError, AsyncOpenAI, AsyncStream
+    from openai import APIStatusError, AsyncOpenAI
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-LONGEST = 64 * 2**20
-"""Bytes of one answer, whatever it is: what is at the other end is not ours."""
+LONGEST = 4 * 2**20
+"""Bytes of an answer that is read as a whole, and of a line: what is there is not ours."""
+_LAST_BYTES = 0.25
+"""Seconds for the end of a stream that is over, so that its connection can be used again."""
 _LOCAL = ("localhost", "127.0.0.1", "::1")
 # A connection that had been idle may be gone when it is used: nothing was answered yet.
 _NOT_HEARD = (
@@ -101,43 +103,28 @@ class ChatBrain:
         model = self._model or await self._only_model()
         offered = () if ask.tool_choice == "none" else ask.tools
         reading = Reading(frozenset(tool.name for tool in offered), parallel=ask.parallel_calls)
-        stream = await self._asked(ask, model)
+        response = await self._asked(ask, model)
         try:
-            async with aclosing(self._chunks(stream, model)) as received:
+            async with aclosing(_chunks(response)) as received:
                 async for chunk in received:
+                    if chunk is None:
+                        reading.ended = True
+                        break
+                    if error := chunk.get("error"):
+                        raise self._broke_off(error, model)
                     for piece in reading.feed(chunk):
                         yield piece
+        except httpx.TimeoutException as exc:
+            raise self._out_of_reach(_SILENT, exc) from None
+        except httpx.HTTPError as exc:
+            raise self._out_of_reach(_CUT, exc) from None
         finally:
-            await stream.close()
-        if not reading.ended and not getattr(stream, "_decoder").marked:  # noqa: B009 - as in `_load`
+            await response.aclose()
+        if not reading.ended:
             raise BrainError(_CUT)
-        asked = -(-len(stream.response.request.content) // 4)
+        asked = -(-len(response.request.content) // 4)
         for piece in reading.finish(asked=asked, made=-(-reading.written // 4)):
             yield piece
-
-    async def _chunks(
-        self, stream: AsyncStream[object], model: str
-    ) -> AsyncGenerator[dict[str, Any], None]:
-        """The events of the stream, or the whole answer of a server that does not stream."""
-        from openai import APIConnectionError, APIError, APITimeoutError
-
-        response = stream.response
-        try:
-            if response.headers.get("content-type", "").startswith("application/json"):
-                yield _readable(json.loads(await response.aread()))
-                return
-            async for chunk in stream:
-                yield _readable(chunk)
-        except (APITimeoutError, httpx.TimeoutException) as exc:
-            raise self._out_of_reach(_SILENT, exc) from None
-        except (APIConnectionError, httpx.HTTPError) as exc:
-            raise self._out_of_reach(_CUT, exc) from None
-        except APIError as exc:
-            code = exc.body.get("code") if isinstance(exc.body, dict) else None
-            status = code if isinstance(code, int) else 500
-            raise _refusal(status, exc.body, model, {}, self._key) from None
-        except ValueError:
-            raise BrainError(_GARBLED) from None
 
     # --- Requests
 
@@ -149,26 +136,6 @@ class ChatBrain:
 
     def _load(self) -> AsyncOpenAI:
         from openai import AsyncOpenAI, Omit  # takes about a second
-        from openai._streaming import ServerSentEvent, SSEDecoder
-
-        class Decoder(SSEDecoder):
-            """The SDK's, but it knows whether the mark at the end came, which a connection that
-            ended in the middle does not have, and errors written where `data` should stand."""
-
-            marked = False
-
-            def decode(self, line: str) -> ServerSentEvent | None:
-                if line.startswith("error:"):
-                    error = json.loads(line.removeprefix("error:"))
-                    told = error.get("error", error) if isinstance(error, dict) else error
-                    return ServerSentEvent(data=json.dumps({"error": told}))
-                event = super().decode(line)
-                self.marked = self.marked or (event is not None and event.data == "[DONE]")
-                return event
-
-        class Client(AsyncOpenAI):
-            def _make_sse_decoder(self) -> Decoder:
-                return Decoder()
 
         http = httpx.AsyncClient(
             # The certificates take a tenth of a second to read, and plain HTTP needs none.
@@ -189,11 +156,11 @@ class ChatBrain:
             "max_retries": 0,
             "timeout": httpx.Timeout(self._patience, connect=3.0, pool=5.0),
         }
-        client = Client(**options)
+        client = AsyncOpenAI(**options)
         _ = client.models  # loads its module here, not on the loop
         return client
 
-    async def _asked(self, ask: Ask, model: str) -> AsyncStream[object]:
+    async def _asked(self, ask: Ask, model: str) -> httpx.Response:
         """The server's answer, once it takes the question."""
         from openai import APIStatusError, AsyncStream
 
@@ -202,14 +169,14 @@ class ChatBrain:
             asked = body(ask, model, dialect)
 
             def send(client: AsyncOpenAI, asked: object = asked) -> Any:
-                # As it comes, not as the SDK's models have it: servers differ too much.
-                kind = AsyncStream[object]
-                path = "/chat/completions"
+                kind, path = AsyncStream[object], "/chat/completions"
                 return client.post(path, body=asked, cast_to=object, stream=True, stream_cls=kind)
 
             try:
-                stream: AsyncStream[object] = await self._sent(send)
-                return stream
+                # Only asked by the SDK, and read by us: its own reading leaves a task behind for
+                # each answer, and its models fit OpenAI's server only.
+                response: httpx.Response = (await self._sent(send)).response
+                return response
             except APIStatusError as exc:
                 learned = None
                 if exc.status_code in (400, 422):
@@ -255,6 +222,11 @@ class ChatBrain:
         log.warning("The brain refused", extra=fields(**self._where(fault.message)))
         return fault
 
+    def _broke_off(self, error: object, model: str) -> BrainError:
+        """An error in the middle of the stream."""
+        code = error.get("code") if isinstance(error, dict) else None
+        return _refusal(code if isinstance(code, int) else 500, error, model, {}, self._key)
+
     def _out_of_reach(self, words: str, exc: Exception) -> BrainError:
         cause = exc.__cause__ or exc
         told = self._where(str(cause) or type(cause).__name__)
@@ -269,15 +241,11 @@ def _once_more(fault: Exception, failures: int) -> float | None:
     return 0.0 if failures == 1 and isinstance(fault.__cause__, _NOT_HEARD) else None
 
 
-def _readable(chunk: object) -> dict[str, Any]:
-    if not isinstance(chunk, dict):
-        raise ValueError(chunk)
-    return chunk
-
-
 async def _bound(response: httpx.Response) -> None:
-    assert isinstance(response.stream, httpx.AsyncByteStream)
-    response.stream = _Bounded(response.stream)
+    """Whatever is read as a whole; an event stream has a largest line."""
+    if not response.headers.get("content-type", "").startswith("text/event-stream"):
+        assert isinstance(response.stream, httpx.AsyncByteStream)
+        response.stream = _Bounded(response.stream)
 
 
 class _Bounded(httpx.AsyncByteStream):
@@ -294,6 +262,55 @@ class _Bounded(httpx.AsyncByteStream):
 
     async def aclose(self) -> None:
         await self._inner.aclose()
+
+
+async def _chunks(response: httpx.Response) -> AsyncGenerator[dict[str, Any] | None, None]:
+    """The events of the stream, or the whole answer of a server that does not stream.
+
+    None for the mark at the end, which a connection that ended in the middle does not have.
+    """
+    if response.headers.get("content-type", "").startswith("application/json"):
+        yield _parsed(await response.aread())
+        return
+    async with aclosing(_lines(response)) as lines:
+        async for line in lines:
+            field, _, value = line.partition(b":")
+            # `error:` is what some servers write where the events' field would be `data`.
+            if field not in (b"data", b"error") or not value.strip():
+                continue
+            if value.strip() == b"[DONE]":
+                # Everything was said: if the end does not come now, only the connection is lost.
+                with suppress(TimeoutError, httpx.HTTPError):
+                    async with asyncio.timeout(_LAST_BYTES):
+                        async for _ in lines:
+                            pass
+                yield None
+                return
+            parsed = _parsed(value)
+            yield parsed if field == b"data" else {"error": parsed.get("error", parsed)}
+
+
+async def _lines(response: httpx.Response) -> AsyncGenerator[bytes, None]:
+    """Split at line feeds only: a JSON string may hold any other kind of line's end."""
+    held = b""
+    async for piece in response.aiter_bytes():
+        *lines, held = (held + piece).split(b"\n")
+        if len(held) > LONGEST:
+            raise BrainError(_GARBLED)
+        for line in lines:
+            yield line
+    if held:
+        yield held
+
+
+def _parsed(text: bytes) -> dict[str, Any]:
+    try:
+        parsed = json.loads(text)
+    except ValueError:
+        raise BrainError(_GARBLED) from None
+    if not isinstance(parsed, dict):
+        raise BrainError(_GARBLED)
+    return parsed
 
 
 def _refusal(

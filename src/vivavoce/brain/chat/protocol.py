@@ -227,14 +227,14 @@ class Reading:
             output_tokens=_number(self._usage.get("completion_tokens"), made),
         )
 
-    def _text(self, pieces: Iterator[_Plain | _WrittenCall]) -> Iterator[Piece]:
+    def _text(self, pieces: Iterator[str | _WrittenCall]) -> Iterator[Piece]:
         for piece in pieces:
             match piece:
-                case _Plain(text) if self._beginning is not None:
+                case str(text) if self._beginning is not None:
                     if not self._beginning.takes(text):
                         held, self._beginning = self._beginning.held, None
                         yield Words(held)
-                case _Plain(text):
+                case str(text):
                     yield Words(text)
                 case _WrittenCall(text):
                     yield from self._begun()
@@ -358,11 +358,6 @@ def _read(text: str, offered: frozenset[str]) -> list[dict[str, Any]]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Plain:
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
 class _WrittenCall:
     """What stood between the tags of a call that the server did not understand as one."""
 
@@ -377,7 +372,7 @@ class _Sieve:
         self._inside: str | None = None
         self._spoken = False
 
-    def feed(self, text: str) -> Iterator[_Plain | _WrittenCall]:
+    def feed(self, text: str) -> Iterator[str | _WrittenCall]:
         self._held += text
         while self._held:
             if self._inside is not None:
@@ -389,17 +384,17 @@ class _Sieve:
                 continue
             plain, more = self._up_to_tag()
             if plain:
-                yield _Plain(plain)
+                yield plain
             if not more:
                 return
 
-    def end(self) -> Iterator[_Plain | _WrittenCall]:
+    def end(self) -> Iterator[str | _WrittenCall]:
         """What was held back is what it is; a thought that has no end was one."""
         held, self._held = self._held, ""
         if self._inside == "tool_call" and held:
             yield _WrittenCall(held)
         elif self._inside is None and (plain := self._said(held)):
-            yield _Plain(plain)
+            yield plain
 
     def _through_block(self) -> str | None:
         """Past the block's end: the call in it, if it was one. None when more must come."""

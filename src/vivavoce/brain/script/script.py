@@ -186,15 +186,6 @@ def _fit(rule: Rule, text: str, values: Mapping[str, str], offered: Sequence[str
 # --- Templates
 
 
-def slots(template: str) -> list[tuple[str, str | None]]:
-    """The names in a template, each with its cast."""
-    return [(name, cast or None) for name, cast in _SLOT.findall(template)]
-
-
-def casts() -> tuple[str, ...]:
-    return tuple(_CASTS)
-
-
 def _filled(template: str, values: Mapping[str, str]) -> str:
     return _SLOT.sub(lambda slot: str(_value(slot, values)), template)
 
@@ -335,11 +326,11 @@ def _bad_template(raw: Any, where: str, known: tuple[str, ...]) -> Iterator[str]
     if not isinstance(raw, str):
         yield f"{where}: text is expected"
         return
-    for name, cast in slots(raw):
+    for name, cast in _SLOT.findall(raw):
         if name.split(".")[0] not in known:
             yield f"{where}: nothing is called '{{{name}}}' here"
-        if cast is not None and cast not in casts():
-            yield f"{where}: '{cast}' is none of {', '.join(casts())}"
+        if cast and cast not in _CASTS:
+            yield f"{where}: '{cast}' is none of {', '.join(_CASTS)}"
 
 
 def _texts(raw: Any) -> Iterator[str]:
