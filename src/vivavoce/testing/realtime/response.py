@@ -159,7 +159,7 @@ class Assistant:
         place: Json = {"response_id": response.id, "output_index": len(response.output) - 1}
         return [
             # Recorded so: the predecessor is told when an item is added, and not again.
-            self._event("conversation.item.done", item=item),
+            self._event("conversation.item.done", previous_item_id=None, item=item),
             self._event("response.output_item.done", place, item=item),
         ]
 
