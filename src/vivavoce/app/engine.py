@@ -14,7 +14,7 @@ import secrets
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -159,6 +159,10 @@ class EmbeddedEngine:
                     await self._read_in(parts)
                     engine.provide(parts)
                     log.info("The engine is ready")
+                    if self._expected is not None:
+                        # Written sessions begin with other rules. Read beside the first talks,
+                        # which go before it, so that no written question waits for it.
+                        await parts.brain.warm(replace(self._expected, spoken=False))
                     await self._stop.wait()
                 return
             except Exception as raised:  # the boundary of this task: it tries again
