@@ -108,7 +108,7 @@ class EmbeddedEngine:
             return [engine.problem]
         models = self.models()
         if self._reading:
-            return ["The brain is reading its instructions; that takes a minute, once."]
+            return ["The brain is reading its instructions; that takes a minute or two, once."]
         if all(model["state"] == "ready" for model in models):
             return ["The engine is loading its models."]
         done, total = sum(m["received"] for m in models), sum(m["total"] for m in models)
@@ -159,10 +159,6 @@ class EmbeddedEngine:
                     await self._read_in(parts)
                     engine.provide(parts)
                     log.info("The engine is ready")
-                    if self._expected is not None:
-                        # Written sessions begin with other rules. Read beside the first talks,
-                        # which go before it, so that no written question waits for it.
-                        await parts.brain.warm(replace(self._expected, spoken=False))
                     await self._stop.wait()
                 return
             except Exception as raised:  # the boundary of this task: it tries again
@@ -197,13 +193,15 @@ class EmbeddedEngine:
         return show
 
     async def _read_in(self, parts: Parts) -> None:
-        """The brain reads what every session begins with: a minute, once, then it is kept.
+        """The brain reads what every session begins with: a minute or two, once, then it is kept.
 
         Nobody is let in before: the first question would wait for it in silence.
         """
         if self._expected is not None:
             self._reading = True
-            await parts.brain.warm(self._expected)
+            # Written sessions begin with other rules. Read beside a talk, it would slow it down.
+            for spoken in (False, True):
+                await parts.brain.warm(replace(self._expected, spoken=spoken))
             self._reading = False
 
     def expect(self, instructions: str, tools: Sequence[ToolDefinition]) -> None:
