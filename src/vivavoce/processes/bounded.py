@@ -7,8 +7,10 @@ command line confines itself is the business of whoever made it.
 from __future__ import annotations
 
 import asyncio
+import atexit
 import codecs
 import contextlib
+import itertools
 import os
 import subprocess
 from collections import deque
@@ -22,9 +24,13 @@ from vivavoce.processes.starting import be_nice
 from vivavoce.processes.tree import kill_below, kill_group, kill_namespace, usage
 
 MIB = 1024 * 1024
-# Seconds between two looks at what it uses. Root is not held to a number of processes by the
-# kernel, so there a look must come before a fork bomb has grown.
+# Seconds between two looks at what it uses. Where no control group can be had, the kernel holds
+# root to no number of processes, so there a look must come before a fork bomb has grown.
 _LOOK = 0.1 if os.geteuid() else 0.02
+_THREADS = 4
+"""The kernel counts threads, we count processes: so many threads each is usual."""
+_NUMBERS = itertools.count(1)
+_JOIN = 'echo $$ > "$0/cgroup.procs" || exit 125; exec "$@"'
 _GOODBYE = 0.1
 """Seconds for the launcher to see that its children are dead."""
 _FUNERAL = 3.0
@@ -62,6 +68,11 @@ class Limits:
     """What is kept: the first half and the last half of it."""
     flood: int = 64 * MIB
     """More output than this is no output."""
+
+    @property
+    def threads(self) -> int:
+        """Of all its processes together: the kernel refuses more, where we only look."""
+        return _THREADS * self.processes
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,12 +121,59 @@ async def execute(launch: Launch, limits: Limits, on_output: OnOutput | None) ->
     )
 
 
-def _started(launch: Launch) -> tuple[subprocess.Popen[bytes], int]:
+def _control_group(threads: int) -> Path | None:
+    """A new control group that holds at most so many threads, or None where root may make none.
+
+    `ulimit -u` does not bind root, and a fork bomb is faster than any look: without this it has
+    taken every process id of the machine before it is seen.
+    """
+    if os.geteuid():
+        return None
+    _sweep()
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/self/cgroup").read_text().splitlines():
+            _, controllers, ours = line.split(":", 2)
+            if controllers and "pids" not in controllers.split(","):
+                continue
+            place = Path("/sys/fs/cgroup", controllers and "pids", ours.lstrip("/"))
+            # In the second version a group with processes has no groups below it: beside it, then.
+            for parent in (place, place.parent):
+                group = parent / f"vivavoce-{os.getpid()}-{next(_NUMBERS)}"
+                with contextlib.suppress(OSError):
+                    group.mkdir()
+                    try:
+                        # Not `write_text`, which would make a file: a group without the
+                        # controller is no limit.
+                        with (group / "pids.max").open("r+") as most:
+                            most.write(str(threads))
+                    except OSError:
+                        group.rmdir()
+                        continue
+                    return group
+    return None
+
+
+_over: set[Path] = set()
+"""Control groups that nobody needs any more."""
+
+
+@atexit.register
+def _sweep() -> None:
+    """Removes them, but for those in which the last one is still dying: next time."""
+    for group in tuple(_over):
+        with contextlib.suppress(OSError):
+            group.rmdir()
+            _over.discard(group)
+
+
+def _started(launch: Launch, group: Path | None) -> tuple[subprocess.Popen[bytes], int]:
     """The process, and where its output is read."""
+    # By a shell in between: joined before the command begins, nothing it starts is outside.
+    join = () if group is None else ("/bin/sh", "-c", _JOIN, str(group))
     reading, writing = os.pipe()
     try:
         process = subprocess.Popen(  # noqa: S603 - running commands is what this is for
-            launch.arguments,
+            [*join, *launch.arguments],
             stdin=subprocess.DEVNULL,
             stdout=writing,
             stderr=writing,
@@ -126,6 +184,8 @@ def _started(launch: Launch) -> tuple[subprocess.Popen[bytes], int]:
         )
     except OSError as exc:
         os.close(reading)
+        if group is not None:
+            _over.add(group)
         raise Unavailable(f"The command could not be started: {exc.strerror}") from exc
     finally:
         os.close(writing)
@@ -140,7 +200,8 @@ class _Run:
         self._launch, self._limits, self._on_output = launch, limits, on_output
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
         self._free = _free(launch.cwd)
-        self.process, self._pipe = _started(launch)
+        self._group = _control_group(limits.threads)
+        self.process, self._pipe = _started(launch, self._group)
         self._exit = _Exit(self.process)
         self._open = True
 
@@ -217,6 +278,9 @@ class _Run:
                 self.process.wait()  # killed outright: a matter of microseconds
             self._exit.close()
             os.close(self._pipe)
+            if self._group is not None:
+                _over.add(self._group)
+                _sweep()
 
 
 def _free(folder: Path) -> int:

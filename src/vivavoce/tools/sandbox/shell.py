@@ -23,10 +23,6 @@ NOT_STARTED = 125
 """The exit code when the limits could not be set: better nothing than without them."""
 
 
-_THREADS = 4
-"""The kernel counts threads, we count processes: so many threads each is usual."""
-
-
 def limited(bash: str, command: str, limits: Limits, *, memory: bool = True) -> list[str]:
     """The command line. bash sets the limits on itself, hard ones, then reads the command.
 
@@ -38,7 +34,7 @@ def limited(bash: str, command: str, limits: Limits, *, memory: bool = True) -> 
         f"-f {max(1, limits.file_size // 1024)}",
         f"-t {limits.cpu_seconds}",
         f"-n {limits.open_files}",
-        f"-u {_THREADS * limits.processes}",
+        f"-u {limits.threads}",
     ]
     if memory:
         options.append(f"-d {max(1, limits.memory // 1024)}")
