@@ -9,16 +9,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, dataclass_transform
 
 import orjson
 
 from vivavoce.wire.records.talk import Announce, LogEvent, iso
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+@dataclass(frozen=True, kw_only=True)
 class VoiceEvent:
-    """The base: whose session it happened in, and when."""
+    """The base: whose session it happened in, and when. Every event is a frozen dataclass of
+    keywords, and is in the catalogue by being one."""
 
     type: ClassVar[str]
     durable: ClassVar[bool] = True
@@ -26,21 +28,24 @@ class VoiceEvent:
     session_id: str | None = None
     timestamp: datetime
 
+    def __init_subclass__(cls) -> None:
+        CATALOGUE[cls.type] = dataclass(frozen=True, kw_only=True)(cls)
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+CATALOGUE: dict[str, type[VoiceEvent]] = {}
+
+
 class SessionStarted(VoiceEvent):
     type = "session.started"
     voice: str
     tools_count: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SessionUpdated(VoiceEvent):
     type = "session.updated"
     changes: list[str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SessionEnded(VoiceEvent):
     """`reason`: completed, timeout, error, user_ended, budget."""
 
@@ -49,7 +54,6 @@ class SessionEnded(VoiceEvent):
     duration_ms: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SessionEndRequested(VoiceEvent):
     """Another server on the same database was asked for the end of this session: `session.ended`
     follows from the one that runs it. `goes_on`: its conversation does, there."""
@@ -60,7 +64,6 @@ class SessionEndRequested(VoiceEvent):
     goes_on: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SessionWarning(VoiceEvent):
     """The session ends soon; `reason` is "idle", "cap" or "budget".
 
@@ -76,13 +79,11 @@ class SessionWarning(VoiceEvent):
     action: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SessionExpired(VoiceEvent):
     type = "session.expired"
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SessionStatus(VoiceEvent):
     """The state in one word, on every change of it."""
 
@@ -96,7 +97,6 @@ class SessionStatus(VoiceEvent):
     estimated_tokens: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ContextUpdated(VoiceEvent):
     """What the model was told: after a start, a resume or a restore."""
 
@@ -106,20 +106,17 @@ class ContextUpdated(VoiceEvent):
     estimated_tokens: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SpeechStarted(VoiceEvent):
     type = "speech.started"
     item_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SpeechStopped(VoiceEvent):
     type = "speech.stopped"
     duration_ms: int
     item_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class TranscriptionDelta(VoiceEvent):
     type = "transcription.delta"
     durable = False
@@ -128,7 +125,6 @@ class TranscriptionDelta(VoiceEvent):
     role: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class TranscriptionCompleted(VoiceEvent):
     """`transcript` is what was said or heard; an interrupted answer comes once more, cut.
 
@@ -147,13 +143,11 @@ class TranscriptionCompleted(VoiceEvent):
     created_at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class AssistantSpeaking(VoiceEvent):
     type = "assistant.speaking"
     item_id: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class AssistantDone(VoiceEvent):
     type = "assistant.done"
     item_id: str
@@ -161,7 +155,6 @@ class AssistantDone(VoiceEvent):
     interrupted: bool | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class TurnTraced(VoiceEvent):
     """How long a turn took, once it is over. Every `…_ms` is after `speech_end`.
 
@@ -183,7 +176,6 @@ class TurnTraced(VoiceEvent):
     tools: list[str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ToolStarted(VoiceEvent):
     type = "tool.started"
     call_id: str
@@ -191,7 +183,6 @@ class ToolStarted(VoiceEvent):
     description: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ToolProgress(VoiceEvent):
     """Kept at most once a second a call, so that a poller sees how far it got."""
 
@@ -202,7 +193,6 @@ class ToolProgress(VoiceEvent):
     percentage: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCompleted(VoiceEvent):
     type = "tool.completed"
     call_id: str
@@ -212,7 +202,6 @@ class ToolCompleted(VoiceEvent):
     output_preview: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ToolError(VoiceEvent):
     """`announced`: an `error` before it says the same."""
 
@@ -226,7 +215,6 @@ class ToolError(VoiceEvent):
     announced: bool | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class TaskDelegated(VoiceEvent):
     type = "task.delegated"
     task_id: str
@@ -236,7 +224,6 @@ class TaskDelegated(VoiceEvent):
     call_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class TaskProgress(VoiceEvent):
     """`agent` is the one at work now, where several follow each other."""
 
@@ -247,7 +234,6 @@ class TaskProgress(VoiceEvent):
     percentage: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class TaskQuestion(VoiceEvent):
     """The task waits for the user's words: `POST /tasks/{id}/answer`, or by voice."""
 
@@ -258,7 +244,6 @@ class TaskQuestion(VoiceEvent):
     choices: list[str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class TaskCompleted(VoiceEvent):
     type = "task.completed"
     task_id: str
@@ -268,7 +253,6 @@ class TaskCompleted(VoiceEvent):
     duration_ms: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class TaskFailed(VoiceEvent):
     """`details` is what was tried, in order."""
 
@@ -281,7 +265,6 @@ class TaskFailed(VoiceEvent):
     cancelled: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalRequested(VoiceEvent):
     type = "approval.requested"
     approval_id: str
@@ -293,7 +276,6 @@ class ApprovalRequested(VoiceEvent):
     task_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalResolved(VoiceEvent):
     """`by`: voice, click, timeout, restart or cancel."""
 
@@ -304,7 +286,6 @@ class ApprovalResolved(VoiceEvent):
     by: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class IntentSubmitted(VoiceEvent):
     """`status`: pending, accepted or failed; it comes again when that changes, and after an
     amendment with the next `revision`."""
@@ -320,7 +301,6 @@ class IntentSubmitted(VoiceEvent):
     error: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class IntentRetracted(VoiceEvent):
     type = "intent.retracted"
     intent_id: str
@@ -329,14 +309,12 @@ class IntentRetracted(VoiceEvent):
     task_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectionStatus(VoiceEvent):
     type = "connection.status"
     webrtc_state: str
     data_channel_state: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class RateLimitWarning(VoiceEvent):
     type = "rate_limit.warning"
     limit_type: str
@@ -345,7 +323,6 @@ class RateLimitWarning(VoiceEvent):
     reset_at: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorOccurred(VoiceEvent):
     type = "error"
     code: str
@@ -353,7 +330,6 @@ class ErrorOccurred(VoiceEvent):
     recoverable: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Notification(VoiceEvent):
     """`level`: info, warning or error; `action` is a label and what it does."""
 
@@ -363,14 +339,12 @@ class Notification(VoiceEvent):
     action: dict[str, str] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Heartbeat(VoiceEvent):
     type = "heartbeat"
     durable = False
     session_active: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class StreamReset(VoiceEvent):
     """The position asked for is gone: read the state anew, then go on from `latest`."""
 
@@ -381,8 +355,6 @@ class StreamReset(VoiceEvent):
     oldest: int
     latest: int
 
-
-CATALOGUE: dict[str, type[VoiceEvent]] = {cls.type: cls for cls in VoiceEvent.__subclasses__()}
 
 _RENAMED = {"limit_type": "type"}  # `type` is the event's own name in Python
 
