@@ -23,7 +23,7 @@ from bench.intents.judge import Outcome, figures, told
 from bench.intents.world import World, instructions, tools
 from bench.tool_choice.text import _brain as local_brain
 from vivavoce.brain.llama.brain import LlamaBrain
-from vivavoce.brain.ports import (
+from vivavoce.wire.brain import (
     Ask,
     Brain,
     Call,

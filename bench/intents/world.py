@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 from bench.intents.dialogues import MOVE, Open
-from vivavoce.brain.ports import Tool
 from vivavoce.errors import IntentRefused, InvalidArguments, ToolFailed, VivavoceError, translate
 from vivavoce.intents.checking import checked, grounds
 from vivavoce.intents.records import same_payload
@@ -25,6 +24,7 @@ from vivavoce.intents.registry.intents import AMEND, RETRACT, IntentRegistry, lo
 from vivavoce.intents.service import amend_definition, retract_definition
 from vivavoce.session.context import Situation
 from vivavoce.session.context import instructions as instructed
+from vivavoce.wire.brain import Tool
 from vivavoce.wire.records.talk import Entry, Kind
 
 AGENT = Path(__file__).parents[2] / "agents" / "flux"

@@ -28,7 +28,6 @@ from websockets.asyncio.server import ServerConnection, serve
 
 from bench import size
 from vivavoce.app.settings import load_settings
-from vivavoce.brain.ports import Ask, Budget, Finished, Piece, Words
 from vivavoce.engine.api.control import Engine, EngineOptions
 from vivavoce.engine.api.keys import Keys
 from vivavoce.engine.api.realtime import build_door
@@ -43,6 +42,7 @@ from vivavoce.engine.turn.configuration import initial
 from vivavoce.engine.turn.state import Policy
 from vivavoce.models.store import ModelStore
 from vivavoce.testing.engine import VOICES, HummingMouth, LoudnessDetector, ScriptedEars, SureJudge
+from vivavoce.wire.brain import Ask, Budget, Finished, Piece, Words
 
 Report = Callable[[str, float, float, str], None]
 INTERRUPTIONS = size(40, quick=2)

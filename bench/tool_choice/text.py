@@ -24,7 +24,7 @@ from bench import size
 from bench.tool_choice.fresh import FRESH
 from bench.tool_choice.requests import REQUESTS, TOOLS, Request, Verdict, judge
 from vivavoce.brain.llama.brain import LlamaBrain
-from vivavoce.brain.ports import (
+from vivavoce.wire.brain import (
     Ask,
     Brain,
     CallArguments,

@@ -7,7 +7,9 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from vivavoce.brain.ports import (
+from vivavoce.brain.script.brain import ScriptedBrain
+from vivavoce.brain.script.script import Rule, Script
+from vivavoce.wire.brain import (
     Ask,
     Brain,
     Call,
@@ -22,8 +24,6 @@ from vivavoce.brain.ports import (
     Turn,
     Words,
 )
-from vivavoce.brain.script.brain import ScriptedBrain
-from vivavoce.brain.script.script import Rule, Script
 
 
 def ask(*turns: Turn | str, tools: tuple[str | Tool, ...] = (), **more: Any) -> Ask:

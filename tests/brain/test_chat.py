@@ -23,8 +23,8 @@ from tests.brain.chat_server import (
     stream,
 )
 from vivavoce.brain.chat.brain import ChatBrain
-from vivavoce.brain.ports import Brain, Call, CallBegun, Finished, Result, Said, Tool, Words
 from vivavoce.errors import BrainError
+from vivavoce.wire.brain import Brain, Call, CallBegun, Finished, Result, Said, Tool, Words
 
 HELLO = stream(event(role="assistant", content=""), event(content="Hello"), event(content=" you."))
 CLOCK = Tool("clock", "Tells the time.", {"type": "object", "properties": {"zone": {}}})

@@ -14,8 +14,8 @@ import pytest
 from tests.brain.asking import answer, ask
 from tests.speech import model_folder
 from vivavoce.brain.chat.brain import ChatBrain
-from vivavoce.brain.ports import Call, Result, Tool, Words
 from vivavoce.errors import BrainError
+from vivavoce.wire.brain import Call, Result, Tool, Words
 
 KEY = "the-key-of-this-test"
 SERVER = """

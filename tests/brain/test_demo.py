@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.brain.asking import answer, ask, brain, returned
-from vivavoce.brain.ports import Said
 from vivavoce.brain.script.brain import DEMO
+from vivavoce.wire.brain import Said
 
 TOOLS = ("current_time", "calculate", "wait")
 

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.brain.asking import answer, ask, brain, returned
-from vivavoce.brain.ports import Brain, Call, CallBegun, CallEnded, Result, Said, Tool, Words
 from vivavoce.brain.script.brain import ScriptedBrain, least_arguments
 from vivavoce.brain.script.script import Plan, Rule, Script, ToolUse, decide
 from vivavoce.errors import BrainError
+from vivavoce.wire.brain import Brain, Call, CallBegun, CallEnded, Result, Said, Tool, Words
 
 CLOCK = Rule(when="time", say="Let me look.", calls=(ToolUse("current_time"),))
 BOTH = Rule(when="both", calls=(ToolUse("one", {"n": 1}), ToolUse("two", {"n": 2})))

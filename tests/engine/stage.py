@@ -23,7 +23,6 @@ from websockets.asyncio.client import ClientConnection, connect
 from tests.engine import strictly  # noqa: F401
 from tests.engine.strict import strict
 from tests.server.serving import serving
-from vivavoce.brain.ports import Brain
 from vivavoce.brain.script.brain import ScriptedBrain
 from vivavoce.brain.script.script import Script
 from vivavoce.engine.api.control import Engine, EngineOptions
@@ -31,6 +30,7 @@ from vivavoce.engine.api.keys import Keys
 from vivavoce.engine.api.realtime import build_door
 from vivavoce.engine.shell.work import Parts
 from vivavoce.testing.engine import HummingMouth, LoudnessDetector, ScriptedEars, SureJudge
+from vivavoce.wire.brain import Brain
 
 OWN_KEY = "vv_own"
 KEY = "sk-user"

@@ -34,12 +34,12 @@ from vivavoce.app.engine import EmbeddedEngine
 from vivavoce.app.listen import Listener, bind, listener_config
 from vivavoce.app.server import assemble, build_app
 from vivavoce.app.settings import Settings
-from vivavoce.brain.ports import Brain
 from vivavoce.brain.script.brain import ScriptedBrain
 from vivavoce.brain.script.script import Script
 from vivavoce.engine.shell.work import Parts
 from vivavoce.testing.engine import HummingMouth, LoudnessDetector, ScriptedEars, SureJudge
 from vivavoce.testing.provider import ScriptedProvider
+from vivavoce.wire.brain import Brain
 
 
 @asynccontextmanager

@@ -8,8 +8,8 @@ from bench.tool_choice.requests import REQUESTS, TOOLS, plain
 
 from vivavoce.brain.llama.guessing.descriptions import described
 from vivavoce.brain.llama.prompt import examples
-from vivavoce.brain.ports import Call, Tool
 from vivavoce.tools.wording import WORDING
+from vivavoce.wire.brain import Call, Tool
 
 _TOOLS = [Tool(name, description, schema) for name, description, schema in TOOLS]
 _SCHEMAS = {name: schema for name, _, schema in TOOLS}

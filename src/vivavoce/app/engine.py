@@ -23,7 +23,6 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from vivavoce.app.begin import Begin, at_once
 from vivavoce.app.settings import Settings
-from vivavoce.brain.ports import Ask, Brain, Tool
 from vivavoce.brain.script import script as script_file
 from vivavoce.brain.script.brain import DEMO, ScriptedBrain
 from vivavoce.errors import InvalidRequest, Unavailable, VivavoceError
@@ -33,6 +32,7 @@ from vivavoce.models.terminal import Terminal
 from vivavoce.runtime.calls.shaping import MODEL_LIMIT
 from vivavoce.runtime.ports import ToolDefinition
 from vivavoce.server.gate.auth import is_loopback
+from vivavoce.wire.brain import Ask, Brain, Tool
 
 if TYPE_CHECKING:
     from vivavoce.brain.chat.brain import ChatBrain

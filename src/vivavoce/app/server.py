@@ -23,7 +23,6 @@ from vivavoce.app.intents import AgentIntents
 from vivavoce.app.lifecycle import Server, running
 from vivavoce.app.settings import EMBEDDED, Settings, variable
 from vivavoce.app.tools import Toolset
-from vivavoce.brain.ports import Brain
 from vivavoce.runtime.calls.approvals import Approvals
 from vivavoce.runtime.calls.executor import ToolExecutor
 from vivavoce.runtime.calls.permissions import Gatekeeper
@@ -52,6 +51,7 @@ from vivavoce.server.gate.tickets import StreamTokens, Tickets
 from vivavoce.server.metrics import Metrics
 from vivavoce.server.services import Options
 from vivavoce.store import open_store
+from vivavoce.wire.brain import Brain
 from vivavoce.wire.records.talk import new_id
 
 EVERYWHERE = ("", "0.0.0.0", "::", "[::]")  # noqa: S104 # compared, not bound

@@ -9,29 +9,25 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, cast
 
 from vivavoce.app.begin import Begin, at_once
 from vivavoce.app.settings import Settings, named_values
-from vivavoce.brain import ports as brain
-from vivavoce.brain.ports import Brain
-from vivavoce.errors import Unavailable
 from vivavoce.runtime.agents.agent import Agent
 from vivavoce.runtime.agents.mcp import resolve
 from vivavoce.runtime.agents.work import Delegation as DelegationFile
 from vivavoce.runtime.people.memory import DISCOVERIES
-from vivavoce.runtime.ports import Clock, Store, ToolDefinition
+from vivavoce.runtime.ports import Clock, Store
 from vivavoce.runtime.tasks.ports import Backends
 from vivavoce.tools.bash import bash_tool
 from vivavoce.tools.builtin import Delegation, ask_user, builtins, read_output_tool, task_tools
 from vivavoce.tools.delegation import backends_of
 from vivavoce.tools.delegation.builtin import EmbeddedBackend
 from vivavoce.tools.delegation.carrier import DurableCarrier, LazyCarrier
-from vivavoce.tools.delegation.thinking import Called, Returned, Said, Thought, Turn
 from vivavoce.tools.mcp.servers import McpServers
 from vivavoce.tools.registry import Registry
 from vivavoce.tools.sandbox.ports import NoSandbox, Sandbox
@@ -39,6 +35,7 @@ from vivavoce.tools.sandbox.probe import LateSandbox, probe
 from vivavoce.tools.web.tools import WebSettings, web_tools
 from vivavoce.tools.workspace.root import HIDDEN, Workspace
 from vivavoce.tools.workspace.tools import workspace_tools
+from vivavoce.wire.brain import Brain
 
 log = logging.getLogger(__name__)
 
@@ -79,7 +76,7 @@ class Toolset:
             self.registry.definitions,
             self._hidden,
         )
-        self.backends = Backends((self._embedded(find_brain), *others))
+        self.backends = Backends((EmbeddedBackend(find_brain, self.registry.definitions), *others))
         self.carrier = LazyCarrier(
             DurableCarrier(
                 _work_url(settings), self.backends, executor_id=instance.replace(":", "-")
@@ -139,9 +136,6 @@ class Toolset:
         for backend in self.backends.backends:
             await backend.close()
 
-    def _embedded(self, find_brain: Callable[[], Brain | None]) -> EmbeddedBackend:
-        return EmbeddedBackend(BrainThinker(find_brain), self.registry.definitions)
-
     def status(self) -> Mapping[str, Any]:
         return {
             "sandbox": {
@@ -195,49 +189,3 @@ def _work_url(settings: Settings) -> str:
     if settings.database_url.startswith("sqlite"):
         return f"sqlite:///{Path(settings.data_dir) / 'work.db'}"
     return settings.database_url
-
-
-# --- A brain for agents at work: the configured language model, asked without a voice
-
-
-class BrainThinker:
-    """Fills the agents' `Thinker`. `find` gives the brain once there is one."""
-
-    def __init__(self, find: Callable[[], brain.Brain | None]) -> None:
-        self._find = find
-
-    async def think(
-        self, instructions: str, turns: Sequence[Turn], tools: Sequence[ToolDefinition]
-    ) -> Thought:
-        found = self._find()
-        if found is None:
-            raise Unavailable("The brain is not ready yet", retry_after_ms=5000)
-        ask = brain.Ask(
-            instructions=instructions,
-            turns=tuple(map(_turn, turns)),
-            tools=tuple(brain.Tool(t.name, t.described, t.parameters) for t in tools),
-        )
-        words, calls = "", dict[str, Called]()
-        async with aclosing(found.answer(ask)) as pieces:
-            async for piece in pieces:
-                match piece:
-                    case brain.Words(text):
-                        words += text
-                    case brain.CallBegun(call_id, name):
-                        calls[call_id] = Called(call_id, name, "")
-                    case brain.CallArguments(call_id, delta):
-                        before = calls[call_id]
-                        calls[call_id] = Called(call_id, before.name, before.arguments + delta)
-                    case _:
-                        pass
-        return Thought(words.strip(), tuple(calls.values()))
-
-
-def _turn(turn: Turn) -> brain.Turn:
-    match turn:
-        case Said(role, text):
-            return brain.Said(role, text)
-        case Called(call_id, name, arguments):
-            return brain.Call(call_id, name, arguments)
-        case Returned(call_id, output):
-            return brain.Result(call_id, output)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vivavoce.brain.ports import Ask, Tool, Turn
+from vivavoce.wire.brain import Ask, Tool, Turn
 
 _STRING = {"type": "string"}
 TASK = Tool(

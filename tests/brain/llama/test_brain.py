@@ -16,8 +16,8 @@ import pytest
 
 from tests.brain.asking import Answer, answer
 from vivavoce.brain.llama.brain import LlamaBrain
-from vivavoce.brain.ports import Ask, Call, Piece, Result, Said, Tool, Words
 from vivavoce.errors import BrainError
+from vivavoce.wire.brain import Ask, Call, Piece, Result, Said, Tool, Words
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(600)]
 

@@ -8,7 +8,7 @@ import pytest
 
 from vivavoce.brain.llama.guessing.descriptions import described
 from vivavoce.brain.llama.prompt import examples, parted
-from vivavoce.brain.ports import Call, Result, Said, Tool, Turn
+from vivavoce.wire.brain import Call, Result, Said, Tool, Turn
 
 
 def _tool(name: str, count: int) -> Tool:

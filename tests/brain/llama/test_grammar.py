@@ -9,8 +9,8 @@ import pytest
 
 from tests.brain.asking import ask
 from vivavoce.brain.llama.grammar import grammar, schema_of
-from vivavoce.brain.ports import Tool
 from vivavoce.errors import BrainError
+from vivavoce.wire.brain import Tool
 
 _READ = Tool("read_file", "Read.", {"type": "object", "properties": {"path": {"type": "string"}}})
 _RUN = Tool("bash", "Run.", {"type": "object", "properties": {"command": {"type": "string"}}})

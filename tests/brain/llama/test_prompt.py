@@ -7,8 +7,8 @@ import itertools
 import pytest
 
 from vivavoce.brain.llama.prompt import prompt, signature
-from vivavoce.brain.ports import Ask, Call, Result, Said, Tool, Turn
 from vivavoce.errors import BrainError
+from vivavoce.wire.brain import Ask, Call, Result, Said, Tool, Turn
 
 _READ = Tool(
     "read_file",

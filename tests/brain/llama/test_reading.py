@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.brain.asking import Answer
 from vivavoce.brain.llama.grammar import Reading
-from vivavoce.brain.ports import CallArguments, CallBegun, CallEnded, Words
+from vivavoce.wire.brain import CallArguments, CallBegun, CallEnded, Words
 
 
 def _read(*deltas: str) -> Answer:

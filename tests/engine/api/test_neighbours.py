@@ -24,13 +24,13 @@ from openai import (
 )
 
 from tests.engine.stage import KEY, EngineStage, engine_server
-from vivavoce.brain.ports import Ask, Piece, Words
 from vivavoce.brain.script.brain import ScriptedBrain
 from vivavoce.brain.script.script import load
 from vivavoce.engine.api import audio
 from vivavoce.engine.api.answers import Turns
 from vivavoce.errors import RateLimited
 from vivavoce.testing.engine import HummingMouth, ScriptedEars
+from vivavoce.wire.brain import Ask, Piece, Words
 
 SCRIPT = """
 rules:

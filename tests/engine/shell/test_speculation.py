@@ -8,13 +8,13 @@ from dataclasses import replace
 
 from tests.engine.stage import engine_server, loud, quiet
 from tests.engine.turn.scene import Scene, configured
-from vivavoce.brain.ports import Ask, Budget, Finished, Piece, Said, Words
 from vivavoce.engine.api.control import EngineOptions
 from vivavoce.engine.ports import Samples, Transcript
 from vivavoce.engine.turn import facts, orders
 from vivavoce.engine.turn.manners import UNHEARD, Manners
 from vivavoce.errors import BrainError
 from vivavoce.testing.engine import ScriptedEars, SureJudge
+from vivavoce.wire.brain import Ask, Budget, Finished, Piece, Said, Words
 
 # --- What the machine wants -------------------------------------------------------------------
 

@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from tests.engine.strict import strict
-from vivavoce.brain import ports as brain
 from vivavoce.engine.ports import Position
 from vivavoce.engine.turn import facts, orders
 from vivavoce.engine.turn.configuration import Configuration, initial, updated
 from vivavoce.engine.turn.machine import Machine
 from vivavoce.engine.turn.state import Policy
+from vivavoce.wire import brain
 from vivavoce.wire.realtime import client
 
 VOICES = frozenset({"marin", "cedar"})

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vivavoce.brain.ports import Call, Result, Said, Turn
 from vivavoce.engine.turn.asking import as_turns, within
 from vivavoce.engine.turn.playback import heard
+from vivavoce.wire.brain import Call, Result, Said, Turn
 from vivavoce.wire.realtime.items import (
     FunctionCall,
     FunctionCallOutput,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tests.engine.turn.scene import Scene, configured
-from vivavoce.brain.ports import CallArguments, CallBegun, CallEnded, Finished, Said
 from vivavoce.engine.turn import facts, orders
 from vivavoce.engine.turn.manners import SLOW, UNHEARD, Manners, without_acknowledgement
+from vivavoce.wire.brain import CallArguments, CallBegun, CallEnded, Finished, Said
 from vivavoce.wire.realtime import client
 
 

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.engine.turn.scene import Scene, configured
-from vivavoce.brain import ports as brain
 from vivavoce.engine.ports import Position
 from vivavoce.engine.turn import facts, orders
 from vivavoce.engine.turn.playback import heard
 from vivavoce.engine.turn.state import Phase
+from vivavoce.wire import brain
 from vivavoce.wire.realtime import client
 
 Step = tuple[str, int]

@@ -6,9 +6,9 @@ import base64
 from typing import Any
 
 from tests.engine.turn.scene import OTHER, Scene, configured
-from vivavoce.brain import ports as brain
 from vivavoce.engine.turn import facts, orders
 from vivavoce.engine.turn.state import Phase
+from vivavoce.wire import brain
 from vivavoce.wire.realtime import client
 
 STORY = "Once upon a time there was a king. "

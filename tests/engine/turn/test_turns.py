@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tests.engine.turn.scene import OTHER, Scene, configured
-from vivavoce.brain import ports as brain
 from vivavoce.engine.ports import Position
 from vivavoce.engine.turn import facts, orders
 from vivavoce.engine.turn.machine import TABLE, diagram
 from vivavoce.engine.turn.state import Phase
+from vivavoce.wire import brain
 from vivavoce.wire.realtime import client
 
 VAD = {"type": "server_vad"}

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
 
 from tests.tools.delegation.stage import Remembering, begin, carried, url, work
-from tests.tools.delegation.thinkers import PlainDesk, Scripted, calls, done, tools
+from tests.tools.delegation.thinkers import PlainDesk, Scripted, Thought, calls, done, tools
 from vivavoce.errors import InvalidRequest, ToolFailed, Unavailable
 from vivavoce.runtime.tasks.ports import Done, GaveUp
 from vivavoce.tools.delegation.builtin import Bounds, EmbeddedBackend
-from vivavoce.tools.delegation.thinking import Called, Returned, Said, Thought
+from vivavoce.wire.brain import Ask, Call, Finished, Piece, Result, Said
 
 FAILED = '{"success": false, "error": "3 failed", "recoverable": true}'
 
@@ -24,7 +25,7 @@ async def run(
     description: str = "add logging",
     bounds: Bounds | None = None,
 ) -> Done:
-    backend = EmbeddedBackend(thinker, tools, bounds=bounds)
+    backend = EmbeddedBackend(lambda: thinker, tools, bounds=bounds)
     context = PlainDesk(listener or Remembering())
     return await backend.run(work(agent=agent, description=description), context)
 
@@ -56,8 +57,8 @@ async def test_an_agent_reads_writes_runs_and_tells_what_it_changed() -> None:
     assert "You are the coder" in instructions
     assert turns[:2] == [Said("user", "add logging"), Said("assistant", "Let me look.")]
     assert turns[2:] == [
-        Called("call_0_0", "read_file", '{"path": "src/auth.py"}'),
-        Returned("call_0_0", "def login(): ..."),
+        Call("call_0_0", "read_file", '{"path": "src/auth.py"}'),
+        Result("call_0_0", "def login(): ..."),
     ]
     assert {"bash", "ask_user", "done", "give_up"} <= set(names)
     assert "task" not in names  # nobody delegates what was delegated to them
@@ -71,7 +72,7 @@ async def test_who_only_reads_is_neither_shown_nor_given_what_changes_things(age
     assert not listener.calls
     assert not {"bash", "write_file", "edit_file"} & set(thinker.shown[0][2])
     refused = thinker.shown[1][1][-1]
-    assert isinstance(refused, Returned)
+    assert isinstance(refused, Result)
     assert "There is no tool bash" in refused.output
 
 
@@ -112,7 +113,7 @@ async def test_a_question_in_the_middle_gets_the_users_words() -> None:
     thinker = Scripted([calls(("ask_user", ask)), done("Built.")])
     await run(thinker, listener)
     assert listener.questions[0][1:] == ("REST or GraphQL?", ("REST", "GraphQL"))
-    assert thinker.shown[1][1][-1] == Returned("call_0_0", "yes")
+    assert thinker.shown[1][1][-1] == Result("call_0_0", "yes")
 
 
 async def test_giving_up_says_what_was_tried_and_what_to_do() -> None:
@@ -134,7 +135,7 @@ async def test_a_failing_tool_is_something_to_learn_from() -> None:
     ended = await run(thinker, listener)
     assert ended == Done(summary="It cannot be written.")
     learned = thinker.shown[1][1][-1]
-    assert isinstance(learned, Returned)
+    assert isinstance(learned, Result)
     assert "disk full" in learned.output
 
 
@@ -152,7 +153,7 @@ async def test_what_a_model_gets_wrong_it_is_told(thought: Thought, told: str) -
     thinker = Scripted([thought, done("Sorry.")])
     await run(thinker)
     last = thinker.shown[1][1][-1]
-    assert told in (last.output if isinstance(last, Returned) else getattr(last, "text", ""))
+    assert told in (last.output if isinstance(last, Result) else getattr(last, "text", ""))
 
 
 async def test_running_in_circles_ends() -> None:
@@ -176,7 +177,7 @@ async def test_a_model_that_does_not_answer_is_asked_again_and_then_given_up(
     faults: list[Thought | Exception], asked: int, tmp_path: Path
 ) -> None:
     thinker, listener = Scripted(faults), Remembering()
-    backend = EmbeddedBackend(thinker, tools, bounds=Bounds(patience=(0.0, 0.0, 0.0)))
+    backend = EmbeddedBackend(lambda: thinker, tools, bounds=Bounds(patience=(0.0, 0.0, 0.0)))
     async with carried(url(tmp_path), backend, listener) as carrier:
         await begin(carrier, work(agent="coder"))
         _, how, gave = await listener.end()
@@ -204,11 +205,11 @@ async def test_the_model_never_sees_more_than_its_context() -> None:
         text = [
             each.text if isinstance(each, Said) else getattr(each, "output", "") for each in turns
         ]
-        args = [each.arguments for each in turns if isinstance(each, Called)]
+        args = [each.arguments for each in turns if isinstance(each, Call)]
         assert sum(map(len, text)) + sum(map(len, args)) < 6_500
         assert turns[0] == Said("user", "add logging")
-        open_calls = {each.call_id for each in turns if isinstance(each, Called)}
-        assert open_calls == {each.call_id for each in turns if isinstance(each, Returned)}
+        open_calls = {each.call_id for each in turns if isinstance(each, Call)}
+        assert open_calls == {each.call_id for each in turns if isinstance(each, Result)}
 
 
 async def test_thoughts_and_calls_are_not_repeated_after_a_restart(tmp_path: Path) -> None:
@@ -220,7 +221,7 @@ async def test_thoughts_and_calls_are_not_repeated_after_a_restart(tmp_path: Pat
             done("Both."),
         ]
     )
-    backend, listener = EmbeddedBackend(thinker, tools), Remembering()
+    backend, listener = EmbeddedBackend(lambda: thinker, tools), Remembering()
     async with carried(url(tmp_path), backend, listener) as carrier:
         await begin(carrier, work(agent="foundation:coder"))
         await listener.until(lambda: listener.questions)
@@ -239,17 +240,17 @@ async def test_cancelling_stops_the_model_in_the_middle_of_a_thought(tmp_path: P
     class Slow(Scripted):
         stopped = False
 
-        async def think(self, *_: object) -> Thought:
+        async def answer(self, ask: Ask) -> AsyncGenerator[Piece, None]:
             listener.changed.set()
             self.shown.append(("", [], []))
             try:
                 await asyncio.Event().wait()
             finally:
                 self.stopped = True
-            return Thought()
+            yield Finished()
 
     thinker, listener = Slow([]), Remembering()
-    async with carried(url(tmp_path), EmbeddedBackend(thinker, tools), listener) as carrier:
+    async with carried(url(tmp_path), EmbeddedBackend(lambda: thinker, tools), listener) as carrier:
         await begin(carrier, work(agent="explorer"))
         await listener.until(lambda: thinker.shown)
         await carrier.cancel("task_1")

@@ -3,17 +3,37 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from tests.tools.delegation.stage import Remembering
+from vivavoce.brain.script.brain import ScriptedBrain
+from vivavoce.brain.script.script import Script
 from vivavoce.runtime.ports import ToolDefinition
 from vivavoce.runtime.tasks.ports import Value
 from vivavoce.tools.delegation.builtin import CHANGING
-from vivavoce.tools.delegation.thinking import Called, Thought, Turn
+from vivavoce.wire.brain import (
+    Ask,
+    Call,
+    CallArguments,
+    CallBegun,
+    CallEnded,
+    Finished,
+    Piece,
+    Turn,
+    Words,
+)
 
 TOOLS = [ToolDefinition(name, name, {"type": "object"}) for name in (*CHANGING, "task")]
+
+
+@dataclass(frozen=True)
+class Thought:
+    """One answer of the model: words, calls, or both."""
+
+    words: str = ""
+    calls: tuple[Call, ...] = ()
 
 
 def tools() -> list[ToolDefinition]:
@@ -25,7 +45,7 @@ def calls(*named: tuple[str, dict[str, Any] | str], words: str = "") -> Thought:
     return Thought(
         words,
         tuple(
-            Called("c1", name, given if isinstance(given, str) else json.dumps(given))
+            Call("c1", name, given if isinstance(given, str) else json.dumps(given))
             for name, given in named
         ),
     )
@@ -35,21 +55,26 @@ def done(summary: str) -> Thought:
     return calls(("done", {"summary": summary}))
 
 
-@dataclass
-class Scripted:
+class Scripted(ScriptedBrain):
     """One line a thought; what it was shown is kept."""
 
-    lines: list[Thought | Exception]
-    shown: list[tuple[str, list[Turn], list[str]]] = field(default_factory=list)
+    def __init__(self, lines: Sequence[Thought | Exception]) -> None:
+        super().__init__(Script())
+        self.lines = lines
+        self.shown: list[tuple[str, list[Turn], list[str]]] = []
 
-    async def think(
-        self, instructions: str, turns: Sequence[Turn], tools: Sequence[ToolDefinition]
-    ) -> Thought:
-        self.shown.append((instructions, list(turns), [each.name for each in tools]))
+    async def answer(self, ask: Ask) -> AsyncGenerator[Piece, None]:
+        names = [each.name for each in ask.tools]
+        self.shown.append((ask.instructions, list(ask.turns), names))
         line = self.lines[min(len(self.shown), len(self.lines)) - 1]
         if isinstance(line, Exception):
             raise line
-        return line
+        yield Words(line.words)
+        for at, call in enumerate(line.calls):
+            yield CallBegun(f"{call.call_id}_{at}", call.name)
+            yield CallArguments(f"{call.call_id}_{at}", call.arguments)
+            yield CallEnded(f"{call.call_id}_{at}")
+        yield Finished()
 
 
 @dataclass

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import httpx
 
 from vivavoce.brain.chat.protocol import Dialect, Reading, body
-from vivavoce.brain.ports import Ask, Budget, Piece
 from vivavoce.errors import BrainError
 from vivavoce.logs import fields
 from vivavoce.retrying import retried
+from vivavoce.wire.brain import Ask, Budget, Piece
 
 if TYPE_CHECKING:
     from openai import APIStatusError, AsyncOpenAI

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
-from vivavoce.brain.ports import (
+from vivavoce.wire.brain import (
     Ask,
     Call,
     CallArguments,

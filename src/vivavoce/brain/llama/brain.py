@@ -28,9 +28,9 @@ from vivavoce.brain.llama.guessing.shaping import fitting, variants
 from vivavoce.brain.llama.prompt import END, is_chat, prompt
 from vivavoce.brain.llama.server import Connection, Heard
 from vivavoce.brain.llama.slots import Seats, Shelf, Warming
-from vivavoce.brain.ports import Ask, Budget, CallBegun, Finished, Piece, Words
 from vivavoce.errors import BrainError
 from vivavoce.processes.supervised import Child
+from vivavoce.wire.brain import Ask, Budget, CallBegun, Finished, Piece, Words
 
 NICENESS = 3
 """Below the mouth, and not by much: threads that wait for each other starve together."""

@@ -19,8 +19,8 @@ from typing import Any
 from vivavoce.brain.llama.guessing.descriptions import held as asks
 from vivavoce.brain.llama.guessing.evidence import DONE, goes_on, one_by_one
 from vivavoce.brain.llama.guessing.shaping import OWN_WORDS, Shape, shapes
-from vivavoce.brain.ports import Ask, CallArguments, CallBegun, CallEnded, Piece, Tool, Words
 from vivavoce.errors import BrainError
+from vivavoce.wire.brain import Ask, CallArguments, CallBegun, CallEnded, Piece, Tool, Words
 
 MARK = "@"
 """What a call begins with, and words never hold. Plain text: the token that the Qwen family has for

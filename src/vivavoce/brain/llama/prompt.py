@@ -37,8 +37,8 @@ from typing import Any
 
 from vivavoce.brain.llama.grammar import MARK
 from vivavoce.brain.llama.guessing.descriptions import EACH, NEXT, described, uses
-from vivavoce.brain.ports import Ask, Call, Result, Said, Tool, Turn
 from vivavoce.errors import BrainError
+from vivavoce.wire.brain import Ask, Call, Result, Said, Tool, Turn
 
 Count = Callable[[str], int]
 START, END = "<|im_start|>", "<|im_end|>"

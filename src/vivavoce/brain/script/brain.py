@@ -14,7 +14,9 @@ import secrets
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from typing import Any
 
-from vivavoce.brain.ports import (
+from vivavoce.brain.script.script import ANY, Plan, Rule, Script, ToolUse, decide, last_words
+from vivavoce.errors import BrainError
+from vivavoce.wire.brain import (
     Ask,
     Budget,
     Call,
@@ -28,8 +30,6 @@ from vivavoce.brain.ports import (
     Tool,
     Words,
 )
-from vivavoce.brain.script.script import ANY, Plan, Rule, Script, ToolUse, decide, last_words
-from vivavoce.errors import BrainError
 
 Pause = Callable[[float], Awaitable[None]]
 _PIECE = re.compile(r"\s*\S+|\s+$")

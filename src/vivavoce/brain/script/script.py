@@ -30,8 +30,8 @@ from typing import Any
 
 import yaml
 
-from vivavoce.brain.ports import Ask, Call, Result, Said
 from vivavoce.language.en.numbers import counting, number, operator
+from vivavoce.wire.brain import Ask, Call, Result, Said
 
 ANY = "*"
 _SLOT = re.compile(r"\{([A-Za-z0-9_]+(?:\.[A-Za-z0-9_]+)*)(?::([a-z]+))?\}")

@@ -19,7 +19,18 @@ from pydantic import BeforeValidator, ConfigDict, Field
 from starlette.requests import Request
 from starlette.responses import Response
 
-from vivavoce.brain.ports import (
+from vivavoce.engine.api.answers import (
+    EVENTS,
+    Streamed,
+    Turns,
+    answer,
+    event,
+    key_of,
+    parsed,
+    while_connected,
+)
+from vivavoce.engine.api.control import Engine
+from vivavoce.wire.brain import (
     Ask,
     Brain,
     Call,
@@ -33,17 +44,6 @@ from vivavoce.brain.ports import (
     Turn,
     Words,
 )
-from vivavoce.engine.api.answers import (
-    EVENTS,
-    Streamed,
-    Turns,
-    answer,
-    event,
-    key_of,
-    parsed,
-    while_connected,
-)
-from vivavoce.engine.api.control import Engine
 from vivavoce.wire.realtime.model import FunctionName, Model, Whole
 from vivavoce.wire.realtime.refusal import reading, refused, unsupported, wrong_value
 

@@ -15,7 +15,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from vivavoce.brain.ports import Brain
 from vivavoce.engine.api.keys import DEFAULT_SECONDS, Access, Keys, Secret
 from vivavoce.engine.media.options import MediaOptions
 from vivavoce.engine.shell.calls import Call, SocketClient
@@ -26,6 +25,7 @@ from vivavoce.engine.turn.manners import Manners
 from vivavoce.engine.turn.requests import check_opus
 from vivavoce.engine.turn.state import Policy
 from vivavoce.errors import ModelUnavailable, NotFound, Unavailable
+from vivavoce.wire.brain import Brain
 from vivavoce.wire.realtime.refusal import Refused
 from vivavoce.wire.realtime.session import Kind, NoiseReductionType
 

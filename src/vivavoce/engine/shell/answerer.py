@@ -13,12 +13,12 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import replace
 
-from vivavoce.brain.ports import Brain, Finished, Piece, Words
 from vivavoce.engine.ports import MOUTH_RATE, Mouth, Utterance
 from vivavoce.engine.turn import facts
 from vivavoce.engine.turn.clauses import Clauses, pause_ms
 from vivavoce.engine.turn.orders import Answer
 from vivavoce.errors import VivavoceError
+from vivavoce.wire.brain import Brain, Finished, Piece, Words
 
 log = logging.getLogger(__name__)
 

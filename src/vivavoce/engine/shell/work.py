@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from vivavoce.brain.ports import Ask, Brain
 from vivavoce.engine.media.audio import Inbound
 from vivavoce.engine.ports import (
     EAR_RATE,
@@ -31,6 +30,7 @@ from vivavoce.engine.turn import facts, orders
 from vivavoce.engine.turn.configuration import keyterms
 from vivavoce.engine.turn.machine import Machine
 from vivavoce.errors import VivavoceError
+from vivavoce.wire.brain import Ask, Brain
 
 log = logging.getLogger(__name__)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from vivavoce.brain import ports as brain
 from vivavoce.engine.turn import asking, facts
 from vivavoce.engine.turn.asking import seconds, sources, tokens
 from vivavoce.engine.turn.configuration import ResponseSettings
@@ -25,6 +24,7 @@ from vivavoce.engine.turn.orders import (
     Warm,
 )
 from vivavoce.engine.turn.state import Draft, Output, Response, Sound
+from vivavoce.wire import brain
 from vivavoce.wire.realtime import server
 from vivavoce.wire.realtime.client import SAY
 from vivavoce.wire.realtime.items import FunctionCall, Item, Status, item_object

@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from vivavoce.brain.ports import Ask, Call, Result, Said, Tool, Turn
 from vivavoce.engine.ports import Transcript
 from vivavoce.engine.turn.configuration import ResponseSettings, response_settings
 from vivavoce.engine.turn.conversation import user_audio, with_transcript
 from vivavoce.engine.turn.manners import without_acknowledgement
 from vivavoce.engine.turn.orders import Answer
 from vivavoce.engine.turn.state import SILENCE, UNHEARD, State
+from vivavoce.wire.brain import Ask, Call, Result, Said, Tool, Turn
 from vivavoce.wire.realtime.client import SAY
 from vivavoce.wire.realtime.items import (
     FunctionCall,

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from vivavoce.brain.ports import Piece
 from vivavoce.engine.ports import Position
+from vivavoce.wire.brain import Piece
 from vivavoce.wire.realtime.client import ClientEvent
 
 # --- Clients ask --------------------------------------------------------------------

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from vivavoce.brain.ports import Ask
 from vivavoce.engine.ports import Transcript
 from vivavoce.engine.turn import answering, asking, facts, listening, requests, transcripts
 from vivavoce.engine.turn.configuration import Configuration, response_settings
 from vivavoce.engine.turn.orders import Answer, Order, Send
 from vivavoce.engine.turn.state import Draft, Phase, Policy, Signal, State
+from vivavoce.wire.brain import Ask
 from vivavoce.wire.realtime import server
 from vivavoce.wire.realtime.refusal import Refused
 

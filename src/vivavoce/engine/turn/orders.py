@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from vivavoce.brain.ports import Ask
 from vivavoce.engine.turn.configuration import Configuration
+from vivavoce.wire.brain import Ask
 
 
 class Audience(Enum):

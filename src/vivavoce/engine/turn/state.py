@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from vivavoce.brain.ports import Finished
 from vivavoce.engine.turn.configuration import Configuration, ResponseSettings, session_object
 from vivavoce.engine.turn.conversation import Conversation, clip_of
 from vivavoce.engine.turn.manners import Manners
 from vivavoce.engine.turn.orders import Audience, Order, Send
+from vivavoce.wire.brain import Finished
 from vivavoce.wire.realtime.items import Status
 from vivavoce.wire.realtime.server import EventType, frame
 from vivavoce.wire.realtime.session import ServerVad

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from vivavoce.runtime.tasks.ports import Work
-from vivavoce.tools.delegation.thinking import Called, Returned, Said, Turn
+from vivavoce.wire.brain import Call, Result, Said, Turn
 from vivavoce.wire.clean import clean_text
 
 _OLD_RESULT = 240
@@ -58,15 +58,15 @@ def fit(turns: Sequence[Turn], longest: int) -> list[Turn]:
         rest.pop(0)
         gone = True
         # A result without its call, or a call without its result, is refused by models.
-        while rest and isinstance(rest[0], Returned):
+        while rest and isinstance(rest[0], Result):
             rest.pop(0)
     return [first, *([_GONE] if gone else []), *rest]
 
 
 def _old(turn: Turn) -> Turn:
-    if isinstance(turn, Returned) and len(turn.output) > _OLD_RESULT:
-        return Returned(turn.call_id, turn.output[:_OLD_RESULT] + _SHORTENED)
-    if isinstance(turn, Called):
+    if isinstance(turn, Result) and len(turn.output) > _OLD_RESULT:
+        return Result(turn.call_id, turn.output[:_OLD_RESULT] + _SHORTENED)
+    if isinstance(turn, Call):
         return replace(turn, arguments=clip_arguments(turn.arguments, _OLD_ARGUMENTS))
     return turn
 
@@ -77,9 +77,9 @@ def _size(turns: Sequence[Turn]) -> int:
 
 def _length(turn: Turn) -> int:
     match turn:
-        case Said(text=text) | Returned(output=text):
+        case Said(text=text) | Result(output=text):
             return len(text)
-        case Called(name=name, arguments=arguments):
+        case Call(name=name, arguments=arguments):
             return len(name) + len(arguments)
 
 

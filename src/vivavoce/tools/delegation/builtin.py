@@ -12,27 +12,32 @@ import asyncio
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
 
-from vivavoce.errors import VivavoceError
+from vivavoce.errors import Unavailable, VivavoceError
 from vivavoce.retrying import retried
 from vivavoce.runtime.ports import ToolDefinition
 from vivavoce.runtime.tasks.ports import AgentCard, Done, GaveUp, StepFailed, TaskContext, Work
 from vivavoce.tools.delegation import own_tools
 from vivavoce.tools.delegation.briefs import clip, clip_arguments, fit
 from vivavoce.tools.delegation.narration import narrate, short
-from vivavoce.tools.delegation.thinking import (
-    Called,
-    Returned,
+from vivavoce.wire.brain import (
+    Ask,
+    Brain,
+    Call,
+    CallArguments,
+    CallBegun,
+    Result,
     Said,
-    Thinker,
-    Thought,
+    Tool,
     Turn,
-    kept,
-    recalled,
+    Words,
 )
 
+FindBrain = Callable[[], Brain | None]
+"""The language model, once there is one."""
 READING = ("read_file", "glob", "grep", "web_fetch", "web_search")
 CHANGING = (*READING, "write_file", "edit_file", "bash")
 
@@ -116,6 +121,9 @@ def phases(agent: str, description: str) -> tuple[Agent, ...]:
 
 
 _WRITING = ("write_file", "edit_file")
+_MAX_WORDS = 8_000
+_MAX_CALLS = 8
+_MAX_ARGUMENTS = 200_000
 _MAX_TRIED = 10
 _MAX_ERROR = 160
 _NUDGE = "Use a tool to go on, or call done with a summary."
@@ -140,7 +148,7 @@ class Shift:
 
     agent: Agent
     context: TaskContext
-    thinker: Thinker
+    brain: FindBrain
     tools: Sequence[ToolDefinition]
     """The workspace's tools that this agent may use."""
     bounds: Bounds
@@ -154,14 +162,14 @@ class Shift:
         """The summary it ends with. Raises `GaveUp`."""
         self.turns.append(Said("user", brief))
         for number in range(self.bounds.thoughts):
-            thought = await self._think(number)
-            if thought.words:
-                self.turns.append(Said("assistant", thought.words))
-            if not thought.calls:
-                if thought.words:
-                    return thought.words  # a plain answer is an end too
+            words, calls = await self._think(number)
+            if words:
+                self.turns.append(Said("assistant", words))
+            if not calls:
+                if words:
+                    return words  # a plain answer is an end too
                 self.turns.append(Said("user", _NUDGE))
-            for call in thought.calls:
+            for call in calls:
                 summary = await self._take(call)
                 if summary is not None:
                     return summary
@@ -170,13 +178,15 @@ class Shift:
             ("Ask for a smaller part of it", "Tell me where to begin"),
         )
 
-    async def _think(self, number: int) -> Thought:
+    async def _think(self, number: int) -> tuple[str, Sequence[Call]]:
+        """Its words and the calls it makes."""
         seen = fit(self.turns, self.bounds.context_chars)
-        tools = (*self.tools, *own_tools.OWN)
+        offered = (*self.tools, *own_tools.OWN)
+        tools = tuple(Tool(one.name, one.described, one.parameters) for one in offered)
 
         async def think() -> dict[str, Any]:
             async with asyncio.timeout(self.bounds.think_seconds):
-                return kept(await self.thinker.think(self.agent.prompt, seen, tools))
+                return await _thought(self.brain(), Ask(self.agent.prompt, tuple(seen), tools))
 
         async def patiently() -> dict[str, Any]:
             # After a restart the model may still be loading; otherwise once more is worth a try.
@@ -188,14 +198,14 @@ class Shift:
             return patience[failures - 1] if worth and failures <= len(patience) else None
 
         try:
-            return recalled(await self.context.step("think", patiently), number)
+            return _recalled(await self.context.step("think", patiently), number)
         except VivavoceError as exc:
             fault = exc.message
         except (StepFailed, TimeoutError):
             fault = "something went wrong in it"
         raise self._gave_up(f"The language model did not answer: {fault}", ("Try again later",))
 
-    async def _take(self, call: Called) -> str | None:
+    async def _take(self, call: Call) -> str | None:
         """The summary, when the call was `done`."""
         arguments = own_tools.parsed(call.arguments)
         if arguments is None:
@@ -223,7 +233,7 @@ class Shift:
             return _wrong("There is no question to ask.")
         return await self.context.ask(question, own_tools.texts(arguments, "choices"))
 
-    async def _use(self, call: Called, arguments: Mapping[str, Any]) -> str:
+    async def _use(self, call: Call, arguments: Mapping[str, Any]) -> str:
         this = (call.name, call.arguments)
         self._same = self._same + 1 if this == self._last else 0
         self._last = this
@@ -244,13 +254,13 @@ class Shift:
             self._changed(arguments["path"])
         return output
 
-    def _learn(self, call: Called, output: str) -> None:
+    def _learn(self, call: Call, output: str) -> None:
         longest = self.bounds.result_chars
         arguments = "{}"
         if own_tools.parsed(call.arguments) is not None:  # what is no JSON, some models refuse
             arguments = clip_arguments(call.arguments or "{}", longest)
-        self.turns.append(Called(call.call_id, call.name, arguments))
-        self.turns.append(Returned(call.call_id, clip(output, longest)))
+        self.turns.append(Call(call.call_id, call.name, arguments))
+        self.turns.append(Result(call.call_id, clip(output, longest)))
 
     def _changed(self, path: str) -> None:
         if path not in self.files:
@@ -261,6 +271,32 @@ class Shift:
 
     def _gave_up(self, error: str, suggestions: Sequence[str], tried: Sequence[str] = ()) -> GaveUp:
         return GaveUp(error, tried=tried or self.tried, suggestions=suggestions)
+
+
+async def _thought(brain: Brain | None, ask: Ask) -> dict[str, Any]:
+    """One answer as a step's value, JSON, and no more of it than anybody needs."""
+    if brain is None:
+        raise Unavailable("The brain is not ready yet", retry_after_ms=5000)
+    words, calls = "", dict[str, list[str]]()
+    async with aclosing(brain.answer(ask)) as pieces:
+        async for piece in pieces:
+            match piece:
+                case Words(text):
+                    words += text
+                case CallBegun(call_id, name):
+                    calls[call_id] = [call_id, name, ""]
+                case CallArguments(call_id, delta):
+                    calls[call_id][2] += delta
+                case _:
+                    pass
+    made = [each for each in list(calls.values())[:_MAX_CALLS] if len(each[2]) <= _MAX_ARGUMENTS]
+    return {"words": words.strip()[:_MAX_WORDS], "calls": made}
+
+
+def _recalled(step: Mapping[str, Any], number: int) -> tuple[str, list[Call]]:
+    """Calls get ids of our own: models repeat theirs, or give none."""
+    made = enumerate(step["calls"])
+    return step["words"], [Call(f"call_{number}_{at}", name, a) for at, (_, name, a) in made]
 
 
 def _wrong(error: str) -> str:
@@ -286,14 +322,14 @@ class EmbeddedBackend:
 
     def __init__(
         self,
-        thinker: Thinker,
+        brain: FindBrain,
         tools: Callable[[], Sequence[ToolDefinition]],
         *,
         bounds: Bounds | None = None,
         why_not: str = "",
     ) -> None:
         """`tools`: what the workspace offers now. `why_not`: why no work can be taken, if so."""
-        self._thinker = thinker
+        self._brain = brain
         self._tools = tools
         self._bounds = bounds or Bounds()
         self._why_not = why_not
@@ -326,7 +362,7 @@ class EmbeddedBackend:
             if len(agents) > 1:
                 percentage = 100 * at // len(agents)
                 await context.progress(agent.phase, percentage=percentage, phase=agent.name)
-            shift = Shift(agent, context, self._thinker, self._for(agent), self._bounds)
+            shift = Shift(agent, context, self._brain, self._for(agent), self._bounds)
             told.append((agent, await shift.work(_brief(work, told, files))))
             files += [each for each in shift.files if each not in files]
         return Done(summary=_summary(told), files_changed=tuple(files[:_MAX_FILES]))

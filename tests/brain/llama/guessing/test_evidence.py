@@ -9,7 +9,7 @@ import pytest
 from tests.brain.llama.flux import GOAL, MOVE, TASK, TOOLS
 from vivavoce.brain.llama.guessing.descriptions import Told, told
 from vivavoce.brain.llama.guessing.evidence import evidence
-from vivavoce.brain.ports import Call, Result, Said, Tool, Turn
+from vivavoce.wire.brain import Call, Result, Said, Tool, Turn
 
 ACCEPTED = '{"status": "accepted", "task_id": "t-1"}'
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from vivavoce.brain.llama.guessing.shaping import fitting, variants
-from vivavoce.brain.ports import Ask, Call, Result, Said, Tool
+from vivavoce.wire.brain import Ask, Call, Result, Said, Tool
 
 
 def tool(name: str, *required: str) -> Tool:

@@ -6,7 +6,7 @@ import json
 
 from tests.brain.llama.flux import CONTEXT, FOOD, GYM, asked
 from vivavoce.brain.llama.guessing.ids import mentioned, shortened
-from vivavoce.brain.ports import (
+from vivavoce.wire.brain import (
     Call,
     CallArguments,
     CallBegun,

@@ -9,7 +9,7 @@ from tests.brain.llama.flux import FOOD, GYM, asked
 from vivavoce.brain.llama.grammar import grammar
 from vivavoce.brain.llama.guessing.descriptions import AFTER
 from vivavoce.brain.llama.guessing.shaping import Shape, shapes
-from vivavoce.brain.ports import Ask, Call, Result, Said, Tool, Turn
+from vivavoce.wire.brain import Ask, Call, Result, Said, Tool, Turn
 
 
 def user(text: str) -> Said:

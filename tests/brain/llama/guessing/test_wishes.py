@@ -10,8 +10,8 @@ import pytest
 from tests.brain.llama.flux import asked
 from vivavoce.brain.llama.grammar import grammar
 from vivavoce.brain.llama.guessing.evidence import goes_on, one_by_one, own_words
-from vivavoce.brain.ports import Ask, Call, Result, Said, Turn
 from vivavoce.language.en.mentions import only_time, requests_in
+from vivavoce.wire.brain import Ask, Call, Result, Said, Turn
 
 RUN = Said("user", "I want to start running, and remind me to buy shoes this weekend.")
 CALLED = Call("1", "add_goal", '{"goal": "start running"}')

@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 
-from vivavoce.brain.ports import Tool
+from vivavoce.wire.brain import Tool
 
 _EXAMPLE = 'Example: "'
 NEXT = re.compile('" (?:> )?"')

@@ -16,7 +16,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from vivavoce.brain.llama.guessing.descriptions import Told, held, questions, told
-from vivavoce.brain.ports import Ask, Call, Result, Said, Tool, Turn
 from vivavoce.language.en.answers import corrects, dismisses
 from vivavoce.language.en.mentions import (
     FINDERS,
@@ -26,6 +25,7 @@ from vivavoce.language.en.mentions import (
     requests_in,
 )
 from vivavoce.language.en.words import foreign
+from vivavoce.wire.brain import Ask, Call, Result, Said, Tool, Turn
 
 _TURNS = 12
 _TEXT = 2_000

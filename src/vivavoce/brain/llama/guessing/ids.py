@@ -13,17 +13,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from vivavoce.brain.ports import (
-    Ask,
-    Call,
-    CallArguments,
-    CallEnded,
-    Piece,
-    Result,
-    Said,
-    Tool,
-    Turn,
-)
+from vivavoce.wire.brain import Ask, Call, CallArguments, CallEnded, Piece, Result, Said, Tool, Turn
 
 _LISTED = re.compile(r"([^\n;(]{0,200})\(id: ([\w.:-]{1,64})\)")
 _RETURNED = re.compile(r'"(?:\w{1,32}_)?id"\s*:\s*"([\w.:-]{1,64})"')

@@ -34,7 +34,7 @@ from vivavoce.brain.llama.guessing.evidence import (
     recent,
 )
 from vivavoce.brain.llama.guessing.ids import is_id, listed, mentioned, wants_id
-from vivavoce.brain.ports import Ask, Result, Said, Tool, Turn
+from vivavoce.wire.brain import Ask, Result, Said, Tool, Turn
 
 OWN_WORDS = "x-own-words"
 """In a schema: a pattern of ours that a grammar can hold, other than those of tools."""
