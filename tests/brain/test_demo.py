@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.brain.asking import answer, ask, brain, returned
-from vivavoce.brain.script.brain import DEMO
+from vivavoce.brain.script.script import DEMO, load
 from vivavoce.wire.brain import Said
 
+SCRIPT = load(DEMO.read_text(encoding="utf-8"))
 TOOLS = ("current_time", "calculate", "wait")
 
 
@@ -35,7 +36,7 @@ TOOLS = ("current_time", "calculate", "wait")
     ],
 )
 async def test_without_tools_it_talks(said: str, words: str) -> None:
-    assert words in (await answer(brain(script=DEMO), ask(said))).text
+    assert words in (await answer(brain(script=SCRIPT), ask(said))).text
 
 
 @pytest.mark.parametrize(
@@ -52,7 +53,7 @@ async def test_without_tools_it_talks(said: str, words: str) -> None:
     ],
 )
 async def test_with_tools_it_uses_them(said: str, call: tuple[str, object]) -> None:
-    assert (await answer(brain(script=DEMO), ask(said, tools=TOOLS))).calls == [call]
+    assert (await answer(brain(script=SCRIPT), ask(said, tools=TOOLS))).calls == [call]
 
 
 @pytest.mark.parametrize(
@@ -70,7 +71,7 @@ async def test_with_tools_it_uses_them(said: str, call: tuple[str, object]) -> N
     ],
 )
 async def test_it_speaks_about_results(tool: str, output: str, words: str) -> None:
-    said = await answer(brain(script=DEMO), ask("Go.", *returned(tool, output), tools=TOOLS))
+    said = await answer(brain(script=SCRIPT), ask("Go.", *returned(tool, output), tools=TOOLS))
 
     assert words in said.text
 
@@ -87,8 +88,8 @@ async def test_it_speaks_about_results(tool: str, output: str, words: str) -> No
 async def test_it_minds_the_notes_it_is_given(note: str, words: str) -> None:
     turns = ("Hi.", Said("assistant", "Hello."), Said("system", note))
 
-    assert words in (await answer(brain(script=DEMO), ask(*turns))).text
+    assert words in (await answer(brain(script=SCRIPT), ask(*turns))).text
 
 
 async def test_it_greets_whoever_comes() -> None:
-    assert (await answer(brain(script=DEMO), ask())).text.startswith("Hello!")
+    assert (await answer(brain(script=SCRIPT), ask())).text.startswith("Hello!")

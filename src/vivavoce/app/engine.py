@@ -24,7 +24,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from vivavoce.app.begin import Begin, at_once
 from vivavoce.app.settings import Settings
 from vivavoce.brain.script import script as script_file
-from vivavoce.brain.script.brain import DEMO, ScriptedBrain
+from vivavoce.brain.script.brain import ScriptedBrain
 from vivavoce.errors import InvalidRequest, Unavailable, VivavoceError
 from vivavoce.language.en.answers import BACKCHANNEL
 from vivavoce.models.store import ModelProgress, ModelStore, OnProgress
@@ -335,12 +335,11 @@ def chat_brain(settings: Settings) -> ChatBrain:
 
 def scripted(settings: Settings) -> ScriptedBrain:
     """Raises `InvalidRequest` for a script that is none."""
-    if settings.script is None:
-        return ScriptedBrain(DEMO)
+    file = settings.script or script_file.DEMO
     try:
-        return ScriptedBrain(script_file.load(settings.script.read_text()))
+        return ScriptedBrain(script_file.load(file.read_text(encoding="utf-8")))
     except script_file.ScriptError as exc:
-        raise InvalidRequest(f"{settings.script}: {exc}") from None
+        raise InvalidRequest(f"{file}: {exc}") from None
 
 
 def _mouth(speech: Speech, brain: Brain) -> Mouth:

@@ -26,6 +26,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -40,6 +41,8 @@ _CASTS: Mapping[str, Callable[[str], object]] = {
     "operator": operator,
     "counting": counting,
 }
+DEMO = Path(__file__).with_name("demo.yaml")
+"""What the voice says until a language model or another script is configured."""
 _WORDS = ("otherwise", "silence", "opening", "nudge", "result")
 _RULE = ("when", "result_of", "note", "say", "call", "fail")
 
@@ -334,12 +337,8 @@ def _bad_template(raw: Any, where: str, known: tuple[str, ...]) -> Iterator[str]
 
 
 def _texts(raw: Any) -> Iterator[str]:
-    match raw:
-        case str():
-            yield raw
-        case dict():
-            for value in raw.values():
-                yield from _texts(value)
-        case list():
-            for value in raw:
-                yield from _texts(value)
+    if isinstance(raw, str):
+        yield raw
+    elif isinstance(raw, dict | list):
+        for value in raw.values() if isinstance(raw, dict) else raw:
+            yield from _texts(value)
