@@ -11,9 +11,10 @@ import signal
 import sys
 from dataclasses import dataclass
 
-import psutil
-
 _LINUX = sys.platform == "linux"
+if not _LINUX:
+    import psutil
+
 _ROUNDS = 50
 
 
