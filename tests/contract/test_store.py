@@ -27,11 +27,10 @@ from vivavoce.wire.records.talk import (
     CallStatus,
     Change,
     Kind,
+    Put,
     PutConversation,
     PutEntry,
     PutSession,
-    PutSnapshot,
-    PutToolCall,
     Status,
     ToolStats,
 )
@@ -77,8 +76,8 @@ async def test_what_was_committed_is_there_after_reopening(backend: Backend) -> 
                 PutConversation(kept_conversation),
                 PutSession(kept_session, new=True),
                 PutEntry(kept_entry),
-                PutToolCall(kept_call),
-                PutSnapshot(snapshot()),
+                Put(kept_call),
+                Put(snapshot()),
                 Announce(event()),
             ]
         )
@@ -146,7 +145,7 @@ async def test_text_that_databases_refuse_is_mended(backend: Backend) -> None:
             [
                 *BASE,
                 PutEntry(entry("e", text=odd, data=odd_data)),
-                PutToolCall(call("id\0", output=odd, arguments={"x": odd})),
+                Put(call("id\0", output=odd, arguments={"x": odd})),
                 Announce(event(data=b'{"t":"\\u0000"}')),
             ]
         )
@@ -316,11 +315,11 @@ async def test_a_session_that_has_ended_stays_as_it_ended(backend: Backend) -> N
 
 async def test_a_call_is_written_before_it_runs_and_again_after(backend: Backend) -> None:
     async with backend.store() as store:
-        await store.commit([*BASE, PutToolCall(call("b", session_id="vs_1", started_at=at(1)))])
-        await store.commit([PutToolCall(call("a", session_id="vs_1"))])
+        await store.commit([*BASE, Put(call("b", session_id="vs_1", started_at=at(1)))])
+        await store.commit([Put(call("a", session_id="vs_1"))])
         assert [c.id for c in await store.open_calls("vs_1")] == ["a", "b"]
         done = call("a", session_id="vs_1", status=CallStatus.COMPLETED, output="12:00")
-        await store.commit([PutToolCall(done)])
+        await store.commit([Put(done)])
         assert [c.id for c in await store.open_calls("vs_1")] == ["b"]
         assert await store.tool_call("a", user_id="ann") == done
 
@@ -366,7 +365,7 @@ async def test_tool_statistics_count_what_is_known(backend: Backend) -> None:
     async with backend.store() as store:
         for n, (status, duration) in enumerate(outcomes):
             made = call(f"c{n}", status=status, duration_ms=duration, started_at=at(n))
-            await store.commit([PutToolCall(made), PutToolCall(call(f"o{n}", tool="other"))])
+            await store.commit([Put(made), Put(call(f"o{n}", tool="other"))])
         stats = await store.tool_stats("current_time")
     assert stats == ToolStats(
         total_calls=5, avg_duration_ms=300.0, success_rate=2 / 3, last_called=at(4)
@@ -378,10 +377,8 @@ async def test_tool_statistics_count_what_is_known(backend: Backend) -> None:
 
 async def test_a_user_sees_only_what_is_theirs(backend: Backend) -> None:
     async with backend.store() as store:
-        await store.commit([*BASE, PutEntry(entry("e")), PutSnapshot(snapshot())])
-        await store.commit(
-            [PutToolCall(call("x")), Announce(event()), Announce(event(user_id="bob"))]
-        )
+        await store.commit([*BASE, PutEntry(entry("e")), Put(snapshot())])
+        await store.commit([Put(call("x")), Announce(event()), Announce(event(user_id="bob"))])
         assert await store.conversation(uid("c"), user_id="bob") is None
         assert await store.session("vs_1", user_id="bob") is None
         assert await store.session("vs_1", user_id=None) is not None
@@ -397,16 +394,16 @@ async def test_a_user_cannot_write_into_what_belongs_to_another(backend: Backend
     intrusions: list[list[Change]] = [
         [PutEntry(entry("mine", user_id="bob"))],
         [PutSession(session("vs_bob", user_id="bob"), new=True)],
-        [PutToolCall(call("x", user_id="bob", conversation_id=uid("c")))],
-        [PutSnapshot(snapshot(user_id="bob"))],
+        [Put(call("x", user_id="bob", conversation_id=uid("c")))],
+        [Put(snapshot(user_id="bob"))],
     ]
     async with backend.store() as store:
         await store.commit([*BASE, PutEntry(entry("e"))])
         for changes in intrusions:
             with pytest.raises(InternalError):
                 await store.commit(changes)
-        await store.commit([PutSnapshot(snapshot())])
-        await store.commit([PutSnapshot(snapshot(user_id="bob", data={}))])
+        await store.commit([Put(snapshot())])
+        await store.commit([Put(snapshot(user_id="bob", data={}))])
         assert await store.snapshot("vs_1", user_id="ann") == snapshot()
         await store.commit([PutSession(session(user_id="bob", status=Status.ERROR))])
         found = await store.session("vs_1", user_id="ann")
@@ -416,8 +413,8 @@ async def test_a_user_cannot_write_into_what_belongs_to_another(backend: Backend
 
 async def test_call_ids_of_two_users_do_not_collide(backend: Backend) -> None:
     async with backend.store() as store:
-        await store.commit([PutToolCall(call("call_1", output="ann's"))])
-        await store.commit([PutToolCall(call("call_1", output="bob's", user_id="bob"))])
+        await store.commit([Put(call("call_1", output="ann's"))])
+        await store.commit([Put(call("call_1", output="bob's", user_id="bob"))])
         found = [await store.tool_call("call_1", user_id=user) for user in ("ann", "bob")]
     assert [each and each.output for each in found] == ["ann's", "bob's"]
 

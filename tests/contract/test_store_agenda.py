@@ -24,18 +24,7 @@ from tests.contract.records import (
 from vivavoce.errors import InternalError, InvalidRequest
 from vivavoce.runtime.ports import Retention
 from vivavoce.wire.records.plans import GoalStatus, IntentStatus, TodoStatus
-from vivavoce.wire.records.talk import (
-    Change,
-    PutConversation,
-    PutDelivery,
-    PutEntry,
-    PutGoal,
-    PutIntent,
-    PutMilestone,
-    PutPerson,
-    PutSession,
-    PutTodo,
-)
+from vivavoce.wire.records.talk import Change, Put, PutConversation, PutEntry, PutSession
 
 BASE: list[Change] = [PutConversation(conversation()), PutSession(session(), new=True)]
 
@@ -98,12 +87,12 @@ async def test_plans_are_there_after_reopening(backend: Backend) -> None:
     async with backend.store() as store:
         await store.commit(
             [
-                PutDelivery(sent),
-                PutIntent(submitted),
-                PutMilestone(step),
-                PutTodo(thing),
-                PutGoal(wanted),
-                PutPerson(who),
+                Put(sent),
+                Put(submitted),
+                Put(step),
+                Put(thing),
+                Put(wanted),
+                Put(who),
                 *BASE,
             ]
         )
@@ -134,22 +123,22 @@ async def test_no_plans_are_none_or_empty(backend: Backend) -> None:
 
 async def test_plans_that_belong_nowhere_are_refused(backend: Backend) -> None:
     refused: list[Change] = [
-        PutGoal(goal("x", conversation_id=uid("nowhere"))),
-        PutTodo(todo("x", conversation_id=uid("nowhere"))),
-        PutTodo(todo("x", goal_id=uid("nowhere"))),
-        PutMilestone(milestone(of="nowhere")),
-        PutIntent(intent(of="nowhere")),
+        Put(goal("x", conversation_id=uid("nowhere"))),
+        Put(todo("x", conversation_id=uid("nowhere"))),
+        Put(todo("x", goal_id=uid("nowhere"))),
+        Put(milestone(of="nowhere")),
+        Put(intent(of="nowhere")),
         PutConversation(conversation(linked_goal_id=uid("nowhere"))),
         PutConversation(conversation(linked_task_id=uid("nowhere"))),
     ]
     async with backend.store() as store:
         for change in refused:
             with pytest.raises(InternalError):
-                await store.commit([PutGoal(goal("with it")), change])
+                await store.commit([Put(goal("with it")), change])
         for put in (
-            PutGoal(goal(id="g")),
-            PutTodo(todo(id="td")),
-            PutTodo(todo(goal_id="g")),
+            Put(goal(id="g")),
+            Put(todo(id="td")),
+            Put(todo(goal_id="g")),
             PutConversation(conversation(linked_goal_id="g")),
         ):
             with pytest.raises(InvalidRequest):
@@ -173,13 +162,11 @@ async def test_a_conversation_keeps_its_latest_intent_and_what_it_links_to(
     async with backend.store() as store:
         # All at once: the goal is of the conversation that links to it.
         made = goal(conversation_id=uid("c"))
-        await store.commit([PutConversation(told), PutGoal(made), PutTodo(todo())])
+        await store.commit([PutConversation(told), Put(made), Put(todo())])
         assert await store.conversation(uid("c"), user_id="ann") == told
         await store.commit([PutConversation(conversation(title="T"))])
         assert await store.conversation(uid("c"), user_id="ann") == replace(told, title="T")
-        await store.commit(
-            [PutGoal(goal("h")), PutConversation(conversation(linked_goal_id=uid("h")))]
-        )
+        await store.commit([Put(goal("h")), PutConversation(conversation(linked_goal_id=uid("h")))])
         found = await store.conversation(uid("c"), user_id="ann")
         assert found == replace(told, title="T", linked_goal_id=uid("h"))
 
@@ -187,18 +174,16 @@ async def test_a_conversation_keeps_its_latest_intent_and_what_it_links_to(
 async def test_plans_change_and_stay_where_they_began(backend: Backend) -> None:
     later: dict[str, Any] = {"created_at": at(9), "updated_at": at(9)}
     async with backend.store() as store:
-        await store.commit([*BASE, PutPerson(person(name="Ann"))])
+        await store.commit([*BASE, Put(person(name="Ann"))])
         await store.commit(
-            [PutGoal(goal(conversation_id=uid("c"))), PutTodo(todo(conversation_id=uid("c")))]
+            [Put(goal(conversation_id=uid("c"))), Put(todo(conversation_id=uid("c")))]
         )
-        await store.commit([PutMilestone(milestone())])
+        await store.commit([Put(milestone())])
         done = goal(status=GoalStatus.RETRACTED, statement="No", **later)
         moved = todo(status=TodoStatus.RESCHEDULED, goal_id=uid("g"), title="New", **later)
         ticked = milestone(completed_at=at(9), created_at=at(9))
         renamed = person(name="Anna", **later)
-        await store.commit(
-            [PutGoal(done), PutTodo(moved), PutMilestone(ticked), PutPerson(renamed)]
-        )
+        await store.commit([Put(done), Put(moved), Put(ticked), Put(renamed)])
         began: dict[str, Any] = {"conversation_id": uid("c"), "created_at": at(0)}
         assert await store.goal(uid("g"), user_id="ann") == replace(done, **began)
         assert await store.todo(uid("td"), user_id="ann") == replace(moved, **began)
@@ -207,11 +192,11 @@ async def test_plans_change_and_stay_where_they_began(backend: Backend) -> None:
         assert await store.person("ann") == replace(renamed, created_at=at(0))
         # Who read an older one changes what they name, and nothing else.
         stale = person(name="Ann", voice=None, verbosity="brief", updated_at=at(20))
-        await store.commit([PutPerson(stale, only=("verbosity", "voice"))])
+        await store.commit([Put(stale, only=("verbosity", "voice"))])
         known = replace(renamed, created_at=at(0), verbosity="brief", updated_at=at(20))
         assert await store.person("ann") == known
         unknown = person("bob", name="Bob", voice="marin")
-        await store.commit([PutPerson(unknown, only=("voice",))])
+        await store.commit([Put(unknown, only=("voice",))])
         assert await store.person("bob") == unknown
 
 
@@ -221,17 +206,17 @@ async def test_who_read_an_older_plan_changes_what_they_name_and_nothing_else(
     later: dict[str, Any] = {"updated_at": at(9)}
     moved, step = todo(scheduled_at=at(50), title="New"), milestone(title="New")
     ticks: list[Change] = [
-        PutGoal(goal(status=GoalStatus.COMPLETED, **later), only=("status",)),
-        PutMilestone(milestone(completed_at=at(9)), only=("completed_at",)),
-        PutTodo(todo(status=TodoStatus.COMPLETED, **later), only=("status",)),
+        Put(goal(status=GoalStatus.COMPLETED, **later), only=("status",)),
+        Put(milestone(completed_at=at(9)), only=("completed_at",)),
+        Put(todo(status=TodoStatus.COMPLETED, **later), only=("status",)),
     ]
     async with backend.store() as store:
         await store.commit(ticks)  # of what is gone
         assert await store.goals(user_id="ann") == []
         assert await store.todos(user_id="ann") == []
-        await store.commit([PutGoal(goal(statement="New")), PutMilestone(step), PutTodo(moved)])
+        await store.commit([Put(goal(statement="New")), Put(step), Put(moved)])
         not_theirs = replace(moved, user_id="bob", status=TodoStatus.COMPLETED)
-        await store.commit([PutTodo(not_theirs, only=("status",))])
+        await store.commit([Put(not_theirs, only=("status",))])
         assert await store.todo(uid("td"), user_id="ann") == moved
         await store.commit(ticks)
         done = goal(statement="New", status=GoalStatus.COMPLETED, **later)
@@ -244,8 +229,8 @@ async def test_who_read_an_older_plan_changes_what_they_name_and_nothing_else(
 
 
 async def test_an_intent_moves_only_forward(backend: Backend) -> None:
-    def at_revision(revision: int, status: IntentStatus, words: str) -> PutIntent:
-        return PutIntent(intent(revision=revision, status=status, payload={"words": words}))
+    def at_revision(revision: int, status: IntentStatus, words: str) -> Put:
+        return Put(intent(revision=revision, status=status, payload={"words": words}))
 
     pending, accepted, failed, retracted = IntentStatus
     steps = [
@@ -263,7 +248,7 @@ async def test_an_intent_moves_only_forward(backend: Backend) -> None:
         (2, pending, "after all", True),
     ]
     async with backend.store() as store:
-        await store.commit([*BASE, PutIntent(intent())])
+        await store.commit([*BASE, Put(intent())])
         for revision, status, words, written in steps:
             await store.commit([at_revision(revision, status, words)])
             found = await store.intent("i", user_id="ann")
@@ -271,7 +256,7 @@ async def test_an_intent_moves_only_forward(backend: Backend) -> None:
             now = (found.revision, found.status, found.payload)
             assert (now == (revision, status, {"words": words})) is written
         other = replace(intent(revision=9), name="x", route="y", call_id="z", created_at=at(9))
-        await store.commit([PutIntent(other)])
+        await store.commit([Put(other)])
         assert await store.intent("i", user_id="ann") == intent(revision=9)
 
 
@@ -281,11 +266,11 @@ async def test_an_answered_delivery_stays_answered(backend: Backend) -> None:
             first = delivery(status)
             tried = replace(first, attempts=1, last_error="503", due_at=at(9), updated_at=at(1))
             answered = replace(tried, status=status, answer={"id": 7}, attempts=2)
-            await store.commit([PutDelivery(first)])
-            await store.commit([PutDelivery(replace(tried, body={"other": 1}))])
+            await store.commit([Put(first)])
+            await store.commit([Put(replace(tried, body={"other": 1}))])
             assert tried in await store.deliveries("i")
-            await store.commit([PutDelivery(answered)])
-            await store.commit([PutDelivery(tried), PutDelivery(replace(answered, answer=None))])
+            await store.commit([Put(answered)])
+            await store.commit([Put(tried), Put(replace(answered, answer=None))])
             assert answered in await store.deliveries("i")
 
 
@@ -297,8 +282,8 @@ async def test_goals_come_newest_first_and_milestones_in_their_order(backend: Ba
     goals[1] = replace(goals[1], status=GoalStatus.COMPLETED)
     steps = [milestone(f"{of}{n}", of=str(of), position=n) for of in (0, 1) for n in (2, 0, 1)]
     async with backend.store() as store:
-        await store.commit([*map(PutGoal, goals), PutGoal(goal("bob's", user_id="bob"))])
-        await store.commit([*map(PutMilestone, steps)])
+        await store.commit([*map(Put, goals), Put(goal("bob's", user_id="bob"))])
+        await store.commit([*map(Put, steps)])
         assert await store.goals(user_id="ann") == goals[::-1]
         assert await store.goals(user_id="ann", limit=2, offset=1) == [goals[2], goals[1]]
         assert await store.goals(user_id="ann", status="completed") == [goals[1]]
@@ -321,7 +306,7 @@ async def test_todos_come_by_when_they_are_due(backend: Backend) -> None:
         todo("somewhere", trigger_type="location", created_at=at(1)),
     ]
     async with backend.store() as store:
-        await store.commit([*map(PutTodo, todos), PutTodo(todo("bob's", user_id="bob"))])
+        await store.commit([*map(Put, todos), Put(todo("bob's", user_id="bob"))])
         assert await store.todos(user_id="ann") == todos
         assert await store.todos(user_id="ann", limit=2, offset=1) == todos[1:3]
 
@@ -343,7 +328,7 @@ async def test_intents_come_newest_first(backend: Backend) -> None:
     made[1] = intent("1", of="other", created_at=at(1))
     async with backend.store() as store:
         await store.commit([*BASE, PutConversation(conversation("other"))])
-        await store.commit([*map(PutIntent, made)])
+        await store.commit([*map(Put, made)])
         assert await store.intents(user_id="ann") == made[::-1]
         assert await store.intents(user_id="ann", limit=1) == [made[2]]
         found = await store.intents(user_id="ann", conversation_id=uid("other"))
@@ -356,7 +341,7 @@ async def test_deliveries_of_an_intent_go_out_one_after_another(backend: Backend
     other = delivery("2", of="b", user_id="bob", created_at=at(2))
     later = delivery("3", of="c", due_at=at(100))
     async with backend.store() as store:
-        await store.commit([*map(PutDelivery, (other, later, second, first))])
+        await store.commit([*map(Put, (other, later, second, first))])
         assert await store.due_deliveries(before=at(0)) == [first, other]
         assert await store.due_deliveries(before=at(0), limit=1) == [first]
         assert await store.due_deliveries(before=at(100)) == [first, later, other]
@@ -364,9 +349,9 @@ async def test_deliveries_of_an_intent_go_out_one_after_another(backend: Backend
         assert await store.due_deliveries(before=at(100), after=other) == []
         assert await store.due_deliveries(before=at(-1)) == []
         # While the first waits for its next try, the second waits for the first.
-        await store.commit([PutDelivery(replace(first, due_at=at(50)))])
+        await store.commit([Put(replace(first, due_at=at(50)))])
         assert await store.due_deliveries(before=at(0)) == [other]
-        await store.commit([PutDelivery(replace(first, status="refused"))])
+        await store.commit([Put(replace(first, status="refused"))])
         assert await store.due_deliveries(before=at(0)) == [second, other]
         assert [each.id for each in await store.deliveries("a")] == ["1", "0"]
 
@@ -376,25 +361,25 @@ async def test_deliveries_of_an_intent_go_out_one_after_another(backend: Backend
 
 async def test_plans_of_one_user_are_not_another_s(backend: Backend) -> None:
     mine: list[Change] = [
-        PutGoal(goal()),
-        PutMilestone(milestone()),
-        PutTodo(todo()),
-        PutIntent(intent()),
-        PutDelivery(delivery()),
+        Put(goal()),
+        Put(milestone()),
+        Put(todo()),
+        Put(intent()),
+        Put(delivery()),
     ]
     stolen: list[Change] = [
-        PutGoal(goal(user_id="bob", statement="x")),
-        PutTodo(todo(user_id="bob", title="x")),
-        PutIntent(intent(user_id="bob", revision=9)),
-        PutMilestone(milestone(user_id="bob", title="x")),
-        PutDelivery(delivery(user_id="bob", status="refused")),
+        Put(goal(user_id="bob", statement="x")),
+        Put(todo(user_id="bob", title="x")),
+        Put(intent(user_id="bob", revision=9)),
+        Put(milestone(user_id="bob", title="x")),
+        Put(delivery(user_id="bob", status="refused")),
     ]
     theirs = conversation("theirs", user_id="bob")
     intrusions: list[Change] = [
-        PutGoal(goal("x", user_id="bob", conversation_id=uid("c"))),
-        PutTodo(todo("x", user_id="bob", goal_id=uid("g"))),
-        PutMilestone(milestone("x", user_id="bob")),
-        PutIntent(intent("x", user_id="bob")),
+        Put(goal("x", user_id="bob", conversation_id=uid("c"))),
+        Put(todo("x", user_id="bob", goal_id=uid("g"))),
+        Put(milestone("x", user_id="bob")),
+        Put(intent("x", user_id="bob")),
         PutConversation(replace(theirs, linked_goal_id=uid("g"))),
         PutConversation(replace(theirs, linked_task_id=uid("td"))),
     ]
@@ -423,8 +408,8 @@ async def test_plans_outlive_their_conversation_and_intents_do_not(backend: Back
     wanted = goal(conversation_id=uid("c"))
     thing = todo(conversation_id=uid("c"), goal_id=uid("g"))
     async with backend.store() as store:
-        plans: list[Change] = [PutGoal(wanted), PutTodo(thing), PutDelivery(delivery())]
-        said: list[Change] = [PutEntry(entry("e")), PutIntent(intent())]
+        plans: list[Change] = [Put(wanted), Put(thing), Put(delivery())]
+        said: list[Change] = [PutEntry(entry("e")), Put(intent())]
         await store.commit([PutConversation(linked), *said, *plans])
         # The conversation, its entry and its intent.
         assert await store.sweep(Retention(None, None, conversations=60), at(120)) == 3
@@ -434,7 +419,7 @@ async def test_plans_outlive_their_conversation_and_intents_do_not(backend: Back
         assert await store.todo(uid("td"), user_id="ann") == replace(thing, conversation_id=None)
         assert await store.due_deliveries(before=at(0)) == [delivery()]
         changed = replace(thing, title="New")
-        await store.commit([PutTodo(changed)])
+        await store.commit([Put(changed)])
         found = await store.todo(uid("td"), user_id="ann")
         assert found == replace(changed, conversation_id=None)
 
@@ -443,10 +428,10 @@ async def test_answered_deliveries_go_with_the_log(backend: Backend) -> None:
     async with backend.store() as store:
         await store.commit(
             [
-                PutDelivery(delivery("waits")),
-                PutDelivery(delivery("old", status="delivered")),
-                PutDelivery(delivery("older", status="refused")),
-                PutDelivery(delivery("young", status="delivered", updated_at=at(100))),
+                Put(delivery("waits")),
+                Put(delivery("old", status="delivered")),
+                Put(delivery("older", status="refused")),
+                Put(delivery("young", status="delivered", updated_at=at(100))),
             ]
         )
         assert await store.sweep(Retention(None, log=60, conversations=1), at(120)) == 2

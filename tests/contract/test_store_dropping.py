@@ -30,18 +30,10 @@ from vivavoce.wire.records.talk import (
     Announce,
     DropConversation,
     DropMilestone,
-    PutApproval,
+    Put,
     PutConversation,
-    PutDelivery,
     PutEntry,
-    PutGoal,
-    PutIntent,
-    PutMilestone,
     PutSession,
-    PutSnapshot,
-    PutTask,
-    PutTodo,
-    PutToolCall,
 )
 
 
@@ -54,15 +46,15 @@ async def fill(store: FullStore, name: str = "c") -> None:
             PutConversation(conversation(name, linked_goal_id=uid(f"g {name}"))),
             PutSession(talk, new=True),
             PutEntry(entry(f"horses {name}", name)),
-            PutToolCall(call(f"call_{name}", **of)),
-            PutSnapshot(snapshot(f"vs_{name}")),
-            PutTask(task(f"t_{name}", **of)),
-            PutApproval(approval(f"a_{name}", **of)),
-            PutGoal(goal(f"g {name}", **of)),
-            PutTodo(todo(f"td {name}", **of)),
-            PutIntent(intent(f"i_{name}", name)),
-            PutDelivery(delivery(f"sent_{name}", f"i_{name}", status="delivered")),
-            PutDelivery(delivery(f"waits_{name}", f"i_{name}", created_at=at(1))),
+            Put(call(f"call_{name}", **of)),
+            Put(snapshot(f"vs_{name}")),
+            Put(task(f"t_{name}", **of)),
+            Put(approval(f"a_{name}", **of)),
+            Put(goal(f"g {name}", **of)),
+            Put(todo(f"td {name}", **of)),
+            Put(intent(f"i_{name}", name)),
+            Put(delivery(f"sent_{name}", f"i_{name}", status="delivered")),
+            Put(delivery(f"waits_{name}", f"i_{name}", created_at=at(1))),
             Announce(event(session_id=f"vs_{name}", **of)),
         ]
     )
@@ -176,11 +168,11 @@ async def test_deleting_gives_no_fresh_start_for_today(backend: Backend) -> None
 async def test_a_milestone_goes_alone_and_may_come_again(backend: Backend) -> None:
     first, second = milestone("m1"), milestone("m2", position=1)
     async with backend.store() as store:
-        await store.commit([PutGoal(goal()), PutMilestone(first), PutMilestone(second)])
+        await store.commit([Put(goal()), Put(first), Put(second)])
         await store.commit([DropMilestone("m1"), DropMilestone("nowhere")])
         assert await store.milestones([uid("g")], user_id="ann") == [second]
         again = milestone("m2", title="again", created_at=at(5))
-        await store.commit([DropMilestone("m2"), PutMilestone(again), PutMilestone(first)])
+        await store.commit([DropMilestone("m2"), Put(again), Put(first)])
         assert await store.milestones([uid("g")], user_id="ann") == [first, again]
-        await store.commit([PutMilestone(milestone("m3")), DropMilestone("m3")])
+        await store.commit([Put(milestone("m3")), DropMilestone("m3")])
         assert len(await store.milestones([uid("g")], user_id="ann")) == 2

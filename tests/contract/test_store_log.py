@@ -18,14 +18,7 @@ from tests.contract.records import (
     uid,
 )
 from vivavoce.runtime.ports import LogBounds, Retention
-from vivavoce.wire.records.talk import (
-    Announce,
-    PutConversation,
-    PutEntry,
-    PutSession,
-    PutSnapshot,
-    PutToolCall,
-)
+from vivavoce.wire.records.talk import Announce, Put, PutConversation, PutEntry, PutSession
 
 FOREVER = Retention(snapshots=None, log=None, conversations=None)
 
@@ -97,7 +90,7 @@ async def test_retention_for_ever_deletes_nothing(backend: Backend) -> None:
             [
                 PutConversation(conversation()),
                 PutSession(session(), new=True),
-                PutSnapshot(snapshot()),
+                Put(snapshot()),
                 Announce(event()),
             ]
         )
@@ -110,7 +103,7 @@ async def test_old_snapshots_go(backend: Backend) -> None:
         await store.commit([PutConversation(conversation())])
         for n, saved in enumerate((0, 50, 100)):
             made = session(f"vs_{n}")
-            put = PutSnapshot(snapshot(made.id, saved_at=at(saved)))
+            put = Put(snapshot(made.id, saved_at=at(saved)))
             await store.commit([PutSession(made, new=True), put])
         swept = await store.sweep(Retention(snapshots=60, log=None), at(120))
         left = [await store.snapshot(f"vs_{n}", user_id="ann") for n in range(3)]
@@ -158,9 +151,9 @@ async def test_old_conversations_go_with_all_that_is_theirs(backend: Backend) ->
                     PutConversation(conversation(name, updated_at=moment)),
                     PutSession(named, new=True),
                     PutEntry(entry(f"e_{name}", of=name, created_at=moment)),
-                    PutToolCall(call(f"call_{name}", conversation_id=uid(name))),
-                    PutToolCall(call(f"loose_{name}", started_at=moment)),
-                    PutSnapshot(snapshot(named.id)),
+                    Put(call(f"call_{name}", conversation_id=uid(name))),
+                    Put(call(f"loose_{name}", started_at=moment)),
+                    Put(snapshot(named.id)),
                 ]
             )
         swept = await store.sweep(Retention(None, None, conversations=60), at(120))

@@ -20,15 +20,7 @@ from tests.contract.records import (
 )
 from vivavoce.errors import InternalError, InvalidRequest
 from vivavoce.runtime.ports import Retention
-from vivavoce.wire.records.talk import (
-    CallStatus,
-    Change,
-    PutApproval,
-    PutConversation,
-    PutSession,
-    PutTask,
-    PutToolCall,
-)
+from vivavoce.wire.records.talk import CallStatus, Change, Put, PutConversation, PutSession
 from vivavoce.wire.records.work import ApprovalStatus, TaskStatus
 
 BASE: list[Change] = [PutConversation(conversation()), PutSession(session(), new=True)]
@@ -69,8 +61,8 @@ async def test_work_is_there_after_reopening(backend: Backend) -> None:
         words="yes, do",
     )
     async with backend.store() as store:
-        await store.commit([PutApproval(kept_approval), PutTask(kept_task), *BASE])
-        await store.commit([PutTask(task("bare")), PutApproval(approval("bare"))])
+        await store.commit([Put(kept_approval), Put(kept_task), *BASE])
+        await store.commit([Put(task("bare")), Put(approval("bare"))])
     async with backend.store() as store:
         assert await store.task("t", user_id="ann") == kept_task
         assert await store.task("bare", user_id="ann") == task("bare")
@@ -96,7 +88,7 @@ async def test_what_agents_say_is_mended_where_databases_refuse_it(backend: Back
         result=odd, tried=(odd,), question=question(text=odd, choices=(odd,)), files_changed=(odd,)
     )
     async with backend.store() as store:
-        await store.commit([PutTask(said), PutApproval(approval(arguments={odd: odd}, words=odd))])
+        await store.commit([Put(said), Put(approval(arguments={odd: odd}, words=odd))])
         assert await store.task("t", user_id="ann") == replace(
             said,
             result=mended,
@@ -111,18 +103,18 @@ async def test_what_agents_say_is_mended_where_databases_refuse_it(backend: Back
 async def test_work_that_belongs_nowhere_is_refused(backend: Backend) -> None:
     naive = datetime(2026, 1, 31)  # noqa: DTZ001
     refused: list[Change] = [
-        PutTask(task(conversation_id=uid("nowhere"))),
-        PutApproval(approval(conversation_id=uid("nowhere"))),
-        PutTask(task(question=question(asked_at=naive))),
-        PutApproval(approval(expires_at=naive)),
+        Put(task(conversation_id=uid("nowhere"))),
+        Put(approval(conversation_id=uid("nowhere"))),
+        Put(task(question=question(asked_at=naive))),
+        Put(approval(expires_at=naive)),
     ]
     async with backend.store() as store:
         for change in refused:
             with pytest.raises(InternalError):
-                await store.commit([PutTask(task("with it")), change])
+                await store.commit([Put(task("with it")), change])
         for put in (
-            PutTask(task(conversation_id="no uuid")),
-            PutApproval(approval(conversation_id="no uuid")),
+            Put(task(conversation_id="no uuid")),
+            Put(approval(conversation_id="no uuid")),
         ):
             with pytest.raises(InvalidRequest):
                 await store.commit([put])
@@ -145,10 +137,10 @@ async def test_a_task_goes_on_and_keeps_where_it_began(backend: Backend) -> None
     )
     elsewhere = task(status=TaskStatus.RUNNING, description="Other.", created_at=at(9), title="T")
     async with backend.store() as store:
-        await store.commit([*BASE, PutTask(began)])
-        await store.commit([PutTask(asks)])
+        await store.commit([*BASE, Put(began)])
+        await store.commit([Put(asks)])
         assert await store.task("t", user_id="ann") == asks
-        await store.commit([PutTask(elsewhere)])
+        await store.commit([Put(elsewhere)])
         assert await store.task("t", user_id="ann") == replace(began, title="T")
 
 
@@ -157,20 +149,20 @@ async def test_how_a_task_ended_does_not_change(backend: Backend) -> None:
     async with backend.store() as store:
         for end in ends:
             ended = task(end, status=end, result="first", finished_at=at(1))
-            await store.commit([PutTask(task(end))])
-            await store.commit([PutTask(ended)])
+            await store.commit([Put(task(end))])
+            await store.commit([Put(ended)])
             for late in set(TaskStatus) - {end}:
-                await store.commit([PutTask(replace(ended, status=late, result="late"))])
+                await store.commit([Put(replace(ended, status=late, result="late"))])
             assert await store.task(end, user_id="ann") == ended
 
 
 async def test_what_was_told_stays_told(backend: Backend) -> None:
     done = task(status=TaskStatus.COMPLETED, result="12 files", finished_at=at(1))
     async with backend.store() as store:
-        await store.commit([PutTask(done)])
-        await store.commit([PutTask(replace(done, told_at=at(2)))])
+        await store.commit([Put(done)])
+        await store.commit([Put(replace(done, told_at=at(2)))])
         for again in (None, at(3)):
-            await store.commit([PutTask(replace(done, told_at=again))])
+            await store.commit([Put(replace(done, told_at=again))])
         assert await store.task("t", user_id="ann") == replace(done, told_at=at(2))
 
 
@@ -179,11 +171,11 @@ async def test_an_approval_is_settled_once_and_nothing_else_of_it_changes(backen
     no = replace(asked, status=ApprovalStatus.EXPIRED, resolved_at=at(60), resolved_by="timeout")
     yes = replace(asked, status=ApprovalStatus.GRANTED, resolved_at=at(61), resolved_by="click")
     async with backend.store() as store:
-        await store.commit([PutApproval(asked)])
-        await store.commit([PutApproval(replace(asked, arguments={"command": "rm"}, tool="x"))])
+        await store.commit([Put(asked)])
+        await store.commit([Put(replace(asked, arguments={"command": "rm"}, tool="x"))])
         assert await store.approval("a", user_id="ann") == asked
-        await store.commit([PutApproval(replace(no, arguments={"command": "rm"}))])
-        await store.commit([PutApproval(yes)])
+        await store.commit([Put(replace(no, arguments={"command": "rm"}))])
+        await store.commit([Put(yes)])
         assert await store.approval("a", user_id="ann") == no
 
 
@@ -200,7 +192,7 @@ async def test_tasks_come_newest_first_open_or_untold_as_asked(backend: Backend)
         task("bob's", user_id="bob", created_at=at(-1)),
     ]
     async with backend.store() as store:
-        await store.commit([PutTask(each) for each in made])
+        await store.commit([Put(each) for each in made])
 
         async def names(*, limit: int = 50, **only: bool) -> list[str]:
             return [each.id for each in await store.tasks(user_id="ann", limit=limit, **only)]
@@ -223,7 +215,7 @@ async def test_pending_approvals_come_oldest_first(backend: Backend) -> None:
         approval("bob's", user_id="bob"),
     ]
     async with backend.store() as store:
-        await store.commit([PutApproval(each) for each in made])
+        await store.commit([Put(each) for each in made])
         found = [await store.pending_approvals(user_id=user) for user in ("ann", "bob", None)]
     assert [[each.id for each in some] for some in found] == [
         ["old", "young"],
@@ -235,10 +227,10 @@ async def test_pending_approvals_come_oldest_first(backend: Backend) -> None:
 async def test_recent_calls_are_the_settled_ones_newest_first(backend: Backend) -> None:
     async with backend.store() as store:
         for n, status in enumerate(CallStatus):
-            await store.commit([PutToolCall(call(status, status=status, started_at=at(n)))])
+            await store.commit([Put(call(status, status=status, started_at=at(n)))])
         by_task = call("by task", status=CallStatus.COMPLETED, started_at=at(-1), origin="task")
         theirs = call("bob's", status=CallStatus.COMPLETED, user_id="bob")
-        await store.commit([PutToolCall(by_task), PutToolCall(theirs)])
+        await store.commit([Put(by_task), Put(theirs)])
         found = await store.recent_calls(user_id="ann")
         assert [each.id for each in found] == ["failed", "completed", "by task"]
         assert found[-1] == by_task
@@ -250,20 +242,20 @@ async def test_recent_calls_are_the_settled_ones_newest_first(backend: Backend) 
 
 async def test_work_of_one_user_is_not_another_s(backend: Backend) -> None:
     async with backend.store() as store:
-        await store.commit([*BASE, PutTask(task()), PutApproval(approval())])
+        await store.commit([*BASE, Put(task()), Put(approval())])
         assert await store.task("t", user_id="bob") is None
         assert await store.task("t", user_id=None) == task()
         assert await store.approval("a", user_id="bob") is None
         intrusions: list[Change] = [
-            PutTask(task("mine", user_id="bob", conversation_id=uid("c"))),
-            PutApproval(approval("mine", user_id="bob", conversation_id=uid("c"))),
+            Put(task("mine", user_id="bob", conversation_id=uid("c"))),
+            Put(approval("mine", user_id="bob", conversation_id=uid("c"))),
         ]
         for change in intrusions:
             with pytest.raises(InternalError):
                 await store.commit([change])
         stolen = replace(task(user_id="bob"), status=TaskStatus.CANCELLED)
         granted = replace(approval(user_id="bob"), status=ApprovalStatus.GRANTED)
-        await store.commit([PutTask(stolen), PutApproval(granted)])
+        await store.commit([Put(stolen), Put(granted)])
         assert await store.task("t", user_id=None) == task()
         assert await store.approval("a", user_id="ann") == approval()
 
@@ -290,7 +282,7 @@ async def test_old_work_goes_with_its_conversation_once_it_is_over(backend: Back
     ]
     async with backend.store() as store:
         await store.commit([*BASE, PutConversation(live)])
-        await store.commit([*map(PutTask, tasks), *map(PutApproval, approvals)])
+        await store.commit([*map(Put, tasks), *map(Put, approvals)])
         assert await store.sweep(Retention(1, 1, None), at(120)) == 0
         assert await store.sweep(MINUTE, at(120)) == 6  # with the conversation and its session
         assert await store.conversation(uid("c"), user_id="ann") is None
@@ -307,10 +299,10 @@ async def test_a_task_whose_conversation_went_can_still_be_written(backend: Back
     asked = approval(conversation_id=uid("c"))
     ended = replace(began, status=TaskStatus.COMPLETED, result="done", updated_at=at(200))
     async with backend.store() as store:
-        await store.commit([*BASE, PutTask(began), PutApproval(asked)])
+        await store.commit([*BASE, Put(began), Put(asked)])
         await store.sweep(MINUTE, at(120))
         granted = replace(asked, status=ApprovalStatus.GRANTED)
-        await store.commit([PutTask(ended), PutApproval(granted)])
+        await store.commit([Put(ended), Put(granted)])
         assert await store.task("t", user_id="ann") == replace(ended, conversation_id=None)
         assert await store.approval("a", user_id="ann") == replace(granted, conversation_id=None)
         assert await store.sweep(MINUTE, at(300)) == 2

@@ -32,10 +32,9 @@ from vivavoce.wire.records.talk import (
     Entry,
     Kind,
     Origin,
+    Put,
     PutConversation,
     PutEntry,
-    PutGoal,
-    PutTodo,
     entry_id,
 )
 
@@ -65,14 +64,14 @@ class Recorder:
         }
         if submission.route == "GOAL":
             goal = Goal(statement=submission.payload["goal_statement"], **about)
-            return Accepted(goal_id=made, changes=(PutGoal(goal),), previous={"made": True})
+            return Accepted(goal_id=made, changes=(Put(goal),), previous={"made": True})
         todo = Todo(
             title=submission.payload["title"],
             trigger_type="time",
             scheduled_words=submission.payload.get("scheduled_at"),
             **about,
         )
-        return Accepted(task_id=made, changes=(PutTodo(todo),), told={"when": "then"})
+        return Accepted(task_id=made, changes=(Put(todo),), told={"when": "then"})
 
     async def amend(self, intent: Intent, submission: Submission) -> Accepted:
         submitted = await self.submit(submission)
@@ -83,12 +82,13 @@ class Recorder:
         made = await self.submit(replace_payload(submission, intent))
         self.calls[-1] = ("retract", submission)
         change = made.changes[0]
-        if isinstance(change, PutGoal):
-            gone = Goal(**_fields(change.goal) | {"status": GoalStatus.RETRACTED})
-            return Accepted(goal_id=gone.id, changes=(PutGoal(gone),))
-        assert isinstance(change, PutTodo)
-        done = Todo(**_fields(change.todo) | {"status": TodoStatus.RETRACTED})
-        return Accepted(task_id=done.id, changes=(PutTodo(done),))
+        if isinstance(change, Put) and isinstance(change.record, Goal):
+            gone = Goal(**_fields(change.record) | {"status": GoalStatus.RETRACTED})
+            return Accepted(goal_id=gone.id, changes=(Put(gone),))
+        assert isinstance(change, Put)
+        assert isinstance(change.record, Todo)
+        done = Todo(**_fields(change.record) | {"status": TodoStatus.RETRACTED})
+        return Accepted(task_id=done.id, changes=(Put(done),))
 
     def _note(self, action: str, submission: Submission) -> None:
         self.calls.append((action, submission))

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 from tests.intents.backend import UserBackend
 from tests.intents.service_bench import USER, Bench, bench
 from vivavoce.wire.records.plans import Todo, TodoStatus
-from vivavoce.wire.records.talk import PutTodo, entry_id
+from vivavoce.wire.records.talk import Put, entry_id
 
 BERLIN = ZoneInfo("Europe/Berlin")
 
@@ -55,7 +55,7 @@ async def test_a_task_may_be_moved_back_to_where_it_was_moved_before() -> None:
             scheduled_at=now + timedelta(hours=5),
             time_zone="Europe/Berlin",
         )
-        await here.store.commit([PutTodo(gym)])
+        await here.store.commit([Put(gym)])
         seen: list[str] = []
         for words in ("Friday at 6 pm", "Sunday at 6 pm", "Friday at 6 pm"):
             await here.say(f"Move my gym to {words}")
@@ -89,7 +89,7 @@ async def test_what_is_spoken_of_again_and_stands_is_there_already_and_when_is_t
         assert (again["intent_id"], again["already"]) == (first["intent_id"], True)
         assert again["when"] == "tomorrow at 8 AM"
         [todo] = await here.store.todos(user_id=USER)
-        await here.store.commit([PutTodo(_done(todo))])
+        await here.store.commit([Put(_done(todo))])
         await here.say("Remind me to buy milk tomorrow at 8 am, once more")
         assert "already" not in await _milk(here, "c3"), "the first one is done"
 

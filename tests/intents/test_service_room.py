@@ -33,11 +33,9 @@ from vivavoce.wire.records.talk import (
     Conversation,
     Entry,
     Kind,
+    Put,
     PutConversation,
-    PutDelivery,
     PutEntry,
-    PutPerson,
-    PutTodo,
     entry_id,
 )
 
@@ -138,7 +136,7 @@ async def test_times_are_those_of_the_users_own_zone(tmp_path: Path) -> None:
     await house.open("Remind me to call mom tomorrow at 7 pm")
     now = house.clock.now()
     ann = Person(id=USER, created_at=now, updated_at=now, time_zone="America/New_York")
-    await house.store.commit([PutPerson(ann)])
+    await house.store.commit([Put(ann)])
     told = await house.call(
         "submit_new_task_intent",
         title="Call mom",
@@ -241,7 +239,7 @@ async def test_another_agents_messages_are_left_to_it(
         [sent] = await house.store.deliveries(told["intent_id"])
         assert sent.body["to"] == "flux"
         left = replace(sent, id="d1", status="pending", body=sent.body | {"to": "another"})
-        await house.store.commit([PutDelivery(left)])
+        await house.store.commit([Put(left)])
         await house.clock.advance(3600)
         async with house.room.outbox.running():
             await house.clock.waiting()
@@ -289,7 +287,7 @@ async def test_messages_from_before_the_backend_was_taken_out_are_shown_and_give
         updated_at=now,
         due_at=now,
     )
-    await house.store.commit([PutDelivery(left)])
+    await house.store.commit([Put(left)])
     async with house.room.outbox.running():
         await house.clock.waiting()
         assert house.room.status()["waiting"] == 1
@@ -314,7 +312,7 @@ async def test_a_persons_zone_that_is_none_is_the_servers(tmp_path: Path) -> Non
     await house.open("Remind me to call mom tomorrow at 7 pm")
     now = house.clock.now()
     ann = Person(id=USER, created_at=now, updated_at=now, time_zone="Berlin")
-    await house.store.commit([PutPerson(ann)])
+    await house.store.commit([Put(ann)])
     told = await house.call(
         "submit_new_task_intent",
         title="Call mom",
@@ -435,7 +433,7 @@ async def test_reschedule_intent_function_call(tmp_path: Path) -> None:
         created_at=now,
         updated_at=now,
     )
-    await house.store.commit([PutTodo(gym)])
+    await house.store.commit([Put(gym)])
     told = await house.call(
         "submit_reschedule_intent", task_id=gym.id, preferred_new_time="tomorrow at 6 pm"
     )

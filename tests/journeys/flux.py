@@ -25,7 +25,7 @@ from tests.clients.voice import Voice
 from tests.journeys.flux_call import Visit, visiting
 from tests.store.stores import opened
 from vivavoce.wire.records.plans import Todo
-from vivavoce.wire.records.talk import PutTodo
+from vivavoce.wire.records.talk import Put
 
 Row = dict[str, Any]
 
@@ -167,7 +167,7 @@ async def _plan_today(database: Path, user: str, zone: ZoneInfo) -> None:
         for task_id, title, hour in ((GYM, "Gym", 18), (GROCERIES, "Groceries", 17))
     ]
     async with opened(f"sqlite:///{database}") as store:
-        await store.commit([PutTodo(task) for task in tasks])
+        await store.commit([Put(task) for task in tasks])
 
 
 async def _all(served: Served, told: Mapping[str, Told], at_once: int) -> None:

@@ -11,7 +11,7 @@ from tests.server.doors import Doors, doors, refused
 from vivavoce.runtime.calls.approvals import Wanted
 from vivavoce.runtime.ports import ToolContext
 from vivavoce.tools.functions import tool
-from vivavoce.wire.records.talk import PutTask
+from vivavoce.wire.records.talk import Put
 from vivavoce.wire.records.work import Question, Task, TaskStatus
 
 ANN = {"x-user-id": "ann"}
@@ -42,7 +42,7 @@ async def stored(d: Doors, user: str, **more: object) -> Task:
         updated_at=now,
     )
     task = replace(task, **more)  # type: ignore[arg-type]
-    await d.here.store.commit([PutTask(task)])
+    await d.here.store.commit([Put(task)])
     return task
 
 

@@ -20,7 +20,7 @@ from tests.server.doors import Doors, Json, doors
 from tests.server.tokens import ADA, EVE, SETTINGS, bearer
 from vivavoce.server.gate.auth import KEYED_PATHS, OPERATOR_PATHS
 from vivavoce.wire.records.plans import Goal, Milestone, Todo
-from vivavoce.wire.records.talk import PutApproval, PutGoal, PutMilestone, PutTask, PutTodo, new_id
+from vivavoce.wire.records.talk import Put, new_id
 from vivavoce.wire.records.work import Approval, Task
 
 SECRET = "marigold"  # in everything of Ada's
@@ -82,8 +82,8 @@ async def _everything_of_adas(d: Doors) -> dict[str, str]:
         requested_at=now,
         expires_at=now + timedelta(minutes=5),
     )
-    await d.here.store.commit([PutTask(task), PutApproval(approval)])
-    await d.here.journal.commit([PutGoal(goal), PutMilestone(step), PutTodo(todo)])
+    await d.here.store.commit([Put(task), Put(approval)])
+    await d.here.journal.commit([Put(goal), Put(step), Put(todo)])
     return {
         "session_id": opened["session_id"],
         "conversation_id": opened["conversation_id"],

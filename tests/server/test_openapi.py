@@ -27,7 +27,7 @@ from tests.server.doors import SESSION_ID
 from tests.server.standing import Standing, standing
 from tests.server.v1 import CONVERSATIONS, SESSIONS
 from vivavoce.wire.records.plans import Goal, Milestone, Todo
-from vivavoce.wire.records.talk import DEFAULT_USER, PutGoal, PutMilestone, PutTodo, new_id
+from vivavoce.wire.records.talk import DEFAULT_USER, Put, new_id
 
 LIMITLESS = {"sessions_per_10_minutes": 0, "executions_per_minute": 0, "max_sessions": 5000}
 CALL = "call_known"
@@ -101,7 +101,7 @@ async def _plans(st: Stage, conversation_id: str) -> tuple[str, str, str]:
         position=0,
         created_at=now,
     )
-    await st.here.journal.commit([PutGoal(goal), PutMilestone(step), PutTodo(todo)])
+    await st.here.journal.commit([Put(goal), Put(step), Put(todo)])
     return goal.id, step.id, todo.id
 
 

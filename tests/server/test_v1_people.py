@@ -20,7 +20,7 @@ from vivavoce.wire.records.plans import (
     Todo,
     TodoStatus,
 )
-from vivavoce.wire.records.talk import PutGoal, PutIntent, PutMilestone, PutSession, PutTodo, new_id
+from vivavoce.wire.records.talk import Put, PutSession, new_id
 
 EVE: dict[str, Any] = {"headers": {"x-user-id": "eve"}}
 
@@ -70,11 +70,11 @@ async def _planned(d: Doors) -> tuple[Goal, Todo, Intent]:
     )
     await d.here.journal.commit(
         [
-            PutGoal(goal),
-            *map(PutMilestone, steps),
-            PutTodo(todo),
-            PutTodo(done),
-            PutIntent(intent),
+            Put(goal),
+            *map(Put, steps),
+            Put(todo),
+            Put(done),
+            Put(intent),
         ]
     )
     return goal, todo, intent
@@ -117,7 +117,7 @@ async def test_a_recurring_task_is_shown_at_its_next_time_and_kept_where_it_bega
         began = now - timedelta(days=30, hours=1)
         daily = replace(run, id=new_id(), scheduled_at=began, recurrence_rule="FREQ=DAILY")
         hostile = replace(daily, id=new_id(), recurrence_rule="FREQ=SECONDLY")
-        await d.here.journal.commit([PutTodo(daily), PutTodo(hostile)])
+        await d.here.journal.commit([Put(daily), Put(hostile)])
         listed = (await d.get(f"{V1}/tasks"))["tasks"]
         assert [one["id"] for one in listed][:3] == [hostile.id, run.id, daily.id]
         shown = await d.get(f"{V1}/tasks/{daily.id}")
@@ -165,13 +165,13 @@ async def test_what_was_retracted_is_not_ticked_off_and_what_was_moved_is_still_
     async with doors(tmp_path) as d:
         goal, todo, _ = await _planned(d)
         moved = replace(todo, status=TodoStatus.RESCHEDULED)
-        await d.here.journal.commit([PutTodo(moved)])
+        await d.here.journal.commit([Put(moved)])
         path = f"{V1}/tasks/{todo.id}"
         assert (await d.patch(path, {"status": "active"}))["status"] == "rescheduled"
         await d.here.journal.commit(
             [
-                PutTodo(replace(todo, status=TodoStatus.RETRACTED)),
-                PutGoal(replace(goal, status=GoalStatus.RETRACTED)),
+                Put(replace(todo, status=TodoStatus.RETRACTED)),
+                Put(replace(goal, status=GoalStatus.RETRACTED)),
             ]
         )
         steps = (await d.get(f"{V1}/goals/{goal.id}"))["milestones"]
@@ -185,7 +185,7 @@ async def test_what_was_retracted_is_not_ticked_off_and_what_was_moved_is_still_
 async def test_a_backend_may_name_its_goals_and_tasks_as_it_likes(tmp_path: Path) -> None:
     async with doors(tmp_path) as d:
         _, _, intent = await _planned(d)
-        await d.here.journal.commit([PutIntent(replace(intent, goal_id="G-17", revision=1))])
+        await d.here.journal.commit([Put(replace(intent, goal_id="G-17", revision=1))])
         (shown,) = (await d.get(f"{V1}/intents"))["intents"]
         assert shown["goal_id"] == "G-17"
         spec = (await d.http.get("/openapi.json")).json()["components"]["schemas"]

@@ -26,17 +26,7 @@ from tests.store.stores import opened
 from vivavoce.store import limits, plans, retention, sql_store, talk
 from vivavoce.store.database import parse
 from vivavoce.store.schema import conversations, goals, messages
-from vivavoce.wire.records.talk import (
-    PutApproval,
-    PutConversation,
-    PutEntry,
-    PutGoal,
-    PutIntent,
-    PutMilestone,
-    PutSession,
-    PutTask,
-    PutTodo,
-)
+from vivavoce.wire.records.talk import Put, PutConversation, PutEntry, PutSession
 
 
 async def test_what_is_deleted_by_hand_lets_go_of_what_outlives_it(url: str) -> None:
@@ -44,8 +34,8 @@ async def test_what_is_deleted_by_hand_lets_go_of_what_outlives_it(url: str) -> 
     thing = todo(conversation_id=uid("c"), goal_id=uid("g"))
     linked = conversation(linked_goal_id=uid("g"), linked_task_id=uid("td"))
     async with opened(url) as store:
-        await store.commit([PutConversation(linked), PutGoal(wanted), PutTodo(thing)])
-        await store.commit([PutIntent(intent()), PutMilestone(milestone())])
+        await store.commit([PutConversation(linked), Put(wanted), Put(thing)])
+        await store.commit([Put(intent()), Put(milestone())])
         engine = parse(url).writer()
         with engine.begin() as connection:
             connection.execute(goals.delete())
@@ -66,8 +56,8 @@ async def test_a_conversation_deleted_by_hand_leaves_its_work(url: str) -> None:
         await store.commit(
             [
                 PutConversation(conversation()),
-                PutTask(task(conversation_id=uid("c"))),
-                PutApproval(approval(conversation_id=uid("c"))),
+                Put(task(conversation_id=uid("c"))),
+                Put(approval(conversation_id=uid("c"))),
             ]
         )
         engine = parse(url).writer()

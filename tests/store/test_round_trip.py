@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tests.contract.records import conversation, entry, question, task, uid
 from tests.store.stores import opened
 from vivavoce.store.columns import storable_json, storable_text
-from vivavoce.wire.records.talk import Entry, Kind, PutConversation, PutEntry, PutTask
+from vivavoce.wire.records.talk import Entry, Kind, Put, PutConversation, PutEntry
 from vivavoce.wire.records.work import Task
 
 # Any text at all, halves of surrogate pairs and NUL included.
@@ -103,7 +103,7 @@ def test_tasks_come_back(url: str, said: str, lists: tuple[str, ...]) -> None:
 
     async def there_and_back() -> Task | None:
         async with opened(url) as store:
-            await store.commit([PutTask(written)])
+            await store.commit([Put(written)])
             return await store.task(name, user_id="ann")
 
     text, mended = storable_text(said), tuple(map(storable_text, lists))

@@ -33,23 +33,7 @@ from tests.contract.records import (
 from tests.store.stores import opened
 from vivavoce.store import migrate
 from vivavoce.store.schema import metadata
-from vivavoce.wire.records.talk import (
-    Announce,
-    Change,
-    PutApproval,
-    PutConversation,
-    PutDelivery,
-    PutEntry,
-    PutGoal,
-    PutIntent,
-    PutMilestone,
-    PutPerson,
-    PutSession,
-    PutSnapshot,
-    PutTask,
-    PutTodo,
-    PutToolCall,
-)
+from vivavoce.wire.records.talk import Announce, Change, Put, PutConversation, PutEntry, PutSession
 
 ANN, BOB = uid("user ann"), uid("user bob")  # Supabase's users are UUIDs
 ROLES = ("vivavoce_test_ann", "vivavoce_test_bob")
@@ -68,19 +52,19 @@ def of(user: str, name: str) -> list[Change]:
     mine = {"user_id": user}
     thread = {"user_id": user, "conversation_id": uid(name)}
     return [
-        PutPerson(person(user)),
+        Put(person(user)),
         PutConversation(conversation(name, **mine)),
         PutSession(session(f"vs_{name}", name, **mine), new=True),
         PutEntry(entry(f"e {name}", name, **mine)),
-        PutToolCall(call(f"call_{name}", **thread)),
-        PutSnapshot(snapshot(f"vs_{name}", **mine)),
-        PutTask(task(f"t_{name}", **thread)),
-        PutApproval(approval(f"a_{name}", **thread)),
-        PutGoal(goal(f"g {name}", **thread)),
-        PutMilestone(milestone(f"m_{name}", f"g {name}", **mine)),
-        PutTodo(todo(f"td {name}", **thread)),
-        PutIntent(intent(f"i_{name}", name, **mine)),
-        PutDelivery(delivery(f"d_{name}", f"i_{name}", **mine)),
+        Put(call(f"call_{name}", **thread)),
+        Put(snapshot(f"vs_{name}", **mine)),
+        Put(task(f"t_{name}", **thread)),
+        Put(approval(f"a_{name}", **thread)),
+        Put(goal(f"g {name}", **thread)),
+        Put(milestone(f"m_{name}", f"g {name}", **mine)),
+        Put(todo(f"td {name}", **thread)),
+        Put(intent(f"i_{name}", name, **mine)),
+        Put(delivery(f"d_{name}", f"i_{name}", **mine)),
         Announce(event(**mine)),
     ]
 

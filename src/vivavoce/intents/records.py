@@ -12,7 +12,7 @@ import orjson
 from vivavoce.wire.clean import clean_json, clean_line
 from vivavoce.wire.events import ErrorOccurred, IntentRetracted, IntentSubmitted, VoiceEvent, to_log
 from vivavoce.wire.records.plans import Intent, IntentStatus, Submission
-from vivavoce.wire.records.talk import Announce, Change, Conversation, PutConversation, PutIntent
+from vivavoce.wire.records.talk import Announce, Change, Conversation, Put, PutConversation
 
 WORDS = 300  # of a backend's or an error's message
 INVALID = "intent_invalid"
@@ -65,7 +65,7 @@ def accepted(
     intent: Intent, conversation: Conversation | None, now: datetime, *, linked: bool
 ) -> list[Change]:
     """`linked`: what came of it is in our own database, and the conversation points to it."""
-    changes: list[Change] = [PutIntent(intent)]
+    changes: list[Change] = [Put(intent)]
     if conversation is not None:
         latest = replace(
             conversation,
@@ -80,7 +80,7 @@ def accepted(
 
 
 def retracted(intent: Intent, now: datetime) -> list[Change]:
-    return [PutIntent(intent), _announced(IntentRetracted(**_named(intent, now)), intent)]
+    return [Put(intent), _announced(IntentRetracted(**_named(intent, now)), intent)]
 
 
 def refused(intent: Intent, message: str, code: str, now: datetime) -> list[Change]:
@@ -88,7 +88,7 @@ def refused(intent: Intent, message: str, code: str, now: datetime) -> list[Chan
     kept = replace(
         intent, status=IntentStatus.FAILED, error=clean_line(message, WORDS), updated_at=now
     )
-    return [PutIntent(kept), told_error(kept, code, message, now)]
+    return [Put(kept), told_error(kept, code, message, now)]
 
 
 def submission(

@@ -44,27 +44,30 @@ from vivavoce.store.schema import (
     users,
     voice_sessions,
 )
-from vivavoce.wire.records.plans import SessionLimits
+from vivavoce.wire.records.plans import (
+    Delivery,
+    Goal,
+    Intent,
+    Milestone,
+    Person,
+    SessionLimits,
+    Todo,
+)
 from vivavoce.wire.records.talk import (
     Announce,
     Change,
     DropConversation,
     DropMilestone,
     LogEvent,
-    PutApproval,
+    Put,
     PutConversation,
-    PutDelivery,
     PutEntry,
-    PutGoal,
-    PutIntent,
-    PutMilestone,
-    PutPerson,
     PutSession,
-    PutSnapshot,
-    PutTask,
-    PutTodo,
-    PutToolCall,
+    Record,
+    Snapshot,
+    ToolCall,
 )
+from vivavoce.wire.records.work import Approval, Task
 
 
 class Write(StrEnum):
@@ -111,6 +114,18 @@ _ORDER = (
     (Write.LINK,),
     (Write.DROP_CONVERSATION,),
 )
+_WRITES: dict[type[Record], Write] = {
+    ToolCall: Write.TOOL_CALL,
+    Snapshot: Write.SNAPSHOT,
+    Task: Write.TASK,
+    Approval: Write.APPROVAL,
+    Person: Write.PERSON,
+    Goal: Write.GOAL,
+    Milestone: Write.MILESTONE,
+    Todo: Write.TODO,
+    Intent: Write.INTENT,
+    Delivery: Write.DELIVERY,
+}
 RANK = {write: rank for rank, writes in enumerate(_ORDER) for write in writes}
 
 # --- The plan -----------------------------------------------------------------------
@@ -147,28 +162,12 @@ def plan(changes: Sequence[Change]) -> Plan:
             case PutEntry(entry, replace):
                 kind = Write.ENTRY if replace else Write.ENTRY_IF_ABSENT
                 writes.append((kind, row_of(entry)))
-            case PutToolCall(call):
-                writes.append((Write.TOOL_CALL, row_of(call)))
-            case PutSnapshot(snapshot):
-                writes.append((Write.SNAPSHOT, row_of(snapshot)))
-            case PutTask(record):
-                writes.append((Write.TASK, row_of(record)))
-            case PutApproval(approval):
-                writes.append((Write.APPROVAL, row_of(approval)))
-            case PutPerson(person, only):
-                writes.append(_some(Write.PERSON, Write.PERSON_FIELDS, person, only))
-            case PutGoal(wanted, only):
-                writes.append(_some(Write.GOAL, Write.GOAL_FIELDS, wanted, only))
-            case PutMilestone(milestone, only):
-                writes.append(_some(Write.MILESTONE, Write.MILESTONE_FIELDS, milestone, only))
+            case Put(record, only):
+                row, kind = row_of(record), _WRITES[type(record)]
+                some = {"row": row, "only": only}
+                writes.append((Write(f"{kind}_fields"), some) if only else (kind, row))
             case DropMilestone(milestone_id):
                 writes.append((Write.DROP_MILESTONE, {"dropped": milestone_id}))
-            case PutTodo(todo, only):
-                writes.append(_some(Write.TODO, Write.TODO_FIELDS, todo, only))
-            case PutIntent(intent):
-                writes.append((Write.INTENT, row_of(intent)))
-            case PutDelivery(delivery):
-                writes.append((Write.DELIVERY, row_of(delivery)))
             case DropConversation(conversation_id, user_id):
                 dropped = {"id": named(conversation_id), "user_id": user_id}
                 writes.append((Write.DROP_CONVERSATION, dropped))
@@ -177,12 +176,6 @@ def plan(changes: Sequence[Change]) -> Plan:
             case _:
                 assert_never(change)
     return Plan(tuple(writes), tuple(announced), limits)
-
-
-def _some(whole: Write, part: Write, record: object, only: tuple[str, ...]) -> tuple[Write, Fields]:
-    """The whole record, or only the fields that are named."""
-    row = row_of(record)
-    return (part, {"row": row, "only": only}) if only else (whole, row)
 
 
 # --- What each write does -----------------------------------------------------------

@@ -14,7 +14,7 @@ from tests.intents.service_bench import USER, Bench, bench, fault_of
 from vivavoce.errors import IntentRefused, OrchestratorUnavailable, Unavailable
 from vivavoce.intents.delivery.outbox import LONGEST_WAIT, backoff
 from vivavoce.wire.records.plans import Delivery, Intent, IntentStatus
-from vivavoce.wire.records.talk import PutDelivery
+from vivavoce.wire.records.talk import Put
 
 DOWN: Answer = (503, {}, b"")
 
@@ -121,7 +121,7 @@ def _dying(here: Bench) -> Callable[..., Awaitable[object]]:
 
     async def dying(changes: list[object]) -> object:
         for change in changes:
-            if isinstance(change, PutDelivery) and change.delivery.status == "delivered":
+            if isinstance(change, Put) and getattr(change.record, "status", "") == "delivered":
                 raise Unavailable("The store went away")
         return await commit(changes)  # type: ignore[arg-type]
 
@@ -320,7 +320,7 @@ async def test_one_without_an_address_waits_for_one() -> None:
             updated_at=now,
             due_at=now,
         )
-        await here.store.commit([PutDelivery(replace(delivery))])
+        await here.store.commit([Put(replace(delivery))])
         with pytest.raises(OrchestratorUnavailable):
             await here.outbox.flush(intent.id, USER)
         [kept] = await here.store.deliveries(intent.id)
@@ -347,7 +347,7 @@ async def test_another_agents_messages_do_not_stand_in_the_way_of_ours(
         )
         early = replace(late, body={"to": "another"}, created_at=now - timedelta(days=1))
         theirs = [replace(early, id=f"d{n}", intent_id=f"i{n}") for n in range(5)]
-        await here.store.commit([*map(PutDelivery, theirs), PutDelivery(late)])
+        await here.store.commit([*map(Put, theirs), Put(late)])
         here.outbox._url_of = lambda d: None if "to" in d.body else "http://127.0.0.1:9/"
         assert await here.outbox._due(now) == ([late], 5)
 

@@ -25,7 +25,7 @@ from vivavoce.wire.records.plans import (
     Todo,
     TodoStatus,
 )
-from vivavoce.wire.records.talk import DropMilestone, PutGoal, PutMilestone, PutTodo
+from vivavoce.wire.records.talk import DropMilestone, Put
 
 ZONE = "America/New_York"
 HERE = ZoneInfo(ZONE)
@@ -68,11 +68,11 @@ class Agenda:
     def write(self, accepted: Accepted) -> None:
         for change in accepted.changes:
             match change:
-                case PutGoal(goal):
+                case Put(Goal() as goal):
                     self.goal_rows[goal.id] = goal
-                case PutTodo(todo):
+                case Put(Todo() as todo):
                     self.todo_rows[todo.id] = todo
-                case PutMilestone(step):
+                case Put(Milestone() as step):
                     self.steps[step.id] = step
                 case DropMilestone(step_id):
                     self.steps.pop(step_id, None)
@@ -264,10 +264,11 @@ async def test_a_recurring_task_starts_on_the_first_day_its_rule_allows() -> Non
             "NEW_TASK", title="Meditate", trigger_type="time", **payload
         )
         (change,) = accepted.changes
-        assert isinstance(change, PutTodo)
-        assert change.todo.recurrence_rule == "FREQ=WEEKLY;BYDAY=SA,SU"
-        assert change.todo.scheduled_at is not None
-        assert change.todo.scheduled_at.astimezone(HERE).day == 21
+        assert isinstance(change, Put)
+        assert isinstance(change.record, Todo)
+        assert change.record.recurrence_rule == "FREQ=WEEKLY;BYDAY=SA,SU"
+        assert change.record.scheduled_at is not None
+        assert change.record.scheduled_at.astimezone(HERE).day == 21
         assert accepted.told["repeats"] == "every weekend day"
 
 

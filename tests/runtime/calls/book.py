@@ -14,8 +14,8 @@ from vivavoce.wire.records.talk import (
     Change,
     Entry,
     LogEvent,
+    Put,
     PutEntry,
-    PutToolCall,
     ToolCall,
 )
 
@@ -35,7 +35,7 @@ class Book:
         self.commits.append(list(changes))
         for change in changes:
             match change:
-                case PutToolCall(call):
+                case Put(ToolCall() as call):
                     self.calls[call.user_id, call.id] = call
                 case PutEntry(entry):
                     self.entries[entry.id] = entry

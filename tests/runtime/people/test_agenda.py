@@ -10,7 +10,7 @@ from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.people.plans import Agenda
 from vivavoce.testing.fakes import ManualClock, MemoryStore
 from vivavoce.wire.records.plans import Person, Todo, TodoStatus
-from vivavoce.wire.records.talk import PutTodo, new_id
+from vivavoce.wire.records.talk import Put, new_id
 
 
 class Together(MemoryStore):
@@ -45,7 +45,7 @@ class Moving(MemoryStore):
         found = await super().todo(todo_id, user_id=user_id)
         if found is not None and found.scheduled_at is not None:
             later = found.scheduled_at + timedelta(hours=1)
-            await self.commit([PutTodo(replace(found, scheduled_at=later))])
+            await self.commit([Put(replace(found, scheduled_at=later))])
         return found
 
 
@@ -62,7 +62,7 @@ async def test_a_task_that_is_ticked_off_while_it_is_moved_is_both() -> None:
         created_at=now,
         updated_at=now,
     )
-    await store.commit([PutTodo(gym)])
+    await store.commit([Put(gym)])
     agenda = Agenda(store, Journal(store, clock), clock, check_voice=str)
     await agenda.tick_todo(gym.id, "ann", done=True)
     found = await MemoryStore.todo(store, gym.id, user_id="ann")

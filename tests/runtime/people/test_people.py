@@ -19,7 +19,7 @@ from vivavoce.session.context import Situation, instructions
 from vivavoce.testing import MemoryStore
 from vivavoce.tools.registry import Registry
 from vivavoce.wire.records.plans import Person, Todo, TodoStatus
-from vivavoce.wire.records.talk import PutPerson, PutTodo
+from vivavoce.wire.records.talk import Put
 
 NOW = datetime(2026, 11, 17, 9, 0, tzinfo=UTC)  # a Tuesday; 10 in Berlin
 GYM = Todo(
@@ -58,8 +58,8 @@ async def told(
 ) -> UserContext:
     store = MemoryStore()
     await store.open()
-    people = [PutPerson(person)] if person else []
-    await store.commit([*people, *map(PutTodo, todos)])
+    people = [Put(person)] if person else []
+    await store.commit([*people, *map(Put, todos)])
     return await user_context(store, "ada", now=NOW, time_zone="UTC", task_id=task_id)
 
 
@@ -137,7 +137,7 @@ async def test_the_days_of_rules_are_counted_beside_the_loop(
 ) -> None:
     store = MemoryStore()
     await store.open()
-    await store.commit([PutTodo(replace(GYM, recurrence_rule="FREQ=DAILY"))])
+    await store.commit([Put(replace(GYM, recurrence_rule="FREQ=DAILY"))])
     threads: list[int] = []
 
     def due_on(todo: Todo, day: date, time_zone: str) -> datetime | None:

@@ -22,8 +22,8 @@ from vivavoce.wire.realtime.server import decode
 from vivavoce.wire.records.plans import Person
 from vivavoce.wire.records.talk import (
     Conversation,
+    Put,
     PutConversation,
-    PutPerson,
     PutSession,
     Status,
     VoiceSession,
@@ -144,7 +144,7 @@ async def test_the_session_is_told_who_the_user_is_and_what_they_prefer(tmp_path
             verbosity="brief",
             auto_approve=True,
         )
-        await d.here.store.commit([PutPerson(ada)])
+        await d.here.store.commit([Put(ada)])
         opened = await voice.create("ada", Options())
         assert opened.session.voice == "cedar"
         assert auto_approves(opened.session)

@@ -22,7 +22,7 @@ from vivavoce.app.server import build_app
 from vivavoce.errors import ToolFailed
 from vivavoce.runtime.ports import ToolContext
 from vivavoce.tools.functions import tool
-from vivavoce.wire.records.talk import PutTask, utc_now
+from vivavoce.wire.records.talk import Put, utc_now
 from vivavoce.wire.records.work import Task
 
 COMMAND = ("-m", "vivavoce", "mcp", "--url")
@@ -92,7 +92,7 @@ async def _looks_after_tasks(client: Client, house: Doors) -> None:
         progress="half way",
         percentage=50,
     )
-    await house.here.store.commit([PutTask(task)])
+    await house.here.store.commit([Put(task)])
     listed: dict[str, Any] = json.loads(text(await client.call_tool("list_tasks", {})))
     assert [one["title"] for one in listed["tasks"]] == ["Mend the gate"]
     got = json.loads(text(await client.call_tool("get_task", {"task_id": "task_1"})))

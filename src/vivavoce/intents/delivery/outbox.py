@@ -28,7 +28,7 @@ from vivavoce.retrying import doubling
 from vivavoce.runtime.ports import Clock
 from vivavoce.wire.clean import clean_line
 from vivavoce.wire.records.plans import Delivery, Intent, IntentStatus
-from vivavoce.wire.records.talk import Change, Conversation, PutDelivery, PutIntent
+from vivavoce.wire.records.talk import Change, Conversation, Put
 from vivavoce.wire.records.work import Json
 
 log = logging.getLogger(__name__)
@@ -123,7 +123,7 @@ class Outbox:
         now = self._clock.now()
         due = now + timedelta(seconds=self.claim)
         claimed = replace(delivery, due_at=due, updated_at=now)
-        await self._journal.commit([PutDelivery(claimed)])
+        await self._journal.commit([Put(claimed)])
         return claimed
 
     async def _settle(self, delivery: Delivery, verdict: Verdict) -> bool:
@@ -248,7 +248,7 @@ def _postponed(
         due_at=now + timedelta(seconds=wait),
         updated_at=now,
     )
-    changes: list[Change] = [PutDelivery(again)]
+    changes: list[Change] = [Put(again)]
     if attempts == 1 and intent is not None:
         words = "The backend does not answer; it is kept and tried again."
         if delivery.action != "retract":
@@ -319,7 +319,7 @@ def _refused(
         )
     else:
         intent = replace(intent, status=IntentStatus.FAILED, error=words, updated_at=now)
-    return [done, PutIntent(intent), write.told_submitted(intent, now), told]
+    return [done, Put(intent), write.told_submitted(intent, now), told]
 
 
 def _settled(
@@ -328,9 +328,9 @@ def _settled(
     answer: Json,
     error: str | None,
     now: datetime,
-) -> PutDelivery:
+) -> Put:
     attempts = delivery.attempts + 1
-    return PutDelivery(
+    return Put(
         replace(
             delivery,
             status=status,

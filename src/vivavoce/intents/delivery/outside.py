@@ -17,7 +17,7 @@ from vivavoce.intents.registry.definition import IntentDefinition
 from vivavoce.intents.registry.intents import IntentRegistry
 from vivavoce.runtime.ports import Clock
 from vivavoce.wire.records.plans import Delivery, Intent, IntentStatus, Submission
-from vivavoce.wire.records.talk import PutDelivery, PutIntent, entry_id, iso
+from vivavoce.wire.records.talk import Put, entry_id, iso
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class Outside:
             due = now + timedelta(seconds=self._outbox.claim)
             body = fresh.body | {"to": self._addresses.to(intent.name)}
             fresh = replace(fresh, body=body, due_at=due)
-            await self._journal.commit([PutIntent(kept), PutDelivery(fresh)])
+            await self._journal.commit([Put(kept), Put(fresh)])
         stored = await self._outbox.flush(intent.id, intent.user_id)
         return Done(stored or kept)
 

@@ -48,15 +48,9 @@ from vivavoce.wire.records.plans import (
     IntentStatus,
     Milestone,
     Submission,
+    Todo,
 )
-from vivavoce.wire.records.talk import (
-    Change,
-    DropMilestone,
-    PutGoal,
-    PutMilestone,
-    PutTodo,
-    entry_id,
-)
+from vivavoce.wire.records.talk import Change, DropMilestone, Put, entry_id
 
 MOST_MILESTONES = 20
 _MARKS = ("-", "*", "•")
@@ -91,7 +85,7 @@ class Goals:
         undone = replace(goal, status=GoalStatus.RETRACTED, updated_at=given.now)
         return Accepted(
             goal_id=goal.id,
-            changes=(PutGoal(undone),),
+            changes=(Put(undone),),
             told={"goal": goal.statement, "removed": True},
         )
 
@@ -107,7 +101,7 @@ class Goals:
             context_notes=_notes(payload.get("context_notes")),
             updated_at=given.now,
         )
-        changes: list[Change] = [PutGoal(goal)]
+        changes: list[Change] = [Put(goal)]
         told: dict[str, Any] = {"goal": goal.statement}
         if goal.target_at is not None:
             told["target"] = spoken(
@@ -149,7 +143,7 @@ class Goals:
             if made.id not in rows:  # twice the same is one
                 rows[made.id] = replace(made, title=title, position=len(rows), due_at=due)
         dropped = [DropMilestone(step.id) for step in there if step.id not in rows]
-        return [*dropped, *map(PutMilestone, rows.values())]
+        return [*dropped, *map(Put, rows.values())]
 
 
 async def _instant(words: str | None, given: Submission) -> datetime | None:
@@ -290,10 +284,10 @@ class Inside:
 
     async def _stands(self, change: Change, known: Intent) -> bool:
         match change:
-            case PutTodo(todo):
+            case Put(Todo() as todo):
                 there = await self._store.todo(todo.id, user_id=todo.user_id)
                 return there is not None and again.same_task(there, todo, known)
-            case PutGoal(goal):
+            case Put(Goal() as goal):
                 kept = await self._store.goal(goal.id, user_id=goal.user_id)
                 return kept is not None and kept.status is GoalStatus.ACTIVE
             case _:

@@ -26,7 +26,7 @@ from vivavoce.runtime.people.due import anchor_of, next_due
 from vivavoce.runtime.people.intents import Accepted
 from vivavoce.runtime.people.ports import AgendaStore
 from vivavoce.wire.records.plans import Intent, Submission, Todo, TodoStatus
-from vivavoce.wire.records.talk import Change, PutTodo, iso
+from vivavoce.wire.records.talk import Change, Put, iso
 
 _TIME = "preferred_new_time"
 _KEPT = ("trigger_type", "scheduled_words", "recurrence_rule", "reason")
@@ -60,7 +60,7 @@ class Moves:
             last = None if again else todo.scheduled_at
             return await _moved(back, given, (_Place.before(back, todo.moved_from),), last)
         accepted = await _moved(todo, given)
-        restored: tuple[Change, ...] = () if back is None else (PutTodo(back),)
+        restored: tuple[Change, ...] = () if back is None else (Put(back),)
         return replace(accepted, changes=(*restored, *accepted.changes))
 
     async def retract(self, intent: Intent, given: Submission) -> Accepted:
@@ -111,12 +111,12 @@ async def _moved(
     if found.assumed:
         told["assumed"] = found.assumed
     previous = _previous(todo, found.at)
-    return Accepted(task_id=todo.id, changes=(PutTodo(moved),), told=told, previous=previous)
+    return Accepted(task_id=todo.id, changes=(Put(moved),), told=told, previous=previous)
 
 
 def _as_it_is(todo: Todo, given: Submission) -> Accepted:
     due = next_due(todo, given.now, given.time_zone)
-    return Accepted(task_id=todo.id, changes=(PutTodo(todo),), told=_told(todo, due, given))
+    return Accepted(task_id=todo.id, changes=(Put(todo),), told=_told(todo, due, given))
 
 
 def _told(todo: Todo, at: datetime | None, given: Submission) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from vivavoce.runtime.people.due import anchor_of, next_due
 from vivavoce.runtime.people.intents import Accepted
 from vivavoce.runtime.people.ports import AgendaStore
 from vivavoce.wire.records.plans import Intent, Submission, Todo, TodoStatus
-from vivavoce.wire.records.talk import PutTodo, entry_id
+from vivavoce.wire.records.talk import Put, entry_id
 
 _TIMES = ("trigger_type", "scheduled_at", "recurrence_rule", "location_trigger")
 
@@ -69,7 +69,7 @@ class Tasks:
         todo = await self._todo(intent)
         undone = replace(todo, status=TodoStatus.RETRACTED, updated_at=given.now)
         return Accepted(
-            task_id=todo.id, changes=(PutTodo(undone),), told={"task": todo.title, "removed": True}
+            task_id=todo.id, changes=(Put(undone),), told={"task": todo.title, "removed": True}
         )
 
     async def _todo(self, intent: Intent) -> Todo:
@@ -105,11 +105,11 @@ def _planned(todo: Todo, plan: _Plan, given: Submission) -> Accepted:
     told = _told(todo, given)
     if plan.assumed:
         told["assumed"] = plan.assumed
-    return Accepted(task_id=todo.id, changes=(PutTodo(todo),), told=told)
+    return Accepted(task_id=todo.id, changes=(Put(todo),), told=told)
 
 
 def _as_it_is(todo: Todo, given: Submission) -> Accepted:
-    return Accepted(task_id=todo.id, changes=(PutTodo(todo),), told=_told(todo, given))
+    return Accepted(task_id=todo.id, changes=(Put(todo),), told=_told(todo, given))
 
 
 def _told(todo: Todo, given: Submission) -> dict[str, Any]:

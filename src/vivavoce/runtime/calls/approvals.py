@@ -21,7 +21,7 @@ from vivavoce.runtime.ports import Clock, Journal, Store
 from vivavoce.session.events import ApprovalAsked, ApprovalSettled, SessionEvent
 from vivavoce.wire.clean import clean_line, unseen
 from vivavoce.wire.events import About, ApprovalRequested, ApprovalResolved, announce
-from vivavoce.wire.records.talk import PutApproval, new_id
+from vivavoce.wire.records.talk import Put, new_id
 from vivavoce.wire.records.work import Approval, ApprovalStatus, By
 
 log = logging.getLogger(__name__)
@@ -85,9 +85,7 @@ class Approvals:
         approval = self._made(wanted)
         answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         try:
-            await self._journal.commit(
-                [PutApproval(approval), announce(_requested(approval), approval)]
-            )
+            await self._journal.commit([Put(approval), announce(_requested(approval), approval)])
             self._open[approval.id] = (approval, answer)
             await self._notifier.tell(ApprovalAsked(approval.id, approval.question), approval)
             async with asyncio.timeout(wanted.timeout):
@@ -162,7 +160,7 @@ class Approvals:
             granted=status is ApprovalStatus.GRANTED,
             by=by,
         )
-        await self._journal.commit([PutApproval(settled), announce(event, settled)])
+        await self._journal.commit([Put(settled), announce(event, settled)])
         return settled
 
     def _made(self, wanted: Wanted) -> Approval:

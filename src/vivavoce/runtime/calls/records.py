@@ -26,8 +26,8 @@ from vivavoce.wire.records.talk import (
     Change,
     Entry,
     Kind,
+    Put,
     PutEntry,
-    PutToolCall,
     ToolCall,
     entry_id,
 )
@@ -84,7 +84,7 @@ def started(call: ToolCall, description: str, ordinal: float) -> list[Change]:
         description=description,
     )
     return [
-        PutToolCall(call),
+        Put(call),
         *call_entry(call, description, ordinal),
         announce(event, call),
     ]
@@ -99,7 +99,7 @@ def progressed(call: ToolCall, percentage: int | None, now: datetime) -> list[Ch
         message=call.progress or "",
         percentage=percentage,
     )
-    return [PutToolCall(call), announce(event, call)]
+    return [Put(call), announce(event, call)]
 
 
 def concluded(
@@ -143,7 +143,7 @@ def settled(call: ToolCall, outcome: ToolOutcome, ordinal: float, now: datetime)
             announced=(outcome.fault is not None and outcome.fault.announced) or None,
         )
     return [
-        PutToolCall(call),
+        Put(call),
         *_entry(
             call,
             Kind.TOOL_RESULT,

@@ -29,13 +29,7 @@ from vivavoce.wire.records.plans import (
     Todo,
     TodoStatus,
 )
-from vivavoce.wire.records.talk import (
-    PutGoal,
-    PutMilestone,
-    PutPerson,
-    PutTodo,
-    SessionSummary,
-)
+from vivavoce.wire.records.talk import Put, SessionSummary
 
 DAY = timedelta(days=1)
 RETRACTED = "It was retracted; talk about it to have it again."
@@ -113,7 +107,7 @@ class Agenda:
             if plan.goal.status is status:
                 return plan
             goal = replace(plan.goal, status=status, updated_at=self._clock.now())
-            await self._journal.commit([PutGoal(goal, only=("status",))])
+            await self._journal.commit([Put(goal, only=("status",))])
         return Plan(goal, plan.milestones)
 
     async def tick_milestone(
@@ -128,7 +122,7 @@ class Agenda:
                 raise Conflict(RETRACTED)
             if done is not (step.completed_at is not None):
                 step = replace(step, completed_at=self._clock.now() if done else None)
-                await self._journal.commit([PutMilestone(step, only=("completed_at",))])
+                await self._journal.commit([Put(step, only=("completed_at",))])
         return step
 
     async def tick_todo(self, todo_id: str, user_id: str, *, done: bool) -> Todo:
@@ -140,7 +134,7 @@ class Agenda:
             if todo.status.open is done:  # a rescheduled one is still to be done, and stays so
                 status = TodoStatus.COMPLETED if done else TodoStatus.ACTIVE
                 todo = replace(todo, status=status, updated_at=self._clock.now())
-                await self._journal.commit([PutTodo(todo, only=("status",))])
+                await self._journal.commit([Put(todo, only=("status",))])
         return todo
 
     async def intents(
@@ -169,7 +163,7 @@ class Agenda:
             person = await self.person(user_id)
             if checked:
                 person = replace(person, **checked, updated_at=self._clock.now())
-                await self._journal.commit([PutPerson(person, only=tuple(checked))])
+                await self._journal.commit([Put(person, only=tuple(checked))])
         return person
 
     def _checked(self, wanted: Mapping[str, Any]) -> dict[str, Any]:

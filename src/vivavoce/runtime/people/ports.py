@@ -24,7 +24,7 @@ from vivavoce.wire.records.plans import (
 
 
 class AgendaStore(Messages, Protocol):
-    """Reads; writes are changes (`PutPerson`, `PutGoal`, …) of a commit."""
+    """Reads; writes are changes (`Put`) of a commit."""
 
     async def person(self, user_id: str) -> Person | None: ...
 

@@ -22,10 +22,10 @@ from vivavoce.wire.records.talk import (
     Conversation,
     Entry,
     Kind,
+    Put,
     PutConversation,
     PutEntry,
     PutSession,
-    PutSnapshot,
     Snapshot,
     Status,
     VoiceSession,
@@ -111,7 +111,7 @@ class SessionRecords:
                     )
                     if not self.goes_on:  # seed 004 §5.8
                         self.conversation = replace(self.conversation, ended_at=now)
-                    changes.append(PutSnapshot(self._snapshot(now, state)))
+                    changes.append(Put(self._snapshot(now, state)))
                 case _:
                     pass
         if not (changes or spent):

@@ -16,7 +16,7 @@ from vivavoce.wire.events import (
     VoiceEvent,
     announce,
 )
-from vivavoce.wire.records.talk import Change, PutTask
+from vivavoce.wire.records.talk import Change, Put
 from vivavoce.wire.records.work import Question, Task, TaskStatus
 
 TITLE = 60
@@ -82,7 +82,7 @@ def asked(task: Task, question: Question) -> tuple[Task, list[Change]]:
 
 def answered(task: Task, now: datetime) -> tuple[Task, list[Change]]:
     task = replace(task, status=TaskStatus.RUNNING, question=None, updated_at=now)
-    return task, [PutTask(task)]
+    return task, [Put(task)]
 
 
 def finished(task: Task, done: Done, now: datetime) -> tuple[Task, list[Change]]:
@@ -135,7 +135,7 @@ def failed(
 
 
 def told(task: Task, now: datetime) -> list[Change]:
-    return [PutTask(replace(task, told_at=now))]
+    return [Put(replace(task, told_at=now))]
 
 
 def ending_words(task: Task) -> str:
@@ -189,6 +189,6 @@ def standing(task: Task) -> str:
 
 def _stored(task: Task, event: VoiceEvent) -> list[Change]:
     return [
-        PutTask(task),
+        Put(task),
         announce(event, task),
     ]

@@ -224,51 +224,24 @@ class PutEntry:
     replace: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class PutToolCall:
-    call: ToolCall
+Record = (
+    ToolCall | Snapshot | Task | Approval | Person | Goal | Milestone | Todo | Intent | Delivery
+)
 
 
 @dataclass(frozen=True, slots=True)
-class PutSnapshot:
-    snapshot: Snapshot
+class Put:
+    """A record as it is now.
 
+    How a task ended does not change, and what was told stays told. Only a pending approval can
+    be settled: the first answer counts. An intent moves only forward: a later `revision`, or the
+    same one with a new status. A delivery that is delivered or refused stays so.
+    """
 
-@dataclass(frozen=True, slots=True)
-class PutTask:
-    """How a task ended does not change, and what was told stays told."""
-
-    task: Task
-
-
-@dataclass(frozen=True, slots=True)
-class PutApproval:
-    """Only a pending one can be settled: the first answer counts."""
-
-    approval: Approval
-
-
-@dataclass(frozen=True, slots=True)
-class PutPerson:
-    """`only` names the fields to change in one that is there; none is all of them."""
-
-    person: Person
+    record: Record
     only: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class PutGoal:
-    """`only` names the fields to change, and leaves one alone that is gone; none is all of them.
-    So do the two below."""
-
-    goal: Goal
-    only: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class PutMilestone:
-    milestone: Milestone
-    only: tuple[str, ...] = ()
+    """The fields to change of a person or a plan, and a plan that is gone is left alone; none is
+    all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,26 +249,6 @@ class DropMilestone:
     """One that is not there is no error."""
 
     id: str
-
-
-@dataclass(frozen=True, slots=True)
-class PutTodo:
-    todo: Todo
-    only: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class PutIntent:
-    """An intent moves only forward: a later `revision`, or the same one with a new status."""
-
-    intent: Intent
-
-
-@dataclass(frozen=True, slots=True)
-class PutDelivery:
-    """One that is delivered or refused stays so."""
-
-    delivery: Delivery
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,24 +272,7 @@ class Announce:
     event: LogEvent
 
 
-Change = (
-    PutConversation
-    | PutSession
-    | PutEntry
-    | PutToolCall
-    | PutSnapshot
-    | PutTask
-    | PutApproval
-    | PutPerson
-    | PutGoal
-    | PutMilestone
-    | DropMilestone
-    | PutTodo
-    | PutIntent
-    | PutDelivery
-    | DropConversation
-    | Announce
-)
+Change = PutConversation | PutSession | PutEntry | Put | DropMilestone | DropConversation | Announce
 
 
 # --- Small helpers that everyone who makes records needs ------------------------

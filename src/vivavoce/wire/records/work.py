@@ -1,6 +1,6 @@
 """Work that outlives its turn, and what needs a yes: tasks and approvals as they are kept.
 
-Records are values, written as `PutTask` and `PutApproval` of `wire.records`.
+Records are values, written as `Put` of `wire.records`.
 """
 
 from __future__ import annotations
