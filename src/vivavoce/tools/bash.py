@@ -27,9 +27,9 @@ from vivavoce.errors import InvalidArguments, ToolFailed
 from vivavoce.processes.bounded import MIB, Finished, Limits
 from vivavoce.processes.threads import SHARED
 from vivavoce.runtime.ports import Report, ToolContext, ToolOutput
-from vivavoce.tools.functions import Tool, tool
+from vivavoce.tools.functions import Tool
 from vivavoce.tools.sandbox.ports import Sandbox
-from vivavoce.tools.wording import WORDING
+from vivavoce.tools.wording import worded
 
 _MAX_LINE = 4096
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07")
@@ -306,14 +306,7 @@ def bash_tool(
     workspace = workspace.resolve()
     agreed = limits or Limits(seconds=MAX_SECONDS)
 
-    @tool(
-        category="development",
-        timeout=MAX_SECONDS + _GRACE,
-        changes=True,
-        description=WORDING["bash"].description,
-        examples=WORDING["bash"].examples,
-        describe=_described,
-    )
+    @worded(_described, MAX_SECONDS + _GRACE)
     async def bash(
         command: Annotated[str, Field(min_length=1, max_length=20_000)],
         context: ToolContext,
@@ -321,11 +314,6 @@ def bash_tool(
             int, Field(description="Seconds it may take", ge=1, le=MAX_SECONDS)
         ] = MAX_SECONDS,
     ) -> ToolOutput:
-        """Run a shell command in the workspace: tests, builds, git, anything on the command line.
-
-        It sees the workspace and the system's programs, nothing else, and there
-        is nobody at the keyboard. Programs that it leaves running are ended.
-        """
         _check(command)
         if sandbox.why_not is not None:
             raise ToolFailed(f"bash is off here: {sandbox.why_not}")

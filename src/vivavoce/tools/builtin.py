@@ -22,9 +22,9 @@ from pydantic import Field
 
 from vivavoce.errors import InvalidArguments, ToolFailed
 from vivavoce.language.en.telling import moment_words
-from vivavoce.runtime.ports import Clock, ToolContext, ToolExample
-from vivavoce.tools.functions import Tool, tool
-from vivavoce.tools.wording import WORDING
+from vivavoce.runtime.ports import Clock, ToolContext
+from vivavoce.tools.functions import Tool
+from vivavoce.tools.wording import worded
 from vivavoce.wire.records.talk import ToolCall
 
 
@@ -40,56 +40,26 @@ class Delegation(Protocol):
 def task_tools(delegation: Delegation, agents: Sequence[str]) -> list[Tool]:
     """`agents` are named in the description, so that a model can choose one."""
 
-    @tool(
-        category="delegation",
-        timeout=300,
-        description=WORDING["task"].description,
-        examples=WORDING["task"].examples,
-        describe=lambda given: f"Delegating: {given['instruction']}",
-    )
+    @worded(lambda given: f"Delegating: {given['instruction']}")
     async def task(
         instruction: Annotated[str, Field(min_length=3, max_length=4000)],
         context: ToolContext,
         agent: Annotated[str, Field(description="Who does it; left out, the usual one")] = "",
     ) -> str:
-        """Hand a longer piece of work to an agent; it goes on in the background."""
         return await delegation.delegate(context, instruction, agent)
 
-    @tool(
-        category="delegation",
-        timeout=10,
-        examples=[ToolExample("How is the work going?", {}, "task_1 (coder) …: running, 40%")],
-        describe=lambda given: "Looking at the tasks",
-    )
+    @worded(lambda given: "Looking at the tasks")
     async def list_tasks(context: ToolContext) -> str:
-        """The delegated tasks and how each is going."""
         return await delegation.standing(context)
 
-    @tool(
-        category="delegation",
-        timeout=10,
-        examples=[ToolExample("Stop that task.", {}, "Cancelled.")],
-        describe=lambda given: "Cancelling a task",
-    )
-    async def cancel_task(
-        context: ToolContext,
-        task_id: Annotated[str, Field(description="Left out: the newest that is running")] = "",
-    ) -> str:
-        """Stop a delegated task, or the tool that is running."""
+    @worded(lambda given: "Cancelling a task")
+    async def cancel_task(context: ToolContext, task_id: str = "") -> str:
         return await delegation.stop(context, task_id)
 
-    @tool(
-        category="delegation",
-        timeout=10,
-        examples=[ToolExample("Use REST.", {"answer": "REST"}, "Passed on.")],
-        describe=lambda given: "Passing on the answer",
-    )
+    @worded(lambda given: "Passing on the answer")
     async def answer_task(
-        answer: Annotated[str, Field(description="The user's words", min_length=1)],
-        context: ToolContext,
-        task_id: Annotated[str, Field(description="Left out: the one that asks")] = "",
+        answer: Annotated[str, Field(min_length=1)], context: ToolContext, task_id: str = ""
     ) -> str:
-        """Pass the user's answer on to the task or tool that asked."""
         return await delegation.answer(context, answer, task_id)
 
     return [_naming(task, agents), list_tasks, cancel_task, answer_task]
@@ -102,27 +72,12 @@ def _naming(made: Tool, agents: Sequence[str]) -> Tool:
     return replace(made, definition=replace(made.definition, description=about))
 
 
-@tool(
-    category="delegation",
-    timeout=310,
-    examples=[
-        ToolExample(
-            "Ask which database to use.",
-            {"question": "Which database should I use?", "choices": ["SQLite", "PostgreSQL"]},
-            "PostgreSQL",
-        )
-    ],
-    describe=lambda given: "Asking you something",
-)
+@worded(lambda given: "Asking you something")
 async def ask_user(
-    question: Annotated[str, Field(description="Short; it is read aloud", min_length=3)],
+    question: Annotated[str, Field(min_length=3)],
     context: ToolContext,
-    choices: Annotated[
-        list[str] | None, Field(description="If there are any", max_length=8)
-    ] = None,
+    choices: Annotated[list[str] | None, Field(max_length=8)] = None,
 ) -> str:
-    """Ask the user something and wait for their words. For agents and clients; in a conversation
-    simply ask."""
     answer = await context.ask(question, choices or ())
     if not answer.strip():
         raise ToolFailed("The user said nothing")
@@ -140,23 +95,13 @@ class Calls(Protocol):
 
 
 def read_output_tool(calls: Calls) -> Tool:
-    @tool(
-        category="files",
-        timeout=10,
-        examples=[
-            ToolExample(
-                "Show me the next part.", {"call_id": "call_1", "from_line": 101}, "line 101 …"
-            )
-        ],
-        describe=lambda given: f"Reading on from line {given.get('from_line', 1)}",
-    )
+    @worded(lambda given: f"Reading on from line {given.get('from_line', 1)}")
     async def read_output(
-        call_id: Annotated[str, Field(description="As the truncated result named it")],
+        call_id: str,
         context: ToolContext,
-        from_line: Annotated[int, Field(description="First line to read", ge=1)] = 1,
-        lines: Annotated[int, Field(description="How many", ge=1, le=MOST_LINES)] = 100,
+        from_line: Annotated[int, Field(ge=1)] = 1,
+        lines: Annotated[int, Field(ge=1, le=MOST_LINES)] = 100,
     ) -> str:
-        """Read more of an earlier tool result that was truncated."""
         call = await calls.tool_call(call_id, user_id=context.user_id)
         if call is None and context.conversation_id is not None:
             scoped = f"{call_id}@{context.conversation_id}"
@@ -295,24 +240,8 @@ def builtins(clock: Clock, time_zone: str = "UTC") -> list[Tool]:
 
 
 def _current_time(clock: Clock, time_zone: str) -> Tool:
-    @tool(
-        category="utility",
-        examples=[
-            ToolExample(
-                "What time is it in Tokyo?",
-                {"time_zone": "Asia/Tokyo"},
-                "Saturday, January 31, 2026, 11:30 PM in Asia/Tokyo (2026-01-31T23:30:22+09:00)",
-            )
-        ],
-        describe=lambda given: f"Looking at the clock in {given.get('time_zone') or time_zone}",
-    )
-    async def current_time(
-        time_zone: Annotated[
-            str,
-            Field(description="IANA name such as Europe/Berlin; the user's own if left out"),
-        ] = time_zone,
-    ) -> str:
-        """The date and time now, in the user's time zone or another one."""
+    @worded(lambda given: f"Looking at the clock in {given.get('time_zone') or time_zone}")
+    async def current_time(time_zone: str = time_zone) -> str:
         now = clock.now().astimezone(_zone(time_zone))
         return f"{moment_words(now)} in {time_zone} ({now.isoformat(timespec='seconds')})"
 
@@ -328,50 +257,18 @@ def _zone(name: str) -> ZoneInfo:
         ) from None
 
 
-@tool(
-    category="utility",
-    timeout=10,
-    examples=[
-        ToolExample(
-            "What is fifteen percent of eighty-four fifty?",
-            {"expression": "84.50 * 0.15"},
-            "12.675",
-        ),
-        ToolExample(
-            "Ten times the square root of two, please.",
-            {"expression": "sqrt(2) * 10"},
-            "14.1421356237",
-        ),
-    ],
-    describe=lambda given: f"Calculating {given['expression']}",
-)
+@worded(lambda given: f"Calculating {given['expression']}")
 async def calculate(
-    expression: Annotated[
-        str,
-        Field(
-            description="Numbers, + - * / // % ^, brackets, pi, e, and functions such as "
-            "sqrt, round, min, max, log, sin",
-            min_length=1,
-            max_length=MAX_LENGTH,
-        ),
-    ],
+    expression: Annotated[str, Field(min_length=1, max_length=MAX_LENGTH)],
 ) -> str:
-    """Exact arithmetic. Use it rather than working out numbers in your head."""
     return evaluate(expression)
 
 
 def _wait(clock: Clock) -> Tool:
-    @tool(
-        category="utility",
-        timeout=MAX_WAIT + 10,
-        examples=[ToolExample("Wait five seconds.", {"seconds": 5}, "Waited 5 seconds.")],
-        describe=lambda given: f"Waiting {given['seconds']:g} seconds",
-    )
+    @worded(lambda given: f"Waiting {given['seconds']:g} seconds", MAX_WAIT + 10)
     async def wait(
-        seconds: Annotated[float, Field(description="How long", ge=0, le=MAX_WAIT)],
-        context: ToolContext,
+        seconds: Annotated[float, Field(ge=0, le=MAX_WAIT)], context: ToolContext
     ) -> str:
-        """Wait for some seconds, at most five minutes, then say so. It can be cancelled."""
         steps = max(1, math.ceil(seconds))
         for step in range(steps):
             left = math.ceil(seconds - seconds * step / steps)

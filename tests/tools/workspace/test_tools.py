@@ -54,6 +54,8 @@ def test_they_are_told_in_the_words_that_were_tried_on_a_small_model(desk: Desk)
     for one in definitions:
         assert one.description == WORDING[one.name].description
         assert one.examples == WORDING[one.name].examples
+        for name, about in WORDING[one.name].parameters.items():
+            assert one.parameters["properties"][name]["description"] == about
         assert one.changes is (one.name in ("write_file", "edit_file"))
     for one in definitions:
         for example in one.examples:
