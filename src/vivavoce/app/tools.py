@@ -107,7 +107,6 @@ class Toolset:
     @asynccontextmanager
     async def running(self, begin: Begin = at_once) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
-            stack.push_async_callback(self._close)
             group = await stack.enter_async_context(asyncio.TaskGroup())
             probing = group.create_task(self._settle(begin), name="sandbox")
             await stack.enter_async_context(self._servers.running())
@@ -131,10 +130,6 @@ class Toolset:
             search_path=os.environ.get("PATH", ""),
             hidden=self._hidden,
         )
-
-    async def _close(self) -> None:
-        for backend in self.backends.backends:
-            await backend.close()
 
     def status(self) -> Mapping[str, Any]:
         return {

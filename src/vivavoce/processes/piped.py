@@ -19,6 +19,7 @@ from pathlib import Path
 import psutil
 
 from vivavoce.processes.starting import environment, hear
+from vivavoce.processes.threads import plain_group
 from vivavoce.processes.tree import kill_below, kill_group
 
 MARK = "VIVAVOCE_RUN"
@@ -112,21 +113,16 @@ async def piped(
         limit=longest,
     )
     pipes = Piped(process, heard, longest)
-    fault: Exception | None = None
     try:
-        async with asyncio.TaskGroup() as group:
+        async with plain_group() as group:
             tasks = [group.create_task(do()) for do in (pipes.read, pipes.listen, pipes.watch)]
             try:
                 yield pipes
-            except Exception as exc:  # the body's own is raised as it is, not in a group
-                fault = exc
             finally:
                 for task in tasks:
                     task.cancel()
     finally:
         await _end(process, mark)
-    if fault is not None:
-        raise fault
 
 
 async def _end(process: asyncio.subprocess.Process, mark: str) -> None:

@@ -1,4 +1,5 @@
-"""Plain functions off the event loop, in threads that never hold up the end.
+"""Plain functions off the event loop, in threads that never hold up the end; and task groups
+that raise what their body does.
 
 The pools of the standard library are joined when the process ends, so one
 stuck tool would keep Ctrl-C waiting. These threads are daemons, and few.
@@ -10,7 +11,7 @@ import asyncio
 import contextlib
 import contextvars
 import threading
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from vivavoce.errors import Unavailable
@@ -58,3 +59,16 @@ class Threads:
 
 
 SHARED = Threads()
+
+
+@contextlib.asynccontextmanager
+async def plain_group() -> AsyncIterator[asyncio.TaskGroup]:
+    """Out of it the body's own exception comes as it is. The body ends the tasks it began."""
+    fault: Exception | None = None
+    async with asyncio.TaskGroup() as group:
+        try:
+            yield group
+        except Exception as exc:
+            fault = exc
+    if fault is not None:
+        raise fault

@@ -49,9 +49,15 @@ class Tally:
     done: int = 0
     failed: int = 0
 
-    def count(self, *, failed: bool = False, by: int = 1) -> None:
-        self.done += by
-        self.failed += by if failed else 0
+    def count(self, tests: int = 1, *, failed: int = 0) -> None:
+        self.done += tests
+        self.failed += failed
+
+    def one(self, found: re.Match[str]) -> Progress | None:
+        """By the line of one test: failed where the group `bad` is; it may say how far it is."""
+        told = found.groupdict()
+        self.count(failed=told["bad"] is not None)
+        return self.told(_number(told.get("percent")))
 
     def told(self, percentage: int | None = None) -> Progress | None:
         """None before there is anything to tell."""
@@ -71,9 +77,9 @@ Reader = Callable[[str, Tally], Progress | None]
 _COLLECTED = re.compile(r"\bcollected (\d+) items?(?:.*/ (\d+) selected)?")
 _XDIST = re.compile(r"\d+ workers? \[(\d+) items?\]")
 _DOTS = re.compile(r"(?:\S+\.py )?([.FEsxXR]+)\s*(?:\[ *(\d+)%\])?")
-_STATUS = "(PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS)"
-_VERBOSE = re.compile(rf"\S+::.+? {_STATUS}(?: \(.*\))?\s*(?:\[ *(\d+)%\])?")
-_WORKER = re.compile(rf"\[gw\d+\] \[ *(\d+)%\] {_STATUS} \S+::.*")
+_STATUS = "(?:PASSED|(?P<bad>FAILED|ERROR)|SKIPPED|XFAIL|XPASS)"
+_VERBOSE = re.compile(rf"\S+::.+? {_STATUS}(?: \(.*\))?\s*(?:\[ *(?P<percent>\d+)%\])?")
+_WORKER = re.compile(rf"\[gw\d+\] \[ *(?P<percent>\d+)%\] {_STATUS} \S+::.*")
 
 
 def pytest(line: str, tally: Tally) -> Progress | None:
@@ -81,19 +87,17 @@ def pytest(line: str, tally: Tally) -> Progress | None:
         tally.total = int(found.group(found.lastindex or 1))
         return tally.told()
     # Told line by line; the summary at the end has other lines, and counts nothing.
-    if found := _WORKER.fullmatch(line.strip()):
-        tally.count(failed=found.group(2) in ("FAILED", "ERROR"))
-        return tally.told(int(found.group(1)))
-    if found := _VERBOSE.fullmatch(line.strip()):
-        tally.count(failed=found.group(1) in ("FAILED", "ERROR"))
-        return tally.told(_number(found.group(2)))
+    if found := _WORKER.fullmatch(line.strip()) or _VERBOSE.fullmatch(line.strip()):
+        return tally.one(found)
     if (found := _DOTS.fullmatch(line.strip())) and (found.group(2) or tally.total is not None):
-        marks = found.group(1)
-        bad = sum(map(marks.count, "FE"))
-        tally.count(by=len(marks) - bad)
-        tally.count(failed=True, by=bad)
-        return tally.told(_number(found.group(2)))
+        return _dots(found, tally)
     return None
+
+
+def _dots(found: re.Match[str], tally: Tally) -> Progress | None:
+    marks = found.group(1)
+    tally.count(len(marks), failed=sum(map(marks.count, "FE")))
+    return tally.told(_number(found.group(2)))
 
 
 def pytest_unfinished(rest: str, tally: Tally, reader: Reader | None) -> Progress | None:
@@ -101,20 +105,17 @@ def pytest_unfinished(rest: str, tally: Tally, reader: Reader | None) -> Progres
     found = _DOTS.fullmatch(rest.strip()) if reader in (pytest, None) else None
     if found is None or (reader is None and tally.total is None):
         return None
-    marks = found.group(1)
-    ahead = Tally(tally.total, tally.done + len(marks), tally.failed)
-    ahead.failed += sum(map(marks.count, "FE"))
-    return ahead.told(_number(found.group(2)))
+    return _dots(found, replace(tally))
 
 
-_UNITTEST = re.compile(r"test\w* \([\w.]+\).* \.\.\. (ok|FAIL|ERROR|skipped .*|expected failure)")
+_UNITTEST = re.compile(
+    r"test\w* \([\w.]+\).* \.\.\. (?:(?P<bad>FAIL|ERROR)|ok|skipped .*|expected failure)"
+)
 
 
 def unittest(line: str, tally: Tally) -> Progress | None:
-    if found := _UNITTEST.fullmatch(line.strip()):
-        tally.count(failed=found.group(1) in ("FAIL", "ERROR"))
-        return tally.told()
-    return None
+    found = _UNITTEST.fullmatch(line.strip())
+    return tally.one(found) if found else None
 
 
 _JEST = re.compile(r"\s*([✓✔√✕✗×○])\s.+|\s*(PASS|FAIL)\s+\S+\.[cm]?[jt]sx?\b.*")
@@ -124,9 +125,7 @@ _VITEST = re.compile(r"\s*([✓❯×])\s+\S+\.[cm]?[jt]sx? \((\d+) tests?(?: \| 
 def jest(line: str, tally: Tally) -> Progress | None:
     """jest with `--verbose` has a line a test, vitest a line a file with its number of tests."""
     if found := _VITEST.fullmatch(line):
-        failed = int(found.group(3) or 0)
-        tally.count(by=int(found.group(2)) - failed)
-        tally.count(failed=True, by=failed)
+        tally.count(int(found.group(2)), failed=int(found.group(3) or 0))
         return tally.told()
     if found := _JEST.fullmatch(line):
         if found.group(2):
@@ -136,21 +135,20 @@ def jest(line: str, tally: Tally) -> Progress | None:
     return None
 
 
-_GO = re.compile(r"--- (PASS|FAIL|SKIP): \S+ \([\d.]+s\)")
+_GO = re.compile(r"--- (?:PASS|(?P<bad>FAIL)|SKIP): \S+ \([\d.]+s\)")
 _GO_STARTS = re.compile(r"=== (?:RUN|PAUSE|CONT)\s+(\S+)")
 
 
 def go(line: str, tally: Tally) -> Progress | None:
     if found := _GO.fullmatch(line.rstrip()):  # subtests are indented, and part of theirs
-        tally.count(failed=found.group(1) == "FAIL")
-        return tally.told()
+        return tally.one(found)
     if not tally.done and (found := _GO_STARTS.fullmatch(line)):
         return Progress(f"Running {found.group(1)}")
     return None
 
 
 _CARGO_TOTAL = re.compile(r"running (\d+) tests?")
-_CARGO = re.compile(r"test .+ \.\.\. (ok|FAILED|ignored.*|bench:.*)")
+_CARGO = re.compile(r"test .+ \.\.\. (?:ok|(?P<bad>FAILED)|ignored.*|bench:.*)")
 
 
 def cargo(line: str, tally: Tally) -> Progress | None:
@@ -158,8 +156,7 @@ def cargo(line: str, tally: Tally) -> Progress | None:
         tally.total = (tally.total or 0) + int(found.group(1))  # one crate after another
         return tally.told()
     if found := _CARGO.fullmatch(line.strip()):
-        tally.count(failed=found.group(1) == "FAILED")
-        return tally.told()
+        return tally.one(found)
     return None
 
 
@@ -375,17 +372,15 @@ def _told(done: Finished, limits: Limits) -> str:
 
 
 def _ending(done: Finished, limits: Limits) -> str:
-    match done.killed_for:
-        case "time":
-            return f"Stopped after {limits.seconds:g} seconds, before it was finished."
-        case "memory":
-            return f"Stopped: it took more than {limits.memory // MIB} MB of memory."
-        case "processes":
-            return f"Stopped: it started more than {limits.processes} processes."
-        case "output":
-            return f"Stopped: it printed more than {limits.flood // MIB} MB."
-        case "disk":
-            return "Stopped: it was filling the disk."
+    stopped = {
+        "time": f"Stopped after {limits.seconds:g} seconds, before it was finished.",
+        "memory": f"Stopped: it took more than {limits.memory // MIB} MB of memory.",
+        "processes": f"Stopped: it started more than {limits.processes} processes.",
+        "output": f"Stopped: it printed more than {limits.flood // MIB} MB.",
+        "disk": "Stopped: it was filling the disk.",
+    }
+    if done.killed_for in stopped:
+        return stopped[done.killed_for]
     match done.exit_code:
         case 0:
             return "Succeeded (exit code 0)."

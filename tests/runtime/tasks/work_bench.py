@@ -33,15 +33,11 @@ class Someone:
     name = "someone"
 
     def agents(self) -> Sequence[AgentCard]:
-        away = AgentCard(
-            name="away", description="", backend=self.name, available=False, why_not="not installed"
-        )
+        away = AgentCard(name="away", description="", backend=self.name, why_not="not installed")
         return [AgentCard(name="coder", description="", backend=self.name), away]
 
     async def run(self, work: Work, context: TaskContext) -> Done:
         raise AssertionError("the carrier of these tests runs nothing")
-
-    async def close(self) -> None: ...
 
 
 class Hands:

@@ -98,15 +98,11 @@ class Doing:
     def agents(self) -> Sequence[AgentCard]:
         return [
             AgentCard(name="doer", description="does", backend=self.name),
-            AgentCard(
-                name="away", description="", backend=self.name, available=False, why_not="no key"
-            ),
+            AgentCard(name="away", description="", backend=self.name, why_not="no key"),
         ]
 
     async def run(self, work: Work, context: TaskContext) -> Done:
         return await self.do(work, context)
-
-    async def close(self) -> None: ...
 
 
 def work(task_id: str = "task_1", agent: str = "doer", description: str = "do it") -> Work:

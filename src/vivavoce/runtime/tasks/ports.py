@@ -110,8 +110,12 @@ class AgentCard:
     name: str
     description: str
     backend: str
-    available: bool = True
     why_not: str = ""
+    """Why it cannot work now, if so."""
+
+    @property
+    def available(self) -> bool:
+        return not self.why_not
 
 
 class Backend(Protocol):
@@ -125,8 +129,6 @@ class Backend(Protocol):
     async def run(self, work: Work, context: TaskContext) -> Done:
         """Raises `GaveUp`; cancelling it stops the work, and everything it started."""
         ...
-
-    async def close(self) -> None: ...
 
 
 class Listener(Protocol):

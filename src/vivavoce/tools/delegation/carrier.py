@@ -21,6 +21,7 @@ from typing import Protocol
 
 from vivavoce.errors import Unavailable, VivavoceError
 from vivavoce.logs import failure
+from vivavoce.processes.threads import plain_group
 from vivavoce.retrying import doubling, retried
 from vivavoce.runtime.tasks.ports import GOES_ON, Backends, Carrier, Done, GaveUp, Listener, Work
 from vivavoce.tools.delegation.context import DurableContext, StepBridge
@@ -321,9 +322,16 @@ class DurableCarrier:
 
     @asynccontextmanager
     async def running(self, listener: Listener) -> AsyncGenerator[None, None]:
-        fault: Exception | None = None
-        async with asyncio.TaskGroup() as group:
-            shared = self._new_shared(listener, group)
+        async with plain_group() as group:
+            shared = Shared(
+                listener=listener,
+                backends=self._backends,
+                ledger=self._ledger,
+                mail=self._mail,
+                group=group,
+                loop=asyncio.get_running_loop(),
+                context=contextvars.copy_context(),
+            )
             self._shared = shared  # before it opens: a workflow may go on at once
             try:
                 await asyncio.to_thread(self._ledger.open)
@@ -334,12 +342,8 @@ class DurableCarrier:
                     if look is not None:
                         look.cancel()
                     await self._stop(shared)
-            except Exception as exc:
-                fault = exc  # raised outside, as it is and not in a group
             finally:
                 self._shared = None
-        if fault is not None:
-            raise fault
 
     async def start(self, task: Task, work: Work) -> None:
         self._running()
@@ -361,17 +365,6 @@ class DurableCarrier:
         """Goes on with what an instance that will not come back left unfinished."""
         self._running()
         await asyncio.to_thread(self._ledger.take_over, executor_id)
-
-    def _new_shared(self, listener: Listener, group: asyncio.TaskGroup) -> Shared:
-        return Shared(
-            listener=listener,
-            backends=self._backends,
-            ledger=self._ledger,
-            mail=self._mail,
-            group=group,
-            loop=asyncio.get_running_loop(),
-            context=contextvars.copy_context(),
-        )
 
     def _running(self) -> Shared:
         if self._shared is None or self._shared.stopping:

@@ -15,9 +15,10 @@ import asyncio
 import contextlib
 import json
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextvars import ContextVar
+from itertools import count
 from queue import SimpleQueue
 from typing import Any, Protocol
 
@@ -58,7 +59,7 @@ class _Turn:
             return  # by the loop's side, which knows
         except Exception as exc:
             # Not the step's own failure, which is a result too: the ledger's.
-            self._fail(self.recorded if fresh else self.begun, exc)
+            self._tell(self.recorded if fresh else self.begun, None, exc)
             return
         if fresh:
             self._tell(self.recorded, None)
@@ -69,19 +70,18 @@ class _Turn:
         for each in (self.begun, self.recorded):
             self._soon(each.cancel)
 
-    def _tell(self, future: asyncio.Future[Any], value: str | None) -> None:
+    def _tell(
+        self, future: asyncio.Future[Any], value: str | None, fault: Exception | None = None
+    ) -> None:
         def tell() -> None:
-            if not future.done():
+            if future.done():
+                return
+            if fault is None:
                 future.set_result(value)
+            else:
+                future.set_exception(fault)
 
         self._soon(tell)
-
-    def _fail(self, future: asyncio.Future[Any], exc: Exception) -> None:
-        def fail() -> None:
-            if not future.done():
-                future.set_exception(exc)
-
-        self._soon(fail)
 
     def _soon(self, do: Callable[[], object]) -> None:
         with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits
@@ -187,18 +187,6 @@ class Answers(Protocol):
     async def given(self, question_id: str) -> str | None: ...
 
 
-class _Numbers:
-    """Names what happens inside one step."""
-
-    def __init__(self, base: str) -> None:
-        self._base = base
-        self._count = 0
-
-    def next(self) -> str:
-        self._count += 1
-        return f"{self._base}.{self._count}"
-
-
 class DurableContext:
     """A `TaskContext`."""
 
@@ -218,7 +206,8 @@ class DurableContext:
         self._answers = answers
         self._recorded = recorded
         self._taken = 0
-        self._inside: ContextVar[_Numbers | None] = ContextVar("inside", default=None)
+        # Names what happens inside one step.
+        self._inside: ContextVar[Iterator[str] | None] = ContextVar("inside", default=None)
 
     async def progress(
         self, message: str, *, percentage: int | None = None, phase: str | None = None
@@ -259,14 +248,14 @@ class DurableContext:
     async def _numbered(self, name: str, do: Callable[[str], Awaitable[Value]]) -> Value:
         inside = self._inside.get()
         if inside is not None:
-            return await do(inside.next())
+            return await do(next(inside))
         self._taken += 1
         id_ = f"{self._task_id}:{self._taken}"
 
         causes: list[Exception] = []
 
         async def once() -> str:
-            token = self._inside.set(_Numbers(id_))
+            token = self._inside.set(f"{id_}.{at}" for at in count(1))
             try:
                 return finished(await do(id_))
             except Exception as exc:

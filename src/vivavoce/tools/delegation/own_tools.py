@@ -6,6 +6,8 @@ What a model writes into them is checked here, and cut to what can be said.
 from __future__ import annotations
 
 import json
+import tomllib
+from pathlib import Path
 from typing import Any
 
 from vivavoce.runtime.ports import ToolDefinition
@@ -16,34 +18,14 @@ _MAX_ITEMS = 10
 _MAX_ITEM = 300
 
 
-def _strings(description: str) -> dict[str, Any]:
-    return {"type": "array", "items": {"type": "string"}, "description": description}
+FILE = tomllib.loads(Path(__file__).with_name("agents.toml").read_text(encoding="utf-8"))
 
 
-def _tool(name: str, description: str, required: str, **properties: Any) -> ToolDefinition:
-    schema = {"type": "object", "properties": properties, "required": [required]}
-    return ToolDefinition(name, description, schema, category="delegation")
+def _tool(name: str, description: str, **schema: Any) -> ToolDefinition:
+    return ToolDefinition(name, description, {"type": "object", **schema}, category="delegation")
 
 
-_TEXT = {"type": "string"}
-OWN = (
-    _tool(
-        ASK,
-        "Ask the user one short question, and wait for the answer.",
-        "question",
-        question=_TEXT,
-        choices=_strings("the possible answers, if they are few"),
-    ),
-    _tool(DONE, "The work is finished. Say what came of it.", "summary", summary=_TEXT),
-    _tool(
-        GIVE_UP,
-        "You cannot go on. Say why, what you tried, and what the user could do.",
-        "error",
-        error=_TEXT,
-        tried=_strings("what you attempted"),
-        suggestions=_strings("what the user could do"),
-    ),
-)
+OWN = tuple(_tool(**one) for one in FILE["tools"])
 
 
 def parsed(arguments: str) -> dict[str, Any] | None:
@@ -68,3 +50,11 @@ def texts(arguments: dict[str, Any], key: str) -> tuple[str, ...]:
         return ()
     strings = (each.strip()[:_MAX_ITEM] for each in value if isinstance(each, str))
     return tuple([each for each in strings if each][:_MAX_ITEMS])
+
+
+def fault(output: str) -> str | None:
+    """Why a call of a tool came to nothing, if so, by the one shape of errors."""
+    value = parsed(output) if output.startswith("{") else None
+    if value is None or value.get("success") is not False:
+        return None
+    return str(value.get("error", "failed"))

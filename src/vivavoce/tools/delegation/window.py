@@ -15,9 +15,9 @@ import contextvars
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from vivavoce.processes.threads import plain_group
 from vivavoce.runtime.tasks.ports import GaveUp, TaskContext, Value
 from vivavoce.wire.clean import clean_line
 
@@ -42,24 +42,19 @@ async def attempted(
     async def start() -> dict[str, Any]:
         return {"run": mine, "begun": await begin(died)}
 
+    async def finish() -> dict[str, Any]:
+        return {"done": await work(begun)}
+
     while len(died) < MAX_ATTEMPTS:
         # All steps have one name: which of them begins and which ends is known from its value.
         kept = await context.step(_STEP, start)
         if "done" in kept:
             return kept["done"]
+        begun = kept["begun"]
         if kept["run"] == mine:
-            return await _finish(context, kept["begun"], work)
-        died.append(kept["begun"])
+            return (await context.step(_STEP, finish))["done"]
+        died.append(begun)
     raise GaveUp("The work was interrupted too often", suggestions=["Start it again"])
-
-
-async def _finish(
-    context: TaskContext, begun: Value, work: Callable[[Value], Awaitable[Value]]
-) -> Value:
-    async def finish() -> dict[str, Any]:
-        return {"done": await work(begun)}
-
-    return (await context.step(_STEP, finish))["done"]
 
 
 T = TypeVar("T")
@@ -72,24 +67,8 @@ class Closed(Exception):
     """The work is over, or being stopped: nothing is answered any more."""
 
 
-@asynccontextmanager
-async def plain_group() -> AsyncIterator[asyncio.TaskGroup]:
-    """Out of it the body's own exception comes as it is. The body ends the tasks it began."""
-    fault: Exception | None = None
-    async with asyncio.TaskGroup() as group:
-        try:
-            yield group
-        except Exception as exc:
-            fault = exc
-    if fault is not None:
-        raise fault
-
-
-@dataclass(frozen=True, slots=True)
-class _News:
-    message: str
-    percentage: int | None
-    phase: str | None
+_News = tuple[str, int | None, str | None]
+"""The message, how far it is, and the agent at work."""
 
 
 class Window:
@@ -126,8 +105,8 @@ class Window:
             _settle(future, Closed())
 
     def say(self, message: str, percentage: int | None = None, phase: str | None = None) -> None:
-        line = _News(clean_line(message, _LONGEST), percentage, phase)
-        if not line.message or line == self._last:
+        line = (clean_line(message, _LONGEST), percentage, phase)
+        if not line[0] or line == self._last:
             return
         self._last = line
         if self._queue.full():
@@ -169,7 +148,8 @@ class Window:
 
     async def _tell(self) -> None:
         while (line := await self._queue.get()) is not None:
-            await self._task.progress(line.message, percentage=line.percentage, phase=line.phase)
+            message, percentage, phase = line
+            await self._task.progress(message, percentage=percentage, phase=phase)
 
 
 def _settle(future: asyncio.Future[Any], exc: Exception) -> None:

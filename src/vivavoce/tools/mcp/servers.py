@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from vivavoce.errors import OutcomeUnknown, ToolNotFound, Unavailable
 from vivavoce.logs import fields
+from vivavoce.processes.threads import plain_group
 from vivavoce.retrying import Backoff
 from vivavoce.runtime.agents.mcp import McpServer
 from vivavoce.runtime.ports import ToolContext, ToolDefinition, ToolOutput
@@ -29,6 +30,8 @@ from vivavoce.tools.registry import Registry
 
 if TYPE_CHECKING:
     import mcp_types as t
+
+    from vivavoce.tools.mcp.link import Link
 
 QUESTION_SECONDS = 180.0
 """What a question to the user may add to the time of a call."""
@@ -126,9 +129,6 @@ def _definition(config: McpServer, tool: t.Tool) -> ToolDefinition:
         changes=not (hints is not None and hints.read_only_hint is True),
     )
 
-
-if TYPE_CHECKING:
-    from vivavoce.tools.mcp.link import Link
 
 log = logging.getLogger(__name__)
 
@@ -306,9 +306,6 @@ def _reason(exc: BaseException) -> str:
             return plain_text(f"{type(exc).__name__}: {exc}", 200)
 
 
-__all__ = ["McpServers", "Patience", "ServerStatus"]
-
-
 class McpServers:
     """`async with servers.running():` connects them in the background, and ends them."""
 
@@ -323,18 +320,13 @@ class McpServers:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        fault: Exception | None = None  # of those who use us: theirs, and not a group of ours
-        async with asyncio.TaskGroup() as group:
+        async with plain_group() as group:
             tasks = [
                 group.create_task(server.run(), name=f"mcp {server.status().name}")
                 for server in self._servers
             ]
             try:
                 yield
-            except Exception as exc:
-                fault = exc
             finally:
                 for task in tasks:
                     task.cancel()
-        if fault is not None:
-            raise fault

@@ -9,15 +9,14 @@ own id is the same then, for agents that look at it.
 from __future__ import annotations
 
 import asyncio
-import importlib
-from collections.abc import Mapping, Sequence
-from importlib.util import find_spec
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from vivavoce.runtime.agents.work import A2aAgent
-from vivavoce.runtime.tasks.ports import GOES_ON, AgentCard, Done, GaveUp, TaskContext, Value, Work
+from vivavoce.runtime.tasks.ports import GOES_ON, Done, GaveUp, TaskContext, Value, Work
 from vivavoce.tools.delegation.a2a.words import Bounds, origin
 from vivavoce.tools.delegation.briefs import brief, told
+from vivavoce.tools.delegation.named import Named
 from vivavoce.tools.delegation.window import Window
 
 if TYPE_CHECKING:
@@ -27,42 +26,21 @@ _MAX_TURNS = 50
 _MAX_STARTS = 3
 
 
-class A2aBackend:
-    """A `Backend`."""
+class A2aBackend(Named[A2aAgent]):
+    name, module, package = "a2a", "a2a.client", "a2a-sdk"
 
     def __init__(self, agents: Mapping[str, A2aAgent], *, bounds: Bounds | None = None) -> None:
-        self._agents = dict(agents)
+        super().__init__(agents)
         self._bounds = bounds or Bounds()
 
-    @property
-    def name(self) -> str:
-        return "a2a"
+    def described(self, agent: A2aAgent) -> str:
+        return f"A remote agent at {origin(agent.url)}"
 
-    def agents(self) -> Sequence[AgentCard]:
-        here = find_spec("a2a") is not None
-        return [
-            AgentCard(
-                name=name,
-                description=agent.description or f"A remote agent at {origin(agent.url)}",
-                backend=self.name,
-                available=here,
-                why_not="" if here else "the package a2a-sdk is not installed",
-            )
-            for name, agent in self._agents.items()
-        ]
-
-    async def run(self, work: Work, context: TaskContext) -> Done:
-        agent = self._agents.get(work.agent)
-        if agent is None:
-            raise GaveUp(f"There is no agent named {work.agent}")
-        await asyncio.to_thread(importlib.import_module, "a2a.client")
+    async def work(self, work: Work, agent: A2aAgent, context: TaskContext) -> Done:
         from vivavoce.tools.delegation.a2a.client import Talk  # needs what may not be installed
 
         async with Talk(work.agent, agent, Window(context), self._bounds) as talk:
             return await _Errand(work, context, talk).run()
-
-    async def close(self) -> None:
-        """Nothing of it outlives `run`."""
 
 
 class _Errand:

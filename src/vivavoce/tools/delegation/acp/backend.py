@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import importlib
 import json
 import logging
 import shutil
@@ -18,7 +17,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -26,9 +24,10 @@ from vivavoce.logs import fields
 from vivavoce.processes.piped import Piped, piped
 from vivavoce.processes.starting import environment
 from vivavoce.runtime.agents.work import AcpAgent
-from vivavoce.runtime.tasks.ports import AgentCard, Done, GaveUp, TaskContext, Value, Work
+from vivavoce.runtime.tasks.ports import Done, GaveUp, TaskContext, Value, Work
 from vivavoce.tools.delegation.acp.host import Account, Host
 from vivavoce.tools.delegation.briefs import brief, told
+from vivavoce.tools.delegation.named import Named
 from vivavoce.tools.delegation.window import Window, attempted
 from vivavoce.tools.workspace.root import HIDDEN, Workspace
 
@@ -276,8 +275,8 @@ async def _safely(asking: Any) -> Any:
         return exc
 
 
-class AcpBackend:
-    """A `Backend`."""
+class AcpBackend(Named[AcpAgent]):
+    name, module, package = "acp", "acp", "agent-client-protocol"
 
     def __init__(
         self,
@@ -288,41 +287,18 @@ class AcpBackend:
         bounds: Bounds | None = None,
     ) -> None:
         """`hidden`: what of the workspace is not for agents, beside what never is."""
-        self._agents = dict(agents)
+        super().__init__(agents)
         self._workspace = Workspace(workspace, hidden=(*HIDDEN, *hidden))
         self._bounds = bounds or Bounds()
 
-    @property
-    def name(self) -> str:
-        return "acp"
+    def described(self, agent: AcpAgent) -> str:
+        return f"A coding agent: {Path(agent.command).name}"
 
-    def agents(self) -> Sequence[AgentCard]:
-        return [self._card(name, agent) for name, agent in self._agents.items()]
+    def why_not(self, agent: AcpAgent) -> str:
+        return "" if found(agent) else f"there is no command {agent.command} here"
 
-    def _card(self, name: str, agent: AcpAgent) -> AgentCard:
-        why_not = ""
-        if find_spec("acp") is None:
-            why_not = "the package agent-client-protocol is not installed"
-        elif found(agent) is None:
-            why_not = f"there is no command {agent.command} here"
-        return AgentCard(
-            name=name,
-            description=agent.description or f"A coding agent: {Path(agent.command).name}",
-            backend=self.name,
-            available=not why_not,
-            why_not=why_not,
-        )
-
-    async def run(self, work: Work, context: TaskContext) -> Done:
-        agent = self._agents.get(work.agent)
-        if agent is None:
-            raise GaveUp(f"There is no agent named {work.agent}")
-        # Its models take a second to import: not on the loop.
-        await asyncio.to_thread(importlib.import_module, "acp")
+    async def work(self, work: Work, agent: AcpAgent, context: TaskContext) -> Done:
         async with AsyncExitStack() as stack:
             visit = Visit(work, agent, Window(context), self._workspace, self._bounds, stack)
             end = await attempted(context, visit.begin, visit.work)
         return Done(summary=end["summary"], files_changed=tuple(end["files"]))
-
-    async def close(self) -> None:
-        """Nothing of it outlives `run`."""

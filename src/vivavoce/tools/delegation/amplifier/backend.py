@@ -17,10 +17,11 @@ from pathlib import Path
 
 from vivavoce.runtime.agents.work import AmplifierAgent
 from vivavoce.runtime.ports import ToolDefinition
-from vivavoce.runtime.tasks.ports import AgentCard, Done, GaveUp, TaskContext, Value, Work
+from vivavoce.runtime.tasks.ports import Done, GaveUp, TaskContext, Value, Work
 from vivavoce.tools.delegation.amplifier.plan import Approvals, Display, plan_file, read_plan
 from vivavoce.tools.delegation.amplifier.session import Wiring, Worker, equipped, opened, uncut
 from vivavoce.tools.delegation.briefs import brief, told
+from vivavoce.tools.delegation.named import Named
 from vivavoce.tools.delegation.window import Window, attempted
 
 NOT_OFFERED = frozenset({"task", "ask_user", "cancel_task", "list_tasks"})
@@ -28,8 +29,8 @@ NOT_OFFERED = frozenset({"task", "ask_user", "cancel_task", "list_tasks"})
 WORK_SECONDS = 4 * 3600.0
 
 
-class AmplifierBackend:
-    """A `Backend`."""
+class AmplifierBackend(Named[AmplifierAgent]):
+    name, module, package = "amplifier", "amplifier_core", "amplifier-core"
 
     def __init__(
         self,
@@ -40,31 +41,15 @@ class AmplifierBackend:
         tools: Callable[[], Sequence[ToolDefinition]],
     ) -> None:
         """`folder`: where the plans are. `tools`: what the workspace offers now."""
-        self._agents = dict(agents)
+        super().__init__(agents)
         self._workspace = workspace
         self._folder = folder
         self._tools = tools
 
-    @property
-    def name(self) -> str:
-        return "amplifier"
+    def described(self, agent: AmplifierAgent) -> str:
+        return "An Amplifier session"
 
-    def agents(self) -> Sequence[AgentCard]:
-        return [self._card(name, agent) for name, agent in self._agents.items()]
-
-    def _card(self, name: str, agent: AmplifierAgent) -> AgentCard:
-        why_not = self._why_not(agent)
-        return AgentCard(
-            name=name,
-            description=agent.description or "An Amplifier session",
-            backend=self.name,
-            available=not why_not,
-            why_not=why_not,
-        )
-
-    def _why_not(self, agent: AmplifierAgent) -> str:
-        if find_spec("amplifier_core") is None:
-            return "the package amplifier-core is not installed"
+    def why_not(self, agent: AmplifierAgent) -> str:
         if agent.bundle and find_spec("amplifier_foundation") is None:
             return (
                 f"the bundle {agent.bundle} needs amplifier-foundation, "
@@ -76,12 +61,7 @@ class AmplifierBackend:
             return f"there is no {agent.config} in the agent's folder"
         return ""
 
-    async def run(self, work: Work, context: TaskContext) -> Done:
-        agent = self._agents.get(work.agent)
-        if agent is None:
-            raise GaveUp(f"There is no agent named {work.agent}")
-        await asyncio.to_thread(importlib.import_module, "amplifier_core")
-
+    async def work(self, work: Work, agent: AmplifierAgent, context: TaskContext) -> Done:
         async def begin(died: Sequence[Value]) -> Value:
             return {"again": bool(died)}
 
@@ -90,9 +70,6 @@ class AmplifierBackend:
 
         end = await attempted(context, begin, do)
         return Done(summary=end["summary"], files_changed=tuple(end["files"]))
-
-    async def close(self) -> None:
-        """Nothing of it outlives `run`."""
 
     async def _work(
         self, work: Work, agent: AmplifierAgent, window: Window, *, again: bool

@@ -11,6 +11,7 @@ import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import yaml
@@ -56,11 +57,8 @@ class Display:
 def _option(options: Sequence[str], wanted: Sequence[str]) -> str | None:
     """Never one that would answer for what is asked later too."""
     once = [each for each in options if "always" not in each.lower()]
-    for word in wanted:
-        for each in once:
-            if each.lower().startswith(word):
-                return each
-    return None
+    fitting = (each for word in wanted for each in once if each.lower().startswith(word))
+    return next(fitting, None)
 
 
 _MAX_PLAN = 1024 * 1024
@@ -111,7 +109,7 @@ class LocalSources:
         self._folder = folder.resolve()
         self._found: set[str] = set()
 
-    def resolve(self, module_id: str, source_hint: Any = None, profile_hint: Any = None) -> _Source:
+    def resolve(self, module_id: str, source_hint: Any = None, profile_hint: Any = None) -> Any:
         from amplifier_core.module_sources import ModuleNotFoundError as NotFound
 
         if not isinstance(source_hint, str) or not source_hint.startswith("."):
@@ -122,7 +120,7 @@ class LocalSources:
         if str(path) not in self._found:
             self._found.add(str(path))
             self._in_use[str(path)] += 1
-        return _Source(path)
+        return SimpleNamespace(resolve=lambda: path)
 
     def close(self) -> None:
         for path in self._found:
@@ -130,11 +128,3 @@ class LocalSources:
             if not self._in_use[path] and path in sys.path:
                 sys.path.remove(path)
         self._found.clear()
-
-
-class _Source:
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def resolve(self) -> Path:
-        return self._path

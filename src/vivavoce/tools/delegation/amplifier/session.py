@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,7 +25,7 @@ from vivavoce.runtime.tasks.ports import GaveUp
 from vivavoce.tools.delegation.amplifier.plan import Approvals, Display, LocalSources, for_child
 from vivavoce.tools.delegation.briefs import told
 from vivavoce.tools.delegation.narration import narrate
-from vivavoce.tools.delegation.own_tools import ASK, OWN, parsed, text, texts
+from vivavoce.tools.delegation.own_tools import ASK, OWN, fault, text, texts
 from vivavoce.tools.delegation.window import Closed, Window
 
 if TYPE_CHECKING:
@@ -78,8 +78,17 @@ class _Hooked:
 
     async def execute(self, input: dict[str, Any]) -> ToolResult:  # noqa: A002 - its protocol
         if self.scene.take(self.name, input):
-            return await self.do(input)
+            return await self._done(input)
         return await self._with_hooks(input)
+
+    async def _done(self, given: dict[str, Any]) -> ToolResult:
+        """What it gave, or the refusal as a result."""
+        try:
+            return await self.do(given)
+        except VivavoceError as refusal:
+            return failed(refusal.message)
+        except Closed:
+            return failed("The work is being stopped")
 
     async def do(self, given: dict[str, Any]) -> ToolResult:
         raise NotImplementedError
@@ -93,7 +102,7 @@ class _Hooked:
         if before.action == "deny":
             return failed(before.reason or "It was not allowed")
         changed = (before.data or {}).get("tool_input") if before.action == "modify" else None
-        result = await self.do(changed if isinstance(changed, dict) else given)
+        result = await self._done(changed if isinstance(changed, dict) else given)
         after = await coordinator.hooks.emit("tool:post", {**data, "result": result.model_dump()})
         await coordinator.process_hook_result(after, "tool:post", self.name)
         return result
@@ -109,12 +118,9 @@ class OurTool(_Hooked):
         from amplifier_core import ToolResult
 
         self.scene.window.say(narrate(self.name, given), None, self.scene.phase)
-        output = await _or_failed(lambda: self.scene.window.call(self.name, given))
-        if not isinstance(output, str):
-            return output
-        answer = parsed(output) if output.startswith("{") else None
-        if answer is not None and answer.get("success") is False:
-            return failed(str(answer.get("error", "failed")), output)
+        output = await self.scene.window.call(self.name, given)
+        if (why := fault(output)) is not None:
+            return failed(why, output)
         if self.name in _WRITING:
             self.scene.changed(given.get("path"))
         return ToolResult(success=True, output=output)
@@ -133,8 +139,8 @@ class AskTool(_Hooked):
         question = text(given, "question")
         if not question:
             return failed("There is no question")
-        answer = await _or_failed(lambda: self.scene.window.ask(question, texts(given, "choices")))
-        return ToolResult(success=True, output=answer) if isinstance(answer, str) else answer
+        answer = await self.scene.window.ask(question, texts(given, "choices"))
+        return ToolResult(success=True, output=answer)
 
 
 class TheirTool(_Hooked):
@@ -149,28 +155,12 @@ class TheirTool(_Hooked):
         return getattr(self._inner, name)
 
     async def do(self, given: dict[str, Any]) -> ToolResult:
-        what = narrate(self.name, given)
-        window = self.scene.window
-        yes = await _or_failed(
-            lambda: window.approve(self.name, given, f"{self.scene.phase}: {what}")
-        )
-        if not isinstance(yes, bool):
-            return yes
-        if not yes:
+        what, window = narrate(self.name, given), self.scene.window
+        if not await window.approve(self.name, given, f"{self.scene.phase}: {what}"):
             return failed("The user said no to this")
         window.say(what, None, self.scene.phase)
         result: ToolResult = await self._inner.execute(given)
         return result
-
-
-async def _or_failed(do: Callable[[], Awaitable[Any]]) -> Any:
-    """What it gave, or the refusal as a result."""
-    try:
-        return await do()
-    except VivavoceError as fault:
-        return failed(fault.message)
-    except Closed:
-        return failed("The work is being stopped")
 
 
 def failed(message: str, output: str | None = None) -> ToolResult:
@@ -286,8 +276,8 @@ async def opened(
     except ValueError as exc:
         raise GaveUp(f"The plan is not one of Amplifier's: {told(str(exc), '', 200)}") from None
     coordinator = session.coordinator
-    lost: list[tuple[str, str, str]] = []
-    _hear(coordinator, "module:load_failed", lambda data: lost.append(_lost(data)))
+    lost: list[Mapping[str, Any]] = []
+    _hear(coordinator, "module:load_failed", lost.append)
     sources = LocalSources(wiring.folder)
     try:
         await coordinator.mount("module-source-resolver", sources)
@@ -369,17 +359,15 @@ def _hear(coordinator: Any, event: str, do: Any) -> None:
     coordinator.hooks.register(event, heard, priority=0, name=f"vivavoce:{event}")
 
 
-def _lost(data: Mapping[str, Any]) -> tuple[str, str, str]:
-    return str(data.get("module_type")), str(data.get("module_id")), str(data.get("error"))
-
-
 def _report(
-    coordinator: Any, lost: Sequence[tuple[str, str, str]], window: Window, phase: str
+    coordinator: Any, lost: Sequence[Mapping[str, Any]], window: Window, phase: str
 ) -> None:
     """Amplifier goes on without a module that failed, and says nothing. A missing tool can be done
     without; a missing hook may have been the one that guards something."""
-    for kind, module, error in lost:
-        words = f"The {kind} module {module} could not be loaded: {told(error, '', 200)}"
+    for data in lost:
+        kind, module = data.get("module_type"), data.get("module_id")
+        why = told(str(data.get("error")), "", 200)
+        words = f"The {kind} module {module} could not be loaded: {why}"
         if kind == "hook" or (kind == "provider" and not coordinator.get("providers")):
             raise GaveUp(words, suggestions=[f"Install {module}, or take it out of the plan"])
         window.say(words, None, phase)
