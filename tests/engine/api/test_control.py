@@ -297,6 +297,16 @@ async def test_a_busy_machine_refuses_a_new_voice_and_nothing_else() -> None:
         assert minted.status_code == 200, "when it will be used nobody knows"
 
 
+async def test_who_hung_up_is_no_voice_while_the_call_is_put_away() -> None:
+    async with engine_server(crowded=lambda: "The mouth is behind.") as stage:
+        call = {"transport": "websocket", "session": REALTIME}
+        assert (await stage.post("/realtime/calls", call)).status_code == 201
+        (ending,) = stage.engine._calls.values()
+        ending.session.end("hung up")
+        stage.engine._weigh()  # at once: its task has not even run
+        assert (await stage.post("/realtime/calls", call)).status_code == 201
+
+
 async def test_our_own_server_is_told_when_it_mints_and_not_where_it_goes_on() -> None:
     async with engine_server(crowded=lambda: "The mouth is behind.") as stage:
         await call_by_websocket(stage, KEY)

@@ -145,8 +145,9 @@ class Call:
 
     @property
     def spoken(self) -> bool:
-        """A voice that the machine has to bear; a session of events may be a written one."""
-        return self.session.speaks is None
+        """A voice that the machine has to bear: not one that hung up and is being put away. A
+        session of events may be a written one."""
+        return self.session.speaks is None and not self.session.ended.is_set()
 
     @property
     def has_peer(self) -> bool:
