@@ -257,7 +257,7 @@ def test_only_what_was_set_explicitly_overrides_an_agent(monkeypatch: pytest.Mon
     monkeypatch.setenv("VIVAVOCE_VOICE", "marin")
     assert load_settings(executions_per_minute=5).agent_overrides() == {
         "voice": "marin",
-        "executions_per_minute": 5,
+        "limits.executions_per_minute": 5,
     }
 
 

@@ -85,7 +85,7 @@ async def spoken(requests: Sequence[Request]) -> list[bytes]:
 def _keywords() -> str:
     """Those of the workbench, whose tools these are."""
     agent = load_agent("workbench")
-    return f"Keywords: {', '.join(agent.transcription_keywords)}"
+    return f"Keywords: {', '.join(agent.transcription.keywords)}"
 
 
 def _session() -> dict[str, Any]:

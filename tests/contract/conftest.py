@@ -11,8 +11,7 @@ from typing import Protocol
 import pytest
 
 from tests.contract.postgres import drop_database, new_database
-from vivavoce.runtime.people.ports import AgendaStore
-from vivavoce.runtime.ports import Store
+from vivavoce.runtime.ports import AgendaStore, Store
 from vivavoce.store import open_store
 
 

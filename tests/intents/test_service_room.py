@@ -19,9 +19,9 @@ from vivavoce.app.intents import AgentIntents
 from vivavoce.app.settings import Settings
 from vivavoce.errors import Unavailable
 from vivavoce.intents.delivery.outbox import GIVE_UP
+from vivavoce.runtime.agents.work import Permissions
 from vivavoce.runtime.calls.executor import ToolExecutor
 from vivavoce.runtime.calls.outcomes import ToolRequest
-from vivavoce.runtime.calls.permissions import Permissions
 from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.limits import Window
 from vivavoce.runtime.ports import ToolContext

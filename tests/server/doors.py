@@ -18,8 +18,7 @@ from tests.offers import OFFER
 from tests.server.serving import until
 from vivavoce.app.lifecycle import Server, running
 from vivavoce.app.server import assemble, build_app
-from vivavoce.runtime.people.ports import WholeStore
-from vivavoce.runtime.ports import Clock
+from vivavoce.runtime.ports import Clock, Store
 from vivavoce.testing import MemoryStore, ScriptedCall, ScriptedProvider
 from vivavoce.tools.functions import Tool
 from vivavoce.tools.registry import Registry
@@ -92,7 +91,7 @@ async def doors(
     provider: ScriptedProvider | None = None,
     *,
     clock: Clock | None = None,
-    store: WholeStore | None = None,
+    store: Store | None = None,
     tools: Iterable[Tool] = (),
     **settings: Any,
 ) -> AsyncIterator[Doors]:

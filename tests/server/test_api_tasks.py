@@ -8,7 +8,6 @@ from datetime import timedelta
 from pathlib import Path
 
 from tests.server.doors import Doors, doors, refused
-from vivavoce.runtime.calls.approvals import Wanted
 from vivavoce.runtime.ports import ToolContext
 from vivavoce.tools.functions import tool
 from vivavoce.wire.records.talk import Put
@@ -113,8 +112,8 @@ async def test_what_changes_something_waits_for_a_click(tmp_path: Path) -> None:
 
 async def test_a_request_says_until_when(tmp_path: Path) -> None:
     async with doors(tmp_path) as d, asyncio.TaskGroup() as group:
-        wanted = Wanted(user_id="local", tool="paint", question="May I?", timeout=30)
-        asking = group.create_task(d.here.approvals.ask(wanted))
+        asked = d.here.approvals.ask(ToolContext("local"), "paint", {}, "May I?", timeout=30)
+        asking = group.create_task(asked)
         while not (waiting := d.here.approvals.pending("local")):
             await asyncio.sleep(0)
         assert waiting[0].expires_at - waiting[0].requested_at == timedelta(seconds=30)

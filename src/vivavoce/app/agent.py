@@ -21,8 +21,8 @@ from vivavoce.intents.registry.intents import (
     load_intents,
 )
 from vivavoce.runtime.agents.agent import Agent, check_names, find_agent, load_agent, together
-from vivavoce.runtime.agents.intents import Backend
 from vivavoce.runtime.agents.source import AgentSource
+from vivavoce.runtime.agents.work import Backend
 from vivavoce.runtime.ports import Toolbox
 
 
@@ -45,7 +45,7 @@ def check_agent(
     voice_setting: str | None = None,
 ) -> None:
     """Is there what it names? Raises `FileProblems`."""
-    routes = known_routes() if agent.orchestrator is None else None
+    routes = known_routes() if agent.backend is None else None
     # Those of everybody: the intents' own are the folder's.
     known = [tool.name for tool in tools.definitions() if tool.category != "intents"]
     together(
@@ -81,9 +81,9 @@ def described(agent: Agent, intents: IntentRegistry, tools: Sequence[str]) -> It
     yield f"  voice: {agent.voice}"
     own = [name for name in tools if name not in intents.tool_names]
     yield f"  tools: {', '.join(own) or 'none but its intents'}"
-    if agent.orchestrator is not None:
-        yield f"  orchestrator: {agent.orchestrator.url}"
-        for problem in filled(agent.orchestrator)[1]:
+    if agent.backend is not None:
+        yield f"  orchestrator: {agent.backend.url}"
+        for problem in filled(agent.backend)[1]:
             yield f"  warning: {problem}: nothing will be sent, and all of it kept"
     for one in intents.definitions:
         yield f"  intent {one.name} → {one.url or one.route}: {_needed(one)}"

@@ -25,8 +25,8 @@ from vivavoce.intents.ports import IntentStore, Journal
 from vivavoce.intents.registry.intents import IntentRegistry
 from vivavoce.intents.service import IntentService, intent_tools
 from vivavoce.language.en.understanding import understand
-from vivavoce.runtime.agents.intents import Backend
 from vivavoce.runtime.agents.source import AgentSource
+from vivavoce.runtime.agents.work import Backend
 from vivavoce.runtime.people.due import next_due, zone_or
 from vivavoce.runtime.ports import Clock
 from vivavoce.tools.registry import Registry
@@ -49,10 +49,10 @@ class AgentIntents:
         clock: Clock,
     ) -> None:
         self._settings, self._source, self._tools, self._store = settings, source, tools, store
-        self._named = source.current.orchestrator
+        self._named = source.current.backend
         _need_packages(source.intents, remote=self._named is not None)
         self._backend = _filled(self._named)
-        self._patience = self._backend.timeout if self._backend is not None else 10.0
+        self._patience = self._backend.timeout_seconds if self._backend is not None else 10.0
         self.addresses = addresses = Addresses(
             lambda: source.current.name,
             lambda: source.intents,

@@ -32,8 +32,7 @@ from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.limits import Window
 from vivavoce.runtime.people.memory import WorkspaceMemory
 from vivavoce.runtime.people.plans import Agenda
-from vivavoce.runtime.people.ports import WholeStore
-from vivavoce.runtime.ports import Clock, Provider
+from vivavoce.runtime.ports import Clock, Provider, Store
 from vivavoce.runtime.provider.openai import OpenAIProvider
 from vivavoce.runtime.sessions.conversations import Conversations
 from vivavoce.runtime.sessions.library import Library
@@ -60,7 +59,7 @@ EVERYWHERE = ("", "0.0.0.0", "::", "[::]")  # noqa: S104 # compared, not bound
 def assemble(
     settings: Settings,
     *,
-    store: WholeStore | None = None,
+    store: Store | None = None,
     provider: Provider | None = None,
     clock: Clock | None = None,
     engine: EmbeddedEngine | None = None,
@@ -71,6 +70,7 @@ def assemble(
         engine = EmbeddedEngine(settings)
     source = open_agent(settings.agent, settings.agents_dir, settings.agent_overrides())
     agent = source.current
+    limits = agent.limits
     store = store or open_store(settings.database_url)
     provider = provider or _provider(settings, clock, engine)
     registry = Registry(
@@ -107,15 +107,15 @@ def assemble(
     profile = Profile(source, defaults, provider.capabilities, tools)
     approvals = Approvals(store=store, journal=journal, clock=clock, notifier=notifier)
     questions = Questions(journal=journal, clock=clock, notifier=notifier)
-    gate = Gatekeeper(agent.permissions, approvals, auto_approve=registry.auto_approves)
+    gate = Gatekeeper(agent.approval, approvals, auto_approve=registry.auto_approves)
     calls = "tool executions"
     executor = ToolExecutor(
         tools=tools,
         calls=store,
         journal=journal,
         clock=clock,
-        per_user=Window(2 * agent.executions_per_minute, 60, clock=clock, what=calls),
-        per_session=Window(agent.executions_per_minute, 60, clock=clock, what=calls),
+        per_user=Window(2 * limits.executions_per_minute, 60, clock=clock, what=calls),
+        per_session=Window(limits.executions_per_minute, 60, clock=clock, what=calls),
         settled=metrics.tool_settled,
         gate=gate,
         questions=questions,
@@ -182,13 +182,13 @@ def assemble(
             journal,
             clock,
             check_voice=profile.check_voice,
-            limits=profile.session_limits,
+            limits=lambda: profile.agent.session_limits(),
         ),
         tickets=Tickets(clock),
         streams=stream_tokens(settings, clock),
         clock=clock,
         metrics=metrics,
-        new_sessions=Window(agent.sessions_per_10_minutes, 600, clock=clock, what="new sessions"),
+        new_sessions=Window(limits.sessions_per_10_minutes, 600, clock=clock, what="new sessions"),
         started_at=clock.now(),
         work=work,
         questions=questions,

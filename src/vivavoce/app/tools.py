@@ -65,7 +65,7 @@ class Toolset:
             read_output_tool(store),
         ):
             self.registry.add(tool)
-        servers, problems = resolve(agent.mcp, named_values())
+        servers, problems = resolve(agent.servers, named_values())
         for problem in problems:
             log.error("MCP: %s", problem)
         self._servers = McpServers(servers, self.registry)

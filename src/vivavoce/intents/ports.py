@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from vivavoce.runtime.people.ports import AgendaStore
+from vivavoce.runtime.ports import AgendaStore
 from vivavoce.wire.records.plans import Intent, Submission
 from vivavoce.wire.records.talk import Change, Conversation, LogEvent
 

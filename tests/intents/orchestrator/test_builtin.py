@@ -15,7 +15,7 @@ from vivavoce.errors import IntentRefused
 from vivavoce.intents.orchestrator import builtin
 from vivavoce.intents.orchestrator.builtin import BuiltInOrchestrator, installed_handlers
 from vivavoce.runtime.people.intents import Accepted, Orchestrator
-from vivavoce.runtime.people.ports import AgendaStore
+from vivavoce.runtime.ports import AgendaStore
 from vivavoce.wire.records.plans import (
     Goal,
     GoalStatus,

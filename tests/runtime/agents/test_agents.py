@@ -35,15 +35,15 @@ def complaints(path: Path) -> list[str]:
 def test_the_workbench_is_what_the_seeds_ask_for() -> None:
     agent = load_agent("workbench")
     assert agent.folder == ROOT / "agents" / "workbench"
-    assert agent.turn_detection == {
+    assert agent.turns == {
         "type": "server_vad",
         "threshold": 0.5,
         "prefix_padding_ms": 300,
         "silence_duration_ms": 500,
     }
-    assert (agent.idle_seconds, agent.idle_warning_seconds) == (900, 30)
+    assert (agent.idle_seconds, agent.timeouts.warning_seconds) == (900, 30)
     assert agent.cap_seconds is None
-    assert agent.restore_turns == 10
+    assert agent.restore.turns == 10
     known = ["read_file", "ask_user", "some_server_tool"]
     assert agent.chosen(known) == ["read_file", "some_server_tool"]
 
@@ -92,12 +92,16 @@ max_output_tokens: 300
 """
     agent = load_agent(folder(tmp_path, yaml))
     assert agent.tools == ("current_time", "wait")
-    assert agent.turn_detection == {"type": "semantic_vad", "eagerness": "high"}
-    assert (agent.transcription_model, agent.transcription_language) == ("other", "de")
-    assert agent.transcription_keywords == ("Redis", "git log")
-    assert (agent.idle_seconds, agent.idle_warning_seconds, agent.cap_seconds) == (None, 5, 1800)
-    assert (agent.sessions_per_10_minutes, agent.executions_per_minute) == (5, 0)
-    assert (agent.restore_turns, agent.max_output_tokens) == (3, 300)
+    assert agent.turns == {"type": "semantic_vad", "eagerness": "high"}
+    assert (agent.transcription.model, agent.transcription.language) == ("other", "de")
+    assert agent.transcription.keywords == ("Redis", "git log")
+    assert (agent.idle_seconds, agent.timeouts.warning_seconds, agent.cap_seconds) == (
+        None,
+        5,
+        1800,
+    )
+    assert (agent.limits.sessions_per_10_minutes, agent.limits.executions_per_minute) == (5, 0)
+    assert (agent.restore.turns, agent.max_output_tokens) == (3, 300)
     assert (agent.voice, agent.greeting) == ("ash", "Say hello.")
 
 
@@ -118,7 +122,7 @@ def test_keywords_are_sent_as_the_prompt_of_the_transcription(tmp_path: Path) ->
 
 
 def test_the_engine_takes_every_keyword_of_the_workbench() -> None:
-    words = load_agent("workbench").transcription_keywords
+    words = load_agent("workbench").transcription.keywords
     assert 30 <= len(words) <= 80
     assert keyterms(f"Keywords: {', '.join(words)}") == words
 
@@ -131,7 +135,7 @@ def test_a_keyword_that_could_not_be_sent_is_told(tmp_path: Path, word: str) -> 
 
 def test_turns_may_be_taken_by_hand(tmp_path: Path) -> None:
     agent = load_agent(folder(tmp_path, "name: mine\nturn_detection: manual\n"))
-    assert agent.turn_detection is None
+    assert agent.turns is None
 
 
 def test_what_the_operator_set_wins_over_the_file(tmp_path: Path) -> None:

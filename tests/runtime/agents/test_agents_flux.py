@@ -8,7 +8,7 @@ import pytest
 
 from tests.runtime.agents.test_agents import complaints, folder
 from vivavoce.runtime.agents.agent import Agent, load_agent
-from vivavoce.runtime.agents.intents import Backend
+from vivavoce.runtime.agents.work import Backend
 from vivavoce.runtime.ports import Capabilities
 from vivavoce.runtime.sessions.profile import Defaults, Profile
 from vivavoce.tools.registry import Registry
@@ -19,18 +19,18 @@ CAN = Capabilities(context_tokens=8_000, session_seconds=3600.0, voices=())
 
 def test_flux_has_the_defaults_of_seed_004() -> None:
     agent = load_agent("flux")
-    assert (agent.name, agent.voice, agent.transcription_model) == ("flux", "alloy", "whisper-1")
-    assert agent.turn_detection == {
+    assert (agent.name, agent.voice, agent.transcription.model) == ("flux", "alloy", "whisper-1")
+    assert agent.turns == {
         "type": "server_vad",
         "threshold": 0.5,
         "prefix_padding_ms": 300,
         "silence_duration_ms": 500,
     }
     assert agent.max_output_tokens == 300
-    assert (agent.idle_seconds, agent.idle_warning_seconds) == (600, 30)
-    assert (agent.idle_question, agent.cap_seconds) == ("Are you still there?", 1800)
+    assert (agent.idle_seconds, agent.timeouts.warning_seconds) == (600, 30)
+    assert (agent.timeouts.idle_question, agent.cap_seconds) == ("Are you still there?", 1800)
     assert agent.session_limits() == SessionLimits(per_10_minutes=5, per_day=20, concurrent=1)
-    assert (agent.orchestrator, agent.context_type, agent.tools) == (None, "voice", ())
+    assert (agent.backend, agent.context_type, agent.tools) == (None, "voice", ())
     assert agent.greeting
 
 
@@ -86,8 +86,8 @@ def test_limits_in_money_and_tokens_can_be_said(tmp_path: Path) -> None:
 
 def test_a_backend_is_named_with_its_secret_and_never_shows_it(tmp_path: Path) -> None:
     yaml = "name: a\norchestrator: {url: https://x.org/i, secret: '${KEY}', timeout_seconds: 5}\n"
-    backend = load_agent(folder(tmp_path, yaml)).orchestrator
-    assert backend == Backend(url="https://x.org/i", secret="${KEY}", timeout=5)
+    backend = load_agent(folder(tmp_path, yaml)).backend
+    assert backend == Backend(url="https://x.org/i", secret="${KEY}", timeout_seconds=5)
     filled, problems = backend.filled({"KEY": "hush"})
     assert filled is not None
     assert (filled.secret, problems) == ("hush", [])

@@ -100,8 +100,8 @@ async def test_what_takes_a_restart_stays_and_is_told(
     rewrite(made / "agent.yaml", said)
     assert await agents.refresh()
     assert agents.current.voice == "ash"
-    assert (agents.current.name, agents.current.mcp) == (before.name, ())
-    assert agents.current.permissions == before.permissions
+    assert (agents.current.name, agents.current.mcp) == (before.name, {})
+    assert agents.current.approval == before.approval
     assert "Takes effect after a restart: name, mcp, approval" in caplog.text
 
 

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
 from tests.runtime.tasks.work_bench import WorkBench, settle, work_bench
 from vivavoce.errors import Conflict, NotFound
-from vivavoce.runtime.calls.approvals import Wanted
+from vivavoce.runtime.ports import ToolContext
 from vivavoce.session.events import ApprovalAsked, ApprovalSettled
 from vivavoce.wire.records.work import Approval, ApprovalStatus
 
+MAKE = {"command": "make"}
 
-def wanted(timeout: float = 30.0) -> Wanted:
-    return Wanted(
-        user_id="ann",
-        tool="bash",
-        arguments={"command": "make"},
-        question="May I run make?",
-        timeout=timeout,
-        session_id="vs_1",
-    )
+
+async def ask(
+    bench: WorkBench, timeout: float = 30.0, arguments: Mapping[str, Any] | None = None
+) -> bool:
+    about = ToolContext("ann", session_id="vs_1")
+    given = arguments or MAKE
+    return await bench.approvals.ask(about, "bash", given, "May I run make?", timeout=timeout)
 
 
 async def pending(bench: WorkBench) -> Approval:
@@ -33,7 +33,7 @@ async def pending(bench: WorkBench) -> Approval:
 
 async def test_a_click_grants_and_is_stored_with_who_and_when() -> None:
     async with work_bench() as bench, asyncio.TaskGroup() as group:
-        asking = group.create_task(bench.approvals.ask(wanted()))
+        asking = group.create_task(ask(bench))
         approval = await pending(bench)
         await bench.approvals.resolve(approval.id, "ann", granted=True, by="click")
         assert await asking is True
@@ -51,29 +51,28 @@ async def test_a_click_grants_and_is_stored_with_who_and_when() -> None:
 @pytest.mark.parametrize("command", ["ls \u202e", "echo \x1b[2K", "a\x00b", "x\ud800"])
 async def test_nobody_can_say_yes_to_what_cannot_be_seen(command: str) -> None:
     async with work_bench() as bench:
-        asked = replace(wanted(), arguments={"command": command})
-        assert await bench.approvals.ask(asked) is False
+        assert await ask(bench, arguments={"command": command}) is False
         assert await bench.events() == []
 
 
 async def test_what_is_shown_is_exactly_what_would_run() -> None:
     async with work_bench() as bench, asyncio.TaskGroup() as group:
         given = {"command": "cat <notes.txt >out && echo '<b>'", "n": [1, {"a": None}]}
-        asking = group.create_task(bench.approvals.ask(replace(wanted(), arguments=given)))
+        asking = group.create_task(ask(bench, arguments=given))
         assert (await pending(bench)).arguments == given
         asking.cancel()
 
 
 async def test_silence_is_a_no() -> None:
     async with work_bench() as bench:
-        assert await bench.approvals.ask(wanted(timeout=0.01)) is False
+        assert await ask(bench, timeout=0.01) is False
         assert await bench.events() == ["approval.requested", "approval.resolved"]
         assert not bench.approvals.pending("ann")
 
 
 async def test_another_user_can_neither_see_nor_answer_it() -> None:
     async with work_bench() as bench, asyncio.TaskGroup() as group:
-        asking = group.create_task(bench.approvals.ask(wanted()))
+        asking = group.create_task(ask(bench))
         approval = await pending(bench)
         assert bench.approvals.pending("bob") == []
         with pytest.raises(NotFound):
@@ -84,7 +83,7 @@ async def test_another_user_can_neither_see_nor_answer_it() -> None:
 
 async def test_the_first_answer_counts_and_the_same_again_is_no_error() -> None:
     async with work_bench() as bench, asyncio.TaskGroup() as group:
-        asking = group.create_task(bench.approvals.ask(wanted()))
+        asking = group.create_task(ask(bench))
         approval = await pending(bench)
         await bench.approvals.resolve(approval.id, "ann", granted=False, by="click")
         assert await asking is False
@@ -95,7 +94,7 @@ async def test_the_first_answer_counts_and_the_same_again_is_no_error() -> None:
 
 async def test_a_call_that_is_given_up_takes_its_request_back() -> None:
     async with work_bench() as bench, asyncio.TaskGroup() as group:
-        asking = group.create_task(bench.approvals.ask(wanted()))
+        asking = group.create_task(ask(bench))
         approval = await pending(bench)
         asking.cancel()
         await settle()
@@ -106,7 +105,7 @@ async def test_a_call_that_is_given_up_takes_its_request_back() -> None:
 
 async def test_a_restart_in_between_is_a_no() -> None:
     async with work_bench() as bench, asyncio.TaskGroup() as group:
-        asking = group.create_task(bench.approvals.ask(wanted()))
+        asking = group.create_task(ask(bench))
         approval = await pending(bench)
         await bench.new_approvals().recover()
         kept = await bench.store.approval(approval.id, user_id="ann")

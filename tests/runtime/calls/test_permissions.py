@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vivavoce.runtime.calls.permissions import Permissions, Rule
+from vivavoce.runtime.agents.work import Permissions, Rule
 from vivavoce.wire.records.talk import Origin
 
 ORIGINS: tuple[Origin, ...] = ("model", "http", "webhook", "task")

@@ -6,18 +6,18 @@ import pytest
 
 from tests.runtime.tasks.work_bench import WorkBench, work_bench
 from vivavoce.errors import Conflict, InvalidArguments, NotFound, RateLimited
+from vivavoce.runtime.ports import ToolContext
 from vivavoce.runtime.tasks.ports import Done, GaveUp
-from vivavoce.runtime.tasks.service import MAX_OPEN, Order
+from vivavoce.runtime.tasks.service import MAX_OPEN
 from vivavoce.session.events import News, TaskFinished, TaskStarted
 from vivavoce.wire.records.work import Task, TaskStatus
 
-ORDER = Order(user_id="ann", description="Add logging to the auth module.", agent="")
+ANN = ToolContext("ann")
+WANTED = "Add logging to the auth module."
 
 
 async def begun(bench: WorkBench) -> Task:
-    return await bench.tasks.start(
-        Order(user_id="ann", description=ORDER.description, agent="coder", session_id="vs_1")
-    )
+    return await bench.tasks.start(ToolContext("ann", session_id="vs_1"), WANTED, "coder")
 
 
 async def test_a_task_is_stored_announced_and_carried() -> None:
@@ -25,7 +25,7 @@ async def test_a_task_is_stored_announced_and_carried() -> None:
         task = await begun(bench)
         assert (await bench.tasks.get(task.id, "ann")).title == "Add logging to the auth module"
         assert await bench.events() == ["task.delegated"]
-        assert [work.description for work in bench.hands.started] == [ORDER.description]
+        assert [work.description for work in bench.hands.started] == [WANTED]
         assert bench.notifier.told == [TaskStarted(task.id)]
         with pytest.raises(NotFound):
             await bench.tasks.get(task.id, "bob")
@@ -37,16 +37,16 @@ async def test_a_task_is_stored_announced_and_carried() -> None:
 async def test_an_unknown_agent_is_refused_with_those_there_are(agent: str, words: str) -> None:
     async with work_bench() as bench:
         with pytest.raises(InvalidArguments, match=words):
-            await bench.tasks.start(Order(user_id="ann", description="Do it", agent=agent))
+            await bench.tasks.start(ANN, "Do it", agent)
         assert await bench.events() == []
 
 
 async def test_too_many_at_once_are_refused() -> None:
     async with work_bench() as bench:
         for _ in range(MAX_OPEN):
-            await bench.tasks.start(ORDER)
+            await bench.tasks.start(ANN, WANTED, "")
         with pytest.raises(RateLimited):
-            await bench.tasks.start(ORDER)
+            await bench.tasks.start(ANN, WANTED, "")
 
 
 async def test_the_end_is_told_and_waits_until_it_is_heard() -> None:

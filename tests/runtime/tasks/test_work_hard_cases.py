@@ -5,26 +5,26 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
-from tests.runtime.calls.test_approvals import pending, wanted
+from tests.runtime.calls.test_approvals import ask, pending
 from tests.runtime.tasks.work_bench import Hands, settle, work_bench
 from tests.session.scene import START, WHO
 from vivavoce.errors import Conflict, Unavailable
+from vivavoce.runtime.agents.work import Permissions, Rule
 from vivavoce.runtime.calls.approvals import MAX_OWN, Approvals
 from vivavoce.runtime.calls.outcomes import ToolOutcome, ToolRequest, succeeded
-from vivavoce.runtime.calls.permissions import Permissions, Rule, _question
+from vivavoce.runtime.calls.permissions import _question
 from vivavoce.runtime.journal.log import Journal
+from vivavoce.runtime.ports import ToolContext
 from vivavoce.runtime.sessions.live import LiveSession
 from vivavoce.runtime.sessions.notifier import SessionNotifier
 from vivavoce.runtime.sessions.records import SessionRecords
 from vivavoce.runtime.sessions.registry import Registry
 from vivavoce.runtime.tasks.ports import Listener, Work
-from vivavoce.runtime.tasks.service import Order
 from vivavoce.session import effects as fx
 from vivavoce.session.events import ApprovalSettled, News, TaskFinished, ToolFinished
 from vivavoce.session.machine import Machine
@@ -32,7 +32,7 @@ from vivavoce.session.policy import Policy, Setup
 from vivavoce.testing.fakes import ManualClock
 from vivavoce.tools.delegation.carrier import LazyCarrier
 from vivavoce.wire.records.talk import Change, Conversation, LogEvent, ToolCall, VoiceSession
-from vivavoce.wire.records.work import ApprovalStatus, Task
+from vivavoce.wire.records.work import ApprovalStatus
 
 
 class Slow(Journal):
@@ -56,7 +56,7 @@ async def test_a_yes_that_is_being_stored_when_the_time_is_up_is_a_yes() -> None
             store=bench.store, journal=journal, clock=bench.clock, notifier=bench.notifier
         )
         bench.approvals = approvals
-        asking = group.create_task(approvals.ask(wanted(timeout=0.05)))
+        asking = group.create_task(ask(bench, timeout=0.05))
         approval = await pending(bench)
         gate = journal.hold()
         yes = group.create_task(approvals.resolve(approval.id, "ann", granted=True, by="click"))
@@ -78,7 +78,7 @@ async def test_a_yes_that_comes_while_the_no_is_being_stored_is_too_late() -> No
             store=bench.store, journal=journal, clock=bench.clock, notifier=bench.notifier
         )
         bench.approvals = approvals
-        asking = group.create_task(approvals.ask(wanted(timeout=0.02)))
+        asking = group.create_task(ask(bench, timeout=0.02))
         approval = await pending(bench)
         gate = journal.hold()
         await journal.waiting.wait()
@@ -93,16 +93,16 @@ async def test_arguments_nested_too_deeply_are_refused_and_end_nothing() -> None
     for _ in range(700):
         deep = [deep]
     async with work_bench() as bench:
-        assert await bench.approvals.ask(replace(wanted(), arguments={"a": deep})) is False
-        assert await bench.approvals.ask(replace(wanted(), arguments={"a": 2**80})) is False
+        assert await ask(bench, arguments={"a": deep}) is False
+        assert await ask(bench, arguments={"a": 2**80}) is False
 
 
 async def test_one_user_cannot_take_all_the_places() -> None:
     async with work_bench() as bench, asyncio.TaskGroup() as group:
-        asking = [group.create_task(bench.approvals.ask(wanted())) for _ in range(MAX_OWN)]
+        asking = [group.create_task(ask(bench)) for _ in range(MAX_OWN)]
         await settle()
         await settle()
-        assert await bench.approvals.ask(wanted()) is False
+        assert await ask(bench) is False
         for one in asking:
             one.cancel()
 
@@ -123,7 +123,7 @@ async def test_a_session_that_passes_on_a_yes_does_not_wait_for_its_own_inbox() 
             store=bench.store, journal=bench.journal, clock=bench.clock, notifier=cast("Any", full)
         )
         bench.approvals = approvals
-        asking = group.create_task(approvals.ask(wanted()))
+        asking = group.create_task(ask(bench))
         approval = await pending(bench)
         async with asyncio.timeout(1):
             await approvals.resolve(approval.id, "ann", granted=True, by="voice")
@@ -138,10 +138,10 @@ def test_who_only_listens_is_told_that_there_is_more() -> None:
 
 
 def test_what_must_be_asked_is_not_let_through_by_a_word_in_front_of_it() -> None:
-    ask = Rule(decision="ask", tool="bash", arguments={"command": r"rm .*"})
+    asking = Rule(decision="ask", tool="bash", arguments={"command": r"rm .*"})
     allow = Rule(decision="allow", tool="bash")
     deny = Rule(decision="deny", tool="bash", arguments={"command": r"sudo"})
-    rules = Permissions(rules=(ask, deny, allow), changes="allow")
+    rules = Permissions(rules=(asking, deny, allow), changes="allow")
 
     def decided(command: str) -> str:
         return rules.decide("bash", {"command": command}, changes=True, origin="model")
@@ -222,7 +222,7 @@ async def test_a_call_that_is_stopped_before_it_begins_has_an_output_and_never_r
 
 
 class Broken(Hands):
-    async def start(self, task: Task, work: Work) -> None:
+    async def start(self, work: Work) -> None:
         raise Unavailable("Delegated work needs more packages")
 
 
@@ -230,12 +230,10 @@ async def test_a_task_that_cannot_begin_is_over_and_keeps_no_server_from_startin
     async with work_bench() as bench:
         bench.tasks._carrier = Broken()
         with pytest.raises(Unavailable):
-            await bench.tasks.start(
-                Order(user_id="ann", description="Do it", agent="coder", session_id="vs_1")
-            )
+            await bench.tasks.start(ToolContext("ann", session_id="vs_1"), "Do it", "coder")
         assert not await bench.tasks.list("ann", open_only=True)
         bench.tasks._carrier = Hands()
-        await bench.tasks.start(Order(user_id="ann", description="Do it", agent="coder"))
+        await bench.tasks.start(ToolContext("ann"), "Do it", "coder")
         bench.tasks._carrier = Broken()
         async with bench.tasks.running():
             assert await bench.tasks.list("ann", open_only=True)

@@ -53,7 +53,7 @@ class Hands:
         self.listener = listener
         yield
 
-    async def start(self, task: Task, work: Work) -> None:
+    async def start(self, work: Work) -> None:
         self.started.append(work)
 
     async def answer(self, task_id: str, question_id: str, words: str) -> None:

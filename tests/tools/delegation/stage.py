@@ -19,8 +19,6 @@ from vivavoce.runtime.tasks.ports import (
     Work,
 )
 from vivavoce.tools.delegation.carrier import DurableCarrier
-from vivavoce.wire.records.talk import utc_now
-from vivavoce.wire.records.work import Task
 
 PATIENCE = 15.0
 
@@ -109,19 +107,6 @@ def work(task_id: str = "task_1", agent: str = "doer", description: str = "do it
     return Work(task_id=task_id, user_id="ann", description=description, agent=agent)
 
 
-def task(of: Work) -> Task:
-    now = utc_now()
-    return Task(
-        id=of.task_id,
-        user_id=of.user_id,
-        description=of.description,
-        agent=of.agent,
-        backend="doing",
-        created_at=now,
-        updated_at=now,
-    )
-
-
 def url(folder: Path) -> str:
     return f"sqlite:///{folder / 'tasks.db'}"
 
@@ -136,4 +121,4 @@ async def carried(
 
 
 async def begin(carrier: DurableCarrier, of: Work) -> None:
-    await carrier.start(task(of), of)
+    await carrier.start(of)

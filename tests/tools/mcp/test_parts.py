@@ -117,7 +117,7 @@ def _agent(folder: Path, text: str) -> Path:
 
 def test_the_agents_file_names_servers_to_start_and_to_call(tmp_path: Path) -> None:
     agent = load_agent(_agent(tmp_path, FILE))
-    time, tracker = agent.mcp
+    time, tracker = agent.servers
     assert (time.command, time.args, time.cwd) == ("uvx", ("mcp-server-time",), tmp_path / "data")
     assert time.tools == ("get_current_time",)
     assert (tracker.url, tracker.legacy) == ("https://mcp.example.org/mcp", True)

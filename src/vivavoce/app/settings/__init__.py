@@ -266,13 +266,13 @@ class Settings(AuthSettings, EngineSettings, PlaceSettings):
 
     def agent_overrides(self) -> dict[str, Any]:
         """What was set explicitly and stands in an agent's file too: the operator wins."""
-        names = (
-            "voice",
-            "transcription_model",
-            "sessions_per_10_minutes",
-            "executions_per_minute",
-        )
-        return {name: getattr(self, name) for name in names if name in self.model_fields_set}
+        names = {
+            "voice": "voice",
+            "transcription_model": "transcription.model",
+            "sessions_per_10_minutes": "limits.sessions_per_10_minutes",
+            "executions_per_minute": "limits.executions_per_minute",
+        }
+        return {names[name]: getattr(self, name) for name in names if name in self.model_fields_set}
 
 
 def variable(name: str) -> str:

@@ -38,8 +38,7 @@ from vivavoce.language.en.telling import spoken
 from vivavoce.language.en.understanding import understand
 from vivavoce.logs import failure
 from vivavoce.runtime.people.intents import Accepted, Orchestrator
-from vivavoce.runtime.people.ports import AgendaStore
-from vivavoce.runtime.ports import Clock
+from vivavoce.runtime.ports import AgendaStore, Clock
 from vivavoce.wire.clean import clean_line, clean_text
 from vivavoce.wire.records.plans import (
     Goal,

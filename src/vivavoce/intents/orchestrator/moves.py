@@ -24,7 +24,7 @@ from vivavoce.language.en.understanding import relative, understand
 from vivavoce.language.en.words import STOP, alike, pieces
 from vivavoce.runtime.people.due import anchor_of, next_due
 from vivavoce.runtime.people.intents import Accepted
-from vivavoce.runtime.people.ports import AgendaStore
+from vivavoce.runtime.ports import AgendaStore
 from vivavoce.wire.records.plans import Intent, Submission, Todo, TodoStatus
 from vivavoce.wire.records.talk import Change, Put, iso
 

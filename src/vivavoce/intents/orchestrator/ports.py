@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from vivavoce.errors import IntentRefused
 from vivavoce.runtime.people.intents import Accepted
-from vivavoce.runtime.people.ports import AgendaStore
+from vivavoce.runtime.ports import AgendaStore
 from vivavoce.wire.clean import clean_line
 from vivavoce.wire.records.plans import Intent, Submission
 

@@ -20,7 +20,7 @@ from vivavoce.language.en.times.dates import instant
 from vivavoce.language.en.understanding import When, clocked, understand
 from vivavoce.runtime.people.due import anchor_of, next_due
 from vivavoce.runtime.people.intents import Accepted
-from vivavoce.runtime.people.ports import AgendaStore
+from vivavoce.runtime.ports import AgendaStore
 from vivavoce.wire.records.plans import Intent, Submission, Todo, TodoStatus
 from vivavoce.wire.records.talk import Put, entry_id
 

@@ -26,7 +26,7 @@ from pydantic import (
 from pydantic_core import SchemaError
 
 from vivavoce.errors import InvalidArguments
-from vivavoce.runtime.agents.intents import Address
+from vivavoce.runtime.agents.work import Address
 from vivavoce.runtime.ports import ToolDefinition, ToolExample
 from vivavoce.wire.clean import clean_line
 

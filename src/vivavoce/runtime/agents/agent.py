@@ -9,16 +9,14 @@ and what would be right. What tools and voices there are is told by others, and
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import Field, ValidationError
 
-from vivavoce.runtime.agents.intents import Backend, BackendFile
 from vivavoce.runtime.agents.mcp import Mcp, McpServer, servers
-from vivavoce.runtime.agents.work import Approval, Delegation
+from vivavoce.runtime.agents.work import Backend, Delegation, Permissions
 from vivavoce.runtime.agents.yaml_file import (
     FileProblems,
     Part,
@@ -27,7 +25,6 @@ from vivavoce.runtime.agents.yaml_file import (
     keys_of,
     read_text,
 )
-from vivavoce.runtime.calls.permissions import Permissions
 from vivavoce.wire.records.plans import SessionLimits
 
 A = TypeVar("A")
@@ -43,7 +40,7 @@ _PACKAGED = Path(__file__).resolve().parents[2] / "_agents"
 
 
 class _ServerVad(Part):
-    type: Literal["server_vad"]
+    type: Literal["server_vad"] = "server_vad"
     threshold: float = Field(default=0.5, ge=0, le=1)
     prefix_padding_ms: int = Field(default=300, ge=0, le=5000)
     silence_duration_ms: int = Field(default=500, ge=0, le=10_000)
@@ -68,6 +65,8 @@ class _Timeouts(Part):
     idle_minutes: float | None = Field(default=15, gt=0, le=24 * 60)
     warning_seconds: float = Field(default=30, ge=0, le=600)
     idle_question: str | None = Field(default=None, min_length=1, max_length=200)
+    """Said word for word after `idle_minutes`; then there are `warning_seconds` to answer.
+    Without one the warning comes so long before the end."""
     cap_minutes: Literal["provider"] | Annotated[float, Field(gt=0, le=24 * 60)] = "provider"
 
 
@@ -88,21 +87,23 @@ class AgentFile(Part):
     name: str = Field(pattern=r"^[a-z][a-z0-9_-]{0,63}$")
     description: str = ""
     voice: str = Field(default="marin", min_length=1)
-    tools: Literal["*"] | list[str] = "*"
+    tools: Literal["*"] | tuple[str, ...] = "*"
+    """The tools it may use, by name or pattern, `!` takes away."""
     greeting: str | None = None
     turn_detection: (
         Annotated[_ServerVad | _SemanticVad, Field(discriminator="type")] | Literal["manual"]
-    ) = _ServerVad(type="server_vad")
+    ) = _ServerVad()
     transcription: _Transcription = _Transcription()
     timeouts: _Timeouts = _Timeouts()
     limits: _Limits = _Limits()
     restore: _Restore = _Restore()
     max_output_tokens: Annotated[int, Field(ge=1, le=4096)] | Literal["inf"] = "inf"
-    approval: Approval = Approval()
+    approval: Permissions = Permissions()
     delegation: Delegation = Delegation()
     mcp: Mcp = Field(default_factory=dict)
     context_type: Literal["voice", "onboarding", "goal", "task", "reschedule"] = "voice"
-    orchestrator: Literal["embedded"] | BackendFile = "embedded"
+    """Of the conversations that begin with it (seed 004 §8)."""
+    orchestrator: Literal["embedded"] | Backend = "embedded"
 
 
 def read_agent_file(path: Path) -> AgentFile:
@@ -147,21 +148,18 @@ def find_agent(name_or_path: str | Path, agents_dir: Path | None = None) -> Path
 # --- The agent
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Agent:
-    """One agent, ready to be used. Seconds throughout; None is "no limit of its own"."""
+class Agent(AgentFile):
+    """One agent, ready to be used: what its files say."""
 
-    name: str
     prompt: str
     folder: Path
-    description: str = ""
-    voice: str = "marin"
-    tools: tuple[str, ...] | None = None
-    """The tools it may use, by name or pattern, `!` takes away; None is all there are."""
+    intents: tuple[str, ...] = ()
+    """Tools that it has because of its `intents.yaml`, whatever `tools` says, unless it takes
+    them away."""
 
     def chosen(self, known: Sequence[str]) -> list[str] | None:
         """Its tools among those there are; None is all of them."""
-        if self.tools is None:
+        if self.tools == "*":
             return None
         names = dict.fromkeys(name for name in self.intents if name in known)
         for pattern in self.tools:
@@ -173,52 +171,43 @@ class Agent:
                     names[name] = None
         return list(names)
 
-    greeting: str | None = None
-    turn_detection: Mapping[str, Any] | None = field(
-        default_factory=lambda: _ServerVad(type="server_vad").model_dump()
-    )
-    """As the provider takes it; None is manual."""
-    transcription_model: str = "gpt-4o-mini-transcribe"
-    transcription_language: str | None = None
-    transcription_keywords: tuple[str, ...] = ()
-    """What people are likely to say to it, so that it is not misheard."""
-    idle_seconds: float | None = 900.0
-    idle_warning_seconds: float = 30.0
-    idle_question: str | None = None
-    """Said word for word after `idle_seconds`; then there are `idle_warning_seconds` to answer.
-    Without one the warning comes so long before the end."""
-    cap_seconds: float | None = None
-    """None: as long as the provider allows."""
-    restore_turns: int = 10
-    max_output_tokens: int | Literal["inf"] = "inf"
-    sessions_per_10_minutes: int = 20
-    sessions_per_day: int = 0
-    concurrent_sessions: int = 0
-    tokens_per_day: int = 0
-    cost_per_day: float = 0.0
-    """Dollars."""
-    executions_per_minute: int = 60
-    permissions: Permissions = field(default_factory=Permissions)
-    delegation: Delegation = field(default_factory=Delegation)
-    mcp: tuple[McpServer, ...] = ()
-    """MCP servers whose tools it has; what they name of the environment is not yet filled in."""
-    context_type: str = "voice"
-    """Of the conversations that begin with it (seed 004 §8)."""
-    orchestrator: Backend | None = None
-    """Who acts on its intents; None is the one inside."""
-    intents: tuple[str, ...] = ()
-    """Tools that it has because of its `intents.yaml`, whatever `tools` says, unless it takes
-    them away."""
+    @property
+    def turns(self) -> Mapping[str, Any] | None:
+        """Its turn detection as the provider takes it; None is manual."""
+        return None if self.turn_detection == "manual" else self.turn_detection.model_dump()
+
+    @property
+    def servers(self) -> tuple[McpServer, ...]:
+        """MCP servers whose tools it has; what they name of the environment is not yet filled
+        in."""
+        return servers(self.mcp, self.folder)
+
+    @property
+    def backend(self) -> Backend | None:
+        """Who acts on its intents; None is the one inside."""
+        return None if isinstance(self.orchestrator, str) else self.orchestrator
+
+    @property
+    def idle_seconds(self) -> float | None:
+        minutes = self.timeouts.idle_minutes
+        return None if minutes is None else minutes * 60
+
+    @property
+    def cap_seconds(self) -> float | None:
+        """None: as long as the provider allows."""
+        minutes = self.timeouts.cap_minutes
+        return None if minutes == "provider" else minutes * 60
 
     def session_limits(self) -> SessionLimits:
         """What one user may have of it."""
+        limits = self.limits
         return SessionLimits(
-            per_10_minutes=self.sessions_per_10_minutes,
-            per_day=self.sessions_per_day,
-            concurrent=self.concurrent_sessions,
+            per_10_minutes=limits.sessions_per_10_minutes,
+            per_day=limits.sessions_per_day,
+            concurrent=limits.concurrent_sessions,
             stale_seconds=max(SessionLimits().stale_seconds, 2 * (self.cap_seconds or 0.0)),
-            tokens_per_day=self.tokens_per_day,
-            cost_micros_per_day=round(self.cost_per_day * 1_000_000),
+            tokens_per_day=limits.tokens_per_day,
+            cost_micros_per_day=round(limits.cost_per_day * 1_000_000),
         )
 
 
@@ -229,7 +218,7 @@ def load_agent(
 ) -> Agent:
     """The agent, with what the operator set explicitly in place of what its file says.
 
-    `overrides` are fields of `Agent` by name. Raises `AgentError`.
+    `overrides` are by the keys of the file, "limits.tokens_per_day". Raises `AgentError`.
     """
     folder = find_agent(name_or_path, agents_dir)
     if not folder.is_dir():
@@ -237,8 +226,13 @@ def load_agent(
     said, prompt = together(
         lambda: read_agent_file(folder / "agent.yaml"), lambda: _prompt(folder / "prompt.md")
     )
-    fields = _fields(said) | {"mcp": servers(said.mcp, folder)} | dict(overrides or {})
-    return Agent(folder=folder, prompt=prompt, **fields)
+    for key, value in (overrides or {}).items():
+        part, _, name = key.rpartition(".")
+        change: dict[str, Any] = {name: value}
+        if part:
+            change = {part: getattr(said, part).model_copy(update=change)}
+        said = said.model_copy(update=change)
+    return Agent(folder=folder, prompt=prompt, **dict(said))
 
 
 def together(one: Callable[[], A], other: Callable[[], B]) -> tuple[A, B]:
@@ -272,8 +266,8 @@ def check_names(
         where = voice_setting or f"{source.path}:{line}: voice"
         there = ", ".join(voices)
         wrong.append((line, f"{where}: there is no voice '{agent.voice}'; there are: {there}"))
-    for at, name in enumerate(agent.tools or ()):
-        if name.removeprefix("!").startswith(tuple(f"{server.name}_" for server in agent.mcp)):
+    for at, name in enumerate(() if agent.tools == "*" else agent.tools):
+        if name.removeprefix("!").startswith(tuple(f"{server}_" for server in agent.mcp)):
             continue  # known only once its server has answered
         if not any(fnmatchcase(tool, name.removeprefix("!")) for tool in tools):
             line, there = source.line(["tools", at]), ", ".join(tools)
@@ -290,30 +284,3 @@ def _prompt(path: Path) -> str:
     if len(text) > MAX_PROMPT:
         raise AgentError([f"{path}: {len(text)} characters; at most {MAX_PROMPT} are sent"])
     return text
-
-
-def _fields(said: AgentFile) -> dict[str, Any]:
-    times = said.timeouts
-    detection = said.turn_detection
-    return {
-        "name": said.name,
-        "description": said.description,
-        "voice": said.voice,
-        "tools": None if said.tools == "*" else tuple(said.tools),
-        "greeting": said.greeting,
-        "turn_detection": None if detection == "manual" else detection.model_dump(),
-        "transcription_model": said.transcription.model,
-        "transcription_language": said.transcription.language,
-        "transcription_keywords": said.transcription.keywords,
-        "idle_seconds": None if times.idle_minutes is None else times.idle_minutes * 60,
-        "idle_warning_seconds": times.warning_seconds,
-        "idle_question": times.idle_question,
-        "cap_seconds": None if times.cap_minutes == "provider" else times.cap_minutes * 60,
-        "restore_turns": said.restore.turns,
-        "max_output_tokens": said.max_output_tokens,
-        **said.limits.model_dump(),
-        "permissions": said.approval.permissions(),
-        "delegation": said.delegation,
-        "context_type": said.context_type,
-        "orchestrator": None if said.orchestrator == "embedded" else said.orchestrator.backend(),
-    }

@@ -106,7 +106,8 @@ class CalledServer(_Server):
 
 
 def _kind(value: Any) -> str:
-    return "server_called" if isinstance(value, dict) and "url" in value else "server_started"
+    called = isinstance(value, CalledServer) or (isinstance(value, dict) and "url" in value)
+    return "server_called" if called else "server_started"
 
 
 Mcp = dict[

@@ -11,27 +11,29 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from vivavoce.logs import fields
 from vivavoce.runtime.agents.agent import Agent, together
-from vivavoce.runtime.agents.intents import IntentBook
 from vivavoce.runtime.agents.yaml_file import FileProblems
 
 log = logging.getLogger(__name__)
 
 FILES = ("agent.yaml", "prompt.md", "intents.yaml")
-FIXED = {
-    "name": "name",
-    "mcp": "mcp",
-    "delegation": "delegation",
-    "permissions": "approval",
-    "orchestrator": "orchestrator",
-    "executions_per_minute": "limits.executions_per_minute",
-}
-"""Fields of an agent that take a restart, with their keys in the file."""
+FIXED = ("name", "mcp", "delegation", "approval", "orchestrator")
+"""Keys of an agent's file that take a restart, beside one of its limits."""
+_RATE = "executions_per_minute"
+
+
+class IntentBook(Protocol):
+    """The intents of an agent, as far as the runtime cares."""
+
+    @property
+    def tool_names(self) -> tuple[str, ...]:
+        """The tools that are there because of them."""
+        ...
+
 
 T = TypeVar("T", bound=IntentBook)
 Stamp = tuple[tuple[int, int] | None, ...]
@@ -43,7 +45,7 @@ def load_whole(
     """Both, with the agent knowing which tools its intents are. Raises `FileProblems` with what is
     wrong in any of the files."""
     agent, book = together(load, lambda: intents(folder))
-    return replace(agent, intents=book.tool_names), book
+    return agent.model_copy(update={"intents": book.tool_names}), book
 
 
 class AgentSource(Generic[T]):
@@ -107,12 +109,15 @@ class AgentSource(Generic[T]):
 
     def _keep_fixed(self, agent: Agent) -> Agent:
         old = self._current
-        changed = [
-            key for field, key in FIXED.items() if getattr(agent, field) != getattr(old, field)
-        ]
+        rate = getattr(old.limits, _RATE)
+        changed = [key for key in FIXED if getattr(agent, key) != getattr(old, key)]
+        if getattr(agent.limits, _RATE) != rate:
+            changed.append(f"limits.{_RATE}")
         if changed:
             log.warning("Takes effect after a restart: %s", ", ".join(changed))
-        return replace(agent, **{field: getattr(old, field) for field in FIXED})
+        limits = agent.limits.model_copy(update={_RATE: rate})
+        kept = {key: getattr(old, key) for key in FIXED}
+        return agent.model_copy(update={**kept, "limits": limits})
 
 
 def _stamp(folder: Path) -> Stamp:

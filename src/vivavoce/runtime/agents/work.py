@@ -1,27 +1,38 @@
-"""The part of `agent.yaml` about what an agent may do by itself, and whom it may delegate to."""
+"""The parts of `agent.yaml` about what an agent may do by itself, whom it may delegate to, and
+where its intents go."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Annotated, Literal
+from collections.abc import Callable, Mapping
+from fnmatch import fnmatchcase
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import AfterValidator, BeforeValidator, Field, field_validator
+from pydantic_core import PydanticCustomError
 
-from vivavoce.runtime.agents.mcp import filled
-from vivavoce.runtime.agents.yaml_file import Part
-from vivavoce.runtime.calls.permissions import Decision, Permissions, Rule
+from vivavoce.runtime.agents.mcp import filled, http_address
+from vivavoce.runtime.agents.yaml_file import UNTOLD, Part
 from vivavoce.wire.records.talk import Origin
 
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_:-]{0,63}$")]
+Address = Annotated[str, Field(max_length=2000), AfterValidator(http_address)]
+Decision = Literal["allow", "ask", "deny"]
+_LONGEST = 4_096
+"""Characters of an argument that a pattern looks at. A longer one fits no pattern."""
 
 
-class ApprovalRule(Part):
-    """The first that fits decides."""
+class Rule(Part):
+    """`tool` is a name, with * and ?; `arguments` are patterns that must match as a whole.
+
+    For a `deny` it is enough that a pattern is found anywhere: what is forbidden
+    must not be let through by a word in front of it. Where that of an `ask` is found
+    somewhere, a later `allow` is not enough.
+    """
 
     tool: str = Field(default="*", min_length=1, max_length=128)
     arguments: dict[str, str] = Field(default_factory=dict)
-    origins: list[Origin] = Field(default_factory=list)
+    origins: frozenset[Origin] = frozenset()
     decision: Decision
 
     @field_validator("arguments")
@@ -34,26 +45,63 @@ class ApprovalRule(Part):
                 raise ValueError(f"be a regular expression for '{name}' ({exc})") from None
         return value
 
+    def fits(self, tool: str, arguments: Mapping[str, Any], origin: Origin) -> bool:
+        matches = _found if self.decision == "deny" else _whole
+        return self._about(tool, origin) and self._all(matches, arguments)
 
-class Approval(Part):
+    def touches(self, tool: str, arguments: Mapping[str, Any], origin: Origin) -> bool:
+        """Is it about something that must be asked, among other things?"""
+        asks = self.decision == "ask" and self._about(tool, origin)
+        return asks and self._all(_found, arguments)
+
+    def _about(self, tool: str, origin: Origin) -> bool:
+        return fnmatchcase(tool, self.tool) and (not self.origins or origin in self.origins)
+
+    def _all(self, matches: Callable[[str, str], bool], arguments: Mapping[str, Any]) -> bool:
+        return all(matches(_text(arguments.get(name)), p) for name, p in self.arguments.items())
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else "" if value is None else str(value)
+
+
+def _found(text: str, pattern: str) -> bool:
+    return re.search(pattern, text[:_LONGEST]) is not None or len(text) > _LONGEST
+
+
+def _whole(text: str, pattern: str) -> bool:
+    return len(text) <= _LONGEST and re.fullmatch(pattern, text) is not None
+
+
+class Permissions(Part):
+    """An agent's policy: the first rule that fits decides. So many seconds without a yes are
+    a no."""
+
     changes: Decision = "ask"
     timeout_seconds: float = Field(default=60, ge=5, le=600)
-    rules: list[ApprovalRule] = Field(default_factory=list)
+    rules: tuple[Rule, ...] = ()
 
-    def permissions(self) -> Permissions:
-        return Permissions(
-            changes=self.changes,
-            timeout=self.timeout_seconds,
-            rules=tuple(
-                Rule(
-                    decision=rule.decision,
-                    tool=rule.tool,
-                    arguments=rule.arguments,
-                    origins=frozenset(rule.origins),
-                )
-                for rule in self.rules
-            ),
-        )
+    def decide(
+        self,
+        tool: str,
+        arguments: Mapping[str, Any],
+        *,
+        changes: bool,
+        origin: Origin,
+        auto_approve: bool = False,
+    ) -> Decision:
+        """`auto_approve` is the user's own policy: whatever would be asked is allowed.
+        What is denied stays denied."""
+        decision: Decision = self.changes if changes else "allow"
+        wary = False
+        for rule in self.rules:
+            if rule.fits(tool, arguments, origin):
+                decision = rule.decision
+                break
+            wary = wary or rule.touches(tool, arguments, origin)
+        if wary and decision == "allow":
+            decision = "ask"
+        return "allow" if decision == "ask" and auto_approve else decision
 
 
 class AcpAgent(Part):
@@ -109,3 +157,33 @@ class Delegation(Part):
             else:
                 agents[name] = agent.model_copy(update=changes)
         return self.model_copy(update={"agents": agents}), problems
+
+
+# --- Where its intents go: they are read by the package `intents`, which the runtime does not know
+
+
+def _named(value: object) -> object:
+    if isinstance(value, str) and re.fullmatch(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}", value):
+        return value
+    # A type of its own: the reader of the file shows no value with it.
+    raise PydanticCustomError(
+        UNTOLD, "be ${NAME}, a variable of the environment, and never the secret itself"
+    )
+
+
+class Backend(Part):
+    """`orchestrator:` where it is the user's own, behind HTTP: where it is, and what its messages
+    are signed with."""
+
+    url: Address
+    secret: Annotated[str, BeforeValidator(_named)] = Field(repr=False)
+    """Named, never written: ${NAME} is of the environment, until `filled`."""
+    timeout_seconds: float = Field(default=10, ge=1, le=60)
+
+    def filled(self, environment: Mapping[str, str]) -> tuple[Backend | None, list[str]]:
+        """With the secret in place; or why not, which names variables and never values."""
+        missing: dict[str, None] = {}
+        secret = filled(self.secret, environment, missing)
+        if missing:
+            return None, [f"orchestrator.secret: the environment has no {', '.join(missing)}"]
+        return self.model_copy(update={"secret": secret}), []

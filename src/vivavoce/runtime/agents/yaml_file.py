@@ -216,7 +216,7 @@ def _wanted(error: Any) -> str:
             return "have a type, server_vad or semantic_vad"
         case "model_type" | "model_attributes_type" | "dict_type":
             return "be keys and values"
-        case "list_type" | "tuple_type":
+        case "list_type" | "tuple_type" | "frozen_set_type":
             return "be a list"
         case _:
             said: str = error["msg"]

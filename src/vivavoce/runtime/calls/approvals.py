@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Protocol
 
@@ -44,21 +44,6 @@ class Notifier(Protocol):
     async def tell(self, event: SessionEvent, about: Concern) -> bool: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """What needs a yes, and for whom."""
-
-    user_id: str
-    tool: str
-    arguments: Mapping[str, Any] = field(default_factory=dict)
-    question: str
-    timeout: float
-    session_id: str | None = None
-    conversation_id: str | None = None
-    call_id: str | None = None
-    task_id: str | None = None
-
-
 class Approvals:
     """The open requests of this process."""
 
@@ -77,18 +62,41 @@ class Approvals:
     def pending(self, user_id: str) -> list[Approval]:
         return [one for one, _ in self._open.values() if one.user_id == user_id]
 
-    async def ask(self, wanted: Wanted) -> bool:
+    async def ask(
+        self,
+        about: Concern,
+        tool: str,
+        arguments: Mapping[str, Any],
+        question: str,
+        *,
+        timeout: float,
+        call_id: str | None = None,
+        task_id: str | None = None,
+    ) -> bool:
         """Until the user says yes or no, or the time is up."""
-        crowded = len(self._open) >= MAX_PENDING or len(self.pending(wanted.user_id)) >= MAX_OWN
-        if crowded or not _showable(dict(wanted.arguments)):
+        crowded = len(self._open) >= MAX_PENDING or len(self.pending(about.user_id)) >= MAX_OWN
+        if crowded or not _showable(dict(arguments)):
             return False  # nobody can say yes to what cannot be seen
-        approval = self._made(wanted)
+        now = self._clock.now()
+        approval = Approval(
+            id=f"apr_{new_id()}",
+            user_id=about.user_id,
+            tool=tool,
+            question=clean_line(question, QUESTION_LENGTH),
+            arguments=dict(arguments),  # exactly what will run: the rest was refused
+            requested_at=now,
+            expires_at=now + timedelta(seconds=timeout),
+            conversation_id=about.conversation_id,
+            session_id=about.session_id,
+            call_id=call_id,
+            task_id=task_id,
+        )
         answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         try:
             await self._journal.commit([Put(approval), announce(_requested(approval), approval)])
             self._open[approval.id] = (approval, answer)
             await self._notifier.tell(ApprovalAsked(approval.id, approval.question), approval)
-            async with asyncio.timeout(wanted.timeout):
+            async with asyncio.timeout(timeout):
                 return await asyncio.shield(answer)
         except TimeoutError:
             return await self._too_late(approval, answer)
@@ -162,22 +170,6 @@ class Approvals:
         )
         await self._journal.commit([Put(settled), announce(event, settled)])
         return settled
-
-    def _made(self, wanted: Wanted) -> Approval:
-        now = self._clock.now()
-        return Approval(
-            id=f"apr_{new_id()}",
-            user_id=wanted.user_id,
-            tool=wanted.tool,
-            question=clean_line(wanted.question, QUESTION_LENGTH),
-            arguments=dict(wanted.arguments),  # exactly what will run: `ask` refused the rest
-            requested_at=now,
-            expires_at=now + timedelta(seconds=wanted.timeout),
-            conversation_id=wanted.conversation_id,
-            session_id=wanted.session_id,
-            call_id=wanted.call_id,
-            task_id=wanted.task_id,
-        )
 
 
 def _showable(arguments: dict[str, Any]) -> bool:

@@ -7,96 +7,18 @@ changes nothing is allowed, and what changes something is as `changes` says.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from typing import Any, Literal
 
 from vivavoce.errors import Forbidden, VivavoceError
-from vivavoce.runtime.calls.approvals import Approvals, Concern, Wanted
+from vivavoce.runtime.agents.work import Permissions
+from vivavoce.runtime.calls.approvals import Approvals, Concern
 from vivavoce.runtime.ports import ToolDefinition
 from vivavoce.wire.clean import clean_line
 from vivavoce.wire.records.talk import Origin, ToolCall
 from vivavoce.wire.records.work import Task
 
 _SHOWN = 120  # characters of what a call is about to do, in the question
-Decision = Literal["allow", "ask", "deny"]
-_LONGEST = 4_096
-"""Characters of an argument that a pattern looks at. A longer one fits no pattern."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
-    """`tool` is a name, with * and ?; `arguments` are patterns that must match as a whole.
-
-    For a `deny` it is enough that a pattern is found anywhere: what is forbidden
-    must not be let through by a word in front of it. Where that of an `ask` is found
-    somewhere, a later `allow` is not enough.
-    """
-
-    decision: Decision
-    tool: str = "*"
-    arguments: Mapping[str, str] = field(default_factory=dict)
-    origins: frozenset[Origin] = frozenset()
-
-    def fits(self, tool: str, arguments: Mapping[str, Any], origin: Origin) -> bool:
-        matches = _found if self.decision == "deny" else _whole
-        return self._about(tool, origin) and self._all(matches, arguments)
-
-    def touches(self, tool: str, arguments: Mapping[str, Any], origin: Origin) -> bool:
-        """Is it about something that must be asked, among other things?"""
-        asks = self.decision == "ask" and self._about(tool, origin)
-        return asks and self._all(_found, arguments)
-
-    def _about(self, tool: str, origin: Origin) -> bool:
-        return fnmatchcase(tool, self.tool) and (not self.origins or origin in self.origins)
-
-    def _all(self, matches: Callable[[str, str], bool], arguments: Mapping[str, Any]) -> bool:
-        return all(matches(_text(arguments.get(name)), p) for name, p in self.arguments.items())
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else "" if value is None else str(value)
-
-
-def _found(text: str, pattern: str) -> bool:
-    return re.search(pattern, text[:_LONGEST]) is not None or len(text) > _LONGEST
-
-
-def _whole(text: str, pattern: str) -> bool:
-    return len(text) <= _LONGEST and re.fullmatch(pattern, text) is not None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Permissions:
-    """An agent's policy. `timeout` seconds without a yes are a no."""
-
-    rules: tuple[Rule, ...] = ()
-    changes: Decision = "ask"
-    timeout: float = 60.0
-
-    def decide(
-        self,
-        tool: str,
-        arguments: Mapping[str, Any],
-        *,
-        changes: bool,
-        origin: Origin,
-        auto_approve: bool = False,
-    ) -> Decision:
-        """`auto_approve` is the user's own policy: whatever would be asked is allowed.
-        What is denied stays denied."""
-        decision: Decision = self.changes if changes else "allow"
-        wary = False
-        for rule in self.rules:
-            if rule.fits(tool, arguments, origin):
-                decision = rule.decision
-                break
-            wary = wary or rule.touches(tool, arguments, origin)
-        if wary and decision == "allow":
-            decision = "ask"
-        return "allow" if decision == "ask" and auto_approve else decision
 
 
 class NotPermitted(Forbidden):
@@ -172,18 +94,16 @@ class Gatekeeper:
         )
         if decision != "ask":
             return decision
-        wanted = Wanted(
-            user_id=about.user_id,
-            tool=tool,
-            arguments=arguments,
-            question=_question(description),
-            timeout=self._permissions.timeout,
-            session_id=about.session_id,
-            conversation_id=about.conversation_id,
+        granted = await self._approvals.ask(
+            about,
+            tool,
+            arguments,
+            _question(description),
+            timeout=self._permissions.timeout_seconds,
             call_id=call_id,
             task_id=task_id,
         )
-        return "allow" if await self._approvals.ask(wanted) else "refused"
+        return "allow" if granted else "refused"
 
 
 def _question(description: str) -> str:

@@ -15,8 +15,7 @@ from zoneinfo import ZoneInfo
 
 from vivavoce.errors import Conflict, InvalidRequest, NotFound
 from vivavoce.runtime.journal.log import Journal
-from vivavoce.runtime.people.ports import WholeStore
-from vivavoce.runtime.ports import Clock
+from vivavoce.runtime.ports import Clock, Store
 from vivavoce.wire.clean import clean_line
 from vivavoce.wire.records.plans import (
     Goal,
@@ -58,7 +57,7 @@ class Agenda:
 
     def __init__(
         self,
-        store: WholeStore,
+        store: Store,
         journal: Journal,
         clock: Clock,
         *,

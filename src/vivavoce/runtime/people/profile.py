@@ -17,7 +17,7 @@ from vivavoce.errors import VivavoceError
 from vivavoce.language.en.telling import clock_words, spoken
 from vivavoce.logs import fields
 from vivavoce.runtime.people.due import due_on, zone_or
-from vivavoce.runtime.people.ports import AgendaStore
+from vivavoce.runtime.ports import AgendaStore
 from vivavoce.wire.clean import clean_line
 from vivavoce.wire.records.plans import Person, Todo, Verbosity
 

@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 
 from vivavoce.errors import NotFound
 from vivavoce.runtime.journal.log import Journal
-from vivavoce.runtime.people.ports import WholeStore
-from vivavoce.runtime.ports import Clock
+from vivavoce.runtime.ports import Clock, Store
 from vivavoce.runtime.sessions.library import Library
 from vivavoce.runtime.sessions.options import Options
 from vivavoce.runtime.sessions.voice import Exchange, Opened, Voice
@@ -43,7 +42,7 @@ class Conversations:
     """One user's conversations; another's are not there."""
 
     def __init__(
-        self, store: WholeStore, journal: Journal, clock: Clock, voice: Voice, library: Library
+        self, store: Store, journal: Journal, clock: Clock, voice: Voice, library: Library
     ) -> None:
         self._store, self._journal, self._clock = store, journal, clock
         self._voice, self._library = voice, library

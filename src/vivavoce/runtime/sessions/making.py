@@ -145,7 +145,7 @@ class Maker:
             entries,
             budget=budget,
             summary=conversation.summary,
-            turns=parts.profile.agent.restore_turns,
+            turns=parts.profile.agent.restore.turns,
             began=conversation.title if more else None,
         )
 

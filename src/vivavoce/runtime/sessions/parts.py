@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from vivavoce.runtime.calls.executor import ToolExecutor
 from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.people.memory import WorkspaceMemory
-from vivavoce.runtime.people.ports import WholeStore
-from vivavoce.runtime.ports import Clock, Provider, Toolbox
+from vivavoce.runtime.ports import Clock, Provider, Store, Toolbox
 from vivavoce.runtime.sessions.live import Traced
 from vivavoce.runtime.sessions.notifier import SessionNotifier
 from vivavoce.runtime.sessions.profile import Profile
@@ -17,7 +16,7 @@ from vivavoce.runtime.sessions.registry import Registry
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    store: WholeStore
+    store: Store
     journal: Journal
     provider: Provider
     tools: Toolbox

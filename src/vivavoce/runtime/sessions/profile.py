@@ -16,7 +16,6 @@ from vivavoce.runtime.ports import Capabilities, Toolbox, ToolDefinition
 from vivavoce.runtime.sessions.options import Options
 from vivavoce.session.context import Situation, instructions
 from vivavoce.session.policy import Policy, Setup
-from vivavoce.wire.records.plans import SessionLimits
 
 GREET_RESTORED = (
     "Welcome the user back in one short sentence, say in a few words what you were working on "
@@ -86,10 +85,6 @@ class Profile:
             raise InvalidRequest(f"There is no voice '{voice[:64]}'.", field="voice", voices=known)
         return voice
 
-    def session_limits(self) -> SessionLimits:
-        """What one user may have of the agent."""
-        return self.agent.session_limits()
-
     def tool_names(self, wanted: Sequence[str] | None = None) -> list[str] | None:
         """What the agent has, narrowed to what is wanted; never more than the agent has."""
         known = [tool.name for tool in self._tools.definitions()]
@@ -140,12 +135,11 @@ class Profile:
         agent = self.agent
         voice = options.voice or self._preferred(user) or agent.voice
         chosen = options.turn_detection
-        turns = agent.turn_detection if chosen == "agent" else chosen
-        transcription: dict[str, Any] = {"model": agent.transcription_model}
-        if agent.transcription_language:
-            transcription["language"] = agent.transcription_language
-        if agent.transcription_keywords:
-            transcription["prompt"] = f"Keywords: {', '.join(agent.transcription_keywords)}"
+        turns = agent.turns if chosen == "agent" else chosen
+        spoken = agent.transcription
+        transcription = spoken.model_dump(exclude={"keywords"}, exclude_none=True)
+        if spoken.keywords:
+            transcription["prompt"] = f"Keywords: {', '.join(spoken.keywords)}"
         return Setup(
             session={
                 "type": "realtime",
@@ -173,13 +167,13 @@ class Profile:
 
     def policy(self) -> Policy:
         agent, defaults = self.agent, self.defaults
-        idle = agent.idle_seconds
-        if idle is not None and agent.idle_question:
-            idle += agent.idle_warning_seconds  # asked after that long, and then there is a grace
+        idle, times = agent.idle_seconds, agent.timeouts
+        if idle is not None and times.idle_question:
+            idle += times.warning_seconds  # asked after that long, and then there is a grace
         return Policy(
             idle=idle,
-            idle_warning=agent.idle_warning_seconds,
-            idle_question=agent.idle_question,
+            idle_warning=times.warning_seconds,
+            idle_question=times.idle_question,
             cap=self.capabilities.session_seconds or None,
             longest=agent.cap_seconds or None,
             attach_tries=defaults.attach_tries,

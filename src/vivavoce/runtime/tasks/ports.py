@@ -13,8 +13,6 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
-from vivavoce.wire.records.work import Task
-
 Value: TypeAlias = Any
 """JSON: what a finished step leaves behind."""
 
@@ -33,8 +31,6 @@ class Work:
     agent: str
     context: str = ""
     """What was said before, in a few lines, so that "it" and "there" mean something."""
-    conversation_id: str | None = None
-    session_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,7 +161,7 @@ class Carrier(Protocol):
         """While entered, tasks run; on entering, those that a crash interrupted go on."""
         ...
 
-    async def start(self, task: Task, work: Work) -> None:
+    async def start(self, work: Work) -> None:
         """Returns once it will be carried out even if the process dies now. The same id twice
         is one task."""
         ...

@@ -14,9 +14,7 @@ from vivavoce.wire.events import (
     TaskProgress,
     TaskQuestion,
     VoiceEvent,
-    announce,
 )
-from vivavoce.wire.records.talk import Change, Put
 from vivavoce.wire.records.work import Question, Task, TaskStatus
 
 TITLE = 60
@@ -32,8 +30,8 @@ def title_of(description: str) -> str:
     return line[:TITLE].rsplit(" ", 1)[0].rstrip(",.;:") + "…"
 
 
-def begun(task: Task) -> list[Change]:
-    event = TaskDelegated(
+def begun(task: Task) -> VoiceEvent:
+    return TaskDelegated(
         session_id=task.session_id,
         timestamp=task.created_at,
         task_id=task.id,
@@ -42,12 +40,11 @@ def begun(task: Task) -> list[Change]:
         backend=task.backend,
         call_id=task.call_id,
     )
-    return _stored(task, event)
 
 
 def progressed(
     task: Task, message: str, percentage: int | None, phase: str | None, now: datetime
-) -> tuple[Task, list[Change]]:
+) -> tuple[Task, VoiceEvent]:
     task = replace(
         task,
         progress=clean_line(message),
@@ -63,10 +60,10 @@ def progressed(
         agent=task.phase or task.agent,
         percentage=task.percentage,
     )
-    return task, _stored(task, event)
+    return task, event
 
 
-def asked(task: Task, question: Question) -> tuple[Task, list[Change]]:
+def asked(task: Task, question: Question) -> tuple[Task, VoiceEvent]:
     now = question.asked_at
     task = replace(task, status=TaskStatus.WAITING, question=question, updated_at=now)
     event = TaskQuestion(
@@ -77,15 +74,10 @@ def asked(task: Task, question: Question) -> tuple[Task, list[Change]]:
         question=question.text,
         choices=list(question.choices),
     )
-    return task, _stored(task, event)
+    return task, event
 
 
-def answered(task: Task, now: datetime) -> tuple[Task, list[Change]]:
-    task = replace(task, status=TaskStatus.RUNNING, question=None, updated_at=now)
-    return task, [Put(task)]
-
-
-def finished(task: Task, done: Done, now: datetime) -> tuple[Task, list[Change]]:
+def finished(task: Task, done: Done, now: datetime) -> tuple[Task, VoiceEvent]:
     task = replace(
         task,
         status=TaskStatus.COMPLETED,
@@ -105,12 +97,12 @@ def finished(task: Task, done: Done, now: datetime) -> tuple[Task, list[Change]]
         files_changed=list(task.files_changed),
         duration_ms=max(0, (now - task.created_at) // timedelta(milliseconds=1)),
     )
-    return task, _stored(task, event)
+    return task, event
 
 
 def failed(
     task: Task, fault: GaveUp, now: datetime, *, cancelled: bool = False
-) -> tuple[Task, list[Change]]:
+) -> tuple[Task, VoiceEvent]:
     task = replace(
         task,
         status=TaskStatus.CANCELLED if cancelled else TaskStatus.FAILED,
@@ -131,11 +123,7 @@ def failed(
         suggestions=list(task.suggestions),
         cancelled=cancelled,
     )
-    return task, _stored(task, event)
-
-
-def told(task: Task, now: datetime) -> list[Change]:
-    return [Put(replace(task, told_at=now))]
+    return task, event
 
 
 def ending_words(task: Task) -> str:
@@ -185,10 +173,3 @@ def standing(task: Task) -> str:
         case TaskStatus.FAILED:
             how = f"failed: {(task.error or '')[:200]}"
     return f"{task.id} ({task.agent}) {task.title}: {how}"
-
-
-def _stored(task: Task, event: VoiceEvent) -> list[Change]:
-    return [
-        Put(task),
-        announce(event, task),
-    ]

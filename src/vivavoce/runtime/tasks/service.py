@@ -12,7 +12,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any, Protocol
 from weakref import WeakValueDictionary
 
@@ -22,13 +22,13 @@ from vivavoce.runtime.calls.approvals import Notifier
 from vivavoce.runtime.calls.outcomes import RunsTools, ToolRequest
 from vivavoce.runtime.calls.questions import Questions
 from vivavoce.runtime.ports import Clock, Journal, Store, ToolContext
-from vivavoce.runtime.tasks import records as words
 from vivavoce.runtime.tasks import records as write
 from vivavoce.runtime.tasks.ports import Backends, Carrier, Done, GaveUp, Work
 from vivavoce.session.events import News, TaskFinished, TaskStarted
 from vivavoce.wire.clean import clean_line, clean_text
-from vivavoce.wire.records.talk import new_id
-from vivavoce.wire.records.work import Question, Task
+from vivavoce.wire.events import VoiceEvent, announce
+from vivavoce.wire.records.talk import Put, new_id
+from vivavoce.wire.records.work import Question, Task, TaskStatus
 
 SAID = 6  # entries of the conversation that go along with the work
 LISTED = 8
@@ -48,17 +48,8 @@ class Delegating:
         self._stop_calls = stop_calls
 
     async def delegate(self, context: ToolContext, instruction: str, agent: str) -> str:
-        task = await self._tasks.start(
-            Order(
-                user_id=context.user_id,
-                description=instruction,
-                agent=agent,
-                context=await self._said(context),
-                session_id=context.session_id,
-                conversation_id=context.conversation_id,
-                call_id=context.call_id or None,
-            )
-        )
+        said = await self._said(context)
+        task = await self._tasks.start(context, instruction, agent, said)
         return (
             f"Task started: {task.id} with agent '{task.agent}'. It goes on in the background; "
             "the result comes by itself. Tell the user in a few words that it is under way."
@@ -66,7 +57,7 @@ class Delegating:
 
     async def standing(self, context: ToolContext) -> str:
         found = await self._tasks.list(context.user_id, limit=LISTED)
-        return "\n".join(map(words.standing, found)) or "There are no tasks."
+        return "\n".join(map(write.standing, found)) or "There are no tasks."
 
     async def stop(self, context: ToolContext, task_id: str) -> str:
         if not task_id:
@@ -78,7 +69,7 @@ class Delegating:
                 return "Nothing is running."
             task_id = running[0].id
         task = await self._tasks.cancel(task_id, context.user_id)
-        return f'Cancelled "{task.title}".' if task.status == "cancelled" else words.standing(task)
+        return f'Cancelled "{task.title}".' if task.status == "cancelled" else write.standing(task)
 
     async def answer(self, context: ToolContext, answer: str, task_id: str) -> str:
         waiting = self._questions.open_for(context.user_id)
@@ -132,19 +123,6 @@ class Permits(Protocol):
     ) -> bool: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
-    """What is to be delegated."""
-
-    user_id: str
-    description: str
-    agent: str
-    context: str = ""
-    session_id: str | None = None
-    conversation_id: str | None = None
-    call_id: str | None = None
-
-
 class Tasks:
     """The tasks of this server; fills `Listener` for the carrier."""
 
@@ -175,15 +153,18 @@ class Tasks:
             for task in await self._store.open_tasks():
                 try:
                     # The same id is the same task: only what was stored and never begun begins.
-                    await self._carrier.start(task, _work(task))
+                    await self._carrier.start(_work(task))
                 except VivavoceError:  # it stays open, and the server starts all the same
                     log.exception("A task cannot go on", extra=fields(task_id=task.id))
             yield
 
     # --- For the doors and the tools ----------------------------------------------------
 
-    async def start(self, order: Order) -> Task:
-        agent = order.agent or self.default_agent
+    async def start(
+        self, by: ToolContext, description: str, agent: str = "", context: str = ""
+    ) -> Task:
+        """`context` is what was said before."""
+        agent = agent or self.default_agent
         found = self.backends.find(agent)
         if found is None or not found[1].available:
             known = [card.name for card in self.backends.cards() if card.available]
@@ -193,29 +174,29 @@ class Tasks:
                 f"There are: {', '.join(known) or 'none'}",
                 tool="task",
             )
-        open_now = await self._store.tasks(user_id=order.user_id, open_only=True)
+        open_now = await self._store.tasks(user_id=by.user_id, open_only=True)
         if len(open_now) >= MAX_OPEN:
             raise RateLimited(f"{MAX_OPEN} tasks are under way already; wait for one to end")
         now = self._clock.now()
         task = Task(
             id=f"task_{new_id()}",
-            user_id=order.user_id,
-            description=clean_text(order.description, write.SUMMARY),
-            title=write.title_of(order.description),
+            user_id=by.user_id,
+            description=clean_text(description, write.SUMMARY),
+            title=write.title_of(description),
             agent=agent,
             backend=found[0].name,
             created_at=now,
             updated_at=now,
-            conversation_id=order.conversation_id,
-            session_id=order.session_id,
-            call_id=order.call_id,
+            conversation_id=by.conversation_id,
+            session_id=by.session_id,
+            call_id=by.call_id or None,
         )
-        await self._journal.commit(write.begun(task))
+        await self._put(task, write.begun(task))
         if task.session_id is not None:
             # Before it can end, or the session would wait for it for ever.
             await self._notifier.tell(TaskStarted(task.id), task)
         try:
-            await self._carrier.start(task, _work(task, order.context))
+            await self._carrier.start(_work(task, context))
         except Exception:
             await self._ended_badly(task.id, GaveUp("It could not be begun."), cancelled=True)
             raise
@@ -250,8 +231,9 @@ class Tasks:
             # The carrier first: should we die now, the question is still open, and an
             # answer that comes twice is one.
             await self._carrier.answer(task_id, task.question.id, clean_text(words, 2000))
-            task, changes = write.answered(task, self._clock.now())
-            await self._journal.commit(changes)
+            now = self._clock.now()
+            task = replace(task, status=TaskStatus.RUNNING, question=None, updated_at=now)
+            await self._journal.commit([Put(task)])
             return task
 
     async def told(self, key: str, user_id: str) -> None:
@@ -262,7 +244,7 @@ class Tasks:
         async with self._lock(task_id):
             task = await self._store.task(task_id, user_id=user_id)
             if task is not None and task.told_at is None:
-                await self._journal.commit(write.told(task, self._clock.now()))
+                await self._journal.commit([Put(replace(task, told_at=self._clock.now()))])
 
     async def waiting_for(self, user_id: str) -> Sequence[News]:
         """What the user has not heard yet, oldest first, for the next call."""
@@ -279,8 +261,7 @@ class Tasks:
         async with self._open(task_id) as task:
             if task is not None:
                 now = self._clock.now()
-                _, changes = write.progressed(task, message, percentage, phase, now)
-                await self._journal.commit(changes)
+                await self._put(*write.progressed(task, message, percentage, phase, now))
 
     async def asked(
         self, task_id: str, question_id: str, question: str, choices: Sequence[str]
@@ -294,16 +275,14 @@ class Tasks:
                 choices=tuple(clean_line(choice, 100) for choice in choices[:20]),
                 asked_at=self._clock.now(),
             )
-            task, changes = write.asked(task, put)
-            await self._journal.commit(changes)
+            task = await self._put(*write.asked(task, put))
         await self._notifier.tell(_question(task), task)
 
     async def finished(self, task_id: str, done: Done) -> None:
         async with self._open(task_id) as task:
             if task is None:
                 return
-            task, changes = write.finished(task, done, self._clock.now())
-            await self._journal.commit(changes)
+            task = await self._put(*write.finished(task, done, self._clock.now()))
         await self._notifier.tell(_ending(task), task)
 
     async def failed(self, task_id: str, fault: GaveUp) -> None:
@@ -317,13 +296,11 @@ class Tasks:
             if task is None:
                 return
             now = self._clock.now()
-            task, changes = write.failed(task, fault, now, cancelled=cancelled)
+            task, event = write.failed(task, fault, now, cancelled=cancelled)
             # Whoever cancelled it knows.
-            await self._journal.commit([*changes, *(write.told(task, now) if cancelled else ())])
-        if not cancelled:
-            await self._notifier.tell(_ending(task), task)
-        else:
-            await self._notifier.tell(TaskFinished(task.id, ""), task)
+            task = await self._put(replace(task, told_at=now) if cancelled else task, event)
+        ended = TaskFinished(task.id, "") if cancelled else _ending(task)
+        await self._notifier.tell(ended, task)
 
     async def approve(
         self, task_id: str, tool: str, arguments: Mapping[str, Any], question: str
@@ -356,6 +333,10 @@ class Tasks:
 
     # --- Inside -------------------------------------------------------------------------
 
+    async def _put(self, task: Task, event: VoiceEvent) -> Task:
+        await self._journal.commit([Put(task), announce(event, task)])
+        return task
+
     def _lock(self, task_id: str) -> asyncio.Lock:
         return self._locks.setdefault(task_id, asyncio.Lock())
 
@@ -376,8 +357,6 @@ def _work(task: Task, context: str = "") -> Work:
         description=task.description,
         agent=task.agent,
         context=clean_text(context, write.SUMMARY),
-        conversation_id=task.conversation_id,
-        session_id=task.session_id,
     )
 
 

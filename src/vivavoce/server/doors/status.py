@@ -252,9 +252,9 @@ async def config(here: Here, user: User) -> s.ConfigResponse:
         amplifier=s.AmplifierConfig(
             bundle=profile.agent.name,
             cwd=profile.defaults.workspace,
-            auto_approve=profile.agent.permissions.changes == "allow",
+            auto_approve=profile.agent.approval.changes == "allow",
             tool_timeout=options.tool_timeout,
-            approval_policy=profile.agent.permissions.changes,
+            approval_policy=profile.agent.approval.changes,
         ),
     )
 

@@ -26,7 +26,6 @@ from vivavoce.retrying import doubling, retried
 from vivavoce.runtime.tasks.ports import GOES_ON, Backends, Carrier, Done, GaveUp, Listener, Work
 from vivavoce.tools.delegation.context import DurableContext, StepBridge
 from vivavoce.tools.delegation.ledger import Ledger, Stopped
-from vivavoce.wire.records.work import Task
 
 
 class LazyCarrier:
@@ -79,8 +78,8 @@ class LazyCarrier:
         await asyncio.shield(self._ready)
         return self._inner
 
-    async def start(self, task: Task, work: Work) -> None:
-        await (await self._started()).start(task, work)
+    async def start(self, work: Work) -> None:
+        await (await self._started()).start(work)
 
     async def answer(self, task_id: str, question_id: str, words: str) -> None:
         await (await self._started()).answer(task_id, question_id, words)
@@ -345,9 +344,9 @@ class DurableCarrier:
             finally:
                 self._shared = None
 
-    async def start(self, task: Task, work: Work) -> None:
+    async def start(self, work: Work) -> None:
         self._running()
-        await asyncio.to_thread(self._ledger.start, task.id, json.dumps(asdict(work)))
+        await asyncio.to_thread(self._ledger.start, work.task_id, json.dumps(asdict(work)))
 
     async def answer(self, task_id: str, question_id: str, words: str) -> None:
         """Dropped where the question is not this task's, or the task is over."""
