@@ -56,7 +56,7 @@ async def running(here: Server) -> AsyncIterator[None]:
         chores = [
             group.create_task(here.library.sweep(here.settings.retention), name="retention"),
             group.create_task(_warm(here), name="warm up"),
-            group.create_task(here.voice.watch_budgets(), name="budgets"),
+            group.create_task(here.voice.admission.watch_budgets(), name="budgets"),
         ]
         here.background.group = group
         if here.engine is not None:

@@ -34,7 +34,6 @@ from vivavoce.runtime.people.memory import WorkspaceMemory
 from vivavoce.runtime.people.plans import Agenda
 from vivavoce.runtime.ports import Clock, Provider, Store
 from vivavoce.runtime.provider.openai import OpenAIProvider
-from vivavoce.runtime.sessions.conversations import Conversations
 from vivavoce.runtime.sessions.library import Library
 from vivavoce.runtime.sessions.notifier import SessionNotifier
 from vivavoce.runtime.sessions.parts import Parts
@@ -158,7 +157,6 @@ def assemble(
         memory=WorkspaceMemory(store, toolset.discoveries),
     )
     voice = Voice(parts)
-    library = Library(store, journal, clock, agent.name)
     return Server(
         settings=settings,
         options=Options(
@@ -175,8 +173,7 @@ def assemble(
         registry=registry,
         profile=profile,
         voice=voice,
-        library=library,
-        conversations=Conversations(store, journal, clock, voice, library),
+        library=Library(store, journal, clock, voice, agent.name),
         agenda=Agenda(
             store,
             journal,

@@ -22,7 +22,6 @@ from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.limits import Window
 from vivavoce.runtime.people.plans import Agenda
 from vivavoce.runtime.ports import Clock, Provider, Store, Toolbox
-from vivavoce.runtime.sessions.conversations import Conversations
 from vivavoce.runtime.sessions.library import Library
 from vivavoce.runtime.sessions.profile import Profile
 from vivavoce.runtime.sessions.registry import Registry
@@ -139,7 +138,6 @@ class Services:
     profile: Profile
     voice: Voice
     library: Library
-    conversations: Conversations
     agenda: Agenda
     tickets: Tickets
     streams: StreamTokens

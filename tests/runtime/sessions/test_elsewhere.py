@@ -60,7 +60,7 @@ async def test_a_delete_at_another_server_ends_the_call_at_its_owner(tmp_path: P
         opened = await here.create("ada", Options())
         theirs = await call(d, opened)
         await theirs.user_says("Hello")
-        await other.here.conversations.end(opened.session.id, "ada")
+        await other.here.library.end(opened.session.id, "ada")
         await theirs.ended()
         assert here.live(opened.session.id, "ada") is None
         kept = await other.here.store.session(opened.session.id, user_id="ada")
@@ -93,7 +93,7 @@ async def test_of_two_servers_that_open_one_conversation_at_once_one_has_it(
     tmp_path: Path,
 ) -> None:
     async with two_servers(tmp_path) as ((d, here), (_, there)):
-        talk = (await d.here.conversations.begin("ada")).id
+        talk = (await d.here.library.begin("ada")).id
         both = await asyncio.gather(
             here.resume_conversation(talk, "ada", Options()),
             there.resume_conversation(talk, "ada", Options()),
@@ -128,7 +128,7 @@ async def test_where_the_owner_is_gone_the_call_is_hung_up_and_the_session_close
     )
     await store.commit([PutConversation(talk), PutSession(left, new=True)])
     async with speaking(tmp_path, clock=clock, store=store) as (d, _), asyncio.TaskGroup() as group:
-        ending = group.create_task(d.here.conversations.end(left.id, "ada"))
+        ending = group.create_task(d.here.library.end(left.id, "ada"))
         while not ending.done():
             await clock.advance(1)
         assert any("rtc_left/hangup" in request.path for request in d.provider.requests)

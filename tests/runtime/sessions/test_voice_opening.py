@@ -69,7 +69,7 @@ async def test_a_conversation_deleted_while_it_is_opened_does_not_come_back(
     async with slowly(tmp_path) as (d, voice, store, of), asyncio.TaskGroup() as group:
         opening = group.create_task(voice.resume_conversation(of, "ada", Options()))
         session = await store.in_the_making()
-        deleting = group.create_task(d.here.conversations.delete(of, "ada"))
+        deleting = group.create_task(d.here.library.delete(of, "ada"))
         await a_while()
         store.go_on.set()
         assert await deleting == [session.id]
@@ -99,7 +99,7 @@ async def test_who_waits_to_open_what_is_being_deleted_finds_nothing(tmp_path: P
             with pytest.raises(NotFound):
                 await voice.say(of, "ada", "Hello", wait=0)
 
-        async with voice.unopened(of):
+        async with voice.admission.unopened(of):
             writing = group.create_task(refused())
             await a_while()
             await d.here.store.commit([DropConversation(of, "ada")])
@@ -111,7 +111,7 @@ async def test_a_session_that_is_ended_while_it_is_opened_does_not_run(tmp_path:
     async with slowly(tmp_path) as (d, voice, store, of), asyncio.TaskGroup() as group:
         opening = group.create_task(voice.resume_conversation(of, "ada", Options()))
         session = await store.in_the_making()
-        ending = group.create_task(d.here.conversations.end(session.id, "ada"))
+        ending = group.create_task(d.here.library.end(session.id, "ada"))
         await a_while()
         store.go_on.set()
         await asyncio.gather(opening, ending)

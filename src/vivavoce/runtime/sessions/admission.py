@@ -92,15 +92,10 @@ class Admission:
 
     async def _taken_over(self, session: VoiceSession) -> VoiceSession | None:
         """The session of its conversation that is live, here or in another process."""
-        found = await self._parts.store.sessions(
-            user_id=session.user_id, status=Status.ACTIVE, limit=20
-        )
         longest = self._parts.profile.agent.cap_seconds
-        for one in (each.session for each in found):
-            if one.conversation_id != session.conversation_id or not one.voice:
-                continue
+        for one in await self._parts.active(session.user_id, session.conversation_id):
             age = (session.created_at - began_at(one)).total_seconds()
-            if not longest or age < longest:  # else it is one that nobody closed
+            if one.voice and (not longest or age < longest):  # else nobody closed it
                 return one
         return None
 

@@ -88,13 +88,9 @@ class Elsewhere:
 
     async def take_over(self, session: VoiceSession) -> None:
         """Of two that open one conversation at the same time, the later has it."""
-        found = await self._parts.store.sessions(
-            user_id=session.user_id, status=Status.ACTIVE, limit=20
-        )
-        for old in (each.session for each in found):
+        for old in await self._parts.active(session.user_id, session.conversation_id):
             if (
-                old.conversation_id != session.conversation_id
-                or old.metadata.get("tracked")
+                old.metadata.get("tracked")
                 or _age(old) >= _age(session)
                 or self._parts.registry.get(old.id) is not None
             ):
@@ -172,10 +168,10 @@ class Recovery:
     def __init__(self, parts: Parts, maker: Maker, admission: Admission) -> None:
         self._parts, self._maker, self._admission = parts, maker, admission
         self._store, self._registry, self._clock = parts.store, parts.registry, parts.clock
-        self.written: deque[Conversation] = deque(maxlen=MAX_WRITTEN)
-        """Whose written sessions died: something may wait for its answer."""
+        self._written: deque[Conversation] = deque(maxlen=MAX_WRITTEN)
 
-    async def run(self) -> None:
+    async def run(self) -> list[Conversation]:
+        """Whose written sessions died: something may wait for its answer there."""
         try:
             count = sum([await self._recovered(one) for one in await self._store.active_sessions()])
         except Exception:  # the server starts all the same: what cannot be read stays as it is
@@ -183,6 +179,7 @@ class Recovery:
         else:
             if count:
                 log.info("Sessions picked up after a restart", extra={"count": count})
+        return list(self._written)
 
     async def _recovered(self, session: VoiceSession) -> bool:
         """Was it picked up?"""
@@ -222,13 +219,13 @@ class Recovery:
         if conversation is None:
             return False
         left = await self._parts.executor.interrupted(session.id)
-        setup = await self._maker.setup_again(session)
+        _, _, setup = await self._maker.wanted(session.user_id, remembered(session))
         budget = await self._admission.budget(session)
         live = self._maker.assemble(session, conversation, setup, budget)
         self._registry.start(live)
         if session.call_id is None or remembered(session).text:  # its connection was all it had
             await live.post(End("error", Status.ERROR))
-            self.written.append(conversation)
+            self._written.append(conversation)
             return False
         # A client that called `/execute` has had its answer, delegated work asks again by
         # itself; the model asked for neither.

@@ -1,4 +1,9 @@
-"""The stored side of sessions: lists, transcripts, tracked records, clients' copies, updates."""
+"""The stored side of sessions and conversations: lists, transcripts, tracked records, clients'
+copies, updates, messages, search; and conversations as people lead them (seed 004).
+
+Owns what the Conversations API decides. Sessions that are live are `voice.py`'s. Knows nothing
+of HTTP.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +18,15 @@ from vivavoce.logs import fields
 from vivavoce.runtime.ids import SessionIds
 from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.ports import Clock, Retention, Store
+from vivavoce.runtime.sessions.options import Options
 from vivavoce.runtime.sessions.records import closed, title_from
+from vivavoce.runtime.sessions.voice import Opened, Voice
 from vivavoce.wire.clean import clean_json, clean_line, clean_text
 from vivavoce.wire.events import TurnTraced
+from vivavoce.wire.records.plans import Hit
 from vivavoce.wire.records.talk import (
     Conversation,
+    DropConversation,
     Entry,
     Kind,
     LogEvent,
@@ -34,6 +43,7 @@ from vivavoce.wire.records.talk import (
 
 log = logging.getLogger(__name__)
 
+PRIOR = 100  # messages that a resumed session begins with on the screen
 SWEEP_SECONDS = 3600.0
 TURNS = 100  # as many of them as one answer shows
 SAME_TIME = timedelta(seconds=5)
@@ -70,16 +80,14 @@ class Updates:
 
 
 class Library:
-    """Reads, and the writes that need no live session."""
+    """One user's conversations and their sessions; another's are not there."""
 
-    def __init__(self, store: Store, journal: Journal, clock: Clock, agent: str) -> None:
-        self._store, self._journal, self._clock, self._agent = store, journal, clock, agent
+    def __init__(
+        self, store: Store, journal: Journal, clock: Clock, voice: Voice, agent: str
+    ) -> None:
+        self._store, self._journal, self._clock = store, journal, clock
+        self._voice, self._agent = voice, agent
         self._ids = SessionIds(clock.now)
-
-    async def sessions(
-        self, user_id: str, *, status: Status | None, limit: int
-    ) -> list[SessionSummary]:
-        return await self._store.sessions(user_id=user_id, status=status, limit=limit)
 
     async def summary(self, session_id: str, user_id: str) -> SessionSummary:
         found = await self._store.summary(session_id, user_id=user_id)
@@ -129,27 +137,21 @@ class Library:
         summary = await self.summary(session_id, user_id)
         session, now = summary.session, self._clock.now()
         stored = await self.transcript(summary)
-        added = unseen(
-            copies,
-            stored,
-            conversation_id=session.conversation_id,
-            user_id=user_id,
-            session_id=session_id,
-            now=now,
-        )
+        added = unseen(copies, stored, session, now)
         if added:
             changes = [PutEntry(entry, replace=False) for entry in added]
             await self._journal.commit([*await self._named(session, added), *changes])
         return len(copies)
 
     async def _named(self, session: VoiceSession, added: Sequence[Entry]) -> list[PutConversation]:
-        conversation = await self._store.conversation(
-            session.conversation_id, user_id=session.user_id
-        )
+        conversation = await self._of(session)
         if conversation is None:
             return []
         title = conversation.title or next(filter(None, map(title_from, added)), None)
         return [PutConversation(replace(conversation, title=title, updated_at=self._clock.now()))]
+
+    async def _of(self, session: VoiceSession) -> Conversation | None:
+        return await self._store.conversation(session.conversation_id, user_id=session.user_id)
 
     async def finish(
         self,
@@ -169,8 +171,7 @@ class Library:
     async def summarize(self, session_id: str, user_id: str, text: str) -> None:
         """A summary that somebody wrote: the next resume begins with it."""
         session = (await self.summary(session_id, user_id)).session
-        conversation = await self._store.conversation(session.conversation_id, user_id=user_id)
-        if conversation is not None:
+        if (conversation := await self._of(session)) is not None:
             summary = clean_text(text, 4000)
             await self._journal.commit([PutConversation(replace(conversation, summary=summary))])
 
@@ -204,6 +205,98 @@ class Library:
             raise NotFound(f"Task '{task_id[:64]}' not found.")
         return call
 
+    # --- Conversations, as people lead and read them --------------------------------------
+
+    async def open(
+        self, user_id: str, *, conversation_id: str | None = None, task_id: str | None = None
+    ) -> tuple[Opened, list[Entry]]:
+        """A voice session: of a new conversation, or of one that goes on, with what was said
+        before it."""
+        if task_id is not None and await self._store.todo(task_id, user_id=user_id) is None:
+            raise NotFound(f"Task '{task_id}' not found.")
+        options = Options(task_id=task_id)
+        if conversation_id is None:
+            return await self._voice.create(user_id, options), []
+        opened = await self._voice.resume_conversation(conversation_id, user_id, options)
+        # Read now: one that was live until a moment ago has written its last words.
+        prior, _ = await self._store.messages_before(
+            conversation_id, user_id=user_id, limit=PRIOR, said_only=True
+        )
+        return opened, prior
+
+    async def end(self, session_id: str, user_id: str) -> None:
+        """Ends a session, once; what was said is kept. Raises `SessionNotFound`."""
+        session = (await self.summary(session_id, user_id)).session
+        live = await self._voice.end(session_id, user_id)
+        if not live and session.status is Status.ACTIVE:
+            await self._close(session)
+
+    async def _close(self, session: VoiceSession) -> None:
+        """One that nobody runs any more: of a process that is gone, or a client's own."""
+        user_id = session.user_id
+        await self.finish(session.id, user_id)
+        if (conversation := await self._of(session)) is not None:
+            now = self._clock.now()
+            ended = replace(conversation, ended_at=now, updated_at=now)
+            await self._journal.commit([PutConversation(ended)])
+
+    async def delete(self, conversation_id: str, user_id: str) -> list[str]:
+        """All that was said and asked for in it goes, for good; the goals and tasks that came of
+        it stay. Names its sessions that were live: they are ended first."""
+        await self.conversation(conversation_id, user_id)
+        async with self._voice.admission.unopened(
+            conversation_id
+        ):  # else it would come back with one
+            active = [
+                session
+                for session in await self._store.active_sessions()
+                if (session.conversation_id, session.user_id) == (conversation_id, user_id)
+            ]
+            for session in active:
+                if not await self._voice.end_unopened(session.id, user_id):
+                    await self._close(session)
+            await self._journal.commit([DropConversation(conversation_id, user_id)])
+        return [session.id for session in active]
+
+    async def begin(
+        self, user_id: str, *, context_type: str = "voice", title: str | None = None
+    ) -> Conversation:
+        """A conversation with nothing in it yet, to be written to."""
+        now = self._clock.now()
+        conversation = Conversation(
+            id=new_id(),
+            user_id=user_id,
+            created_at=now,
+            updated_at=now,
+            context_type=context_type,
+            title=(clean_line(title) or None) if title else None,
+        )
+        await self._journal.commit([PutConversation(conversation)])
+        return conversation
+
+    async def conversation(self, conversation_id: str, user_id: str) -> Conversation:
+        found = await self._store.conversation(conversation_id, user_id=user_id)
+        if found is None:
+            raise NotFound(f"Conversation '{conversation_id}' not found.")
+        return found
+
+    async def messages(
+        self, conversation_id: str, user_id: str, *, before: str | None, limit: int
+    ) -> tuple[list[Entry], bool]:
+        """The last ones before a message, oldest first, and whether there are more."""
+        await self.conversation(conversation_id, user_id)
+        found, more = await self._store.messages_before(
+            conversation_id, user_id=user_id, before=before, limit=limit
+        )
+        if not found and before is not None:  # at the beginning, or nowhere
+            of = {"conversation_id": conversation_id, "user_id": user_id}
+            if not await self._store.has_message(before, **of):
+                raise NotFound(f"Message '{before}' not found.")
+        return found, more
+
+    async def search(self, query: str, user_id: str, *, limit: int) -> list[Hit]:
+        return await self._store.search(clean_line(query), user_id=user_id, limit=limit)
+
 
 # --- Which entries of a client's copy are new
 #
@@ -213,13 +306,7 @@ class Library:
 
 
 def unseen(
-    copies: Sequence[Copy],
-    stored: Sequence[Entry],
-    *,
-    conversation_id: str,
-    user_id: str,
-    session_id: str,
-    now: datetime,
+    copies: Sequence[Copy], stored: Sequence[Entry], session: VoiceSession, now: datetime
 ) -> list[Entry]:
     """The entries to add, in the order in which they were told."""
     known = {entry.id for entry in stored}
@@ -228,15 +315,15 @@ def unseen(
     free = list(stored)
     added: list[Entry] = []
     for number, copy in enumerate(copies):
-        key = _key(copy, conversation_id)
+        key = _key(copy, session.conversation_id)
         if key in known or copy.id in names or (key is None and _take_match(copy, free, now)):
             continue
         at = copy.at or now
         entry = Entry(
             id=key or new_id(),
-            conversation_id=conversation_id,
-            user_id=user_id,
-            session_id=session_id,
+            conversation_id=session.conversation_id,
+            user_id=session.user_id,
+            session_id=session.id,
             kind=copy.kind,
             text=copy.words,
             created_at=at,

@@ -157,7 +157,7 @@ class LiveSession:
     @property
     def allowed_tools(self) -> Collection[str]:
         """What the model was offered, and nothing else."""
-        return self.records.allowed_tools(self.setup.session)
+        return frozenset(str(tool["name"]) for tool in self.setup.session.get("tools") or ())
 
     @property
     def vitals(self) -> Vitals:

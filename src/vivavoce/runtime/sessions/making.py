@@ -7,6 +7,7 @@ for what only speech needs.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from vivavoce.errors import BridgeUnavailable, ToolNotFound
@@ -32,10 +33,13 @@ class Maker:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
 
-    def offer(self, options: Options) -> list[ToolDefinition]:
-        parts = self._parts
+    def tools(self, names: Sequence[str] | None) -> list[ToolDefinition]:
+        """The agent's, narrowed to what is wanted."""
+        return self._parts.tools.definitions(self._parts.profile.tool_names(names))
+
+    def _offer(self, options: Options) -> list[ToolDefinition]:
         try:
-            return parts.tools.definitions(parts.profile.tool_names(options.tools_filter))
+            return self.tools(options.tools_filter)
         except ToolNotFound:
             if options.tools_filter is not None:
                 raise  # the user's own words
@@ -47,7 +51,7 @@ class Maker:
     def offered(self, live: LiveSession) -> list[ToolDefinition]:
         return [t for t in self._parts.tools.definitions() if t.name in live.allowed_tools]
 
-    async def about(self, user_id: str, options: Options) -> UserContext:
+    async def _about(self, user_id: str, options: Options) -> UserContext:
         parts = self._parts
         return await user_context(
             parts.store,
@@ -57,20 +61,18 @@ class Maker:
             task_id=options.task_id,
         )
 
-    def setup(self, options: Options, tools: list[ToolDefinition], user: UserContext) -> Setup:
+    async def wanted(
+        self, user_id: str, options: Options
+    ) -> tuple[list[ToolDefinition], UserContext, Setup]:
+        """What a session begins with: its tools, its user, its configuration."""
+        tools, user = self._offer(options), await self._about(user_id, options)
         setup = self._parts.profile.setup(options, tools, self._parts.clock.now(), user)
-        return in_text(setup) if options.text else setup
-
-    async def setup_again(self, session: VoiceSession) -> Setup:
-        """As it was before a restart, with what is known now."""
-        options = remembered(session)
-        tools = self._parts.tools.definitions(self._parts.profile.tool_names(options.tools_filter))
-        return self.setup(options, tools, await self.about(session.user_id, options))
+        return tools, user, in_text(setup) if options.text else setup
 
     async def words(self, session: VoiceSession) -> str:
         """The instructions for a call that begins now."""
         parts, options = self._parts, remembered(session)
-        user = await self.about(session.user_id, options)
+        user = await self._about(session.user_id, options)
         memory = await parts.memory.of(session.user_id)
         return parts.profile.words(parts.clock.now(), options.instructions, memory, user)
 

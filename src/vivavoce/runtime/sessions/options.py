@@ -4,7 +4,7 @@ call of the session, for a resume, and after a restart."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime
 from typing import Any, Literal
 
@@ -31,19 +31,6 @@ class Options:
         """Without the voice, which the session's record has."""
         return {name: value for name, value in asdict(self).items() if name != "voice"}
 
-    @classmethod
-    def from_json(cls, told: Mapping[str, Any], *, voice: str | None) -> Options:
-        tools = told.get("tools_filter")
-        return cls(
-            voice=voice,
-            instructions=told.get("instructions"),
-            tools_filter=None if tools is None else tuple(tools),
-            turn_detection=told.get("turn_detection", "agent"),
-            auto_approve=told.get("auto_approve") is True,
-            task_id=told.get("task_id"),
-            text=told.get("text") is True,
-        )
-
     def again(self, *, voice: str | None = None) -> Options:
         """For another session of the conversation: what this one was about is over."""
         return replace(self, voice=voice or self.voice, task_id=None, text=False)
@@ -51,7 +38,15 @@ class Options:
 
 def remembered(session: VoiceSession) -> Options:
     """What was asked for this session: it holds for the next call and after a restart."""
-    return Options.from_json(session.metadata.get("options") or {}, voice=session.voice or None)
+    told = session.metadata.get("options") or {}
+    known = {one.name: told[one.name] for one in fields(Options) if one.name in told}
+    return _options(known | {"voice": session.voice or None})
+
+
+def _options(told: Mapping[str, Any], before: Options | None = None) -> Options:
+    if told.get("tools_filter") is not None:
+        told = {**told, "tools_filter": tuple(told["tools_filter"])}
+    return replace(before or Options(), **told)
 
 
 def began_at(session: VoiceSession) -> datetime:
@@ -68,16 +63,9 @@ def auto_approves(session: VoiceSession) -> bool:
 
 def remember(session: VoiceSession, wanted: Mapping[str, Any]) -> VoiceSession:
     """The session's record with what was changed while it ran."""
-    options = remembered(session)
-    options = replace(
-        options,
-        voice=wanted.get("voice", options.voice),
-        instructions=wanted.get("instructions", options.instructions),
-        tools_filter=(
-            tuple(wanted["tools_enabled"]) if "tools_enabled" in wanted else options.tools_filter
-        ),
-        turn_detection=wanted.get("turn_detection", options.turn_detection),
-    )
+    names = {"tools_enabled": "tools_filter"}
+    told = {names.get(name, name): value for name, value in wanted.items()}
+    options = _options(told, remembered(session))
     return replace(
         session,
         voice=options.voice or session.voice,

@@ -12,6 +12,7 @@ from vivavoce.runtime.sessions.live import Traced
 from vivavoce.runtime.sessions.notifier import SessionNotifier
 from vivavoce.runtime.sessions.profile import Profile
 from vivavoce.runtime.sessions.registry import Registry
+from vivavoce.wire.records.talk import Status, VoiceSession
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,3 +28,8 @@ class Parts:
     traced: Traced
     notifier: SessionNotifier
     memory: WorkspaceMemory
+
+    async def active(self, user_id: str, conversation_id: str) -> list[VoiceSession]:
+        """The sessions of a conversation that are stored as live, here or in another process."""
+        found = await self.store.sessions(user_id=user_id, status=Status.ACTIVE, limit=20)
+        return [one.session for one in found if one.session.conversation_id == conversation_id]

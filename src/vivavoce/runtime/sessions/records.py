@@ -7,10 +7,9 @@ latest intent, a summary, another title) is theirs, and left alone.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
 
 from vivavoce.runtime.provider.pricing import FREE, Budget, Price, cost_micros, price_of
 from vivavoce.session import effects as fx
@@ -167,8 +166,3 @@ class SessionRecords:
                 "summary": self.conversation.summary,
             },
         )
-
-    @staticmethod
-    def allowed_tools(session: Mapping[str, Any]) -> Collection[str]:
-        """What the model may call is what it was offered, and nothing else."""
-        return frozenset(str(tool["name"]) for tool in session.get("tools") or ())

@@ -50,9 +50,27 @@ class Registry:
                 await self.stop()
 
     async def stop(self) -> None:
-        """No new ones, and an end to those there are; again does no harm."""
+        """No new ones, and an end to those there are, all at once; again does no harm. Who does
+        not end in time is cancelled with the group."""
         self._group = None
-        await self._end_all()
+        lives = list(self._live.values())
+        try:
+            async with asyncio.timeout(self._patience), asyncio.TaskGroup() as group:
+                for live in lives:
+                    group.create_task(self._leave(live))
+        except TimeoutError:
+            log.warning("Sessions did not end in time", extra={"count": len(self._live)})
+            for live in lives:
+                live.cancel()
+
+    async def _leave(self, live: LiveSession) -> None:
+        if owes(live):
+            # It stays as a crash would leave it: after the restart its message is found, and
+            # half an answer does not pass for one.
+            live.cancel()
+            await live.over()
+        else:
+            await self.end(live, "completed", Status.COMPLETED)
 
     def __len__(self) -> int:
         return len(self._live)
@@ -66,10 +84,7 @@ class Registry:
 
     def active(self, user_id: str, session_id: str | None) -> bool:
         """Is the named session of this user live, or any?"""
-        if session_id is not None:
-            live = self._live.get(session_id)
-            return live is not None and live.records.session.user_id == user_id
-        return any(live.records.session.user_id == user_id for live in self._live.values())
+        return any(session_id in (None, live.id) for live in self.of_user(user_id))
 
     def of_user(self, user_id: str) -> list[LiveSession]:
         """Oldest first."""
@@ -107,7 +122,7 @@ class Registry:
         A session of the same conversation gives up its own, a written one that rests its too."""
         if self._group is None:
             raise Unavailable("The server is shutting down.", retry_after_ms=5000)
-        while self._others(conversation_id) + self._reserved >= self._max:
+        while len(self) - len(self.of_conversation(conversation_id)) + self._reserved >= self._max:
             if not await self.give_way(but=conversation_id):
                 raise Unavailable(
                     f"All {self._max} sessions are taken. Please try again in a moment.",
@@ -118,9 +133,6 @@ class Registry:
             yield
         finally:
             self._reserved -= 1
-
-    def _others(self, conversation_id: str) -> int:
-        return len(self._live) - len(self.of_conversation(conversation_id))
 
     @asynccontextmanager
     async def written_seat(self, user_id: str) -> AsyncIterator[None]:
@@ -225,27 +237,6 @@ class Registry:
         """For who cannot wait."""
         if self._group is not None:  # else all of them end anyway
             self._group.create_task(self.end(live, reason, status), name=f"{live.id} end")
-
-    async def _end_all(self) -> None:
-        """Ask all at once; who does not end in time is cancelled with the group."""
-        lives = list(self._live.values())
-        try:
-            async with asyncio.timeout(self._patience), asyncio.TaskGroup() as group:
-                for live in lives:
-                    if owes(live):
-                        group.create_task(self._leave(live))
-                    else:
-                        group.create_task(self.end(live, "completed", Status.COMPLETED))
-        except TimeoutError:
-            log.warning("Sessions did not end in time", extra={"count": len(self._live)})
-            for live in lives:
-                live.cancel()
-
-    async def _leave(self, live: LiveSession) -> None:
-        """It stays as a crash would leave it: after the restart its message is found, and half
-        an answer does not pass for one."""
-        live.cancel()
-        await live.over()
 
 
 def owes(live: LiveSession) -> bool:

@@ -157,14 +157,9 @@ class Texting:
 
     async def _elsewhere(self, conversation: Conversation) -> bool:
         """Does another process have a session of it?"""
-        found = await self._parts.store.sessions(
-            user_id=conversation.user_id, status=Status.ACTIVE, limit=20
-        )
         us = self._parts.profile.defaults.instance
-        return any(
-            one.conversation_id == conversation.id and one.metadata.get("instance", us) != us
-            for one in (each.session for each in found)
-        )
+        active = await self._parts.active(conversation.user_id, conversation.id)
+        return any(one.metadata.get("instance", us) != us for one in active)
 
     def _talking(self, conversation_id: str) -> LiveSession | None:
         """The session that would answer: one that only waits for its call cannot."""
@@ -185,8 +180,7 @@ class Texting:
 
     async def _begin(self, conversation: Conversation) -> LiveSession:
         parts, options = self._parts, Options(text=True)
-        user = await self._maker.about(conversation.user_id, options)
-        setup = self._maker.setup(options, self._maker.offer(options), user)
+        _, user, setup = await self._maker.wanted(conversation.user_id, options)
         # Connected before the message is taken: whoever is refused has written nothing.
         call_id = await parts.registry.with_room(
             parts.clock, lambda: parts.provider.create_text_call(setup.session)

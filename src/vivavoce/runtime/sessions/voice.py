@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -52,11 +51,11 @@ class Voice:
         self._store, self._registry = parts.store, parts.registry
         self._profile, self._clock = parts.profile, parts.clock
         self.maker = Maker(parts)
-        self._admission = Admission(parts)
+        self.admission = Admission(parts)
         self._connector = Connector(parts, self.maker)
         self._elsewhere = Elsewhere(parts)
-        self._texting = Texting(parts, self.maker, self._admission, self._connector)
-        self._recovery = Recovery(parts, self.maker, self._admission)
+        self._texting = Texting(parts, self.maker, self.admission, self._connector)
+        self._recovery = Recovery(parts, self.maker, self.admission)
 
     # --- Opening ----------------------------------------------------------------------
 
@@ -115,21 +114,19 @@ class Voice:
     async def _open(
         self, before: Conversation, options: Options, waiting: Waiting, *, new: bool = False
     ) -> Opened:
-        tools = self.maker.offer(options)
-        user = await self.maker.about(before.user_id, options)
-        setup = self.maker.setup(options, tools, user)
+        tools, user, setup = await self.maker.wanted(before.user_id, options)
         conversation = replace(before, ended_at=None, updated_at=self._clock.now())
-        async with self._admission.alone(before, new=new):
+        async with self.admission.alone(before, new=new):
             record = self.maker.record(conversation, options, setup, user)
-            admitted = self._admission.admitted(record, conversation, before=before, new=new)
+            admitted = self.admission.admitted(record, conversation, before=before, new=new)
             async with admitted as session:
                 await self._connector.mint(waiting, setup, new=new)
-                budget = await self._admission.budget(session)
+                budget = await self.admission.budget(session)
                 # Only once all have agreed is a call that works given up for this one.
                 await self._take_over(session)
                 past = await self.maker.history(conversation, setup)
                 live = self.maker.assemble(session, conversation, setup, budget)
-                await self._admission.still_wanted(session)
+                await self.admission.still_wanted(session)
                 self._registry.start(live)
             self._connector.expect(live.id, waiting)
         await live.post(Created())
@@ -141,17 +138,12 @@ class Voice:
             await self._registry.end(live, "completed", Status.COMPLETED)
         await self._elsewhere.take_over(session)
 
-    async def watch_budgets(self) -> None:
-        """For ever, beside the sessions."""
-        await self._admission.watch_budgets()
-
     # --- After a restart --------------------------------------------------------------
 
     async def recover(self) -> list[Conversation]:
         """Pick up, or close, the sessions that were live when the process died. Gives back where
         something may have been written that nobody answered."""
-        await self._recovery.run()
-        return list(self._recovery.written)
+        return await self._recovery.run()
 
     async def answer_left(self, conversations: Sequence[Conversation]) -> None:
         """What was written there and never answered is answered now, once."""
@@ -219,8 +211,8 @@ class Voice:
         if "instructions" in wanted:
             changes["instructions"] = profile.words(self._clock.now(), wanted["instructions"])
         if "tools_enabled" in wanted:
-            names = profile.tool_names(wanted["tools_enabled"])
-            changes["tools"] = [tool.function() for tool in self._parts.tools.definitions(names)]
+            tools = self.maker.tools(wanted["tools_enabled"])
+            changes["tools"] = [tool.function() for tool in tools]
         return changes
 
     async def end(
@@ -236,7 +228,7 @@ class Voice:
             session = await self._store.session(session_id, user_id=user_id)
             if session is None or session.status is not Status.ACTIVE:
                 return False
-            async with self.unopened(session.conversation_id):  # it may be in the making
+            async with self.admission.unopened(session.conversation_id):  # it may be in the making
                 return await self.end_unopened(session_id, user_id, status=status, reason=reason)
         return await self.end_unopened(session_id, user_id, status=status, reason=reason)
 
@@ -259,10 +251,6 @@ class Voice:
         self._connector.forget(session_id)
         return True
 
-    def unopened(self, conversation_id: str) -> AbstractAsyncContextManager[None]:
-        """While no session of it is being opened here."""
-        return self._admission.unopened(conversation_id)
-
     # --- Looking up -------------------------------------------------------------------
 
     def live(self, session_id: str, user_id: str) -> LiveSession | None:
@@ -278,12 +266,9 @@ class Voice:
         return found
 
     async def _find(self, session_id: str, user_id: str) -> tuple[VoiceSession, Conversation]:
-        session = await self._store.session(session_id, user_id=user_id)
-        conversation = (
-            await self._store.conversation(session.conversation_id, user_id=user_id)
-            if session
-            else None
-        )
-        if session is None or conversation is None:
-            raise SessionNotFound(f"Session '{session_id[:64]}' not found.")
-        return session, conversation
+        store = self._store
+        if session := await store.session(session_id, user_id=user_id):
+            found = await store.conversation(session.conversation_id, user_id=user_id)
+            if found is not None:
+                return session, found
+        raise SessionNotFound(f"Session '{session_id[:64]}' not found.")

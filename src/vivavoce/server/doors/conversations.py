@@ -30,8 +30,8 @@ async def conversations(
     context_type: Annotated[s.ContextType | None, Query()] = None,
 ) -> s.ConversationListResponse:
     """Your conversations, the one with the newest message first."""
-    found, total = await here.conversations.page(
-        user, context_type=context_type, limit=limit, offset=offset
+    found, total = await here.store.conversation_list(
+        user_id=user, context_type=context_type, limit=limit, offset=offset
     )
     return s.ConversationListResponse(
         conversations=[s.ConversationInfo.of(one) for one in found], total=total
@@ -44,7 +44,7 @@ async def create(
 ) -> s.ConversationInfo:
     """A conversation to write to. One by voice begins with `POST /api/v1/voice/session`."""
     body = body or s.CreateConversationRequest()
-    begun = await here.conversations.begin(user, context_type=body.context_type, title=body.title)
+    begun = await here.library.begin(user, context_type=body.context_type, title=body.title)
     return s.ConversationInfo.of(
         ConversationSummary(
             id=begun.id,
@@ -63,7 +63,7 @@ async def search(
     limit: Annotated[int, Query(ge=1, le=100)] = 20,
 ) -> s.SearchResponse:
     """Messages with all these words, whole or begun, best first."""
-    found = await here.conversations.search(q, user, limit=limit)
+    found = await here.library.search(q, user, limit=limit)
     return s.SearchResponse(results=[s.SearchHit.of(one) for one in found])
 
 
@@ -78,7 +78,7 @@ async def delete(here: Here, user: User, conversation_id: ConversationPath) -> R
 
     A session of it that is live is ended first. Goals and tasks that came of it stay.
     """
-    for session_id in await here.conversations.delete(str(conversation_id), user):
+    for session_id in await here.library.delete(str(conversation_id), user):
         here.tickets.revoke(session_id)
     return Response(status_code=204)
 
@@ -94,7 +94,7 @@ async def messages(
     ] = None,
 ) -> s.MessageListResponse:
     """A page of a conversation, oldest first; go back with `before` the first of it."""
-    found, more = await here.conversations.messages(
+    found, more = await here.library.messages(
         str(conversation_id), user, before=str(before) if before else None, limit=limit
     )
     return s.MessageListResponse(messages=[s.Message.of(e) for e in found], has_more=more)
@@ -113,7 +113,7 @@ async def send(
 
     While a voice session of the conversation is live, it is said there.
     """
-    exchange = await here.conversations.say(
+    exchange = await here.voice.say(
         str(conversation_id), user, body.content, wait=body.wait_seconds
     )
     return s.SendMessageResponse(

@@ -57,7 +57,7 @@ async def list_sessions(
 ) -> s.SessionListResponse:
     """All tracked voice sessions, newest first."""
     wanted = Status(status) if status else None
-    found = await here.library.sessions(user, status=wanted, limit=limit)
+    found = await here.store.sessions(user_id=user, status=wanted, limit=limit)
     now = here.clock.now()
     infos = [_info(summary, now) for summary in found]
     return s.SessionListResponse(sessions=infos, count=len(infos))

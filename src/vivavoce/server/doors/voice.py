@@ -144,18 +144,18 @@ async def create(
     where the user has had enough sessions.
     """
     body = body or c.CreateVoiceSessionRequest()
-    visit = await here.conversations.open(
+    opened, prior = await here.library.open(
         user,
         conversation_id=str(body.conversation_id) if body.conversation_id else None,
         task_id=str(body.task_id) if body.task_id else None,
     )
-    session = visit.opened.session
+    session = opened.session
     ticket = here.tickets.issue(session_id=session.id, user_id=session.user_id)
     return c.VoiceSessionResponse(
         session_id=session.id,
         conversation_id=session.conversation_id,
         ephemeral_key=ticket.value,
-        prior_messages=[c.PriorMessage.of(entry) for entry in visit.prior],
+        prior_messages=[c.PriorMessage.of(entry) for entry in prior],
         expires_at=int(ticket.expires_at.timestamp()),
         stream_token=stream_token(here, session),
         last_event_id=here.journal.position,
@@ -170,7 +170,7 @@ async def create(
 )
 async def end(here: Here, user: User, session_id: SessionPath) -> Response:
     """End a session; what was said is kept. Ending twice is ending once."""
-    await here.conversations.end(session_id, user)
+    await here.library.end(session_id, user)
     here.tickets.revoke(session_id)
     return Response(status_code=204)
 
