@@ -8,6 +8,8 @@ from typing import Any
 import orjson
 
 from vivavoce.errors import RateLimited, Unavailable
+from vivavoce.runtime.limits import Window
+from vivavoce.testing.fakes import ManualClock
 from vivavoce.wire.records.talk import (
     Announce,
     CallStatus,
@@ -67,11 +69,11 @@ class Book:
         return [kind for kind, _ in self.events]
 
 
-class Few:
+class Few(Window):
     """A limiter that allows so many, and remembers who asked."""
 
     def __init__(self, limit: int = 1000) -> None:
-        self.limit = limit
+        super().__init__(limit, 60, clock=ManualClock())
         self.keys: list[str] = []
 
     def check(self, key: str) -> None:

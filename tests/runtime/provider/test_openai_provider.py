@@ -12,7 +12,7 @@ from tests.offers import OFFER
 from tests.provider_lines import SESSION, connected, new_call
 from vivavoce.errors import ProviderRefused
 from vivavoce.runtime.provider.capabilities import capabilities_of
-from vivavoce.runtime.provider.openai import OpenAIProvider, Refusal, fault_of, refusal_of, scrub
+from vivavoce.runtime.provider.openai import OpenAIProvider, read_error, scrub
 from vivavoce.testing import ManualClock, ScriptedProvider
 from vivavoce.testing.realtime.faults import HttpError, NoLocation
 
@@ -141,13 +141,12 @@ async def test_a_server_that_wants_no_key_gets_none_of_ours(
 
 def test_what_a_provider_says_is_scrubbed_before_it_is_quoted() -> None:
     text = "Bad\x1b[31m key sk-abc***xyz, Bearer foo.bar or ek_12ab and hunter2!"
-    assert scrub(text, ["hunter2"]) == "Bad [31m key …, … or … and …!"
+    assert scrub(text, "hunter2") == "Bad [31m key …, … or … and …!"
     assert len(scrub("x" * 1000)) == 300
 
 
 def test_any_error_body_can_be_read() -> None:
-    nested = refusal_of(400, {"error": {"message": "No.", "code": "bad"}}, {})
-    assert nested == Refusal(400, "bad", "No.")
+    assert read_error({"error": {"message": "No.", "code": "bad"}}) == ("bad", "No.")
     bodies: list[object] = [
         None,
         "<html>",
@@ -155,8 +154,11 @@ def test_any_error_body_can_be_read() -> None:
         {"error": "text"},
         {"error": {"code": 7, "message": {}}},
     ]
+    told = [(None, ""), (None, ""), (None, ""), (None, "text"), (None, "")]
+    assert [read_error(body) for body in bodies] == told
+    provider = OpenAIProvider(api_key=None, model="m", clock=ManualClock())
     for body in bodies:
-        fault = fault_of(refusal_of(400, body, {}), model="m")
+        fault = provider._refused(400, body, {})
         assert "HTTP 400" in fault.message
 
 

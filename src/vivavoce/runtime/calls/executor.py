@@ -47,6 +47,7 @@ from vivavoce.runtime.calls.permissions import Gatekeeper
 from vivavoce.runtime.calls.questions import Questions
 from vivavoce.runtime.calls.shaping import MODEL_LIMIT
 from vivavoce.runtime.ids import is_call_id
+from vivavoce.runtime.limits import Window
 from vivavoce.runtime.ports import Clock, Journal, Toolbox, ToolContext, ToolOutput, nobody
 from vivavoce.wire.clean import clean_line
 from vivavoce.wire.records.talk import CallStatus, Change, ToolCall
@@ -62,12 +63,6 @@ class Calls(Protocol):
 
     async def tool_call(self, call_id: str, *, user_id: str) -> ToolCall | None: ...
     async def open_calls(self, session_id: str) -> list[ToolCall]: ...
-
-
-class Limiter(Protocol):
-    """Counts one more for the key, or raises `RateLimited`."""
-
-    def check(self, key: str) -> None: ...
 
 
 class Progress:
@@ -115,8 +110,8 @@ class ToolExecutor:
         calls: Calls,
         journal: Journal,
         clock: Clock,
-        per_user: Limiter,
-        per_session: Limiter,
+        per_user: Window,
+        per_session: Window,
         settled: Callable[[ToolCall], None] | None = None,
         gate: Gatekeeper | None = None,
         questions: Questions | None = None,
@@ -220,31 +215,24 @@ class ToolExecutor:
             asked = write.scoped(asked)
             known = await self._calls.tool_call(asked.id, user_id=asked.user_id)
         if known is not None:
-            return await self._again(known, asked)
+            if (conflict := _conflict(known, asked)) is not None:
+                return conflict
+            started = known.status is CallStatus.STARTED
+            return await self._interrupted(known) if started else recalled(known)
         try:
             # Before the check, so that wrong calls cannot flood the log either.
-            self._admit(asked)
+            self._per_user.check(asked.user_id)
+            if asked.session_id is not None:
+                self._per_session.check(asked.session_id)
             arguments = self._check(request, asked)
         except VivavoceError as fault:
             return await self._refuse(request, asked, fault)
         return await self._perform(request, asked, arguments, recorded)
 
-    async def _again(self, known: ToolCall, asked: ToolCall) -> ToolOutcome:
-        if (conflict := _conflict(known, asked)) is not None:
-            return conflict
-        if known.status is CallStatus.STARTED:
-            return await self._interrupted(known)
-        return recalled(known)
-
     async def _interrupted(self, call: ToolCall) -> ToolOutcome:
         outcome = failed(ToolFailed(INTERRUPTED.message), words=INTERRUPTED)
         await self._settle(call, outcome, write.milliseconds(call.started_at), CallStatus.UNKNOWN)
         return outcome
-
-    def _admit(self, asked: ToolCall) -> None:
-        self._per_user.check(asked.user_id)
-        if asked.session_id is not None:
-            self._per_session.check(asked.session_id)
 
     def _check(self, request: ToolRequest, asked: ToolCall) -> dict[str, Any]:
         if request.allowed is not None and request.name not in request.allowed:
@@ -265,7 +253,7 @@ class ToolExecutor:
         if request.origin == "model" or told:
             ordinal = self._ordinal(request, asked)
             before = write.call_entry(asked, asked.tool, ordinal)
-            await self._settle(asked, outcome, ordinal, CallStatus.FAILED, before=before)
+            await self._settle(asked, outcome, ordinal, before=before)
         return outcome
 
     async def _perform(
@@ -283,7 +271,11 @@ class ToolExecutor:
             await self._journal.commit(write.started(call, description, ordinal))
             recorded()
             # Recorded first: a yes may take a minute, and after a crash in it the call has its end.
-            result = await self._permitted(request, call, arguments, description)
+            result: str | ToolOutput | VivavoceError | None = None
+            if self._gate is not None:
+                tool = self._tools.definition(request.name)
+                of = request.task_id
+                result = await self._gate.admit(call, tool, arguments, description, of)
             if result is None:
                 begun = self._clock.monotonic()
                 result = await self._attempt(request, arguments, call, progress)
@@ -291,7 +283,11 @@ class ToolExecutor:
             outcome = _cancelled(call, self._since(begun))
             # The start may not have been written yet: the entry goes in once more.
             before = write.call_entry(call, description, ordinal)
-            await self._settle_quietly(progress.close(), outcome, ordinal, before)
+            try:  # on the way out, which a failing store must not hold up
+                async with asyncio.timeout(QUIET_SECONDS):
+                    await self._settle(progress.close(), outcome, ordinal, before=before)
+            except Exception:
+                log.exception("Cancelled call not recorded", extra=fields(call_id=call.id))
             raise
         duration = self._since(begun)
         if isinstance(result, VivavoceError):
@@ -304,19 +300,6 @@ class ToolExecutor:
         if self._settled is not None:
             self._settled(done)
         return outcome
-
-    async def _permitted(
-        self,
-        request: ToolRequest,
-        call: ToolCall,
-        arguments: Mapping[str, Any],
-        description: str,
-    ) -> str | ToolOutput | VivavoceError | None:
-        """None, or why it may not run."""
-        if self._gate is None:
-            return None
-        definition = self._tools.definition(request.name)
-        return await self._gate.admit(call, definition, arguments, description, request.task_id)
 
     async def _attempt(
         self,
@@ -360,7 +343,7 @@ class ToolExecutor:
         call: ToolCall,
         outcome: ToolOutcome,
         ordinal: float,
-        status: CallStatus,
+        status: CallStatus = CallStatus.FAILED,
         output: str = "",
         before: Sequence[Change] = (),
     ) -> ToolCall:
@@ -368,16 +351,6 @@ class ToolExecutor:
         done = write.concluded(call, outcome, output, status, now)
         await self._journal.commit([*before, *write.settled(done, outcome, ordinal, now)])
         return done
-
-    async def _settle_quietly(
-        self, call: ToolCall, outcome: ToolOutcome, ordinal: float, before: Sequence[Change]
-    ) -> None:
-        """On the way out of a cancelled task, which a failing store must not hold up."""
-        try:
-            async with asyncio.timeout(QUIET_SECONDS):
-                await self._settle(call, outcome, ordinal, CallStatus.FAILED, before=before)
-        except Exception:
-            log.exception("Cancelled call not recorded", extra=fields(call_id=call.id))
 
     def _ordinal(self, request: ToolRequest, call: ToolCall) -> float:
         given = request.ordinal

@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from vivavoce.errors import Conflict, InvalidRequest, NotFound
 from vivavoce.runtime.journal.log import Journal
+from vivavoce.runtime.people.due import zone_or
 from vivavoce.runtime.ports import Clock, Store
 from vivavoce.wire.clean import clean_line
 from vivavoce.wire.records.plans import (
@@ -82,11 +82,6 @@ class Agenda:
         if found is None:
             raise NotFound(f"Goal '{goal_id}' not found.")
         return Plan(found, await self._store.milestones([goal_id], user_id=user_id))
-
-    async def todos(self, user_id: str, *, open_only: bool, limit: int, offset: int) -> list[Todo]:
-        return await self._store.todos(
-            user_id=user_id, open_only=open_only, limit=limit, offset=offset
-        )
 
     async def todo(self, todo_id: str, user_id: str) -> Todo:
         found = await self._store.todo(todo_id, user_id=user_id)
@@ -172,7 +167,7 @@ class Agenda:
         if wanted.get("name") is not None:
             checked["name"] = clean_line(wanted["name"]) or None
         zone = wanted.get("time_zone")
-        if zone is not None and not _is_zone(zone):
+        if zone is not None and not zone_or(zone, ""):
             raise InvalidRequest(
                 "That is no IANA time zone, such as Europe/Berlin.", field="time_zone"
             )
@@ -183,11 +178,3 @@ class Agenda:
         spent = await self._store.spent(user_id=user_id, since=since)
         latest = await self._store.sessions(user_id=user_id, limit=sessions)
         return Account(since, spent, latest, self._limits())
-
-
-def _is_zone(name: str) -> bool:
-    try:
-        ZoneInfo(name)
-    except (OSError, ValueError, KeyError):  # a folder, a path, a name that nobody has
-        return False
-    return True

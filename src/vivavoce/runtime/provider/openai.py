@@ -14,9 +14,8 @@ import asyncio
 import logging
 import re
 import secrets
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import urlsplit
 
@@ -61,70 +60,21 @@ def once_more_after(fault: Exception, failures: int) -> float | None:
     return _RATE_LIMITED_WAIT if isinstance(fault, ProviderRateLimited) else _FAILED_WAIT
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """An HTTP answer that is no success."""
-
-    status: int
-    code: str | None = None
-    message: str = ""
-    retry_after: str | None = None
-
-
-def refusal_of(status: int, body: object, headers: Mapping[str, str]) -> Refusal:
-    """Read OpenAI's error shape, with or without its envelope, and bear any other."""
+def read_error(body: object) -> tuple[str | None, str]:
+    """Code and message in OpenAI's error shape, with or without its envelope; bears any other."""
     error: Any = body.get("error", body) if isinstance(body, Mapping) else {}
     if not isinstance(error, Mapping):
         error = {"message": error}
     code, message = error.get("code"), error.get("message")
-    return Refusal(
-        status=status,
-        code=code if isinstance(code, str) else None,
-        message=message if isinstance(message, str) else "",
-        retry_after=headers.get("retry-after"),
-    )
+    return code if isinstance(code, str) else None, message if isinstance(message, str) else ""
 
 
-def scrub(text: str, secrets: Iterable[str] = ()) -> str:
+def scrub(text: str, *secrets: str) -> str:
     """One short line in which no key, token or control character is left."""
-    for secret in secrets:
-        if secret:
-            text = text.replace(secret, "…")
+    for secret in filter(None, secrets):
+        text = text.replace(secret, "…")
     text = _CONTROL.sub(" ", _SECRETS.sub("…", text)).strip()
     return text if len(text) <= _QUOTE else text[: _QUOTE - 1] + "…"
-
-
-def fault_of(refusal: Refusal, *, model: str, secrets: Iterable[str] = ()) -> ProviderError:
-    """The error to raise; its class says whether a retry may help."""
-    status, code = refusal.status, refusal.code
-    if status == 429 and code != "insufficient_quota":
-        return ProviderRateLimited(
-            "The provider asks us to slow down.",
-            status=status,
-            retry_after_ms=_milliseconds(refusal.retry_after),
-        )
-    if status == 408 or status >= 500:
-        return ProviderError(f"The provider failed (HTTP {status}).", status=status)
-    said = scrub(refusal.message, secrets)
-    quote = f" It says: {said}" if said else ""
-    if status == 429:
-        message = "The provider's account has no quota left."
-    elif status == 401:
-        message = "The provider refused the key. Is OPENAI_API_KEY right, and for this base URL?"
-    elif status == 403:
-        message = f"The provider's key may not do this.{quote}"
-    elif code == "model_not_found":
-        message = f"The provider does not know the model {model}, or the key may not use it."
-    else:
-        message = f"The provider refused the request (HTTP {status}).{quote}"
-    return ProviderRefused(message, status=status, code=code and scrub(code, secrets))
-
-
-def attach_fault(refusal: Refusal, *, model: str, secrets: Iterable[str] = ()) -> ProviderError:
-    """As `fault_of`, but a 404 here is about the call: too early, or over."""
-    if refusal.status == 404:
-        return call_not_found()
-    return fault_of(refusal, model=model, secrets=secrets)
 
 
 def unreachable(place: str) -> ProviderError:
@@ -289,7 +239,8 @@ class OpenAIProvider:
                 )
             )
         except ProviderRefused as fault:
-            if fault.details.get("status") not in (404, 405) or _names_model(fault):
+            no_model = fault.details.get("code") == "model_not_found"
+            if fault.details.get("status") not in (404, 405) or no_model:
                 raise
             self._secrets_offered = False
             self._request_error = None
@@ -363,11 +314,12 @@ class OpenAIProvider:
         try:
             return OpenAISideband(await connecting.enter())
         except InvalidStatus as error:
-            refusal = _handshake_refusal(error)
-            if self._embedded and refusal.status == 503 and "model" in where:
-                raise self._busy(refusal) from None
-            read = attach_fault if "call_id" in where else fault_of
-            fault = read(refusal, model=self._model, secrets=[self._key])
+            answer, attaching = error.response, "call_id" in where
+            if attaching and answer.status_code == 404:
+                fault: ProviderError = call_not_found()  # too early, or over
+            else:
+                body = _json(answer.body or b"")
+                fault = self._refused(answer.status_code, body, answer.headers, busy=not attaching)
         except (WebSocketException, OSError):
             fault = unreachable(self._place)
         raise self._noted(fault)
@@ -457,10 +409,8 @@ class OpenAIProvider:
         try:
             return await send(client)
         except APIStatusError as error:
-            refusal = refusal_of(error.status_code, error.body, error.response.headers)
-            if self._embedded and error.status_code == 503:
-                raise self._busy(refusal) from None  # our own words, and no fault of a provider
-            fault = fault_of(refusal, model=self._model, secrets=[self._key, secret])
+            headers = error.response.headers
+            fault = self._refused(error.status_code, error.body, headers, secret)
         except APIConnectionError:
             fault = unreachable(self._place)
         except (OpenAIError, ValueError):  # an answer that is not what it claims to be
@@ -478,24 +428,50 @@ class OpenAIProvider:
             return fault if status in (401, 403) or status >= 500 else None
         return None
 
-    def _busy(self, refusal: Refusal) -> Unavailable:
-        told = refusal.retry_after or ""
-        seconds = int(told) if told.isdecimal() else 5
-        kind = ModelUnavailable if refusal.code == ModelUnavailable.code else Unavailable
-        return kind(refusal.message or "The engine is busy.", retry_after_ms=1000 * seconds)
+    def _refused(
+        self,
+        status: int,
+        body: object,
+        headers: Mapping[str, str],
+        secret: str = "",
+        *,
+        busy: bool = True,
+    ) -> ProviderError:
+        """The error to raise for an HTTP answer that is no success; its class says whether a retry
+        may help. Raises `Unavailable` where our own engine is `busy`."""
+        code, message = read_error(body)
+        wait = _milliseconds(headers.get("retry-after"))
+        if self._embedded and status == 503 and busy:
+            # Our own words, and no fault of a provider.
+            kind = ModelUnavailable if code == ModelUnavailable.code else Unavailable
+            raise kind(message or "The engine is busy.", retry_after_ms=wait) from None
+        if status == 429 and code != "insufficient_quota":
+            words = "The provider asks us to slow down."
+            return ProviderRateLimited(words, status=status, retry_after_ms=wait)
+        if status == 408 or status >= 500:
+            return ProviderError(f"The provider failed (HTTP {status}).", status=status)
+        said = scrub(message, self._key, secret)
+        quote = f" It says: {said}" if said else ""
+        known = {
+            429: "The provider's account has no quota left.",
+            401: "The provider refused the key. Is OPENAI_API_KEY right, and for this base URL?",
+            403: f"The provider's key may not do this.{quote}",
+        }
+        otherwise = f"The provider refused the request (HTTP {status}).{quote}"
+        if code == "model_not_found":
+            otherwise = (
+                f"The provider does not know the model {self._model}, or the key may not use it."
+            )
+        shown = code and scrub(code, self._key, secret)
+        return ProviderRefused(known.get(status, otherwise), status=status, code=shown)
 
     def _noted(self, fault: ProviderError) -> ProviderError:
         self._request_error = fault.message
         return fault
 
 
-def _names_model(fault: ProviderError) -> bool:
-    return fault.details.get("code") == "model_not_found"
-
-
-def _handshake_refusal(error: InvalidStatus) -> Refusal:
+def _json(body: bytes | bytearray) -> object:
     try:
-        body: object = orjson.loads(error.response.body or b"")
+        return orjson.loads(body)
     except orjson.JSONDecodeError:
-        body = None
-    return refusal_of(error.response.status_code, body, error.response.headers)
+        return None

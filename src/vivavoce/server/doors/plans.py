@@ -82,7 +82,7 @@ async def tasks(
 
     Delegated work is another thing: `GET /tasks`.
     """
-    found = await here.agenda.todos(user, open_only=open_only, limit=limit, offset=offset)
+    found = await here.store.todos(user_id=user, open_only=open_only, limit=limit, offset=offset)
     return s.TodoListResponse(tasks=await _shown(here, found))
 
 
