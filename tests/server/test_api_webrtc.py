@@ -124,7 +124,7 @@ async def test_no_answer_contains_the_providers_key_or_secret(tmp_path: Path) ->
             await d.http.get("/metrics"),
             await d.http.get("/events", params={"follow": False, "last_event_id": 0}),
         ]
-        secrets = [str(d.provider.key), *d.provider._secrets._issued]
+        secrets = [str(d.provider.key), *d.provider._secrets]
         assert len(secrets) > 3
         for response in answers:
             assert response.status_code == 200

@@ -233,6 +233,6 @@ async def test_nothing_of_somebody_else_is_there(tmp_path: Path) -> None:
 async def test_no_answer_contains_the_providers_key(tmp_path: Path) -> None:
     async with doors(tmp_path) as d:
         response = await d.http.post(SESSIONS)
-        secrets = [str(d.provider.key), *d.provider._secrets._issued]
+        secrets = [str(d.provider.key), *d.provider._secrets]
         assert not [secret for secret in secrets if secret in response.text]
         assert orjson.loads(response.content)["ephemeral_key"].startswith("ek_")

@@ -21,7 +21,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import uvicorn
 from starlette.applications import Starlette
@@ -37,6 +37,8 @@ from vivavoce.testing.realtime.faults import HttpError, NoLocation, ProviderFaul
 from vivavoce.testing.realtime.ledger import Json, new_session
 from vivavoce.testing.realtime.script import Script
 
+F = TypeVar("F", bound=ProviderFault)
+
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
@@ -48,101 +50,14 @@ class Exchange:
     status: int
 
 
-@dataclass(frozen=True, slots=True)
-class Secret:
-    value: str
-    session: Mapping[str, Any]
-    until: float
-
-
 class Denied(Exception):
     """An answer in OpenAI's error shape."""
 
-    def __init__(self, status: int, message: str, code: str | None = None) -> None:
+    def __init__(self, status: int, message: str, code: str | None = None, **headers: str) -> None:
         super().__init__(message)
-        self.status, self.message, self.code = status, message, code
-        self.headers: dict[str, str] = {}
-
-    def response(self) -> JSONResponse:
-        kind = "server_error" if self.status >= 500 else "invalid_request_error"
-        error = {"message": self.message, "type": kind, "param": None, "code": self.code}
-        return JSONResponse({"error": error}, self.status, self.headers)
-
-
-class Faults:
-    """What is still to go wrong."""
-
-    def __init__(self, faults: Sequence[ProviderFault]) -> None:
-        self._left: list[tuple[ProviderFault, list[int]]] = []
-        for fault in faults:
-            self.add(fault)
-
-    def add(self, fault: ProviderFault) -> None:
-        self._left.append((fault, [fault.times]))
-
-    def take(self, kind: type[ProviderFault], path: str = "") -> ProviderFault | None:
-        for fault, left in self._left:
-            fits = not isinstance(fault, HttpError) or fault.path in path
-            if isinstance(fault, kind) and left[0] > 0 and fits:
-                left[0] -= 1
-                return fault
-        return None
-
-
-class Secrets:
-    """Client secrets: like OpenAI's, usable until they expire."""
-
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._issued: dict[str, Secret] = {}
-
-    def issue(self, session: Mapping[str, Any], seconds: float) -> Secret:
-        value = f"ek_{secrets.token_hex(16)}"
-        self._issued[value] = Secret(value, session, self._clock.monotonic() + seconds)
-        return self._issued[value]
-
-    def find(self, value: str) -> Secret | None:
-        secret = self._issued.get(value)
-        return secret if secret is not None and self._clock.monotonic() < secret.until else None
-
-
-@dataclass(frozen=True, slots=True)
-class Front:
-    """Who may come in, and what they may ask for."""
-
-    key: str | None
-    models: Sequence[str] | None
-    client_secrets: bool
-    secrets: Secrets
-    faults: Faults
-
-    def admit(self, connection: HTTPConnection) -> Secret | None:
-        """The secret that was shown, or None for the key. Raises `Denied`."""
-        shown = connection.headers.get("authorization", "").removeprefix("Bearer ")
-        if (secret := self.secrets.find(shown)) is not None:
-            return secret
-        if self.key is not None and shown != self.key:
-            # The real one repeats (most of) the key: whoever logs this must scrub it.
-            raise Denied(401, f"Incorrect API key provided: {shown}.", "invalid_api_key")
-        return None
-
-    def session(self, given: object) -> Mapping[str, Any]:
-        if not isinstance(given, Mapping) or given.get("type") != "realtime":
-            message = "Missing required parameter: 'session.type'."
-            raise Denied(400, message, "missing_required_parameter")
-        model = given.get("model")
-        if self.models is not None and model not in self.models:
-            message = f"The model `{model}` does not exist or you do not have access to it."
-            raise Denied(400, message, "model_not_found")
-        return given
-
-    def misbehave(self, path: str) -> None:
-        fault = self.faults.take(HttpError, path)
-        if isinstance(fault, HttpError):
-            denied = Denied(fault.status, fault.message, fault.code)
-            if fault.retry_after is not None:
-                denied.headers["Retry-After"] = str(fault.retry_after)
-            raise denied
+        kind = "server_error" if status >= 500 else "invalid_request_error"
+        error = {"message": message, "type": kind, "param": None, "code": code}
+        self.response = JSONResponse({"error": error}, status, headers)
 
 
 def multipart(content_type: str, body: bytes) -> dict[str, str]:
@@ -243,16 +158,17 @@ class ScriptedProvider:
         clock: Clock | None = None,
         port: int = 0,
     ) -> None:
-        self.key = key
+        self.key, self.models, self.client_secrets = key, models, client_secrets
         self.calls: dict[str, ScriptedCall] = {}
         self.requests: deque[Exchange] = deque(maxlen=10_000)
         self._script = script
         self._port = port
         self._clock = clock or SystemClock()
         self._answer = answer or _canned
-        self._faults = Faults(faults)
-        self._secrets = Secrets(self._clock)
-        self._front = Front(key, models, client_secrets, self._secrets, self._faults)
+        self._faults: list[ProviderFault] = []
+        for fault in faults:
+            self.inject(fault)
+        self._secrets: dict[str, tuple[Mapping[str, Any], float]] = {}
         self._fresh: asyncio.Queue[ScriptedCall] = asyncio.Queue(MAX_CALLS)
         self._players: dict[str, asyncio.Task[None]] = {}
         self._progress: dict[str, str] = {}
@@ -274,7 +190,7 @@ class ScriptedProvider:
 
     def inject(self, fault: ProviderFault) -> None:
         """Misbehave with the next requests; `ScriptedCall.inject` is for a call."""
-        self._faults.add(fault)
+        self._faults += [fault] * fault.times
 
     async def finished(self, call: ScriptedCall, *, timeout: float = 30.0) -> None:
         """Return once the script has been played on this call; raise what went wrong."""
@@ -289,7 +205,7 @@ class ScriptedProvider:
         # asyncio does this only for sockets it made itself; without it each answer takes 40 ms.
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._port = listener.getsockname()[1]
-        doors = _Doors(self._front, self)
+        doors = _Doors(self)
         config = uvicorn.Config(
             Starlette(
                 routes=[
@@ -343,6 +259,25 @@ class ScriptedProvider:
 
     # --- For the doors --------------------------------------------------------------------
 
+    def take(self, kind: type[F], path: str = "") -> F | None:
+        """The next fault of this kind that is still to go wrong."""
+        for fault in self._faults:
+            if isinstance(fault, kind) and (not isinstance(fault, HttpError) or fault.path in path):
+                self._faults.remove(fault)
+                return fault
+        return None
+
+    def issue(self, session: Mapping[str, Any], seconds: float) -> str:
+        """A client secret: like OpenAI's, usable until it expires."""
+        value = f"ek_{secrets.token_hex(16)}"
+        self._secrets[value] = session, self._clock.monotonic() + seconds
+        return value
+
+    def carried(self, secret: str) -> Mapping[str, Any] | None:
+        """The session that such a secret is for."""
+        session, until = self._secrets.get(secret, (None, 0.0))
+        return session if self._clock.monotonic() < until else None
+
     async def create_call(self, offer: str, session: Mapping[str, Any], by: str) -> tuple[str, str]:
         """The new call's id and the SDP answer."""
         call = self._new_call(session, offer=offer, authorised_by=by)
@@ -393,32 +328,52 @@ class ScriptedProvider:
 class _Doors:
     """OpenAI's paths."""
 
-    def __init__(self, front: Front, provider: ScriptedProvider) -> None:
-        self._front = front
+    def __init__(self, provider: ScriptedProvider) -> None:
         self._provider = provider
 
     async def http(self, request: Request) -> Response:
         """Every request: faults first, then who asks, then what."""
         path = request.url.path
         try:
-            self._front.misbehave(path)
-            secret = self._front.admit(request)
-            response = await self._route(request, secret)
+            if (fault := self._provider.take(HttpError, path)) is not None:
+                wait = {} if fault.retry_after is None else {"Retry-After": str(fault.retry_after)}
+                raise Denied(fault.status, fault.message, fault.code, **wait)
+            response = await self._route(request, self._admit(request))
         except Denied as denied:
-            response = denied.response()
+            response = denied.response
         kind = request.headers.get("content-type", "")
         exchange = Exchange(request.method, path, kind, response.status_code)
         self._provider.requests.append(exchange)
         return response
 
-    async def _route(self, request: Request, secret: Secret | None) -> Response:
+    def _admit(self, connection: HTTPConnection) -> Mapping[str, Any] | None:
+        """The session of the secret that was shown, or None for the key. Raises `Denied`."""
+        shown = connection.headers.get("authorization", "").removeprefix("Bearer ")
+        if (session := self._provider.carried(shown)) is not None:
+            return session
+        if self._provider.key is not None and shown != self._provider.key:
+            # The real one repeats (most of) the key: whoever logs this must scrub it.
+            raise Denied(401, f"Incorrect API key provided: {shown}.", "invalid_api_key")
+        return None
+
+    def _session(self, given: object) -> Mapping[str, Any]:
+        if not isinstance(given, Mapping) or given.get("type") != "realtime":
+            message = "Missing required parameter: 'session.type'."
+            raise Denied(400, message, "missing_required_parameter")
+        model, models = given.get("model"), self._provider.models
+        if models is not None and model not in models:
+            message = f"The model `{model}` does not exist or you do not have access to it."
+            raise Denied(400, message, "model_not_found")
+        return given
+
+    async def _route(self, request: Request, carried: Mapping[str, Any] | None) -> Response:
         match request.url.path.removeprefix("/v1/").split("/"):
             case ["models"]:
                 return JSONResponse({"object": "list", "data": []})
-            case ["realtime", "client_secrets"] if self._front.client_secrets:
+            case ["realtime", "client_secrets"] if self._provider.client_secrets:
                 return await self._mint(request)
             case ["realtime", "calls"]:
-                return await self._call(request, secret)
+                return await self._call(request, carried)
             case ["realtime", "calls", call_id, "hangup"]:
                 return await self._hang_up(call_id)
             case _:
@@ -426,29 +381,29 @@ class _Doors:
 
     async def _mint(self, request: Request) -> Response:
         body = await request.json()
-        session = self._front.session(body.get("session"))
+        session = self._session(body.get("session"))
         seconds = body.get("expires_after", {}).get("seconds", 600)
-        secret = self._front.secrets.issue(session, seconds)
+        value = self._provider.issue(session, seconds)
         shown = {**new_session(session), "expires_at": 0}
         expires = int(time.time()) + seconds
-        return JSONResponse({"value": secret.value, "expires_at": expires, "session": shown})
+        return JSONResponse({"value": value, "expires_at": expires, "session": shown})
 
-    async def _call(self, request: Request, secret: Secret | None) -> Response:
+    async def _call(self, request: Request, carried: Mapping[str, Any] | None) -> Response:
         kind, body = request.headers.get("content-type", ""), await request.body()
         session: object
         if kind.startswith("multipart/form-data"):
             parts = multipart(kind, body)
             offer, session = parts.get("sdp", ""), parsed(parts.get("session", ""))
         elif kind.startswith("application/sdp"):
-            offer, session = body.decode(), secret.session if secret else {"type": "realtime"}
+            offer, session = body.decode(), carried or {"type": "realtime"}
         else:
             raise Denied(400, f"Unsupported content type '{kind}'.", "unsupported_content_type")
-        by = "key" if secret is None else "secret"
+        by = "key" if carried is None else "secret"
         if not offer.startswith("v=0"):
             raise Denied(400, "The SDP offer is not valid.", "invalid_offer")
-        call_id, answer = await self._provider.create_call(offer, self._front.session(session), by)
+        call_id, answer = await self._provider.create_call(offer, self._session(session), by)
         headers = {"Location": f"/v1/realtime/calls/{call_id}"}
-        if self._front.faults.take(NoLocation) is not None:
+        if self._provider.take(NoLocation) is not None:
             headers = {}
         return Response(answer, 201, headers, media_type="application/sdp")
 
@@ -461,20 +416,19 @@ class _Doors:
 
     async def websocket(self, ws: WebSocket) -> None:
         try:
-            self._front.admit(ws)
-            refuse = self._front.faults.take(RefuseAttach)
-            if isinstance(refuse, RefuseAttach):
+            self._admit(ws)
+            if (refuse := self._provider.take(RefuseAttach)) is not None:
                 raise Denied(refuse.status, "No session found for call_id", "call_id_not_found")
             call_id = ws.query_params.get("call_id")
             if call_id is None:
                 session = {"type": "realtime", "model": ws.query_params.get("model")}
-                call = self._provider.open_session(self._front.session(session))
+                call = self._provider.open_session(self._session(session))
             elif (known := self._provider.calls.get(call_id)) is None or known.over:
                 raise Denied(404, f"No session found for call_id {call_id}", "call_id_not_found")
             else:
                 call = known
         except Denied as denied:
-            await ws.send_denial_response(denied.response())
+            await ws.send_denial_response(denied.response)
             return
         await ws.accept()
         client = ws.scope["client"]
