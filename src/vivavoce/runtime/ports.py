@@ -77,8 +77,8 @@ class Journal(Protocol):
 
 
 class AgendaStore(Protocol):
-    """People, their plans and what they said: reads; writes are changes (`PutPerson`, `PutGoal`,
-    …) of a commit. Whatever belongs to another user is not there."""
+    """People, their plans and what they said: reads; writes are changes (`Put`) of a commit.
+    Whatever belongs to another user is not there."""
 
     async def person(self, user_id: str) -> Person | None: ...
 
