@@ -21,7 +21,7 @@ from statistics import median
 
 from bench import size
 from vivavoce.store import open_store
-from vivavoce.store.changes import Write, writes_for
+from vivavoce.store.changes import How, writes_for
 from vivavoce.store.database import Database, parse
 from vivavoce.store.migrate import prepare
 from vivavoce.store.rows import row_of
@@ -99,7 +99,7 @@ async def _group_commit(url: str, conversation: Conversation, callers: int) -> f
 async def _commit_per_row(database: Database, conversation: Conversation, callers: int) -> float:
     """Off the loop too, in one thread: the simplest thing that is right."""
     loop = asyncio.get_running_loop()
-    statement = writes_for(database.dialect)[Write.ENTRY]
+    statement = writes_for(database.dialect)[Entry, How.WHOLE]
     engine = database.writer()
     with ThreadPoolExecutor(1) as thread, engine.connect() as connection:
 

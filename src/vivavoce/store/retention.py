@@ -10,7 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 
-from sqlalchemy import Connection, Delete, Update, delete, func, insert, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Delete,
+    Table,
+    Update,
+    delete,
+    func,
+    insert,
+    select,
+    tuple_,
+    update,
+)
 
 from vivavoce.runtime.ports import Retention
 from vivavoce.store.limits import LONGEST, OPENED
@@ -52,29 +64,39 @@ def steps(retention: Retention, now: datetime) -> Iterator[Step]:
     def before(seconds: float) -> datetime:
         return now - timedelta(seconds=seconds)
 
-    yield _slices(delete(spent_sessions).where(spent_sessions.c.created_at < now - KEPT_FOR))
+    yield _old(spent_sessions, spent_sessions.c.created_at < now - KEPT_FOR)
     if retention.snapshots is not None:
-        yield _slices(_old_snapshots(before(retention.snapshots)))
+        yield _old(snapshots, snapshots.c.saved_at < before(retention.snapshots))
     if retention.log is not None:
-        yield _slices(_old_events(before(retention.log)))
-        yield _slices(_old_deliveries(before(retention.log)))
+        cutoff = before(retention.log)
+        yield _deleting(_old_events(cutoff))
+        # What the backend has not got yet is kept, whatever became of its conversation.
+        yield _old(outbox, outbox.c.status != "pending", outbox.c.updated_at < cutoff)
     if retention.conversations is not None:
-        yield _old_conversations(before(retention.conversations))
-        yield _slices(_old_loose_calls(before(retention.conversations)))
-        yield _slices(_old_loose_tasks(before(retention.conversations)))
-        yield _slices(_old_loose_approvals(before(retention.conversations)))
+        cutoff = before(retention.conversations)
+        yield _old_conversations(cutoff)
+        # Of no conversation, or of one that went: a running task outlives its own.
+        yield _old(tool_calls, _loose(tool_calls), tool_calls.c.started_at < cutoff)
+        over = delegated_tasks.c.status.in_(OVER)
+        yield _old(
+            delegated_tasks, _loose(delegated_tasks), over, delegated_tasks.c.updated_at < cutoff
+        )
+        settled = approvals.c.status != "pending"
+        yield _old(approvals, _loose(approvals), settled, approvals.c.requested_at < cutoff)
 
 
-def _slices(statement: Delete) -> Step:
-    def job(connection: Connection) -> int:
-        return connection.execute(statement).rowcount
+def _old(table: Table, *conditions: ColumnElement[bool]) -> Step:
+    key = tuple_(*table.primary_key)
+    old = select(*table.primary_key).where(*conditions).limit(SLICE)
+    return _deleting(delete(table).where(key.in_(old)))
 
-    return job
+
+def _loose(table: Table) -> ColumnElement[bool]:
+    return table.c.conversation_id.is_(None)
 
 
-def _old_snapshots(cutoff: datetime) -> Delete:
-    old = select(snapshots.c.session_id).where(snapshots.c.saved_at < cutoff).limit(SLICE)
-    return delete(snapshots).where(snapshots.c.session_id.in_(old))
+def _deleting(statement: Delete) -> Step:
+    return lambda connection: connection.execute(statement).rowcount
 
 
 def _old_events(cutoff: datetime) -> Delete:
@@ -86,58 +108,6 @@ def _old_events(cutoff: datetime) -> Delete:
     return delete(events).where(
         events.c.position < func.coalesce(young, end), events.c.position < first + SLICE
     )
-
-
-def _old_deliveries(cutoff: datetime) -> Delete:
-    """Answered; what the backend has not got yet is kept, whatever became of its conversation."""
-    old = (
-        select(outbox.c.id)
-        .where(outbox.c.status != "pending", outbox.c.updated_at < cutoff)
-        .limit(SLICE)
-    )
-    return delete(outbox).where(outbox.c.id.in_(old))
-
-
-def _old_loose_calls(cutoff: datetime) -> Delete:
-    """Calls over HTTP that belong to no conversation."""
-    old = (
-        select(tool_calls.c.user_id, tool_calls.c.id)
-        .where(tool_calls.c.conversation_id.is_(None), tool_calls.c.started_at < cutoff)
-        .limit(SLICE)
-        .subquery()
-    )
-    return delete(tool_calls).where(
-        select(old)
-        .where(old.c.user_id == tool_calls.c.user_id, old.c.id == tool_calls.c.id)
-        .exists()
-    )
-
-
-def _old_loose_tasks(cutoff: datetime) -> Delete:
-    """Over, and of no conversation, or of one that went: a running one outlives its own."""
-    old = (
-        select(delegated_tasks.c.id)
-        .where(
-            delegated_tasks.c.conversation_id.is_(None),
-            delegated_tasks.c.status.in_(OVER),
-            delegated_tasks.c.updated_at < cutoff,
-        )
-        .limit(SLICE)
-    )
-    return delete(delegated_tasks).where(delegated_tasks.c.id.in_(old))
-
-
-def _old_loose_approvals(cutoff: datetime) -> Delete:
-    old = (
-        select(approvals.c.id)
-        .where(
-            approvals.c.conversation_id.is_(None),
-            approvals.c.status != "pending",
-            approvals.c.requested_at < cutoff,
-        )
-        .limit(SLICE)
-    )
-    return delete(approvals).where(approvals.c.id.in_(old))
 
 
 def _old_conversations(cutoff: datetime) -> Step:
@@ -156,10 +126,7 @@ def _old_conversations(cutoff: datetime) -> Step:
         .limit(CONVERSATIONS)
     )
 
-    def job(connection: Connection) -> int:
-        return drop(connection, list(connection.execute(old).scalars()))
-
-    return job
+    return lambda connection: drop(connection, list(connection.execute(old).scalars()))
 
 
 # --- A conversation -----------------------------------------------------------------

@@ -16,23 +16,8 @@ from typing import Any, Generic, TypeVar, get_origin, get_type_hints
 from sqlalchemy import Row, Table
 
 from vivavoce.errors import InvalidRequest
+from vivavoce.store import schema as db
 from vivavoce.store.columns import Id, NotUuid, canonical_uuid
-from vivavoce.store.schema import (
-    approvals,
-    conversations,
-    delegated_tasks,
-    events,
-    goals,
-    intents,
-    messages,
-    milestones,
-    outbox,
-    snapshots,
-    tasks,
-    tool_calls,
-    users,
-    voice_sessions,
-)
 from vivavoce.wire.records.plans import Delivery, Goal, Intent, Milestone, Person, Todo
 from vivavoce.wire.records.talk import (
     Conversation,
@@ -189,11 +174,11 @@ def _asked(row: Row[Any]) -> Fields:
 
 # --- Every kind ---------------------------------------------------------------------
 
-CONVERSATIONS = Rows(Conversation, conversations, fill=_active)
-SESSIONS = Rows(VoiceSession, voice_sessions, fill=_lasted)
+CONVERSATIONS = Rows(Conversation, db.conversations, fill=_active)
+SESSIONS = Rows(VoiceSession, db.voice_sessions, fill=_lasted)
 ENTRIES = Rows(
     Entry,
-    messages,
+    db.messages,
     fill=_message,
     read=_said,
     kind="role",
@@ -202,17 +187,17 @@ ENTRIES = Rows(
     data="metadata",
     session_id="voice_session_id",
 )
-CALLS = Rows(ToolCall, tool_calls, session_id="voice_session_id")
-SNAPSHOTS = Rows(Snapshot, snapshots)
-EVENTS = Rows(LogEvent, events, session_id="voice_session_id", at="created_at")
-TASKS = Rows(Task, delegated_tasks, fill=_asking, read=_asked, session_id="voice_session_id")
-APPROVALS = Rows(Approval, approvals, session_id="voice_session_id")
-PEOPLE = Rows(Person, users)
-GOALS = Rows(Goal, goals)
-MILESTONES = Rows(Milestone, milestones)
-TODOS = Rows(Todo, tasks)
-INTENTS = Rows(Intent, intents, session_id="voice_session_id")
-DELIVERIES = Rows(Delivery, outbox)
+CALLS = Rows(ToolCall, db.tool_calls, session_id="voice_session_id")
+SNAPSHOTS = Rows(Snapshot, db.snapshots)
+EVENTS = Rows(LogEvent, db.events, session_id="voice_session_id", at="created_at")
+TASKS = Rows(Task, db.delegated_tasks, fill=_asking, read=_asked, session_id="voice_session_id")
+APPROVALS = Rows(Approval, db.approvals, session_id="voice_session_id")
+PEOPLE = Rows(Person, db.users)
+GOALS = Rows(Goal, db.goals)
+MILESTONES = Rows(Milestone, db.milestones)
+TODOS = Rows(Todo, db.tasks)
+INTENTS = Rows(Intent, db.intents, session_id="voice_session_id")
+DELIVERIES = Rows(Delivery, db.outbox)
 
 _ROWS: dict[type, Rows[Any]] = {
     rows.kind: rows

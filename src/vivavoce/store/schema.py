@@ -10,6 +10,8 @@ tasks outlive it: it is let go of, not taken along. That takes two keys (`_linke
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlalchemy import (
     Boolean,
     CheckConstraint,
@@ -27,6 +29,8 @@ from sqlalchemy import (
     text,
     true,
 )
+from sqlalchemy.schema import SchemaItem
+from sqlalchemy.types import TypeEngine
 
 from vivavoce.store.columns import Document, Id, Position, Utc, Words
 
@@ -34,6 +38,19 @@ metadata = MetaData()
 
 SAID = ("user", "assistant")  # roles of `messages`
 OVER = ("completed", "failed", "cancelled")  # statuses of `delegated_tasks`
+
+
+def _table(name: str, *parts: SchemaItem) -> Table:
+    return Table(name, metadata, *parts)
+
+
+def _some(kind: TypeEngine[Any] | type[TypeEngine[Any]], *names: str) -> list[Column[Any]]:
+    """Columns of one kind that always have a value."""
+    return [Column(name, kind, nullable=False) for name in names]
+
+
+def _maybe(kind: TypeEngine[Any] | type[TypeEngine[Any]], *names: str) -> list[Column[Any]]:
+    return [Column(name, kind) for name in names]
 
 
 def _one_of(table: str, column: str, *values: str) -> CheckConstraint:
@@ -82,23 +99,18 @@ def _linked(
     )
 
 
-conversations = Table(
+conversations = _table(
     "conversations",
-    metadata,
     Column("id", Id, primary_key=True),
     Column("user_id", Words, nullable=False),
     Column("context_type", Words, nullable=False, server_default=text("'voice'")),
-    Column("title", Words),
-    Column("summary", Words),
+    *_maybe(Words, "title", "summary"),
     Column("metadata", Document, nullable=False, server_default=text("'{}'")),
-    Column("created_at", Utc, nullable=False),
-    Column("updated_at", Utc, nullable=False),
+    *_some(Utc, "created_at", "updated_at"),
     # Seed 004 §8; what the links lead to is at the end.
-    Column("voice_session_id", Words),
-    Column("extracted_intent", Words),
+    *_maybe(Words, "voice_session_id", "extracted_intent"),
     Column("intent_payload", Document),
-    Column("linked_goal_id", Id),
-    Column("linked_task_id", Id),
+    *_maybe(Id, "linked_goal_id", "linked_task_id"),
     Column("ended_at", Utc),
     Column("duration_seconds", Integer),
     # When it began or something was last said: a list of thousands is read along its index.
@@ -109,24 +121,17 @@ conversations = Table(
     Index("idx_conversations_recent", "user_id", "last_activity_at", "id"),
 )
 
-voice_sessions = Table(
+voice_sessions = _table(
     "voice_sessions",
-    metadata,
     Column("id", Words, primary_key=True),
     Column("conversation_id", Id, nullable=False),
-    Column("user_id", Words, nullable=False),
-    Column("agent", Words, nullable=False),
-    Column("status", Words, nullable=False),
-    Column("model", Words, nullable=False),
-    Column("voice", Words, nullable=False),
+    *_some(Words, "user_id", "agent", "status", "model", "voice"),
     Column("call_id", Words),
-    Column("created_at", Utc, nullable=False),
-    Column("updated_at", Utc, nullable=False),
+    *_some(Utc, "created_at", "updated_at"),
     Column("ended_at", Utc),
     Column("duration_ms", Position),
     Column("end_reason", Words),
-    Column("input_tokens", Position, nullable=False),
-    Column("output_tokens", Position, nullable=False),
+    *_some(Position, "input_tokens", "output_tokens"),
     Column("cost_micros", Position, nullable=False, server_default=text("0")),
     Column("counted", Boolean, nullable=False, server_default=true()),
     Column("metadata", Document, nullable=False, server_default=text("'{}'")),
@@ -138,15 +143,13 @@ voice_sessions = Table(
     Index("idx_voice_sessions_status", "status"),
 )
 
-messages = Table(
+messages = _table(
     "messages",
-    metadata,
     Column("id", Id, primary_key=True),
     Column("conversation_id", Id, nullable=False),
     Column("user_id", Words, nullable=False),
     Column("voice_session_id", Words),
-    Column("role", Words, nullable=False),
-    Column("content", Words, nullable=False),
+    *_some(Words, "role", "content"),
     Column("input_modality", Words, nullable=False, server_default=text("'text'")),
     Column("metadata", Document, nullable=False, server_default=text("'{}'")),
     Column("created_at", Utc, nullable=False),
@@ -159,19 +162,15 @@ messages = Table(
     Index("idx_messages_ordinal", "conversation_id", "ordinal", "role"),
 )
 
-tool_calls = Table(
+tool_calls = _table(
     "tool_calls",
-    metadata,
     # Providers and clients choose call ids: unique for one user, not for all.
-    Column("user_id", Words, nullable=False),
-    Column("id", Words, nullable=False),
-    Column("tool", Words, nullable=False),
+    *_some(Words, "user_id", "id", "tool"),
     Column("conversation_id", Id),
     Column("voice_session_id", Words),
     Column("origin", Words, nullable=False),
     Column("arguments", Document, nullable=False),
-    Column("status", Words, nullable=False),
-    Column("output", Words, nullable=False),
+    *_some(Words, "status", "output"),
     Column("error", Words),
     Column("truncated", Boolean, nullable=False),
     Column("progress", Words),
@@ -188,9 +187,8 @@ tool_calls = Table(
     Index("idx_tool_calls_conversation", "conversation_id"),
 )
 
-snapshots = Table(
+snapshots = _table(
     "snapshots",
-    metadata,
     Column("session_id", Words, primary_key=True),
     Column("user_id", Words, nullable=False),
     Column("saved_at", Utc, nullable=False),
@@ -199,15 +197,13 @@ snapshots = Table(
     Index("idx_snapshots_saved", "saved_at"),
 )
 
-events = Table(
+events = _table(
     "events",
-    metadata,
     Column("position", Position, primary_key=True, autoincrement=False),
     Column("type", Words, nullable=False),
     Column("data", Words, nullable=False),  # the JSON as it was encoded, byte for byte
     Column("user_id", Words, nullable=False),
-    Column("conversation_id", Words),
-    Column("voice_session_id", Words),
+    *_maybe(Words, "conversation_id", "voice_session_id"),
     Column("created_at", Utc, nullable=False),
     Index("idx_events_user", "user_id", "position"),
     Index("idx_events_session", "voice_session_id", "position"),
@@ -220,44 +216,32 @@ events = Table(
     ),
 )
 
-log_head = Table(
+log_head = _table(
     "log_head",
-    metadata,
     Column("id", Integer, primary_key=True, autoincrement=False),
     Column("position", Position, nullable=False),
     CheckConstraint("id = 1", name="log_head_single_check"),
 )
 
 # Delegated work. The name `tasks` is that of seed 004, for what the user has to do.
-delegated_tasks = Table(
+delegated_tasks = _table(
     "delegated_tasks",
-    metadata,
     Column("id", Words, primary_key=True),
     Column("user_id", Words, nullable=False),
     Column("conversation_id", Id),
-    Column("voice_session_id", Words),
-    Column("call_id", Words),
-    Column("title", Words, nullable=False),
-    Column("description", Words, nullable=False),
-    Column("agent", Words, nullable=False),
-    Column("backend", Words, nullable=False),
-    Column("status", Words, nullable=False),
-    Column("phase", Words),
-    Column("progress", Words),
+    *_maybe(Words, "voice_session_id", "call_id"),
+    *_some(Words, "title", "description", "agent", "backend", "status"),
+    *_maybe(Words, "phase", "progress"),
     Column("percentage", Integer),
-    Column("question_id", Words),
-    Column("question", Words),
+    *_maybe(Words, "question_id", "question"),
     Column("choices", Document),
     Column("asked_at", Utc),
     Column("result", Words, nullable=False),
     Column("files_changed", Document, nullable=False),
     Column("error", Words),
-    Column("tried", Document, nullable=False),
-    Column("suggestions", Document, nullable=False),
-    Column("created_at", Utc, nullable=False),
-    Column("updated_at", Utc, nullable=False),
-    Column("finished_at", Utc),
-    Column("told_at", Utc),
+    *_some(Document, "tried", "suggestions"),
+    *_some(Utc, "created_at", "updated_at"),
+    *_maybe(Utc, "finished_at", "told_at"),
     _one_of("delegated_tasks", "status", "running", "waiting", "completed", "failed", "cancelled"),
     *_linked("delegated_tasks"),
     Index("idx_delegated_tasks_user", "user_id", "created_at"),
@@ -266,63 +250,46 @@ delegated_tasks = Table(
     Index("idx_delegated_tasks_conversation", "conversation_id"),
 )
 
-approvals = Table(
+approvals = _table(
     "approvals",
-    metadata,
     Column("id", Words, primary_key=True),
     Column("user_id", Words, nullable=False),
     Column("conversation_id", Id),
-    Column("voice_session_id", Words),
-    Column("call_id", Words),
-    Column("task_id", Words),
+    *_maybe(Words, "voice_session_id", "call_id", "task_id"),
     Column("tool", Words, nullable=False),
     Column("arguments", Document, nullable=False),
-    Column("question", Words, nullable=False),
-    Column("status", Words, nullable=False),
-    Column("requested_at", Utc, nullable=False),
-    Column("expires_at", Utc, nullable=False),
+    *_some(Words, "question", "status"),
+    *_some(Utc, "requested_at", "expires_at"),
     Column("resolved_at", Utc),
-    Column("resolved_by", Words),
-    Column("words", Words),
+    *_maybe(Words, "resolved_by", "words"),
     _one_of("approvals", "status", "pending", "granted", "denied", "expired"),
     _one_of("approvals", "resolved_by", "voice", "click", "timeout", "restart", "cancel"),
     *_linked("approvals"),
     Index("idx_approvals_status", "status", "requested_at"),
     Index("idx_approvals_conversation", "conversation_id"),
 )
-users = Table(
+users = _table(
     "users",
-    metadata,
     Column("id", Words, primary_key=True),
-    Column("name", Words),
-    Column("time_zone", Words),
-    Column("chronotype", Words),
-    Column("work_start", Words),
-    Column("work_end", Words),
-    Column("sleep_start", Words),
-    Column("sleep_end", Words),
-    Column("voice", Words),
+    *_maybe(Words, "name", "time_zone", "chronotype"),
+    *_maybe(Words, "work_start", "work_end", "sleep_start", "sleep_end", "voice"),
     Column("verbosity", Words, nullable=False, server_default=text("'normal'")),
     Column("auto_approve", Boolean, nullable=False, server_default=false()),
-    Column("created_at", Utc, nullable=False),
-    Column("updated_at", Utc, nullable=False),
+    *_some(Utc, "created_at", "updated_at"),
     _one_of("users", "verbosity", "brief", "normal", "detailed"),
 )
 
-goals = Table(
+goals = _table(
     "goals",
-    metadata,
     Column("id", Id, primary_key=True),
-    Column("user_id", Words, nullable=False),
-    Column("statement", Words, nullable=False),
+    *_some(Words, "user_id", "statement"),
     Column("timeline", Words),
     Column("target_at", Utc),
     Column("context_notes", Words),
     Column("status", Words, nullable=False),
     Column("conversation_id", Id),
     Column("intent_id", Words),
-    Column("created_at", Utc, nullable=False),
-    Column("updated_at", Utc, nullable=False),
+    *_some(Utc, "created_at", "updated_at"),
     _one_of("goals", "status", "active", "completed", "retracted"),
     UniqueConstraint("id", "user_id", name="goals_owner_key"),
     *_linked("goals"),
@@ -330,44 +297,33 @@ goals = Table(
     Index("idx_goals_conversation", "conversation_id"),
 )
 
-milestones = Table(
+milestones = _table(
     "milestones",
-    metadata,
     Column("id", Words, primary_key=True),
     Column("goal_id", Id, nullable=False),
-    Column("user_id", Words, nullable=False),
-    Column("title", Words, nullable=False),
+    *_some(Words, "user_id", "title"),
     Column("position", Integer, nullable=False),
     Column("created_at", Utc, nullable=False),
-    Column("due_at", Utc),
-    Column("completed_at", Utc),
+    *_maybe(Utc, "due_at", "completed_at"),
     _part_of("milestones", "goal"),
     Index("idx_milestones_goal", "goal_id", "position"),
 )
 
 
-tasks = Table(
+tasks = _table(
     "tasks",
-    metadata,
     Column("id", Id, primary_key=True),
-    Column("user_id", Words, nullable=False),
-    Column("title", Words, nullable=False),
-    Column("trigger_type", Words, nullable=False),
+    *_some(Words, "user_id", "title", "trigger_type"),
     Column("scheduled_at", Utc),
-    Column("scheduled_words", Words),
-    Column("recurrence_rule", Words),
-    Column("recurrence_words", Words),
-    Column("recurs_from", Utc),
-    Column("moved_from", Utc),
+    *_maybe(Words, "scheduled_words", "recurrence_rule", "recurrence_words"),
+    *_maybe(Utc, "recurs_from", "moved_from"),
     Column("time_zone", Words, nullable=False, server_default=text("'UTC'")),
     Column("location_trigger", Words),
     Column("status", Words, nullable=False),
     Column("reason", Words),
-    Column("goal_id", Id),
-    Column("conversation_id", Id),
+    *_maybe(Id, "goal_id", "conversation_id"),
     Column("intent_id", Words),
-    Column("created_at", Utc, nullable=False),
-    Column("updated_at", Utc, nullable=False),
+    *_some(Utc, "created_at", "updated_at"),
     _one_of("tasks", "trigger_type", "time", "location"),
     _one_of("tasks", "status", "active", "rescheduled", "completed", "retracted"),
     UniqueConstraint("id", "user_id", name="tasks_owner_key"),
@@ -380,48 +336,37 @@ tasks = Table(
 
 # Ids of intents are in no foreign key: an intent goes with its conversation, and what is in
 # the outbox waits for its answer whatever becomes of both.
-intents = Table(
+intents = _table(
     "intents",
-    metadata,
     Column("id", Words, primary_key=True),
     Column("user_id", Words, nullable=False),
     Column("conversation_id", Id, nullable=False),
-    Column("voice_session_id", Words),
-    Column("call_id", Words),
-    Column("name", Words, nullable=False),
-    Column("route", Words, nullable=False),
+    *_maybe(Words, "voice_session_id", "call_id"),
+    *_some(Words, "name", "route"),
     Column("payload", Document, nullable=False),
     Column("status", Words, nullable=False),
     Column("evidence", Document, nullable=False),
     Column("revision", Integer, nullable=False),
     # A backend of the user's names its goals and tasks as it likes.
-    Column("goal_id", Words),
-    Column("task_id", Words),
-    Column("error", Words),
+    *_maybe(Words, "goal_id", "task_id", "error"),
     Column("previous", Document),
-    Column("created_at", Utc, nullable=False),
-    Column("updated_at", Utc, nullable=False),
+    *_some(Utc, "created_at", "updated_at"),
     _one_of("intents", "status", "pending", "accepted", "failed", "retracted"),
     _part_of("intents", "conversation"),
     Index("idx_intents_user", "user_id", "created_at"),
     Index("idx_intents_conversation", "conversation_id", "created_at"),
 )
 
-outbox = Table(
+outbox = _table(
     "outbox",
-    metadata,
     Column("id", Words, primary_key=True),
-    Column("intent_id", Words, nullable=False),
-    Column("user_id", Words, nullable=False),
-    Column("action", Words, nullable=False),
+    *_some(Words, "intent_id", "user_id", "action"),
     Column("body", Document, nullable=False),
     Column("status", Words, nullable=False),
     Column("attempts", Integer, nullable=False),
     Column("last_error", Words),
     Column("answer", Document),
-    Column("due_at", Utc, nullable=False),
-    Column("created_at", Utc, nullable=False),
-    Column("updated_at", Utc, nullable=False),
+    *_some(Utc, "due_at", "created_at", "updated_at"),
     _one_of("outbox", "action", "submit", "amend", "retract"),
     _one_of("outbox", "status", "pending", "delivered", "refused"),
     Index("idx_outbox_due", "status", "due_at"),
@@ -429,17 +374,13 @@ outbox = Table(
 )
 
 # What sessions took whose conversation its user deleted: deleting gives no fresh start.
-spent_sessions = Table(
+spent_sessions = _table(
     "spent_sessions",
-    metadata,
     Column("id", Words, primary_key=True),
     Column("user_id", Words, nullable=False),
     Column("created_at", Utc, nullable=False),
-    Column("counted", Boolean, nullable=False),
-    Column("opened", Boolean, nullable=False),
-    Column("input_tokens", Position, nullable=False),
-    Column("output_tokens", Position, nullable=False),
-    Column("cost_micros", Position, nullable=False),
+    *_some(Boolean, "counted", "opened"),
+    *_some(Position, "input_tokens", "output_tokens", "cost_micros"),
     Index("idx_spent_sessions_user", "user_id", "created_at"),
 )
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from itertools import groupby
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import Any, cast
 
 from sqlalchemy import (
@@ -32,7 +32,7 @@ from sqlalchemy import cast as sql_cast
 from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
 
 from vivavoce.errors import Conflict, InternalError, Unavailable, VivavoceError
-from vivavoce.store.changes import RANK, Plan, Write, fields_of, person_fields, writes_for
+from vivavoce.store.changes import How, Plan, fields_of, writes_for
 from vivavoce.store.limits import hold
 from vivavoce.store.retention import drop_own
 from vivavoce.store.rows import EVENTS, Fields
@@ -44,9 +44,11 @@ from vivavoce.store.schema import (
     milestones,
     voice_sessions,
 )
-from vivavoce.wire.records.talk import LogEvent
+from vivavoce.wire.records.plans import Milestone
+from vivavoce.wire.records.talk import Entry, LogEvent, VoiceSession
 
 CHANNEL = "vivavoce_log"
+Kind = tuple[type, How]
 
 # Locks the one row until the commit, so positions become visible in their order.
 ADVANCE_LOG = (
@@ -105,7 +107,7 @@ class Performer:
 
     def __init__(self, dialect: str, sender: str) -> None:
         self._writes = writes_for(dialect)
-        self._prepared: dict[Write | None, Prepared] = {}
+        self._prepared: dict[Kind | None, Prepared] = {}
         self._notify = dialect == "postgresql"
         self._sender = sender
 
@@ -126,41 +128,34 @@ class Performer:
     def _write(self, connection: Connection, plans: Sequence[Plan]) -> None:
         """Runs of the same write go as one executemany; the order within a table stays."""
         writes = [write for plan in plans for write in plan.writes]
-        writes.sort(key=lambda write: RANK[write[0]])
+        writes.sort(key=attrgetter("rank"))
         limits = {name: held for plan in plans for name, held in plan.limits.items()}
-        for kind, run in groupby(writes, key=itemgetter(0)):
-            rows = [row for _, row in run]
-            match kind:
-                case Write.NEW_SESSION:
+        for (kind, how), run in groupby(writes, key=itemgetter(0, 1)):
+            rows = [write.row for write in run]
+            match how:
+                case How.NEW:
                     for row in rows:
                         hold(connection, row, limits.get(row["id"]))
                         self._new_session(connection, row)
-                case Write.SESSION:
-                    self._insert(connection, kind, rows)
-                    if ended := _ended(rows):
-                        connection.execute(DURATION, ended)
-                case Write.PERSON_FIELDS:
+                case How.FIELDS:
                     for row in rows:
-                        statement = person_fields(connection.dialect.name, row["only"])
-                        connection.execute(statement, row["row"])
-                case Write.GOAL_FIELDS | Write.MILESTONE_FIELDS | Write.TODO_FIELDS:
-                    for row in rows:
-                        connection.execute(fields_of(kind, row["row"], row["only"]))
-                case Write.DROP_MILESTONE:
+                        name = connection.dialect.name
+                        connection.execute(fields_of(name, kind, row["row"], row["only"]))
+                case How.LINK:
+                    connection.execute(LINK, rows)
+                case How.DROP if kind is Milestone:
                     connection.execute(DROP_MILESTONE, rows)
-                case Write.DROP_CONVERSATION:
+                case How.DROP:
                     for row in rows:
                         drop_own(connection, row)
-                case Write.LINK:
-                    connection.execute(LINK, rows)
-                case Write.ENTRY | Write.ENTRY_IF_ABSENT:
-                    self._insert(connection, kind, rows)
-                    if spoken := _newest(rows):
+                case How.WHOLE | How.IF_ABSENT:
+                    self._insert(connection, (kind, how), rows)
+                    if kind is VoiceSession and (ended := _ended(rows)):
+                        connection.execute(DURATION, ended)
+                    if kind is Entry and (spoken := _newest(rows)):
                         connection.execute(TOUCH, spoken)
-                case _:
-                    self._insert(connection, kind, rows)
 
-    def _insert(self, connection: Connection, kind: Write | None, rows: list[Fields]) -> None:
+    def _insert(self, connection: Connection, kind: Kind | None, rows: list[Fields]) -> None:
         """Rows of one kind all have the same columns; None is the log."""
         if kind not in self._prepared:
             statement = APPEND_EVENTS if kind is None else self._writes[kind]
@@ -168,7 +163,7 @@ class Performer:
         self._prepared[kind].run(connection, rows)
 
     def _new_session(self, connection: Connection, row: Fields) -> None:
-        if connection.execute(self._writes[Write.NEW_SESSION], row).first() is None:
+        if connection.execute(self._writes[VoiceSession, How.NEW], row).first() is None:
             raise Conflict("This session id is taken.", session_id=row["id"])
         names: dict[str, Any] = {"of": row["conversation_id"], "session_id": row["id"]}
         connection.execute(NAME_VOICE_SESSION, names)
