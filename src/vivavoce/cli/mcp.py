@@ -29,47 +29,31 @@ CALL_SECONDS = 600.0
 CONNECT_SECONDS = 5.0
 MAX_ERROR = 2000
 
-_ID = {"task_id": {"type": "string", "description": "As list_tasks tells it"}}
+_ID = {"type": "string", "description": "As list_tasks tells it"}
 
 
-def _inbox_tool(
-    name: str, words: str, properties: Mapping[str, Any], *, changes: bool, needed: list[str]
-) -> t.Tool:
+def _inbox_tool(name: str, words: str, *, changes: bool, **properties: Any) -> t.Tool:
     schema = {
         "type": "object",
-        "properties": dict(properties),
-        "required": needed,
+        "properties": properties,
+        "required": list(properties),
         "additionalProperties": False,
     }
     hints = t.ToolAnnotations(read_only_hint=not changes)
     return t.Tool(name=name, description=words, input_schema=schema, annotations=hints)
 
 
+_LIST = "The work that was delegated: how it is going, what is asked, what came of it."
+_GET = "One delegated task, with its progress, its open question and its result."
+_ANSWER = "Answer the question that a task waits for."
+_WORDS = {"type": "string", "minLength": 1}
 INBOX = {
     tool.name: tool
     for tool in (
-        _inbox_tool(
-            "list_tasks",
-            "The work that was delegated: how it is going, what is asked, what came of it.",
-            {},
-            changes=False,
-            needed=[],
-        ),
-        _inbox_tool(
-            "get_task",
-            "One delegated task, with its progress, its open question and its result.",
-            _ID,
-            changes=False,
-            needed=["task_id"],
-        ),
-        _inbox_tool(
-            "answer_task",
-            "Answer the question that a task waits for.",
-            _ID | {"answer": {"type": "string", "minLength": 1}},
-            changes=True,
-            needed=["task_id", "answer"],
-        ),
-        _inbox_tool("cancel_task", "End a task.", _ID, changes=True, needed=["task_id"]),
+        _inbox_tool("list_tasks", _LIST, changes=False),
+        _inbox_tool("get_task", _GET, changes=False, task_id=_ID),
+        _inbox_tool("answer_task", _ANSWER, changes=True, task_id=_ID, answer=_WORDS),
+        _inbox_tool("cancel_task", "End a task.", changes=True, task_id=_ID),
     )
 }
 """Our own rather than the tools of those names: they tell everything, not what fits an ear."""

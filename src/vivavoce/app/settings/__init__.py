@@ -25,6 +25,7 @@ from vivavoce.app.settings.parts import (
     LOWER,
     OPENAI_MODEL,
     OPENAI_URL,
+    AbsolutePath,
     AuthSettings,
     EngineSettings,
     Words,
@@ -95,7 +96,7 @@ class PlaceSettings(BaseSettings):
         description="Address to listen on. Anything but loopback needs authentication.",
     )
     port: int = Field(default=8080, ge=0, le=65535, description="Port; 0 takes a free one.")
-    data_dir: Path = Field(
+    data_dir: AbsolutePath = Field(
         default_factory=_data_dir,
         json_schema_extra={"shown": "~/.vivavoce"},
         description="Folder for everything that is written.",
@@ -106,12 +107,12 @@ class PlaceSettings(BaseSettings):
         json_schema_extra={"shown": "vivavoce.db in the data folder"},
         description="Where conversations are kept: `sqlite:////path/to.db` or `postgresql://…`.",
     )
-    models_dir: Path = Field(
+    models_dir: AbsolutePath = Field(
         default_factory=_models_dir,
         json_schema_extra={"shown": "~/.cache/vivavoce/models"},
         description="Folder for the models, which several servers may share.",
     )
-    workspace: Path = Field(
+    workspace: AbsolutePath = Field(
         default_factory=Path.cwd,
         json_schema_extra={"shown": "where it was started"},
         description="The one folder in which its tools read, write and run commands.",
@@ -126,7 +127,7 @@ class PlaceSettings(BaseSettings):
     agent: str = Field(
         default="workbench", description="Agent to serve: a name, or the path of its folder."
     )
-    agents_dir: Path | None = Field(
+    agents_dir: AbsolutePath | None = Field(
         default=None, description="A folder of your own agents, looked in first."
     )
 
@@ -136,11 +137,6 @@ class PlaceSettings(BaseSettings):
         if not _is_zone(value):
             raise ValueError("should be an IANA time zone such as Europe/Berlin")
         return value
-
-    @field_validator("data_dir", "models_dir", "agents_dir", "workspace")
-    @classmethod
-    def _absolute(cls, value: Path | None) -> Path | None:
-        return None if value is None else value.expanduser().absolute()
 
     @field_validator("agents_dir")
     @classmethod

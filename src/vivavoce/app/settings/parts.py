@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit, urlunsplit
 
 from pydantic import (
+    AfterValidator,
     AliasChoices,
     BeforeValidator,
     Field,
@@ -27,24 +28,9 @@ from vivavoce.server.gate import MIN_TOKEN_LENGTH
 
 # RFC 7518 §3.2: "A key of the same size as the hash output … or larger MUST be used".
 SECRET_BYTES = {"HS256": 32, "HS384": 48, "HS512": 64}
-SIGNED_BY_KEY = (
-    "ES256",
-    "RS256",
-    "EdDSA",
-    "ES384",
-    "ES512",
-    "RS384",
-    "RS512",
-    "PS256",
-    "PS384",
-    "PS512",
-)
-_USUAL_KEYS = SIGNED_BY_KEY[:3]
+_USUAL_KEYS = ("ES256", "RS256", "EdDSA")
+SIGNED_BY_KEY = (*_USUAL_KEYS, "ES384", "ES512", "RS384", "RS512", "PS256", "PS384", "PS512")
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
-
-
-_HOST = re.compile(r"\*|(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?|[0-9A-Fa-f:.]+")
-_ORIGIN = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#\s@*]+/?")
 
 
 def _split(value: object) -> object:
@@ -61,6 +47,28 @@ Words = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
 """Comma-separated."""
 LOWER = BeforeValidator(_lower)
 """Of a name that may be written in capitals."""
+AbsolutePath = Annotated[Path, AfterValidator(lambda path: path.expanduser().absolute())]
+
+
+def _each(pattern: str, such: str) -> AfterValidator:
+    """All of the words are of this form."""
+
+    def check(words: tuple[str, ...]) -> tuple[str, ...]:
+        for word in words:
+            if not re.fullmatch(pattern, word):
+                raise ValueError(f"should be {such}, and has {word!r}")
+        return words
+
+    return AfterValidator(check)
+
+
+_HOSTS = _each(
+    r"\*|(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?|[0-9A-Fa-f:.]+",
+    "host names such as voice.example",
+)
+_ORIGINS = _each(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#\s@*]+/?", "origins such as https://a.example")
+_KNOWN = (*SECRET_BYTES, *SIGNED_BY_KEY)
+_ALGORITHMS = _each("|".join(_KNOWN), f"some of {', '.join(_KNOWN)}")
 
 
 class AuthSettings(BaseSettings):
@@ -93,16 +101,16 @@ class AuthSettings(BaseSettings):
     jwt_audience: str = Field(
         default="authenticated", description="Whom a JWT must be meant for: its `aud`."
     )
-    jwt_algorithms: Words = Field(
+    jwt_algorithms: Annotated[Words, _ALGORITHMS] = Field(
         default=(),
         json_schema_extra={"shown": "`HS256`, or `ES256,RS256,EdDSA` with a JWKS URL"},
         description="Signatures that count, comma-separated.",
     )
 
-    allowed_hosts: Words = Field(
+    allowed_hosts: Annotated[Words, _HOSTS] = Field(
         default=(), description="Host names it answers to besides loopback, comma-separated."
     )
-    allowed_origins: Words = Field(
+    allowed_origins: Annotated[Words, _ORIGINS] = Field(
         default=(), description="Web origins that may call it besides its own, comma-separated."
     )
 
@@ -139,31 +147,6 @@ class AuthSettings(BaseSettings):
             raise ValueError("should begin with https://, or http:// on this machine or network")
         if url.username is not None or url.password is not None or url.fragment:
             raise ValueError("should be a plain URL, without a password or a fragment")
-        return value
-
-    @field_validator("jwt_algorithms")
-    @classmethod
-    def _known_algorithms(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        for name in value:
-            if name not in SECRET_BYTES and name not in SIGNED_BY_KEY:
-                known = ", ".join((*SECRET_BYTES, *SIGNED_BY_KEY))
-                raise ValueError(f"should be some of {known}, and has {name!r}")
-        return value
-
-    @field_validator("allowed_hosts")
-    @classmethod
-    def _host_names(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        for host in value:
-            if not _HOST.fullmatch(host):
-                raise ValueError(f"should be host names such as voice.example, and has {host!r}")
-        return value
-
-    @field_validator("allowed_origins")
-    @classmethod
-    def _web_origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        for origin in value:
-            if not _ORIGIN.fullmatch(origin):
-                raise ValueError(f"should be origins such as https://a.example, and has {origin!r}")
         return value
 
     @model_validator(mode="after")
@@ -262,7 +245,7 @@ class EngineSettings(BaseSettings):
     sideband_delay: float = Field(
         default=3.0, ge=0, le=60, description="Seconds between those tries."
     )
-    peer_text: Literal["deny", "allow"] = Field(
+    peer_text: Annotated[Literal["deny", "allow"], LOWER] = Field(
         default="deny",
         description="Whether text that the browser itself puts on the call is accepted.",
     )
@@ -273,7 +256,7 @@ class EngineSettings(BaseSettings):
     )
 
     # --- The embedded engine
-    script: Path | None = Field(
+    script: AbsolutePath | None = Field(
         default=None,
         description="A YAML script for the scripted brain, in place of the one that ships. "
         "Choosing one chooses that brain.",
@@ -292,12 +275,12 @@ class EngineSettings(BaseSettings):
     brain_key: SecretStr | None = Field(
         default=None, description="Key for that URL, where it wants one."
     )
-    ears: Literal["moonshine-base", "moonshine-tiny", "whisper-small"] = Field(
+    ears: Annotated[Literal["moonshine-base", "moonshine-tiny", "whisper-small"], LOWER] = Field(
         default="moonshine-base",
         description="Who writes down what was said: `moonshine-base`, the quicker "
         "`moonshine-tiny`, or `whisper-small`, which is exact and slow.",
     )
-    mouth: Literal["kokoro", "piper-joe"] = Field(
+    mouth: Annotated[Literal["kokoro", "piper-joe"], LOWER] = Field(
         default="kokoro",
         description="Who speaks: `kokoro`, or the much quicker and plainer `piper-joe`.",
     )
@@ -370,16 +353,6 @@ class EngineSettings(BaseSettings):
     def _ip(cls, value: str) -> str:
         # Peers are told it in place of our IPv4 addresses; IPv6 ones are told as they are.
         return str(IPv4Address(value)) if value else ""
-
-    @field_validator("script")
-    @classmethod
-    def _absolute_script(cls, value: Path | None) -> Path | None:
-        return None if value is None else value.expanduser().absolute()
-
-    @field_validator("peer_text", "ears", "mouth", mode="before")
-    @classmethod
-    def _lower_names(cls, value: object) -> object:
-        return value.lower() if isinstance(value, str) else value
 
     @model_validator(mode="after")
     def _one_brain(self) -> EngineSettings:

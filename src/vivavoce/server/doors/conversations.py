@@ -11,7 +11,6 @@ from vivavoce.server.doors.sessions import stream_token
 from vivavoce.server.problems import errors
 from vivavoce.server.schemas import conversations as s
 from vivavoce.server.services import Here, User, json_only
-from vivavoce.wire.records.plans import ConversationSummary
 
 router = APIRouter(
     prefix="/api/v1/conversations", tags=["Conversations"], dependencies=[Depends(json_only)]
@@ -33,9 +32,7 @@ async def conversations(
     found, total = await here.store.conversation_list(
         user_id=user, context_type=context_type, limit=limit, offset=offset
     )
-    return s.ConversationListResponse(
-        conversations=[s.ConversationInfo.of(one) for one in found], total=total
-    )
+    return s.ConversationListResponse.of({"conversations": found, "total": total})
 
 
 @router.post("", operation_id="createConversation", status_code=201, responses=errors(415))
@@ -45,14 +42,7 @@ async def create(
     """A conversation to write to. One by voice begins with `POST /api/v1/voice/session`."""
     body = body or s.CreateConversationRequest()
     begun = await here.library.begin(user, context_type=body.context_type, title=body.title)
-    return s.ConversationInfo.of(
-        ConversationSummary(
-            id=begun.id,
-            context_type=begun.context_type,
-            created_at=begun.created_at,
-            title=begun.title,
-        )
-    )
+    return s.ConversationInfo.of(begun, last_message_at=None, preview=None, message_count=0)
 
 
 @router.get("/search", operation_id="searchMessages", responses=errors())

@@ -3,6 +3,7 @@ night; polling (seed 003 §2, seeds 000 and 001)."""
 
 from __future__ import annotations
 
+from dataclasses import fields
 from datetime import datetime
 from typing import Annotated
 
@@ -16,7 +17,6 @@ from vivavoce.runtime.sessions.voice import Opened
 from vivavoce.server.problems import errors
 from vivavoce.server.schemas import sessions as s
 from vivavoce.server.schemas.fields import SessionStatus
-from vivavoce.server.schemas.tools import ToolDefinition
 from vivavoce.server.services import (
     Here,
     Services,
@@ -38,14 +38,7 @@ async def create_session(
 ) -> s.SessionResponse:
     """Create a voice session: a key for `POST /sdp`, and the tools the model has."""
     body = body or s.CreateSessionRequest()
-    tools = None if body.tools_filter is None else tuple(body.tools_filter)
-    options = Options(
-        voice=body.voice,
-        instructions=body.instructions,
-        tools_filter=tools,
-        auto_approve=body.auto_approve,
-    )
-    return _opened(here, await here.voice.create(user, options))
+    return _opened(here, await here.voice.create(user, Options(**body.model_dump())))
 
 
 @router.get("/sessions", operation_id="listSessions", responses=errors())
@@ -89,9 +82,7 @@ async def session_details(
     return s.SessionDetailResponse(
         session=_info(summary, here.clock.now()),
         transcript=await _transcript(here, summary),
-        turns=[
-            s.TurnTrace.of(orjson.loads(event.data)) for event in await here.library.turns(summary)
-        ],
+        turns=[s.TurnTrace.of(orjson.loads(e.data)) for e in await here.library.turns(summary)],
     )
 
 
@@ -108,17 +99,9 @@ async def sync_transcript(
 
 
 def _copy(entry: s.TranscriptEntryIn) -> Copy:
-    return Copy(
-        kind=Kind(entry.entry_type),
-        text=entry.text or "",
-        id=entry.id,
-        at=entry.timestamp,
-        tool_name=entry.tool_name,
-        tool_call_id=entry.tool_call_id,
-        tool_arguments=entry.tool_arguments,
-        tool_result=entry.tool_result,
-        audio_duration_ms=entry.audio_duration_ms,
-    )
+    names = {field.name for field in fields(Copy)} - {"kind", "text", "at"}
+    same = entry.model_dump(include=names)
+    return Copy(kind=Kind(entry.entry_type), text=entry.text or "", at=entry.timestamp, **same)
 
 
 @router.post("/sessions/{session_id}/end", operation_id="endSession", responses=errors(404, 415))
@@ -127,18 +110,6 @@ async def end_session(
 ) -> s.EndSessionResponse:
     """End a session; what was said is kept. Ending twice is ending once."""
     body = body or s.EndSessionRequest()
-    summary = await _end(here, user, session_id, body)
-    now = here.clock.now()
-    return s.EndSessionResponse(
-        session=_info(summary, now),
-        duration_ms=summary.session.duration_ms(now),
-        turn_count=summary.turn_count,
-    )
-
-
-async def _end(
-    here: Services, user: str, session_id: str, body: s.EndSessionRequest
-) -> SessionSummary:
     await here.library.summary(session_id, user)
     status = Status(body.status)
     reason = "error" if status is Status.ERROR else "user_ended"
@@ -147,7 +118,8 @@ async def _end(
     here.tickets.revoke(session_id)
     if body.summary:
         await here.library.summarize(session_id, user, body.summary)
-    return await here.library.summary(session_id, user)
+    info = _info(await here.library.summary(session_id, user), here.clock.now())
+    return s.EndSessionResponse.of(info, session=info)
 
 
 # --- Going on
@@ -184,13 +156,8 @@ async def reconnect(here: Here, user: User, session_id: TheSession) -> s.Reconne
     session of its conversation afterwards."""
     await _check_resume(here, user, session_id)
     opened = _opened(here, await here.voice.reconnect(session_id, user))
-    return s.ReconnectResponse(
-        ephemeral_key=opened.client_secret.value,
-        expires_at=opened.client_secret.expires_at,
-        session_id=opened.session_id,
-        stream_token=opened.stream_token,
-        last_event_id=opened.last_event_id,
-    )
+    key = opened.client_secret
+    return s.ReconnectResponse.of(opened, ephemeral_key=key.value, expires_at=key.expires_at)
 
 
 @router.post(
@@ -203,14 +170,13 @@ async def restore(here: Here, user: User, body: s.RestoreRequest) -> s.RestoreRe
     # Afterwards: one that was still live has left its snapshot now.
     snapshot = await here.store.snapshot(body.prev_session_id, user_id=user)
     opened = _opened(here, restored)
-    return s.RestoreResponse(
+    return s.RestoreResponse.of(
+        opened,
         new_session_id=opened.session_id,
         ephemeral_key=opened.client_secret.value,
         expires_at=opened.client_secret.expires_at,
         context_summary=_summary_of(restored.history),
         pending_tasks=list(snapshot.data.get("pending_tasks") or ()) if snapshot else [],
-        stream_token=opened.stream_token,
-        last_event_id=opened.last_event_id,
     )
 
 
@@ -231,13 +197,12 @@ async def pending_updates(
     """What happened while you were away; also the way to live on polling."""
     session = (await here.library.summary(session_id, user)).session
     updates = await here.library.updates(session_id, user, after=since, limit=limit)
-    return s.PendingUpdatesResponse(
+    return s.PendingUpdatesResponse.of(
+        updates,
         session_id=session.id,
         status=session.status.value,
-        queued_updates=[s.QueuedUpdate.of(event) for event in updates.events],
+        queued_updates=updates.events,
         last_event_id=updates.latest,
-        has_more=updates.has_more,
-        reset=updates.reset,
     )
 
 
@@ -270,17 +235,9 @@ async def resume_session(
 
 
 def _info(summary: SessionSummary, now: datetime) -> s.SessionInfo:
-    session = summary.session
-    return s.SessionInfo(
-        id=session.id,
-        status=session.status.value,
-        created_at=session.created_at,
-        updated_at=session.updated_at,
-        duration_ms=session.duration_ms(now),
-        turn_count=summary.turn_count,
-        title=summary.title,
-        conversation_id=session.conversation_id,
-    )
+    lasted = summary.session.duration_ms(now)
+    told = {"turn_count": summary.turn_count, "title": summary.title}
+    return s.SessionInfo.of(summary.session, duration_ms=lasted, **told)
 
 
 async def _transcript(here: Services, summary: SessionSummary) -> list[s.TranscriptEntry]:
@@ -295,13 +252,11 @@ def _opened(here: Services, opened: Opened) -> s.SessionResponse:
     """The answer that lets a browser connect: our key, never the provider's."""
     session = opened.session
     ticket = here.tickets.issue(session_id=session.id, user_id=session.user_id)
-    return s.SessionResponse(
-        client_secret=s.ClientSecret.of(ticket),
+    return s.SessionResponse.of(
+        session,
+        client_secret=ticket,
         session_id=session.id,
-        model=session.model,
-        voice=session.voice,
-        tools=[ToolDefinition.of(tool.function()) for tool in opened.tools],
-        conversation_id=session.conversation_id,
+        tools=[tool.function() for tool in opened.tools],
         stream_token=stream_token(here, session),
         last_event_id=here.journal.position,
     )

@@ -14,6 +14,7 @@ from vivavoce import __version__
 from vivavoce.errors import VivavoceError
 from vivavoce.server.problems import errors
 from vivavoce.server.schemas import status as s
+from vivavoce.server.schemas.fields import data_file
 from vivavoce.server.services import Here, Services, SessionPath, Sparse, User, json_only
 
 if TYPE_CHECKING:
@@ -170,13 +171,8 @@ def _engine(here: Services) -> s.EngineStatus | None:
     if here.engine is None:
         return None
     waiting = here.engine.waiting_for()
-    return s.EngineStatus(
-        ready=not waiting,
-        failed=here.engine.failed,
-        calls=here.engine.calls,
-        waiting_for=waiting,
-        models=[s.ModelStatus.model_validate(model) for model in here.engine.models()],
-    )
+    told = {"waiting_for": waiting, "models": here.engine.models()}
+    return s.EngineStatus.of(here.engine, ready=not waiting, **told)
 
 
 def _tools_count(here: Services) -> int:
@@ -189,57 +185,10 @@ def _uptime(here: Services) -> int:
 
 # --- Configuration
 
-_VAD = [
-    s.ParameterSchema(
-        name="threshold",
-        type="number",
-        description="How sure it must be that it hears speech; higher for noisy rooms.",
-        default=0.5,
-        minimum=0.0,
-        maximum=1.0,
-    ),
-    s.ParameterSchema(
-        name="prefix_padding_ms",
-        type="integer",
-        description="Sound kept from before speech is noticed, so no syllable is lost.",
-        default=300,
-        minimum=0,
-    ),
-    s.ParameterSchema(
-        name="silence_duration_ms",
-        type="integer",
-        description="Silence that ends a turn; longer if people are cut off.",
-        default=500,
-        minimum=0,
-    ),
-]
-_EAGERNESS = s.ParameterSchema(
-    name="eagerness",
-    type="string",
-    description="How soon it takes a pause for the end of a turn.",
-    default="auto",
-    options=["low", "medium", "high", "auto"],
-)
-TURN_DETECTION = [
-    s.TurnDetectionOption(
-        type="server_vad",
-        name="By silence",
-        description="A turn ends when it has been quiet for a while.",
-        parameters=_VAD,
-    ),
-    s.TurnDetectionOption(
-        type="semantic_vad",
-        name="By meaning",
-        description="A turn ends when the words sound finished.",
-        parameters=[_EAGERNESS],
-    ),
-    s.TurnDetectionOption(
-        type=None,
-        name="Manual",
-        description="Push to talk: the client says when a turn is over.",
-        parameters=[],
-    ),
-]
+
+@cache
+def _ways_to_end_a_turn() -> s.TurnDetectionResponse:
+    return s.TurnDetectionResponse.model_validate_json(data_file("turn_detection.json"))
 
 
 @configuration.get("/config", operation_id="getConfig", responses=errors())
@@ -292,9 +241,7 @@ async def update_session(
 @configuration.get("/config/voices", operation_id="getVoices", responses=errors())
 async def voices(here: Here, user: User) -> s.VoicesResponse:
     """The voices of the provider's model."""
-    return s.VoicesResponse(
-        voices=[s.VoiceOption.of(voice) for voice in here.profile.capabilities.voices]
-    )
+    return s.VoicesResponse.of(here.profile.capabilities)
 
 
 @configuration.get(
@@ -305,4 +252,4 @@ async def voices(here: Here, user: User) -> s.VoicesResponse:
 )
 async def turn_detection(here: Here, user: User) -> s.TurnDetectionResponse:
     """The ways to know when somebody has finished speaking."""
-    return s.TurnDetectionResponse(options=TURN_DETECTION)
+    return _ways_to_end_a_turn()

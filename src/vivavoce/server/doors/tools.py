@@ -95,14 +95,7 @@ async def execute_tool(
     )
     if isinstance(outcome.fault, ClientError | Slow | Unavailable):
         raise outcome.fault  # it did not run, or not to its end; a failure is an answer
-    return s.ExecuteToolResponse(
-        success=outcome.success,
-        output=outcome.output,
-        error=outcome.error,
-        duration_ms=outcome.duration_ms,
-        truncated=outcome.truncated,
-        call_id=call_id,
-    )
+    return s.ExecuteToolResponse.of(outcome, call_id=call_id)
 
 
 @router.post(

@@ -7,7 +7,6 @@ from uuid import UUID
 
 from pydantic import (
     BeforeValidator,
-    ConfigDict,
     Field,
     ValidationInfo,
     WithJsonSchema,
@@ -26,20 +25,6 @@ InputModality = Literal["voice", "text"]
 INAUDIBLE = "[inaudible]"
 _FUNCTION = (Kind.TOOL_CALL, Kind.TOOL_RESULT)
 
-ID = "6f1c2b1e-5d0a-4c47-9a53-0f6a3c1f9b7e"
-AT = "2026-01-31T14:30:22.120Z"
-_SAID = {
-    "id": "0b8f7f5e-9a54-5d0e-8a53-3f1c2b1e6f1c",
-    "role": "user",
-    "content": "I want to learn Spanish",
-    "input_modality": "voice",
-    "created_at": AT,
-}
-
-
-def example(**fields: Any) -> ConfigDict:
-    return ConfigDict(json_schema_extra={"examples": [fields]})
-
 
 def shown(content: str, role: str) -> str:
     """What nobody could make out is told as such (seed 004 §5.9)."""
@@ -53,8 +38,6 @@ def _role(kind: object) -> object:
 class CreateVoiceSessionRequest(Request):
     """Nothing begins a new conversation."""
 
-    model_config = example(conversation_id=None)
-
     conversation_id: UUID | None = Field(
         default=None, description="A conversation to go on with; null begins a new one."
     )
@@ -64,8 +47,6 @@ class CreateVoiceSessionRequest(Request):
 
 
 class PriorMessage(View):
-    model_config = example(**_SAID)
-
     id: Uuid
     role: Annotated[Role, BeforeValidator(_role)] = Field(validation_alias="kind")
     content: str = Field(
@@ -81,8 +62,6 @@ class PriorMessage(View):
 
 
 class Message(PriorMessage):
-    model_config = example(**_SAID, metadata={})
-
     metadata: dict[str, Any] = Field(
         validation_alias="data",
         description="`interrupted` and `generated` of an answer that was cut short; "
@@ -90,24 +69,14 @@ class Message(PriorMessage):
     )
 
     @classmethod
-    def of(cls, record: object) -> Self:
-        message = super().of(record)
+    def of(cls, record: object, /, **more: Any) -> Self:
+        message = super().of(record, **more)
         if isinstance(record, Entry) and record.kind in _FUNCTION:
             message.metadata = {**message.metadata, "entry_kind": record.kind.value}
         return message
 
 
 class VoiceSessionResponse(View):
-    model_config = example(
-        session_id="vs_20260131_143022_a3f2",
-        conversation_id=ID,
-        ephemeral_key="ek_…",
-        prior_messages=[_SAID],
-        expires_at=1769869882,
-        stream_token={"value": "st_…", "expires_at": 1769870422},
-        last_event_id=41,
-    )
-
     session_id: str
     conversation_id: Uuid
     ephemeral_key: str = Field(description="For `POST …/sdp`: ours, single use, 60 seconds.")
@@ -118,8 +87,6 @@ class VoiceSessionResponse(View):
 
 
 class CallRequest(Request):
-    model_config = example(call_id="rtc_u1_9c6574da8b8a41a18da9308f4ad974ce")
-
     call_id: str = Field(
         min_length=1,
         max_length=200,
@@ -129,18 +96,6 @@ class CallRequest(Request):
 
 
 class ConversationInfo(View):
-    model_config = example(
-        id=ID,
-        context_type="voice",
-        title="I want to learn Spanish",
-        created_at=AT,
-        last_message_at=AT,
-        ended_at=None,
-        extracted_intent="GOAL",
-        preview="Done! Your goal is set up.",
-        message_count=6,
-    )
-
     id: Uuid
     context_type: str
     title: str | None
@@ -158,8 +113,6 @@ class ConversationListResponse(View):
 
 
 class CreateConversationRequest(Request):
-    model_config = example(title="Spanish")
-
     context_type: ContextType = "voice"
     title: str | None = Field(default=None, max_length=200)
 
@@ -170,8 +123,6 @@ class MessageListResponse(View):
 
 
 class SendMessageRequest(Request):
-    model_config = example(content="Move my run to 7 pm")
-
     content: str = Field(min_length=1, max_length=8000, pattern=r"\S")
     wait_seconds: Annotated[float, Field(ge=0, le=60), NUMBER] = Field(
         default=30, description="How long to wait for the answer; it is kept in any case."
@@ -188,14 +139,6 @@ class SendMessageResponse(View):
 
 
 class SearchHit(View):
-    model_config = example(
-        message_id=_SAID["id"],
-        conversation_id=ID,
-        role="user",
-        created_at=AT,
-        snippet="I want to learn «Spanish»",
-    )
-
     message_id: Uuid
     conversation_id: Uuid
     role: str

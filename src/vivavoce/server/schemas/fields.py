@@ -1,14 +1,17 @@
 """What requests and answers are made of.
 
 A `View` is read off a record by its attributes; where their names differ, the
-field names the record's as its `validation_alias`.
+field names the record's as its `validation_alias`. Examples are in `examples.json`.
 """
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Annotated, Literal, Self
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
 
+import orjson
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -61,17 +64,43 @@ SomeText = Annotated[str | None, BeforeValidator(_something)]
 """Null where a record has an empty text."""
 
 
+def data_file(name: str) -> bytes:
+    """One that lies beside the schemas."""
+    return (Path(__file__).parent / name).read_bytes()
+
+
+@cache
+def _examples() -> dict[str, Any]:
+    found: dict[str, Any] = orjson.loads(data_file("examples.json"))
+    return found
+
+
+def _with_example(schema: dict[str, Any], model: type[BaseModel]) -> None:
+    """Read only when somebody asks for the API's description."""
+    if example := _examples().get(model.__name__):
+        schema["examples"] = [example]
+
+
 class View(BaseModel):
     """What a client is shown."""
 
-    model_config = ConfigDict(from_attributes=True, validate_by_name=True, defer_build=True)
+    model_config = ConfigDict(
+        from_attributes=True,
+        validate_by_name=True,
+        defer_build=True,
+        json_schema_extra=_with_example,
+    )
 
     @classmethod
-    def of(cls, record: object) -> Self:
-        return cls.model_validate(record)
+    def of(cls, record: object, /, **more: Any) -> Self:
+        """Of a record, and what it does not know itself."""
+        if not more:
+            return cls.model_validate(record)
+        known = {name: getattr(record, name) for name in cls.model_fields if hasattr(record, name)}
+        return cls.model_validate(known | more)
 
 
 class Request(BaseModel):
     """What a client sends: a field that we do not know is told, not ignored."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", json_schema_extra=_with_example)

@@ -9,14 +9,13 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, Field, StrictBool
 
 from vivavoce.runtime.people.plans import Account, Plan
-from vivavoce.server.schemas.conversations import AT, ID, Uuid, example
+from vivavoce.server.schemas.conversations import Uuid
 from vivavoce.server.schemas.fields import Request, Timestamp, View
 from vivavoce.wire.records.plans import Person, SessionLimits, Spent
 
 Clock = Annotated[str, Field(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]$", examples=["09:00"])]
 Chronotype = Literal["early", "neutral", "late"]
 Verbosity = Literal["brief", "normal", "detailed"]
-_TASK = "9f0e7a52-3a57-4a43-9f0d-4cf2c2f2a1de"
 
 
 class MilestoneView(View):
@@ -29,20 +28,6 @@ class MilestoneView(View):
 
 class GoalView(View):
     """`timeline` is in the user's words, `target_at` what they mean, where that is a time."""
-
-    model_config = example(
-        id=ID,
-        statement="Learn Spanish",
-        timeline="in three months",
-        target_at="2026-04-30T12:00:00.000Z",
-        context_notes="A trip to Mexico",
-        status="active",
-        milestones=[],
-        conversation_id=ID,
-        intent_id=ID,
-        created_at=AT,
-        updated_at=AT,
-    )
 
     id: Uuid
     statement: str
@@ -58,13 +43,11 @@ class GoalView(View):
 
     @classmethod
     def of_plan(cls, plan: Plan) -> Self:
-        return cls.of({**asdict(plan.goal), "milestones": plan.milestones})
+        return cls.of(plan.goal, milestones=plan.milestones)
 
 
 class DoneChange(Request):
     """Is it done, or still to be done?"""
-
-    model_config = example(status="completed")
 
     status: Literal["active", "completed"]
 
@@ -75,25 +58,6 @@ class GoalListResponse(View):
 
 class TodoView(View):
     """The user's words stay beside what they mean."""
-
-    model_config = example(
-        id=_TASK,
-        title="Go for a run",
-        trigger_type="time",
-        scheduled_at="2026-02-02T06:00:00.000Z",
-        scheduled_words="every weekday at 6am",
-        recurrence_rule="FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR",
-        recurrence_words="every weekday",
-        time_zone="Europe/Berlin",
-        location_trigger=None,
-        status="active",
-        reason=None,
-        goal_id=None,
-        conversation_id=ID,
-        intent_id=ID,
-        created_at=AT,
-        updated_at=AT,
-    )
 
     id: Uuid
     title: str
@@ -118,23 +82,6 @@ class TodoListResponse(View):
 
 
 class IntentView(View):
-    model_config = example(
-        id=ID,
-        conversation_id=ID,
-        session_id="vs_20260131_143022_a3f2",
-        name="submit_goal_intent",
-        intent="GOAL",
-        payload={"goal_statement": "Learn Spanish", "timeline": "in three months"},
-        status="accepted",
-        revision=0,
-        evidence=[ID],
-        goal_id=ID,
-        task_id=None,
-        error=None,
-        created_at=AT,
-        updated_at=AT,
-    )
-
     id: Uuid
     conversation_id: Uuid
     session_id: str | None
@@ -158,22 +105,11 @@ class IntentListResponse(View):
 class Hours(Request):
     """From one time of day to another, where the user lives; over midnight if it must be."""
 
-    model_config = example(start="09:00", end="17:00")
-
     start: Clock
     end: Clock
 
 
 class ProfileResponse(View):
-    model_config = example(
-        user_id="local",
-        name="Ana",
-        time_zone="Europe/Berlin",
-        chronotype="early",
-        work_hours={"start": "09:00", "end": "17:00"},
-        sleep_window={"start": "22:30", "end": "06:00"},
-    )
-
     user_id: str
     name: str | None
     time_zone: str | None = Field(description="Null: the server's")
@@ -183,14 +119,9 @@ class ProfileResponse(View):
 
     @classmethod
     def of_person(cls, person: Person) -> Self:
-        return cls.of(
-            {
-                **asdict(person),
-                "user_id": person.id,
-                "work_hours": _hours(person.work_start, person.work_end),
-                "sleep_window": _hours(person.sleep_start, person.sleep_end),
-            }
-        )
+        work = _hours(person.work_start, person.work_end)
+        sleep = _hours(person.sleep_start, person.sleep_end)
+        return cls.of(person, user_id=person.id, work_hours=work, sleep_window=sleep)
 
 
 def _hours(start: str | None, end: str | None) -> Hours | None:
@@ -200,8 +131,6 @@ def _hours(start: str | None, end: str | None) -> Hours | None:
 class ProfileChange(Request):
     """What is left out stays; null takes it away."""
 
-    model_config = example(name="Ana", time_zone="Europe/Berlin")
-
     name: str | None = Field(default=None, max_length=200)
     time_zone: str | None = Field(default=None, max_length=64, examples=["Europe/Berlin"])
     chronotype: Chronotype | None = None
@@ -210,8 +139,6 @@ class ProfileChange(Request):
 
 
 class PreferencesResponse(View):
-    model_config = example(voice="marin", verbosity="brief", auto_approve=False)
-
     voice: str | None = Field(description="Null: the agent's")
     verbosity: Verbosity
     auto_approve: bool
@@ -219,8 +146,6 @@ class PreferencesResponse(View):
 
 class PreferencesChange(Request):
     """What is left out stays. They hold from the next session on."""
-
-    model_config = example(verbosity="brief")
 
     voice: str | None = Field(
         default=None, min_length=1, max_length=64, description="One of `GET /config/voices`"
@@ -279,25 +204,6 @@ class Budget(View):
 
 
 class UsageResponse(View):
-    model_config = example(
-        today={
-            "since": AT,
-            "sessions": 2,
-            "input_tokens": 5400,
-            "output_tokens": 900,
-            "cost_usd": 0.231,
-        },
-        budget={
-            "tokens_per_day": 200000,
-            "tokens_left": 193700,
-            "cost_usd_per_day": None,
-            "cost_usd_left": None,
-            "sessions_per_day": 20,
-            "sessions_left": 18,
-        },
-        sessions=[],
-    )
-
     today: PeriodUsage = Field(description="The last 24 hours")
     budget: Budget
     sessions: list[SessionUsage] = Field(description="The latest, newest first")

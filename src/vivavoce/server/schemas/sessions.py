@@ -44,7 +44,7 @@ class ClientSecret(View):
 class CreateSessionRequest(Request):
     voice: str | None = Field(default=None, min_length=1, max_length=64, examples=["marin"])
     instructions: str | None = Field(default=None, min_length=1, max_length=32_000)
-    tools_filter: list[Name] | None = Field(default=None, max_length=128)
+    tools_filter: tuple[Name, ...] | None = Field(default=None, max_length=128)
     auto_approve: StrictBool = Field(
         default=False, description="Allow without asking whatever the policy would ask about."
     )
