@@ -12,19 +12,7 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any, NamedTuple, assert_never
 
-from sqlalchemy import (
-    Boolean,
-    ColumnElement,
-    Insert,
-    Table,
-    Update,
-    and_,
-    case,
-    func,
-    literal_column,
-    or_,
-    update,
-)
+import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
 from vivavoce.store import schema as db
@@ -117,7 +105,7 @@ def plan(changes: Sequence[Change]) -> Plan:
 
 # --- What each write does -----------------------------------------------------------
 
-Only = Callable[[Any], ColumnElement[bool]]
+Only = Callable[[Any], sa.ColumnElement[bool]]
 """A condition more, given the row that comes."""
 
 
@@ -125,14 +113,14 @@ Only = Callable[[Any], ColumnElement[bool]]
 class Upsert:
     """`same` columns must be equal, or nothing is written: the owner, above all."""
 
-    table: Table
+    table: sa.Table
     mutable: tuple[str, ...]
     same: tuple[str, ...] = ("user_id",)
     only: tuple[Only, ...] = ()
     key: tuple[str, ...] = ("id",)
 
 
-def _all_but(table: Table, *fixed: str) -> tuple[str, ...]:
+def _all_but(table: sa.Table, *fixed: str) -> tuple[str, ...]:
     return tuple(c.name for c in table.columns if c.name not in ("id", "created_at", *fixed))
 
 
@@ -140,37 +128,37 @@ def _all_but(table: Table, *fixed: str) -> tuple[str, ...]:
 # the write.
 
 
-def _not_over(new: Any) -> ColumnElement[bool]:
+def _not_over(new: Any) -> sa.ColumnElement[bool]:
     """How a task ended does not change: of a cancel and a result, the first one counts."""
     table = db.delegated_tasks
-    goes_on = literal_column(f"{table.name}.status NOT IN {db.OVER}", Boolean)
-    return or_(goes_on, table.c.status == new.status)
+    goes_on = sa.literal_column(f"{table.name}.status NOT IN {db.OVER}", sa.Boolean)
+    return sa.or_(goes_on, table.c.status == new.status)
 
 
-def _not_settled(new: Any) -> ColumnElement[bool]:
+def _not_settled(new: Any) -> sa.ColumnElement[bool]:
     """A yes that comes after the no is none."""
-    return db.approvals.c.status == literal_column("'pending'")
+    return db.approvals.c.status == sa.literal_column("'pending'")
 
 
-def _not_answered(new: Any) -> ColumnElement[bool]:
-    return db.outbox.c.status == literal_column("'pending'")
+def _not_answered(new: Any) -> sa.ColumnElement[bool]:
+    return db.outbox.c.status == sa.literal_column("'pending'")
 
 
-def _forward(new: Any) -> ColumnElement[bool]:
+def _forward(new: Any) -> sa.ColumnElement[bool]:
     """A later revision; or the same one on its way from pending over accepted to retracted.
 
     A late answer to what was retracted since, or a pending one written twice, changes nothing.
     """
-    undecided = literal_column("intents.status IN ('pending', 'failed')", Boolean)
-    undone = literal_column(
-        "intents.status = 'accepted' AND excluded.status = 'retracted'", Boolean
+    undecided = sa.literal_column("intents.status IN ('pending', 'failed')", sa.Boolean)
+    undone = sa.literal_column(
+        "intents.status = 'accepted' AND excluded.status = 'retracted'", sa.Boolean
     )
-    return or_(
+    return sa.or_(
         new.revision > db.intents.c.revision,
-        and_(
+        sa.and_(
             new.revision == db.intents.c.revision,
             new.status != db.intents.c.status,
-            or_(undecided, undone),
+            sa.or_(undecided, undone),
         ),
     )
 
@@ -228,11 +216,11 @@ UPSERTS: dict[type, Upsert] = {
 _RANK = {kind: rank for rank, kind in enumerate(UPSERTS)}
 
 
-def writes_for(dialect: str) -> dict[tuple[type, How], Insert]:
+def writes_for(dialect: str) -> dict[tuple[type, How], sa.Insert]:
     """The writes in the words of one database."""
     make = inserter(dialect)
 
-    def upsert(given: Upsert) -> Insert:
+    def upsert(given: Upsert) -> sa.Insert:
         """Update only what may change, and only in the row of the same owner."""
         statement = make(given.table)
         new = statement.excluded
@@ -241,8 +229,8 @@ def writes_for(dialect: str) -> dict[tuple[type, How], Insert]:
         if given.table is db.messages:  # a call does not become a result
             kept.append(_kind(db.messages.c, dialect).is_not_distinct_from(_kind(new, dialect)))
         values = {name: _value(given.table, new, name) for name in given.mutable}
-        result: Insert = statement.on_conflict_do_update(
-            index_elements=given.key, set_=values, where=and_(*kept)
+        result: sa.Insert = statement.on_conflict_do_update(
+            index_elements=given.key, set_=values, where=sa.and_(*kept)
         )
         return result
 
@@ -258,26 +246,26 @@ def inserter(dialect: str) -> Any:
     return postgresql.insert if dialect == "postgresql" else sqlite.insert
 
 
-def _value(table: Table, new: Any, name: str) -> Any:
+def _value(table: sa.Table, new: Any, name: str) -> Any:
     if table is db.conversations and name in _KEPT:
         # Whoever writes without knowing a title does not take it away.
-        return func.coalesce(new[name], table.c[name])
+        return sa.func.coalesce(new[name], table.c[name])
     if table is db.voice_sessions and name in _END:
         # How it ended does not change: whoever still writes then does not know it yet.
-        goes_on = table.c.status == literal_column("'active'")
-        return case((goes_on, new[name]), else_=table.c[name])
+        goes_on = table.c.status == sa.literal_column("'active'")
+        return sa.case((goes_on, new[name]), else_=table.c[name])
     if name == "told_at":  # once, and by the first who did
-        return func.coalesce(table.c[name], new[name])
+        return sa.func.coalesce(table.c[name], new[name])
     return new[name]
 
 
 def _kind(columns: Any, dialect: str) -> Any:
     if dialect == "postgresql":
-        return columns.metadata.op("->>")(literal_column(f"'{KIND_KEY}'"))
-    return func.json_extract(columns.metadata, literal_column(f"'$.{KIND_KEY}'"))
+        return columns.metadata.op("->>")(sa.literal_column(f"'{KIND_KEY}'"))
+    return sa.func.json_extract(columns.metadata, sa.literal_column(f"'$.{KIND_KEY}'"))
 
 
-def fields_of(dialect: str, kind: type, row: Fields, only: Iterable[str]) -> Insert | Update:
+def fields_of(dialect: str, kind: type, row: Fields, only: Iterable[str]) -> sa.Insert | sa.Update:
     """What two processes change at once, each a field, is both changed; and what was done
     meanwhile by voice to the rest of a plan stays."""
     table = UPSERTS[kind].table
@@ -285,7 +273,7 @@ def fields_of(dialect: str, kind: type, row: Fields, only: Iterable[str]) -> Ins
     if kind is people.Person:
         statement = inserter(dialect)(table).values(row)
         values = {name: statement.excluded[name] for name in names}
-        result: Insert = statement.on_conflict_do_update(index_elements=["id"], set_=values)
+        result: sa.Insert = statement.on_conflict_do_update(index_elements=["id"], set_=values)
         return result
     mine = (table.c.id == row["id"], table.c.user_id == row["user_id"])
-    return update(table).where(*mine).values({name: row[name] for name in names})
+    return sa.update(table).where(*mine).values({name: row[name] for name in names})

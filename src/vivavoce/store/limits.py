@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from operator import attrgetter
+from typing import Any
 
-from sqlalchemy import Connection, bindparam, func, select
+from sqlalchemy import Connection, Select, Table, bindparam, false, func, literal, select
 
 from vivavoce.errors import RateLimited
 from vivavoce.store.rows import Fields
@@ -27,30 +29,18 @@ OPENED = (voice_sessions.c.voice != "") & (
     func.coalesce(voice_sessions.c.end_reason, "") != NEVER_BEGAN
 )
 
-PAST = select(
-    voice_sessions.c.conversation_id,
-    voice_sessions.c.created_at,
-    _ACTIVE.label("active"),
-    voice_sessions.c.counted,
-    (voice_sessions.c.input_tokens + voice_sessions.c.output_tokens).label("tokens"),
-    voice_sessions.c.cost_micros,
-    OPENED.label("opened"),
-).where(
-    voice_sessions.c.user_id == bindparam("user_id"),
-    voice_sessions.c.created_at > bindparam("since"),
-)
 
+def _past(table: Table, conversation_id: Any, active: Any, opened: Any) -> Select[Any]:
+    tokens = table.c.input_tokens + table.c.output_tokens
+    took = (table.c.counted, tokens, table.c.cost_micros)
+    return select(conversation_id, table.c.created_at, active, *took, opened).where(
+        table.c.user_id == bindparam("user_id"), table.c.created_at > bindparam("since")
+    )
+
+
+PAST = _past(voice_sessions, voice_sessions.c.conversation_id, _ACTIVE, OPENED)
 # Those of conversations that were deleted since.
-PAST_DROPPED = select(
-    spent_sessions.c.created_at,
-    spent_sessions.c.counted,
-    (spent_sessions.c.input_tokens + spent_sessions.c.output_tokens).label("tokens"),
-    spent_sessions.c.cost_micros,
-    spent_sessions.c.opened,
-).where(
-    spent_sessions.c.user_id == bindparam("user_id"),
-    spent_sessions.c.created_at > bindparam("since"),
-)
+PAST_DROPPED = _past(spent_sessions, literal(""), false(), spent_sessions.c.opened)
 
 
 def hold(connection: Connection, row: Fields, limits: SessionLimits | None) -> None:
@@ -60,9 +50,9 @@ def hold(connection: Connection, row: Fields, limits: SessionLimits | None) -> N
     at = row["created_at"]
     since = at - max(LONGEST, timedelta(seconds=limits.stale_seconds))
     given = {"user_id": row["user_id"], "since": since}
-    past = [Past(*each) for each in connection.execute(PAST, given)]
-    gone = connection.execute(PAST_DROPPED, given)
-    past += [Past(conversation_id="", active=False, **each._mapping) for each in gone]
+    past = [
+        Past(*row) for query in (PAST, PAST_DROPPED) for row in connection.execute(query, given)
+    ]
     fault = refusal(
         limits, past, at=at, conversation_id=row["conversation_id"], counted=row["counted"]
     )
@@ -112,16 +102,12 @@ def refusal(
         if len(live) >= limits.concurrent:
             return _refused("concurrent", limits.concurrent, WHILE_ANOTHER_RUNS)
     for what, limit, took in (
-        ("tokens_per_day", limits.tokens_per_day, [(e.created_at, e.tokens) for e in past]),
-        ("cost_micros_per_day", limits.cost_micros_per_day, _costs(past)),
+        ("tokens_per_day", limits.tokens_per_day, attrgetter("tokens")),
+        ("cost_micros_per_day", limits.cost_micros_per_day, attrgetter("cost_micros")),
     ):
-        if limit and (room := _affordable(took, limit, at - LONGEST)):
+        if limit and (room := _affordable(past, took, limit, at - LONGEST)):
             return _refused(what, limit, room + LONGEST - at)
     return None
-
-
-def _costs(past: Sequence[Past]) -> list[tuple[datetime, int]]:
-    return [(each.created_at, each.cost_micros) for each in past]
 
 
 def _room(began: Iterable[datetime], limit: int, since: datetime) -> datetime | None:
@@ -131,9 +117,9 @@ def _room(began: Iterable[datetime], limit: int, since: datetime) -> datetime | 
 
 
 def _affordable(
-    took: Iterable[tuple[datetime, int]], limit: int, since: datetime
+    past: Iterable[Past], took: Callable[[Past], int], limit: int, since: datetime
 ) -> datetime | None:
-    within = sorted(each for each in took if each[0] > since)
+    within = sorted((each.created_at, took(each)) for each in past if each.created_at > since)
     left = sum(amount for _, amount in within)
     if left < limit:
         return None

@@ -16,7 +16,18 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from sqlalchemy import Connection, Engine, Row, Select, TextualSelect, select, text
+from sqlalchemy import (
+    Connection,
+    Engine,
+    FromClause,
+    Row,
+    Select,
+    Table,
+    TextualSelect,
+    bindparam,
+    select,
+    text,
+)
 from sqlalchemy.exc import SQLAlchemyError, StatementError
 
 from vivavoce.store.columns import NotUuid
@@ -41,6 +52,16 @@ LARGEST = 2**63 - 1  # clients choose positions and limits; a database has its o
 
 def within(number: int) -> int:
     return max(0, min(number, LARGEST))
+
+
+def by(table: Table, *names: str) -> Select[Any]:
+    """The rows with these values, which come with the question."""
+    return select(table).where(*(table.c[name] == bindparam(name) for name in names))
+
+
+def newest(table: FromClause) -> tuple[Any, Any]:
+    """First, by what never changes."""
+    return table.c.created_at.desc(), table.c.id.desc()
 
 
 class Reader:

@@ -10,19 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    Delete,
-    Table,
-    Update,
-    delete,
-    func,
-    insert,
-    select,
-    tuple_,
-    update,
-)
+import sqlalchemy as sa
 
 from vivavoce.runtime.ports import Retention
 from vivavoce.store.limits import LONGEST, OPENED
@@ -48,7 +36,7 @@ from vivavoce.store.schema import (
 SLICE = 2000
 CONVERSATIONS = 50  # a slice of these takes all their rows along
 
-Step = Callable[[Connection], int]
+Step = Callable[[sa.Connection], int]
 """Deletes at most a slice and says how many rows went; it is done when that is none."""
 
 EMPTIED = "dropped"
@@ -85,42 +73,44 @@ def steps(retention: Retention, now: datetime) -> Iterator[Step]:
         yield _old(approvals, _loose(approvals), settled, approvals.c.requested_at < cutoff)
 
 
-def _old(table: Table, *conditions: ColumnElement[bool]) -> Step:
-    key = tuple_(*table.primary_key)
-    old = select(*table.primary_key).where(*conditions).limit(SLICE)
-    return _deleting(delete(table).where(key.in_(old)))
+def _old(table: sa.Table, *conditions: sa.ColumnElement[bool]) -> Step:
+    key = sa.tuple_(*table.primary_key)
+    old = sa.select(*table.primary_key).where(*conditions).limit(SLICE)
+    return _deleting(sa.delete(table).where(key.in_(old)))
 
 
-def _loose(table: Table) -> ColumnElement[bool]:
+def _loose(table: sa.Table) -> sa.ColumnElement[bool]:
     return table.c.conversation_id.is_(None)
 
 
-def _deleting(statement: Delete) -> Step:
+def _deleting(statement: sa.Delete) -> Step:
     return lambda connection: connection.execute(statement).rowcount
 
 
-def _old_events(cutoff: datetime) -> Delete:
+def _old_events(cutoff: datetime) -> sa.Delete:
     """Only from the front: a hole in the log would be a gap that no reader can notice."""
     kept, present = events.alias("kept"), events.alias("present")
-    young = select(func.min(kept.c.position)).where(kept.c.created_at >= cutoff).scalar_subquery()
-    end = select(log_head.c.position + 1).scalar_subquery()
-    first = select(func.min(present.c.position)).scalar_subquery()
-    return delete(events).where(
-        events.c.position < func.coalesce(young, end), events.c.position < first + SLICE
+    young = (
+        sa.select(sa.func.min(kept.c.position)).where(kept.c.created_at >= cutoff).scalar_subquery()
+    )
+    end = sa.select(log_head.c.position + 1).scalar_subquery()
+    first = sa.select(sa.func.min(present.c.position)).scalar_subquery()
+    return sa.delete(events).where(
+        events.c.position < sa.func.coalesce(young, end), events.c.position < first + SLICE
     )
 
 
 def _old_conversations(cutoff: datetime) -> Step:
     """Untouched since: neither they nor any session or entry of theirs is younger."""
-    spoken_in = select(voice_sessions.c.id).where(
+    spoken_in = sa.select(voice_sessions.c.id).where(
         voice_sessions.c.conversation_id == conversations.c.id,
         voice_sessions.c.updated_at >= cutoff,
     )
-    written_to = select(messages.c.id).where(
+    written_to = sa.select(messages.c.id).where(
         messages.c.conversation_id == conversations.c.id, messages.c.created_at >= cutoff
     )
     old = (
-        select(conversations.c.id)
+        sa.select(conversations.c.id)
         .where(conversations.c.updated_at < cutoff, ~spoken_in.exists(), ~written_to.exists())
         .order_by(conversations.c.updated_at)
         .limit(CONVERSATIONS)
@@ -132,50 +122,50 @@ def _old_conversations(cutoff: datetime) -> Step:
 # --- A conversation -----------------------------------------------------------------
 
 
-def drop(connection: Connection, ids: Sequence[str]) -> int:
+def drop(connection: sa.Connection, ids: Sequence[str]) -> int:
     """How many rows went."""
     if not ids:
         return 0
     for kept in (delegated_tasks, approvals, goals, tasks):  # before: no order of keys matters
         theirs = kept.c.conversation_id.in_(ids)
-        connection.execute(update(kept).where(theirs).values(conversation_id=None))
-    sessions = select(voice_sessions.c.id).where(voice_sessions.c.conversation_id.in_(ids))
+        connection.execute(sa.update(kept).where(theirs).values(conversation_id=None))
+    sessions = sa.select(voice_sessions.c.id).where(voice_sessions.c.conversation_id.in_(ids))
     doomed = (
-        delete(snapshots).where(snapshots.c.session_id.in_(sessions)),
-        delete(tool_calls).where(tool_calls.c.conversation_id.in_(ids)),
-        delete(intents).where(intents.c.conversation_id.in_(ids)),
-        delete(messages).where(messages.c.conversation_id.in_(ids)),
-        delete(voice_sessions).where(voice_sessions.c.conversation_id.in_(ids)),
-        delete(conversations).where(conversations.c.id.in_(ids)),
+        sa.delete(snapshots).where(snapshots.c.session_id.in_(sessions)),
+        sa.delete(tool_calls).where(tool_calls.c.conversation_id.in_(ids)),
+        sa.delete(intents).where(intents.c.conversation_id.in_(ids)),
+        sa.delete(messages).where(messages.c.conversation_id.in_(ids)),
+        sa.delete(voice_sessions).where(voice_sessions.c.conversation_id.in_(ids)),
+        sa.delete(conversations).where(conversations.c.id.in_(ids)),
     )
     return sum(connection.execute(each).rowcount for each in doomed)
 
 
-def drop_own(connection: Connection, wanted: Fields) -> None:
+def drop_own(connection: sa.Connection, wanted: Fields) -> None:
     """As its user asked for: at once, with its events, and without a fresh start for today."""
     mine = (conversations.c.id == wanted["id"], conversations.c.user_id == wanted["user_id"])
-    ids = list(connection.execute(select(conversations.c.id).where(*mine)).scalars())
+    ids = list(connection.execute(sa.select(conversations.c.id).where(*mine)).scalars())
     if not ids:
         return
     names = [column.name for column in spent_sessions.columns]
-    took = select(*(OPENED if name == "opened" else voice_sessions.c[name] for name in names))
-    known = select(spent_sessions.c.id)
+    took = sa.select(*(OPENED if name == "opened" else voice_sessions.c[name] for name in names))
+    known = sa.select(spent_sessions.c.id)
     took = took.where(voice_sessions.c.conversation_id.in_(ids), voice_sessions.c.id.not_in(known))
-    connection.execute(insert(spent_sessions).from_select(names, took))
-    asked = select(intents.c.id).where(intents.c.conversation_id.in_(ids))
+    connection.execute(sa.insert(spent_sessions).from_select(names, took))
+    asked = sa.select(intents.c.id).where(intents.c.conversation_id.in_(ids))
     answered = outbox.c.status != "pending"
-    connection.execute(delete(outbox).where(outbox.c.intent_id.in_(asked), answered))
+    connection.execute(sa.delete(outbox).where(outbox.c.intent_id.in_(asked), answered))
     # A hole in the log would be a gap that no reader can notice: the places stay, nobody's.
     for emptying in emptied(ids):
         connection.execute(emptying)
     drop(connection, ids)
 
 
-def emptied(ids: Sequence[str]) -> tuple[Update, Update]:
+def emptied(ids: Sequence[str]) -> tuple[sa.Update, sa.Update]:
     """Their events, by two ways into the log that have an index: every writer waits for it.
     Without their owner, by whom SQLite would read all that he ever did."""
-    sessions = select(voice_sessions.c.id).where(voice_sessions.c.conversation_id.in_(ids))
-    empty = update(events).values(
+    sessions = sa.select(voice_sessions.c.id).where(voice_sessions.c.conversation_id.in_(ids))
+    empty = sa.update(events).values(
         type=EMPTIED, data="{}", user_id="", conversation_id=None, voice_session_id=None
     )
     placed = events.c.conversation_id.in_(ids)

@@ -12,56 +12,40 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import (
-    Boolean,
-    CheckConstraint,
-    Column,
-    Double,
-    ForeignKeyConstraint,
-    Index,
-    Integer,
-    MetaData,
-    PrimaryKeyConstraint,
-    String,
-    Table,
-    UniqueConstraint,
-    false,
-    text,
-    true,
-)
+import sqlalchemy as sa
 from sqlalchemy.schema import SchemaItem
 from sqlalchemy.types import TypeEngine
 
 from vivavoce.store.columns import Document, Id, Position, Utc, Words
 
-metadata = MetaData()
+metadata = sa.MetaData()
 
 SAID = ("user", "assistant")  # roles of `messages`
 OVER = ("completed", "failed", "cancelled")  # statuses of `delegated_tasks`
 
 
-def _table(name: str, *parts: SchemaItem) -> Table:
-    return Table(name, metadata, *parts)
+def _table(name: str, *parts: SchemaItem) -> sa.Table:
+    return sa.Table(name, metadata, *parts)
 
 
-def _some(kind: TypeEngine[Any] | type[TypeEngine[Any]], *names: str) -> list[Column[Any]]:
+def _some(kind: TypeEngine[Any] | type[TypeEngine[Any]], *names: str) -> list[sa.Column[Any]]:
     """Columns of one kind that always have a value."""
-    return [Column(name, kind, nullable=False) for name in names]
+    return [sa.Column(name, kind, nullable=False) for name in names]
 
 
-def _maybe(kind: TypeEngine[Any] | type[TypeEngine[Any]], *names: str) -> list[Column[Any]]:
-    return [Column(name, kind) for name in names]
+def _maybe(kind: TypeEngine[Any] | type[TypeEngine[Any]], *names: str) -> list[sa.Column[Any]]:
+    return [sa.Column(name, kind) for name in names]
 
 
-def _one_of(table: str, column: str, *values: str) -> CheckConstraint:
+def _one_of(table: str, column: str, *values: str) -> sa.CheckConstraint:
     named = ", ".join(f"'{value}'" for value in values)
-    return CheckConstraint(f"{column} IN ({named})", name=f"{table}_{column}_check")
+    return sa.CheckConstraint(f"{column} IN ({named})", name=f"{table}_{column}_check")
 
 
-def _part_of(table: str, whole: str, *, of: str | None = None) -> ForeignKeyConstraint:
+def _part_of(table: str, whole: str, *, of: str | None = None) -> sa.ForeignKeyConstraint:
     """Goes with the whole, and belongs to whom that belongs to."""
     to = of or f"{whole}s"
-    return ForeignKeyConstraint(
+    return sa.ForeignKeyConstraint(
         [f"{whole}_id", "user_id"],
         [f"{to}.id", f"{to}.user_id"],
         name=f"{table}_{whole}_fkey",
@@ -76,21 +60,21 @@ def _linked(
     to: str = "conversations",
     name: str = "",
     late: bool = False,
-) -> tuple[ForeignKeyConstraint, ForeignKeyConstraint]:
+) -> tuple[sa.ForeignKeyConstraint, sa.ForeignKeyConstraint]:
     """Let go of when it goes, and of the same owner while it is there.
 
     Two keys: one that also sets `user_id` to NULL would not do. In this order: PostgreSQL
     sees to keys in the order they were made, and a dump makes them by name.
     """
     return (
-        ForeignKeyConstraint(
+        sa.ForeignKeyConstraint(
             [column],
             [f"{to}.id"],
             name=f"{table}_{name or 'conversation'}_fkey",
             ondelete="SET NULL",
             use_alter=late,
         ),
-        ForeignKeyConstraint(
+        sa.ForeignKeyConstraint(
             [column, "user_id"],
             [f"{to}.id", f"{to}.user_id"],
             name=f"{table}_{name}_owner_fkey" if name else f"{table}_owner_fkey",
@@ -101,287 +85,287 @@ def _linked(
 
 conversations = _table(
     "conversations",
-    Column("id", Id, primary_key=True),
-    Column("user_id", Words, nullable=False),
-    Column("context_type", Words, nullable=False, server_default=text("'voice'")),
+    sa.Column("id", Id, primary_key=True),
+    sa.Column("user_id", Words, nullable=False),
+    sa.Column("context_type", Words, nullable=False, server_default=sa.text("'voice'")),
     *_maybe(Words, "title", "summary"),
-    Column("metadata", Document, nullable=False, server_default=text("'{}'")),
+    sa.Column("metadata", Document, nullable=False, server_default=sa.text("'{}'")),
     *_some(Utc, "created_at", "updated_at"),
     # Seed 004 §8; what the links lead to is at the end.
     *_maybe(Words, "voice_session_id", "extracted_intent"),
-    Column("intent_payload", Document),
+    sa.Column("intent_payload", Document),
     *_maybe(Id, "linked_goal_id", "linked_task_id"),
-    Column("ended_at", Utc),
-    Column("duration_seconds", Integer),
+    sa.Column("ended_at", Utc),
+    sa.Column("duration_seconds", sa.Integer),
     # When it began or something was last said: a list of thousands is read along its index.
-    Column("last_activity_at", Utc),
+    sa.Column("last_activity_at", Utc),
     _one_of("conversations", "context_type", "onboarding", "goal", "task", "reschedule", "voice"),
-    UniqueConstraint("id", "user_id", name="conversations_owner_key"),
-    Index("idx_conversations_updated", "updated_at"),
-    Index("idx_conversations_recent", "user_id", "last_activity_at", "id"),
+    sa.UniqueConstraint("id", "user_id", name="conversations_owner_key"),
+    sa.Index("idx_conversations_updated", "updated_at"),
+    sa.Index("idx_conversations_recent", "user_id", "last_activity_at", "id"),
 )
 
 voice_sessions = _table(
     "voice_sessions",
-    Column("id", Words, primary_key=True),
-    Column("conversation_id", Id, nullable=False),
+    sa.Column("id", Words, primary_key=True),
+    sa.Column("conversation_id", Id, nullable=False),
     *_some(Words, "user_id", "agent", "status", "model", "voice"),
-    Column("call_id", Words),
+    sa.Column("call_id", Words),
     *_some(Utc, "created_at", "updated_at"),
-    Column("ended_at", Utc),
-    Column("duration_ms", Position),
-    Column("end_reason", Words),
+    sa.Column("ended_at", Utc),
+    sa.Column("duration_ms", Position),
+    sa.Column("end_reason", Words),
     *_some(Position, "input_tokens", "output_tokens"),
-    Column("cost_micros", Position, nullable=False, server_default=text("0")),
-    Column("counted", Boolean, nullable=False, server_default=true()),
-    Column("metadata", Document, nullable=False, server_default=text("'{}'")),
+    sa.Column("cost_micros", Position, nullable=False, server_default=sa.text("0")),
+    sa.Column("counted", sa.Boolean, nullable=False, server_default=sa.true()),
+    sa.Column("metadata", Document, nullable=False, server_default=sa.text("'{}'")),
     _one_of("voice_sessions", "status", "active", "completed", "cancelled", "error"),
-    UniqueConstraint("id", "user_id", name="voice_sessions_owner_key"),
+    sa.UniqueConstraint("id", "user_id", name="voice_sessions_owner_key"),
     _part_of("voice_sessions", "conversation"),
-    Index("idx_voice_sessions_user", "user_id", "created_at"),
-    Index("idx_voice_sessions_conversation", "conversation_id"),
-    Index("idx_voice_sessions_status", "status"),
+    sa.Index("idx_voice_sessions_user", "user_id", "created_at"),
+    sa.Index("idx_voice_sessions_conversation", "conversation_id"),
+    sa.Index("idx_voice_sessions_status", "status"),
 )
 
 messages = _table(
     "messages",
-    Column("id", Id, primary_key=True),
-    Column("conversation_id", Id, nullable=False),
-    Column("user_id", Words, nullable=False),
-    Column("voice_session_id", Words),
+    sa.Column("id", Id, primary_key=True),
+    sa.Column("conversation_id", Id, nullable=False),
+    sa.Column("user_id", Words, nullable=False),
+    sa.Column("voice_session_id", Words),
     *_some(Words, "role", "content"),
-    Column("input_modality", Words, nullable=False, server_default=text("'text'")),
-    Column("metadata", Document, nullable=False, server_default=text("'{}'")),
-    Column("created_at", Utc, nullable=False),
-    Column("ordinal", Double, nullable=False, server_default=text("0")),
+    sa.Column("input_modality", Words, nullable=False, server_default=sa.text("'text'")),
+    sa.Column("metadata", Document, nullable=False, server_default=sa.text("'{}'")),
+    sa.Column("created_at", Utc, nullable=False),
+    sa.Column("ordinal", sa.Double, nullable=False, server_default=sa.text("0")),
     _one_of("messages", "role", "user", "assistant", "system", "function"),
     _one_of("messages", "input_modality", "voice", "text"),
     _part_of("messages", "conversation"),
-    Index("idx_messages_conversation", "conversation_id", "created_at"),
+    sa.Index("idx_messages_conversation", "conversation_id", "created_at"),
     # With the role, so that counting what was said does not read it.
-    Index("idx_messages_ordinal", "conversation_id", "ordinal", "role"),
+    sa.Index("idx_messages_ordinal", "conversation_id", "ordinal", "role"),
 )
 
 tool_calls = _table(
     "tool_calls",
     # Providers and clients choose call ids: unique for one user, not for all.
     *_some(Words, "user_id", "id", "tool"),
-    Column("conversation_id", Id),
-    Column("voice_session_id", Words),
-    Column("origin", Words, nullable=False),
-    Column("arguments", Document, nullable=False),
+    sa.Column("conversation_id", Id),
+    sa.Column("voice_session_id", Words),
+    sa.Column("origin", Words, nullable=False),
+    sa.Column("arguments", Document, nullable=False),
     *_some(Words, "status", "output"),
-    Column("error", Words),
-    Column("truncated", Boolean, nullable=False),
-    Column("progress", Words),
-    Column("started_at", Utc, nullable=False),
-    Column("finished_at", Utc),
-    Column("duration_ms", Position),
-    PrimaryKeyConstraint("user_id", "id", name="tool_calls_pkey"),
+    sa.Column("error", Words),
+    sa.Column("truncated", sa.Boolean, nullable=False),
+    sa.Column("progress", Words),
+    sa.Column("started_at", Utc, nullable=False),
+    sa.Column("finished_at", Utc),
+    sa.Column("duration_ms", Position),
+    sa.PrimaryKeyConstraint("user_id", "id", name="tool_calls_pkey"),
     _one_of("tool_calls", "origin", "model", "http", "webhook", "task"),
     _one_of("tool_calls", "status", "started", "completed", "failed", "unknown"),
     _part_of("tool_calls", "conversation"),
-    Index("idx_tool_calls_tool", "tool", "started_at"),
-    Index("idx_tool_calls_user", "user_id", "started_at"),
-    Index("idx_tool_calls_session", "voice_session_id", "status"),
-    Index("idx_tool_calls_conversation", "conversation_id"),
+    sa.Index("idx_tool_calls_tool", "tool", "started_at"),
+    sa.Index("idx_tool_calls_user", "user_id", "started_at"),
+    sa.Index("idx_tool_calls_session", "voice_session_id", "status"),
+    sa.Index("idx_tool_calls_conversation", "conversation_id"),
 )
 
 snapshots = _table(
     "snapshots",
-    Column("session_id", Words, primary_key=True),
-    Column("user_id", Words, nullable=False),
-    Column("saved_at", Utc, nullable=False),
-    Column("data", Document, nullable=False),
+    sa.Column("session_id", Words, primary_key=True),
+    sa.Column("user_id", Words, nullable=False),
+    sa.Column("saved_at", Utc, nullable=False),
+    sa.Column("data", Document, nullable=False),
     _part_of("snapshots", "session", of="voice_sessions"),
-    Index("idx_snapshots_saved", "saved_at"),
+    sa.Index("idx_snapshots_saved", "saved_at"),
 )
 
 events = _table(
     "events",
-    Column("position", Position, primary_key=True, autoincrement=False),
-    Column("type", Words, nullable=False),
-    Column("data", Words, nullable=False),  # the JSON as it was encoded, byte for byte
-    Column("user_id", Words, nullable=False),
+    sa.Column("position", Position, primary_key=True, autoincrement=False),
+    sa.Column("type", Words, nullable=False),
+    sa.Column("data", Words, nullable=False),  # the JSON as it was encoded, byte for byte
+    sa.Column("user_id", Words, nullable=False),
     *_maybe(Words, "conversation_id", "voice_session_id"),
-    Column("created_at", Utc, nullable=False),
-    Index("idx_events_user", "user_id", "position"),
-    Index("idx_events_session", "voice_session_id", "position"),
+    sa.Column("created_at", Utc, nullable=False),
+    sa.Index("idx_events_user", "user_id", "position"),
+    sa.Index("idx_events_session", "voice_session_id", "position"),
     # Of a session is nearly all of the log: what is not costs its writers an index more.
-    Index(
+    sa.Index(
         "idx_events_loose",
         "conversation_id",
-        sqlite_where=text("voice_session_id IS NULL"),
-        postgresql_where=text("voice_session_id IS NULL"),
+        sqlite_where=sa.text("voice_session_id IS NULL"),
+        postgresql_where=sa.text("voice_session_id IS NULL"),
     ),
 )
 
 log_head = _table(
     "log_head",
-    Column("id", Integer, primary_key=True, autoincrement=False),
-    Column("position", Position, nullable=False),
-    CheckConstraint("id = 1", name="log_head_single_check"),
+    sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("position", Position, nullable=False),
+    sa.CheckConstraint("id = 1", name="log_head_single_check"),
 )
 
 # Delegated work. The name `tasks` is that of seed 004, for what the user has to do.
 delegated_tasks = _table(
     "delegated_tasks",
-    Column("id", Words, primary_key=True),
-    Column("user_id", Words, nullable=False),
-    Column("conversation_id", Id),
+    sa.Column("id", Words, primary_key=True),
+    sa.Column("user_id", Words, nullable=False),
+    sa.Column("conversation_id", Id),
     *_maybe(Words, "voice_session_id", "call_id"),
     *_some(Words, "title", "description", "agent", "backend", "status"),
     *_maybe(Words, "phase", "progress"),
-    Column("percentage", Integer),
+    sa.Column("percentage", sa.Integer),
     *_maybe(Words, "question_id", "question"),
-    Column("choices", Document),
-    Column("asked_at", Utc),
-    Column("result", Words, nullable=False),
-    Column("files_changed", Document, nullable=False),
-    Column("error", Words),
+    sa.Column("choices", Document),
+    sa.Column("asked_at", Utc),
+    sa.Column("result", Words, nullable=False),
+    sa.Column("files_changed", Document, nullable=False),
+    sa.Column("error", Words),
     *_some(Document, "tried", "suggestions"),
     *_some(Utc, "created_at", "updated_at"),
     *_maybe(Utc, "finished_at", "told_at"),
     _one_of("delegated_tasks", "status", "running", "waiting", "completed", "failed", "cancelled"),
     *_linked("delegated_tasks"),
-    Index("idx_delegated_tasks_user", "user_id", "created_at"),
-    Index("idx_delegated_tasks_told", "user_id", "told_at", "created_at"),
-    Index("idx_delegated_tasks_status", "status", "created_at"),
-    Index("idx_delegated_tasks_conversation", "conversation_id"),
+    sa.Index("idx_delegated_tasks_user", "user_id", "created_at"),
+    sa.Index("idx_delegated_tasks_told", "user_id", "told_at", "created_at"),
+    sa.Index("idx_delegated_tasks_status", "status", "created_at"),
+    sa.Index("idx_delegated_tasks_conversation", "conversation_id"),
 )
 
 approvals = _table(
     "approvals",
-    Column("id", Words, primary_key=True),
-    Column("user_id", Words, nullable=False),
-    Column("conversation_id", Id),
+    sa.Column("id", Words, primary_key=True),
+    sa.Column("user_id", Words, nullable=False),
+    sa.Column("conversation_id", Id),
     *_maybe(Words, "voice_session_id", "call_id", "task_id"),
-    Column("tool", Words, nullable=False),
-    Column("arguments", Document, nullable=False),
+    sa.Column("tool", Words, nullable=False),
+    sa.Column("arguments", Document, nullable=False),
     *_some(Words, "question", "status"),
     *_some(Utc, "requested_at", "expires_at"),
-    Column("resolved_at", Utc),
+    sa.Column("resolved_at", Utc),
     *_maybe(Words, "resolved_by", "words"),
     _one_of("approvals", "status", "pending", "granted", "denied", "expired"),
     _one_of("approvals", "resolved_by", "voice", "click", "timeout", "restart", "cancel"),
     *_linked("approvals"),
-    Index("idx_approvals_status", "status", "requested_at"),
-    Index("idx_approvals_conversation", "conversation_id"),
+    sa.Index("idx_approvals_status", "status", "requested_at"),
+    sa.Index("idx_approvals_conversation", "conversation_id"),
 )
 users = _table(
     "users",
-    Column("id", Words, primary_key=True),
+    sa.Column("id", Words, primary_key=True),
     *_maybe(Words, "name", "time_zone", "chronotype"),
     *_maybe(Words, "work_start", "work_end", "sleep_start", "sleep_end", "voice"),
-    Column("verbosity", Words, nullable=False, server_default=text("'normal'")),
-    Column("auto_approve", Boolean, nullable=False, server_default=false()),
+    sa.Column("verbosity", Words, nullable=False, server_default=sa.text("'normal'")),
+    sa.Column("auto_approve", sa.Boolean, nullable=False, server_default=sa.false()),
     *_some(Utc, "created_at", "updated_at"),
     _one_of("users", "verbosity", "brief", "normal", "detailed"),
 )
 
 goals = _table(
     "goals",
-    Column("id", Id, primary_key=True),
+    sa.Column("id", Id, primary_key=True),
     *_some(Words, "user_id", "statement"),
-    Column("timeline", Words),
-    Column("target_at", Utc),
-    Column("context_notes", Words),
-    Column("status", Words, nullable=False),
-    Column("conversation_id", Id),
-    Column("intent_id", Words),
+    sa.Column("timeline", Words),
+    sa.Column("target_at", Utc),
+    sa.Column("context_notes", Words),
+    sa.Column("status", Words, nullable=False),
+    sa.Column("conversation_id", Id),
+    sa.Column("intent_id", Words),
     *_some(Utc, "created_at", "updated_at"),
     _one_of("goals", "status", "active", "completed", "retracted"),
-    UniqueConstraint("id", "user_id", name="goals_owner_key"),
+    sa.UniqueConstraint("id", "user_id", name="goals_owner_key"),
     *_linked("goals"),
-    Index("idx_goals_user", "user_id", "created_at"),
-    Index("idx_goals_conversation", "conversation_id"),
+    sa.Index("idx_goals_user", "user_id", "created_at"),
+    sa.Index("idx_goals_conversation", "conversation_id"),
 )
 
 milestones = _table(
     "milestones",
-    Column("id", Words, primary_key=True),
-    Column("goal_id", Id, nullable=False),
+    sa.Column("id", Words, primary_key=True),
+    sa.Column("goal_id", Id, nullable=False),
     *_some(Words, "user_id", "title"),
-    Column("position", Integer, nullable=False),
-    Column("created_at", Utc, nullable=False),
+    sa.Column("position", sa.Integer, nullable=False),
+    sa.Column("created_at", Utc, nullable=False),
     *_maybe(Utc, "due_at", "completed_at"),
     _part_of("milestones", "goal"),
-    Index("idx_milestones_goal", "goal_id", "position"),
+    sa.Index("idx_milestones_goal", "goal_id", "position"),
 )
 
 
 tasks = _table(
     "tasks",
-    Column("id", Id, primary_key=True),
+    sa.Column("id", Id, primary_key=True),
     *_some(Words, "user_id", "title", "trigger_type"),
-    Column("scheduled_at", Utc),
+    sa.Column("scheduled_at", Utc),
     *_maybe(Words, "scheduled_words", "recurrence_rule", "recurrence_words"),
     *_maybe(Utc, "recurs_from", "moved_from"),
-    Column("time_zone", Words, nullable=False, server_default=text("'UTC'")),
-    Column("location_trigger", Words),
-    Column("status", Words, nullable=False),
-    Column("reason", Words),
+    sa.Column("time_zone", Words, nullable=False, server_default=sa.text("'UTC'")),
+    sa.Column("location_trigger", Words),
+    sa.Column("status", Words, nullable=False),
+    sa.Column("reason", Words),
     *_maybe(Id, "goal_id", "conversation_id"),
-    Column("intent_id", Words),
+    sa.Column("intent_id", Words),
     *_some(Utc, "created_at", "updated_at"),
     _one_of("tasks", "trigger_type", "time", "location"),
     _one_of("tasks", "status", "active", "rescheduled", "completed", "retracted"),
-    UniqueConstraint("id", "user_id", name="tasks_owner_key"),
+    sa.UniqueConstraint("id", "user_id", name="tasks_owner_key"),
     *_linked("tasks"),
     *_linked("tasks", "goal_id", to="goals", name="goal"),
-    Index("idx_tasks_user", "user_id", "scheduled_at"),
-    Index("idx_tasks_conversation", "conversation_id"),
-    Index("idx_tasks_goal", "goal_id"),
+    sa.Index("idx_tasks_user", "user_id", "scheduled_at"),
+    sa.Index("idx_tasks_conversation", "conversation_id"),
+    sa.Index("idx_tasks_goal", "goal_id"),
 )
 
 # Ids of intents are in no foreign key: an intent goes with its conversation, and what is in
 # the outbox waits for its answer whatever becomes of both.
 intents = _table(
     "intents",
-    Column("id", Words, primary_key=True),
-    Column("user_id", Words, nullable=False),
-    Column("conversation_id", Id, nullable=False),
+    sa.Column("id", Words, primary_key=True),
+    sa.Column("user_id", Words, nullable=False),
+    sa.Column("conversation_id", Id, nullable=False),
     *_maybe(Words, "voice_session_id", "call_id"),
     *_some(Words, "name", "route"),
-    Column("payload", Document, nullable=False),
-    Column("status", Words, nullable=False),
-    Column("evidence", Document, nullable=False),
-    Column("revision", Integer, nullable=False),
+    sa.Column("payload", Document, nullable=False),
+    sa.Column("status", Words, nullable=False),
+    sa.Column("evidence", Document, nullable=False),
+    sa.Column("revision", sa.Integer, nullable=False),
     # A backend of the user's names its goals and tasks as it likes.
     *_maybe(Words, "goal_id", "task_id", "error"),
-    Column("previous", Document),
+    sa.Column("previous", Document),
     *_some(Utc, "created_at", "updated_at"),
     _one_of("intents", "status", "pending", "accepted", "failed", "retracted"),
     _part_of("intents", "conversation"),
-    Index("idx_intents_user", "user_id", "created_at"),
-    Index("idx_intents_conversation", "conversation_id", "created_at"),
+    sa.Index("idx_intents_user", "user_id", "created_at"),
+    sa.Index("idx_intents_conversation", "conversation_id", "created_at"),
 )
 
 outbox = _table(
     "outbox",
-    Column("id", Words, primary_key=True),
+    sa.Column("id", Words, primary_key=True),
     *_some(Words, "intent_id", "user_id", "action"),
-    Column("body", Document, nullable=False),
-    Column("status", Words, nullable=False),
-    Column("attempts", Integer, nullable=False),
-    Column("last_error", Words),
-    Column("answer", Document),
+    sa.Column("body", Document, nullable=False),
+    sa.Column("status", Words, nullable=False),
+    sa.Column("attempts", sa.Integer, nullable=False),
+    sa.Column("last_error", Words),
+    sa.Column("answer", Document),
     *_some(Utc, "due_at", "created_at", "updated_at"),
     _one_of("outbox", "action", "submit", "amend", "retract"),
     _one_of("outbox", "status", "pending", "delivered", "refused"),
-    Index("idx_outbox_due", "status", "due_at"),
-    Index("idx_outbox_intent", "intent_id", "created_at"),
+    sa.Index("idx_outbox_due", "status", "due_at"),
+    sa.Index("idx_outbox_intent", "intent_id", "created_at"),
 )
 
 # What sessions took whose conversation its user deleted: deleting gives no fresh start.
 spent_sessions = _table(
     "spent_sessions",
-    Column("id", Words, primary_key=True),
-    Column("user_id", Words, nullable=False),
-    Column("created_at", Utc, nullable=False),
-    *_some(Boolean, "counted", "opened"),
+    sa.Column("id", Words, primary_key=True),
+    sa.Column("user_id", Words, nullable=False),
+    sa.Column("created_at", Utc, nullable=False),
+    *_some(sa.Boolean, "counted", "opened"),
     *_some(Position, "input_tokens", "output_tokens", "cost_micros"),
-    Index("idx_spent_sessions_user", "user_id", "created_at"),
+    sa.Index("idx_spent_sessions_user", "user_id", "created_at"),
 )
 
 # Goals point at conversations and those at goals: one of the two has to come later.
@@ -389,12 +373,12 @@ for _name, _to in (("goal", "goals"), ("task", "tasks")):
     _column = f"linked_{_name}_id"
     for _key in _linked("conversations", _column, to=_to, name=_name, late=True):
         conversations.append_constraint(_key)
-    Index(f"idx_conversations_{_column}", conversations.c[_column])
+    sa.Index(f"idx_conversations_{_column}", conversations.c[_column])
 
 # Alembic's own table, here so that a fresh database needs no Alembic to be made.
-versions = Table(
+versions = sa.Table(
     "alembic_version",
-    MetaData(),
-    Column("version_num", String(32), nullable=False),
-    PrimaryKeyConstraint("version_num", name="alembic_version_pkc"),
+    sa.MetaData(),
+    sa.Column("version_num", sa.String(32), nullable=False),
+    sa.PrimaryKeyConstraint("version_num", name="alembic_version_pkc"),
 )

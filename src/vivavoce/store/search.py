@@ -155,8 +155,7 @@ def fold(text: str) -> str:
 
 def words(query: str) -> list[str]:
     """The last of them may be a beginning."""
-    found = [match.group()[:LETTERS] for match in _WORD.finditer(fold(query[:2000]))]
-    return found[:WORDS]
+    return [word[:LETTERS] for word in _WORD.findall(fold(query[:2000]))[:WORDS]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,17 +169,6 @@ class Found:
     created_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class _Token:
-    word: str
-    start: int
-    end: int
-
-
-def _tokens(text: str) -> list[_Token]:
-    return [_Token(fold(m.group()), m.start(), m.end()) for m in _WORD.finditer(text)]
-
-
 def rank(found: Iterable[Found], wanted: Sequence[str], limit: int) -> list[Hit]:
     """Best first; of equal ones the newest."""
     score = _scorer(wanted)
@@ -192,7 +180,9 @@ def rank(found: Iterable[Found], wanted: Sequence[str], limit: int) -> list[Hit]
 def _hit(found: Found, wanted: Sequence[str], points: float) -> Hit:
     whole, last = set(wanted), wanted[-1]
     marked = [
-        token for token in _tokens(found.text) if token.word in whole or token.word.startswith(last)
+        match
+        for match in _WORD.finditer(found.text)
+        if (word := fold(match.group())) in whole or word.startswith(last)
     ]
     return Hit(
         message_id=found.message_id,
@@ -224,15 +214,15 @@ def _scorer(wanted: Sequence[str]) -> Callable[[str], float]:
     return score
 
 
-def _snippet(text: str, found: Sequence[_Token]) -> str:
-    first = found[0].start if found else 0
+def _snippet(text: str, found: Sequence[re.Match[str]]) -> str:
+    first = found[0].start() if found else 0
     start = _word_start(text, max(0, first - _BEFORE))
     end = _word_end(text, min(len(text), first + _AFTER))
     out, at = [], start
-    for token in found:
-        if token.start >= at and token.end <= end:
-            out += [text[at : token.start], "«", text[token.start : token.end], "»"]
-            at = token.end
+    for word in found:
+        if word.start() >= at and word.end() <= end:
+            out += [text[at : word.start()], "«", word.group(), "»"]
+            at = word.end()
     out.append(text[at:end])
     middle = " ".join("".join(out).split())
     return f"{'…' if start else ''}{middle}{'…' if end < len(text) else ''}"

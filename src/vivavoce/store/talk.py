@@ -26,7 +26,7 @@ from sqlalchemy import (
 
 from vivavoce.store import search
 from vivavoce.store.columns import storable_text
-from vivavoce.store.reader import Reads, within
+from vivavoce.store.reader import Reads, by, newest, within
 from vivavoce.store.rows import CONVERSATIONS, ENTRIES, SESSIONS, SNAPSHOTS
 from vivavoce.store.schema import (
     SAID,
@@ -48,11 +48,9 @@ from vivavoce.wire.records.talk import (
 
 # --- Conversations and sessions -----------------------------------------------------
 
-CONVERSATION = select(conversations).where(
-    conversations.c.id == bindparam("id"), conversations.c.user_id == bindparam("user_id")
-)
-ANY_SESSION = select(voice_sessions).where(voice_sessions.c.id == bindparam("id"))
-SESSION = ANY_SESSION.where(voice_sessions.c.user_id == bindparam("user_id"))
+CONVERSATION = by(conversations, "id", "user_id")
+ANY_SESSION = by(voice_sessions, "id")
+SESSION = by(voice_sessions, "id", "user_id")
 ACTIVE_SESSIONS = (
     select(voice_sessions)
     .where(voice_sessions.c.status == "active")
@@ -61,10 +59,7 @@ ACTIVE_SESSIONS = (
 SESSION_TOTALS = select(
     func.count().label("sessions"), func.avg(voice_sessions.c.duration_ms).label("mean")
 ).select_from(voice_sessions)
-SNAPSHOT = select(snapshots).where(
-    snapshots.c.session_id == bindparam("session_id"),
-    snapshots.c.user_id == bindparam("user_id"),
-)
+SNAPSHOT = by(snapshots, "session_id", "user_id")
 
 
 def _with_turns(page: Select[Any]) -> Select[Any]:
@@ -83,16 +78,11 @@ def _with_turns(page: Select[Any]) -> Select[Any]:
         select(shown, conversations.c.title, func.coalesce(turns.c.turn_count, 0).label("turns"))
         .join_from(shown, conversations, conversations.c.id == shown.c.conversation_id)
         .outerjoin(turns, turns.c.conversation_id == shown.c.conversation_id)
-        .order_by(shown.c.created_at.desc(), shown.c.id.desc())
+        .order_by(*newest(shown))
     )
 
 
-_OF_USER = (
-    select(voice_sessions)
-    .where(voice_sessions.c.user_id == bindparam("user_id"))
-    .order_by(voice_sessions.c.created_at.desc(), voice_sessions.c.id.desc())
-    .limit(bindparam("limit"))
-)
+_OF_USER = by(voice_sessions, "user_id").order_by(*newest(voice_sessions)).limit(bindparam("limit"))
 SUMMARY = _with_turns(SESSION)
 SESSIONS_OF = _with_turns(_OF_USER)
 SESSIONS_BY_STATUS = _with_turns(_OF_USER.where(voice_sessions.c.status == bindparam("status")))
@@ -103,18 +93,15 @@ PREVIEW_FROM = 400  # characters; `search.preview` makes one line of them
 _SAID = literal_column("messages.role").in_(literal_column(f"'{role}'") for role in SAID)
 _PLACE = (messages.c.ordinal, messages.c.created_at, messages.c.id)
 _LAST = tuple(column.desc() for column in _PLACE)
-_OF_CONVERSATION = (
-    messages.c.conversation_id == bindparam("conversation_id"),
-    messages.c.user_id == bindparam("user_id"),
-)
+_OF_CONVERSATION = by(messages, "conversation_id", "user_id")
 
-TRANSCRIPT = select(messages).where(*_OF_CONVERSATION).order_by(*_PLACE)
-MARK = select(*_PLACE).where(messages.c.id == bindparam("id"), *_OF_CONVERSATION)
+TRANSCRIPT = _OF_CONVERSATION.order_by(*_PLACE)
+MARK = by(messages, "id", "conversation_id", "user_id").with_only_columns(*_PLACE)
 
 
 def messages_before(*, mark: bool, said_only: bool) -> Select[Any]:
     """Along the index from the mark towards the beginning: as many rows as asked for."""
-    query = select(messages).where(*_OF_CONVERSATION)
+    query = _OF_CONVERSATION
     if mark:
         there = tuple_(*(bindparam(column.name, type_=column.type) for column in _PLACE))
         # The first says it again for the planner; the second settles equal places.

@@ -13,22 +13,7 @@ from itertools import groupby
 from operator import attrgetter, itemgetter
 from typing import Any, cast
 
-from sqlalchemy import (
-    BigInteger,
-    Connection,
-    Dialect,
-    Insert,
-    Table,
-    bindparam,
-    delete,
-    func,
-    insert,
-    or_,
-    select,
-    text,
-    update,
-)
-from sqlalchemy import cast as sql_cast
+import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
 
 from vivavoce.errors import Conflict, InternalError, Unavailable, VivavoceError
@@ -52,51 +37,48 @@ Kind = tuple[type, How]
 
 # Locks the one row until the commit, so positions become visible in their order.
 ADVANCE_LOG = (
-    update(log_head)
-    .values(position=log_head.c.position + bindparam("count"))
+    sa.update(log_head)
+    .values(position=log_head.c.position + sa.bindparam("count"))
     .returning(log_head.c.position)
 )
-APPEND_EVENTS = insert(events)
-NOTIFY = text("SELECT pg_notify(:channel, :sender)")
+APPEND_EVENTS = sa.insert(events)
+NOTIFY = sa.text("SELECT pg_notify(:channel, :sender)")
 
 NAME_VOICE_SESSION = (
-    update(conversations)
-    .where(conversations.c.id == bindparam("of"))
-    .values(voice_session_id=bindparam("session_id"))
+    sa.update(conversations)
+    .where(conversations.c.id == sa.bindparam("of"))
+    .values(voice_session_id=sa.bindparam("session_id"))
 )
 
-_MINE = (conversations.c.id == bindparam("of"), conversations.c.user_id == bindparam("owner"))
+_MINE = (conversations.c.id == sa.bindparam("of"), conversations.c.user_id == sa.bindparam("owner"))
 
+_goal, _task = (sa.bindparam(name, type_=conversations.c.id.type) for name in ("goal", "task"))
 LINK = (
-    update(conversations)
+    sa.update(conversations)
     .where(*_MINE)
     .values(
-        linked_goal_id=func.coalesce(
-            bindparam("goal", type_=conversations.c.id.type), conversations.c.linked_goal_id
-        ),
-        linked_task_id=func.coalesce(
-            bindparam("task", type_=conversations.c.id.type), conversations.c.linked_task_id
-        ),
+        linked_goal_id=sa.func.coalesce(_goal, conversations.c.linked_goal_id),
+        linked_task_id=sa.func.coalesce(_task, conversations.c.linked_task_id),
     )
 )
 
 _last_active = conversations.c.last_activity_at  # NULL where a client made it past us
 TOUCH = (
-    update(conversations)
-    .where(*_MINE, or_(_last_active.is_(None), _last_active < bindparam("at")))
-    .values(last_activity_at=bindparam("at", type_=conversations.c.created_at.type))
+    sa.update(conversations)
+    .where(*_MINE, sa.or_(_last_active.is_(None), _last_active < sa.bindparam("at")))
+    .values(last_activity_at=sa.bindparam("at", type_=conversations.c.created_at.type))
 )
 
-_talked = select(sql_cast(func.sum(voice_sessions.c.duration_ms), BigInteger) // 1000).where(
-    voice_sessions.c.conversation_id == conversations.c.id
-)
+_talked = sa.select(
+    sa.cast(sa.func.sum(voice_sessions.c.duration_ms), sa.BigInteger) // 1000
+).where(voice_sessions.c.conversation_id == conversations.c.id)
 # The time of its sessions, not the days between them.
-DURATION = update(conversations).where(*_MINE).values(duration_seconds=_talked.scalar_subquery())
+DURATION = sa.update(conversations).where(*_MINE).values(duration_seconds=_talked.scalar_subquery())
 
-DROP_MILESTONE = delete(milestones).where(milestones.c.id == bindparam("dropped"))
+DROP_MILESTONE = sa.delete(milestones).where(milestones.c.id == sa.bindparam("dropped"))
 
 
-def queue_up(connection: Connection, count: int = 0) -> int:
+def queue_up(connection: sa.Connection, count: int = 0) -> int:
     """First of all in a transaction, even with nothing to announce: writers that queue up at one
     row in the same order cannot deadlock on the others. The last position of `count` new ones."""
     return cast("int", connection.execute(ADVANCE_LOG, {"count": count}).scalar_one())
@@ -111,7 +93,7 @@ class Performer:
         self._notify = dialect == "postgresql"
         self._sender = sender
 
-    def perform(self, connection: Connection, plans: Sequence[Plan]) -> list[list[LogEvent]]:
+    def perform(self, connection: sa.Connection, plans: Sequence[Plan]) -> list[list[LogEvent]]:
         """All plans in one transaction; the announced events of each, with positions."""
         count = sum(len(plan.events) for plan in plans)
         head = queue_up(connection, count)
@@ -125,7 +107,7 @@ class Performer:
                 connection.execute(NOTIFY, message)
         return placed
 
-    def _write(self, connection: Connection, plans: Sequence[Plan]) -> None:
+    def _write(self, connection: sa.Connection, plans: Sequence[Plan]) -> None:
         """Runs of the same write go as one executemany; the order within a table stays."""
         writes = [write for plan in plans for write in plan.writes]
         writes.sort(key=attrgetter("rank"))
@@ -155,14 +137,14 @@ class Performer:
                     if kind is Entry and (spoken := _newest(rows)):
                         connection.execute(TOUCH, spoken)
 
-    def _insert(self, connection: Connection, kind: Kind | None, rows: list[Fields]) -> None:
+    def _insert(self, connection: sa.Connection, kind: Kind | None, rows: list[Fields]) -> None:
         """Rows of one kind all have the same columns; None is the log."""
         if kind not in self._prepared:
             statement = APPEND_EVENTS if kind is None else self._writes[kind]
             self._prepared[kind] = Prepared(statement, list(rows[0]), connection.dialect)
         self._prepared[kind].run(connection, rows)
 
-    def _new_session(self, connection: Connection, row: Fields) -> None:
+    def _new_session(self, connection: sa.Connection, row: Fields) -> None:
         if connection.execute(self._writes[VoiceSession, How.NEW], row).first() is None:
             raise Conflict("This session id is taken.", session_id=row["id"])
         names: dict[str, Any] = {"of": row["conversation_id"], "session_id": row["id"]}
@@ -208,8 +190,8 @@ class Prepared:
     than the insert itself. Its words and its types are kept here; only that work is done once.
     """
 
-    def __init__(self, statement: Insert, names: Sequence[str], dialect: Dialect) -> None:
-        table = cast("Table", statement.table)
+    def __init__(self, statement: sa.Insert, names: Sequence[str], dialect: sa.Dialect) -> None:
+        table = cast("sa.Table", statement.table)
         self.sql = str(statement.compile(dialect=dialect, column_keys=list(names)))
         # The order in which the compiled statement names them: that of the table.
         self._names = [column.name for column in table.columns if column.name in names]
@@ -217,7 +199,7 @@ class Prepared:
         self._process = [_processor(table, name, dialect) for name in self._names]
         self._positional = dialect.positional
 
-    def run(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
+    def run(self, connection: sa.Connection, rows: Sequence[Mapping[str, Any]]) -> None:
         ready: list[Any] = [self._bind(row) for row in rows]
         connection.exec_driver_sql(self.sql, ready)
 
@@ -227,7 +209,7 @@ class Prepared:
         return tuple(values) if self._positional else dict(zip(self._names, values, strict=True))
 
 
-def _processor(table: Table, name: str, dialect: Dialect) -> Process | None:
+def _processor(table: sa.Table, name: str, dialect: sa.Dialect) -> Process | None:
     return table.c[name].type.dialect_impl(dialect).bind_processor(dialect)
 
 
