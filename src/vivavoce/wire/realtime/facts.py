@@ -26,6 +26,10 @@ def _at(*path: str) -> Any:
     return Field(validation_alias=AliasPath(*path))
 
 
+def _given(*path: str) -> Any:
+    return _at("input_token_details", *path)
+
+
 def _count(raw: Any) -> int:
     """A count or a time in milliseconds: never below zero, never absurd."""
     if isinstance(raw, bool) or not isinstance(raw, int | float):
@@ -56,41 +60,32 @@ Words = Annotated[str, _or("")]
 Object = Annotated[Mapping[str, Any], BeforeValidator(_object)]
 
 
+def _parts(content: Any) -> list[dict[str, Any]]:
+    return [one for one in content if isinstance(one, dict)] if content else []
+
+
+def _said(content: Any) -> str:
+    texts = (_text(part.get("text")) or _text(part.get("transcript")) for part in _parts(content))
+    return " ".join(text for text in texts if text)
+
+
+def _sounds(content: Any) -> bool:
+    return any("audio" in str(part.get("type")) for part in _parts(content))
+
+
 @dataclass(frozen=True, slots=True)
 class Item:
     """A conversation item, flattened to what we use."""
 
     id: Name
-    type: str
-    role: str | None = None
-    status: str | None = None
-    text: str = ""
-    audio: bool = False
-    name: str | None = None
-    call_id: str | None = None
-    arguments: str | None = None
-
-    @classmethod
-    def of(cls, raw: Any) -> Item:
-        if not isinstance(raw, dict) or not isinstance(raw.get("id"), str):
-            raise ValueError("not an item")
-        content = raw.get("content")
-        parts = [one for one in content if isinstance(one, dict)] if content else []
-        texts = [_text(part.get("text")) or _text(part.get("transcript")) for part in parts]
-        return cls(
-            id=raw["id"],
-            type=_text(raw.get("type")) or "message",
-            role=_text(raw.get("role")),
-            status=_text(raw.get("status")),
-            text=" ".join(text for text in texts if text),
-            audio=any("audio" in str(part.get("type")) for part in parts),
-            name=_text(raw.get("name")),
-            call_id=_text(raw.get("call_id")),
-            arguments=_text(raw.get("arguments")),
-        )
-
-
-_Item = Annotated[Item, BeforeValidator(Item.of)]
+    type: Annotated[str, _or("message")] = "message"
+    role: Maybe = None
+    status: Maybe = None
+    text: Annotated[str, BeforeValidator(_said), _at("content")] = ""
+    audio: Annotated[bool, BeforeValidator(_sounds), _at("content")] = False
+    name: Maybe = None
+    call_id: Maybe = None
+    arguments: Maybe = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,39 +93,22 @@ class Usage:
     """Tokens. `cached` is a part of `input`, not beside it; sound and pictures are parts of what
     they are named after, and the rest is text."""
 
-    input: int = 0
-    output: int = 0
-    cached: int = 0
-    input_audio: int = 0
-    input_image: int = 0
-    cached_audio: int = 0
-    cached_image: int = 0
-    output_audio: int = 0
-    seconds: float = 0.0
+    input: Annotated[Count, _at("input_tokens")] = 0
+    output: Annotated[Count, _at("output_tokens")] = 0
+    cached: Annotated[Count, _given("cached_tokens")] = 0
+    input_audio: Annotated[Count, _given("audio_tokens")] = 0
+    input_image: Annotated[Count, _given("image_tokens")] = 0
+    cached_audio: Annotated[Count, _given("cached_tokens_details", "audio_tokens")] = 0
+    cached_image: Annotated[Count, _given("cached_tokens_details", "image_tokens")] = 0
+    output_audio: Annotated[Count, _at("output_token_details", "audio_tokens")] = 0
+    seconds: Annotated[float, BeforeValidator(_seconds)] = 0.0
     """Of sound, where a transcription is billed by them."""
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(*map(add, astuple(self), astuple(other)))
 
-    @classmethod
-    def of(cls, raw: Any) -> Usage:
-        raw = _object(raw)
-        given, made = (_object(raw.get(f"{side}_token_details")) for side in ("input", "output"))
-        cached = _object(given.get("cached_tokens_details"))
-        return cls(
-            input=_count(raw.get("input_tokens")),
-            output=_count(raw.get("output_tokens")),
-            cached=_count(given.get("cached_tokens")),
-            input_audio=_count(given.get("audio_tokens")),
-            input_image=_count(given.get("image_tokens")),
-            cached_audio=_count(cached.get("audio_tokens")),
-            cached_image=_count(cached.get("image_tokens")),
-            output_audio=_count(made.get("audio_tokens")),
-            seconds=_seconds(raw.get("seconds")),
-        )
 
-
-_Usage = Annotated[Usage, BeforeValidator(Usage.of)]
+_Usage = Annotated[Usage, BeforeValidator(_object)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +139,7 @@ class InputCommitted:
 
 @dataclass(frozen=True, slots=True)
 class ItemAdded:
-    item: _Item
+    item: Item
     previous_item_id: Maybe = None
 
 
@@ -169,7 +147,7 @@ class ItemAdded:
 class ItemRetrieved:
     """The answer to our question for an item that joined while the line was down."""
 
-    item: _Item
+    item: Item
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +188,7 @@ class ResponseCreated:
 @dataclass(frozen=True, slots=True)
 class OutputItemAdded:
     response_id: Name
-    item: _Item
+    item: Item
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,8 +229,8 @@ def _code(error: Any) -> str | None:
     return _text(_object(error).get("code")) or _text(_object(error).get("type"))
 
 
-def _items(raw: Any) -> tuple[Item, ...]:
-    return tuple(Item.of(item) for item in raw or () if item.get("id"))
+def _named(raw: Any) -> Any:
+    return tuple(item for item in raw or () if item.get("id"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +241,7 @@ class ResponseDone:
     error: Annotated[
         str | None, BeforeValidator(_code), _at("response", "status_details", "error")
     ] = None
-    items: Annotated[tuple[Item, ...], BeforeValidator(_items), _at("response", "output")] = ()
+    items: Annotated[tuple[Item, ...], BeforeValidator(_named), _at("response", "output")] = ()
     usage: Annotated[_Usage, _at("response", "usage")] = Usage()
 
 
