@@ -206,24 +206,26 @@ _AssistantPart = (
 
 
 class _Given(Model):
+    makes: ClassVar[type[Item]]
+
     id: _ItemId | None = None
     object: Literal["realtime.item"] | None = None
     status: Status | None = None
 
-    @property
-    def head(self) -> tuple[str, Status]:
+    def item(self) -> Item:
         """What a client brings is all there: nothing will follow to complete it."""
-        return self.id or "", "incomplete" if self.status == "incomplete" else "completed"
+        own = {name: value for name, value in self if name not in ("type", "object")}
+        if "content" in own:
+            own["content"] = tuple(part.part() for part in own["content"])
+        status = "incomplete" if self.status == "incomplete" else "completed"
+        return self.makes(**own | {"id": self.id or "", "status": status})
 
 
 class _GivenMessage(_Given):
+    makes = Message
+
     type: Literal["message"]
     role: Role
-
-    def item(self) -> Item:
-        item_id, status = self.head
-        parts: list[Any] = getattr(self, "content")  # noqa: B009 - its kind is the role's
-        return Message(item_id, self.role, tuple(part.part() for part in parts), status)
 
 
 class _System(_GivenMessage):
@@ -239,24 +241,20 @@ class _Assistant(_GivenMessage):
 
 
 class _GivenCall(_Given):
+    makes = FunctionCall
+
     type: Literal["function_call"]
     call_id: _CallId
     name: FunctionName
     arguments: Text
 
-    def item(self) -> Item:
-        item_id, status = self.head
-        return FunctionCall(item_id, self.call_id, self.name, self.arguments, status)
-
 
 class _GivenOutput(_Given):
+    makes = FunctionCallOutput
+
     type: Literal["function_call_output"]
     call_id: _CallId
     output: Text
-
-    def item(self) -> Item:
-        item_id, status = self.head
-        return FunctionCallOutput(item_id, self.call_id, self.output, status)
 
 
 class _GivenReference(Model):
