@@ -8,7 +8,6 @@ results; what lies before them is a summary.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
 from typing import Any
@@ -19,6 +18,7 @@ import orjson
 from vivavoce.language.en.telling import moment_words
 from vivavoce.wire.realtime.client import call_item, message_item, output_item
 from vivavoce.wire.records.talk import Entry, Kind
+from vivavoce.wire.values import Record
 
 TURNS_WORD_FOR_WORD = 10
 HISTORY_SHARE = 0.5  # of what instructions and tools leave: the rest is for the talk to come
@@ -34,8 +34,7 @@ def estimate_tokens(text: str) -> int:
     return (len(text) + 3) // 4
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Situation:
+class Situation(Record):
     """What the server knows and the model should (seed 000 §5.3)."""
 
     now: datetime
@@ -68,8 +67,7 @@ def instructions(prompt: str, situation: Situation) -> str:
     return f"{prompt.rstrip()}\n\n## Current Context\n" + "\n".join(lines)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class History:
+class History(Record):
     """Items for the new call, oldest first, and what they weigh."""
 
     items: tuple[Mapping[str, Any], ...] = ()

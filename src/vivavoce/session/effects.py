@@ -6,16 +6,14 @@ speech never waits for the store.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from vivavoce.wire.events import VoiceEvent
 from vivavoce.wire.realtime.client import ClientEvent
 from vivavoce.wire.realtime.facts import Usage
 from vivavoce.wire.records.talk import Entry, Status
+from vivavoce.wire.values import Value
 
 
-@dataclass(frozen=True, slots=True)
-class Send:
+class Send(Value):
     """A frame for the provider. While the sideband is down it is lost, and the machine
     sends again what matters once it is up."""
 
@@ -23,31 +21,27 @@ class Send:
     urgent: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(Value):
     """Store an entry (again, if it changed). A `backfill` never replaces what is there."""
 
     entry: Entry
     backfill: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Tell:
+class Tell(Value):
     """An event for those who watch: into the log first, if it is durable."""
 
     event: VoiceEvent
 
 
-@dataclass(frozen=True, slots=True)
-class Account:
+class Account(Value):
     """Tokens spent, by the session's model or by one `of` another name."""
 
     usage: Usage
     of: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class RunTool:
+class RunTool(Value):
     """Exactly once a call. `arguments` are as the model wrote them."""
 
     call_id: str
@@ -56,15 +50,13 @@ class RunTool:
     ordinal: float
 
 
-@dataclass(frozen=True, slots=True)
-class CancelCalls:
+class CancelCalls(Value):
     """The user said stop: end these calls, each with its one output."""
 
     call_ids: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Resolve:
+class Resolve(Value):
     """The user's own yes or no to what they were asked."""
 
     approval_id: str
@@ -72,49 +64,42 @@ class Resolve:
     words: str
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
+class Told(Value):
     """The user hears this piece of news now."""
 
     key: str
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
+class Answered(Value):
     """Nothing more comes in answer to what was typed; `reply` is the last that did."""
 
     item_id: str
     reply: Entry | None
 
 
-@dataclass(frozen=True, slots=True)
-class StartTimer:
+class StartTimer(Value):
     """Replaces a running one of the same name."""
 
     name: str
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class StopTimer:
+class StopTimer(Value):
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Attach:
+class Attach(Value):
     """Try once to attach the sideband, after `delay` seconds."""
 
     call_id: str
     delay: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class HangUp:
+class HangUp(Value):
     call_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class Close:
+class Close(Value):
     """The session is over: store that, and let go of everything."""
 
     status: Status

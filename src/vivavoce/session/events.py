@@ -7,20 +7,18 @@ results, timers and lost connections come back into the same inbox as everything
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from vivavoce.wire.realtime.facts import ProviderEvent
 from vivavoce.wire.records.talk import Entry, Status
+from vivavoce.wire.values import Record, Value
 
 
-@dataclass(frozen=True, slots=True)
-class Created:
+class Created(Value):
     """The session exists; nobody is connected yet."""
 
 
-@dataclass(frozen=True, slots=True)
-class CallPlaced:
+class CallPlaced(Value):
     """There is a new call at the provider. `history` is told to the model first;
     `greeting` is what it should then say by itself, if anything."""
 
@@ -32,8 +30,7 @@ class CallPlaced:
     reason: str = "start"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CallSurvived:
+class CallSurvived(Record):
     """After a restart of ours: the call may still be up, so attach to it as after a loss."""
 
     call_id: str
@@ -52,39 +49,33 @@ class CallSurvived:
     """Seconds since the call was placed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Flush:
+class Flush(Value):
     """Store what is being said as far as it got: another call may be about to take over.
     Should it come to nothing, this one goes on."""
 
 
-@dataclass(frozen=True, slots=True)
-class SidebandUp:
+class SidebandUp(Value):
     """The sideband is attached."""
 
 
-@dataclass(frozen=True, slots=True)
-class SidebandLost:
+class SidebandLost(Value):
     """The sideband ended. A clean close means that the browser hung up."""
 
     code: int
     hung_up: bool
 
 
-@dataclass(frozen=True, slots=True)
-class AttachFailed:
+class AttachFailed(Value):
     """One try to attach came to nothing."""
 
     message: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class BadFrame:
+class BadFrame(Value):
     """The provider sent something that is not the protocol."""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolFinished:
+class ToolFinished(Value):
     """`output` is what the model gets to read."""
 
     call_id: str
@@ -93,23 +84,20 @@ class ToolFinished:
     """As data URLs, for a model that can look at them."""
 
 
-@dataclass(frozen=True, slots=True)
-class TaskStarted:
+class TaskStarted(Value):
     """A call's work goes on beyond its turn."""
 
     task_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class TaskFinished:
+class TaskFinished(Value):
     """`words` tell the model what came of it; none, where the user knows."""
 
     task_id: str
     words: str
 
 
-@dataclass(frozen=True, slots=True)
-class News:
+class News(Value):
     """Something the user should hear once: how a task ended, or what it asks.
 
     `words` are for the model to tell in its own; `settles` is a task that is over with it.
@@ -122,28 +110,24 @@ class News:
     """These very words are said at once, even while a tool runs."""
 
 
-@dataclass(frozen=True, slots=True)
-class ApprovalAsked:
+class ApprovalAsked(Value):
     """`question` is said as it is, and the user's next yes or no answers it."""
 
     approval_id: str
     question: str
 
 
-@dataclass(frozen=True, slots=True)
-class ApprovalSettled:
+class ApprovalSettled(Value):
     """Answered here, by a click, or too late."""
 
     approval_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class TimerFired:
+class TimerFired(Value):
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class TypedText:
+class TypedText(Value):
     """The user wrote something; `item_id` is one of ours."""
 
     item_id: str
@@ -153,21 +137,18 @@ class TypedText:
     wants nothing but its answer."""
 
 
-@dataclass(frozen=True, slots=True)
-class BudgetSpent:
+class BudgetSpent(Value):
     """What the user may spend in a day is spent: say so, and come to an end."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reconfigure:
+class Reconfigure(Value):
     """Merge into the configuration; `fields` are the names the user knows."""
 
     changes: Mapping[str, Any]
     fields: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class End:
+class End(Value):
     """`reason`: completed, timeout, error, user_ended, budget."""
 
     reason: str = "user_ended"

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import timedelta
 from typing import Any, Literal
+
+from vivavoce.wire.values import Record
 
 SILENCE_MS = 500  # what the protocol means when nobody says
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Identity:
+class Identity(Record):
     """Whose session it is."""
 
     session_id: str
@@ -19,8 +20,7 @@ class Identity:
     user_id: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
+class Policy(Record):
     """Times in seconds; None is no limit. `idle_question` is said word for word with the
     warning, and is itself no sign of life."""
 
@@ -53,8 +53,7 @@ class Policy:
     """So long the end may wait for those words."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Setup:
+class Setup(Record):
     """The GA session configuration, ready for `session.update`."""
 
     session: Mapping[str, Any] = field(default_factory=dict)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from vivavoce.session.speech import Speech
 from vivavoce.session.turns import Turns
 from vivavoce.wire.records.talk import Entry
+from vivavoce.wire.values import Value
 
 SOME_RESPONSE = "?"  # one is active, but we do not know which: the sideband was down
 
@@ -88,8 +89,7 @@ class Order:
         return (after + follower) / 2
 
 
-@dataclass(frozen=True, slots=True)
-class Wish:
+class Wish(Value):
     """A response that somebody wants. `covers` are the items it is to answer.
 
     With `say` it is these words and nothing else, and it does not wait for open calls.

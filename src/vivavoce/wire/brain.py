@@ -6,24 +6,23 @@ Knows nothing of audio, sessions or the Realtime protocol.
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, Protocol
+
+from vivavoce.wire.values import Value
 
 _FORCED = "function:"
 
 # --- The question -----------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+class Said(Value):
     """A message of the conversation. What the assistant said is what was heard of it."""
 
     role: Literal["system", "user", "assistant"]
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Value):
     """The model called a tool earlier; `arguments` is JSON as it was written."""
 
     call_id: str
@@ -31,8 +30,7 @@ class Call:
     arguments: str
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(Value):
     """What that call returned."""
 
     call_id: str
@@ -42,8 +40,7 @@ class Result:
 Turn = Said | Call | Result
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
+class Tool(Value):
     """A function the model may call; `parameters` is a JSON Schema."""
 
     name: str
@@ -51,8 +48,7 @@ class Tool:
     parameters: Mapping[str, Any] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
+class Ask(Value):
     """Everything a model sees for one answer."""
 
     instructions: str
@@ -84,36 +80,31 @@ class Ask:
 # --- The answer -------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
+class Words(Value):
     """The next piece of what is to be said or written."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class CallBegun:
+class CallBegun(Value):
     call_id: str
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class CallArguments:
+class CallArguments(Value):
     """The next piece of the arguments' JSON."""
 
     call_id: str
     delta: str
 
 
-@dataclass(frozen=True, slots=True)
-class CallEnded:
+class CallEnded(Value):
     """The arguments are whole."""
 
     call_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class Finished:
+class Finished(Value):
     """Always the last piece. `length`: cut at `max_tokens`."""
 
     reason: Literal["stop", "length", "content_filter"] = "stop"
@@ -125,8 +116,7 @@ class Finished:
 Piece = Words | CallBegun | CallArguments | CallEnded | Finished
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
+class Budget(Value):
     """How much a brain can read while somebody waits for it."""
 
     context_tokens: int = 8_000

@@ -7,32 +7,24 @@ Fields that are None are left out of the JSON.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from datetime import datetime
-from typing import ClassVar, Protocol, dataclass_transform
+from typing import ClassVar, Protocol
 
 import orjson
 
 from vivavoce.wire.records.talk import Announce, LogEvent, iso
+from vivavoce.wire.values import Record
 
 
-@dataclass_transform(frozen_default=True, kw_only_default=True)
-@dataclass(frozen=True, kw_only=True)
-class VoiceEvent:
-    """The base: whose session it happened in, and when. Every event is a frozen dataclass of
-    keywords, and is in the catalogue by being one."""
+class VoiceEvent(Record):
+    """The base: whose session it happened in, and when."""
 
     type: ClassVar[str]
     durable: ClassVar[bool] = True
 
     session_id: str | None = None
     timestamp: datetime
-
-    def __init_subclass__(cls) -> None:
-        CATALOGUE[cls.type] = dataclass(frozen=True, kw_only=True)(cls)
-
-
-CATALOGUE: dict[str, type[VoiceEvent]] = {}
 
 
 class SessionStarted(VoiceEvent):
@@ -355,6 +347,8 @@ class StreamReset(VoiceEvent):
     oldest: int
     latest: int
 
+
+CATALOGUE: dict[str, type[VoiceEvent]] = {cls.type: cls for cls in VoiceEvent.__subclasses__()}
 
 _RENAMED = {"limit_type": "type"}  # `type` is the event's own name in Python
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import fields
 from functools import cache
 from typing import Annotated, Any, ClassVar
 
@@ -22,6 +22,7 @@ from pydantic import ConfigDict, PlainValidator, TypeAdapter
 
 from vivavoce.wire.realtime.model import Whole
 from vivavoce.wire.realtime.refusal import Refused, printable, reading, refused, wrong_type
+from vivavoce.wire.values import Value
 
 Payload = dict[str, Any]
 
@@ -40,20 +41,17 @@ def _unread(raw: Any) -> Any:
 _Object = Annotated[Mapping[str, Any], PlainValidator(_unread)]
 
 
-class _Event:
-    __slots__ = ()
+class _Event(Value):
     __pydantic_config__ = ConfigDict(extra="forbid")
 
     type: ClassVar[str]
 
     def payload(self) -> Payload:
         """The frame; what is None is left out."""
-        fields: dict[str, Any] = self.__dataclass_fields__  # type: ignore[attr-defined]
-        given = {name: getattr(self, name) for name in fields if name != "type"}
-        return {"type": self.type, **{name: v for name, v in given.items() if v is not None}}
+        given = ((field.name, getattr(self, field.name)) for field in fields(self))
+        return {"type": self.type, **{name: value for name, value in given if value is not None}}
 
 
-@dataclass(frozen=True, slots=True)
 class UpdateSession(_Event):
     type = "session.update"
 
@@ -65,7 +63,6 @@ class UpdateSession(_Event):
         return {"type": self.type, "event_id": self.event_id, "session": session}
 
 
-@dataclass(frozen=True, slots=True)
 class AppendInput(_Event):
     """Sound, in base64."""
 
@@ -88,21 +85,18 @@ class AppendInput(_Event):
                 raise refused("invalid_value", "audio", "it is not valid base64.") from None
 
 
-@dataclass(frozen=True, slots=True)
 class CommitInput(_Event):
     type = "input_audio_buffer.commit"
 
     event_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
 class ClearInput(_Event):
     type = "input_audio_buffer.clear"
 
     event_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
 class ClearOutput(_Event):
     """WebRTC only: drop what the peer has not played yet."""
 
@@ -111,7 +105,6 @@ class ClearOutput(_Event):
     event_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
 class CreateItem(_Event):
     """Ours have an `id`, and go to the end of the conversation."""
 
@@ -126,7 +119,6 @@ class CreateItem(_Event):
         return str(self.item["id"])
 
 
-@dataclass(frozen=True, slots=True)
 class RetrieveItem(_Event):
     """Ask for an item that we did not see join."""
 
@@ -136,7 +128,6 @@ class RetrieveItem(_Event):
     event_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
 class DeleteItem(_Event):
     type = "conversation.item.delete"
 
@@ -144,7 +135,6 @@ class DeleteItem(_Event):
     event_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
 class Truncate(_Event):
     """Ours never at 0 ms and never past what was received: either bricks a session at OpenAI."""
 
@@ -161,7 +151,6 @@ SAY = "vivavoce_say"
 _LONGEST = 512
 
 
-@dataclass(frozen=True, slots=True)
 class CreateResponse(_Event):
     type = "response.create"
 
@@ -195,7 +184,6 @@ class CreateResponse(_Event):
         return (self.response or {}).get("instructions")
 
 
-@dataclass(frozen=True, slots=True)
 class CancelResponse(_Event):
     type = "response.cancel"
 

@@ -11,11 +11,13 @@ looked up by.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass, field
+from dataclasses import astuple, field
 from operator import add
 from typing import Annotated, Any
 
 from pydantic import AliasChoices, AliasPath, BeforeValidator, Field
+
+from vivavoce.wire.values import Value
 
 MAX_NAME = 256
 MAX_NUMBER = 10**12
@@ -73,8 +75,7 @@ def _sounds(content: Any) -> bool:
     return any("audio" in str(part.get("type")) for part in _parts(content))
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(Value):
     """A conversation item, flattened to what we use."""
 
     id: Name
@@ -88,8 +89,7 @@ class Item:
     arguments: Maybe = None
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(Value):
     """Tokens. `cached` is a part of `input`, not beside it; sound and pictures are parts of what
     they are named after, and the rest is text."""
 
@@ -111,95 +111,80 @@ class Usage:
 _Usage = Annotated[Usage, BeforeValidator(_object)]
 
 
-@dataclass(frozen=True, slots=True)
-class Configured:
+class Configured(Value):
     """`session.created` and `session.updated`: the configuration in force."""
 
     created: bool
     session: Object = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class UserSpeechStarted:
+class UserSpeechStarted(Value):
     item_id: Name
     audio_start_ms: Count = 0
 
 
-@dataclass(frozen=True, slots=True)
-class UserSpeechStopped:
+class UserSpeechStopped(Value):
     item_id: Name
     audio_end_ms: Count = 0
 
 
-@dataclass(frozen=True, slots=True)
-class InputCommitted:
+class InputCommitted(Value):
     item_id: Name
     previous_item_id: Maybe = None
 
 
-@dataclass(frozen=True, slots=True)
-class ItemAdded:
+class ItemAdded(Value):
     item: Item
     previous_item_id: Maybe = None
 
 
-@dataclass(frozen=True, slots=True)
-class ItemRetrieved:
+class ItemRetrieved(Value):
     """The answer to our question for an item that joined while the line was down."""
 
     item: Item
 
 
-@dataclass(frozen=True, slots=True)
-class ItemDeleted:
+class ItemDeleted(Value):
     item_id: Name
 
 
-@dataclass(frozen=True, slots=True)
-class ItemTruncated:
+class ItemTruncated(Value):
     item_id: Name
     audio_end_ms: Count = 0
 
 
-@dataclass(frozen=True, slots=True)
-class UserTranscriptDelta:
+class UserTranscriptDelta(Value):
     item_id: Name
     delta: str
 
 
-@dataclass(frozen=True, slots=True)
-class UserTranscript:
+class UserTranscript(Value):
     item_id: Name
     transcript: Words = ""
     usage: _Usage = Usage()
 
 
-@dataclass(frozen=True, slots=True)
-class UserTranscriptFailed:
+class UserTranscriptFailed(Value):
     item_id: Name
     message: Annotated[Words, _at("error", "message")] = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ResponseCreated:
+class ResponseCreated(Value):
     response_id: Annotated[Name, _at("response", "id")]
 
 
-@dataclass(frozen=True, slots=True)
-class OutputItemAdded:
+class OutputItemAdded(Value):
     response_id: Name
     item: Item
 
 
-@dataclass(frozen=True, slots=True)
-class AssistantDelta:
+class AssistantDelta(Value):
     response_id: str
     item_id: Name
     delta: str
 
 
-@dataclass(frozen=True, slots=True)
-class AssistantTranscript:
+class AssistantTranscript(Value):
     """All that was generated for an item; `spoken` when it is the text of audio."""
 
     response_id: Name
@@ -208,16 +193,14 @@ class AssistantTranscript:
     spoken: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class AudioReceived:
+class AudioReceived(Value):
     """Audio of an item went by on this line; only its length is kept."""
 
     item_id: Name
     ms: float
 
 
-@dataclass(frozen=True, slots=True)
-class CallRequested:
+class CallRequested(Value):
     response_id: Name
     item_id: Name
     call_id: Name
@@ -233,8 +216,7 @@ def _named(raw: Any) -> Any:
     return tuple(item for item in raw or () if item.get("id"))
 
 
-@dataclass(frozen=True, slots=True)
-class ResponseDone:
+class ResponseDone(Value):
     response_id: Annotated[Name, _at("response", "id")]
     status: Annotated[str, _or("completed"), _at("response", "status")] = "completed"
     reason: Annotated[Maybe, _at("response", "status_details", "reason")] = None
@@ -245,36 +227,31 @@ class ResponseDone:
     usage: Annotated[_Usage, _at("response", "usage")] = Usage()
 
 
-@dataclass(frozen=True, slots=True)
-class PlaybackStarted:
+class PlaybackStarted(Value):
     """WebRTC only: the peer's speaker has begun with this response."""
 
     response_id: Words
 
 
-@dataclass(frozen=True, slots=True)
-class PlaybackStopped:
+class PlaybackStopped(Value):
     """WebRTC only: all of it was played (`cleared`: cut off instead)."""
 
     response_id: Words
     cleared: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class RateLimit:
+class RateLimit(Value):
     name: Words = ""
     limit: Count = 0
     remaining: Count = 0
     reset_seconds: Annotated[float, BeforeValidator(_seconds)] = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class RateLimits:
+class RateLimits(Value):
     limits: Annotated[tuple[RateLimit, ...], _at("rate_limits")]
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(Value):
     """An `error` event. `event_id` is that of our own frame which caused it."""
 
     code: Annotated[
@@ -284,8 +261,7 @@ class Fault:
     event_id: Annotated[Maybe, _at("error", "event_id")] = None
 
 
-@dataclass(frozen=True, slots=True)
-class Unhandled:
+class Unhandled(Value):
     type: str
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
@@ -23,6 +22,7 @@ from pydantic import (
 
 from vivavoce.wire.realtime.model import MOST_TEXT, FunctionName, Model, by, tag
 from vivavoce.wire.realtime.refusal import missing, reading, unsupported, wrong_type, wrong_value
+from vivavoce.wire.values import Value
 
 Json = dict[str, Any]
 Role = Literal["system", "user", "assistant"]
@@ -33,8 +33,7 @@ ROOT = "root"
 """`previous_item_id` for the beginning of the conversation."""
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Value):
     """A piece of a message. `audio` is as the client gave it, in its session's input format."""
 
     type: PartType
@@ -48,16 +47,14 @@ class Part:
         return self.type in ("input_audio", "output_audio")
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(Value):
     id: str
     role: Role
     content: tuple[Part, ...] = ()
     status: Status = "completed"
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionCall:
+class FunctionCall(Value):
     """`arguments` is JSON as the model wrote it."""
 
     id: str
@@ -67,8 +64,7 @@ class FunctionCall:
     status: Status = "completed"
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionCallOutput:
+class FunctionCallOutput(Value):
     id: str
     call_id: str
     output: str
@@ -78,8 +74,7 @@ class FunctionCallOutput:
 Item = Message | FunctionCall | FunctionCallOutput
 
 
-@dataclass(frozen=True, slots=True)
-class Reference:
+class Reference(Value):
     """An item of the conversation, by its id, as input of a response."""
 
     id: str

@@ -6,18 +6,18 @@ row of seed 004's table `tasks`; delegated work is another thing (`records.work`
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from enum import StrEnum
 from typing import Literal
 
 from vivavoce.wire.records.work import Json
+from vivavoce.wire.values import Record
 
 Verbosity = Literal["brief", "normal", "detailed"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Person:
+class Person(Record):
     """Who a user is and what they prefer: a row of `users`. Hours are "HH:MM" where they live."""
 
     id: str
@@ -42,8 +42,7 @@ class GoalStatus(StrEnum):
     RETRACTED = "retracted"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Goal:
+class Goal(Record):
     """`timeline` is in the user's words; `target_at` the instant they mean, where there is one."""
 
     id: str
@@ -59,8 +58,7 @@ class Goal:
     intent_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Milestone:
+class Milestone(Record):
     """A step of a goal; `position` says which comes first."""
 
     id: str
@@ -84,8 +82,7 @@ class TodoStatus(StrEnum):
         return self in (TodoStatus.ACTIVE, TodoStatus.RESCHEDULED)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Todo:
+class Todo(Record):
     """Something to be done at a time or at a place. The user's words stay beside what they mean."""
 
     id: str
@@ -122,8 +119,7 @@ class IntentStatus(StrEnum):
     RETRACTED = "retracted"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Intent:
+class Intent(Record):
     """One submission, with the entries it came from."""
 
     id: str
@@ -153,8 +149,7 @@ class Intent:
 DeliveryStatus = Literal["pending", "delivered", "refused"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Delivery:
+class Delivery(Record):
     """A message to the user's backend, kept until it is answered: a row of the outbox.
 
     The id is the idempotency key. Deliveries of one intent go out in their order.
@@ -178,8 +173,7 @@ NEVER_BEGAN = "never_began"
 """How a session ended that came to nothing while it was made: no limit counts it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionLimits:
+class SessionLimits(Record):
     """How many sessions one user may have; 0 is no limit. Checked where they are stored."""
 
     per_10_minutes: int = 0
@@ -191,8 +185,7 @@ class SessionLimits:
     cost_micros_per_day: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spent:
+class Spent(Record):
     """What a user's sessions took, over some time. Money is millionths of a dollar."""
 
     sessions: int = 0
@@ -203,8 +196,7 @@ class Spent:
     """The oldest of them: when it leaves the window, there is room again."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConversationSummary:
+class ConversationSummary(Record):
     """A conversation as a list shows it (seed 004 §9). `messages` counts what was said."""
 
     id: str
@@ -218,8 +210,7 @@ class ConversationSummary:
     messages: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hit:
+class Hit(Record):
     """A message that a search found. `snippet` marks the words with «…»."""
 
     message_id: str
@@ -230,8 +221,7 @@ class Hit:
     score: float = 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Submission:
+class Submission(Record):
     """What the orchestrator is given: {intent: route, payload: validated arguments}."""
 
     intent_id: str

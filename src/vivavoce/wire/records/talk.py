@@ -7,7 +7,7 @@ transaction and gives them back; nobody else knows how they lie on disk.
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Literal
@@ -22,6 +22,7 @@ from vivavoce.wire.records.plans import (
     Todo,
 )
 from vivavoce.wire.records.work import Approval, Json, Task
+from vivavoce.wire.values import Record, Value
 
 DEFAULT_USER = "local"
 
@@ -48,8 +49,7 @@ class Kind(StrEnum):
 Modality = Literal["voice", "text"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Conversation:
+class Conversation(Record):
     """The durable thing: it may span many voice sessions, days and providers."""
 
     id: str
@@ -68,8 +68,7 @@ class Conversation:
     linked_task_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VoiceSession:
+class VoiceSession(Record):
     """One live connection of a conversation to a provider (or a tracked one without)."""
 
     id: str
@@ -96,8 +95,7 @@ class VoiceSession:
         return max(0, round(((self.ended_at or now) - self.created_at).total_seconds() * 1000))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionSummary:
+class SessionSummary(Record):
     """A voice session as a list shows it, with what its conversation knows."""
 
     session: VoiceSession
@@ -105,8 +103,7 @@ class SessionSummary:
     title: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class Entry(Record):
     """One thing said, called or returned.
 
     `text` is what was said or *heard*; what the assistant generated beyond
@@ -143,8 +140,7 @@ class CallStatus(StrEnum):
     UNKNOWN = "unknown"  # started, and the process died before the outcome was known
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolCall:
+class ToolCall(Record):
     """A call of a tool, recorded before it runs and again when its outcome is known."""
 
     id: str
@@ -164,16 +160,14 @@ class ToolCall:
     duration_ms: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolStats:
+class ToolStats(Record):
     total_calls: int = 0
     avg_duration_ms: float = 0.0
     success_rate: float = 0.0
     last_called: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogEvent:
+class LogEvent(Record):
     """One event of the log. `position` is 0 until it is stored, and for ephemeral ones."""
 
     type: str
@@ -185,8 +179,7 @@ class LogEvent:
     position: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Snapshot:
+class Snapshot(Record):
     """What brings a session back after a timeout or a loss (seed 000 §7.3)."""
 
     session_id: str
@@ -198,15 +191,13 @@ class Snapshot:
 # --- Changes: the only way to write -------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class PutConversation:
+class PutConversation(Value):
     """A title, a summary or a latest intent of None leaves what is there."""
 
     conversation: Conversation
 
 
-@dataclass(frozen=True, slots=True)
-class PutSession:
+class PutSession(Value):
     """`new` refuses an id that is taken, so that two processes never share one."""
 
     session: VoiceSession
@@ -216,21 +207,19 @@ class PutSession:
     had enough. Sessions of the same conversation are not in its way: it takes them over."""
 
 
-@dataclass(frozen=True, slots=True)
-class PutEntry:
+class PutEntry(Value):
     """`replace=False` keeps what is there: a client's copy never overwrites ours."""
 
     entry: Entry
     replace: bool = True
 
 
-Record = (
+AnyRecord = (
     ToolCall | Snapshot | Task | Approval | Person | Goal | Milestone | Todo | Intent | Delivery
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Put:
+class Put(Value):
     """A record as it is now.
 
     How a task ended does not change, and what was told stays told. Only a pending approval can
@@ -238,21 +227,19 @@ class Put:
     same one with a new status. A delivery that is delivered or refused stays so.
     """
 
-    record: Record
+    record: AnyRecord
     only: tuple[str, ...] = ()
     """The fields to change of a person or a plan, and a plan that is gone is left alone; none is
     all of them."""
 
 
-@dataclass(frozen=True, slots=True)
-class DropMilestone:
+class DropMilestone(Value):
     """One that is not there is no error."""
 
     id: str
 
 
-@dataclass(frozen=True, slots=True)
-class DropConversation:
+class DropConversation(Value):
     """Deletes a conversation of this user, and what was said, called and asked for in it.
 
     Last in its commit; one that is not there, or not theirs, is no error. Its events in the log
@@ -265,8 +252,7 @@ class DropConversation:
     user_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class Announce:
+class Announce(Value):
     """Append to the event log; the position is given at the commit."""
 
     event: LogEvent

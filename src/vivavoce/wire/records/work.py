@@ -5,10 +5,12 @@ Records are values, written as `Put` of `wire.records`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Literal
+
+from vivavoce.wire.values import Record
 
 Json = dict[str, Any]
 
@@ -25,8 +27,7 @@ class TaskStatus(StrEnum):
         return self in (TaskStatus.COMPLETED, TaskStatus.FAILED, TaskStatus.CANCELLED)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class Question(Record):
     """What a task waits for. The answer names the question, so an old one answers nothing new."""
 
     id: str
@@ -35,8 +36,7 @@ class Question:
     asked_at: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
+class Task(Record):
     """Delegated work. It belongs to a user; the conversation and session say where it began."""
 
     id: str
@@ -80,8 +80,7 @@ By = Literal["voice", "click", "timeout", "restart", "cancel"]
 """How an approval was settled. A model, a tool or a page is never among them."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Approval:
+class Approval(Record):
     """One thing that may only happen with the user's yes."""
 
     id: str
