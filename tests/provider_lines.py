@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from tests.offers import OFFER
-from vivavoce.runtime.ports import Call, Closed, Sideband
-from vivavoce.runtime.provider.openai import OpenAIProvider
+from vivavoce.runtime.ports import Call, Closed
+from vivavoce.runtime.provider.openai import OpenAIProvider, OpenAISideband
 from vivavoce.testing import ManualClock, ScriptedProvider
 
 SESSION: dict[str, Any] = {
@@ -40,14 +40,14 @@ async def new_call(provider: OpenAIProvider) -> Call:
     return await provider.create_call(OFFER, SESSION)
 
 
-async def next_event(line: Sideband) -> dict[str, Any]:
+async def next_event(line: OpenAISideband) -> dict[str, Any]:
     frame = await line.receive()
     assert not isinstance(frame, Closed), frame
     event: dict[str, Any] = json.loads(frame)
     return event
 
 
-async def until_closed(line: Sideband) -> Closed:
+async def until_closed(line: OpenAISideband) -> Closed:
     """How it ended, after at most a thousand frames."""
     for _ in range(1000):
         frame = await line.receive()

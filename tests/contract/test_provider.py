@@ -14,13 +14,13 @@ import pytest
 from tests.offers import OFFER
 from tests.provider_lines import SESSION, connected, next_event, until_closed
 from vivavoce.errors import ProviderError, ProviderRefused
-from vivavoce.runtime.ports import Closed, Provider
+from vivavoce.runtime.ports import Closed
 from vivavoce.testing import ScriptedProvider
 
 
 @dataclass(frozen=True)
 class Scene:
-    provider: Provider
+    provider: OpenAIProvider
     fake: ScriptedProvider
 
 

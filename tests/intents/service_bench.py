@@ -20,10 +20,10 @@ from vivavoce.intents.delivery.http import HttpSender
 from vivavoce.intents.delivery.outbox import Outbox
 from vivavoce.intents.delivery.outside import Addresses, Outside
 from vivavoce.intents.orchestrator.builtin import BuiltInOrchestrator
+from vivavoce.intents.ports import Accepted, Orchestrator
 from vivavoce.intents.registry.intents import IntentRegistry, load_intents
 from vivavoce.intents.service import IntentService
 from vivavoce.runtime.journal.log import Journal
-from vivavoce.runtime.people.intents import Accepted, Orchestrator
 from vivavoce.runtime.ports import ToolContext
 from vivavoce.testing import ManualClock, MemoryStore
 from vivavoce.wire.records.plans import Goal, GoalStatus, Intent, Submission, Todo, TodoStatus

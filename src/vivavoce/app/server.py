@@ -32,7 +32,7 @@ from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.limits import Window
 from vivavoce.runtime.people.memory import WorkspaceMemory
 from vivavoce.runtime.people.plans import Agenda
-from vivavoce.runtime.ports import Clock, Provider, Store
+from vivavoce.runtime.ports import Clock, Store
 from vivavoce.runtime.provider.openai import OpenAIProvider
 from vivavoce.runtime.sessions.library import Library
 from vivavoce.runtime.sessions.notifier import SessionNotifier
@@ -59,7 +59,7 @@ def assemble(
     settings: Settings,
     *,
     store: Store | None = None,
-    provider: Provider | None = None,
+    provider: OpenAIProvider | None = None,
     clock: Clock | None = None,
     engine: EmbeddedEngine | None = None,
 ) -> Server:

@@ -36,11 +36,10 @@ from vivavoce.intents import records as write
 from vivavoce.intents.checking import Checked, checked, grounds
 from vivavoce.intents.delivery.outside import Outside
 from vivavoce.intents.orchestrator.builtin import Inside
-from vivavoce.intents.ports import Acting, Action, IntentStore, Journal
+from vivavoce.intents.ports import Acting, Action, IntentStore, Journal, Orchestrator
 from vivavoce.intents.registry.definition import IntentDefinition
 from vivavoce.intents.registry.intents import AMEND, RETRACT, IntentRegistry
 from vivavoce.intents.scene import Scene, scene_of
-from vivavoce.runtime.people.intents import Orchestrator
 from vivavoce.runtime.ports import Clock, ToolContext, ToolDefinition, ToolExample
 from vivavoce.wire.clean import clean_line
 from vivavoce.wire.records.plans import Intent, IntentStatus, Submission

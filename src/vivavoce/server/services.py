@@ -21,7 +21,8 @@ from vivavoce.runtime.calls.questions import Questions
 from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.limits import Window
 from vivavoce.runtime.people.plans import Agenda
-from vivavoce.runtime.ports import Clock, Provider, Store, Toolbox
+from vivavoce.runtime.ports import Clock, Store, Toolbox
+from vivavoce.runtime.provider.openai import OpenAIProvider
 from vivavoce.runtime.sessions.library import Library
 from vivavoce.runtime.sessions.profile import Profile
 from vivavoce.runtime.sessions.registry import Registry
@@ -131,7 +132,7 @@ class Services:
     options: Options
     store: Store
     journal: Journal
-    provider: Provider
+    provider: OpenAIProvider
     tools: Toolbox
     executor: ToolExecutor
     registry: Registry

@@ -14,7 +14,7 @@ import pytest
 from vivavoce.errors import IntentRefused
 from vivavoce.intents.orchestrator import builtin
 from vivavoce.intents.orchestrator.builtin import BuiltInOrchestrator, installed_handlers
-from vivavoce.runtime.people.intents import Accepted, Orchestrator
+from vivavoce.intents.ports import Accepted, Orchestrator
 from vivavoce.runtime.ports import AgendaStore
 from vivavoce.wire.records.plans import (
     Goal,

@@ -33,11 +33,10 @@ from vivavoce.intents.orchestrator.ports import (
     text,
 )
 from vivavoce.intents.orchestrator.tasks import Tasks
-from vivavoce.intents.ports import Action, Done, IntentStore, Journal
+from vivavoce.intents.ports import Accepted, Action, Done, IntentStore, Journal, Orchestrator
 from vivavoce.language.en.telling import spoken
 from vivavoce.language.en.understanding import understand
 from vivavoce.logs import failure
-from vivavoce.runtime.people.intents import Accepted, Orchestrator
 from vivavoce.runtime.ports import AgendaStore, Clock
 from vivavoce.wire.clean import clean_line, clean_text
 from vivavoce.wire.records.plans import (

@@ -17,13 +17,13 @@ from zoneinfo import ZoneInfo
 
 from vivavoce.errors import IntentRefused
 from vivavoce.intents.orchestrator.ports import WHEN, needed, text
+from vivavoce.intents.ports import Accepted
 from vivavoce.language.en.recurrence.rules import next_occurrence
 from vivavoce.language.en.telling import spoken
 from vivavoce.language.en.times.dates import instant
 from vivavoce.language.en.understanding import relative, understand
 from vivavoce.language.en.words import STOP, alike, pieces
 from vivavoce.runtime.people.due import anchor_of, next_due
-from vivavoce.runtime.people.intents import Accepted
 from vivavoce.runtime.ports import AgendaStore
 from vivavoce.wire.records.plans import Intent, Submission, Todo, TodoStatus
 from vivavoce.wire.records.talk import Change, Put, iso

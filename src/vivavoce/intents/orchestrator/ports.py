@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from vivavoce.errors import IntentRefused
-from vivavoce.runtime.people.intents import Accepted
+from vivavoce.intents.ports import Accepted
 from vivavoce.runtime.ports import AgendaStore
 from vivavoce.wire.clean import clean_line
 from vivavoce.wire.records.plans import Intent, Submission

@@ -131,20 +131,22 @@ CONNECTION_OPTIONS: dict[str, Any] = {
 
 
 class OpenAISideband:
-    """Fills `ports.Sideband` with one connection of the SDK. It never reconnects and never parses
-    what it receives: the session decides about both. A dead connection is noticed by the
+    """The companion WebSocket of a call: one connection of the SDK. It never reconnects and never
+    parses what it receives: the session decides about both. A dead connection is noticed by the
     keepalive, within 40 s."""
 
     def __init__(self, connection: AsyncRealtimeConnection) -> None:
         self._connection = connection
 
     async def send(self, payload: Mapping[str, Any]) -> None:
+        """Raises `ProviderError` when the connection is down; the caller keeps the payload."""
         try:
             await self._connection.send_raw(orjson.dumps(payload).decode())
         except (WebSocketException, OSError):
             raise ProviderError("The connection to the provider is down.") from None
 
     async def receive(self) -> bytes | Closed:
+        """The next frame, or how it ended."""
         try:
             return await self._connection.recv_bytes()
         except ConnectionClosed as end:
@@ -167,7 +169,8 @@ def _closed(end: ConnectionClosed) -> Closed:
 
 
 class OpenAIProvider:
-    """Fills `ports.Provider`. The SDK is loaded in a thread, at `warm` or the first use."""
+    """Whoever speaks the Realtime protocol. The SDK is loaded in a thread, at `warm` or the first
+    use."""
 
     def __init__(
         self,
@@ -226,6 +229,11 @@ class OpenAIProvider:
     async def client_secret(
         self, session: Mapping[str, Any], *, resumed: bool = False
     ) -> str | None:
+        """A secret of the provider's own, for the server only; None where there are none.
+
+        Minting it proves key, model and configuration before anyone waits for a call. `resumed`:
+        it goes on with a conversation, and is no new one to a provider that weighs them.
+        """
         if not self._secrets_offered:
             return None
         # Only our own engine knows what that means: it refuses new voices when it is busy.
@@ -272,7 +280,8 @@ class OpenAIProvider:
         return Call(call_id=call_id, sdp_answer=answer.text)
 
     async def create_audio_call(self, session: Mapping[str, Any]) -> AudioCall:
-        """Our engine's own way of making a call; no other server has it."""
+        """Its sound goes over a WebSocket, for browsers that WebRTC cannot reach. Our engine's own
+        way of making a call: raises `Conflict` at any other server."""
         if not self._embedded:
             raise Conflict("Calls of this provider go by WebRTC only.")
         body = {"transport": "websocket", "session": dict(session)}
@@ -286,7 +295,9 @@ class OpenAIProvider:
                 raise self._noted(ProviderRefused("The engine's answer cannot be read."))
 
     async def create_text_call(self, session: Mapping[str, Any]) -> str:
-        """Its connection is all it has, so it is up before anything is promised."""
+        """A session without a call, for text alone. Its connection is all it has, so it is up
+        before anything is promised; `attach` gives that away once. Raises `Unavailable` where there
+        is no room."""
         model = str(session.get("model") or self._model)
         sideband = await self._twice(lambda: self._connect(model=model))
         call_id = f"{TEXT}{secrets.token_hex(16)}"
@@ -299,6 +310,7 @@ class OpenAIProvider:
         return call_id.startswith(TEXT)
 
     async def attach(self, call_id: str) -> OpenAISideband:
+        """One try. Raises `ProviderRefused` when the call is gone."""
         if (sideband := self._texts.pop(call_id, None)) is not None:
             return sideband
         if not _CALL_ID.fullmatch(call_id) or self.is_text_call(call_id):
@@ -325,6 +337,7 @@ class OpenAIProvider:
         raise self._noted(fault)
 
     async def hang_up(self, call_id: str) -> None:
+        """Ends the call; one that is gone already is no error."""
         if self.is_text_call(call_id):
             if (sideband := self._texts.pop(call_id, None)) is not None:
                 await sideband.close()  # one that is attached ends with its connection
@@ -341,6 +354,7 @@ class OpenAIProvider:
             self._request_error = None
 
     async def check(self) -> bool:
+        """Can it be reached with what is configured? For `/ready`; cheap and cached."""
         async with self._checking:  # one question at a time, whoever asks
             now = self._clock.monotonic()
             if self._checked is None or now - self._checked[0] >= CHECK_SECONDS:

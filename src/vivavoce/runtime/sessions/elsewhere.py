@@ -23,7 +23,7 @@ import orjson
 from vivavoce.errors import ProviderError, VivavoceError
 from vivavoce.runtime.calls.outcomes import recalled
 from vivavoce.runtime.calls.records import wire_id
-from vivavoce.runtime.ports import Provider
+from vivavoce.runtime.provider.openai import OpenAIProvider
 from vivavoce.runtime.sessions.admission import Admission
 from vivavoce.runtime.sessions.live import LiveSession
 from vivavoce.runtime.sessions.making import Maker
@@ -52,7 +52,7 @@ _HANG_UP_SECONDS = 3.0
 _EARLY = 64
 
 
-async def hang_up(provider: Provider, session: VoiceSession) -> None:
+async def hang_up(provider: OpenAIProvider, session: VoiceSession) -> None:
     """Nobody listens in any more, but the call may still be up at the provider."""
     with suppress(ProviderError, TimeoutError):
         async with asyncio.timeout(_HANG_UP_SECONDS):

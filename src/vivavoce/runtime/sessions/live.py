@@ -20,7 +20,8 @@ from typing import Protocol
 from vivavoce.errors import Unavailable
 from vivavoce.runtime.calls.outcomes import RunsTools
 from vivavoce.runtime.journal.log import Journal
-from vivavoce.runtime.ports import Clock, Provider
+from vivavoce.runtime.ports import Clock
+from vivavoce.runtime.provider.openai import OpenAIProvider
 from vivavoce.runtime.sessions.records import SessionRecords, latest
 from vivavoce.runtime.sessions.sideband import SidebandConnection
 from vivavoce.runtime.sessions.tool_runs import ToolRuns
@@ -110,7 +111,7 @@ class LiveSession:
         machine: Machine,
         records: SessionRecords,
         *,
-        provider: Provider,
+        provider: OpenAIProvider,
         journal: Journal,
         executor: RunsTools,
         clock: Clock,

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from vivavoce.runtime.calls.executor import ToolExecutor
 from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.people.memory import WorkspaceMemory
-from vivavoce.runtime.ports import Clock, Provider, Store, Toolbox
+from vivavoce.runtime.ports import Clock, Store, Toolbox
+from vivavoce.runtime.provider.openai import OpenAIProvider
 from vivavoce.runtime.sessions.live import Traced
 from vivavoce.runtime.sessions.notifier import SessionNotifier
 from vivavoce.runtime.sessions.profile import Profile
@@ -19,7 +20,7 @@ from vivavoce.wire.records.talk import Status, VoiceSession
 class Parts:
     store: Store
     journal: Journal
-    provider: Provider
+    provider: OpenAIProvider
     tools: Toolbox
     executor: ToolExecutor
     registry: Registry

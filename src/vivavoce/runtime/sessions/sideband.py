@@ -12,7 +12,8 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from vivavoce.errors import ProviderError
-from vivavoce.runtime.ports import Clock, Closed, Provider, Sideband
+from vivavoce.runtime.ports import Clock, Closed
+from vivavoce.runtime.provider.openai import OpenAIProvider, OpenAISideband
 from vivavoce.session.effects import Attach
 from vivavoce.session.events import AttachFailed, BadFrame, SessionEvent, SidebandLost, SidebandUp
 from vivavoce.wire.realtime.client import ClientEvent
@@ -29,11 +30,11 @@ Post = Callable[[SessionEvent, str], Awaitable[None]]
 class SidebandConnection:
     """One sideband at a time; a new one takes the place of the old."""
 
-    def __init__(self, provider: Provider, clock: Clock, session_id: str, post: Post) -> None:
+    def __init__(self, provider: OpenAIProvider, clock: Clock, session_id: str, post: Post) -> None:
         self._provider, self._clock, self._post = provider, clock, post
         self._session_id = session_id
         self._reader: asyncio.Task[None] | None = None
-        self._sideband: Sideband | None = None
+        self._sideband: OpenAISideband | None = None
         self._hung_up: str | None = None
 
     async def attach(self, effect: Attach, group: asyncio.TaskGroup) -> None:
