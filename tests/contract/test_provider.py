@@ -1,6 +1,6 @@
-"""What the runtime may rely on in any `Provider`, over real HTTP and WebSocket.
+"""What the runtime may rely on in any provider, over real HTTP and WebSocket.
 
-`providers` lists who fills the port; an embedded engine joins it there.
+`providers` lists who is reached through it; an embedded engine joins it there.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from tests.offers import OFFER
 from tests.provider_lines import SESSION, connected, next_event, until_closed
 from vivavoce.errors import ProviderError, ProviderRefused
 from vivavoce.runtime.ports import Closed
+from vivavoce.runtime.provider.openai import OpenAIProvider
 from vivavoce.testing import ScriptedProvider
 
 

@@ -50,7 +50,7 @@ async def test_what_a_session_takes_is_counted_and_has_its_price(tmp_path: Path)
         events = [decode(json.dumps(e)) for e in theirs.emitted if e["type"] == "response.done"]
         used = [event.usage for event in events if isinstance(event, ResponseDone)]
         await soon(lambda: live.records.session.output_tokens == sum(u.output for u in used))
-        await voice.end(opened.session.id, "ada", status=Status.COMPLETED, reason="user_ended")
+        await voice.end(opened.session.id, "ada")
         kept = await d.here.store.session(opened.session.id, user_id="ada")
         assert kept is not None
         assert kept.input_tokens == sum(one.input for one in used)

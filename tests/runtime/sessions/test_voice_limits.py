@@ -14,6 +14,7 @@ from tests.server.doors import soon
 from vivavoce.errors import NotFound, ProviderError, RateLimited
 from vivavoce.runtime.sessions.options import Options
 from vivavoce.runtime.sessions.voice import Opened
+from vivavoce.session.events import End
 from vivavoce.store import open_store
 from vivavoce.testing import ManualClock, MemoryStore
 from vivavoce.testing.realtime.faults import HttpError
@@ -132,7 +133,7 @@ async def test_a_conversation_ends_with_its_session_and_goes_on_with_the_next(
     async with speaking(tmp_path, agent={"context_type": "goal"}) as (d, voice):
         opened = await voice.create("ada", Options())
         talk = opened.session.conversation_id
-        await voice.end(opened.session.id, "ada", status=Status.COMPLETED, reason="user_ended")
+        await voice.end(opened.session.id, "ada")
         ended = await d.here.store.conversation(talk, user_id="ada")
         assert ended is not None
         assert (ended.ended_at is not None, ended.context_type) == (True, "goal")
@@ -199,7 +200,7 @@ async def test_the_sessions_of_a_day_are_counted(tmp_path: Path) -> None:
     async with speaking(tmp_path, limits={"sessions_per_day": 2}, clock=clock) as (_, voice):
         for _ in range(2):
             opened = await voice.create("ada", Options())
-            await voice.end(opened.session.id, "ada", status=Status.COMPLETED, reason="completed")
+            await voice.end(opened.session.id, "ada", End("completed"))
             await clock.advance(3600)
         with pytest.raises(RateLimited) as refused:
             await voice.create("ada", Options())

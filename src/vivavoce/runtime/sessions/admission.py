@@ -23,7 +23,7 @@ from vivavoce.runtime.provider.pricing import Budget
 from vivavoce.runtime.sessions.options import began_at, remembered
 from vivavoce.runtime.sessions.parts import Parts
 from vivavoce.runtime.sessions.records import ours
-from vivavoce.session.events import BudgetSpent
+from vivavoce.session.events import BudgetSpent, End
 from vivavoce.session.state import Phase
 from vivavoce.wire.records.plans import NEVER_BEGAN, SessionLimits
 from vivavoce.wire.records.talk import (
@@ -110,7 +110,7 @@ class Admission:
             or (live.phase is Phase.DISCONNECTED and live.records.session.created_at <= before)
         ]
         for live in waiting:
-            await self._parts.registry.end(live, "timeout", Status.COMPLETED)
+            await self._parts.registry.end(live, End("timeout"))
         return bool(waiting)
 
     async def _store(

@@ -21,10 +21,9 @@ from vivavoce.runtime.ports import AudioCall
 from vivavoce.runtime.sessions.live import LiveSession
 from vivavoce.runtime.sessions.making import Maker
 from vivavoce.runtime.sessions.parts import Parts
-from vivavoce.session.events import CallPlaced, Flush
+from vivavoce.session.events import CallPlaced, End, Flush
 from vivavoce.session.policy import Setup
 from vivavoce.wire.realtime.sdp import flaw
-from vivavoce.wire.records.talk import Status
 
 log = logging.getLogger(__name__)
 
@@ -136,7 +135,7 @@ class Connector:
         for other in self._parts.registry.of_conversation(live.records.conversation.id):
             if other is not live and not other.records.session.voice:
                 # What was written beside a session that only waited becomes its history.
-                await self._parts.registry.end(other, "completed", Status.COMPLETED)
+                await self._parts.registry.end(other, End("completed"))
         if not await live.submit(Flush()):
             return False
         past = await self._maker.history(live.records.conversation, live.setup)

@@ -71,15 +71,20 @@ class Elsewhere:
 
     # --- Asking -----------------------------------------------------------------------
 
-    async def end(
-        self, session: VoiceSession, *, reason: str, status: Status, goes_on: bool = False
-    ) -> bool:
+    async def end(self, session: VoiceSession, how: End, *, goes_on: bool = False) -> bool:
         """True once its owner has ended it; False where it has none that answers. Its call is
         over either way."""
         if session.status is not Status.ACTIVE or session.metadata.get("tracked"):
             return False
         if self._has_owner(session):
-            await self._ask(session, reason=reason, status=status, goes_on=goes_on)
+            event = SessionEndRequested(
+                session_id=session.id,
+                timestamp=self._parts.clock.now(),
+                reason=how.reason,
+                status=str(how.status),
+                goes_on=goes_on,
+            )
+            await self._parts.journal.commit([announce(event, session)])
             if await self._ended(session):
                 return True
             log.warning("Who runs a session does not answer", extra={"session_id": session.id})
@@ -95,10 +100,9 @@ class Elsewhere:
                 or self._parts.registry.get(old.id) is not None
             ):
                 continue
-            if not await self.end(old, reason="completed", status=Status.COMPLETED, goes_on=True):
-                now = self._parts.clock.now()
-                changes = closed(old, now, status=Status.COMPLETED, reason="completed")
-                await self._parts.journal.commit(changes)
+            how = End("completed")
+            if not await self.end(old, how, goes_on=True):
+                await self._parts.journal.commit(closed(old, self._parts.clock.now(), how))
 
     def _has_owner(self, session: VoiceSession) -> bool:
         """Another process that may still be there: no call is silent for longer than it lasts."""
@@ -109,18 +113,6 @@ class Elsewhere:
             and owner != profile.defaults.instance
             and quiet < profile.capabilities.session_seconds
         )
-
-    async def _ask(
-        self, session: VoiceSession, *, reason: str, status: Status, goes_on: bool
-    ) -> None:
-        event = SessionEndRequested(
-            session_id=session.id,
-            timestamp=self._parts.clock.now(),
-            reason=reason,
-            status=str(status),
-            goes_on=goes_on,
-        )
-        await self._parts.journal.commit([announce(event, session)])
 
     async def _ended(self, session: VoiceSession) -> bool:
         clock = self._parts.clock
@@ -155,7 +147,7 @@ class Elsewhere:
         if wanted.get("goes_on"):
             live.records.goes_on = True
         status = Status(wanted.get("status", Status.COMPLETED))
-        self._parts.registry.end_soon(live, wanted.get("reason", "user_ended"), status)
+        self._parts.registry.end_soon(live, End(wanted.get("reason", "user_ended"), status))
 
 
 def _age(session: VoiceSession) -> tuple[datetime, str]:
@@ -197,7 +189,7 @@ class Recovery:
     async def _give_up(self, session: VoiceSession) -> None:
         """Its tools or its voice are gone: nobody would watch its call."""
         await hang_up(self._parts.provider, session)
-        changes = closed(session, self._clock.now(), status=Status.ERROR, reason="error")
+        changes = closed(session, self._clock.now(), End("error", Status.ERROR))
         try:
             await self._parts.journal.commit(changes)
         except VivavoceError:

@@ -20,7 +20,8 @@ from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.ports import Clock, Retention, Store
 from vivavoce.runtime.sessions.options import Options
 from vivavoce.runtime.sessions.records import closed, title_from
-from vivavoce.runtime.sessions.voice import Opened, Voice
+from vivavoce.runtime.sessions.voice import BY_USER, Opened, Voice
+from vivavoce.session.events import End
 from vivavoce.wire.clean import clean_json, clean_line, clean_text
 from vivavoce.wire.events import TurnTraced
 from vivavoce.wire.records.plans import Hit
@@ -153,20 +154,12 @@ class Library:
     async def _of(self, session: VoiceSession) -> Conversation | None:
         return await self._store.conversation(session.conversation_id, user_id=session.user_id)
 
-    async def finish(
-        self,
-        session_id: str,
-        user_id: str,
-        *,
-        status: Status = Status.COMPLETED,
-        reason: str = "user_ended",
-    ) -> None:
+    async def finish(self, session_id: str, user_id: str, how: End = BY_USER) -> None:
         """End a record that has no live session; one that has ended stays as it is."""
         session = (await self.summary(session_id, user_id)).session
         if session.status is not Status.ACTIVE:
             return
-        changes = closed(session, self._clock.now(), status=status, reason=reason)
-        await self._journal.commit(changes)
+        await self._journal.commit(closed(session, self._clock.now(), how))
 
     async def summarize(self, session_id: str, user_id: str, text: str) -> None:
         """A summary that somebody wrote: the next resume begins with it."""

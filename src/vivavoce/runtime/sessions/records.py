@@ -13,6 +13,7 @@ from datetime import datetime
 
 from vivavoce.runtime.provider.pricing import FREE, Budget, Price, cost_micros, price_of
 from vivavoce.session import effects as fx
+from vivavoce.session.events import End
 from vivavoce.session.state import State
 from vivavoce.wire.clean import clean_line
 from vivavoce.wire.events import SessionEnded, announce
@@ -26,7 +27,6 @@ from vivavoce.wire.records.talk import (
     PutEntry,
     PutSession,
     Snapshot,
-    Status,
     VoiceSession,
 )
 
@@ -61,11 +61,12 @@ def latest(changes: Sequence[Change]) -> list[Change]:
     return [*touched.values(), *rest]
 
 
-def closed(session: VoiceSession, now: datetime, *, status: Status, reason: str) -> list[Change]:
+def closed(session: VoiceSession, now: datetime, how: End) -> list[Change]:
     """The end of a record that nobody runs."""
-    ended = replace(session, status=status, end_reason=reason, ended_at=now, updated_at=now)
+    ended = replace(session, status=how.status, end_reason=how.reason, ended_at=now, updated_at=now)
+    lasted = ended.duration_ms(now)
     event = SessionEnded(
-        session_id=session.id, timestamp=now, reason=reason, duration_ms=ended.duration_ms(now)
+        session_id=session.id, timestamp=now, reason=how.reason, duration_ms=lasted
     )
     return [PutSession(ended), announce(event, session)]
 

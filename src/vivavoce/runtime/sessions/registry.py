@@ -16,7 +16,6 @@ from vivavoce.runtime.sessions.live import LiveSession
 from vivavoce.runtime.sessions.options import auto_approves
 from vivavoce.session.events import End
 from vivavoce.session.state import Phase
-from vivavoce.wire.records.talk import Status
 
 log = logging.getLogger(__name__)
 
@@ -70,7 +69,7 @@ class Registry:
             live.cancel()
             await live.over()
         else:
-            await self.end(live, "completed", Status.COMPLETED)
+            await self.end(live, End("completed"))
 
     def __len__(self) -> int:
         return len(self._live)
@@ -173,7 +172,7 @@ class Registry:
         if not resting:
             return False
         _, longest = min(resting, key=lambda one: one[0])
-        await self.end(longest, "timeout", Status.COMPLETED)
+        await self.end(longest, End("timeout"))
         return True
 
     async def with_room(self, clock: Clock, ask: Callable[[], Awaitable[T]]) -> T:
@@ -228,15 +227,15 @@ class Registry:
                 ),
             )
 
-    async def end(self, live: LiveSession, reason: str, status: Status) -> None:
+    async def end(self, live: LiveSession, how: End) -> None:
         """End one, and wait until that is stored."""
-        await live.post(End(reason, status))
+        await live.post(how)
         await live.over()
 
-    def end_soon(self, live: LiveSession, reason: str, status: Status) -> None:
+    def end_soon(self, live: LiveSession, how: End) -> None:
         """For who cannot wait."""
         if self._group is not None:  # else all of them end anyway
-            self._group.create_task(self.end(live, reason, status), name=f"{live.id} end")
+            self._group.create_task(self.end(live, how), name=f"{live.id} end")
 
 
 def owes(live: LiveSession) -> bool:

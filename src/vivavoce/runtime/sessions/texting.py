@@ -33,7 +33,7 @@ from vivavoce.runtime.sessions.live import LiveSession
 from vivavoce.runtime.sessions.making import Maker
 from vivavoce.runtime.sessions.options import Options
 from vivavoce.runtime.sessions.parts import Parts
-from vivavoce.session.events import TypedText
+from vivavoce.session.events import End, TypedText
 from vivavoce.session.state import Phase
 from vivavoce.wire.clean import clean_text
 from vivavoce.wire.records.talk import Conversation, Entry, Kind, Status, VoiceSession
@@ -200,7 +200,7 @@ class Texting:
         try:
             await self._connector.settle(live, call_id, Waiting("text"))
         except BaseException:
-            await parts.registry.end(live, "error", Status.ERROR)
+            await parts.registry.end(live, End("error", Status.ERROR))
             raise
         return live
 

@@ -22,7 +22,7 @@ from vivavoce.runtime.sessions.parts import Parts
 from vivavoce.runtime.sessions.profile import GREET_RECONNECTED, GREET_RESTORED, detection
 from vivavoce.runtime.sessions.texting import Exchange, Texting
 from vivavoce.session.context import History
-from vivavoce.session.events import Created, Reconfigure
+from vivavoce.session.events import Created, End, Reconfigure
 from vivavoce.session.policy import Setup
 from vivavoce.session.state import Phase
 from vivavoce.wire.records.talk import Conversation, Status, VoiceSession, new_id
@@ -31,6 +31,7 @@ __all__ = ["Exchange", "Opened", "Voice"]
 
 log = logging.getLogger(__name__)
 
+BY_USER = End()
 OVER = "The session is over; its configuration cannot change any more."
 
 
@@ -74,10 +75,14 @@ class Voice:
 
     async def resume(self, session_id: str, user_id: str, *, voice: str | None) -> Opened:
         """A new session of an old conversation; one that is still live is taken over."""
+        return await self._resume(session_id, user_id, voice, Waiting("resume"))
+
+    async def _resume(
+        self, session_id: str, user_id: str, voice: str | None, waiting: Waiting
+    ) -> Opened:
         old, conversation = await self._find(session_id, user_id)
         await self._profile.refresh()
-        options = remembered(old).again(voice=voice)
-        return await self._open(conversation, options, Waiting("resume"))
+        return await self._open(conversation, remembered(old).again(voice=voice), waiting)
 
     async def resume_conversation(
         self, conversation_id: str, user_id: str, options: Options
@@ -89,13 +94,7 @@ class Voice:
 
     async def restore(self, session_id: str, user_id: str) -> Opened:
         """As after a timeout: resumed, and welcomed back (seed 001 §6.2)."""
-        opened = await self.resume(session_id, user_id, voice=None)
-        waiting = self._connector.waiting(opened.session.id)
-        if waiting is not None:
-            waiting.reason = "restore"
-            if opened.history.items:
-                waiting.greeting = GREET_RESTORED
-        return opened
+        return await self._resume(session_id, user_id, None, Waiting("restore", GREET_RESTORED))
 
     async def reconnect(self, session_id: str, user_id: str) -> Opened:
         """After the browser lost its call: the same session with a new call, while it is
@@ -135,7 +134,7 @@ class Voice:
     async def _take_over(self, session: VoiceSession) -> None:
         for live in self._registry.of_conversation(session.conversation_id):
             live.records.goes_on = True
-            await self._registry.end(live, "completed", Status.COMPLETED)
+            await self._registry.end(live, End("completed"))
         await self._elsewhere.take_over(session)
 
     # --- After a restart --------------------------------------------------------------
@@ -215,39 +214,23 @@ class Voice:
             changes["tools"] = [tool.function() for tool in tools]
         return changes
 
-    async def end(
-        self,
-        session_id: str,
-        user_id: str,
-        *,
-        status: Status = Status.COMPLETED,
-        reason: str = "user_ended",
-    ) -> bool:
+    async def end(self, session_id: str, user_id: str, how: End = BY_USER) -> bool:
         """Was it live, here or in another process? Waits until the end is stored."""
-        if self.live(session_id, user_id) is None:
-            session = await self._store.session(session_id, user_id=user_id)
-            if session is None or session.status is not Status.ACTIVE:
-                return False
-            async with self.admission.unopened(session.conversation_id):  # it may be in the making
-                return await self.end_unopened(session_id, user_id, status=status, reason=reason)
-        return await self.end_unopened(session_id, user_id, status=status, reason=reason)
+        if self.live(session_id, user_id) is not None:
+            return await self.end_unopened(session_id, user_id, how)
+        session = await self._store.session(session_id, user_id=user_id)
+        if session is None or session.status is not Status.ACTIVE:
+            return False
+        async with self.admission.unopened(session.conversation_id):  # it may be in the making
+            return await self.end_unopened(session_id, user_id, how)
 
-    async def end_unopened(
-        self,
-        session_id: str,
-        user_id: str,
-        *,
-        status: Status = Status.COMPLETED,
-        reason: str = "user_ended",
-    ) -> bool:
+    async def end_unopened(self, session_id: str, user_id: str, how: End = BY_USER) -> bool:
         """As `end`, for who knows that nobody is opening it: within `unopened`."""
         live = self.live(session_id, user_id)
         if live is None:
             session = await self._store.session(session_id, user_id=user_id)
-            return session is not None and await self._elsewhere.end(
-                session, reason=reason, status=status
-            )
-        await self._registry.end(live, reason, status)
+            return session is not None and await self._elsewhere.end(session, how)
+        await self._registry.end(live, how)
         self._connector.forget(session_id)
         return True
 

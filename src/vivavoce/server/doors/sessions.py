@@ -27,6 +27,7 @@ from vivavoce.server.services import (
     json_only,
 )
 from vivavoce.session.context import History
+from vivavoce.session.events import End
 from vivavoce.wire.records.talk import Kind, SessionSummary, Status, VoiceSession
 
 router = APIRouter(route_class=Sparse, tags=["Session"], dependencies=[Depends(json_only)])
@@ -112,9 +113,9 @@ async def end_session(
     body = body or s.EndSessionRequest()
     await here.library.summary(session_id, user)
     status = Status(body.status)
-    reason = "error" if status is Status.ERROR else "user_ended"
-    if not await here.voice.end(session_id, user, status=status, reason=reason):
-        await here.library.finish(session_id, user, status=status, reason=reason)
+    how = End("error" if status is Status.ERROR else "user_ended", status)
+    if not await here.voice.end(session_id, user, how):
+        await here.library.finish(session_id, user, how)
     here.tickets.revoke(session_id)
     if body.summary:
         await here.library.summarize(session_id, user, body.summary)
