@@ -39,15 +39,12 @@ class SessionIds:
         for size in (2, 2, 2, 4, 8, 8, 8):
             candidate = f"vs_{stamp}_{self._token(size)}"
             if candidate not in self._taken:
-                self._remember(candidate)
+                if len(self._recent) == _REMEMBERED:
+                    self._taken.discard(self._recent[0])
+                self._recent.append(candidate)
+                self._taken.add(candidate)
                 return candidate
         raise RuntimeError("no free session id: the source of randomness repeats itself")
-
-    def _remember(self, session_id: str) -> None:
-        if len(self._recent) == _REMEMBERED:
-            self._taken.discard(self._recent[0])
-        self._recent.append(session_id)
-        self._taken.add(session_id)
 
 
 def is_call_id(value: str) -> bool:

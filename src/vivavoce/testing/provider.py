@@ -111,7 +111,7 @@ a=candidate:1 1 udp 2130706431 127.0.0.1 9 typ host
 """
 
 
-def canned_answer(offer: str) -> str:
+async def canned_answer(offer: str) -> str:
     """A well-formed answer to any offer of audio and data; nobody listens behind it."""
     sections: list[tuple[str, str]] = []
     for line in offer.splitlines():
@@ -131,10 +131,6 @@ def canned_answer(offer: str) -> str:
 
 MAX_CALLS = 1000
 MAX_FRAME = 16 * 1024 * 1024
-
-
-async def _canned(offer: str) -> str:
-    return canned_answer(offer)
 
 
 class ScriptedProvider:
@@ -164,7 +160,7 @@ class ScriptedProvider:
         self._script = script
         self._port = port
         self._clock = clock or SystemClock()
-        self._answer = answer or _canned
+        self._answer = answer or canned_answer
         self._faults: list[ProviderFault] = []
         for fault in faults:
             self.inject(fault)

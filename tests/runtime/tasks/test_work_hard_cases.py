@@ -198,9 +198,9 @@ async def test_stop_said_twice_still_gives_the_call_its_one_output() -> None:
     async with asyncio.TaskGroup() as group:
         await live._perform(fx.RunTool("call_1", "bash", "{}", 0.0), group)
         await asyncio.sleep(0)
-        assert live.stop_calls() == 1
+        assert live.tools.stop() == 1
         await asyncio.sleep(0)
-        live.stop_calls()
+        live.tools.stop()
         async with asyncio.timeout(2):
             posted = await live._inbox.get()
     assert isinstance(posted.event, ToolFinished)

@@ -90,12 +90,12 @@ def http_address(value: str) -> str:
 class _Server(Part):
     protocol: Literal["auto", "legacy"] = "auto"
     timeout_seconds: float = Field(default=60, ge=1, le=600)
-    tools: list[str] | None = None
+    tools: tuple[str, ...] | None = None
 
 
 class StartedServer(_Server):
     command: str = Field(min_length=1)
-    args: list[str] = Field(default_factory=list)
+    args: tuple[str, ...] = ()
     env: dict[_Variable, str] = Field(default_factory=dict)
     cwd: str | None = Field(default=None, min_length=1)
 
@@ -124,22 +124,11 @@ def servers(
     said: Mapping[str, StartedServer | CalledServer], folder: Path
 ) -> tuple[McpServer, ...]:
     """As they are used; a `cwd` is within the agent's folder unless it is absolute."""
-    return tuple(_server(name, one, folder) for name, one in said.items())
-
-
-def _server(name: str, said: StartedServer | CalledServer, folder: Path) -> McpServer:
-    common: dict[str, Any] = {
-        "name": name,
-        "legacy": said.protocol == "legacy",
-        "timeout": said.timeout_seconds,
-        "tools": None if said.tools is None else tuple(said.tools),
-    }
-    if isinstance(said, CalledServer):
-        return McpServer(**common, url=said.url, headers=dict(said.headers))
-    return McpServer(
-        **common,
-        command=said.command,
-        args=tuple(said.args),
-        env=dict(said.env),
-        cwd=folder.resolve() / (said.cwd or ""),
-    )
+    made = []
+    for name, one in said.items():
+        fields = one.model_dump(exclude={"protocol", "timeout_seconds"})
+        if isinstance(one, StartedServer):
+            fields["cwd"] = folder.resolve() / (one.cwd or "")
+        legacy = one.protocol == "legacy"
+        made.append(McpServer(name=name, legacy=legacy, timeout=one.timeout_seconds, **fields))
+    return tuple(made)

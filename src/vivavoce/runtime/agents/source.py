@@ -57,22 +57,14 @@ class AgentSource(Generic[T]):
         """Raises `FileProblems`."""
         self._load, self._read_intents, self.folder = load, intents, folder
         self._stamp = _stamp(folder)  # before reading: a change meanwhile is read again
-        self._current, self._intents = load_whole(load, intents, folder)
+        self.current, self.intents = load_whole(load, intents, folder)
         self._checks: list[Callable[[Agent, T], None]] = []
         self._listeners: list[Callable[[], None]] = []
         self._lock = asyncio.Lock()
 
-    @property
-    def current(self) -> Agent:
-        return self._current
-
-    @property
-    def intents(self) -> T:
-        return self._intents
-
     def check(self, check: Callable[[Agent, T], None]) -> None:
         """Look at the agent now and at each one to come. Raises what it raises: `FileProblems`."""
-        check(self._current, self._intents)
+        check(self.current, self.intents)
         self._checks.append(check)
 
     def listen(self, listener: Callable[[], None]) -> None:
@@ -85,8 +77,8 @@ class AgentSource(Generic[T]):
             found = await asyncio.to_thread(self._look)
             if found is None:
                 return False
-            self._current, self._intents = found
-        log.info("The agent was read again", extra=fields(agent=self._current.name))
+            self.current, self.intents = found
+        log.info("The agent was read again", extra=fields(agent=self.current.name))
         for listener in self._listeners:
             listener()
         return True
@@ -108,7 +100,7 @@ class AgentSource(Generic[T]):
         return agent, intents
 
     def _keep_fixed(self, agent: Agent) -> Agent:
-        old = self._current
+        old = self.current
         rate = getattr(old.limits, _RATE)
         changed = [key for key in FIXED if getattr(agent, key) != getattr(old, key)]
         if getattr(agent.limits, _RATE) != rate:

@@ -57,13 +57,10 @@ class Gatekeeper:
             call_id=call.id,
             task_id=task_id,
         )
-        match verdict:
-            case "allow":
-                return None
-            case "deny":
-                return NotPermitted(f"The policy does not allow this call of '{call.tool}'.")
-            case "refused":
-                return NotPermitted(f"The user did not allow this call of '{call.tool}'.")
+        if verdict == "allow":
+            return None
+        who = "policy does" if verdict == "deny" else "user did"
+        return NotPermitted(f"The {who} not allow this call of '{call.tool}'.")
 
     async def permitted(
         self, tool: str, arguments: Mapping[str, Any], question: str, task: Task

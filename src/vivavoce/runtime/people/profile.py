@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
@@ -134,21 +134,20 @@ async def user_context(
     telling = Telling(now, time_zone)
     try:
         person = await store.person(user_id)
-        telling = replace(telling, time_zone=_zone(person, time_zone))
+        who = person or Person(id=user_id, created_at=now, updated_at=now)
+        telling = Telling(now, zone_or(who.time_zone, time_zone))
         todos = await _open_until(store, user_id, telling.midnight)
         opened = await store.todo(task_id, user_id=user_id) if task_id else None
     except VivavoceError as fault:
         log.warning("A session begins without knowing its user", extra=fields(code=fault.code))
         return UserContext(time_zone=telling.time_zone)
     plans = await asyncio.to_thread(telling.plans, todos, opened, known=person is not None)
-    told = UserContext(time_zone=telling.time_zone, lines=(*_about(person), *plans))
-    if person is None:
-        return told
-    return replace(
-        told,
-        voice=person.voice,
-        verbosity=person.verbosity,
-        auto_approve=person.auto_approve,
+    return UserContext(
+        time_zone=telling.time_zone,
+        lines=(*_about(who), *plans),
+        voice=who.voice,
+        verbosity=who.verbosity,
+        auto_approve=who.auto_approve,
     )
 
 
@@ -164,20 +163,14 @@ async def _open_until(store: AgendaStore, user_id: str, until: datetime) -> list
     return found
 
 
-def _zone(person: Person | None, otherwise: str) -> str:
-    return zone_or(person.time_zone if person else None, otherwise)
-
-
-def _about(person: Person | None) -> list[str]:
-    if person is None:
-        return []
+def _about(person: Person) -> list[str]:
     name, chronotype = harmless(person.name or "", 60), harmless(person.chronotype or "", 40)
     told = [
         f"The user's name: {name}" if name else "",
         f"Chronotype: {chronotype}" if chronotype else "",
         _hours("Work hours", person.work_start, person.work_end),
         _hours("Sleeps", person.sleep_start, person.sleep_end),
-        f"Time zone: {person.time_zone}" if _zone(person, "") else "",
+        f"Time zone: {person.time_zone}" if zone_or(person.time_zone, "") else "",
     ]
     return [line for line in told if line]
 

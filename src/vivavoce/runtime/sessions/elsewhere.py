@@ -60,6 +60,17 @@ async def hang_up(provider: OpenAIProvider, session: VoiceSession) -> None:
                 await provider.hang_up(session.call_id)
 
 
+def owned_elsewhere(parts: Parts, session: VoiceSession) -> bool:
+    """By another process that may still be there: no call is silent for longer than it lasts."""
+    profile, owner = parts.profile, session.metadata.get("instance")
+    quiet = (parts.clock.now() - session.updated_at).total_seconds()
+    return (
+        isinstance(owner, str)
+        and owner != profile.defaults.instance
+        and quiet < profile.capabilities.session_seconds
+    )
+
+
 class Elsewhere:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
@@ -76,7 +87,7 @@ class Elsewhere:
         over either way."""
         if session.status is not Status.ACTIVE or session.metadata.get("tracked"):
             return False
-        if self._has_owner(session):
+        if owned_elsewhere(self._parts, session):
             event = SessionEndRequested(
                 session_id=session.id,
                 timestamp=self._parts.clock.now(),
@@ -103,16 +114,6 @@ class Elsewhere:
             how = End("completed")
             if not await self.end(old, how, goes_on=True):
                 await self._parts.journal.commit(closed(old, self._parts.clock.now(), how))
-
-    def _has_owner(self, session: VoiceSession) -> bool:
-        """Another process that may still be there: no call is silent for longer than it lasts."""
-        profile, owner = self._parts.profile, session.metadata.get("instance")
-        quiet = (self._parts.clock.now() - session.updated_at).total_seconds()
-        return (
-            isinstance(owner, str)
-            and owner != profile.defaults.instance
-            and quiet < profile.capabilities.session_seconds
-        )
 
     async def _ended(self, session: VoiceSession) -> bool:
         clock = self._parts.clock
@@ -177,8 +178,8 @@ class Recovery:
         """Was it picked up?"""
         if session.metadata.get("tracked") or self._registry.get(session.id) is not None:
             return False  # a client's own record ends when the client says so
-        if not self._is_ours(session):
-            return False
+        if owned_elsewhere(self._parts, session):
+            return False  # others' sessions are theirs to pick up
         try:
             return await self._pick_up(session)
         except Exception:  # the boundary of one session: the next may be well
@@ -194,15 +195,6 @@ class Recovery:
             await self._parts.journal.commit(changes)
         except VivavoceError:
             log.exception("Nor can it be closed", extra={"session_id": session.id})
-
-    def _is_ours(self, session: VoiceSession) -> bool:
-        """Others' sessions are theirs to pick up, unless nobody has for longer than any
-        call can last."""
-        quiet = (self._clock.now() - session.updated_at).total_seconds()
-        return (
-            session.metadata.get("instance") == self._parts.profile.defaults.instance
-            or quiet > self._parts.profile.capabilities.session_seconds
-        )
 
     async def _pick_up(self, session: VoiceSession) -> bool:
         conversation = await self._store.conversation(

@@ -123,7 +123,7 @@ class LiveSession:
         self.records = records
         self._journal, self._clock = journal, clock
         self._traced, self._answers_to = traced, answers
-        self._tools = ToolRuns(
+        self.tools = ToolRuns(
             executor,
             records,
             self.post,
@@ -234,10 +234,6 @@ class LiveSession:
             return None
         return state.clock.last_activity
 
-    def stop_calls(self, but: str = "") -> int:
-        """End the tools that run, each with its one output; how many there were."""
-        return self._tools.stop(but)
-
     def cancel(self) -> None:
         """For one that does not end when asked."""
         if self._task is not None:
@@ -299,8 +295,8 @@ class LiveSession:
                     # The end does not wait for the store either: nobody listens any more.
                     await self._sideband.hang_up(effect.call_id)
                 case fx.CancelCalls():
-                    self._tools.stop()  # the user said stop: nothing to wait for
-                    self._tools.never_start(effect.call_ids)
+                    self.tools.stop()  # the user said stop: nothing to wait for
+                    self.tools.never_start(effect.call_ids)
                 case fx.StartTimer() | fx.StopTimer():
                     self._set_timer(effect, group)
                 case _:
@@ -385,7 +381,7 @@ class LiveSession:
             case fx.Send():
                 await self._sideband.send(effect.command)
             case fx.RunTool():
-                self._tools.start(effect, group)
+                self.tools.start(effect, group)
             case fx.Answered():
                 for answered, item_id in self._answers.items():
                     if item_id == effect.item_id:

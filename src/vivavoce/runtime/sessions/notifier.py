@@ -36,11 +36,10 @@ class SessionNotifier:
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
-        self._work: tuple[Tasks, Approvals, Questions] | None = None
 
     def serve(self, tasks: Tasks, approvals: Approvals, questions: Questions) -> None:
-        """Who has news, and takes the user's answers to it."""
-        self._work = tasks, approvals, questions
+        """Who has news, and takes the user's answers to it: before the first session."""
+        self._tasks, self._approvals, self._questions = tasks, approvals, questions
 
     async def tell(self, event: SessionEvent, about: Concern) -> bool:
         """Was there anyone? What nobody hears waits in the store for the next call."""
@@ -63,11 +62,8 @@ class SessionNotifier:
 
     async def resolve(self, user_id: str, effect: fx.Resolve) -> None:
         """The user's spoken yes or no. One that comes too late changes nothing."""
-        if self._work is None:
-            return
-        _, approvals, _ = self._work
         try:
-            await approvals.resolve(
+            await self._approvals.resolve(
                 effect.approval_id, user_id, granted=effect.granted, by="voice", words=effect.words
             )
         except VivavoceError as fault:
@@ -75,33 +71,28 @@ class SessionNotifier:
 
     async def told(self, user_id: str, key: str) -> None:
         """The user heard that piece of news."""
-        if self._work is None:
-            return
         try:
-            await self._work[0].told(key, user_id)
+            await self._tasks.told(key, user_id)
         except VivavoceError:
             # It may be told once more: better than never.
             log.exception("Could not note that news was told")
 
     async def welcome(self, live: LiveSession) -> None:
         """Everything that waits for this user, into their new call."""
-        if self._work is None:
-            return
-        tasks, approvals, questions = self._work
         user_id = live.records.session.user_id
         try:
-            for task in await tasks.list(user_id, open_only=True):
+            for task in await self._tasks.list(user_id, open_only=True):
                 if task.conversation_id == live.records.session.conversation_id:
                     await live.post(TaskStarted(task.id))
             elsewhere = self._told_elsewhere(live, user_id)
-            for news in await tasks.waiting_for(user_id):
+            for news in await self._tasks.waiting_for(user_id):
                 if news.key not in elsewhere:
                     await live.post(news)
         except VivavoceError:
             log.exception("What waits for the user could not be read")
-        for question in questions.waiting_for(user_id):
+        for question in self._questions.waiting_for(user_id):
             await live.post(question)
-        for approval in approvals.pending(user_id):
+        for approval in self._approvals.pending(user_id):
             await live.post(ApprovalAsked(approval.id, approval.question))
 
     def _told_elsewhere(self, live: LiveSession, user_id: str) -> set[str]:

@@ -111,7 +111,7 @@ class Registry:
     def stop_calls(self, session_id: str | None, but: str) -> int:
         """End the tools that run in it, all but one; how many there were."""
         live = self._live.get(session_id or "")
-        return live.stop_calls(but) if live is not None else 0
+        return live.tools.stop(but) if live is not None else 0
 
     # --- Seats ------------------------------------------------------------------------
 
