@@ -23,9 +23,8 @@ from vivavoce.app.intents import AgentIntents
 from vivavoce.app.lifecycle import Server, running
 from vivavoce.app.settings import EMBEDDED, Settings, variable
 from vivavoce.app.tools import Toolset
-from vivavoce.runtime.calls.approvals import Approvals
+from vivavoce.runtime.calls.approvals import Approvals, Gatekeeper
 from vivavoce.runtime.calls.executor import ToolExecutor
-from vivavoce.runtime.calls.permissions import Gatekeeper
 from vivavoce.runtime.calls.questions import Questions
 from vivavoce.runtime.clock import SystemClock
 from vivavoce.runtime.journal.log import Journal

@@ -15,9 +15,8 @@ from tests.runtime.tasks.work_bench import Hands, settle, work_bench
 from tests.session.scene import START, WHO
 from vivavoce.errors import Conflict, Unavailable
 from vivavoce.runtime.agents.work import Permissions, Rule
-from vivavoce.runtime.calls.approvals import MAX_OWN, Approvals
+from vivavoce.runtime.calls.approvals import MAX_OWN, Approvals, _question
 from vivavoce.runtime.calls.outcomes import ToolOutcome, ToolRequest, succeeded
-from vivavoce.runtime.calls.permissions import _question
 from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.ports import ToolContext
 from vivavoce.runtime.sessions.live import LiveSession

@@ -51,7 +51,9 @@ def resolve(
         if missing:
             names = ", ".join(missing)
             problems.append(f"mcp.{server.name}: the environment has no {names}")
-        elif unfit := [key for key, value in headers.items() if not _one_line(value)]:
+        elif unfit := [
+            key for key, value in headers.items() if not (value.isascii() and value.isprintable())
+        ]:
             problems.append(f"mcp.{server.name}: header {unfit[0]} is no plain line of text")
         else:
             fine.append(replace(server, env=env, headers=headers))
@@ -69,10 +71,6 @@ def filled(text: str, environment: Mapping[str, str], missing: dict[str, None]) 
         return environment.get(found[1], "")
 
     return _REFERENCE.sub(value, text).replace("$${", "${")
-
-
-def _one_line(value: str) -> bool:
-    return value.isascii() and value.isprintable()
 
 
 _Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,31}$")]

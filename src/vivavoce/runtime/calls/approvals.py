@@ -1,28 +1,125 @@
-"""Requests for the user's yes: asked once, stored with who answered and when, never guessed.
+"""May this call run? As the agent's policy says, and where it says so, as the user does.
 
-An answer comes from the user: their own words on the call, or a click. Nothing
-that a model, a tool or a page says reaches `resolve`. No answer in time is a
-no, and so is a restart in between.
+Every call passes here, whoever asks: the model, `/execute`, the webhook, an
+MCP host, delegated work. A yes is asked for once, stored with who answered and
+when, never guessed: the user's own words on the call, or a click. Nothing that
+a model, a tool or a page says reaches `resolve`. No answer in time is a no, and
+so is a restart in between.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import orjson
 
-from vivavoce.errors import Conflict, NotFound
-from vivavoce.runtime.ports import Clock, Journal, Store
+from vivavoce.errors import Conflict, Forbidden, NotFound, VivavoceError
+from vivavoce.runtime.agents.work import Permissions
+from vivavoce.runtime.ports import Clock, Journal, Store, ToolDefinition
 from vivavoce.session.events import ApprovalAsked, ApprovalSettled, SessionEvent
 from vivavoce.wire.clean import clean_line, unseen
 from vivavoce.wire.events import About, ApprovalRequested, ApprovalResolved, announce
-from vivavoce.wire.records.talk import Put, new_id
-from vivavoce.wire.records.work import Approval, ApprovalStatus, By
+from vivavoce.wire.records.talk import Origin, Put, ToolCall, new_id
+from vivavoce.wire.records.work import Approval, ApprovalStatus, By, Task
+
+_SHOWN = 120  # characters of what a call is about to do, in the question
+
+
+class NotPermitted(Forbidden):
+    """The policy forbids it, or the user did not say yes."""
+
+
+class Gatekeeper:
+    """One policy for every way in."""
+
+    def __init__(
+        self,
+        permissions: Permissions,
+        approvals: Approvals,
+        *,
+        auto_approve: Callable[[str | None], bool] = lambda session_id: False,
+    ) -> None:
+        self._permissions, self._approvals = permissions, approvals
+        self._auto_approve = auto_approve
+
+    async def admit(
+        self,
+        call: ToolCall,
+        definition: ToolDefinition,
+        arguments: Mapping[str, Any],
+        description: str,
+        task_id: str | None,
+    ) -> VivavoceError | None:
+        """None: it may run."""
+        verdict = await self._verdict(
+            call,
+            call.tool,
+            arguments,
+            description,
+            changes=definition.changes,
+            origin=call.origin,
+            call_id=call.id,
+            task_id=task_id,
+        )
+        if verdict == "allow":
+            return None
+        who = "policy does" if verdict == "deny" else "user did"
+        return NotPermitted(f"The {who} not allow this call of '{call.tool}'.")
+
+    async def permitted(
+        self, tool: str, arguments: Mapping[str, Any], question: str, task: Task
+    ) -> bool:
+        """For what an agent does with tools of its own; they are taken to change things."""
+        asked = question or f"Use {tool}"
+        verdict = await self._verdict(
+            task, tool, arguments, asked, changes=True, origin="task", task_id=task.id
+        )
+        return verdict == "allow"
+
+    async def _verdict(
+        self,
+        about: Concern,
+        tool: str,
+        arguments: Mapping[str, Any],
+        description: str,
+        *,
+        changes: bool,
+        origin: Origin,
+        call_id: str | None = None,
+        task_id: str | None = None,
+    ) -> Literal["allow", "deny", "refused"]:
+        """The policy's, or the user's where it says so."""
+        auto = self._auto_approve(about.session_id)
+        decision = self._permissions.decide(
+            tool, arguments, changes=changes, origin=origin, auto_approve=auto
+        )
+        if decision != "ask":
+            return decision
+        granted = await self._approvals.ask(
+            about,
+            tool,
+            arguments,
+            _question(description),
+            timeout=self._permissions.timeout_seconds,
+            call_id=call_id,
+            task_id=task_id,
+        )
+        return "allow" if granted else "refused"
+
+
+def _question(description: str) -> str:
+    """ "Running pytest -q" becomes a question that can be answered with yes or no."""
+    shown = clean_line(description, _SHOWN)
+    # Who only listens must know that this is not all of it.
+    cut = "\u2026" in shown or len(clean_line(description, 4 * _SHOWN)) > len(shown)
+    rest = ", and more that is on the screen" if cut else ""
+    return f"May I do this: {shown}{rest}? Please say yes or no."
+
 
 log = logging.getLogger(__name__)
 

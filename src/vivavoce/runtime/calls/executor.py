@@ -31,6 +31,7 @@ from vivavoce.errors import (
 )
 from vivavoce.logs import failure, fields
 from vivavoce.runtime.calls import records as write
+from vivavoce.runtime.calls.approvals import Gatekeeper
 from vivavoce.runtime.calls.outcomes import (
     CANCELLED,
     INTERRUPTED,
@@ -43,7 +44,6 @@ from vivavoce.runtime.calls.outcomes import (
     succeeded,
     timed_out,
 )
-from vivavoce.runtime.calls.permissions import Gatekeeper
 from vivavoce.runtime.calls.questions import Questions
 from vivavoce.runtime.calls.shaping import MODEL_LIMIT
 from vivavoce.runtime.ids import is_call_id

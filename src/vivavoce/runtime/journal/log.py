@@ -150,7 +150,10 @@ class Journal:
     async def _catch_up(self, upto: int) -> None:
         """Publish from the store up to a position that is known to be committed."""
         async with self._lock:
-            while self._position < upto and self._interested():
+            # As long as anybody here wants to know what others wrote.
+            while self._position < upto and (
+                self._streams or any(needed() for _, needed in self._heeded.values())
+            ):
                 events = await self._store.events(after=self._position, limit=self._page, upto=upto)
                 self._publish(events)
                 if len(events) < self._page:
@@ -166,10 +169,6 @@ class Journal:
                 if event.type in self._heeded:
                     self._heeded[event.type][0](event)
                 self._position = event.position
-
-    def _interested(self) -> bool:
-        """Does anybody here want to know what others wrote?"""
-        return self._streams > 0 or any(needed() for _, needed in self._heeded.values())
 
     def _readers(self, user_id: str, session_id: str | None, kind: str) -> list[Subscription]:
         keys = {(user_id, None), (user_id, session_id)}

@@ -346,16 +346,13 @@ def _take_match(copy: Copy, free: list[Entry], now: datetime) -> bool:
             same = abs(entry.created_at - copy.at) <= SAME_TIME
         else:
             told = entry.data.get("source") == "client"
-            same = not told or now - _received(entry) <= RETRY_WINDOW
+            received = entry.data.get("received_at")
+            at = datetime.fromisoformat(received) if received else entry.created_at
+            same = not told or now - at <= RETRY_WINDOW
         if same:
             free.remove(entry)
             return True
     return False
-
-
-def _received(entry: Entry) -> datetime:
-    value = entry.data.get("received_at")
-    return datetime.fromisoformat(value) if isinstance(value, str) else entry.created_at
 
 
 def _data(copy: Copy, now: datetime) -> dict[str, Any]:

@@ -17,21 +17,97 @@ from datetime import datetime
 from itertools import chain, repeat
 from typing import Protocol
 
-from vivavoce.errors import Unavailable
-from vivavoce.runtime.calls.outcomes import RunsTools
+from vivavoce.errors import Unavailable, VivavoceError
+from vivavoce.runtime.calls.outcomes import RunsTools, ToolRequest
 from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.ports import Clock
 from vivavoce.runtime.provider.openai import OpenAIProvider
 from vivavoce.runtime.sessions.records import SessionRecords, latest
 from vivavoce.runtime.sessions.sideband import SidebandConnection
-from vivavoce.runtime.sessions.tool_runs import ToolRuns
 from vivavoce.session import effects as fx
-from vivavoce.session.events import BudgetSpent, End, SessionEvent, TimerFired, TypedText
+from vivavoce.session.events import (
+    BudgetSpent,
+    End,
+    SessionEvent,
+    TimerFired,
+    ToolFinished,
+    TypedText,
+)
 from vivavoce.session.machine import Machine
 from vivavoce.session.policy import Setup
 from vivavoce.session.state import Phase
 from vivavoce.wire.events import TranscriptionCompleted, TranscriptionDelta, TurnTraced, VoiceEvent
 from vivavoce.wire.records.talk import Change, Entry, Status
+
+_UNSTORED = '{"success": false, "error": "The call could not be recorded.", "recoverable": true}'
+_CANCELLED = (
+    '{"success": false, "error": "The user stopped this before it was done.", '
+    '"recoverable": true, "suggestion": "Say so in a word, and do not start it again"}'
+)
+
+
+class ToolRuns:
+    """The tools that run for one session: each call once, each with its one output, also when the
+    user says stop. `pictures`: can the model look at images?"""
+
+    def __init__(self, live: LiveSession, executor: RunsTools, *, pictures: bool) -> None:
+        self._live, self._executor, self._pictures = live, executor, pictures
+        self._calls: dict[str, asyncio.Task[None]] = {}
+        self._stopped: set[str] = set()  # by the user, not by the end of the session
+
+    def start(self, effect: fx.RunTool, group: asyncio.TaskGroup) -> None:
+        group.create_task(self._run(effect), name=f"{self._live.id} {effect.name}")
+
+    def stop(self, but: str = "") -> int:
+        """End those that run; how many there were."""
+        running = {call_id: task for call_id, task in self._calls.items() if call_id != but}
+        for call_id, task in running.items():
+            if call_id not in self._stopped:  # a second time would take its output away
+                self._stopped.add(call_id)
+                task.cancel()
+        return len(running)
+
+    def never_start(self, call_ids: Collection[str]) -> None:
+        """Stopped before they began."""
+        self._stopped.update(set(call_ids) - self._calls.keys())
+
+    async def _run(self, effect: fx.RunTool) -> None:
+        pictures: tuple[str, ...] = ()
+        task = asyncio.current_task()
+        assert task is not None
+        if effect.call_id in self._stopped:  # before it began
+            self._stopped.discard(effect.call_id)
+            await self._live.post(ToolFinished(effect.call_id, _CANCELLED))
+            return
+        self._calls[effect.call_id] = task
+        who = self._live.records.session
+        request = ToolRequest(
+            name=effect.name,
+            arguments=effect.arguments,
+            call_id=effect.call_id,
+            user_id=who.user_id,
+            session_id=who.id,
+            conversation_id=who.conversation_id,
+            ordinal=effect.ordinal,
+            allowed=self._live.allowed_tools,
+        )
+        try:
+            outcome = await self._executor.run(request)
+            output = outcome.for_model
+            if self._pictures:
+                pictures = tuple(f"data:{p.mime_type};base64,{p.data}" for p in outcome.pictures)
+        except VivavoceError:
+            log.exception("A call could not be recorded", extra={"session_id": who.id})
+            output = _UNSTORED
+        except asyncio.CancelledError:
+            if effect.call_id not in self._stopped or task.uncancel():
+                raise  # the session is over
+            output = _CANCELLED
+        finally:
+            self._calls.pop(effect.call_id, None)
+            self._stopped.discard(effect.call_id)
+        await self._live.post(ToolFinished(effect.call_id, output, pictures))
+
 
 log = logging.getLogger(__name__)
 
@@ -123,13 +199,7 @@ class LiveSession:
         self.records = records
         self._journal, self._clock = journal, clock
         self._traced, self._answers_to = traced, answers
-        self.tools = ToolRuns(
-            executor,
-            records,
-            self.post,
-            lambda: self.allowed_tools,
-            pictures=provider.capabilities.pictures,
-        )
+        self.tools = ToolRuns(self, executor, pictures=provider.capabilities.pictures)
         self._inbox: asyncio.Queue[Posted] = asyncio.Queue(inbox)
         self._outbox: asyncio.Queue[Step] = asyncio.Queue(OUTBOX)
         self._timers: dict[str, asyncio.Task[None]] = {}
@@ -207,15 +277,12 @@ class LiveSession:
                         await answered
         finally:
             del self._answers[answered]
-        if question.reply is None and not question.over and self._fell:
+        # Is it over, and nobody wanted it to be?
+        fell = self._over.is_set() and self.records.session.end_reason != "user_ended"
+        if question.reply is None and not question.over and fell:
             return None
         done = question.over or answered.done()
         return question.message, question.reply if done else None
-
-    @property
-    def _fell(self) -> bool:
-        """Is it over, and nobody wanted it to be?"""
-        return self._over.is_set() and self.records.session.end_reason != "user_ended"
 
     @property
     def resting_since(self) -> datetime | None:

@@ -116,7 +116,10 @@ class SessionRecords:
                     pass
         if not (changes or spent):
             return []
-        return [*self._touched(now), *changes]
+        self.session = replace(self.session, updated_at=now)
+        self.conversation = replace(self.conversation, updated_at=now)
+        conversation = PutConversation(ours(self.conversation, self._title))
+        return [conversation, PutSession(self.session), *changes]
 
     def account(self, used: Sequence[fx.Account]) -> bool:
         """Adds up what was used. Is the user's budget spent with it?"""
@@ -132,14 +135,6 @@ class SessionRecords:
             )
             self._budget.add(usage.input + usage.output, cost)
         return self._budget.spent
-
-    def _touched(self, now: datetime) -> list[Change]:
-        self.session = replace(self.session, updated_at=now)
-        self.conversation = replace(self.conversation, updated_at=now)
-        return [
-            PutConversation(ours(self.conversation, self._title)),
-            PutSession(self.session),
-        ]
 
     def called(self, call_id: str, now: datetime, seeded: Sequence[str]) -> None:
         """The session has a new call, with these items of ours; stored with the next change."""
