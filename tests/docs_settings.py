@@ -6,12 +6,16 @@ when one is not.
 
 from __future__ import annotations
 
+import ast
+import inspect
 import sys
 import textwrap
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from pydantic.fields import FieldInfo
+from pydantic_settings import BaseSettings
 
 from vivavoce.app.settings import Settings, variable
 
@@ -22,10 +26,28 @@ BEGIN = "<!-- settings: begin (generated) -->"
 END = "<!-- settings: end -->"
 
 
+def descriptions() -> dict[str, str]:
+    """What stands below each field: nobody but a reader needs it, so nothing keeps it in memory."""
+    found = {}
+    for part in reversed(Settings.__mro__):
+        if not issubclass(part, BaseSettings) or part is BaseSettings:
+            continue
+        body = cast("ast.ClassDef", ast.parse(inspect.getsource(part)).body[0]).body
+        for field, below in pairwise(body):
+            match field, below:
+                case (
+                    ast.AnnAssign(target=ast.Name(name)),
+                    ast.Expr(value=ast.Constant(value=str(words))),
+                ):
+                    found[name] = " ".join(words.split())
+    return found
+
+
 def table() -> str:
+    described = descriptions()
     rows = ["| variable | default | what it is |", "|---|---|---|"]
     for name, field in Settings.model_fields.items():
-        rows.append(f"| `{variable(name)}` | {_default(field)} | {field.description} |")
+        rows.append(f"| `{variable(name)}` | {_default(field)} | {described[name]} |")
     return "\n".join(rows)
 
 
@@ -70,8 +92,9 @@ _TO_FILL = {"auth": "off, token or jwt; compose.yaml needs one of the last two",
 def env_file() -> str:
     """The settings in the order of the docs, each with what it is; only some are not comments."""
     parts = [ENV_HEAD, "# --- Settings\n"]
+    described = descriptions()
     for name, field in Settings.model_fields.items():
-        lines = textwrap.wrap(str(field.description), 96)
+        lines = textwrap.wrap(described[name], 96)
         if (extra := _TO_FILL.get(name)) or isinstance(field.json_schema_extra, dict):
             lines += textwrap.wrap(extra or f"Default: {_default(field)}.", 96)
         said = "".join(f"# {line}\n" for line in lines)

@@ -164,7 +164,6 @@ def model(name: str, files: Mapping[str, tuple[bytes, tuple[Source, ...]]]) -> M
         role="ears",
         title=name,
         licence="MIT",
-        default=True,
         files=tuple(
             ModelFile(file, len(data), hashlib.sha256(data).hexdigest(), sources)
             for file, (data, sources) in files.items()

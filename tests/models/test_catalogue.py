@@ -9,16 +9,11 @@ from typing import get_args
 import pytest
 
 from vivavoce.app.settings import BRAINS, Settings
-from vivavoce.models.manifest import DEFAULTS, MODELS, Joined, Web
+from vivavoce.models.manifest import MODELS, Joined, Web
 from vivavoce.models.terminal import megabytes
 
+_NEEDED = ("silero-vad", "smart-turn", "moonshine-base", "qwen-1.5b", "kokoro")
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "models.md"
-
-
-def test_the_default_set_is_one_model_a_role() -> None:
-    assert DEFAULTS == ("silero-vad", "smart-turn", "moonshine-base", "qwen-1.5b", "kokoro")
-    roles = [model.role for model in MODELS if model.default]
-    assert len(set(roles)) == len(roles)
 
 
 def test_every_file_has_a_size_a_hash_and_a_mirror() -> None:
@@ -48,12 +43,14 @@ def test_the_settings_choose_among_the_models_of_each_role() -> None:
     assert {*BRAINS} - {"scripted"} == {name for name, its in roles.items() if its == "brain"}
 
 
-def test_with_no_settings_the_default_set_is_what_is_needed(
+def test_with_no_settings_one_model_a_role_is_needed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for name in ("BRAIN", "EARS", "MOUTH", "SCRIPT"):
         monkeypatch.delenv(f"VIVAVOCE_{name}", raising=False)
-    assert Settings(_env_file=None).needed_models == DEFAULTS  # type: ignore[call-arg]
+    assert Settings(_env_file=None).needed_models == _NEEDED  # type: ignore[call-arg]
+    roles = [model.role for model in MODELS if model.name in _NEEDED]
+    assert len(set(roles)) == len(roles)
 
 
 def test_a_brain_in_parts_has_them_all_and_in_order() -> None:
@@ -81,7 +78,7 @@ def test_the_document_has_the_same_table() -> None:
     assert [(name, role, licence, size) for name, role, _, licence, size in rows] == [
         (
             model.name,
-            model.role + (", default" if model.default else ""),
+            model.role + (", default" if model.name in _NEEDED else ""),
             model.licence,
             megabytes(model.size),
         )

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from vivavoce.app.begin import Begin, at_once
-from vivavoce.app.settings import Settings
+from vivavoce.app.settings import Settings, plain
 from vivavoce.brain.script import script as script_file
 from vivavoce.brain.script.brain import ScriptedBrain
 from vivavoce.errors import InvalidRequest, Unavailable, VivavoceError
@@ -221,7 +221,7 @@ def client_keys(settings: Settings, own: str) -> Keys:
 
     return Keys(
         own,
-        token=settings.auth_token.get_secret_value() if settings.auth_token else "",
+        token=plain(settings.auth_token) or "",
         anyone=settings.auth == "off",
         single_use=settings.single_use_secrets,
     )
@@ -329,8 +329,7 @@ def chat_brain(settings: Settings) -> ChatBrain:
     """A brain elsewhere, by its URL."""
     from vivavoce.brain.chat.brain import ChatBrain
 
-    key = settings.brain_key.get_secret_value() if settings.brain_key else None
-    return ChatBrain(settings.brain, model=settings.brain_model, key=key)
+    return ChatBrain(settings.brain, model=settings.brain_model, key=plain(settings.brain_key))
 
 
 def scripted(settings: Settings) -> ScriptedBrain:

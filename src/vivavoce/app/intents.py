@@ -15,7 +15,7 @@ from typing import Any
 
 from vivavoce.app.agent import filled
 from vivavoce.app.begin import Begin, at_once
-from vivavoce.app.settings import Settings
+from vivavoce.app.settings import Settings, plain
 from vivavoce.errors import Unavailable
 from vivavoce.intents.delivery.http import HttpSender
 from vivavoce.intents.delivery.outbox import Outbox
@@ -120,10 +120,8 @@ class AgentIntents:
         }
 
     def _sender(self, clock: Clock) -> HttpSender:
-        own = self._settings.intent_secret
-        secret = own.get_secret_value() if own is not None else None
         if self._backend is None:
-            return HttpSender(clock, secret=secret)
+            return HttpSender(clock, secret=plain(self._settings.intent_secret))
         return HttpSender(clock, secret=self._backend.secret, seconds=self._patience)
 
     async def _time_zone_of(self, user_id: str) -> str:

@@ -134,10 +134,8 @@ def _loop() -> type[asyncio.AbstractEventLoop] | None:
 def _greet(settings: Settings, bound: socket.socket) -> None:
     host, port = bound.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
-    lines = [
-        f"Vivavoce {__version__}, agent '{settings.agent}': http://{shown}:{port}  (Ctrl-C ends)"
-    ]
-    print("\n".join(lines), file=sys.stderr, flush=True)
+    line = f"Vivavoce {__version__}, agent '{settings.agent}': http://{shown}:{port}  (Ctrl-C ends)"
+    print(line, file=sys.stderr, flush=True)
 
 
 # --- One server on one SQLite file

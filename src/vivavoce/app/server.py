@@ -14,14 +14,13 @@ from contextlib import asynccontextmanager
 from functools import cache, partial
 
 from fastapi import FastAPI
-from pydantic import SecretStr
 from starlette.types import ASGIApp
 
 from vivavoce.app.agent import check_agent, open_agent
 from vivavoce.app.engine import UPLOADS, EmbeddedEngine, chat_brain
 from vivavoce.app.intents import AgentIntents
 from vivavoce.app.lifecycle import Server, running
-from vivavoce.app.settings import EMBEDDED, Settings, variable
+from vivavoce.app.settings import EMBEDDED, Settings, plain, variable
 from vivavoce.app.tools import Toolset
 from vivavoce.runtime.calls.approvals import Approvals, Gatekeeper
 from vivavoce.runtime.calls.executor import ToolExecutor
@@ -204,25 +203,13 @@ def _brain_of(engine: EmbeddedEngine | None, settings: Settings) -> Callable[[],
 
 def _provider(settings: Settings, clock: Clock, engine: EmbeddedEngine | None) -> OpenAIProvider:
     """The same code for every provider: the engine inside is only another address."""
-    if engine is not None:
-        return OpenAIProvider(
-            base_url=own_url(settings),
-            api_key=engine.own_key,
-            model=settings.model,
-            clock=clock,
-            embedded=True,
-        )
     return OpenAIProvider(
-        base_url=settings.provider_url,
-        api_key=settings.api_key.get_secret_value() if settings.api_key else None,
+        base_url=settings.provider_url if engine is None else own_url(settings),
+        api_key=plain(settings.api_key) if engine is None else engine.own_key,
         model=settings.model,
         clock=clock,
+        embedded=engine is not None,
     )
-
-
-def _own_names(host: str) -> tuple[str, ...]:
-    """Who listens on one address of the machine answers to it: our own sideband asks there."""
-    return () if host in EVERYWHERE else (host,)
 
 
 def own_url(settings: Settings) -> str:
@@ -244,10 +231,12 @@ def build_app(here: Server) -> ASGIApp:
             yield
 
     settings = here.settings
+    # Who listens on one address of the machine answers to it: our own sideband asks there.
+    own = () if settings.host in EVERYWHERE else (settings.host,)
     return Gate(
         api.build(here, lifespan, mode=settings.auth),
         auth=authenticator(settings, here.streams, here.clock),
-        allowed_hosts=(*settings.allowed_hosts, *_own_names(settings.host)),
+        allowed_hosts=(*settings.allowed_hosts, *own),
         allowed_origins=settings.allowed_origins,
         max_body=settings.max_body_bytes,
         larger={} if here.engine is None else UPLOADS,
@@ -261,13 +250,13 @@ def stream_tokens(settings: Settings, clock: Clock) -> StreamTokens:
     """Signed with what every process of this server knows, where there is such a thing."""
     if settings.auth == "off":
         return StreamTokens(clock)
-    return StreamTokens(clock, secret=_plain(settings.jwt_secret or settings.auth_token))
+    return StreamTokens(clock, secret=plain(settings.jwt_secret or settings.auth_token))
 
 
 def authenticator(settings: Settings, streams: StreamTokens, clock: Clock) -> Authenticator:
     """Raises `Unavailable` where the packages for it are not installed."""
     jwt = _verifier(settings, clock) if settings.auth == "jwt" else None
-    return Authenticator(settings.auth, token=_plain(settings.auth_token), jwt=jwt, streams=streams)
+    return Authenticator(settings.auth, token=plain(settings.auth_token), jwt=jwt, streams=streams)
 
 
 def _verifier(settings: Settings, clock: Clock) -> JwtVerifier:
@@ -277,10 +266,6 @@ def _verifier(settings: Settings, clock: Clock) -> JwtVerifier:
         algorithms=settings.signatures,
     )
     if settings.jwt_secret is not None:
-        return JwtVerifier(rules, secret=_plain(settings.jwt_secret))
+        return JwtVerifier(rules, secret=plain(settings.jwt_secret))
     keys = Jwks(settings.jwt_jwks_url, algorithms=settings.signatures, clock=clock)
     return JwtVerifier(rules, keys=keys)
-
-
-def _plain(secret: SecretStr | None) -> str | None:
-    return secret.get_secret_value() if secret is not None else None

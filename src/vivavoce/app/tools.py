@@ -9,17 +9,16 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from vivavoce.app.begin import Begin, at_once
-from vivavoce.app.settings import Settings, named_values
+from vivavoce.app.settings import Settings, named_values, plain
 from vivavoce.runtime.agents.agent import Agent
 from vivavoce.runtime.agents.mcp import resolve
-from vivavoce.runtime.agents.work import Delegation as DelegationFile
 from vivavoce.runtime.people.memory import DISCOVERIES
 from vivavoce.runtime.ports import Clock, Store
 from vivavoce.runtime.tasks.ports import Backends
@@ -38,6 +37,7 @@ from vivavoce.tools.workspace.tools import workspace_tools
 from vivavoce.wire.brain import Brain
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 
 
 class Toolset:
@@ -57,20 +57,11 @@ class Toolset:
         self._sandbox = LateSandbox()
         self._hidden = _inside(settings.data_dir, settings.workspace)
         self._workspace = Workspace(settings.workspace, hidden=(*HIDDEN, *self._hidden))
-        self.registry = Registry(builtins(clock, settings.time_zone))
-        for tool in (
-            *workspace_tools(self._workspace),
-            bash_tool(self._sandbox, settings.workspace, network=settings.sandbox_network),
-            *web_tools(_web(settings)),
-            read_output_tool(store),
-        ):
-            self.registry.add(tool)
-        servers, problems = resolve(agent.servers, named_values())
-        for problem in problems:
-            log.error("MCP: %s", problem)
+        self.registry = _tools(settings, clock, self._workspace, self._sandbox, store)
+        servers = _logged("MCP", resolve(agent.servers, named_values()))
         self._servers = McpServers(servers, self.registry)
         others = backends_of(
-            self._named(agent),
+            _logged("Delegation", agent.delegation.filled(named_values())),
             settings.workspace,
             agent.folder,
             self.registry.definitions,
@@ -83,19 +74,9 @@ class Toolset:
             )
         )
 
-    def _named(self, agent: Agent) -> DelegationFile:
-        """With the values of the variables that its agents' settings name."""
-        known, problems = agent.delegation.filled(named_values())
-        for problem in problems:
-            log.error("Delegation: %s", problem)
-        return known
-
     def offer_delegation(self, delegation: Delegation) -> None:
         """Once there is somebody to delegate to: the tools by which the voice uses it."""
-        names = [card.name for card in self.backends.cards() if card.available]
-        for tool in (*task_tools(delegation, names), ask_user):
-            self.registry.add(tool)
-        self.registry.load_plugins()
+        _offer(self.registry, delegation, [c.name for c in self.backends.cards() if c.available])
 
     def discoveries(self) -> str:
         """What the project should remember; nothing where there is no such file."""
@@ -133,50 +114,57 @@ class Toolset:
 
     def status(self) -> Mapping[str, Any]:
         return {
-            "sandbox": {
-                "name": self._sandbox.name,
-                "why_not": self._sandbox.why_not,
-                "notes": self._sandbox.notes,
-            },
-            "agents": [
-                {"name": c.name, "backend": c.backend, "available": c.available}
-                for c in self.backends.cards()
-            ],
+            "sandbox": self._sandbox,
+            "agents": self.backends.cards(),
             "mcp": [asdict(server) for server in self._servers.status()],
         }
 
 
 def known_tools(settings: Settings, clock: Clock) -> Registry:
     """Every tool that `serve` would have before its MCP servers answer; none of them can run."""
-    workspace = Workspace(settings.workspace)
-    registry = Registry(builtins(clock, settings.time_zone))
-    for tool in (
-        *workspace_tools(workspace),
-        bash_tool(NoSandbox("this is only a list"), settings.workspace),
-        *web_tools(_web(settings)),
-        read_output_tool(cast("Store", None)),
-        *task_tools(cast("Delegation", None), ()),
-        ask_user,
-    ):
+    sandbox = NoSandbox("this is only a list")
+    registry = _tools(settings, clock, Workspace(settings.workspace), sandbox, cast("Store", None))
+    _offer(registry, cast("Delegation", None), ())
+    return registry
+
+
+def _tools(
+    settings: Settings, clock: Clock, workspace: Workspace, sandbox: Sandbox, store: Store
+) -> Registry:
+    web = WebSettings(
+        allowed_hosts=settings.web_allowed_hosts,
+        search_backend=settings.search_backend,
+        search_url=settings.search_url or None,
+        search_key=plain(settings.search_key),
+    )
+    return Registry(
+        (
+            *builtins(clock, settings.time_zone),
+            *workspace_tools(workspace),
+            bash_tool(sandbox, settings.workspace, network=settings.sandbox_network),
+            *web_tools(web),
+            read_output_tool(store),
+        )
+    )
+
+
+def _offer(registry: Registry, delegation: Delegation, names: Sequence[str]) -> None:
+    for tool in (*task_tools(delegation, names), ask_user):
         registry.add(tool)
     registry.load_plugins()
-    return registry
+
+
+def _logged(what: str, found: tuple[T, Sequence[str]]) -> T:
+    """With the values of the variables that it names; what is missing is told."""
+    for problem in found[1]:
+        log.error("%s: %s", what, problem)
+    return found[0]
 
 
 def _inside(data: Path, workspace: Path) -> tuple[Path, ...]:
     """Our own data, where it lies in the workspace; elsewhere it is out of reach anyway."""
     data, workspace = data.resolve(), workspace.resolve()
     return (data,) if data != workspace and data.is_relative_to(workspace) else ()
-
-
-def _web(settings: Settings) -> WebSettings:
-    key = settings.search_key
-    return WebSettings(
-        allowed_hosts=settings.web_allowed_hosts,
-        search_backend=settings.search_backend,
-        search_url=settings.search_url or None,
-        search_key=key.get_secret_value() if key else None,
-    )
 
 
 def _work_url(settings: Settings) -> str:

@@ -318,15 +318,15 @@ def verify(store: ModelStore, args: argparse.Namespace) -> int:
     if not args.names and not any(_here(store, model) for model in store.models):
         raise ModelUnavailable(f"no models in {store.folder}: run `vivavoce models pull`")
     names = args.names or there
-    problems = []
+    lines, damaged = [], []
     for name in dict.fromkeys(names):
         wrong = store.verify(name)
         print(f"{name}: {_problems(len(wrong)) if wrong else 'every hash is right'}")
-        problems += wrong
-    if problems:
-        damaged = " ".join(dict.fromkeys(problem.model for problem in problems))
-        lines = [str(problem) for problem in problems]
-        raise ModelUnavailable("\n".join([*lines, f"run `vivavoce models pull {damaged}`"]))
+        lines += wrong
+        damaged += [name] if wrong else []
+    if damaged:
+        again = f"run `vivavoce models pull {' '.join(damaged)}`"
+        raise ModelUnavailable("\n".join([*lines, again]))
     return 0
 
 

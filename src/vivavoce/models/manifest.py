@@ -7,7 +7,7 @@ decides what is taken.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal, TypeAlias
@@ -74,6 +74,16 @@ class Joined:
 Source: TypeAlias = Web | Wheel | NpmPackage | Joined
 
 
+def packed_in(source: Source) -> Sequence[Packed]:
+    match source:
+        case Joined(parts):
+            return parts
+        case Web():
+            return ()
+        case packed:
+            return (packed,)
+
+
 class SourceFailed(Exception):
     """Why a source gave nothing, in words for the user; the next one may do.
 
@@ -104,25 +114,16 @@ class ModelFile:
     def packed(self) -> Iterator[Packed]:
         """Every place inside an archive that may give this file or a part of it."""
         for source in self.sources:
-            match source:
-                case Joined(parts):
-                    yield from parts
-                case Wheel() | NpmPackage():
-                    yield source
-                case Web():
-                    pass
+            yield from packed_in(source)
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A model; `default` ones are those the engine uses when nothing else is asked for."""
-
     name: str
     role: Role
     title: str
     licence: str
     files: tuple[ModelFile, ...]
-    default: bool = False
 
     @property
     def size(self) -> int:
@@ -152,4 +153,3 @@ def _model(files: list[dict[str, Any]], **rest: Any) -> Model:
 
 _CATALOGUE = Path(__file__).with_name("catalogue.toml").read_text(encoding="utf-8")
 MODELS: tuple[Model, ...] = tuple(_model(**each) for each in tomllib.loads(_CATALOGUE)["models"])
-DEFAULTS: tuple[str, ...] = tuple(model.name for model in MODELS if model.default)

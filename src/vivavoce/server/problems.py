@@ -158,17 +158,7 @@ def _answer_for(fault: Exception, scope: Scope) -> Response:
     if isinstance(fault, VivavoceError):
         note(fault, scope)
         return problem(fault, request_id)
-    log.error(
-        "A request failed",
-        exc_info=fault,
-        extra={
-            "fields": {
-                "request_id": request_id,
-                "method": scope.get("method"),
-                "path": scope.get("path"),
-            }
-        },
-    )
+    log.error("A request failed", exc_info=fault, extra=fields(**_of(scope)))
     return problem(InternalError("Something went wrong on our side"), request_id)
 
 
@@ -181,14 +171,13 @@ def note(error: VivavoceError, scope: Scope) -> None:
         logging.WARNING if error.status >= 500 else logging.INFO,
         "A request could not be served" if error.status >= 500 else "A request was refused",
         exc_info=error if found or log.isEnabledFor(logging.DEBUG) else None,
-        extra=fields(
-            request_id=request_id_of(scope),
-            method=scope.get("method"),
-            path=scope.get("path"),
-            code=error.code,
-            **words,
-        ),
+        extra=fields(**_of(scope), code=error.code, **words),
     )
+
+
+def _of(scope: Scope) -> dict[str, Any]:
+    names = {"method": scope.get("method"), "path": scope.get("path")}
+    return {"request_id": request_id_of(scope), **names}
 
 
 async def _on_error(conn: HTTPConnection, error: VivavoceError) -> Response | None:

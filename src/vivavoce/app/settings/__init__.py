@@ -1,8 +1,8 @@
 """One frozen `Settings`, and the only reader of the environment.
 
 Each field is one variable, `VIVAVOCE_` and its name; an empty value is the
-same as none. `docs/settings.md` and `.env.example` are made from the
-descriptions here and in the parts (`auth.py`, `engine.py`).
+same as none. `docs/settings.md` and `.env.example` are made from what
+stands below each field, here and in `parts.py`.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ __all__ = [
     "SettingsError",
     "load_settings",
     "named_values",
+    "plain",
     "unknown_variables",
     "variable",
 ]
@@ -91,45 +92,38 @@ def _is_zone(name: str) -> bool:
 class PlaceSettings(BaseSettings):
     """Where it listens, what it writes where, and who is served."""
 
-    host: str = Field(
-        default="127.0.0.1",
-        description="Address to listen on. Anything but loopback needs authentication.",
-    )
-    port: int = Field(default=8080, ge=0, le=65535, description="Port; 0 takes a free one.")
+    host: str = "127.0.0.1"
+    """Address to listen on. Anything but loopback needs authentication."""
+    port: int = Field(default=8080, ge=0, le=65535)
+    """Port; 0 takes a free one."""
     data_dir: AbsolutePath = Field(
-        default_factory=_data_dir,
-        json_schema_extra={"shown": "~/.vivavoce"},
-        description="Folder for everything that is written.",
+        default_factory=_data_dir, json_schema_extra={"shown": "~/.vivavoce"}
     )
+    """Folder for everything that is written."""
     database_url: str = Field(
         default_factory=lambda given: f"sqlite:///{given['data_dir'] / 'vivavoce.db'}",
         repr=False,  # it may hold a password
         json_schema_extra={"shown": "vivavoce.db in the data folder"},
-        description="Where conversations are kept: `sqlite:////path/to.db` or `postgresql://…`.",
     )
+    """Where conversations are kept: `sqlite:////path/to.db` or `postgresql://…`."""
     models_dir: AbsolutePath = Field(
-        default_factory=_models_dir,
-        json_schema_extra={"shown": "~/.cache/vivavoce/models"},
-        description="Folder for the models, which several servers may share.",
+        default_factory=_models_dir, json_schema_extra={"shown": "~/.cache/vivavoce/models"}
     )
+    """Folder for the models, which several servers may share."""
     workspace: AbsolutePath = Field(
-        default_factory=Path.cwd,
-        json_schema_extra={"shown": "where it was started"},
-        description="The one folder in which its tools read, write and run commands.",
+        default_factory=Path.cwd, json_schema_extra={"shown": "where it was started"}
     )
+    """The one folder in which its tools read, write and run commands."""
     time_zone: str = Field(
-        default_factory=_system_zone,
-        json_schema_extra={"shown": "the machine's"},
-        description="IANA time zone of the user, such as `Europe/Berlin`.",
+        default_factory=_system_zone, json_schema_extra={"shown": "the machine's"}
     )
+    """IANA time zone of the user, such as `Europe/Berlin`."""
 
     # --- The agent
-    agent: str = Field(
-        default="workbench", description="Agent to serve: a name, or the path of its folder."
-    )
-    agents_dir: AbsolutePath | None = Field(
-        default=None, description="A folder of your own agents, looked in first."
-    )
+    agent: str = "workbench"
+    """Agent to serve: a name, or the path of its folder."""
+    agents_dir: AbsolutePath | None = None
+    """A folder of your own agents, looked in first."""
 
     @field_validator("time_zone")
     @classmethod
@@ -163,86 +157,60 @@ class Settings(AuthSettings, EngineSettings, PlaceSettings):
     )
 
     # --- What the voice can do
-    sandbox_network: bool = Field(
-        default=False,
-        description="Whether `bash` may use the network, loopback included. Off is safe.",
-    )
-    web_allowed_hosts: Words = Field(
-        default=(),
-        description="Hosts on a private network that `web_fetch` may read, as `name` or "
-        "`name:port`, comma-separated.",
-    )
-    search_backend: Literal["searxng", "brave", "tavily"] = Field(
-        default="searxng", description="Who answers `web_search`: `searxng`, `brave` or `tavily`."
-    )
-    search_url: str = Field(
-        default="",
-        description="Its address, such as `http://localhost:8888`; empty is the service's own, "
-        "and for SearXNG no search.",
-    )
-    search_key: SecretStr | None = Field(
-        default=None, description="Key for the search service, where it wants one."
-    )
-    intent_secret: SecretStr | None = Field(
-        default=None,
-        description="Signs what goes to the `url` of an intent, where the agent has no "
-        "orchestrator with a secret of its own.",
-    )
+    sandbox_network: bool = False
+    """Whether `bash` may use the network, loopback included. Off is safe."""
+    web_allowed_hosts: Words = ()
+    """Hosts on a private network that `web_fetch` may read, as `name` or `name:port`,
+    comma-separated."""
+    search_backend: Literal["searxng", "brave", "tavily"] = "searxng"
+    """Who answers `web_search`: `searxng`, `brave` or `tavily`."""
+    search_url: str = ""
+    """Its address, such as `http://localhost:8888`; empty is the service's own, and for SearXNG no
+    search."""
+    search_key: SecretStr | None = None
+    """Key for the search service, where it wants one."""
+    intent_secret: SecretStr | None = None
+    """Signs what goes to the `url` of an intent, where the agent has no orchestrator with a secret
+    of its own."""
 
     # --- How much
-    max_body_bytes: int = Field(
-        default=1024 * 1024, ge=1024, description="Largest request body, in bytes."
-    )
-    max_sessions: int = Field(default=100, ge=1, description="Live voice sessions at once.")
-    sessions_per_10_minutes: int = Field(
-        default=20,
-        ge=0,
-        description="New sessions a user may start, in place of the agent's limit; 0 is no limit.",
-    )
-    executions_per_minute: int = Field(
-        default=60,
-        ge=0,
-        description="Tool calls a session may make, and a user twice as many, in place of the "
-        "agent's limit; 0 is no limit.",
-    )
-    tool_timeout: float = Field(
-        default=60.0, gt=0, le=3600, description="Seconds `/execute` gives a tool by default."
-    )
-    event_queue: int = Field(
-        default=256, ge=16, le=100_000, description="Events kept for a slow reader of `/events`."
-    )
-    max_streams: int = Field(default=1000, ge=1, description="Open `/events` streams at once.")
-    session_inbox: int = Field(
-        default=1024, ge=64, le=100_000, description="Events waiting for one session's loop."
-    )
+    max_body_bytes: int = Field(default=1024 * 1024, ge=1024)
+    """Largest request body, in bytes."""
+    max_sessions: int = Field(default=100, ge=1)
+    """Live voice sessions at once."""
+    sessions_per_10_minutes: int = Field(default=20, ge=0)
+    """New sessions a user may start, in place of the agent's limit; 0 is no limit."""
+    executions_per_minute: int = Field(default=60, ge=0)
+    """Tool calls a session may make, and a user twice as many, in place of the agent's limit; 0 is
+    no limit."""
+    tool_timeout: float = Field(default=60.0, gt=0, le=3600)
+    """Seconds `/execute` gives a tool by default."""
+    event_queue: int = Field(default=256, ge=16, le=100_000)
+    """Events kept for a slow reader of `/events`."""
+    max_streams: int = Field(default=1000, ge=1)
+    """Open `/events` streams at once."""
+    session_inbox: int = Field(default=1024, ge=64, le=100_000)
+    """Events waiting for one session's loop."""
 
     # --- How long
-    heartbeat_seconds: float = Field(
-        default=30.0, gt=0, le=600, description="Between heartbeats on `/events`."
-    )
-    retention_snapshots_hours: float = Field(
-        default=24.0, ge=0, description="How long recovery snapshots are kept; 0 is for ever."
-    )
-    retention_log_days: float = Field(
-        default=7.0, ge=0, description="How long the event log is kept; 0 is for ever."
-    )
-    retention_conversations_days: float = Field(
-        default=0.0, ge=0, description="How long conversations are kept; 0 is for ever."
-    )
-    shutdown_seconds: float = Field(
-        default=5.0, gt=0, le=300, description="Time for an orderly end after Ctrl-C."
-    )
+    heartbeat_seconds: float = Field(default=30.0, gt=0, le=600)
+    """Between heartbeats on `/events`."""
+    retention_snapshots_hours: float = Field(default=24.0, ge=0)
+    """How long recovery snapshots are kept; 0 is for ever."""
+    retention_log_days: float = Field(default=7.0, ge=0)
+    """How long the event log is kept; 0 is for ever."""
+    retention_conversations_days: float = Field(default=0.0, ge=0)
+    """How long conversations are kept; 0 is for ever."""
+    shutdown_seconds: float = Field(default=5.0, gt=0, le=300)
+    """Time for an orderly end after Ctrl-C."""
 
     # --- Logs
-    log_level: Annotated[Literal["debug", "info", "warning", "error"], LOWER] = Field(
-        default="info", description="`debug`, `info`, `warning` or `error`."
-    )
-    log_format: Annotated[Literal["console", "json"], LOWER] = Field(
-        default="console", description="`console` for people, `json` for machines."
-    )
-    log_private: bool = Field(
-        default=False, description="Whether logs may contain what people said and tools got."
-    )
+    log_level: Annotated[Literal["debug", "info", "warning", "error"], LOWER] = "info"
+    """`debug`, `info`, `warning` or `error`."""
+    log_format: Annotated[Literal["console", "json"], LOWER] = "console"
+    """`console` for people, `json` for machines."""
+    log_private: bool = False
+    """Whether logs may contain what people said and tools got."""
 
     @model_validator(mode="after")
     def _no_open_door(self) -> Settings:
@@ -269,6 +237,10 @@ class Settings(AuthSettings, EngineSettings, PlaceSettings):
             "executions_per_minute": "limits.executions_per_minute",
         }
         return {names[name]: getattr(self, name) for name in names if name in self.model_fields_set}
+
+
+def plain(secret: SecretStr | None) -> str | None:
+    return None if secret is None else secret.get_secret_value()
 
 
 def variable(name: str) -> str:

@@ -74,45 +74,30 @@ _ALGORITHMS = _each("|".join(_KNOWN), f"some of {', '.join(_KNOWN)}")
 class AuthSettings(BaseSettings):
     """Who may."""
 
-    auth: Annotated[Literal["off", "token", "jwt"], LOWER] = Field(
-        default="off",
-        description="`off` trusts this machine; `token` asks for `VIVAVOCE_AUTH_TOKEN`; `jwt` "
-        "asks each user for a JWT, such as Supabase's.",
-    )
-    auth_token: SecretStr | None = Field(
-        default=None,
-        description="The bearer token, at least 16 characters. With `jwt` it is the operator's: "
-        "for `/status`, `/metrics` and the engine's `/v1`.",
-    )
-    jwt_secret: SecretStr | None = Field(
-        default=None,
-        description="Secret that JWTs are signed with (HS256), at least 32 characters; "
-        "Supabase's JWT secret.",
-    )
-    jwt_jwks_url: str = Field(
-        default="",
-        description="In place of a secret, where the issuer's public keys are, such as "
-        "`https://….supabase.co/auth/v1/.well-known/jwks.json`.",
-    )
-    jwt_issuer: str = Field(
-        default="",
-        description="Who must have issued a JWT, such as `https://….supabase.co/auth/v1`.",
-    )
-    jwt_audience: str = Field(
-        default="authenticated", description="Whom a JWT must be meant for: its `aud`."
-    )
+    auth: Annotated[Literal["off", "token", "jwt"], LOWER] = "off"
+    """`off` trusts this machine; `token` asks for `VIVAVOCE_AUTH_TOKEN`; `jwt` asks each user for a
+    JWT, such as Supabase's."""
+    auth_token: SecretStr | None = None
+    """The bearer token, at least 16 characters. With `jwt` it is the operator's: for `/status`,
+    `/metrics` and the engine's `/v1`."""
+    jwt_secret: SecretStr | None = None
+    """Secret that JWTs are signed with (HS256), at least 32 characters; Supabase's JWT secret."""
+    jwt_jwks_url: str = ""
+    """In place of a secret, where the issuer's public keys are, such as
+    `https://….supabase.co/auth/v1/.well-known/jwks.json`."""
+    jwt_issuer: str = ""
+    """Who must have issued a JWT, such as `https://….supabase.co/auth/v1`."""
+    jwt_audience: str = "authenticated"
+    """Whom a JWT must be meant for: its `aud`."""
     jwt_algorithms: Annotated[Words, _ALGORITHMS] = Field(
-        default=(),
-        json_schema_extra={"shown": "`HS256`, or `ES256,RS256,EdDSA` with a JWKS URL"},
-        description="Signatures that count, comma-separated.",
+        default=(), json_schema_extra={"shown": "`HS256`, or `ES256,RS256,EdDSA` with a JWKS URL"}
     )
+    """Signatures that count, comma-separated."""
 
-    allowed_hosts: Annotated[Words, _HOSTS] = Field(
-        default=(), description="Host names it answers to besides loopback, comma-separated."
-    )
-    allowed_origins: Annotated[Words, _ORIGINS] = Field(
-        default=(), description="Web origins that may call it besides its own, comma-separated."
-    )
+    allowed_hosts: Annotated[Words, _HOSTS] = ()
+    """Host names it answers to besides loopback, comma-separated."""
+    allowed_origins: Annotated[Words, _ORIGINS] = ()
+    """Web origins that may call it besides its own, comma-separated."""
 
     @field_validator("auth_token")
     @classmethod
@@ -215,114 +200,77 @@ def _chat_url(value: str) -> str:
 class EngineSettings(BaseSettings):
     """Who answers, and with which ears, brain and mouth."""
 
-    provider_url: str = Field(
-        default=EMBEDDED,
-        description="Who answers: `embedded` (our own engine, offline), `openai`, or the base "
-        "URL of any server that speaks the Realtime protocol.",
-    )
+    provider_url: str = EMBEDDED
+    """Who answers: `embedded` (our own engine, offline), `openai`, or the base URL of any server
+    that speaks the Realtime protocol."""
     api_key: SecretStr | None = Field(
-        default=None,
-        validation_alias=AliasChoices("VIVAVOCE_API_KEY", "OPENAI_API_KEY"),
-        description="Key for the provider; `OPENAI_API_KEY` works too.",
+        default=None, validation_alias=AliasChoices("VIVAVOCE_API_KEY", "OPENAI_API_KEY")
     )
+    """Key for the provider; `OPENAI_API_KEY` works too."""
     model: str = Field(
         default_factory=lambda given: _MODELS.get(given.get("provider_url"), OPENAI_MODEL),
         min_length=1,
         json_schema_extra={"shown": "`vivavoce`, or `gpt-realtime-2.1` at a provider"},
-        description="The provider's Realtime model.",
     )
-    voice: str = Field(
-        default="marin", min_length=1, description="Voice, in place of the one the agent names."
-    )
-    transcription_model: str = Field(
-        default="gpt-4o-mini-transcribe",
-        min_length=1,
-        description="Who writes down what the user said, in place of the agent's choice.",
-    )
-    sideband_tries: int = Field(
-        default=5, ge=1, le=100, description="Tries to get a lost sideband back."
-    )
-    sideband_delay: float = Field(
-        default=3.0, ge=0, le=60, description="Seconds between those tries."
-    )
-    peer_text: Annotated[Literal["deny", "allow"], LOWER] = Field(
-        default="deny",
-        description="Whether text that the browser itself puts on the call is accepted.",
-    )
+    """The provider's Realtime model."""
+    voice: str = Field(default="marin", min_length=1)
+    """Voice, in place of the one the agent names."""
+    transcription_model: str = Field(default="gpt-4o-mini-transcribe", min_length=1)
+    """Who writes down what the user said, in place of the agent's choice."""
+    sideband_tries: int = Field(default=5, ge=1, le=100)
+    """Tries to get a lost sideband back."""
+    sideband_delay: float = Field(default=3.0, ge=0, le=60)
+    """Seconds between those tries."""
+    peer_text: Annotated[Literal["deny", "allow"], LOWER] = "deny"
+    """Whether text that the browser itself puts on the call is accepted."""
     ice_servers: tuple[dict[str, Any], ...] = Field(
-        default=(),
-        repr=False,  # it may hold credentials
-        description='ICE servers for `GET /ice-config`, as JSON: `[{"urls": ["stun:…"]}]`.',
-    )
+        default=(), repr=False
+    )  # it may hold credentials
+    """ICE servers for `GET /ice-config`, as JSON: `[{"urls": ["stun:…"]}]`."""
 
     # --- The embedded engine
-    script: AbsolutePath | None = Field(
-        default=None,
-        description="A YAML script for the scripted brain, in place of the one that ships. "
-        "Choosing one chooses that brain.",
-    )
+    script: AbsolutePath | None = None
+    """A YAML script for the scripted brain, in place of the one that ships. Choosing one chooses
+    that brain."""
     brain: str = Field(
         default_factory=lambda given: "scripted" if given.get("script") else BRAINS[0],
         json_schema_extra={"shown": "`qwen-1.5b`"},
-        description="Who thinks: `qwen-1.5b`, the quicker and simpler `qwen-0.5b`, `scripted`, or "
-        "the base URL of any server that speaks OpenAI's chat completions, such as "
-        "`http://localhost:11434/v1`.",
     )
-    brain_model: str = Field(
-        default="",
-        description="Model to ask for at that URL; may be left out where the server has but one.",
+    """Who thinks: `qwen-1.5b`, the quicker and simpler `qwen-0.5b`, `scripted`, or the base URL of
+    any server that speaks OpenAI's chat completions, such as `http://localhost:11434/v1`."""
+    brain_model: str = ""
+    """Model to ask for at that URL; may be left out where the server has but one."""
+    brain_key: SecretStr | None = None
+    """Key for that URL, where it wants one."""
+    ears: Annotated[Literal["moonshine-base", "moonshine-tiny", "whisper-small"], LOWER] = (
+        "moonshine-base"
     )
-    brain_key: SecretStr | None = Field(
-        default=None, description="Key for that URL, where it wants one."
-    )
-    ears: Annotated[Literal["moonshine-base", "moonshine-tiny", "whisper-small"], LOWER] = Field(
-        default="moonshine-base",
-        description="Who writes down what was said: `moonshine-base`, the quicker "
-        "`moonshine-tiny`, or `whisper-small`, which is exact and slow.",
-    )
-    mouth: Annotated[Literal["kokoro", "piper-joe"], LOWER] = Field(
-        default="kokoro",
-        description="Who speaks: `kokoro`, or the much quicker and plainer `piper-joe`.",
-    )
-    noise_reduction: Literal["off", "near_field", "far_field"] = Field(
-        default="off",
-        description="Noise taken out of the user's sound where a session does not say: `off`, "
-        "`near_field` for a microphone at the mouth, `far_field` for one across the room. "
-        "Browsers do it themselves.",
-    )
-    speculation: bool = Field(
-        default=True,
-        description="Whether the engine gets ready while the user still speaks, and throws away "
-        "what was for nothing. Off: less work, slower answers.",
-    )
-    manners: bool = Field(
-        default=True,
-        description="Whether the assistant says that a slow answer is coming, and asks again when "
-        "it did not understand.",
-    )
-    engine_sessions: int = Field(
-        default=8, ge=1, le=1000, description="Calls of the embedded engine at once."
-    )
-    single_use_secrets: bool = Field(
-        default=False,
-        description="Whether a client secret of the Realtime API opens one session only, instead "
-        "of several until it expires. Those that the server mints for its own pages always do.",
-    )
-    engine_responses_per_minute: int = Field(
-        default=0, ge=0, description="Answers a call may ask for in a minute; 0 is no limit."
-    )
-    backchannel: bool = Field(
-        default=False,
-        description='Whether the assistant goes on when somebody only says "uh-huh".',
-    )
-    media_ports: str = Field(
-        default="",
-        description="UDP ports for WebRTC, such as `40000-40100`; any, where empty.",
-    )
-    media_address: str = Field(
-        default="",
-        description="The public IPv4 address that WebRTC peers should use, behind a NAT.",
-    )
+    """Who writes down what was said: `moonshine-base`, the quicker `moonshine-tiny`, or
+    `whisper-small`, which is exact and slow."""
+    mouth: Annotated[Literal["kokoro", "piper-joe"], LOWER] = "kokoro"
+    """Who speaks: `kokoro`, or the much quicker and plainer `piper-joe`."""
+    noise_reduction: Literal["off", "near_field", "far_field"] = "off"
+    """Noise taken out of the user's sound where a session does not say: `off`, `near_field` for a
+    microphone at the mouth, `far_field` for one across the room. Browsers do it themselves."""
+    speculation: bool = True
+    """Whether the engine gets ready while the user still speaks, and throws away what was for
+    nothing. Off: less work, slower answers."""
+    manners: bool = True
+    """Whether the assistant says that a slow answer is coming, and asks again when it did not
+    understand."""
+    engine_sessions: int = Field(default=8, ge=1, le=1000)
+    """Calls of the embedded engine at once."""
+    single_use_secrets: bool = False
+    """Whether a client secret of the Realtime API opens one session only, instead of several until
+    it expires. Those that the server mints for its own pages always do."""
+    engine_responses_per_minute: int = Field(default=0, ge=0)
+    """Answers a call may ask for in a minute; 0 is no limit."""
+    backchannel: bool = False
+    """Whether the assistant goes on when somebody only says "uh-huh"."""
+    media_ports: str = ""
+    """UDP ports for WebRTC, such as `40000-40100`; any, where empty."""
+    media_address: str = ""
+    """The public IPv4 address that WebRTC peers should use, behind a NAT."""
 
     @field_validator("provider_url")
     @classmethod

@@ -26,7 +26,7 @@ async def conversations(
     user: User,
     limit: Annotated[int, Query(ge=1, le=200)] = 20,
     offset: Offset = 0,
-    context_type: Annotated[s.ContextType | None, Query()] = None,
+    context_type: s.ContextType | None = None,
 ) -> s.ConversationListResponse:
     """Your conversations, the one with the newest message first."""
     found, total = await here.store.conversation_list(

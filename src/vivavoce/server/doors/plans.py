@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Path, Query
+from fastapi import APIRouter, Depends, Query
 
 from vivavoce.server.doors.conversations import Offset
 from vivavoce.server.problems import errors
@@ -26,7 +26,7 @@ Limit = Annotated[int, Query(ge=1, le=200)]
 async def goals(
     here: Here,
     user: User,
-    status: Annotated[GoalStatus | None, Query()] = None,
+    status: GoalStatus | None = None,
     limit: Limit = 50,
     offset: Offset = 0,
 ) -> s.GoalListResponse:
@@ -37,15 +37,13 @@ async def goals(
 
 
 @router.get("/goals/{goal_id}", operation_id="getGoal", responses=errors(404))
-async def goal(here: Here, user: User, goal_id: Annotated[UUID, Path()]) -> s.GoalView:
+async def goal(here: Here, user: User, goal_id: UUID) -> s.GoalView:
     """One goal with its milestones."""
     return s.GoalView.of_plan(await here.agenda.goal(str(goal_id), user))
 
 
 @router.patch("/goals/{goal_id}", operation_id="updateGoal", responses=errors(404, 409, 415))
-async def change_goal(
-    here: Here, user: User, goal_id: Annotated[UUID, Path()], body: s.DoneChange
-) -> s.GoalView:
+async def change_goal(here: Here, user: User, goal_id: UUID, body: s.DoneChange) -> s.GoalView:
     """Completed, or active again. Its milestones stay as they are; 409 if it was retracted."""
     done = body.status == "completed"
     return s.GoalView.of_plan(await here.agenda.tick_goal(str(goal_id), user, done=done))
@@ -59,8 +57,8 @@ async def change_goal(
 async def change_milestone(
     here: Here,
     user: User,
-    goal_id: Annotated[UUID, Path()],
-    milestone_id: Annotated[UUID, Path()],
+    goal_id: UUID,
+    milestone_id: UUID,
     body: s.DoneChange,
 ) -> s.MilestoneView:
     """A step of a goal: completed, or active again. The goal itself stays as it is."""
@@ -87,16 +85,14 @@ async def tasks(
 
 
 @router.get("/tasks/{task_id}", operation_id="getPlannedTask", responses=errors(404))
-async def task(here: Here, user: User, task_id: Annotated[UUID, Path()]) -> s.TodoView:
+async def task(here: Here, user: User, task_id: UUID) -> s.TodoView:
     """One task."""
     (shown,) = await _shown(here, [await here.agenda.todo(str(task_id), user)])
     return shown
 
 
 @router.patch("/tasks/{task_id}", operation_id="updatePlannedTask", responses=errors(404, 409, 415))
-async def change_task(
-    here: Here, user: User, task_id: Annotated[UUID, Path()], body: s.DoneChange
-) -> s.TodoView:
+async def change_task(here: Here, user: User, task_id: UUID, body: s.DoneChange) -> s.TodoView:
     """Completed, or active again; 409 if it was retracted.
 
     One that recurs is completed as a whole: it comes no more. One that was rescheduled is active
@@ -122,7 +118,7 @@ async def _shown(here: Services, found: list[Todo]) -> list[s.TodoView]:
 async def intents(
     here: Here,
     user: User,
-    conversation_id: Annotated[UUID | None, Query()] = None,
+    conversation_id: UUID | None = None,
     limit: Limit = 50,
 ) -> s.IntentListResponse:
     """What was submitted, with the messages that it came from; newest first."""

@@ -46,7 +46,7 @@ async def create_session(
 async def list_sessions(
     here: Here,
     user: User,
-    status: Annotated[SessionStatus | None, Query()] = None,
+    status: SessionStatus | None = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 20,
 ) -> s.SessionListResponse:
     """All tracked voice sessions, newest first."""

@@ -254,7 +254,3 @@ class Jwks:
             )
         else:
             self._got_at = self._clock.monotonic()
-
-
-if TYPE_CHECKING:
-    from jwt import PyJWK
