@@ -36,9 +36,14 @@ def finished(event: ToolFinished, draft: Draft) -> None:
     """One output for one call, whatever happens; late copies are dropped."""
     state = draft.state
     if event.call_id in state.work.tasks:
-        # Its call is gone with the old one: the result is told instead of returned.
+        # Its call is gone with the old one: the result is told instead of returned, in the next
+        # gap, as a message of the system's.
+        state.work.tasks.discard(event.call_id)
         words = f"A tool that was still running has finished. Its result: {event.output}"
-        task_finished(TaskFinished(event.call_id, words), draft)
+        told = state.item_id(f"task:{event.call_id}")
+        draft.add_item(message_item(told, "system", words))
+        state.talk.responses.wish(told)
+        draft.active()
         return
     if event.call_id not in state.work.open_calls:
         return
@@ -59,17 +64,7 @@ def task_started(event: TaskStarted, draft: Draft) -> None:
 
 
 def task_finished(event: TaskFinished, draft: Draft) -> None:
-    """The result is told in the next gap, as a message of the system's."""
-    state = draft.state
-    if event.task_id not in state.work.tasks:
-        return
-    state.work.tasks.discard(event.task_id)
-    if not event.words:
-        return
-    item_id = state.item_id(f"task:{event.task_id}")
-    draft.add_item(message_item(item_id, "system", event.words))
-    state.talk.responses.wish(item_id)
-    draft.active()
+    draft.state.work.tasks.discard(event.task_id)
 
 
 def _on_top(words: str | None, state: State) -> str | None:

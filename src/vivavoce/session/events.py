@@ -91,10 +91,9 @@ class TaskStarted(Value):
 
 
 class TaskFinished(Value):
-    """`words` tell the model what came of it; none, where the user knows."""
+    """And the user knows what came of it."""
 
     task_id: str
-    words: str
 
 
 class News(Value):

@@ -25,32 +25,20 @@ from vivavoce.wire.events import (
     TranscriptionCompleted,
     TranscriptionDelta,
 )
+from vivavoce.wire.realtime import facts as rt
 from vivavoce.wire.realtime.client import (
     DeleteItem,
     RetrieveItem,
     message_item,
 )
-from vivavoce.wire.realtime.facts import (
-    CallRequested,
-    InputCommitted,
-    Item,
-    ItemAdded,
-    ItemRetrieved,
-    Usage,
-    UserSpeechStarted,
-    UserSpeechStopped,
-    UserTranscript,
-    UserTranscriptDelta,
-    UserTranscriptFailed,
-)
-from vivavoce.wire.records.talk import Entry, Kind
+from vivavoce.wire.records.talk import Entry, Kind, Modality
 
 _MOST_SOUGHT = 32
 _MOST_ANSWERED = 64
 _AWAY = (Phase.DISCONNECTED, Phase.INITIALIZING, Phase.RECONNECTING)
 
 
-def speech_started(event: UserSpeechStarted, draft: Draft) -> None:
+def speech_started(event: rt.UserSpeechStarted, draft: Draft) -> None:
     draft.state.talk.speech_began_ms = event.audio_start_ms
     draft.state.talk.began_ms[event.item_id] = draft.now_ms
     draft.state.talk.turns.speech_started(draft.now)
@@ -59,7 +47,7 @@ def speech_started(event: UserSpeechStarted, draft: Draft) -> None:
     draft.signal(Signal.SPEECH_STARTED)
 
 
-def speech_stopped(event: UserSpeechStopped, draft: Draft) -> None:
+def speech_stopped(event: rt.UserSpeechStopped, draft: Draft) -> None:
     state = draft.state
     duration = max(0, event.audio_end_ms - state.talk.speech_began_ms)
     state.talk.turns.speech_stopped(event.item_id, draft.now, state.setup.silence)
@@ -68,7 +56,7 @@ def speech_stopped(event: UserSpeechStopped, draft: Draft) -> None:
     _turn_over(draft)
 
 
-def committed(event: InputCommitted, draft: Draft) -> None:
+def committed(event: rt.InputCommitted, draft: Draft) -> None:
     """The user's audio is part of the conversation: it has its place before its words."""
     _seek(event.item_id, event.previous_item_id, draft)
     item = _user_item(event.item_id, event.previous_item_id, draft)
@@ -95,7 +83,7 @@ def _user_item(item_id: str, previous: str | None, draft: Draft) -> UserItem:
     return state.talk.heard[item_id]
 
 
-def item_added(event: ItemAdded, draft: Draft) -> None:
+def item_added(event: rt.ItemAdded, draft: Draft) -> None:
     """An item joined the conversation: ours, the microphone's, the model's — or a stranger's."""
     state, item = draft.state, event.item
     _seek(item.id, event.previous_item_id, draft)
@@ -119,7 +107,7 @@ def item_added(event: ItemAdded, draft: Draft) -> None:
     revert(item, draft)
 
 
-def retrieved(event: ItemRetrieved, draft: Draft) -> None:
+def retrieved(event: rt.ItemRetrieved, draft: Draft) -> None:
     """An item that joined while the sideband was down: make up for it."""
     state, item = draft.state, event.item
     ordinal = _place_sought(item.id, draft)
@@ -140,12 +128,12 @@ def retrieved(event: ItemRetrieved, draft: Draft) -> None:
     elif item.type == "function_call" and item.call_id:
         state.sideband.guard.expect(item.id)
         name, arguments = item.name or "", item.arguments or "{}"
-        calling.requested(CallRequested("", item.id, item.call_id, name, arguments), draft)
+        calling.requested(rt.CallRequested("", item.id, item.call_id, name, arguments), draft)
     elif not state.sideband.guard.knows(item.id):
         revert(item, draft)
 
 
-def _typed_by_peer(item: Item, previous: str | None, draft: Draft) -> None:
+def _typed_by_peer(item: rt.Item, previous: str | None, draft: Draft) -> None:
     heard = _user_item(item.id, previous, draft)
     if not heard.settled:
         heard.settled = True
@@ -154,7 +142,7 @@ def _typed_by_peer(item: Item, previous: str | None, draft: Draft) -> None:
         news.user_said(item.text, draft.now_ms, draft)
 
 
-def revert(item: Item, draft: Draft) -> None:
+def revert(item: rt.Item, draft: Draft) -> None:
     """Somebody else on the call put words into it. Take them out, stop what they caused."""
     state = draft.state
     state.sideband.guard.banish(item.id)
@@ -162,12 +150,12 @@ def revert(item: Item, draft: Draft) -> None:
     draft.reject("An item that did not come from this server was removed from the call.")
 
 
-def delta(event: UserTranscriptDelta, draft: Draft) -> None:
+def delta(event: rt.UserTranscriptDelta, draft: Draft) -> None:
     draft.tell(TranscriptionDelta, item_id=event.item_id, delta=event.delta, role="user")
 
 
-def transcript(event: UserTranscript, draft: Draft) -> None:
-    if event.usage != Usage():
+def transcript(event: rt.UserTranscript, draft: Draft) -> None:
+    if event.usage != rt.Usage():
         draft.do(Account(event.usage, of=draft.state.setup.transcriber))
     item = _user_item(event.item_id, None, draft)
     if item.settled:
@@ -180,7 +168,7 @@ def transcript(event: UserTranscript, draft: Draft) -> None:
     draft.active()
 
 
-def transcript_failed(event: UserTranscriptFailed, draft: Draft) -> None:
+def transcript_failed(event: rt.UserTranscriptFailed, draft: Draft) -> None:
     """It counts as settled: nobody waits for words that never come."""
     item = _user_item(event.item_id, None, draft)
     if item.settled:
@@ -193,23 +181,11 @@ def transcript_failed(event: UserTranscriptFailed, draft: Draft) -> None:
 
 
 def _said(
-    item: UserItem,
-    text: str,
-    draft: Draft,
-    *,
-    modality: str = "voice",
-    transcription_failed: bool | None = None,
-    backfill: bool = False,
+    item: UserItem, text: str, draft: Draft, *, modality: Modality = "voice", **extra: bool
 ) -> None:
-    extra = {"transcription_failed": True} if transcription_failed else {}
+    """`extra`: `backfill`, or data of the entry."""
     key = draft.record(
-        Kind.USER,
-        item.item_id,
-        text,
-        ordinal=item.ordinal,
-        modality="text" if modality == "text" else "voice",
-        backfill=backfill,
-        **extra,
+        Kind.USER, item.item_id, text, ordinal=item.ordinal, modality=modality, **extra
     )
     draft.tell(
         TranscriptionCompleted,
@@ -272,19 +248,11 @@ def typed(event: TypedText, draft: Draft) -> None:
         _taken_up(event.item_id, event.stored, draft)
         return
     ordinal = state.talk.order.place(event.item_id, None, draft.now_ms)
-    state.talk.heard[event.item_id] = UserItem(event.item_id, ordinal, None, settled=True)
-    key = draft.record(Kind.USER, event.item_id, event.text, ordinal=ordinal, modality="text")
+    item = state.talk.heard[event.item_id] = UserItem(event.item_id, ordinal, None, settled=True)
+    _said(item, event.text, draft, modality="text")
     state.talk.typed[event.item_id] = Question(_recorded(draft)[-1])
     for old in [name for name, one in state.talk.typed.items() if one.over][:-_MOST_ANSWERED]:
         del state.talk.typed[old]
-    draft.tell(
-        TranscriptionCompleted,
-        item_id=event.item_id,
-        transcript=event.text,
-        role="user",
-        entry_id=key,
-        modality="text",
-    )
     state.talk.turns.typed(event.item_id, draft.now)
     draft.add_item(message_item(event.item_id, "user", event.text))
     state.talk.responses.wish(event.item_id)

@@ -18,30 +18,9 @@ from vivavoce.session import (
     sideband,
     timing,
 )
+from vivavoce.session import events as own
 from vivavoce.session.draft import Draft
 from vivavoce.session.effects import Effect
-from vivavoce.session.events import (
-    ApprovalAsked,
-    ApprovalSettled,
-    AttachFailed,
-    BadFrame,
-    BudgetSpent,
-    CallPlaced,
-    CallSurvived,
-    Created,
-    End,
-    Flush,
-    News,
-    Reconfigure,
-    SessionEvent,
-    SidebandLost,
-    SidebandUp,
-    TaskFinished,
-    TaskStarted,
-    TimerFired,
-    ToolFinished,
-    TypedText,
-)
 from vivavoce.session.policy import Identity, Policy, Setup
 from vivavoce.session.state import Clock, Phase, Signal, State
 from vivavoce.wire.realtime import facts as rt
@@ -117,7 +96,7 @@ class Machine:
     def phase(self) -> Phase:
         return self.state.phase
 
-    def receive(self, event: SessionEvent, now: datetime) -> list[Effect]:
+    def receive(self, event: own.SessionEvent, now: datetime) -> list[Effect]:
         """What to do about it. After the end, nothing."""
         if self.state.phase is Phase.TERMINATED:
             return []
@@ -130,7 +109,7 @@ class Machine:
         draft.trace()
         return draft.effects
 
-    def _route(self, event: SessionEvent, draft: Draft) -> None:
+    def _route(self, event: own.SessionEvent, draft: Draft) -> None:
         match event:
             # The most frequent first: cases are tried one after the other
             case rt.AssistantDelta():
@@ -139,32 +118,32 @@ class Machine:
                 saying.audio(event, draft)
             case rt.UserTranscriptDelta():
                 hearing.delta(event, draft)
-            case Created():
+            case own.Created():
                 timing.created(draft)
             # The sideband
-            case CallPlaced():
+            case own.CallPlaced():
                 sideband.call_placed(event, draft)
-            case CallSurvived():
+            case own.CallSurvived():
                 sideband.call_survived(event, draft)
-            case SidebandUp():
+            case own.SidebandUp():
                 sideband.up(draft)
-            case SidebandLost():
+            case own.SidebandLost():
                 sideband.lost(event, draft)
-            case AttachFailed():
+            case own.AttachFailed():
                 sideband.attach_failed(draft)
             case rt.Configured():
                 sideband.configured(event, draft)
-            case Reconfigure():
+            case own.Reconfigure():
                 sideband.reconfigure(event, draft)
             case rt.Fault():
                 sideband.fault(event, draft)
             case rt.RateLimits():
                 sideband.rate_limits(event, draft)
-            case BadFrame():
+            case own.BadFrame():
                 sideband.bad_frame(draft)
-            case Flush():
+            case own.Flush():
                 saying.keep(draft)
-            case End():
+            case own.End():
                 sideband.end(draft, event.reason, event.status)
             # The user
             case rt.UserSpeechStarted():
@@ -181,7 +160,7 @@ class Machine:
                 hearing.transcript(event, draft)
             case rt.UserTranscriptFailed():
                 hearing.transcript_failed(event, draft)
-            case TypedText():
+            case own.TypedText():
                 hearing.typed(event, draft)
             # The assistant
             case rt.ResponseCreated():
@@ -201,21 +180,21 @@ class Machine:
             # Work and time
             case rt.CallRequested():
                 calling.requested(event, draft)
-            case ToolFinished():
+            case own.ToolFinished():
                 calling.finished(event, draft)
-            case TaskStarted():
+            case own.TaskStarted():
                 calling.task_started(event, draft)
-            case TaskFinished():
+            case own.TaskFinished():
                 calling.task_finished(event, draft)
-            case News():
+            case own.News():
                 news.arrived(event, draft)
-            case ApprovalAsked():
+            case own.ApprovalAsked():
                 news.approval_asked(event, draft)
-            case ApprovalSettled():
+            case own.ApprovalSettled():
                 news.approval_settled(event, draft)
-            case TimerFired():
+            case own.TimerFired():
                 timing.fired(event, draft)
-            case BudgetSpent():
+            case own.BudgetSpent():
                 timing.budget_spent(draft)
             case rt.ItemDeleted() | rt.Unhandled():
                 pass

@@ -15,24 +15,11 @@ from vivavoce.wire.events import (
     TranscriptionCompleted,
     TranscriptionDelta,
 )
-from vivavoce.wire.realtime.facts import (
-    AssistantDelta,
-    AssistantTranscript,
-    AudioReceived,
-    CallRequested,
-    Item,
-    ItemTruncated,
-    OutputItemAdded,
-    PlaybackStarted,
-    PlaybackStopped,
-    ResponseCreated,
-    ResponseDone,
-    Usage,
-)
+from vivavoce.wire.realtime import facts as rt
 from vivavoce.wire.records.talk import Kind
 
 
-def response_created(event: ResponseCreated, draft: Draft) -> None:
+def response_created(event: rt.ResponseCreated, draft: Draft) -> None:
     draft.state.talk.responses.created(event.response_id)
     news.response_began(event.response_id, draft)
     draft.state.talk.turns.created(event.response_id, draft.now)
@@ -40,7 +27,7 @@ def response_created(event: ResponseCreated, draft: Draft) -> None:
     draft.signal(Signal.RESPONDING)
 
 
-def output_item(event: OutputItemAdded, draft: Draft) -> None:
+def output_item(event: rt.OutputItemAdded, draft: Draft) -> None:
     """The model begins a message or a call; `item.added` follows, and is not a stranger's."""
     state, item = draft.state, event.item
     state.sideband.guard.expect(item.id)
@@ -59,7 +46,7 @@ def _utterance(item_id: str, response_id: str, draft: Draft) -> Utterance:
     return talk.speech.begin(item_id, response_id, talk.order.place(item_id, None, draft.now_ms))
 
 
-def delta(event: AssistantDelta, draft: Draft) -> None:
+def delta(event: rt.AssistantDelta, draft: Draft) -> None:
     item = _utterance(event.item_id, event.response_id, draft)
     if not item.complete:
         draft.state.talk.turns.words(event.response_id, item.generated, event.delta, draft.now)
@@ -67,7 +54,7 @@ def delta(event: AssistantDelta, draft: Draft) -> None:
         draft.tell(TranscriptionDelta, item_id=item.item_id, delta=event.delta, role="assistant")
 
 
-def transcript(event: AssistantTranscript, draft: Draft) -> None:
+def transcript(event: rt.AssistantTranscript, draft: Draft) -> None:
     item = _utterance(event.item_id, event.response_id, draft)
     if item.complete:
         return
@@ -117,7 +104,7 @@ def _write_down(item: Utterance, draft: Draft, *, backfill: bool = False) -> Non
     )
 
 
-def retrieved(item: Item, ordinal: float, draft: Draft) -> None:
+def retrieved(item: rt.Item, ordinal: float, draft: Draft) -> None:
     """Something said while the sideband was down; how much of it was heard nobody knows."""
     draft.state.sideband.guard.expect(item.id)
     utterance = draft.state.talk.speech.begin(item.id, "", ordinal)
@@ -126,7 +113,7 @@ def retrieved(item: Item, ordinal: float, draft: Draft) -> None:
         _write_down(utterance, draft, backfill=True)
 
 
-def audio(event: AudioReceived, draft: Draft) -> None:
+def audio(event: rt.AudioReceived, draft: Draft) -> None:
     """On a WebSocket the sound passes by us; the first of it is the start of speaking."""
     item = draft.state.talk.speech.get(event.item_id)
     if item is None:
@@ -135,7 +122,7 @@ def audio(event: AudioReceived, draft: Draft) -> None:
     _begin_sound(item, draft)
 
 
-def playback_started(event: PlaybackStarted, draft: Draft) -> None:
+def playback_started(event: rt.PlaybackStarted, draft: Draft) -> None:
     for item in draft.state.talk.speech.of_response(event.response_id)[-1:]:
         _begin_sound(item, draft)
 
@@ -148,7 +135,7 @@ def _begin_sound(item: Utterance, draft: Draft) -> None:
         draft.signal(Signal.SOUND_STARTED)
 
 
-def playback_stopped(event: PlaybackStopped, draft: Draft) -> None:
+def playback_stopped(event: rt.PlaybackStopped, draft: Draft) -> None:
     speech = draft.state.talk.speech
     sounding = speech.get(speech.sounding) if speech.sounding else None
     # A report without a response id is about whatever sounds.
@@ -173,7 +160,7 @@ def _end_sound(item: Utterance, draft: Draft, *, cut: bool) -> None:
     draft.spoke()
 
 
-def truncated(event: ItemTruncated, draft: Draft) -> None:
+def truncated(event: rt.ItemTruncated, draft: Draft) -> None:
     """The provider says where the answer was cut: that is what was heard."""
     item = draft.state.talk.speech.get(event.item_id)
     if item is None or item.cut_ms == event.audio_end_ms:
@@ -186,7 +173,7 @@ def truncated(event: ItemTruncated, draft: Draft) -> None:
         _write_down(item, draft)
 
 
-def response_done(event: ResponseDone, draft: Draft) -> None:
+def response_done(event: rt.ResponseDone, draft: Draft) -> None:
     state = draft.state
     ours = state.talk.responses.done(event.response_id)
     for item in event.items:
@@ -219,11 +206,11 @@ def _plays_on(item: Utterance, draft: Draft) -> None:
         draft.state.talk.turns.plays_on(item.response_id, draft.now + timedelta(milliseconds=left))
 
 
-def _backfill(event: ResponseDone, item: Item, draft: Draft) -> None:
+def _backfill(event: rt.ResponseDone, item: rt.Item, draft: Draft) -> None:
     """`response.done` repeats everything: what was missed on the way is picked up here."""
     if item.type == "function_call" and item.call_id and item.status != "incomplete":
         if event.status == "completed":
-            call = CallRequested(
+            call = rt.CallRequested(
                 event.response_id, item.id, item.call_id, item.name or "", item.arguments or "{}"
             )
             calling.requested(call, draft)
@@ -233,9 +220,9 @@ def _backfill(event: ResponseDone, item: Item, draft: Draft) -> None:
             utterance.generated = item.text
 
 
-def _account(event: ResponseDone, draft: Draft) -> None:
+def _account(event: rt.ResponseDone, draft: Draft) -> None:
     spent, state = event.usage, draft.state
-    if spent == Usage():
+    if spent == rt.Usage():
         return
     state.clock.context_tokens = spent.input + spent.output
     draft.do(Account(spent))

@@ -101,7 +101,7 @@ async def test_cancelling_is_told_to_the_session_and_to_nobodys_ear() -> None:
     async with work_bench() as bench:
         task = await begun(bench)
         assert (await bench.tasks.cancel(task.id, "ann")).status is TaskStatus.CANCELLED
-        assert bench.notifier.told[-1] == TaskFinished(task.id, "")
+        assert bench.notifier.told[-1] == TaskFinished(task.id)
         assert await bench.tasks.waiting_for("ann") == []
 
 

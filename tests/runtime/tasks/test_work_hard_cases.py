@@ -297,7 +297,7 @@ async def test_the_users_other_sessions_do_not_go_on_asking_or_waiting() -> None
     for event in (ApprovalSettled("a1"), news):
         await both.tell(event, CALL)
     assert one.posted == [ApprovalSettled("a1"), news]
-    assert two.posted == [ApprovalSettled("a1"), TaskFinished("t1", "")]
+    assert two.posted == [ApprovalSettled("a1"), TaskFinished("t1")]
 
 
 async def test_two_questions_of_one_call_at_once_are_refused_without_losing_the_first() -> None:

@@ -108,6 +108,6 @@ def _ended(event: SessionEvent) -> SessionEvent | None:
         case ApprovalSettled():
             return event
         case News(settles=str(task_id)) | TaskFinished(task_id=task_id):
-            return TaskFinished(task_id, "")
+            return TaskFinished(task_id)
         case _:
             return None

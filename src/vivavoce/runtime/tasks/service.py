@@ -299,7 +299,7 @@ class Tasks:
             task, event = write.failed(task, fault, now, cancelled=cancelled)
             # Whoever cancelled it knows.
             task = await self._put(replace(task, told_at=now) if cancelled else task, event)
-        ended = TaskFinished(task.id, "") if cancelled else _ending(task)
+        ended = TaskFinished(task.id) if cancelled else _ending(task)
         await self._notifier.tell(ended, task)
 
     async def approve(
