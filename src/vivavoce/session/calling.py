@@ -5,8 +5,8 @@ from __future__ import annotations
 from vivavoce.session import news
 from vivavoce.session.draft import Draft
 from vivavoce.session.effects import RunTool, StartTimer
-from vivavoce.session.events import TaskFinished, TaskStarted, ToolFinished
-from vivavoce.session.state import Phase, Signal, State
+from vivavoce.session.events import ToolFinished
+from vivavoce.session.state import Phase, Signal
 from vivavoce.wire.realtime.client import CreateResponse, message_item, output_item, picture_item
 from vivavoce.wire.realtime.facts import CallRequested
 
@@ -59,21 +59,6 @@ def finished(event: ToolFinished, draft: Draft) -> None:
     draft.active()
 
 
-def task_started(event: TaskStarted, draft: Draft) -> None:
-    draft.state.work.tasks.add(event.task_id)
-
-
-def task_finished(event: TaskFinished, draft: Draft) -> None:
-    draft.state.work.tasks.discard(event.task_id)
-
-
-def _on_top(words: str | None, state: State) -> str | None:
-    """Instructions of a response take the place of the session's: who greets the user would not
-    know their name."""
-    ours = state.setup.session.get("instructions")
-    return f"{ours}\n\n{words}" if words and ours else words
-
-
 def settle(draft: Draft) -> None:
     """After every event: ask for the response that is due, or come to rest."""
     state = draft.state
@@ -90,7 +75,11 @@ def settle(draft: Draft) -> None:
             words = wish.instructions
             if words and wish.covers:  # a greeting must not swallow what came meanwhile
                 words = f"{words} {_AND_NEWS}"
-            draft.send(CreateResponse.of(event_id, _on_top(words, state), wish.say))
+            # Instructions of a response take the place of the session's: who greets the user
+            # would not know their name.
+            if words and (ours := state.setup.session.get("instructions")):
+                words = f"{ours}\n\n{words}"
+            draft.send(CreateResponse.of(event_id, words, wish.say))
             draft.do(StartTimer("turn", state.policy.turn_patience))
     if state.talk.responses.busy or state.talk.speech.sounding is not None:
         return

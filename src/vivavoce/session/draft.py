@@ -52,7 +52,7 @@ class Draft:
         command = CreateItem(item, self.state.next_id())
         sideband = self.state.sideband
         sideband.unconfirmed[command.item_id] = command
-        sideband.guard.expect(command.item_id)
+        sideband.guard.ours.add(command.item_id)
         self.send(command)
 
     def record(

@@ -76,7 +76,7 @@ def _turn_over(draft: Draft) -> None:
 
 def _user_item(item_id: str, previous: str | None, draft: Draft) -> UserItem:
     state = draft.state
-    state.sideband.guard.expect(item_id)
+    state.sideband.guard.ours.add(item_id)
     if item_id not in state.talk.heard:
         ordinal = state.talk.order.place(item_id, previous, draft.now_ms)
         state.talk.heard[item_id] = UserItem(item_id, ordinal, previous)
@@ -98,7 +98,7 @@ def item_added(event: rt.ItemAdded, draft: Draft) -> None:
     if item.role == "user" and item.audio:
         _user_item(item.id, event.previous_item_id, draft)
         return
-    if state.sideband.guard.knows(item.id):
+    if item.id in state.sideband.guard.ours:
         state.talk.order.place(item.id, event.previous_item_id, draft.now_ms)
         return
     if item.role == "user" and item.type == "message" and state.policy.peer_text == "allow":
@@ -112,13 +112,13 @@ def retrieved(event: rt.ItemRetrieved, draft: Draft) -> None:
     state, item = draft.state, event.item
     ordinal = _place_sought(item.id, draft)
     known = item.id in state.talk.heard or state.talk.speech.get(item.id) is not None
-    if ordinal is None or known or state.sideband.guard.banished(item.id):
+    if ordinal is None or known or item.id in state.sideband.guard.banished:
         return  # what was learnt meanwhile is better
     if item.status in ("in_progress", "incomplete"):
-        state.sideband.guard.expect(item.id)  # still being made: its own events follow
+        state.sideband.guard.ours.add(item.id)  # still being made: its own events follow
         return
     if item.role == "user" and item.audio:
-        state.sideband.guard.expect(item.id)
+        state.sideband.guard.ours.add(item.id)
         heard = UserItem(item.id, ordinal, None, settled=bool(item.text))
         state.talk.heard[item.id] = heard
         if item.text:
@@ -126,10 +126,10 @@ def retrieved(event: rt.ItemRetrieved, draft: Draft) -> None:
     elif item.role == "assistant" and item.type == "message":
         saying.retrieved(item, ordinal, draft)
     elif item.type == "function_call" and item.call_id:
-        state.sideband.guard.expect(item.id)
+        state.sideband.guard.ours.add(item.id)
         name, arguments = item.name or "", item.arguments or "{}"
         calling.requested(rt.CallRequested("", item.id, item.call_id, name, arguments), draft)
-    elif not state.sideband.guard.knows(item.id):
+    elif item.id not in state.sideband.guard.ours:
         revert(item, draft)
 
 
@@ -145,7 +145,8 @@ def _typed_by_peer(item: rt.Item, previous: str | None, draft: Draft) -> None:
 def revert(item: rt.Item, draft: Draft) -> None:
     """Somebody else on the call put words into it. Take them out, stop what they caused."""
     state = draft.state
-    state.sideband.guard.banish(item.id)
+    state.sideband.guard.banished.add(item.id)
+    state.sideband.guard.strikes += 1
     draft.send(DeleteItem(item.id, state.next_id()), urgent=True)
     draft.reject("An item that did not come from this server was removed from the call.")
 
@@ -215,7 +216,7 @@ def _seek(item_id: str, previous: str | None, draft: Draft) -> None:
     if previous is None or previous == "root" or state.talk.order.knows(previous):
         return
     under_way = previous in sideband.sought.values() or previous in sideband.unconfirmed
-    judged = sideband.guard.knows(previous) or sideband.guard.banished(previous)
+    judged = previous in sideband.guard.ours or previous in sideband.guard.banished
     if under_way or judged or len(sideband.sought) >= _MOST_SOUGHT:
         return
     event_id = state.next_id()

@@ -140,7 +140,8 @@ class Machine:
             case rt.RateLimits():
                 sideband.rate_limits(event, draft)
             case own.BadFrame():
-                sideband.bad_frame(draft)
+                words = "The provider sent something that is not the Realtime protocol."
+                draft.complain("openai_error", words)
             case own.Flush():
                 saying.keep(draft)
             case own.End():
@@ -183,9 +184,9 @@ class Machine:
             case own.ToolFinished():
                 calling.finished(event, draft)
             case own.TaskStarted():
-                calling.task_started(event, draft)
+                draft.state.work.tasks.add(event.task_id)
             case own.TaskFinished():
-                calling.task_finished(event, draft)
+                draft.state.work.tasks.discard(event.task_id)
             case own.News():
                 news.arrived(event, draft)
             case own.ApprovalAsked():

@@ -30,7 +30,7 @@ def response_created(event: rt.ResponseCreated, draft: Draft) -> None:
 def output_item(event: rt.OutputItemAdded, draft: Draft) -> None:
     """The model begins a message or a call; `item.added` follows, and is not a stranger's."""
     state, item = draft.state, event.item
-    state.sideband.guard.expect(item.id)
+    state.sideband.guard.ours.add(item.id)
     call = item.type == "function_call"
     state.talk.turns.item(event.response_id, item.id, draft.now, call=call)
     if call:
@@ -106,7 +106,7 @@ def _write_down(item: Utterance, draft: Draft, *, backfill: bool = False) -> Non
 
 def retrieved(item: rt.Item, ordinal: float, draft: Draft) -> None:
     """Something said while the sideband was down; how much of it was heard nobody knows."""
-    draft.state.sideband.guard.expect(item.id)
+    draft.state.sideband.guard.ours.add(item.id)
     utterance = draft.state.talk.speech.begin(item.id, "", ordinal)
     utterance.generated, utterance.complete = item.text, True
     if item.text:
@@ -189,21 +189,20 @@ def response_done(event: rt.ResponseDone, draft: Draft) -> None:
         if utterance.audio_ms and utterance.played_ms is None:
             # No playback reports on this call: the end of the response is the end of the sound.
             _end_sound(utterance, draft, cut=event.status == "cancelled")
-            _plays_on(utterance, draft)
+            if utterance.cut_ms is None and utterance.playing_since is not None:
+                # Sound comes faster than it is played: the listener is still hearing the rest.
+                left = utterance.playing_since + utterance.audio_ms - draft.now_ms
+                until = draft.now + timedelta(milliseconds=max(0.0, left))
+                state.talk.turns.plays_on(utterance.response_id, until)
     state.talk.turns.done(event.response_id, event.status)
     news.response_over(event.response_id, event.status, draft)
-    _account(event, draft)
+    if event.usage != rt.Usage():
+        state.clock.context_tokens = event.usage.input + event.usage.output
+        draft.do(Account(event.usage))
     if event.status == "failed":
         draft.complain(event.error or "response_failed", "The answer could not be generated.")
     if ours:
         draft.spoke()
-
-
-def _plays_on(item: Utterance, draft: Draft) -> None:
-    """Sound comes faster than it is played: the listener is still hearing the rest."""
-    if item.cut_ms is None and item.playing_since is not None:
-        left = max(0.0, item.playing_since + item.audio_ms - draft.now_ms)
-        draft.state.talk.turns.plays_on(item.response_id, draft.now + timedelta(milliseconds=left))
 
 
 def _backfill(event: rt.ResponseDone, item: rt.Item, draft: Draft) -> None:
@@ -218,14 +217,6 @@ def _backfill(event: rt.ResponseDone, item: rt.Item, draft: Draft) -> None:
         utterance = _utterance(item.id, event.response_id, draft)
         if not utterance.complete and len(item.text) >= len(utterance.generated):
             utterance.generated = item.text
-
-
-def _account(event: rt.ResponseDone, draft: Draft) -> None:
-    spent, state = event.usage, draft.state
-    if spent == rt.Usage():
-        return
-    state.clock.context_tokens = spent.input + spent.output
-    draft.do(Account(spent))
 
 
 def keep(draft: Draft) -> None:

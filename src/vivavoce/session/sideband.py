@@ -79,13 +79,13 @@ def call_survived(event: CallSurvived, draft: Draft) -> None:
     state.sideband.fresh, state.sideband.announced, state.sideband.survived = False, True, True
     for item_id, ordinal in event.known_items:
         state.talk.order.recall(item_id, ordinal)
-        state.sideband.guard.expect(item_id)
+        state.sideband.guard.ours.add(item_id)
     state.work.ran |= {*event.known_calls, *event.orphans}
     for item_id in event.seeded:
-        state.sideband.guard.expect(item_id)
+        state.sideband.guard.ours.add(item_id)
     for call_id in event.known_calls:
-        state.sideband.guard.expect(state.item_id(f"output:{call_id}"))
-        state.sideband.guard.expect(state.item_id(f"task:{call_id}"))
+        state.sideband.guard.ours.add(state.item_id(f"output:{call_id}"))
+        state.sideband.guard.ours.add(state.item_id(f"task:{call_id}"))
     state.work.open_calls = set(event.orphans)
     for call_id in event.orphans:
         # Never run again: nobody knows how far it got.
@@ -108,7 +108,7 @@ def up(draft: Draft) -> None:
     """Attached. A fresh call is told everything; a sideband that is back, what it missed."""
     state, sideband, placed = draft.state, draft.state.sideband, draft.state.sideband.placed
     sideband.up, sideband.up_since = True, draft.now
-    sideband.guard.forget_orders()
+    sideband.guard.orders = []  # echoes of what was ordered before will not come
     _order(draft)
     waiting = tuple(sideband.unconfirmed.values())
     if sideband.fresh:
@@ -184,7 +184,7 @@ def _order(draft: Draft) -> None:
     """Send the configuration as we want it. The model is chosen with the call, not here."""
     state = draft.state
     event_id = state.next_id()
-    state.sideband.guard.ordered(event_id, state.setup.session)
+    state.sideband.guard.orders.append((event_id, state.setup.session))
     session = {k: v for k, v in state.setup.session.items() if k != "model"}
     draft.send(UpdateSession(session, event_id))
 
@@ -274,10 +274,6 @@ def rate_limits(event: RateLimits, draft: Draft) -> None:
                 limit=limit.limit,
                 reset_at=draft.now + timedelta(seconds=limit.reset_seconds),
             )
-
-
-def bad_frame(draft: Draft) -> None:
-    draft.complain("openai_error", "The provider sent something that is not the Realtime protocol.")
 
 
 # --- The end of a call and of the session

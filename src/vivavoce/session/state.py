@@ -119,59 +119,39 @@ class Guard:
 
     def __init__(self) -> None:
         self.strikes = 0
-        # Orders without an echo yet, oldest first: several may be under way at once.
-        self._ordered: list[tuple[str, Mapping[str, Any]]] = []
+        # Updates without an echo yet, oldest first: several may be under way at once. One that
+        # matches an order is the new baseline.
+        self.orders: list[tuple[str, Mapping[str, Any]]] = []
         self._baseline: dict[str, bytes] | None = None
         self.accepted: Mapping[str, Any] | None = None
-        self._ours: set[str] = set()
-        self._banished: set[str] = set()
+        self.ours: set[str] = set()
+        """Items of ours, the microphone's or the model's."""
+        self.banished: set[str] = set()
+        """Never ours, however often they come back."""
 
     @property
     def exhausted(self) -> bool:
         return self.strikes > MAX_STRIKES
 
-    def ordered(self, event_id: str, session: Mapping[str, Any]) -> None:
-        """We sent a `session.update`; an echo that matches it is the new baseline."""
-        self._ordered.append((event_id, session))
-
     def refused(self, event_id: str | None) -> bool:
         """The provider did not take an order of ours, so there will be no echo of it."""
-        kept = [order for order in self._ordered if order[0] != event_id]
-        known = len(kept) < len(self._ordered)
-        self._ordered = kept
+        kept = [order for order in self.orders if order[0] != event_id]
+        known = len(kept) < len(self.orders)
+        self.orders = kept
         return known
 
     def foreign_configuration(self, reported: Mapping[str, Any]) -> bool:
         """Is this report of the provider something that we did not ask for?"""
-        for number, (_, session) in enumerate(self._ordered):
+        for number, (_, session) in enumerate(self.orders):
             if _says_the_same(session, reported):
-                del self._ordered[: number + 1]  # echoes come in the order of the orders
+                del self.orders[: number + 1]  # echoes come in the order of the orders
                 self._baseline, self.accepted = fingerprint(reported), session
                 return False
-        known = self._baseline is None and not self._ordered
+        known = self._baseline is None and not self.orders
         if known or fingerprint(reported) == self._baseline:
             return False
         self.strikes += 1
         return True
-
-    def expect(self, item_id: str) -> None:
-        """This item is ours, the microphone's or the model's."""
-        self._ours.add(item_id)
-
-    def banish(self, item_id: str) -> None:
-        """Never ours, however often it comes back."""
-        self._banished.add(item_id)
-        self.strikes += 1
-
-    def banished(self, item_id: str) -> bool:
-        return item_id in self._banished
-
-    def forget_orders(self) -> None:
-        """The sideband was lost: echoes of what was ordered before will not come."""
-        self._ordered = []
-
-    def knows(self, item_id: str) -> bool:
-        return item_id in self._ours
 
 
 @dataclass(slots=True)

@@ -51,18 +51,15 @@ class Order:
 
     def place(self, item_id: str, previous: str | None, at_ms: float) -> float:
         """The place of an item; one that has a place keeps it."""
-        if item_id in self._places:
-            return self._places[item_id]
-        spot = self._spot(previous, at_ms)
-        self._places[item_id] = spot
-        insort(self._sorted, spot)
-        return spot
+        if item_id not in self._places:
+            self.recall(item_id, self._spot(previous, at_ms))
+        return self._places[item_id]
 
     def knows(self, item_id: str) -> bool:
         return item_id in self._places
 
     def recall(self, item_id: str, ordinal: float) -> None:
-        """An item whose place was given before a restart."""
+        """An item whose place is known, from before a restart too."""
         self._places[item_id] = ordinal
         insort(self._sorted, ordinal)
 
@@ -73,8 +70,7 @@ class Order:
             return self.place(item_id, None, at_ms)
         index = bisect_left(self._sorted, after)
         spot = (self._sorted[index - 1] + after) / 2 if index else after - 1
-        self._places[item_id] = spot
-        insort(self._sorted, spot)
+        self.recall(item_id, spot)
         return spot
 
     def _spot(self, previous: str | None, at_ms: float) -> float:
@@ -179,14 +175,12 @@ class Responses:
         self.active = response_id
         self.turn_pending = False
         wish = self._asked[1] if self._asked else None
-        if wish is None and self._wish is not None and self._fulfilled(self._wish):
-            wish, self._wish = self._wish, None
+        waiting = self._wish
+        if not wish and waiting and not waiting.instructions and waiting.covers <= self._seen:
+            wish, self._wish = waiting, None
         self.covered = wish.covers if wish else frozenset()
         self.said_key = wish.key if wish else ""
         self._given, self._asked = self._asked, None
-
-    def _fulfilled(self, wish: Wish) -> bool:
-        return not wish.instructions and wish.covers <= self._seen
 
     def done(self, response_id: str) -> bool:
         """Was it the active one? Others (out of band) do not hold the floor."""

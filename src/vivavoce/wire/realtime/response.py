@@ -8,20 +8,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from vivavoce.wire.realtime import session
 from vivavoce.wire.realtime.items import GivenInput, Item, Reference
 from vivavoce.wire.realtime.model import Model
-from vivavoce.wire.realtime.session import (
-    AudioFormat,
-    Instructions,
-    MaxTokens,
-    Modalities,
-    Modality,
-    Prompt,
-    Reasoning,
-    ToolChoice,
-    Tools,
-    Voice,
-)
 
 Json = dict[str, Any]
 
@@ -32,8 +21,8 @@ _Metadata = Annotated[
 
 
 class ResponseOutput(Model):
-    format: AudioFormat | None = None
-    voice: Voice | None = None
+    format: session.AudioFormat | None = None
+    voice: session.Voice | None = None
 
 
 class ResponseAudio(Model):
@@ -45,15 +34,15 @@ class ResponseCreate(Model):
 
     conversation: Literal["auto", "none"] | None = None
     input: Annotated[list[GivenInput], Field(max_length=1_000)] | None = None
-    instructions: Instructions | None = None
-    output_modalities: Modalities | None = None
-    tools: Tools | None = None
-    tool_choice: ToolChoice | None = None
-    max_output_tokens: MaxTokens | None = None
+    instructions: session.Instructions | None = None
+    output_modalities: session.Modalities | None = None
+    tools: session.Tools | None = None
+    tool_choice: session.ToolChoice | None = None
+    max_output_tokens: session.MaxTokens | None = None
     parallel_tool_calls: bool | None = None
     metadata: _Metadata | None = None
-    prompt: Prompt | None = None
-    reasoning: Reasoning | None = None
+    prompt: session.Prompt | None = None
+    reasoning: session.Reasoning | None = None
     audio: ResponseAudio = ResponseAudio.model_construct()
 
     @property
@@ -69,7 +58,7 @@ def response_object(
     status_details: Json | None = None,
     output: Iterable[Json] = (),
     conversation_id: str | None,
-    output_modalities: list[Modality],
+    output_modalities: list[session.Modality],
     max_output_tokens: int | Literal["inf"],
     audio_format: Json,
     voice: str,
