@@ -98,24 +98,17 @@ def history(
 
     `began` is what the conversation began with, where these are only the last of its entries.
     """
-    every = _turns([entry for entry in entries if _worth_telling(entry)])
+    called = (Kind.TOOL_CALL, Kind.TOOL_RESULT)
+    every = _turns([entry for entry in entries if entry.text.strip() or entry.kind in called])
     if began is not None:
         summary = f"{summary} {_began(began)}" if summary else _began(began)
     recent = every[-turns:]
-    for limit in (_RESULT_CHARS, _SHORT_RESULT_CHARS):
-        built = _build(every, recent, summary, limit)
-        if built.tokens <= budget:
-            return built
-    while len(recent) > 1:
-        recent = recent[1:]
-        built = _build(every, recent, summary, _SHORT_RESULT_CHARS)
+    fewer = ((recent[at:], _SHORT_RESULT_CHARS) for at in range(max(1, len(recent))))
+    for kept, limit in ((recent, _RESULT_CHARS), *fewer):
+        built = _build(every, kept, summary, limit)
         if built.tokens <= budget:
             return built
     return _last_resort(every, summary, budget)
-
-
-def _worth_telling(entry: Entry) -> bool:
-    return bool(entry.text.strip()) or entry.kind in (Kind.TOOL_CALL, Kind.TOOL_RESULT)
 
 
 def _build(every: list[_Turn], recent: list[_Turn], summary: str | None, limit: int) -> History:

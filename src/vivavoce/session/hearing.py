@@ -266,7 +266,8 @@ def _taken_up(item_id: str, stored: Entry, draft: Draft) -> None:
     """Where it is in the history, whatever is said next is the answer: one to all that was
     stored. A call that began before it was stored has yet to be told of it."""
     state = draft.state
-    asked = any(_from_before(one, draft) and not one.over for one in state.talk.typed.values())
+    before = [one for one in state.talk.typed.values() if not one.over]
+    asked = any(one.message.session_id != state.identity.session_id for one in before)
     state.talk.typed[item_id] = Question(stored)
     state.talk.turns.typed(item_id, draft.now)
     if item_of(stored) not in {item["id"] for item in state.sideband.placed.history}:
@@ -276,10 +277,6 @@ def _taken_up(item_id: str, stored: Entry, draft: Draft) -> None:
         state.talk.responses.wish()
     state.talk.quiet_turn = True
     draft.active()
-
-
-def _from_before(question: Question, draft: Draft) -> bool:
-    return question.message.session_id != draft.state.identity.session_id
 
 
 def _recorded(draft: Draft) -> list[Entry]:

@@ -75,37 +75,8 @@ class Turn:
     unwritten: set[str] = field(default_factory=set)  # items without a transcript so far
     rested: datetime | None = None
 
-    def respond(self, response_id: str) -> None:
-        """It has a response, its first or one after a tool."""
-        self.responses.append(response_id)
-        self.active.add(response_id)
-        self.calls = {call: has for call, has in self.calls.items() if not has}
-        self.rested = None
-
     def token(self, now: datetime) -> None:
-        if self.first_token is None:
-            self.first_token = now
-
-    def clause(self, now: datetime) -> None:
-        self.token(now)
-        if self.first_clause is None:
-            self.first_clause = now
-
-    def sound(self, item_id: str, response_id: str, now: datetime) -> None:
-        self.token(now)  # there is no sound without a word
-        if self.first_sound is None:
-            self.first_sound = now
-        self.sounding.add(item_id)
-        self.unheard.discard(response_id)
-
-    def quiet(self, item_id: str, now: datetime) -> None:
-        if item_id in self.sounding:
-            self.sounding.discard(item_id)
-            self.last_sound = now
-
-    def plays_on(self, until: datetime) -> None:
-        """All of the sound went by us; it is heard until then."""
-        self.plays_until = self.last_sound = max(until, self.last_sound or until)
+        self.first_token = self.first_token or now
 
     def hush(self, now: datetime) -> bool:
         """No sound of this turn is heard any more; was there one?"""
@@ -252,8 +223,10 @@ class Turns:
             return
         self._seen.add(response_id)
         turn = self._of[response_id] = self._answered(now)
-        turn.respond(response_id)
-        self._asked = None
+        turn.responses.append(response_id)
+        turn.active.add(response_id)
+        turn.calls = {call: has for call, has in turn.calls.items() if not has}
+        turn.rested = self._asked = None
 
     def _answered(self, now: datetime) -> Turn:
         """Whose response is it that begins now?"""
@@ -289,7 +262,8 @@ class Turns:
     def complete(self, response_id: str, now: datetime, *, spoken: bool) -> None:
         """All words of an item are there."""
         if turn := self._of.get(response_id):
-            turn.clause(now)
+            turn.token(now)
+            turn.first_clause = turn.first_clause or now
             if spoken and turn.first_sound is None:
                 turn.unheard.add(response_id)
 
@@ -305,12 +279,10 @@ class Turns:
                 turn.calls[call_id] = True
 
     def done(self, response_id: str, status: str) -> None:
-        turn = self._of.get(response_id)
-        if turn is None:
-            return
-        turn.active.discard(response_id)
-        if status in _OUTCOMES:
-            turn.became(_OUTCOMES[status])
+        if turn := self._of.get(response_id):
+            turn.active.discard(response_id)
+            if status in _OUTCOMES:
+                turn.became(_OUTCOMES[status])
 
     # --- Sound --------------------------------------------------------------------------
 
@@ -321,17 +293,23 @@ class Turns:
         for other in self.open:
             if other is not turn:
                 other.hush(now)  # one sounds at a time: its end was not reported
-        turn.sound(item_id, response_id, now)
+        turn.token(now)  # there is no sound without a word
+        turn.first_sound = turn.first_sound or now
+        turn.sounding.add(item_id)
+        turn.unheard.discard(response_id)
 
     def quiet(self, item_id: str, response_id: str, now: datetime, *, cut: bool) -> None:
         if turn := self._of.get(response_id):
-            turn.quiet(item_id, now)
+            if item_id in turn.sounding:
+                turn.sounding.discard(item_id)
+                turn.last_sound = now
             if cut:
                 turn.became("interrupted")
 
     def plays_on(self, response_id: str, until: datetime) -> None:
+        """All of the sound went by us; it is heard until then."""
         if turn := self._of.get(response_id):
-            turn.plays_on(until)
+            turn.plays_until = turn.last_sound = max(until, turn.last_sound or until)
 
     def cut(self, response_id: str, now: datetime) -> None:
         turn = self._of.get(response_id)
@@ -350,18 +328,10 @@ class Turns:
 
     def take(self, now: datetime) -> tuple[list[Turn], datetime | None]:
         """Those that are over, each once, and when to look at the next."""
-        over: list[Turn] = []
-        later: datetime | None = None
-        for turn in self.open:
-            due = turn.due(now)
-            if due is None:
-                continue
-            if due <= now:
-                over.append(turn)
-            elif later is None or due < later:
-                later = due
+        due = [(turn, at) for turn in self.open if (at := turn.due(now)) is not None]
+        over = [turn for turn, at in due if at <= now]
         for turn in over:
             self.open.remove(turn)
             for response_id in turn.responses:
                 self._of.pop(response_id, None)
-        return over, later
+        return over, min((at for _, at in due if at > now), default=None)

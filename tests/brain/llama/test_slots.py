@@ -87,7 +87,7 @@ async def _ask(seats: Seats, memory: _Memory, live: str, text: str) -> str:
     """Returns what of the text was there already."""
     async with seats.taken(memory, live, text) as place:
         held = place.held
-        place.holds(text)
+        place.held = text
         return held
 
 
@@ -95,7 +95,7 @@ async def _warm(seats: Seats, memory: _Memory, live: str, text: str) -> None:
     async with seats.warming(memory, live, text) as warming:
         async with warming.step() as place:
             assert place is not None
-            place.holds(text)
+            place.held = text
         await warming.keep(text)
 
 

@@ -19,6 +19,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from importlib.metadata import version
 from pathlib import Path
+from typing import Literal
 
 from vivavoce.brain.llama.grammar import MARK, Reading, grammar, offered
 from vivavoce.brain.llama.guessing.descriptions import held
@@ -194,6 +195,7 @@ class LlamaBrain:
         ask, short = shortened(ask)
         rules, names = grammar(fitting(ask)), {tool.name for tool in offered(ask)}
         text = prompt(one_by_one(ask), room=self._context - limit, count=self.count)
+        reluctant = ask.tool_choice == "auto" and not any(map(held, ask.tools))
         connection = self._there()
         async with self._seats.taken(connection, ask.live, text) as seat:
             request = {
@@ -202,7 +204,7 @@ class LlamaBrain:
                 "n_predict": limit,
                 "grammar": "" if chat else rules,
                 "stop": [END] if chat else ["\n"],
-                "logit_bias": _bias(ask),
+                "logit_bias": _RELUCTANT if reluctant else [],
                 "stream": True,
                 "cache_prompt": True,
                 "temperature": 0,
@@ -214,7 +216,7 @@ class LlamaBrain:
             async with aclosing(connection.write(request)) as writing:
                 async for heard in writing:
                     written += heard.text
-                    seat.holds(text + written)
+                    seat.held = text + written
                     if chat:
                         yield Words(heard.text)
                         continue
@@ -227,7 +229,8 @@ class LlamaBrain:
                     if reading.enough or (reading.calls and not ask.parallel_calls):
                         break
             self._learn(text, heard)
-            yield _finished(heard)
+            reason: Literal["length", "stop"] = "length" if heard.limited else "stop"
+            yield Finished(reason, heard.input_tokens, heard.cached_tokens, heard.output_tokens)
 
     async def warm(self, ask: Ask) -> None:
         ask, _ = shortened(ask)
@@ -238,12 +241,13 @@ class LlamaBrain:
             tokens = await connection.tokenize(text)
             async with self._seats.warming(connection, ask.live, text) as warming:
                 begun = len(await connection.tokenize(warming.held)) if warming.held else 0
-                for upto in _steps(begun, len(tokens)):
+                # Never to before what is read already: that would be forgotten.
+                for upto in (*range(begun + _STEP, len(tokens), _STEP), len(tokens)):
                     async with warming.step() as seat:
                         if seat is None:
                             return  # the question itself has come
                         heard = await connection.read(seat.slot, tokens[:upto])
-                        seat.holds(text[: len(text) * upto // len(tokens)])
+                        seat.held = text[: len(text) * upto // len(tokens)]
                     self._learn(text if upto == len(tokens) else "", heard)
                 if not ask.turns:
                     await warming.keep(text)
@@ -272,25 +276,6 @@ class LlamaBrain:
         self._pace.read(heard.read_tokens, heard.read_ms)
         if text:
             self._pace.weighed(len(text), heard.input_tokens)
-
-
-def _bias(ask: Ask) -> list[list[str | float]]:
-    reluctant = ask.tool_choice == "auto" and not any(map(held, ask.tools))
-    return _RELUCTANT if reluctant else []
-
-
-def _steps(begun: int, total: int) -> list[int]:
-    """Where each step ends. Never before what is read already: that would be forgotten."""
-    return [*range(begun + _STEP, total, _STEP), total]
-
-
-def _finished(heard: Heard) -> Finished:
-    return Finished(
-        "length" if heard.limited else "stop",
-        heard.input_tokens,
-        heard.cached_tokens,
-        heard.output_tokens,
-    )
 
 
 class Pace:

@@ -53,9 +53,6 @@ class Place:
     asked: int = 0
     """Counts the questions: reading ahead stops when one has come."""
 
-    def holds(self, text: str) -> None:
-        self.held = text
-
 
 class Seats:
     def __init__(self, live: int, shelf: Shelf) -> None:
@@ -70,8 +67,7 @@ class Seats:
 
     def leave(self, live: str) -> None:
         self._slots.leave(live)
-        if self._saved.pop(live, None) is not None:
-            self._shelf.remove(self._shelf.live_name(live))
+        self._drop_saved(live)
 
     def lost(self) -> None:
         """The process is gone, and with it all it remembered, but for the shelf."""
@@ -132,16 +128,16 @@ class Seats:
                 self._shelf.remove(self._shelf.live_name(seat.instead_of))
         if seat.arrived and live in self._saved:
             await self._restore(memory, place, self._shelf.live_name(live), self._saved[live])
-            self.leave_saved(live)
+            self._drop_saved(live)
         if (kept := self._shelf.best(text, place.held)) and not await self._restore(
             memory, place, kept.file, kept.text
         ):
             self._shelf.drop(kept)
         place.held = text[: alike(place.held, text)]
 
-    def leave_saved(self, live: str) -> None:
-        self._saved.pop(live, None)
-        self._shelf.remove(self._shelf.live_name(live))
+    def _drop_saved(self, live: str) -> None:
+        if self._saved.pop(live, None) is not None:
+            self._shelf.remove(self._shelf.live_name(live))
 
     async def _restore(self, memory: Memory, place: Place, file: str, text: str) -> bool:
         try:
@@ -245,12 +241,12 @@ class Shelf:
         """`model` names everything that a memory depends on: its file, its settings."""
         self._folder = folder
         self._model = hashlib.sha256(model.encode()).hexdigest()[:12]
-        self._kept = [self._load(path) for path in sorted(folder.glob(f"{self._model}-*.txt"))]
+        self._kept = [
+            Kept(path.with_suffix(".kv").name, path.read_text(errors="replace"))
+            for path in sorted(folder.glob(f"{self._model}-*.txt"))
+        ]
         for stale in folder.glob("live-*.kv"):
             stale.unlink(missing_ok=True)  # of conversations of an earlier process
-
-    def _load(self, path: Path) -> Kept:
-        return Kept(path.with_suffix(".kv").name, path.read_text(errors="replace"))
 
     def best(self, prompt: str, beside: str = "") -> Kept | None:
         """What saves most reading, if it saves more than a slot does that holds `beside`."""

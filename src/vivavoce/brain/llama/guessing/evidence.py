@@ -65,7 +65,8 @@ def evidence(turns: Sequence[Turn], tools: Sequence[Tool]) -> Evidence:
     if elsewhere:
         said = set(FINDERS)
     before = [t.text for t in lately if isinstance(t, Said) and t.role == "assistant"][-1:]
-    asked = {kind for text in _last_questions(before) for kind in asks_for(text)}
+    last = [one for text in before for one in _QUESTIONS.findall(text[-_LATELY:])[-1:]]
+    asked = {kind for question in last for kind in asks_for(question)}
     open_ = {"repeat"} if leaves_days_open(" ".join(words)) else set[str]()
     own = "" if elsewhere else own_words(words)
     return Evidence(frozenset(said), frozenset(asked), frozenset(open_), own)
@@ -89,17 +90,10 @@ def _run(words: Sequence[str]) -> str:
     return f"{head}( {_run(more)})?" if more else head
 
 
-def _last_questions(said: Sequence[str]) -> list[str]:
-    return [one for text in said for one in _QUESTIONS.findall(text[-_LATELY:])[-1:]]
-
-
 def dismissed(turns: Sequence[Turn]) -> bool:
     """Has the user just let it go? Then there is nothing to submit."""
-    match turns[-1:]:
-        case [Said("user", text)]:
-            return dismisses(text)
-        case _:
-            return False
+    last = turns[-1] if turns else None
+    return isinstance(last, Said) and last.role == "user" and dismisses(last.text)
 
 
 def corrected(turns: Sequence[Turn]) -> bool:

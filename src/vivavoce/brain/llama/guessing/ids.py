@@ -90,7 +90,8 @@ def shortened(ask: Ask) -> tuple[Ask, Names]:
 def listed(ask: Ask) -> list[Listed]:
     """All the ids the model may know of, in the order in which they came up."""
     found: dict[str, Listed] = {}
-    for match in _LISTED.finditer(_today(ask.instructions)):
+    today = ask.instructions[max(ask.instructions.rfind("\n## "), 0) :]
+    for match in _LISTED.finditer(today):
         before, introduced, about = match[1].rpartition(": ")
         topic = bool(introduced and before) and not match[1].startswith("- ")
         known = found.get(match[2], Listed(match[2], about))
@@ -112,30 +113,17 @@ def mentioned(ask: Ask, turns: Sequence[Turn]) -> tuple[str, ...]:
     named = [one.id for one in there if not heard.isdisjoint(_parts(one.about))]
     if not named and (topics := [one.id for one in there if one.topic]):
         return tuple(topics)
-    if (
-        not named
-        and (len(there) == 1 or _recent(ask, there))
-        and said
-        and _PRONOUN.search(said[-1])
-    ):
-        return (there[-1].id,)
+    if not named and there and said and _PRONOUN.search(said[-1]):
+        last = there[-1].id
+        # The only one, or one that came up in this talk.
+        return (last,) if len(there) == 1 or last not in ask.instructions else ()
     return tuple(named)
-
-
-def _recent(ask: Ask, there: Sequence[Listed]) -> bool:
-    """The last one came up in this talk."""
-    return bool(there) and there[-1].id not in ask.instructions
 
 
 def wants_id(tool: Tool) -> str | None:
     """The id it cannot be called without."""
     required = (tool.parameters or {}).get("required") or ()
     return next((str(name) for name in required if is_id(str(name))), None)
-
-
-def _today(instructions: str) -> str:
-    at = instructions.rfind("\n## ")
-    return instructions[max(at, 0) :]
 
 
 def _values(arguments: str) -> str:

@@ -82,15 +82,11 @@ def variants(ask: Ask) -> Iterator[Ask]:
 
 
 def without_files(ask: Ask) -> Ask:
-    if not any(_needs(tool, _ADDRESSES) for tool in ask.tools):
-        return ask
-    return _without(ask, _FILES | _SEARCHES)
+    return _without(ask, _FILES, _ADDRESSES)
 
 
 def without_addresses(ask: Ask) -> Ask:
-    if not any(_needs(tool, _FILES) for tool in ask.tools):
-        return ask
-    return _without(ask, _ADDRESSES | _SEARCHES)
+    return _without(ask, _ADDRESSES, _FILES)
 
 
 def _nearer(ask: Ask, words: str) -> Ask:
@@ -125,8 +121,12 @@ def _but(ask: Ask, without: Tool) -> Ask:
     return replace(ask, tools=tuple(tool for tool in ask.tools if tool is not without))
 
 
-def _without(ask: Ask, names: frozenset[str]) -> Ask:
-    return replace(ask, tools=tuple(tool for tool in ask.tools if not _needs(tool, names)))
+def _without(ask: Ask, names: frozenset[str], others: frozenset[str]) -> Ask:
+    """Without the tools that need one of these, if there are some that need one of the others."""
+    if not any(_needs(tool, others) for tool in ask.tools):
+        return ask
+    unmeant = names | _SEARCHES
+    return replace(ask, tools=tuple(tool for tool in ask.tools if not _needs(tool, unmeant)))
 
 
 def _needs(tool: Tool, names: frozenset[str]) -> bool:
@@ -153,11 +153,12 @@ class Shape:
 
 def shapes(ask: Ask, tools: Sequence[Tool]) -> tuple[Shape, ...]:
     """Of each tool that may be called."""
-    if ask.tool_choice == "auto" and not _done(ask):
+    if ask.tool_choice == "auto" and not _done(ask.turns):
         tools = [tool for tool in tools if not corrects(tool)]
     if not any(map(held, tools)):
         return tuple(map(Shape, tools))
-    if ask.tool_choice == "auto" and not any(_by_user(turn) for turn in ask.turns):
+    by_user = (turn for turn in ask.turns if isinstance(turn, Said) and turn.role == "user")
+    if ask.tool_choice == "auto" and not any(by_user):
         # A greeting: nobody has wished for anything that could be asked about.
         return tuple(Shape(tool) for tool in tools if not held(tool))
     if ask.tool_choice == "auto" and not listed(ask):
@@ -166,21 +167,13 @@ def shapes(ask: Ask, tools: Sequence[Tool]) -> tuple[Shape, ...]:
     turns = recent(ask.turns)
     if ask.tool_choice == "auto" and dismissed(ask.turns):
         # Right after something was done it may be that; else it is what was being asked for.
-        return tuple(Shape(tool) for tool in tools if corrects(tool) and _just_done(ask))
+        return tuple(Shape(tool) for tool in tools if corrects(tool) and _done(ask.turns[-3:]))
     said = evidence(ask.turns, ask.tools)
     if ask.tool_choice == "auto":
         tools = _meant(ask, tools) or _with_room(tools, said)
     ids = mentioned(ask, turns) if any(map(wants_id, tools)) else ()
     must = ask.tool_choice != "auto"
     return tuple(_shape(tool, said, ids, must) if held(tool) else Shape(tool) for tool in tools)
-
-
-def _by_user(turn: Turn) -> bool:
-    return isinstance(turn, Said) and turn.role == "user"
-
-
-def _just_done(ask: Ask) -> bool:
-    return any(isinstance(turn, Result) and not failed(turn.output) for turn in ask.turns[-3:])
 
 
 def _meant(ask: Ask, tools: Sequence[Tool]) -> Sequence[Tool]:
@@ -200,8 +193,8 @@ def _with_room(tools: Sequence[Tool], said: Evidence) -> Sequence[Tool]:
     return fit if any(map(held, fit)) else tools
 
 
-def _done(ask: Ask) -> bool:
-    return any(isinstance(turn, Result) and not failed(turn.output) for turn in ask.turns)
+def _done(turns: Sequence[Turn]) -> bool:
+    return any(isinstance(turn, Result) and not failed(turn.output) for turn in turns)
 
 
 def _shape(tool: Tool, said: Evidence, ids: Sequence[str], must: bool) -> Shape:
@@ -220,16 +213,10 @@ def _shape(tool: Tool, said: Evidence, ids: Sequence[str], must: bool) -> Shape:
         if ids and is_id(name):
             properties[name] = {"type": "string", "enum": list(ids)}
     schema["properties"] = properties
-    schema["required"] = _required(schema, own, said, must)
-    return Shape(replace(tool, parameters=_cases(schema, own, said, must)))
-
-
-def _required(
-    schema: Mapping[str, Any], own: Sequence[Told], said: Evidence, must: bool
-) -> list[str]:
-    """What was said is not left out: "every Tuesday" is no "Tuesday"."""
+    # What was said is not left out: "every Tuesday" is no "Tuesday".
     heard = [one.name for one in own if not one.when and one.kind in said.said and not must]
-    return [*dict.fromkeys([*schema.get("required", ()), *heard])]
+    schema["required"] = [*dict.fromkeys([*schema.get("required", ()), *heard])]
+    return Shape(replace(tool, parameters=_cases(schema, own, said, must)))
 
 
 def _missing(tool: Tool, own: Sequence[Told], said: Evidence, ids: Sequence[str]) -> str | None:
