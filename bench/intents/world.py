@@ -21,7 +21,7 @@ from vivavoce.errors import IntentRefused, InvalidArguments, ToolFailed, Vivavoc
 from vivavoce.intents.checking import checked, grounds
 from vivavoce.intents.records import same_payload
 from vivavoce.intents.registry.intents import AMEND, RETRACT, IntentRegistry, load_intents
-from vivavoce.intents.service import amend_definition, retract_definition
+from vivavoce.intents.service import AMENDING, RETRACTING
 from vivavoce.session.context import Situation
 from vivavoce.session.context import instructions as instructed
 from vivavoce.wire.brain import Tool
@@ -38,7 +38,7 @@ def registry() -> IntentRegistry:
 
 @cache
 def tools() -> tuple[Tool, ...]:
-    given = [*registry().tools(), amend_definition(), retract_definition()]
+    given = [*registry().tools(), AMENDING, RETRACTING]
     return tuple(Tool(one.name, one.described, one.parameters) for one in given)
 
 

@@ -18,9 +18,11 @@ that is run again after a crash finds its own intent.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+import tomllib
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
-from datetime import datetime
+from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -38,27 +40,34 @@ from vivavoce.intents.delivery.outside import Outside
 from vivavoce.intents.orchestrator.builtin import Inside
 from vivavoce.intents.ports import Acting, Action, IntentStore, Journal, Orchestrator
 from vivavoce.intents.registry.definition import IntentDefinition
-from vivavoce.intents.registry.intents import AMEND, RETRACT, IntentRegistry
+from vivavoce.intents.registry.intents import IntentRegistry
 from vivavoce.intents.scene import Scene, scene_of
 from vivavoce.runtime.ports import Clock, ToolContext, ToolDefinition, ToolExample
 from vivavoce.wire.clean import clean_line
 from vivavoce.wire.records.plans import Intent, IntentStatus, Submission
 from vivavoce.wire.records.talk import Conversation, entry_id
 
-CATEGORY = "intents"
-
-_AFTER = "Only after another tool has done something."
-"""The line by which a small brain knows that there is nothing to correct before."""
-
 Handler = Callable[[Mapping[str, Any], ToolContext], Awaitable[str]]
 IntentTool = tuple[ToolDefinition, Handler, Callable[[Mapping[str, Any]], str]]
 """As `Registry.register` takes one: its definition, its handler, and words while it runs."""
 
-_ID = {
-    "type": "string",
-    "maxLength": 64,
-    "description": "The intent_id of the submission; leave it out for the latest one",
-}
+_FILE = Path(__file__).with_name("correcting.toml").read_text(encoding="utf-8")
+
+
+def _correcting(
+    name: str, description: str, properties: dict[str, Any], examples: list[Any]
+) -> ToolDefinition:
+    return ToolDefinition(
+        name=name,
+        description=description,
+        parameters={"type": "object", "properties": properties, "additionalProperties": False},
+        category="intents",
+        timeout=30.0,
+        examples=tuple(ToolExample(*one) for one in examples),
+    )
+
+
+AMENDING, RETRACTING = (_correcting(**one) for one in tomllib.loads(_FILE)["tools"])
 
 
 def intent_tools(
@@ -70,8 +79,8 @@ def intent_tools(
         return []
     made: list[IntentTool] = [
         *(_submitting(service, definition) for definition in submitting),
-        (amend_definition(), service.amend, lambda given: "Changing what was submitted"),
-        (retract_definition(), service.retract, lambda given: "Taking back what was submitted"),
+        (AMENDING, service.amend, lambda given: "Changing what was submitted"),
+        (RETRACTING, service.retract, lambda given: "Taking back what was submitted"),
     ]
     least = patience + 10.0
     return [(replace(d, timeout=max(d.timeout, least)), run, told) for d, run, told in made]
@@ -83,65 +92,6 @@ def _submitting(service: IntentService, definition: ToolDefinition) -> IntentToo
 
     shown = definition.name.removeprefix("submit_").removesuffix("_intent").replace("_", " ")
     return definition, submit, lambda given: f"Submitting: {shown}"
-
-
-def amend_definition() -> ToolDefinition:
-    """Either `changes`, or one `field` and its `value`, which small models write more surely."""
-    return ToolDefinition(
-        name=AMEND,
-        description=(
-            "Change what was already submitted, when the user corrects it afterwards. Never "
-            f"submit it a second time instead.\n{_AFTER}"
-        ),
-        parameters={
-            "type": "object",
-            "properties": {
-                "field": {
-                    "type": "string",
-                    "maxLength": 64,
-                    "description": "The parameter that changes, by the name it was submitted with",
-                },
-                "value": {
-                    "type": ["string", "number", "boolean"],
-                    "description": "Its new value, in the user's words",
-                },
-                "changes": {
-                    "type": "object",
-                    "description": "For several parameters at once: names and new values",
-                },
-                "intent_id": _ID,
-            },
-            "additionalProperties": False,
-        },
-        category=CATEGORY,
-        timeout=30.0,
-        examples=(
-            ToolExample(
-                "No, Saturday!", {"field": "scheduled_at", "value": "Saturday"}, "accepted"
-            ),
-        ),
-    )
-
-
-def retract_definition() -> ToolDefinition:
-    return ToolDefinition(
-        name=RETRACT,
-        description=(
-            "Take back what was already submitted, when the user does not want it any more.\n"
-            f"{_AFTER}"
-        ),
-        parameters={
-            "type": "object",
-            "properties": {
-                "intent_id": _ID,
-                "reason": {"type": "string", "maxLength": 300, "description": "If the user said"},
-            },
-            "additionalProperties": False,
-        },
-        category=CATEGORY,
-        timeout=30.0,
-        examples=(ToolExample("Forget that reminder.", {}, "retracted"),),
-    )
 
 
 _HELD = (IntentStatus.ACCEPTED, IntentStatus.PENDING)
@@ -175,8 +125,7 @@ class IntentService:
         definition = self._registry().get(name)
         if definition is None:
             raise ToolNotFound(f"There is no intent '{name[:64]}'", tool=name[:64])
-        place = await self._place(context)
-        async with self._lock(place):
+        async with self._place(context) as place:
 
             def explained(scene: Scene) -> bool:
                 """Is there something of the user's in it that the call can have come from?"""
@@ -187,7 +136,19 @@ class IntentService:
                     return False
 
             scene = await scene_of(self._store, self._clock, place.id, context, explained)
-            fresh = _blank(definition, place, context, self._clock.now())
+            now = self._clock.now()
+            fresh = Intent(
+                id=entry_id(place.id, context.call_id),
+                user_id=context.user_id,
+                conversation_id=place.id,
+                name=definition.name,
+                route=definition.route,
+                payload={},
+                created_at=now,
+                updated_at=now,
+                session_id=context.session_id,
+                call_id=context.call_id,
+            )
             said = _heard(context, scene.words)
             found = await self._checked(fresh, definition, arguments, said)
             return await self._submit(definition, fresh, found, scene)
@@ -228,8 +189,7 @@ class IntentService:
         return known if holds else None
 
     async def amend(self, arguments: Mapping[str, Any], context: ToolContext) -> str:
-        place = await self._place(context)
-        async with self._lock(place):
+        async with self._place(context) as place:
             scene = await scene_of(self._store, self._clock, place.id, context, _answered)
             changes = _changes(arguments)
             intent = self._changed(arguments, changes, scene)
@@ -275,8 +235,7 @@ class IntentService:
         return _meant(arguments, scene, _HELD)
 
     async def retract(self, arguments: Mapping[str, Any], context: ToolContext) -> str:
-        place = await self._place(context)
-        async with self._lock(place):
+        async with self._place(context) as place:
             scene = await scene_of(self._store, self._clock, place.id, context, _answered)
             named = bool(arguments.get("intent_id"))
             meant = (*_HELD, IntentStatus.RETRACTED) if named or _just_taken(scene) else _HELD
@@ -297,18 +256,17 @@ class IntentService:
 
     # --- What all of them do ------------------------------------------------------------
 
-    async def _place(self, context: ToolContext) -> Conversation:
-        """The conversation that the call belongs to."""
+    @asynccontextmanager
+    async def _place(self, context: ToolContext) -> AsyncIterator[Conversation]:
+        """The conversation that the call belongs to. One after another: two calls of one response
+        must see each other's intents."""
         if context.conversation_id is None:
             raise InvalidRequest("An intent is submitted within a conversation; name its session")
         found = await self._store.conversation(context.conversation_id, user_id=context.user_id)
         if found is None:
             raise NotFound("There is no such conversation")
-        return found
-
-    def _lock(self, place: Conversation) -> asyncio.Lock:
-        """One after another: two calls of one response must see each other's intents."""
-        return self._locks.setdefault(place.id, asyncio.Lock())
+        async with self._locks.setdefault(found.id, asyncio.Lock()):
+            yield found
 
     async def _checked(
         self,
@@ -346,23 +304,6 @@ class IntentService:
 def _heard(context: ToolContext, words: str) -> str | None:
     """A client that fills in a form means what it writes; a model has to have heard it."""
     return None if context.origin == "http" else words
-
-
-def _blank(
-    definition: IntentDefinition, place: Conversation, context: ToolContext, now: datetime
-) -> Intent:
-    return Intent(
-        id=entry_id(place.id, context.call_id),
-        user_id=context.user_id,
-        conversation_id=place.id,
-        name=definition.name,
-        route=definition.route,
-        payload={},
-        created_at=now,
-        updated_at=now,
-        session_id=context.session_id,
-        call_id=context.call_id,
-    )
 
 
 # --- Which one a correction is about ------------------------------------------------------

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from vivavoce.errors import InvalidArguments
 from vivavoce.intents.registry.definition import Example, IntentDefinition, Parameter
 from vivavoce.intents.registry.intents import AMEND, RETRACT, IntentRegistry, load_intents
-from vivavoce.intents.service import amend_definition, retract_definition
+from vivavoce.intents.service import AMENDING, RETRACTING
 
 FLUX = Path(__file__).resolve().parents[3] / "agents" / "flux"
 TASK = "submit_new_task_intent"
@@ -85,7 +85,7 @@ def test_an_agent_without_intents_has_none_and_no_tools_for_them(tmp_path: Path)
 def test_whoever_can_submit_can_correct() -> None:
     registry = load_intents(FLUX)
     assert registry.tool_names == (*registry.names, AMEND, RETRACT)
-    assert (amend_definition().name, retract_definition().name) == (AMEND, RETRACT)
+    assert (AMENDING.name, RETRACTING.name) == (AMEND, RETRACT)
 
 
 def test_the_model_gets_a_plain_schema_with_conditions_in_words() -> None:

@@ -16,7 +16,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Literal, TypeVar
+from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
 from vivavoce.errors import IntentRefused, OrchestratorUnavailable
@@ -110,7 +110,10 @@ class Outbox:
     async def _deliver(self, delivery: Delivery) -> tuple[Verdict, bool]:
         """One attempt, and what came of it on disk. Was it announced that it failed?"""
         if delivery.attempts or delivery.due_at <= self._clock.now():
-            delivery = await self._claim(delivery)
+            now = self._clock.now()
+            due = now + timedelta(seconds=self.claim)
+            delivery = replace(delivery, due_at=due, updated_at=now)
+            await self._journal.commit([Put(delivery)])
         url = self._url_of(delivery)
         verdict: Verdict = Later("no address for it in this agent")
         if url is not None:
@@ -118,13 +121,6 @@ class Outbox:
         if isinstance(verdict, Later) and _given_up(delivery, self._clock.now()):
             verdict = Refused(f"Given up after {GIVE_UP.days} days: {verdict.why}")
         return verdict, await self._settle(delivery, verdict)
-
-    async def _claim(self, delivery: Delivery) -> Delivery:
-        now = self._clock.now()
-        due = now + timedelta(seconds=self.claim)
-        claimed = replace(delivery, due_at=due, updated_at=now)
-        await self._journal.commit([Put(claimed)])
-        return claimed
 
     async def _settle(self, delivery: Delivery, verdict: Verdict) -> bool:
         # Read again: the user may have said more while the backend was thinking.
@@ -175,7 +171,10 @@ class Outbox:
         now = self._clock.now()
         ours, stranded = await self._due(now)
         if not ours:
-            self._tell_stranded(stranded)
+            if stranded > self._stranded:
+                # Once, until there are more of them: another server here may be theirs.
+                log.error("Messages wait that have no address here", extra=fields(count=stranded))
+            self._stranded = stranded
             soon = await self._store.due_deliveries(before=now + _AHEAD, limit=_LOOKED_AT)
             self.waiting = len(soon)
             waits = [(d.due_at - now).total_seconds() for d in soon if d.due_at > now]
@@ -197,12 +196,6 @@ class Outbox:
             if len(page) < _LOOKED_AT or len(ours) >= AT_ONCE:
                 return ours[:AT_ONCE], seen - len(ours)
             last = page[-1]
-
-    def _tell_stranded(self, count: int) -> None:
-        """Once, until there are more of them: another server on this database may be theirs."""
-        if count > self._stranded:
-            log.error("Messages wait that have no address here", extra=fields(count=count))
-        self._stranded = count
 
     async def _flush_quietly(self, delivery: Delivery) -> None:
         try:
@@ -239,17 +232,10 @@ def _postponed(
     delivery: Delivery, verdict: Later, intent: Intent | None, now: datetime, chance: float
 ) -> list[Change]:
     """Tried again later. The first time it is told; after that only how it ended is."""
-    attempts = delivery.attempts + 1
-    wait = max(backoff(attempts, chance), verdict.after or 0.0)
-    again = replace(
-        delivery,
-        attempts=attempts,
-        last_error=clean_line(verdict.why, write.WORDS),
-        due_at=now + timedelta(seconds=wait),
-        updated_at=now,
-    )
-    changes: list[Change] = [Put(again)]
-    if attempts == 1 and intent is not None:
+    wait = max(backoff(delivery.attempts + 1, chance), verdict.after or 0.0)
+    why, due = clean_line(verdict.why, write.WORDS), now + timedelta(seconds=wait)
+    changes: list[Change] = [_settled(delivery, now, last_error=why, due_at=due)]
+    if not delivery.attempts and intent is not None:
         words = "The backend does not answer; it is kept and tried again."
         if delivery.action != "retract":
             changes.append(write.told_submitted(intent, now))
@@ -270,7 +256,7 @@ def _delivered(
     now: datetime,
 ) -> list[Change]:
     """`others`: all deliveries of this intent; an earlier answer may have named what came of it."""
-    done = _settled(delivery, "delivered", verdict.answer, None, now)
+    done = _settled(delivery, now, status="delivered", answer=verdict.answer, last_error=None)
     if intent is None:
         return [done]
     answers = [verdict.answer, *(d.answer for d in reversed(others) if d.answer)]
@@ -300,7 +286,7 @@ def _refused(
     """`others`: all deliveries of this intent, oldest first. What the backend accepted last before
     an amendment that it refuses holds; the record goes back to it."""
     words = clean_line(verdict.words, write.WORDS)
-    done = _settled(delivery, "refused", verdict.answer, words, now)
+    done = _settled(delivery, now, status="refused", answer=verdict.answer, last_error=words)
     if intent is None:
         return [done]
     told = write.told_error(intent, write.INVALID, words, now)
@@ -322,24 +308,9 @@ def _refused(
     return [done, Put(intent), write.told_submitted(intent, now), told]
 
 
-def _settled(
-    delivery: Delivery,
-    status: Literal["delivered", "refused"],
-    answer: Json,
-    error: str | None,
-    now: datetime,
-) -> Put:
-    attempts = delivery.attempts + 1
-    return Put(
-        replace(
-            delivery,
-            status=status,
-            attempts=attempts,
-            answer=answer,
-            last_error=error,
-            updated_at=now,
-        )
-    )
+def _settled(delivery: Delivery, now: datetime, **outcome: Any) -> Put:
+    """After one more attempt."""
+    return Put(replace(delivery, attempts=delivery.attempts + 1, updated_at=now, **outcome))
 
 
 def _named(answers: Sequence[Json], key: str) -> str | None:

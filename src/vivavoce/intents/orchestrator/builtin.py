@@ -26,7 +26,6 @@ from vivavoce.intents import records as write
 from vivavoce.intents.orchestrator.moves import Moves
 from vivavoce.intents.orchestrator.ports import (
     MOST_CHARS,
-    Handler,
     HandlerFactory,
     gone,
     needed,
@@ -71,21 +70,22 @@ class Goals:
         return await self._as_given(goal, given, {})
 
     async def amend(self, intent: Intent, given: Submission) -> Accepted:
-        goal = await self._store.goal(intent.goal_id or "", user_id=given.user_id)
-        if goal is None or goal.status is GoalStatus.RETRACTED:
+        goal = await self._goal(intent)
+        if goal.status is GoalStatus.RETRACTED:
             raise gone("goal")
         return await self._as_given(goal, given, intent.payload)
 
     async def retract(self, intent: Intent, given: Submission) -> Accepted:
-        goal = await self._store.goal(intent.goal_id or "", user_id=given.user_id)
+        goal = await self._goal(intent)
+        undone = replace(goal, status=GoalStatus.RETRACTED, updated_at=given.now)
+        told = {"goal": goal.statement, "removed": True}
+        return Accepted(goal_id=goal.id, changes=(Put(undone),), told=told)
+
+    async def _goal(self, intent: Intent) -> Goal:
+        goal = await self._store.goal(intent.goal_id or "", user_id=intent.user_id)
         if goal is None:
             raise gone("goal")
-        undone = replace(goal, status=GoalStatus.RETRACTED, updated_at=given.now)
-        return Accepted(
-            goal_id=goal.id,
-            changes=(Put(undone),),
-            told={"goal": goal.statement, "removed": True},
-        )
+        return goal
 
     async def _as_given(self, goal: Goal, given: Submission, before: Mapping[str, Any]) -> Accepted:
         """`before`: what it was made of. Words that did not change mean what they meant then."""
@@ -196,7 +196,7 @@ GROUP = "vivavoce.intents"
 OWN: Mapping[str, HandlerFactory] = {"GOAL": Goals, "NEW_TASK": Tasks, "RESCHEDULE_TASK": Moves}
 
 
-def installed_handlers(store: AgendaStore) -> dict[str, Handler]:
+def installed_handlers(store: AgendaStore) -> dict[str, Orchestrator]:
     """Ours, and those of installed packages; a package may take over a route of ours. One that
     does not load is told and left out: its route is refused, the others work."""
     handlers = {route: make(store) for route, make in OWN.items()}
@@ -217,7 +217,9 @@ def known_routes() -> list[str]:
 class BuiltInOrchestrator:
     """Fills `Orchestrator`: each route by its handler."""
 
-    def __init__(self, store: AgendaStore, handlers: Mapping[str, Handler] | None = None) -> None:
+    def __init__(
+        self, store: AgendaStore, handlers: Mapping[str, Orchestrator] | None = None
+    ) -> None:
         self.handlers = dict(installed_handlers(store) if handlers is None else handlers)
 
     async def submit(self, submission: Submission) -> Accepted:
@@ -229,7 +231,7 @@ class BuiltInOrchestrator:
     async def retract(self, intent: Intent, submission: Submission) -> Accepted:
         return await self._handler(intent.route).retract(intent, submission)
 
-    def _handler(self, route: str) -> Handler:
+    def _handler(self, route: str) -> Orchestrator:
         handler = self.handlers.get(route)
         if handler is None:
             raise IntentRefused(
@@ -257,11 +259,23 @@ class Inside:
             outcome = await self._ask(action, intent, given, before)
         except (IntentRefused, OrchestratorUnavailable) as fault:
             code = write.INVALID if isinstance(fault, IntentRefused) else write.UNREACHED
-            await self._failed(intent, before, fault.message, code)
+            now = self._clock.now()
+            changes = write.refused(intent, fault.message, code, now)
+            if before is not None and before.status is not IntentStatus.FAILED:
+                # A correction that fails leaves what is there.
+                changes = [write.told_error(before, code, fault.message, now)]
+            await self._journal.commit(changes)
             fault.announced = True
             raise
-        intent = _with(intent, outcome, self._clock)
-        now = intent.updated_at
+        now = self._clock.now()
+        intent = replace(
+            intent,
+            goal_id=outcome.goal_id or intent.goal_id,
+            task_id=outcome.task_id or intent.task_id,
+            previous=intent.previous if outcome.previous is None else dict(outcome.previous),
+            error=None,
+            updated_at=now,
+        )
         if action == "retract":
             changes = write.retracted(intent, now)
         else:
@@ -315,24 +329,3 @@ class Inside:
         except Exception as exc:  # a handler's own code: anything may come
             log.error("The orchestrator failed", extra=failure(exc, intent_id=intent.id))
             raise OrchestratorUnavailable(_TROUBLE) from exc
-
-    async def _failed(self, intent: Intent, before: Intent | None, message: str, code: str) -> None:
-        """A correction that fails leaves what is there."""
-        now = self._clock.now()
-        if before is not None and before.status is not IntentStatus.FAILED:
-            changes = [write.told_error(before, code, message, now)]
-            await self._journal.commit(changes)
-        else:
-            await self._journal.commit(write.refused(intent, message, code, now))
-
-
-def _with(intent: Intent, outcome: Accepted, clock: Clock) -> Intent:
-    previous = intent.previous if outcome.previous is None else dict(outcome.previous)
-    return replace(
-        intent,
-        goal_id=outcome.goal_id or intent.goal_id,
-        task_id=outcome.task_id or intent.task_id,
-        previous=previous,
-        error=None,
-        updated_at=clock.now(),
-    )

@@ -21,7 +21,7 @@ from vivavoce.intents.ports import Accepted
 from vivavoce.language.en.recurrence.rules import next_occurrence
 from vivavoce.language.en.telling import spoken
 from vivavoce.language.en.times.dates import instant
-from vivavoce.language.en.understanding import relative, understand
+from vivavoce.language.en.understanding import When, relative, understand
 from vivavoce.language.en.words import STOP, alike, pieces
 from vivavoce.runtime.people.due import anchor_of, next_due
 from vivavoce.runtime.ports import AgendaStore
@@ -94,7 +94,7 @@ async def _moved(
 ) -> Accepted:
     """`known` is which time of it is moved, where that is known; `last` where it was moved to."""
     words = text(given.payload, _TIME)
-    found = await asyncio.to_thread(_target, words, todo, given, known, last)
+    place, found = await asyncio.to_thread(_target, words, todo, given, known, last)
     recurs = todo.recurrence_rule is not None
     moved = replace(
         todo,
@@ -102,7 +102,7 @@ async def _moved(
         scheduled_at=found.at,
         scheduled_words=words,
         recurs_from=anchor_of(todo) if recurs else None,
-        moved_from=found.place.occurrence if recurs else None,
+        moved_from=place.occurrence if recurs else None,
         status=TodoStatus.RESCHEDULED,
         reason=text(given.payload, "reason"),
         updated_at=given.now,
@@ -163,13 +163,6 @@ class _Place:
         return cls(occurrence, occurrence)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Target:
-    place: _Place
-    at: datetime | None = None
-    assumed: str | None = None
-
-
 def _places(todo: Todo, now: datetime) -> tuple[_Place, ...]:
     """What may be meant: of a recurring task the one that was moved and is still to come; else
     today's, if it is past, and the next."""
@@ -197,17 +190,17 @@ def _target(
     given: Submission,
     known: tuple[_Place, ...],
     last: datetime | None,
-) -> _Target:
+) -> tuple[_Place, When]:
     """The last of the places, or an earlier one that would stay on its day: who missed it in the
     morning and says "tonight" means that one. `last` is what a correction corrects."""
     places, zone = known or _places(todo, given.now), given.time_zone
     if words is None:
-        return _Target(place=places[-1])
+        return places[-1], When(words="")
     for place in places:
         base, same = last or place.at, last and place.at
         found = understand(words, now=given.now, time_zone=zone, base=base, same=same)
         if found.at is not None and (place is places[-1] or _on_its_day(found.at, place, zone)):
-            return _Target(place=place, at=found.at, assumed=found.assumed)
+            return place, found
     raise IntentRefused(found.problem, suggestion=f"Ask: {found.question or WHEN}")
 
 

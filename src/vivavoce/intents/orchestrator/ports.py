@@ -7,30 +7,20 @@ nothing. Its ids come from the intent's id, so that a repeat is the same row.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 from vivavoce.errors import IntentRefused
-from vivavoce.intents.ports import Accepted
+from vivavoce.intents.ports import Orchestrator
 from vivavoce.runtime.ports import AgendaStore
 from vivavoce.wire.clean import clean_line
-from vivavoce.wire.records.plans import Intent, Submission
 
 MOST_CHARS = 2000
 WHEN = "When should it be?"
 
 
-class Handler(Protocol):
-    """One route. Raises `IntentRefused` with words for the model."""
-
-    async def submit(self, given: Submission) -> Accepted: ...
-
-    async def amend(self, intent: Intent, given: Submission) -> Accepted: ...
-
-    async def retract(self, intent: Intent, given: Submission) -> Accepted: ...
-
-
-HandlerFactory = Callable[[AgendaStore], Handler]
-"""What an entry point of the group `vivavoce.intents` names."""
+HandlerFactory = Callable[[AgendaStore], Orchestrator]
+"""What an entry point of the group `vivavoce.intents` names. The handler that it makes has the
+methods of an `Orchestrator`, and one route."""
 
 
 def text(payload: Mapping[str, Any], key: str) -> str | None:

@@ -258,7 +258,8 @@ def _annotation(one: Parameter) -> Any:
             )
             return Annotated[str, limits]
         case "array":
-            item: Any = Literal.__getitem__(one.enum) if one.enum else _item(one)
+            limits = StringConstraints(min_length=1, max_length=_LONGEST, pattern=one.pattern)
+            item: Any = Literal.__getitem__(one.enum) if one.enum else Annotated[str, limits]
             items = Field(min_length=one.min_length, max_length=one.max_length or _MOST_ITEMS)
             return Annotated[list[item], items]
         case "boolean":
@@ -270,11 +271,6 @@ def _annotation(one: Parameter) -> Any:
         case "number":
             bounds = Field(ge=one.minimum, le=one.maximum, allow_inf_nan=False)
             return Annotated[float, bounds]
-
-
-def _item(one: Parameter) -> Any:
-    limits = StringConstraints(min_length=1, max_length=_LONGEST, pattern=one.pattern)
-    return Annotated[str, limits]
 
 
 def _wrong(tool: str, exc: ValidationError) -> str:
@@ -290,12 +286,9 @@ def _one(error: Any) -> str:
     where = ".".join(str(part)[:64] for part in error["loc"][:2])
     if error["type"] == "extra_forbidden":
         return f"unknown parameter '{where}'"
-    return f"parameter '{where}' {_wanted(error['type'], error.get('ctx', {}), error['msg'])}"
-
-
-def _wanted(kind: str, context: dict[str, Any], message: str) -> str:
-    told = _TOLD_AS.get(kind)
-    return told.format(**context) if told else message.replace("Input should be", "must be")[:160]
+    told = _TOLD_AS.get(error["type"])
+    wanted = error["msg"].replace("Input should be", "must be")[:160]
+    return f"parameter '{where}' {told.format(**error.get('ctx', {})) if told else wanted}"
 
 
 # --- Told: a plain JSON Schema and a description ------------------------------------------

@@ -29,7 +29,7 @@ from sqlalchemy.engine import make_url
 from vivavoce.errors import Unavailable
 
 if TYPE_CHECKING:
-    from dbos import DBOSConfig
+    from dbos import DBOS, DBOSConfig
 
 VERSION = "1"
 """Of the order of our own steps. DBOS's default is a hash of the source: then every release would
@@ -78,6 +78,7 @@ class Ledger:
         # A file is one server's: whoever opens it goes on with everything in it.
         self._executor_id = executor_id if self.shared else "file"
         self._carry = carry
+        self._dbos: type[DBOS]
         self._begin: Callable[[str], str] = carry
         self._note: Callable[[str], None] = _nothing()
         self._leaving: deque[str] = deque(maxlen=_RECENT)
@@ -89,8 +90,11 @@ class Ledger:
 
     def open(self) -> None:
         """Also sets going again what this executor left unfinished."""
+        from dbos import DBOS
+
         if not _only_one.acquire(blocking=False):
             raise Unavailable("delegated work is carried by another server in this process")
+        self._dbos = DBOS
         try:
             self._launch()
         except BaseException:
@@ -108,50 +112,44 @@ class Ledger:
 
     def start(self, id_: str, order: str) -> None:
         """Recorded when this returns. An id that is known stays as it is."""
-        from dbos import DBOS, SetWorkflowID
-
-        with SetWorkflowID(id_):
-            DBOS.start_workflow(self._begin, order)
+        self._start(id_, self._begin, order)
 
     def take_over(self, executor_id: str) -> None:
         """Sets going here what another process left unfinished. If it lives, it loses it."""
-        from dbos import DBOS
-
-        left = DBOS.list_workflows(
+        left = self._dbos.list_workflows(
             executor_id=executor_id, status="PENDING", load_input=False, load_output=False
         )
         if left:
-            DBOS.resume_workflows([each.workflow_id for each in left])
+            self._dbos.resume_workflows([each.workflow_id for each in left])
 
     def see(self, id_: str) -> Seen | None:
-        from dbos import DBOS
-
-        found = DBOS.list_workflows(workflow_ids=[id_], load_input=False, load_output=False)
+        found = self._dbos.list_workflows(workflow_ids=[id_], load_input=False, load_output=False)
         if not found:
             return None
         live = found[0].status in _LIVE
-        steps = len(DBOS.list_workflow_steps(id_, load_output=False)) if live else 0
+        steps = len(self._dbos.list_workflow_steps(id_, load_output=False)) if live else 0
         return Seen(live, steps, found[0].recovery_attempts or 0)
 
     def note(self, id_: str, value: str) -> None:
         """The first under an id stays."""
-        from dbos import DBOS, SetWorkflowID
+        self._start(id_, self._note, value)
+
+    def _start(self, id_: str, workflow: Callable[[str], object], value: str) -> None:
+        from dbos import SetWorkflowID
 
         with SetWorkflowID(id_):
-            DBOS.start_workflow(self._note, value)
+            self._dbos.start_workflow(workflow, value)
 
     def notes(self, ids: Iterable[str]) -> dict[str, str]:
         """Those that are written."""
-        from dbos import DBOS
-
         wanted = list(ids)
         if not wanted:
             return {}
-        found = DBOS.list_workflows(workflow_ids=wanted, load_output=False)
+        found = self._dbos.list_workflows(workflow_ids=wanted, load_output=False)
         return {each.workflow_id: str(each.input["args"][0]) for each in found if each.input}
 
     def _launch(self) -> None:
-        from dbos import DBOS, DBOSPortableJSONSerializer
+        from dbos import DBOSPortableJSONSerializer
 
         if not self.shared:
             _prepare(self._url.database)
@@ -170,32 +168,29 @@ class Ledger:
             "use_listen_notify": False,
             "notification_listener_polling_interval_sec": 0.2,
         }
-        DBOS(config=config)
-        unlimited = DBOS.workflow(name=_CARRY, max_recovery_attempts=None)
+        self._dbos(config=config)
+        unlimited = self._dbos.workflow(name=_CARRY, max_recovery_attempts=None)
         self._begin = unlimited(self._workflow())
-        self._note = DBOS.workflow(name=_NOTE, max_recovery_attempts=None)(_nothing())
-        DBOS.launch()
+        self._note = self._dbos.workflow(name=_NOTE, max_recovery_attempts=None)(_nothing())
+        self._dbos.launch()
         self._forget_old()
 
     def _workflow(self) -> Callable[[str], str]:
         """A new function each time: DBOS leaves its marks on it."""
-        from dbos import DBOS
 
         def workflow(order: str) -> str:
             end = self._carry(order)
-            self._leaving.append(str(DBOS.workflow_id))
+            self._leaving.append(str(self._dbos.workflow_id))
             return end
 
         return workflow
 
     def _let_leave(self) -> None:
         """DBOS writes down the end after the workflow returned: not to be cut off there."""
-        from dbos import DBOS
-
         until = time.monotonic() + _LEAVE_SECONDS
         recent = list(self._leaving)
         while recent and time.monotonic() < until:
-            left = DBOS.list_workflows(
+            left = self._dbos.list_workflows(
                 workflow_ids=recent, status="PENDING", load_input=False, load_output=False
             )
             recent = [each.workflow_id for each in left]
@@ -203,9 +198,7 @@ class Ledger:
                 time.sleep(0.01)
 
     def _forget_old(self) -> None:
-        from dbos import DBOS
-
-        old = DBOS.list_workflows(
+        old = self._dbos.list_workflows(
             status=["SUCCESS", "ERROR", "CANCELLED"],
             completed_before=(datetime.now(UTC) - KEPT).isoformat(),
             load_input=False,
@@ -213,12 +206,10 @@ class Ledger:
             limit=10_000,
         )
         if old:
-            DBOS.delete_workflows([each.workflow_id for each in old])
+            self._dbos.delete_workflows([each.workflow_id for each in old])
 
     def _destroy(self) -> None:
-        from dbos import DBOS
-
-        DBOS.destroy(destroy_registry=True)
+        self._dbos.destroy(destroy_registry=True)
         for thread in threading.enumerate():
             # It only tells them to end.
             if thread.name.startswith(("dbos-executor-", "queue-worker-")):

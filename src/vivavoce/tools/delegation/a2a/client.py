@@ -21,16 +21,13 @@ import httpx
 
 from vivavoce.runtime.agents.work import A2aAgent
 from vivavoce.runtime.tasks.ports import GaveUp, Value
-from vivavoce.tools.delegation.a2a.words import (
-    Bounds,
-    Seen,
-    origin,
-)
+from vivavoce.tools.delegation.a2a.words import Bounds, Seen, origin
 from vivavoce.tools.delegation.briefs import told
 from vivavoce.tools.delegation.window import Window
 
 if TYPE_CHECKING:
     from a2a.client import Client
+    from a2a.types import StreamResponse
 
 MAX_ANSWER = 32 * 1024 * 1024
 READ_SECONDS = 600.0
@@ -127,11 +124,6 @@ async def client(url: str, http: httpx.AsyncClient) -> Client:
     return await ClientFactory(config).create_from_url(base, relative_card_path=card)
 
 
-if TYPE_CHECKING:
-    from a2a.client import Client
-    from a2a.types import StreamResponse
-
-
 class Talk:
     def __init__(self, name: str, agent: A2aAgent, window: Window, bounds: Bounds) -> None:
         self._name = name
@@ -150,11 +142,6 @@ class Talk:
     async def __aexit__(self, *_: object) -> None:
         await self._leave()
         await self._stack.aclose()
-
-    @property
-    def began_here(self) -> bool:
-        """In this process, not before a restart."""
-        return bool(self._seen.task_id)
 
     async def send(self, text: str, message_id: str, task: Value = None) -> Value:
         """To a new task, or on with one. The ids by which it is found again, or its reply."""
@@ -182,7 +169,7 @@ class Talk:
     async def follow(self, task_id: str) -> Value:
         """Until it is over, or waits for somebody."""
         failures = 0
-        known = self.began_here
+        known = bool(self._seen.task_id)  # it began in this process, not before a restart
         with _as_gave_up(self._name, self._agent):
             async with asyncio.timeout(self._bounds.work_seconds), self._window.open():
                 while True:

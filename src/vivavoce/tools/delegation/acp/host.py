@@ -77,7 +77,9 @@ class Account:
                 self._say(title, None)
         if update.get("kind") in _CHANGING and len(self._changing) < _MAX_CALLS:
             self._changing.add(id_)
-        paths = [*_diffs(update), *(_places(update) if id_ in self._changing else ())]
+        paths = _paths(update.get("content"), "diff")
+        if id_ in self._changing:
+            paths += _paths(update.get("locations"))
         if paths and (id_ in self._touched or len(self._touched) < _MAX_CALLS):
             self._touched[id_] = paths
         # A diff is also shown before the user said yes to it.
@@ -100,23 +102,14 @@ class Account:
             self._say(f"A plan of {len(known)} steps", 0)
 
 
-def _diffs(update: Mapping[str, Any]) -> list[str]:
-    content = update.get("content")
+def _paths(listed: Any, kind: str | None = None) -> list[str]:
+    """Of an update's `locations`, or of those of its `content` that are of this kind."""
     return [
         each["path"]
-        for each in (content if isinstance(content, list) else ())
+        for each in (listed if isinstance(listed, list) else ())
         if isinstance(each, dict)
-        and each.get("type") == "diff"
+        and kind in (None, each.get("type"))
         and isinstance(each.get("path"), str)
-    ][:_MAX_FILES]
-
-
-def _places(update: Mapping[str, Any]) -> list[str]:
-    locations = update.get("locations")
-    return [
-        each["path"]
-        for each in (locations if isinstance(locations, list) else ())
-        if isinstance(each, dict) and isinstance(each.get("path"), str)
     ][:_MAX_FILES]
 
 
