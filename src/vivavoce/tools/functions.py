@@ -12,7 +12,7 @@ it is, a `ToolOutput` too, anything else as JSON.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, get_type_hints
 
@@ -27,6 +27,8 @@ Describe = Callable[[Mapping[str, Any]], str]
 DEFAULT_TIMEOUT = 60.0
 
 _ANYTHING: TypeAdapter[Any] = TypeAdapter(Any)
+_VALUES = ("title", "$schema", "$id", "examples", "default", "const", "enum")
+_NAMED = ("properties", "$defs", "definitions", "dependentSchemas")
 _POSITIONAL = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.POSITIONAL_ONLY)
 
 
@@ -96,23 +98,23 @@ def schema_of(model: type[BaseModel]) -> dict[str, Any]:
     schema = model.model_json_schema()
     schema.pop("description", None)
     schema.setdefault("properties", {})
-    bare = _untitled(schema)
-    assert isinstance(bare, dict)
+    bare: dict[str, Any] = without(("title",), schema)
     return bare
 
 
-def _untitled(node: Any, names: bool = False) -> Any:
-    """`names`: the keys of this mapping are the author's own, even one called "title"."""
+def without(keys: Collection[str], node: Any, names: bool = False) -> Any:
+    """A schema without these keywords. `names`: the keys of this mapping are the author's own, even
+    one called "title"."""
     if isinstance(node, list):
-        return [_untitled(item) for item in node]
+        return [without(keys, item) for item in node]
     if not isinstance(node, dict):
         return node
     return {
         key: value
-        if key in ("default", "const", "enum", "examples") and not names
-        else _untitled(value, names=key in ("properties", "$defs") and not names)
+        if key in _VALUES and not names
+        else without(keys, value, names=key in _NAMED and not names)
         for key, value in node.items()
-        if names or key != "title"
+        if names or key not in keys
     }
 
 

@@ -79,6 +79,9 @@ class Registry:
             self._find(name)
         return [tool.definition for name, (tool, _) in self._tools.items() if name in names]
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._tools
+
     def definition(self, name: str) -> ToolDefinition:
         return self._find(name)[0].definition
 

@@ -53,19 +53,18 @@ class Addresses:
         return definition.url if definition is not None and to == f"{self.agent()}/{name}" else None
 
 
+@dataclass(frozen=True, slots=True)
 class Outside:
     """Acts on an intent by telling the user's backend."""
 
-    def __init__(
-        self,
-        outbox: Outbox,
-        store: IntentStore,
-        journal: Journal,
-        clock: Clock,
-        addresses: Addresses,
-    ) -> None:
-        self._outbox, self._addresses, self.takes = outbox, addresses, addresses.takes
-        self._store, self._journal, self._clock = store, journal, clock
+    _outbox: Outbox
+    _store: IntentStore
+    _journal: Journal
+    _clock: Clock
+    _addresses: Addresses
+
+    def takes(self, definition: IntentDefinition | None) -> bool:
+        return self._addresses.takes(definition)
 
     async def act(
         self, action: Action, intent: Intent, given: Submission, before: Intent | None

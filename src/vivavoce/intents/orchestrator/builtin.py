@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from importlib.metadata import entry_points
 from typing import Any
@@ -242,15 +242,15 @@ class BuiltInOrchestrator:
         return handler
 
 
+@dataclass(frozen=True, slots=True)
 class Inside:
     """Acts on an intent in our own process, by any `Orchestrator` that returns its changes: what
     came of it and the intent are stored in one commit."""
 
-    def __init__(
-        self, orchestrator: Orchestrator, store: IntentStore, journal: Journal, clock: Clock
-    ) -> None:
-        self._orchestrator, self._store = orchestrator, store
-        self._journal, self._clock = journal, clock
+    _orchestrator: Orchestrator
+    _store: IntentStore
+    _journal: Journal
+    _clock: Clock
 
     async def act(
         self, action: Action, intent: Intent, given: Submission, before: Intent | None

@@ -18,6 +18,7 @@ import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextvars import ContextVar
+from dataclasses import KW_ONLY, dataclass, field
 from itertools import count
 from queue import SimpleQueue
 from typing import Any, Protocol
@@ -187,33 +188,28 @@ class Answers(Protocol):
     async def given(self, question_id: str) -> str | None: ...
 
 
+@dataclass(eq=False)
 class DurableContext:
     """A `TaskContext`."""
 
-    def __init__(
-        self,
-        task_id: str,
-        bridge: StepBridge,
-        listener: Listener,
-        answers: Answers,
-        *,
-        recorded: int,
-    ) -> None:
-        """`recorded`: how many steps are finished already."""
-        self._task_id = task_id
-        self._bridge = bridge
-        self._listener = listener
-        self._answers = answers
-        self._recorded = recorded
-        self._taken = 0
-        # Names what happens inside one step.
-        self._inside: ContextVar[Iterator[str] | None] = ContextVar("inside", default=None)
+    _task_id: str
+    _bridge: StepBridge
+    _listener: Listener
+    _answers: Answers
+    _: KW_ONLY
+    recorded: int
+    """How many steps are finished already."""
+    _taken: int = 0
+    # Names what happens inside one step.
+    _inside: ContextVar[Iterator[str] | None] = field(
+        default_factory=lambda: ContextVar("inside", default=None)
+    )
 
     async def progress(
         self, message: str, *, percentage: int | None = None, phase: str | None = None
     ) -> None:
         # Going over finished steps again is no news.
-        if self._taken < self._recorded:
+        if self._taken < self.recorded:
             return
         try:
             await self._listener.progressed(self._task_id, message, percentage, phase)

@@ -134,9 +134,15 @@ def read(field: Field, said: str) -> Value:
                 raise Misheard("I need a yes or a no")
             return heard == "yes"
         case "integer" | "number" as kind:
-            return _bounded(field.schema, _number(said, whole=kind == "integer"))
+            number = _number(said, whole=kind == "integer")
+            words = "it should be at least {:g}", "it should be at most {:g}"
+            _within(field.schema, ("minimum", "maximum"), number, *words)
+            return number
         case "array":
-            return _several(field, said)
+            several = _chosen(field, said)
+            words = "at least {} are needed", "at most {} are possible"
+            _within(field.schema, ("minItems", "maxItems"), len(several), *words)
+            return several
         case _ if field.values:
             found = _chosen(field, said)
             if len(found) != 1:
@@ -166,34 +172,26 @@ def _chosen(field: Field, said: str) -> list[str]:
     return found
 
 
-def _several(field: Field, said: str) -> list[str]:
-    found = _chosen(field, said)
-    low, high = field.schema.get("minItems"), field.schema.get("maxItems")
-    if isinstance(low, int) and len(found) < low:
-        raise Misheard(f"at least {low} are needed")
-    if isinstance(high, int) and len(found) > high:
-        raise Misheard(f"at most {high} are possible")
-    return found
-
-
-def _bounded(schema: Mapping[str, Any], value: int | float) -> int | float:
-    low, high = schema.get("minimum"), schema.get("maximum")
-    if isinstance(low, int | float) and value < low:
-        raise Misheard(f"it should be at least {low:g}")
-    if isinstance(high, int | float) and value > high:
-        raise Misheard(f"it should be at most {high:g}")
-    return value
+def _within(
+    schema: Mapping[str, Any], bounds: tuple[str, str], number: float, less: str, more: str
+) -> None:
+    """Raises `Misheard` in these words."""
+    low, high = map(schema.get, bounds)
+    if isinstance(low, int | float) and number < low:
+        raise Misheard(less.format(low))
+    if isinstance(high, int | float) and number > high:
+        raise Misheard(more.format(high))
 
 
 def _text(schema: Mapping[str, Any], said: str) -> str:
-    low, high = schema.get("minLength"), schema.get("maxLength")
     kind = schema.get("format")
     if kind in ("email", "uri", "date", "date-time"):
         said = said.rstrip(".?!,")
-    if not said or (isinstance(low, int) and len(said) < low):
-        raise Misheard("that is too short")
-    if isinstance(high, int) and len(said) > high:
-        raise Misheard(f"it should have at most {high} characters")
+    short = "that is too short"
+    if not said:
+        raise Misheard(short)
+    long = "it should have at most {} characters"
+    _within(schema, ("minLength", "maxLength"), len(said), short, long)
     match kind:
         case "email":
             said = _spelled(said)
@@ -264,9 +262,7 @@ async def _confirmed(
 ) -> ElicitResult:
     field = Field("", {"type": "boolean"}, plain_text(message, 600), ("yes", "no"))
     agreed = await _answer(server, field, ask)
-    return (
-        ElicitResult(action="accept", content=known) if agreed else ElicitResult(action="decline")
-    )
+    return ElicitResult(action="accept" if agreed else "decline", content=known if agreed else None)
 
 
 async def _answer(server: str, field: Field, ask: Asking) -> Value:

@@ -10,10 +10,11 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Container, Mapping
 from typing import Any
 
 from vivavoce.tools.checks import Checker
+from vivavoce.tools.functions import without
 
 MAX_NAME = 64  # what function calling allows
 MAX_DESCRIPTION = 1000
@@ -22,19 +23,18 @@ MAX_STEPS = 10_000  # schemas evaluated for one look at one value, references fo
 MAX_DEPTH = 40
 
 _UNFIT = re.compile(r"[^A-Za-z0-9_-]+")
-_MEANT_FOR_PEOPLE = ("title", "$schema", "$id", "examples", "default", "const", "enum")
-_NAMED = ("properties", "$defs", "definitions", "dependentSchemas")
+_LEFT_OUT = ("pattern", "patternProperties", "$schema", "$id")
 
 
-def tool_name(server: str, tool: str, taken: Callable[[str], bool]) -> str:
+def tool_name(server: str, tool: str, taken: Container[str]) -> str:
     """`<server>_<tool>`; where that is too long or taken, with a mark that stays the same."""
     plain = _UNFIT.sub("_", f"{server}_{tool}")
-    if len(plain) <= MAX_NAME and not taken(plain):
+    if len(plain) <= MAX_NAME and plain not in taken:
         return plain
     mark = hashlib.sha256(f"{server}\0{tool}".encode()).hexdigest()
     for size in (6, 16, 32):
         name = f"{plain[: MAX_NAME - size - 1]}_{mark[:size]}"
-        if not taken(name):
+        if name not in taken:
             return name
     raise ValueError(f"tool '{plain[:MAX_NAME]}': its name is taken")
 
@@ -55,8 +55,8 @@ def parameters(name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
         raise ValueError(f"tool '{name}': its schema is longer than {MAX_SCHEMA} characters")
     if _depth(schema) > MAX_DEPTH:
         raise ValueError(f"tool '{name}': its schema is nested too deeply")
-    fit = _without_patterns(schema)
-    assert isinstance(fit, dict)
+    # Regular expressions of strangers can run for ever; the server checks its own anyway.
+    fit: dict[str, Any] = without(_LEFT_OUT, schema)
     fit.setdefault("properties", {})
     if _Steps(fit).of(fit) > MAX_STEPS:
         raise ValueError(f"tool '{name}': its schema refers to itself too often")
@@ -77,24 +77,6 @@ def _depth(node: Any) -> int:
             below += one.values() if isinstance(one, dict) else one if isinstance(one, list) else []
         level, deep = below, deep + 1
     return deep
-
-
-def _without_patterns(node: Any, names: bool = False) -> Any:
-    """Regular expressions of strangers can run for ever; the server checks its own anyway.
-
-    `names`: the keys of this mapping are the author's, even one called "pattern".
-    """
-    if isinstance(node, list):
-        return [_without_patterns(item) for item in node]
-    if not isinstance(node, dict):
-        return node
-    return {
-        key: value
-        if key in _MEANT_FOR_PEOPLE and not names
-        else _without_patterns(value, names=key in _NAMED and not names)
-        for key, value in node.items()
-        if names or key not in ("pattern", "patternProperties", "$schema", "$id")
-    }
 
 
 class _Steps:

@@ -17,7 +17,7 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from vivavoce.errors import OutcomeUnknown, ToolNotFound, Unavailable
+from vivavoce.errors import OutcomeUnknown, Unavailable
 from vivavoce.logs import fields
 from vivavoce.processes.threads import plain_group
 from vivavoce.retrying import Backoff
@@ -77,7 +77,7 @@ class Listing:
         if old is not None and replace(definition, name=old.name) == old:
             return None
         try:
-            name = old.name if old else schemas.tool_name(self._config.name, tool, self._taken)
+            name = old.name if old else schemas.tool_name(self._config.name, tool, self._registry)
             if old is not None:
                 self._registry.remove(name)
             named = replace(definition, name=name)
@@ -92,13 +92,6 @@ class Listing:
             return str(exc)
         self._ours[tool] = named
         return None
-
-    def _taken(self, name: str) -> bool:
-        try:
-            self._registry.definition(name)
-        except ToolNotFound:
-            return False
-        return True
 
 
 def _checked(

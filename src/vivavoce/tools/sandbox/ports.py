@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from vivavoce.errors import Unavailable
 from vivavoce.processes.bounded import Finished, Limits, OnOutput
@@ -55,13 +55,5 @@ class NoSandbox:
     name: str = "none"
     notes: tuple[str, ...] = ()
 
-    async def run(
-        self,
-        command: str,
-        *,
-        cwd: Path,
-        limits: Limits | None = None,
-        network: bool = False,
-        on_output: OnOutput | None = None,
-    ) -> Finished:
+    async def run(self, command: str, **how: Any) -> Finished:
         raise Unavailable(f"Commands cannot be run here: {self.why_not}")

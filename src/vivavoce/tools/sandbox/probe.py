@@ -26,9 +26,10 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from vivavoce.errors import VivavoceError
-from vivavoce.processes.bounded import Finished, Launch, Limits, OnOutput
+from vivavoce.processes.bounded import Finished, Launch, Limits
 from vivavoce.processes.once import Once
 from vivavoce.processes.threads import SHARED
 from vivavoce.tools.sandbox.bubblewrap import Bubblewrap
@@ -176,9 +177,6 @@ class Landlock(Confined):
         }
 
 
-DEFAULT = Limits()
-
-
 class LateSandbox:
     """Commands wait until it is known whether any sandbox holds."""
 
@@ -208,20 +206,10 @@ class LateSandbox:
     def notes(self) -> tuple[str, ...]:
         return self._found.notes if self._found is not None else ()
 
-    async def run(
-        self,
-        command: str,
-        *,
-        cwd: Path,
-        limits: Limits = DEFAULT,
-        network: bool = False,
-        on_output: OnOutput | None = None,
-    ) -> Finished:
+    async def run(self, command: str, **how: Any) -> Finished:
         await self._known.wait()
         assert self._found is not None
-        return await self._found.run(
-            command, cwd=cwd, limits=limits, network=network, on_output=on_output
-        )
+        return await self._found.run(command, **how)
 
 
 log = logging.getLogger(__name__)
@@ -258,12 +246,11 @@ async def probe(
     for candidate in found:
         if isinstance(candidate, str):
             problems.append(candidate)
-            continue
-        problem = await problem_of(candidate)
-        if problem is None:
+        elif (problem := await problem_of(candidate)) is not None:
+            problems.append(f"{candidate.name}: {problem}")
+        else:
             log.info("Commands run in a sandbox", extra={"sandbox": candidate.name})
             return candidate
-        problems.append(f"{candidate.name}: {problem}")
     why = "; ".join(problems)
     log.warning("No sandbox holds here, so bash is off", extra={"why": why})
     return NoSandbox(why)

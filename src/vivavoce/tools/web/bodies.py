@@ -9,7 +9,7 @@ from __future__ import annotations
 import codecs
 import re
 import zlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -58,13 +58,6 @@ class Page:
     cut: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Body:
-    data: bytes
-    cut: bool
-    """There was more than we take."""
-
-
 def form_of(content_type: str) -> tuple[Form, str]:
     """How it is read, and the bare type to tell people of."""
     kind = content_type.partition(";")[0].strip().lower()
@@ -81,8 +74,9 @@ def form_of(content_type: str) -> tuple[Form, str]:
     return "other", kind
 
 
-async def read_body(pieces: AsyncIterator[bytes], encoding: str, limit: int) -> Body:
-    """At most `limit` bytes, on the wire and unpacked. Raises `ToolFailed` for what is broken."""
+async def read_body(pieces: AsyncIterator[bytes], encoding: str, limit: int) -> tuple[bytes, bool]:
+    """At most `limit` bytes, on the wire and unpacked, and whether there was more than we take.
+    Raises `ToolFailed` for what is broken."""
     unpack = _unpacker(encoding)
     kept = bytearray()
     received = 0
@@ -94,13 +88,8 @@ async def read_body(pieces: AsyncIterator[bytes], encoding: str, limit: int) -> 
         except zlib.error:
             raise ToolFailed("The page came packed in a way that cannot be unpacked") from None
         if received >= limit or len(kept) > limit:
-            return Body(bytes(kept[:limit]), True)
-    return Body(bytes(kept), False)
-
-
-class _Plain:
-    def __call__(self, piece: bytes, room: int) -> bytes:
-        return piece[:room]
+            return bytes(kept[:limit]), True
+    return bytes(kept), False
 
 
 class _Zlib:
@@ -136,10 +125,10 @@ class _Deflate(_Zlib):
         return super().__call__(piece, room)
 
 
-def _unpacker(encoding: str) -> _Plain | _Zlib:
+def _unpacker(encoding: str) -> Callable[[bytes, int], bytes]:
     match encoding.strip().lower():
         case "" | "identity":
-            return _Plain()
+            return lambda piece, room: piece[:room]
         case "gzip" | "x-gzip":
             return _Zlib(zlib.MAX_WBITS | 16)
         case "deflate":

@@ -24,7 +24,7 @@ import httpcore2 as httpcore
 
 from vivavoce.errors import ToolFailed
 from vivavoce.processes.threads import Threads
-from vivavoce.tools.web.bodies import ENCODINGS, Body, Limits, Page, decoded, form_of, read_body
+from vivavoce.tools.web.bodies import ENCODINGS, Limits, Page, decoded, form_of, read_body
 from vivavoce.tools.web.urls import Refused, Rules, Target, check_address, redirected, target_of
 
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
@@ -41,14 +41,9 @@ async def system_resolver(host: str, port: int) -> Sequence[str]:
     return [info[4][0] for info in found]
 
 
-async def system_trust() -> ssl.SSLContext:
-    """The machine's own certificates; reading them takes a while, so once and off the loop."""
-    trust: ssl.SSLContext = await _LOOKUPS.run(_trust)
-    return trust
-
-
 @functools.cache
 def _trust() -> ssl.SSLContext:
+    """The machine's own certificates; reading them takes a while, so once and off the loop."""
     return httpcore.default_ssl_context()
 
 
@@ -134,13 +129,15 @@ class Client:
         size = int(length) if length.isascii() and length.isdigit() and len(length) < 16 else None
         if form == "other":  # told by its headers alone; nothing of it is read
             return Page(target.url, form, media_type, None, size)
-        body = await self._body(answer, headers)
-        text = decoded(body.data, content_type)
+        body, cut = await self._body(answer, headers)
+        text = decoded(body, content_type)
         if text is None:
             return Page(target.url, "other", media_type, None, size)
-        return Page(target.url, form, media_type, text, len(body.data), body.cut)
+        return Page(target.url, form, media_type, text, len(body), cut)
 
-    async def _body(self, answer: httpcore.Response, headers: Mapping[str, str]) -> Body:
+    async def _body(
+        self, answer: httpcore.Response, headers: Mapping[str, str]
+    ) -> tuple[bytes, bool]:
         encoding = headers.get("content-encoding", "")
         async with aclosing(answer.aiter_stream()) as pieces:
             return await read_body(pieces, encoding, self.limits.bytes)
@@ -155,8 +152,8 @@ class Client:
                 asyncio.timeout(self.limits.seconds),
                 self._opened(target, method, headers, content) as answer,
             ):
-                body = await self._body(answer, _headers(answer.headers))
-                return answer.status, body.data
+                body, _ = await self._body(answer, _headers(answer.headers))
+                return answer.status, body
         except TimeoutError:
             raise ToolFailed(f"{target.host} took too long to answer", cause="ETIMEDOUT") from None
 
@@ -171,7 +168,7 @@ class Client:
         addresses = await self._checked(target)
         trust = self.trust
         if trust is None and target.scheme == "https":
-            trust = await system_trust()
+            trust = await _LOOKUPS.run(_trust)
         pool = httpcore.AsyncConnectionPool(
             ssl_context=trust,
             max_connections=1,

@@ -13,10 +13,10 @@ import html
 import json
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module, resources
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote, urlencode, urlsplit
 
 from vivavoce.errors import InvalidArguments, ToolFailed
@@ -59,10 +59,8 @@ class Hit:
     snippet: str
 
 
-class Search(Protocol):
-    """Finds pages. Raises `ToolFailed` with words for the user."""
-
-    async def __call__(self, query: str) -> list[Hit]: ...
+Search = Callable[[str], Awaitable[list[Hit]]]
+"""Finds pages. Raises `ToolFailed` with words for the user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,10 +254,26 @@ def web_tools(
 
     Raises `ValueError` for settings that cannot be.
     """
-    return [
-        _web_fetch(settings.rules, settings.limits, client),
-        _web_search(search or search_of(settings)),
-    ]
+    rules, limits = settings.rules, settings.limits
+    search = search or search_of(settings)
+    places = asyncio.Semaphore(MAX_AT_ONCE)
+
+    @worded(lambda given: f"Opening {given['url']}", limits.seconds + 10)
+    async def web_fetch(url: str) -> ToolOutput:
+        async with places:
+            fetching = client or await client_for(rules, limits)
+            return ToolOutput(await _told(await fetching.fetch(spelled(url))))
+
+    @worded(lambda given: f"Searching the web for {given['query']}", SECONDS + 5)
+    async def web_search(query: str) -> ToolOutput:
+        query = " ".join(query.split())[:MAX_QUERY]
+        if not query:
+            raise InvalidArguments("Say what to search for", tool="web_search")
+        if search is None:
+            raise ToolFailed(NO_BACKEND)
+        return ToolOutput(_listed(query, await search(query)))
+
+    return [web_fetch, web_search]
 
 
 def search_of(settings: WebSettings) -> Search | None:
@@ -269,18 +283,6 @@ def search_of(settings: WebSettings) -> Search | None:
     if url is None or (backend.url and not settings.search_key and not settings.search_url):
         return None
     return HttpSearch(backend, url, settings.search_key)
-
-
-def _web_fetch(rules: Rules, limits: Limits, client: Client | None) -> Tool:
-    places = asyncio.Semaphore(MAX_AT_ONCE)
-
-    @worded(lambda given: f"Opening {given['url']}", limits.seconds + 10)
-    async def web_fetch(url: str) -> ToolOutput:
-        async with places:
-            fetching = client or await client_for(rules, limits)
-            return ToolOutput(await _told(await fetching.fetch(spelled(url))))
-
-    return web_fetch
 
 
 async def _told(page: Page) -> str:
@@ -296,19 +298,6 @@ async def _told(page: Page) -> str:
     text = visible(text).strip()[:MAX_TEXT] or "(There is no text on it.)"
     cut = " Only its beginning was fetched." if page.cut else ""
     return f"The page {page.url}, {_FROM_OUTSIDE}{cut}\n\n{text}"
-
-
-def _web_search(search: Search | None) -> Tool:
-    @worded(lambda given: f"Searching the web for {given['query']}", SECONDS + 5)
-    async def web_search(query: str) -> ToolOutput:
-        query = " ".join(query.split())[:MAX_QUERY]
-        if not query:
-            raise InvalidArguments("Say what to search for", tool="web_search")
-        if search is None:
-            raise ToolFailed(NO_BACKEND)
-        return ToolOutput(_listed(query, await search(query)))
-
-    return web_search
 
 
 def _listed(query: str, hits: list[Hit]) -> str:

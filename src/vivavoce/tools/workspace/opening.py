@@ -35,6 +35,12 @@ class Opened:
     fd: int
     parts: tuple[str, ...]
 
+    def __enter__(self) -> Opened:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self.fd)
+
 
 Opening = Callable[[int, str, Sequence[str], int], Opened]
 """The root's descriptor and its real path, the parts of a path, flags. Raises `OSError`."""

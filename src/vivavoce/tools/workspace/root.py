@@ -83,25 +83,16 @@ def _with_own(
     workspace: Workspace, here: tuple[str, ...], rules: tuple[Ignore, ...]
 ) -> tuple[Ignore, ...]:
     try:
-        found = workspace.open_parts((*here, ".gitignore"), FILE)
-    except OSError:
+        with workspace.open_parts((*here, ".gitignore"), FILE) as found:
+            text = os.read(found.fd, _IGNORE_SIZE).decode(errors="replace")
+    except OSError:  # none, or a folder or a pipe of that name
         return rules
-    try:
-        text = os.read(found.fd, _IGNORE_SIZE).decode(errors="replace")
-    except OSError:  # a folder or a pipe of that name
-        return rules
-    finally:
-        os.close(found.fd)
     return (*rules, Ignore(text, here))
 
 
 def _listing(workspace: Workspace, here: tuple[str, ...], times: bool) -> list[Found]:
-    opened = workspace.open_parts(here, FOLDER)
-    try:
-        with os.scandir(opened.fd) as entries:
-            found = [_found(here, entry, times) for entry in entries if entry.name not in SKIPPED]
-    finally:
-        os.close(opened.fd)
+    with workspace.open_parts(here, FOLDER) as opened, os.scandir(opened.fd) as entries:
+        found = [_found(here, entry, times) for entry in entries if entry.name not in SKIPPED]
     found.sort(key=lambda one: one.parts)
     return found
 
@@ -183,23 +174,16 @@ class Workspace:
             return found.read(self.max_bytes)
 
     @contextlib.contextmanager
-    def folder(self, path: str) -> Iterator[Opened]:
-        with self.opened(path, FOLDER) as found:
-            yield found
-
-    @contextlib.contextmanager
     def opened(self, path: str, flags: int) -> Iterator[Opened]:
         parts = self.parts(path)
         try:
             found = self.open_parts(parts, flags)
         except OSError as refusal:
             raise self.refusal(path, refusal) from None
-        try:
+        with found:
             if self.hidden.forbid(found.parts):
                 raise refused(f"'{shown(path)}' is not for tools")
             yield found
-        finally:
-            os.close(found.fd)
 
     def open_parts(self, parts: Sequence[str], flags: int) -> Opened:
         """Beneath the root; no rule is checked. The caller closes it. Raises `OSError`."""

@@ -18,6 +18,7 @@ import shutil
 import stat
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
@@ -253,19 +254,11 @@ def _lines(workspace: Workspace, places: Iterable[Place]) -> list[str]:
     shown = []
     ordered = sorted(places, key=lambda place: (place.parts, place.number))
     for parts, group in groupby(ordered, key=lambda place: place.parts):
-        try:
-            opened = workspace.open_parts(parts, FILE)
-        except OSError:  # gone since, or never ours
-            continue
-        try:
+        with suppress(OSError), workspace.open_parts(parts, FILE) as opened:  # gone, or never ours
             for place in group:
                 mark = ":" if place.match else "-"
                 text = _line(opened.fd, place.offset)
                 shown.append(f"{label(parts)}{mark}{place.number}{mark}{text}")
-        except OSError:
-            continue
-        finally:
-            os.close(opened.fd)
     return shown
 
 

@@ -18,6 +18,7 @@ from vivavoce.tools.functions import Tool
 from vivavoce.tools.wording import worded
 from vivavoce.tools.workspace import writing
 from vivavoce.tools.workspace.names import count, label, shown
+from vivavoce.tools.workspace.opening import FOLDER
 from vivavoce.tools.workspace.patterns import Glob
 from vivavoce.tools.workspace.root import MAX_ENTRIES, MAX_PATH, Found, Workspace, refused, tree
 from vivavoce.tools.workspace.searching import Query, find_ripgrep
@@ -93,7 +94,7 @@ def files_like(workspace: Workspace, pattern: str, path: str = "") -> ToolOutput
         raise refused(f"'{shown(pattern)}' leads out of the folder; give a path instead")
     if not parts:
         raise ToolFailed("Give a pattern such as *.py or **/*.md")
-    with workspace.folder(path) as opened:
+    with workspace.opened(path, FOLDER) as opened:
         base = opened.parts
     deep = "**" in parts
     # Names that people say may be anywhere, so all of it is looked at even for a flat pattern;
@@ -151,10 +152,7 @@ Old = Annotated[str, Field(min_length=1)]
 def workspace_tools(workspace: Workspace, *, ripgrep: str | None = None) -> list[Tool]:
     """`ripgrep` is where it is; it is looked for otherwise, and "" is to do without it."""
     program = find_ripgrep() if ripgrep is None else ripgrep or None
-    return [*_looking(workspace, program), *_changing(workspace)]
 
-
-def _looking(workspace: Workspace, program: str | None) -> list[Tool]:
     @worded(lambda given: f"Reading file {given['path']}")
     def read_file(path: FilePath, offset: FirstLine = 0, limit: Lines = 0) -> ToolOutput:
         return file_content(workspace, path, offset, limit)
@@ -174,10 +172,6 @@ def _looking(workspace: Workspace, program: str | None) -> list[Tool]:
         query = Query(pattern, glob=glob, case_sensitive=case_sensitive, context=context)
         return await search_lines(workspace, query, path, program)
 
-    return [read_file, glob, grep]
-
-
-def _changing(workspace: Workspace) -> list[Tool]:
     @worded(lambda given: f"Writing file {given['path']}")
     def write_file(path: FilePath, content: str) -> ToolOutput:
         return writing.write_file(workspace, path, content)
@@ -188,4 +182,4 @@ def _changing(workspace: Workspace) -> list[Tool]:
     ) -> ToolOutput:
         return writing.edit_file(workspace, path, old_string, new_string, replace_all)
 
-    return [write_file, edit_file]
+    return [read_file, glob, grep, write_file, edit_file]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from vivavoce.runtime.agents.work import A2aAgent
@@ -43,12 +44,12 @@ class A2aBackend(Named[A2aAgent]):
             return await _Errand(work, context, talk).run()
 
 
+@dataclass
 class _Errand:
-    def __init__(self, work: Work, context: TaskContext, talk: Talk) -> None:
-        self._order = work
-        self._task = context
-        self._talk = talk
-        self._sent = 0
+    _order: Work
+    _task: TaskContext
+    _talk: Talk
+    _sent: int = 0
 
     async def run(self) -> Done:
         for start in range(_MAX_STARTS):

@@ -56,27 +56,21 @@ def found(agent: AcpAgent) -> str | None:
     return shutil.which(agent.command, path=environment(agent.env).get("PATH"))
 
 
+@dataclass(eq=False)
 class Visit:
-    def __init__(
-        self,
-        work: Work,
-        agent: AcpAgent,
-        window: Window,
-        workspace: Workspace,
-        bounds: Bounds,
-        stack: AsyncExitStack,
-    ) -> None:
-        self._order = work
-        self._agent = agent
-        self._window = window
-        self._workspace = workspace
-        self._bounds = bounds
-        self._stack = stack
+    _order: Work
+    _agent: AcpAgent
+    _window: Window
+    _workspace: Workspace
+    _bounds: Bounds
+    _stack: AsyncExitStack
+    _pipes: Piped | None = None
+    _link: ClientSideConnection | None = None
+
+    def __post_init__(self) -> None:
         self._account = Account(self._say, lambda path: self._host.relative(path))
-        self._host = Host(work.agent, self._workspace, window, self._account)
-        self._pipes: Piped | None = None
+        self._host = Host(self._order.agent, self._workspace, self._window, self._account)
         self._last_words: deque[str] = deque(maxlen=20)
-        self._link: ClientSideConnection | None = None
 
     def _say(self, message: str, percentage: int | None) -> None:
         self._window.say(message, percentage, self._order.agent)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import shlex
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from vivavoce.errors import VivavoceError
@@ -127,14 +128,14 @@ _MAX_ARGUMENT = 1_000_000
 _MAX_TITLE = 500
 
 
+@dataclass(frozen=True)
 class Host:
     """Fills the SDK's `Client`, as far as it is offered."""
 
-    def __init__(self, name: str, workspace: Workspace, window: Window, account: Account) -> None:
-        self._name = name
-        self._workspace = workspace
-        self._window = window
-        self._account = account
+    _name: str
+    _workspace: Workspace
+    _window: Window
+    _account: Account
 
     async def request_permission(
         self,

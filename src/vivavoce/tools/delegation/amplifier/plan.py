@@ -10,6 +10,7 @@ import asyncio
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar
@@ -24,34 +25,34 @@ _YES = ("allow once", "allow", "yes", "approve", "ok")
 _NO = ("deny", "no", "reject")
 
 
+@dataclass(frozen=True)
 class Approvals:
     """Its `ApprovalSystem`. The timeout and the default are ours, and the default is no."""
 
-    def __init__(self, window: Window, phase: str) -> None:
-        self._window = window
-        self._phase = phase
+    window: Window
+    phase: str
 
     async def request_approval(
         self, prompt: str, options: list[str], timeout: float, default: str
     ) -> str:
-        question = f"{self._phase}: {clean_line(prompt)}"
+        question = f"{self.phase}: {clean_line(prompt)}"
         try:
-            yes = await self._window.approve("amplifier", {"prompt": clean_line(prompt)}, question)
+            yes = await self.window.approve("amplifier", {"prompt": clean_line(prompt)}, question)
         except Closed:
             yes = False
         return _option(options, _YES if yes else _NO) or ("Allow" if yes else "Deny")
 
 
+@dataclass(frozen=True)
 class Display:
     """Its `DisplaySystem`. May be called from a thread of its runtime."""
 
-    def __init__(self, window: Window, phase: str) -> None:
-        self._window = window
-        self._phase = phase
-        self._loop = asyncio.get_running_loop()
+    window: Window
+    phase: str
+    loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
 
     def show_message(self, message: str, level: str, source: str = "hook") -> None:
-        self._loop.call_soon_threadsafe(self._window.say, message, None, self._phase)
+        self.loop.call_soon_threadsafe(self.window.say, message, None, self.phase)
 
 
 def _option(options: Sequence[str], wanted: Sequence[str]) -> str | None:
