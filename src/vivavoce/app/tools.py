@@ -26,7 +26,7 @@ from vivavoce.tools.bash import bash_tool
 from vivavoce.tools.builtin import Delegation, ask_user, builtins, read_output_tool, task_tools
 from vivavoce.tools.delegation import backends_of
 from vivavoce.tools.delegation.builtin import EmbeddedBackend
-from vivavoce.tools.delegation.carrier import DurableCarrier, LazyCarrier
+from vivavoce.tools.delegation.carrier import DurableCarrier
 from vivavoce.tools.mcp.servers import McpServers
 from vivavoce.tools.registry import Registry
 from vivavoce.tools.sandbox.ports import NoSandbox, Sandbox
@@ -68,10 +68,9 @@ class Toolset:
             self._hidden,
         )
         self.backends = Backends((EmbeddedBackend(find_brain, self.registry.definitions), *others))
-        self.carrier = LazyCarrier(
-            DurableCarrier(
-                _work_url(settings), self.backends, executor_id=instance.replace(":", "-")
-            )
+        name = instance.replace(":", "-")
+        self.carrier = DurableCarrier(
+            _work_url(settings), self.backends, executor_id=name, lazy=True
         )
 
     def offer_delegation(self, delegation: Delegation) -> None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -23,13 +22,12 @@ from vivavoce.runtime.sessions.live import LiveSession
 from vivavoce.runtime.sessions.notifier import SessionNotifier
 from vivavoce.runtime.sessions.records import SessionRecords
 from vivavoce.runtime.sessions.registry import Registry
-from vivavoce.runtime.tasks.ports import Listener, Work
+from vivavoce.runtime.tasks.ports import Work
 from vivavoce.session import effects as fx
 from vivavoce.session.events import ApprovalSettled, News, TaskFinished, ToolFinished
 from vivavoce.session.machine import Machine
 from vivavoce.session.policy import Policy, Setup
 from vivavoce.testing.fakes import ManualClock
-from vivavoce.tools.delegation.carrier import LazyCarrier
 from vivavoce.wire.records.talk import Change, Conversation, LogEvent, ToolCall, VoiceSession
 from vivavoce.wire.records.work import ApprovalStatus
 
@@ -236,22 +234,6 @@ async def test_a_task_that_cannot_begin_is_over_and_keeps_no_server_from_startin
         bench.tasks._carrier = Broken()
         async with bench.tasks.running():
             assert await bench.tasks.list("ann", open_only=True)
-
-
-async def test_a_carrier_that_breaks_at_its_start_does_not_take_the_server_along() -> None:
-    class Inner(Hands):
-        @asynccontextmanager
-        async def running(self, listener: Listener) -> AsyncGenerator[None, None]:
-            if listener is None:
-                raise OSError("disk full")
-            yield
-
-    lazy = LazyCarrier(Inner())
-    async with lazy.running(cast("Listener", None)):
-        for _ in range(2):
-            with pytest.raises(Unavailable):
-                await lazy.cancel("task_1")
-        await settle()
 
 
 CALL = ToolCall(

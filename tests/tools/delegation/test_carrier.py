@@ -12,7 +12,8 @@ import pytest
 from tests.contract.postgres import drop_database, new_database
 from tests.tools.delegation.stage import Doing, Remembering, begin, carried, url, work
 from vivavoce.errors import BrainError, Unavailable
-from vivavoce.runtime.tasks.ports import Done, GaveUp, StepFailed, TaskContext, Work
+from vivavoce.runtime.tasks.ports import Backends, Done, GaveUp, StepFailed, TaskContext, Work
+from vivavoce.tools.delegation.carrier import DurableCarrier
 
 
 class Interrupted:
@@ -276,6 +277,31 @@ async def test_only_while_running_and_one_at_a_time(tmp_path: Path) -> None:
                 pass
     with pytest.raises(Unavailable):
         await begin(carrier, work())
+
+
+async def test_one_that_cannot_be_opened_does_not_take_the_server_along(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("no folder")
+    backends = Backends(())
+    carrier = DurableCarrier(url(tmp_path / "file"), backends, executor_id="one", lazy=True)
+    async with carrier.running(Remembering()):
+        for _ in range(2):
+            with pytest.raises(Unavailable):
+                await carrier.cancel("task_1")
+
+
+async def test_a_lazy_one_opens_when_it_is_wanted(tmp_path: Path) -> None:
+    async def quick(work: Work, context: TaskContext) -> Done:
+        return Done(summary="done")
+
+    listener = Remembering()
+    backends = Backends((Doing(quick),))
+    carrier = DurableCarrier(url(tmp_path), backends, executor_id="one", lazy=True)
+    async with carrier.running(listener):
+        assert not list(tmp_path.iterdir())
+        await begin(carrier, work())
+        assert (await listener.end())[1] == "finished"
+    async with carrier.running(listener):
+        pass
 
 
 async def test_the_end_is_told_when_the_listener_can_take_it(tmp_path: Path) -> None:

@@ -23,70 +23,9 @@ from vivavoce.errors import Unavailable, VivavoceError
 from vivavoce.logs import failure
 from vivavoce.processes.threads import plain_group
 from vivavoce.retrying import doubling, retried
-from vivavoce.runtime.tasks.ports import GOES_ON, Backends, Carrier, Done, GaveUp, Listener, Work
+from vivavoce.runtime.tasks.ports import GOES_ON, Backends, Done, GaveUp, Listener, Work
 from vivavoce.tools.delegation.context import DurableContext, StepBridge
 from vivavoce.tools.delegation.ledger import Ledger, Stopped
-
-
-class LazyCarrier:
-    """A `Carrier` in front of another, which it starts when it is wanted."""
-
-    def __init__(self, inner: Carrier) -> None:
-        self._inner = inner
-        self._wanted, self._stop = asyncio.Event(), asyncio.Event()
-        self._ready: asyncio.Future[None] | None = None
-
-    @asynccontextmanager
-    async def running(self, listener: Listener) -> AsyncGenerator[None, None]:
-        self._wanted, self._stop = asyncio.Event(), asyncio.Event()
-        self._ready = asyncio.get_running_loop().create_future()
-        async with asyncio.TaskGroup() as group:
-            host = group.create_task(self._host(listener, self._ready))
-            try:
-                yield
-            finally:
-                self._stop.set()
-                if not self._wanted.is_set():
-                    host.cancel()
-                self._ready = None
-
-    async def _host(self, listener: Listener, ready: asyncio.Future[None]) -> None:
-        """Enters and leaves the inner one: both must be the same task's doing."""
-        await self._wanted.wait()
-        try:
-            async with self._inner.running(listener):
-                if not ready.done():
-                    ready.set_result(None)
-                await self._stop.wait()
-        except VivavoceError as fault:
-            if ready.done():
-                raise
-            ready.set_exception(fault)
-        except ImportError:
-            words = "Delegated work needs more packages: pip install 'vivavoce[tools]'"
-            ready.set_exception(Unavailable(words))
-        except Exception:  # the boundary of this task: the server goes on without it
-            if ready.done():
-                raise
-            log.exception("Delegated work cannot be carried out")
-            ready.set_exception(Unavailable("Delegated work cannot be carried out now"))
-
-    async def _started(self) -> Carrier:
-        if self._ready is None:
-            raise Unavailable("Delegated work is not being carried out now")
-        self._wanted.set()
-        await asyncio.shield(self._ready)
-        return self._inner
-
-    async def start(self, work: Work) -> None:
-        await (await self._started()).start(work)
-
-    async def answer(self, task_id: str, question_id: str, words: str) -> None:
-        await (await self._started()).answer(task_id, question_id, words)
-
-    async def cancel(self, task_id: str) -> None:
-        await (await self._started()).cancel(task_id)
-
 
 log = logging.getLogger(__name__)
 
@@ -169,6 +108,8 @@ class Shared:
     group: asyncio.TaskGroup
     loop: asyncio.AbstractEventLoop
     context: contextvars.Context
+    opening: asyncio.Task[VivavoceError | None] | None = None
+    look: asyncio.Task[None] | None = None
     stopping: bool = False
     live: dict[str, Live] = field(default_factory=dict)
 
@@ -304,25 +245,31 @@ class DurableCarrier:
     """A `Carrier`. One may be running in a process at a time: DBOS is a singleton."""
 
     def __init__(
-        self, url: str, backends: Backends, *, executor_id: str, look_seconds: float = LOOK_SECONDS
+        self,
+        url: str,
+        backends: Backends,
+        *,
+        executor_id: str,
+        look_seconds: float = LOOK_SECONDS,
+        lazy: bool = False,
     ) -> None:
         """`url`: a SQLite file of its own, or a PostgreSQL database, where it has its own schema.
 
         `executor_id` names this instance among those that share a PostgreSQL, and
         is the same after a restart: what it left unfinished is found by it. A file
         is one server's. `look_seconds`: how often it looks for answers that the
-        others took.
+        others took. `lazy`: DBOS is opened when it is first wanted.
         """
         self._ledger = Ledger(url, executor_id=executor_id, carry=self._carry)
         self._backends = backends
-        self._look_seconds = look_seconds
+        self._look_seconds, self._lazy = look_seconds, lazy
         self._mail = Mail(self._ledger)
         self._shared: Shared | None = None
 
     @asynccontextmanager
     async def running(self, listener: Listener) -> AsyncGenerator[None, None]:
         async with plain_group() as group:
-            shared = Shared(
+            shared = self._shared = Shared(
                 listener=listener,
                 backends=self._backends,
                 ledger=self._ledger,
@@ -331,44 +278,61 @@ class DurableCarrier:
                 loop=asyncio.get_running_loop(),
                 context=contextvars.copy_context(),
             )
-            self._shared = shared  # before it opens: a workflow may go on at once
             try:
-                await asyncio.to_thread(self._ledger.open)
-                look = group.create_task(self._look(shared)) if self._ledger.shared else None
-                try:
-                    yield
-                finally:
-                    if look is not None:
-                        look.cancel()
-                    await self._stop(shared)
+                if not self._lazy:
+                    await self._opened()
+                yield
             finally:
+                await self._stop(shared)
                 self._shared = None
 
     async def start(self, work: Work) -> None:
-        self._running()
+        await self._opened()
         await asyncio.to_thread(self._ledger.start, work.task_id, json.dumps(asdict(work)))
 
     async def answer(self, task_id: str, question_id: str, words: str) -> None:
         """Dropped where the question is not this task's, or the task is over."""
-        self._running()
+        await self._opened()
         if question_id.startswith(f"{task_id}:") and await self._unfinished(task_id):
             await self._mail.answer(question_id, words)
 
     async def cancel(self, task_id: str) -> None:
-        shared = self._running()
+        shared = await self._opened()
         if await self._unfinished(task_id):
             await self._mail.cancel(task_id)
             _unwant(shared, task_id)
 
     async def take_over(self, executor_id: str) -> None:
         """Goes on with what an instance that will not come back left unfinished."""
-        self._running()
+        await self._opened()
         await asyncio.to_thread(self._ledger.take_over, executor_id)
 
-    def _running(self) -> Shared:
-        if self._shared is None or self._shared.stopping:
+    async def _opened(self) -> Shared:
+        shared = self._shared
+        if shared is None or shared.stopping:
             raise Unavailable("Delegated work is not being carried out now")
-        return self._shared
+        if shared.opening is None:
+            shared.opening = shared.group.create_task(
+                self._open(shared), context=shared.context.copy()
+            )
+        if (fault := await asyncio.shield(shared.opening)) is not None:
+            raise fault
+        return shared
+
+    async def _open(self, shared: Shared) -> VivavoceError | None:
+        """Why it cannot be, if so: the server goes on without it."""
+        try:
+            await asyncio.to_thread(self._ledger.open)
+        except VivavoceError as fault:
+            return fault
+        except ImportError:
+            return Unavailable("Delegated work needs more packages: pip install 'vivavoce[tools]'")
+        except Exception:  # the boundary of this task
+            log.exception("Delegated work cannot be carried out")
+            return Unavailable("Delegated work cannot be carried out now")
+        if self._ledger.shared:
+            shared.look = shared.group.create_task(self._look(shared))
+        return None
 
     def _carry(self, order: str) -> str:
         """The workflow, on a thread of DBOS's."""
@@ -392,6 +356,10 @@ class DurableCarrier:
 
     async def _stop(self, shared: Shared) -> None:
         shared.stopping = True
+        if shared.opening is None or await shared.opening is not None:
+            return  # it never opened
+        if shared.look is not None:
+            shared.look.cancel()
         runs = [live.run for live in shared.live.values() if live.run is not None]
         for live in list(shared.live.values()):
             live.stop()
