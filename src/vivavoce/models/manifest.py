@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal, TypeAlias
+
+from vivavoce.wire.values import Value
 
 Role: TypeAlias = Literal["speech detection", "end of turn", "ears", "brain", "mouth"]
 
 
-@dataclass(frozen=True, slots=True)
-class Web:
+class Web(Value):
     """The file itself, at its author's."""
 
     url: str
@@ -25,8 +25,7 @@ class Web:
         return self.url
 
 
-@dataclass(frozen=True, slots=True)
-class Wheel:
+class Wheel(Value):
     """A file inside a wheel on the Python package index that pip is configured for."""
 
     project: str
@@ -41,8 +40,7 @@ class Wheel:
         return f"the Python package {self.project} {self.version}"
 
 
-@dataclass(frozen=True, slots=True)
-class NpmPackage:
+class NpmPackage(Value):
     """A file inside a package of the registry that npm is configured for."""
 
     package: str
@@ -61,8 +59,7 @@ Packed: TypeAlias = Wheel | NpmPackage
 """A file inside an archive; one archive serves all that name it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Joined:
+class Joined(Value):
     """One file in several parts, in order, since packages have a largest size."""
 
     parts: tuple[Packed, ...]
@@ -97,8 +94,7 @@ class SourceFailed(Exception):
         self.unreachable = unreachable
 
 
-@dataclass(frozen=True, slots=True)
-class ModelFile:
+class ModelFile(Value):
     """One file of a model; `name` is its path in the model's folder."""
 
     name: str
@@ -117,8 +113,7 @@ class ModelFile:
             yield from packed_in(source)
 
 
-@dataclass(frozen=True, slots=True)
-class Model:
+class Model(Value):
     name: str
     role: Role
     title: str

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Any, Literal, Protocol
 
@@ -38,6 +38,7 @@ from vivavoce.wire.records.talk import (
     VoiceSession,
 )
 from vivavoce.wire.records.work import Approval, Task
+from vivavoce.wire.values import Value
 
 # --- Time -----------------------------------------------------------------------
 
@@ -53,16 +54,14 @@ class Clock(Protocol):
 # --- Store ----------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class LogBounds:
+class LogBounds(Value):
     """`oldest` is the first position still kept, `latest` the last given (0: none yet)."""
 
     oldest: int
     latest: int
 
 
-@dataclass(frozen=True, slots=True)
-class Retention:
+class Retention(Value):
     """How long things are kept, in seconds; None is for ever (seed 000 §7.2)."""
 
     snapshots: float | None = 24 * 3600
@@ -274,16 +273,14 @@ class Store(AgendaStore, Protocol):
 # --- Provider -------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Voice:
+class Voice(Value):
     id: str
     name: str
     description: str
     recommended: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Capabilities:
+class Capabilities(Value):
     """What differs between providers and models, as data."""
 
     context_tokens: int
@@ -293,16 +290,14 @@ class Capabilities:
     """Can its model look at images?"""
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Value):
     """A call at the provider: the answer for the browser, the id for the sideband."""
 
     call_id: str
     sdp_answer: str
 
 
-@dataclass(frozen=True, slots=True)
-class AudioCall:
+class AudioCall(Value):
     """A call that waits for its client: where to connect, and with what, once, within a minute."""
 
     call_id: str
@@ -310,8 +305,7 @@ class AudioCall:
     secret: str
 
 
-@dataclass(frozen=True, slots=True)
-class Closed:
+class Closed(Value):
     """How a sideband ended. A clean close is a hang-up; a 1012 is a restart."""
 
     code: int
@@ -325,8 +319,7 @@ class Closed:
 # --- Tools ----------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class ToolExample:
+class ToolExample(Value):
     description: str
     arguments: Mapping[str, Any]
     expected_output: str
@@ -334,8 +327,7 @@ class ToolExample:
     """What is said once it is done, where that has a manner of its own."""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolDefinition:
+class ToolDefinition(Value):
     """A tool as the model sees it, and what the server knows besides."""
 
     name: str
@@ -395,16 +387,14 @@ OutputKind = Literal["text", "code", "files", "log", "matches", "json"]
 """How an output may be cut when it is too long for the model."""
 
 
-@dataclass(frozen=True, slots=True)
-class Picture:
+class Picture(Value):
     """`data` is base64, `mime_type` such as image/png."""
 
     mime_type: str
     data: str
 
 
-@dataclass(frozen=True, slots=True)
-class ToolOutput:
+class ToolOutput(Value):
     """What a tool says, when it is more than plain words (seed 000 §3.4)."""
 
     text: str
@@ -414,8 +404,7 @@ class ToolOutput:
     """Relative to the workspace, for what it remembers."""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolContext:
+class ToolContext(Value):
     """Who calls, from where, and how to tell of progress."""
 
     user_id: str

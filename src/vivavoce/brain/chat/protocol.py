@@ -29,6 +29,7 @@ from vivavoce.wire.brain import (
     Tool,
     Words,
 )
+from vivavoce.wire.values import Value
 
 Json: TypeAlias = dict[str, Any]
 Reason: TypeAlias = Literal["stop", "length", "content_filter"]
@@ -49,8 +50,7 @@ _LONGEST_BEGINNING = 20_000
 _decoder = json.JSONDecoder()
 
 
-@dataclass(frozen=True, slots=True)
-class Dialect:
+class Dialect(Value):
     """Which of the fields that not every server knows this one takes."""
 
     stream_options: bool = True
@@ -357,8 +357,7 @@ def _read(text: str, offered: frozenset[str]) -> list[dict[str, Any]]:
 # --- Text, without what nobody should hear
 
 
-@dataclass(frozen=True, slots=True)
-class _WrittenCall:
+class _WrittenCall(Value):
     """What stood between the tags of a call that the server did not understand as one."""
 
     text: str

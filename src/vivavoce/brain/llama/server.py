@@ -18,7 +18,6 @@ import sys
 import threading
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +25,7 @@ import httpx
 
 from vivavoce.errors import BrainError
 from vivavoce.processes.supervised import follow_parent
+from vivavoce.wire.values import Value
 
 _GONE = "The language model stopped in the middle of it."
 _NOT_THERE = "The language model is not ready yet."
@@ -35,8 +35,7 @@ _POLL = 0.05
 # --- The connection
 
 
-@dataclass(frozen=True, slots=True)
-class Heard:
+class Heard(Value):
     """A piece of what the model writes, and what it has done so far."""
 
     text: str

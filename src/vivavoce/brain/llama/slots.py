@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Protocol
 
 from vivavoce.errors import BrainError
+from vivavoce.wire.values import Value
 
 BACKGROUND = 0
 MOST = 8
@@ -183,8 +184,7 @@ class Warming:
 # --- Who has which
 
 
-@dataclass(frozen=True, slots=True)
-class Seat:
+class Seat(Value):
     slot: int
     arrived: bool = False
     """It had no place until now."""
@@ -228,8 +228,7 @@ class Slots:
 # --- The shelf
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(Value):
     file: str
     text: str
 

@@ -25,7 +25,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,7 @@ import yaml
 
 from vivavoce.language.en.numbers import counting, number, operator
 from vivavoce.wire.brain import Ask, Call, Result, Said
+from vivavoce.wire.values import Record, Value
 
 ANY = "*"
 _SLOT = re.compile(r"\{([A-Za-z0-9_]+(?:\.[A-Za-z0-9_]+)*)(?::([a-z]+))?\}")
@@ -47,16 +48,14 @@ _WORDS = ("otherwise", "silence", "opening", "nudge", "result")
 _RULE = ("when", "result_of", "note", "say", "call", "fail")
 
 
-@dataclass(frozen=True, slots=True)
-class ToolUse:
+class ToolUse(Value):
     """A call to make; strings inside `arguments` are templates."""
 
     name: str
     arguments: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class Rule(Record):
     """`when` is a regular expression, found anywhere and in any case."""
 
     when: str = ""
@@ -70,8 +69,7 @@ class Rule:
     """The brain breaks with these words, after it said `say`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Script:
+class Script(Record):
     rules: tuple[Rule, ...] = ()
     otherwise: str = "You said: {text}."
     silence: str = "Sorry, I didn't catch that."
@@ -84,8 +82,7 @@ class Script:
     """For a tool's output that no rule is about."""
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Value):
     """What to do: say this, then call these, or break."""
 
     say: str = ""

@@ -14,8 +14,9 @@ part of its gap that silence has not covered is concealed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from vivavoce.wire.values import Value
 
 RATE = 48_000
 FRAME = 960
@@ -33,8 +34,7 @@ _MAX_JUMP = 100  # packets; RFC 3550 A.1 has the same figure for misorder
 _MAX_SKIPPED = 128
 
 
-@dataclass(frozen=True, slots=True)
-class Packet:
+class Packet(Value):
     """An RTP packet with the time it arrived, in seconds of any monotonic clock."""
 
     ssrc: int
@@ -45,20 +45,17 @@ class Packet:
     arrival: float
 
 
-@dataclass(frozen=True, slots=True)
-class Play:
+class Play(Value):
     packet: Packet
 
 
-@dataclass(frozen=True, slots=True)
-class Conceal:
+class Conceal(Value):
     """Something is missing here, or nothing came."""
 
     samples: int
 
 
-@dataclass(frozen=True, slots=True)
-class Wait:
+class Wait(Value):
     """Nothing to do until then, or until the next packet."""
 
     until: float | None

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from typing import Any
 import orjson
 
 from vivavoce.errors import ModelUnavailable
+from vivavoce.wire.values import Value
 
 _HEADER = struct.Struct("<II")
 LONGEST_WORDS = 1 << 20
@@ -37,8 +37,7 @@ class BadFrame(Exception):
     """Not what we agreed on; there is no way to find the next frame."""
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(Value):
     words: Mapping[str, Any]
     sound: bytes = b""
 
@@ -70,8 +69,7 @@ async def read(stream: asyncio.StreamReader) -> Frame | None:
 # --- What to load
 
 
-@dataclass(frozen=True, slots=True)
-class SpeechPart:
+class SpeechPart(Value):
     """A model: what kind it is, and its folder (the judge: its file)."""
 
     kind: str
@@ -87,8 +85,7 @@ class SpeechPart:
         return make(self.path)
 
 
-@dataclass(frozen=True, slots=True)
-class SpeechFiles:
+class SpeechFiles(Value):
     ears: SpeechPart
     mouth: SpeechPart
     judge: SpeechPart | None = None

@@ -12,10 +12,10 @@ of the session's audio. Knows nothing of sound, models or responses.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum, auto
 
 from vivavoce.wire.realtime.session import Eagerness, SemanticVad, ServerVad
+from vivavoce.wire.values import Value
 
 FRAME_MS = 32
 
@@ -35,8 +35,7 @@ _SEMANTIC = ServerVad()
 """Semantic VAD hears speech as server VAD does, where it has no words of its own for it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Patience:
+class Patience(Value):
     """What an eagerness means: the probability that ends a turn, and the longest wait.
 
     `least_ms` of silence there must be however sure the judge is. The answer is
@@ -61,48 +60,41 @@ ASK_MS = (192, 608, 1216, 2016, 3008, 4512, 6016)
 # --- Milestones ---------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Maybe:
+class Maybe(Value):
     """A first frame sounds like speech."""
 
     at_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class Never:
+class Never(Value):
     """It was nothing."""
 
     at_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class Started:
+class Started(Value):
     """Speech for certain. `at_ms` is where it began, less the padding in front."""
 
     at_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class Paused:
+class Paused(Value):
     """Silence since `at_ms`; it may be the end."""
 
     at_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class Judge:
+class Judge(Value):
     """Somebody should tell `verdict` whether the speaker has finished."""
 
     at_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class Resumed:
+class Resumed(Value):
     at_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class Stopped:
+class Stopped(Value):
     """The turn is over. `at_ms` includes the silence; the last speech was at `spoken_ms`."""
 
     at_ms: int

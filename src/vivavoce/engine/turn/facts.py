@@ -7,17 +7,15 @@ pieces that pass through untouched on their way to the listener.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from vivavoce.engine.ports import Position
 from vivavoce.wire.brain import Piece
 from vivavoce.wire.realtime.client import ClientEvent
+from vivavoce.wire.values import Value
 
 # --- Clients ask --------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Value):
     """A client's event, and how things stood when it came. What is wrong with it is told to the
     one who sent it."""
 
@@ -33,51 +31,43 @@ class Request:
 # --- The ears hear ------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class SpeechSuspected:
+class SpeechSuspected(Value):
     """A first frame sounds like speech; it may turn out to be nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class SpeechDismissed:
+class SpeechDismissed(Value):
     """It was nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class SpeechStarted:
+class SpeechStarted(Value):
     at_ms: int
     position: Position | None = None
     """What the listener had been sent by then, where we pace the sound ourselves."""
 
 
-@dataclass(frozen=True, slots=True)
-class SpeechPaused:
+class SpeechPaused(Value):
     at_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class SpeechResumed:
+class SpeechResumed(Value):
     at_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class SpeechStopped:
+class SpeechStopped(Value):
     """The turn is judged to be over."""
 
     at_ms: int
     position: Position | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class HeardSoFar:
+class HeardSoFar(Value):
     """The beginning of an item's transcript, as far as it is certain, all of it."""
 
     item_id: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class HeardAll:
+class HeardAll(Value):
     item_id: str
     text: str
     seconds: float
@@ -85,8 +75,7 @@ class HeardAll:
     confidence: float = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class HearingFailed:
+class HearingFailed(Value):
     item_id: str
     message: str
     position: Position | None = None
@@ -95,16 +84,14 @@ class HearingFailed:
 # --- The brain and the mouth answer ---------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Thought:
+class Thought(Value):
     """A piece of the brain's answer."""
 
     response_id: str
     piece: Piece
 
 
-@dataclass(frozen=True, slots=True)
-class Spoken:
+class Spoken(Value):
     """A clause has become sound: PCM16 at the mouth's rate, `ms` long.
 
     `words` are its pieces with how long each sounds; none: nobody knows, and
@@ -118,15 +105,13 @@ class Spoken:
     words: tuple[tuple[str, int], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class AllSpoken:
+class AllSpoken(Value):
     """The mouth has nothing more to say for this response."""
 
     response_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerFailed:
+class AnswerFailed(Value):
     response_id: str
     code: str
     message: str
@@ -135,18 +120,15 @@ class AnswerFailed:
 # --- The media and the clock report ----------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Playing:
+class Playing(Value):
     response_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class Played:
+class Played(Value):
     response_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class TimerFired:
+class TimerFired(Value):
     name: str
     end_ms: int = 0
     """Where the input buffer ends, for the idle timeout."""

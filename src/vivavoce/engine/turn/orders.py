@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
 from vivavoce.engine.turn.configuration import Configuration
 from vivavoce.wire.brain import Ask
+from vivavoce.wire.values import Value
 
 
 class Audience(Enum):
@@ -18,23 +18,20 @@ class Audience(Enum):
     OBSERVERS = "everyone else: sidebands"
 
 
-@dataclass(frozen=True, slots=True)
-class Send:
+class Send(Value):
     """A server event without its `event_id`; `to` may be one client."""
 
     event: dict[str, Any]
     to: Audience | int = Audience.ALL
 
 
-@dataclass(frozen=True, slots=True)
-class Configure:
+class Configure(Value):
     """The ears and the codecs follow."""
 
     configuration: Configuration
 
 
-@dataclass(frozen=True, slots=True)
-class Transcribe:
+class Transcribe(Value):
     """Write down the buffered audio between two times; it becomes the item's."""
 
     item_id: str
@@ -42,36 +39,31 @@ class Transcribe:
     end_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class TranscribeClip:
+class TranscribeClip(Value):
     """Write down audio that came inside an item, in the session's input format."""
 
     item_id: str
     audio: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class ForgetAudio:
+class ForgetAudio(Value):
     """Nothing in the buffer before this time is needed any more."""
 
     before_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class RestartEars:
+class RestartEars(Value):
     """Whatever was being listened to is off; listen afresh."""
 
 
-@dataclass(frozen=True, slots=True)
-class Listen:
+class Listen(Value):
     """The user speaks: write down what is certain of it already, from this time on."""
 
     item_id: str
     start_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class Guess:
+class Guess(Value):
     """A pause, perhaps the end: get ready for it, and let nobody notice."""
 
     item_id: str
@@ -79,23 +71,19 @@ class Guess:
     end_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class DropGuess:
+class DropGuess(Value):
     """It was not the end; what was prepared never happened."""
 
 
-@dataclass(frozen=True, slots=True)
-class StopListening:
+class StopListening(Value):
     """The user has finished, or never meant it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Warm:
+class Warm(Value):
     """What the brain will be asked next begins differently now."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Value):
     """Put it to the brain, or say `words` without asking; with a `voice` it is spoken."""
 
     response_id: str
@@ -105,21 +93,18 @@ class Answer:
     words: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Interject:
+class Interject(Value):
     """Say this before the answer that is being made."""
 
     response_id: str
     words: str
 
 
-@dataclass(frozen=True, slots=True)
-class StopAnswer:
+class StopAnswer(Value):
     response_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class Play:
+class Play(Value):
     """More sound for the listener; `place` says which part of which item it is."""
 
     response_id: str
@@ -129,43 +114,36 @@ class Play:
     pcm: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class LastSound:
+class LastSound(Value):
     """The item has all its sound: what a resampler still holds back goes out."""
 
     place: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class FinishPlaying:
+class FinishPlaying(Value):
     response_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class ClearPlaying:
+class ClearPlaying(Value):
     """What was not sent yet never will be."""
 
 
-@dataclass(frozen=True, slots=True)
-class Duck:
+class Duck(Value):
     quiet: bool
 
 
-@dataclass(frozen=True, slots=True)
-class StartTimer:
+class StartTimer(Value):
     """Again with the same name: the earlier one is off."""
 
     name: str
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class StopTimer:
+class StopTimer(Value):
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class EndCall:
+class EndCall(Value):
     reason: str
 
 

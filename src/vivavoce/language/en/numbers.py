@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from vivavoce.wire.values import Value
 
 _SMALL = (
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
@@ -139,8 +140,7 @@ _OPERATORS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Number:
+class Number(Value):
     """One among words, from `start` to before `end`."""
 
     start: int

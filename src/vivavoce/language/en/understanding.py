@@ -10,7 +10,7 @@ would not be told: `assumed` says what was.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
@@ -21,6 +21,7 @@ from vivavoce.language.en.times import clock as clocks
 from vivavoce.language.en.times.clock import Clock
 from vivavoce.language.en.times.dates import EMPTY, beside, day, instant, shift, span
 from vivavoce.language.en.times.lexicon import MOST_CHARS, PARTS, WEEKDAYS, tokens
+from vivavoce.wire.values import Record, Value
 
 WHEN = "What day and time should it be?"
 _FARTHEST = timedelta(days=366 * 50)
@@ -28,8 +29,7 @@ _WAKING = (7, 22)
 """Hours in which an hour that could be two is taken to be."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class When:
+class When(Record):
     """An instant, or what to ask."""
 
     words: str
@@ -104,8 +104,7 @@ def _written(words: str, time_zone: str) -> datetime | None:
     return at.astimezone(UTC) if at.tzinfo else instant(at.date(), at.time(), time_zone)
 
 
-@dataclass(frozen=True, slots=True)
-class _Meant:
+class _Meant(Value):
     """One question, with the instant it is asked at. The fields are those of `understand`."""
 
     words: str

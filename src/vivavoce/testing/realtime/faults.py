@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from vivavoce.wire.values import Value
 
 
-@dataclass(frozen=True, slots=True)
-class HttpError:
+class HttpError(Value):
     """The next `times` requests whose path contains `path` get this status."""
 
     status: int
@@ -17,56 +16,48 @@ class HttpError:
     message: str = "The server had an error."
 
 
-@dataclass(frozen=True, slots=True)
-class RefuseAttach:
+class RefuseAttach(Value):
     """The next `times` sidebands are refused: too early, or the call is gone."""
 
     times: int = 1
     status: int = 404
 
 
-@dataclass(frozen=True, slots=True)
-class NoLocation:
+class NoLocation(Value):
     """The next `times` calls are answered without a `Location`."""
 
     times: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Drop:
+class Drop(Value):
     """The sidebands are gone without a word: no close frame."""
 
 
-@dataclass(frozen=True, slots=True)
-class Close:
+class Close(Value):
     """The sidebands are closed with this code."""
 
     code: int = 1000
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Delay:
+class Delay(Value):
     """The next `events` come `seconds` late each, on the provider's clock."""
 
     seconds: float
     events: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Reorder:
+class Reorder(Value):
     """The next `events` are held back and then sent last first."""
 
     events: int
 
 
-@dataclass(frozen=True, slots=True)
-class BadJson:
+class BadJson(Value):
     """A text frame that breaks off."""
 
 
-@dataclass(frozen=True, slots=True)
-class Garbage:
+class Garbage(Value):
     """A binary frame that means nothing."""
 
 

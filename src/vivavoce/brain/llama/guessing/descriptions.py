@@ -26,11 +26,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 
 from vivavoce.wire.brain import Tool
+from vivavoce.wire.values import Value
 
 _EXAMPLE = 'Example: "'
 NEXT = re.compile('" (?:> )?"')
@@ -45,8 +45,7 @@ _LONGEST_RULE = 600
 AFTER = "Only after another tool has done something."
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
+class Told(Value):
     """A parameter that is the user's to say."""
 
     name: str

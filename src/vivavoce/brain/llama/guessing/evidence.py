@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from vivavoce.brain.llama.guessing.descriptions import Told, held, questions, told
 from vivavoce.language.en.answers import corrects, dismisses
@@ -26,6 +26,7 @@ from vivavoce.language.en.mentions import (
 )
 from vivavoce.language.en.words import foreign
 from vivavoce.wire.brain import Ask, Call, Result, Said, Tool, Turn
+from vivavoce.wire.values import Value
 
 _TURNS = 12
 _TEXT = 2_000
@@ -42,8 +43,7 @@ DONE = "That's done. "
 _MOST = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(Value):
     """What has been said and not been used, and what was asked already."""
 
     said: frozenset[str] = frozenset()

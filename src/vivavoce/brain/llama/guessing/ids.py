@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from vivavoce.wire.brain import Ask, Call, CallArguments, CallEnded, Piece, Result, Said, Tool, Turn
+from vivavoce.wire.values import Value
 
 _LISTED = re.compile(r"([^\n;(]{0,200})\(id: ([\w.:-]{1,64})\)")
 _RETURNED = re.compile(r'"(?:\w{1,32}_)?id"\s*:\s*"([\w.:-]{1,64})"')
@@ -25,8 +26,7 @@ _PRONOUN = re.compile(r"\b(?:it|this|that|this one|that one)\b", re.IGNORECASE)
 _PARAMETER = re.compile(r"(?:^|_)id$")
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
+class Listed(Value):
     id: str
     about: str
     """The words beside it."""

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
@@ -35,6 +35,7 @@ from vivavoce.brain.llama.guessing.evidence import (
 )
 from vivavoce.brain.llama.guessing.ids import is_id, listed, mentioned, wants_id
 from vivavoce.wire.brain import Ask, Result, Said, Tool, Turn
+from vivavoce.wire.values import Value
 
 OWN_WORDS = "x-own-words"
 """In a schema: a pattern of ours that a grammar can hold, other than those of tools."""
@@ -141,8 +142,7 @@ def _requires(tool: Tool) -> set[str]:
 # --- What a call may look like
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(Value):
     """Arguments by this schema, or a question for that parameter."""
 
     tool: Tool

@@ -27,6 +27,7 @@ from vivavoce.language.en.times.lexicon import (
     listed,
     tokens,
 )
+from vivavoce.wire.values import Record
 
 _HOW_OFTEN = "How often should it repeat, and on which days?"
 _ONCE = frozenset(
@@ -59,8 +60,7 @@ _THROUGH = frozenset({"through", "thru", "to", "until", "till"})
 _JOINS = frozenset({"and", "or", "on", "&", "the", "every", "each", "only"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recurrence:
+class Recurrence(Record):
     """A rule; None for once; or what to ask."""
 
     words: str

@@ -7,7 +7,7 @@ the two is decided with the part of the day, or by who is awake.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from vivavoce.language.en.times.lexicon import (
     DAY_PARTS,
@@ -18,6 +18,7 @@ from vivavoce.language.en.times.lexicon import (
     UNITS,
     WEEKDAYS,
 )
+from vivavoce.wire.values import Value
 
 _AT = frozenset({"at", "around", "about", "by", "before", "approximately", "roughly", "to", "from"})
 _BEFORE_CLOCK = frozenset({*WEEKDAYS, *PLURAL_DAYS, "today", "tomorrow", "oclock", "night"})
@@ -25,8 +26,7 @@ _DEGREES = frozenset({"early", "late"})
 _FILLERS = frozenset({"in-the", "in", "this"})
 
 
-@dataclass(frozen=True, slots=True)
-class Clock:
+class Clock(Value):
     """What the words say about the hour."""
 
     rest: tuple[str, ...]

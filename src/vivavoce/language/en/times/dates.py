@@ -11,7 +11,6 @@ time that the other words name.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -19,6 +18,7 @@ from zoneinfo import ZoneInfo
 from vivavoce.language.en.numbers import ordinal_of
 from vivavoce.language.en.times.clock import military
 from vivavoce.language.en.times.lexicon import MONTHS, UNITS, WEEKDAYS, listed
+from vivavoce.wire.values import Value
 
 EMPTY = frozenset(
     listed(
@@ -164,8 +164,7 @@ _NOW = frozenset({"in", "from", "now", "within"})
 _MOST = 4  # characters of a number
 
 
-@dataclass(frozen=True, slots=True)
-class Shift:
+class Shift(Value):
     """By the clock of a place: a day later is the same hour, whatever the clocks do meanwhile."""
 
     minutes: int = 0
