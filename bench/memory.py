@@ -38,7 +38,7 @@ async def _ours(url: str) -> float:
 
     async def talk(user: str) -> None:
         opened = await here.voice.create(user, Options())
-        await here.voice.connect(opened.session.id, user, OFFER)
+        await here.voice.connector.sdp(opened.session.id, user, OFFER)
         live = here.voice.live(opened.session.id, user)
         while live is None or live.phase != "ready":
             await asyncio.sleep(0.01)

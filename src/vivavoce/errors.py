@@ -42,7 +42,9 @@ place. `SPOKEN` holds the translations of seed 000 §9.3: what the voice says.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
+
+T = TypeVar("T")
 
 
 class VivavoceError(Exception):
@@ -104,6 +106,13 @@ class Forbidden(ClientError):
 class NotFound(ClientError):
     code = "not_found"
     status = 404
+
+
+def found(thing: T | None, what: str, name: str) -> T:
+    """It, where there is one; raises `NotFound`."""
+    if thing is None:
+        raise NotFound(f"{what} '{name[:64]}' not found.")
+    return thing
 
 
 class SessionNotFound(NotFound):

@@ -66,8 +66,8 @@ async def running(here: Server) -> AsyncIterator[None]:
         async with here.registry.running(), here.work.running():
             await here.approvals.recover()
             # Before anyone can ask for what is being picked up.
-            written = await here.voice.recover()
-            answering = here.voice.answer_left(written)
+            written = await here.voice.recovery.run()
+            answering = here.voice.texting.answer_left(written)
             chores.append(group.create_task(answering, name="written before"))
             try:
                 yield

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, cast
 
 import orjson
 import pytest
@@ -68,7 +68,7 @@ class Bench:
         self.tools = tools
         return ToolExecutor(
             tools=tools,
-            calls=self.book,
+            calls=cast("Any", self.book),
             journal=self.book,
             clock=self.clock,
             per_user=self.per_user,

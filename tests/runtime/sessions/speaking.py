@@ -40,7 +40,7 @@ async def speaking(
 
 async def call(d: Doors, opened: Opened, user: str = "ada") -> ScriptedCall:
     """The session's call, configured."""
-    await d.here.voice.connect(opened.session.id, user, OFFER)
+    await d.here.voice.connector.sdp(opened.session.id, user, OFFER)
     made = await d.provider.next_call()
     await made.expect("session.update")
     return made

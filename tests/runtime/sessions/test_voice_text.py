@@ -202,15 +202,15 @@ async def test_a_direct_call_is_attached_and_configured(tmp_path: Path) -> None:
         theirs = await d.provider.next_call()
         opened = await voice.create("ada", Options())
         with pytest.raises(NotFound):
-            await voice.attach_call(opened.session.id, "eve", call_id)
+            await voice.connector.attach(opened.session.id, "eve", call_id)
         for no_call in ("../models", "text_1234", ""):
             with pytest.raises(InvalidRequest):
-                await voice.attach_call(opened.session.id, "ada", no_call)
-        await voice.attach_call(opened.session.id, "ada", call_id)
-        await voice.attach_call(opened.session.id, "ada", call_id)
+                await voice.connector.attach(opened.session.id, "ada", no_call)
+        await voice.connector.attach(opened.session.id, "ada", call_id)
+        await voice.connector.attach(opened.session.id, "ada", call_id)
         await theirs.expect("session.update")
         other = await voice.create("bob", Options())
         with pytest.raises(Conflict):
-            await voice.attach_call(other.session.id, "bob", call_id)
+            await voice.connector.attach(other.session.id, "bob", call_id)
         assert await voice.end(opened.session.id, "ada")
         await theirs.ended()

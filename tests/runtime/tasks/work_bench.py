@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, cast
 
 from vivavoce.runtime.calls.approvals import Approvals, Concern
 from vivavoce.runtime.calls.outcomes import ToolOutcome, ToolRequest, succeeded
@@ -93,7 +93,7 @@ class WorkBench:
             carrier=self.hands,
             backends=Backends((Someone(),)),
             executor=self.calls,
-            gate=self.calls,
+            gate=cast("Any", self.calls),
             default_agent="coder",
         )
 

@@ -17,7 +17,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from vivavoce.errors import (
     Conflict,
@@ -48,7 +48,7 @@ from vivavoce.runtime.calls.questions import Questions
 from vivavoce.runtime.calls.shaping import MODEL_LIMIT
 from vivavoce.runtime.ids import is_call_id
 from vivavoce.runtime.limits import Window
-from vivavoce.runtime.ports import Clock, Journal, Toolbox, ToolContext, ToolOutput, nobody
+from vivavoce.runtime.ports import Clock, Journal, Store, Toolbox, ToolContext, ToolOutput, nobody
 from vivavoce.wire.clean import clean_line
 from vivavoce.wire.records.talk import CallStatus, Change, ToolCall
 
@@ -56,13 +56,6 @@ log = logging.getLogger(__name__)
 
 PROGRESS_SECONDS = 1.0  # durable progress, at most this often a call
 QUIET_SECONDS = 5.0  # for the last words of a cancelled call
-
-
-class Calls(Protocol):
-    """What is read of the store."""
-
-    async def tool_call(self, call_id: str, *, user_id: str) -> ToolCall | None: ...
-    async def open_calls(self, session_id: str) -> list[ToolCall]: ...
 
 
 class Progress:
@@ -107,7 +100,7 @@ class ToolExecutor:
         self,
         *,
         tools: Toolbox,
-        calls: Calls,
+        calls: Store,
         journal: Journal,
         clock: Clock,
         per_user: Window,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from vivavoce.errors import Conflict, InvalidRequest, NotFound
+from vivavoce.errors import Conflict, InvalidRequest, found
 from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.people.due import zone_or
 from vivavoce.runtime.ports import Clock, Store
@@ -73,21 +73,16 @@ class Agenda:
     async def goals(
         self, user_id: str, *, status: str | None, limit: int, offset: int
     ) -> list[Plan]:
-        found = await self._store.goals(user_id=user_id, status=status, limit=limit, offset=offset)
-        steps = await self._store.milestones([goal.id for goal in found], user_id=user_id)
-        return [Plan(goal, [m for m in steps if m.goal_id == goal.id]) for goal in found]
+        goals = await self._store.goals(user_id=user_id, status=status, limit=limit, offset=offset)
+        steps = await self._store.milestones([goal.id for goal in goals], user_id=user_id)
+        return [Plan(goal, [m for m in steps if m.goal_id == goal.id]) for goal in goals]
 
     async def goal(self, goal_id: str, user_id: str) -> Plan:
-        found = await self._store.goal(goal_id, user_id=user_id)
-        if found is None:
-            raise NotFound(f"Goal '{goal_id}' not found.")
-        return Plan(found, await self._store.milestones([goal_id], user_id=user_id))
+        goal = found(await self._store.goal(goal_id, user_id=user_id), "Goal", goal_id)
+        return Plan(goal, await self._store.milestones([goal_id], user_id=user_id))
 
     async def todo(self, todo_id: str, user_id: str) -> Todo:
-        found = await self._store.todo(todo_id, user_id=user_id)
-        if found is None:
-            raise NotFound(f"Task '{todo_id}' not found.")
-        return found
+        return found(await self._store.todo(todo_id, user_id=user_id), "Task", todo_id)
 
     # --- What is done -------------------------------------------------------------------
 
@@ -109,9 +104,8 @@ class Agenda:
     ) -> Milestone:
         async with self._changing:
             plan = await self.goal(goal_id, user_id)
-            step = next((one for one in plan.milestones if one.id == milestone_id), None)
-            if step is None:
-                raise NotFound(f"Milestone '{milestone_id}' not found.")
+            named = (one for one in plan.milestones if one.id == milestone_id)
+            step = found(next(named, None), "Milestone", milestone_id)
             if plan.goal.status is GoalStatus.RETRACTED:
                 raise Conflict(RETRACTED)
             if done is not (step.completed_at is not None):
@@ -134,10 +128,9 @@ class Agenda:
     async def intents(
         self, user_id: str, *, conversation_id: str | None, limit: int
     ) -> list[Intent]:
-        if conversation_id is not None and not await self._store.conversation(
-            conversation_id, user_id=user_id
-        ):
-            raise NotFound(f"Conversation '{conversation_id}' not found.")
+        if conversation_id is not None:
+            known = await self._store.conversation(conversation_id, user_id=user_id)
+            found(known, "Conversation", conversation_id)
         return await self._store.intents(
             user_id=user_id, conversation_id=conversation_id, limit=limit
         )

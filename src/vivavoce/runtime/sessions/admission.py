@@ -17,7 +17,7 @@ from dataclasses import replace
 from datetime import timedelta
 from weakref import WeakValueDictionary
 
-from vivavoce.errors import Conflict, NotFound, RateLimited, SessionNotFound, VivavoceError
+from vivavoce.errors import Conflict, RateLimited, SessionNotFound, VivavoceError, found
 from vivavoce.runtime.ids import SessionIds
 from vivavoce.runtime.provider.pricing import Budget
 from vivavoce.runtime.sessions.options import began_at, remembered
@@ -66,14 +66,14 @@ class Admission:
     async def alone(self, conversation: Conversation, *, new: bool = False) -> AsyncIterator[None]:
         """The same with a seat, for one that was not deleted while we waited."""
         async with self.unopened(conversation.id):
-            if not new and not await self._there(conversation):
-                raise NotFound(f"Conversation '{conversation.id}' not found.")
+            if not new:
+                found(await self._there(conversation), "Conversation", conversation.id)
             async with self._parts.registry.seat(conversation.id):
                 yield
 
-    async def _there(self, conversation: Conversation) -> bool:
+    async def _there(self, conversation: Conversation) -> Conversation | None:
         of = {"user_id": conversation.user_id}
-        return await self._parts.store.conversation(conversation.id, **of) is not None
+        return await self._parts.store.conversation(conversation.id, **of)
 
     async def _admit(self, session: VoiceSession, conversation: Conversation) -> VoiceSession:
         limits = self._parts.profile.agent.session_limits()
@@ -135,8 +135,8 @@ class Admission:
 
     async def still_wanted(self, session: VoiceSession) -> None:
         """Before it runs: another process may have ended it, or deleted its conversation."""
-        found = await self._parts.store.session(session.id, user_id=session.user_id)
-        if found is None or found.status is not Status.ACTIVE:
+        stored = await self._parts.store.session(session.id, user_id=session.user_id)
+        if stored is None or stored.status is not Status.ACTIVE:
             raise SessionNotFound(f"Session '{session.id}' ended while it was being opened.")
 
     @asynccontextmanager
@@ -172,7 +172,7 @@ class Admission:
             counted=False,
         )
         try:
-            if not await self._there(conversation):
+            if await self._there(conversation) is None:
                 return  # deleted, and its sessions with it: what we write would bring it back
             before: Change = PutConversation(ours(conversation))
             if new:

@@ -76,8 +76,9 @@ class Connector:
 
     # --- Calls ------------------------------------------------------------------------
 
-    async def sdp(self, live: LiveSession, offer: str) -> str:
+    async def sdp(self, session_id: str, user_id: str, offer: str) -> str:
         """The provider's answer to the browser's offer; the sideband follows by itself."""
+        live = self._connecting(session_id, user_id)
         if wrong := flaw(offer):
             raise InvalidSdp(wrong)
         waiting = self._of(live)
@@ -87,16 +88,18 @@ class Connector:
         await self.settle(live, call.call_id, waiting)
         return call.sdp_answer
 
-    async def audio(self, live: LiveSession) -> AudioCall:
+    async def audio(self, session_id: str, user_id: str) -> AudioCall:
         """A call whose sound goes over a WebSocket, where WebRTC finds no way."""
+        live = self._connecting(session_id, user_id)
         provider, session = self._parts.provider, live.setup.session
         call = await self._with_room(lambda: provider.create_audio_call(session))
         await self.settle(live, call.call_id, self._of(live))
         return call
 
-    async def attach(self, live: LiveSession, call_id: str) -> None:
+    async def attach(self, session_id: str, user_id: str, call_id: str) -> None:
         """A call that the client made at the provider itself: watched and configured from now
         on as if we had made it. Telling it twice is telling it once."""
+        live = self._connecting(session_id, user_id)
         if not _CALL_ID.fullmatch(call_id) or self._parts.provider.is_text_call(call_id):
             raise InvalidRequest("That is no id of a call.", field="call_id")
         if live.records.session.call_id == call_id:
@@ -104,6 +107,12 @@ class Connector:
         if self._parts.registry.with_call(call_id) is not None:
             raise Conflict("That call belongs to another session.")
         await self.settle(live, call_id, self._of(live))
+
+    def _connecting(self, session_id: str, user_id: str) -> LiveSession:
+        live = self._parts.registry.get(session_id, user_id)
+        if live is None or not live.records.session.voice:
+            raise SessionNotFound(f"Session '{session_id}' is over or was never there.")
+        return live
 
     def _of(self, live: LiveSession) -> Waiting:
         return self._waiting.get(live.id) or Waiting("reconnect")

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from vivavoce.errors import NotFound, SessionNotFound
+from vivavoce.errors import NotFound, SessionNotFound, found
 from vivavoce.logs import fields
 from vivavoce.runtime.ids import SessionIds
 from vivavoce.runtime.journal.log import Journal
@@ -91,10 +91,10 @@ class Library:
         self._ids = SessionIds(clock.now)
 
     async def summary(self, session_id: str, user_id: str) -> SessionSummary:
-        found = await self._store.summary(session_id, user_id=user_id)
-        if found is None:
+        summary = await self._store.summary(session_id, user_id=user_id)
+        if summary is None:
             raise SessionNotFound(f"Session '{session_id[:64]}' not found.")
-        return found
+        return summary
 
     async def transcript(self, summary: SessionSummary) -> list[Entry]:
         session = summary.session
@@ -193,10 +193,7 @@ class Library:
             await self._clock.sleep(SWEEP_SECONDS)
 
     async def task(self, task_id: str, user_id: str) -> ToolCall:
-        call = await self._store.tool_call(task_id, user_id=user_id)
-        if call is None:
-            raise NotFound(f"Task '{task_id[:64]}' not found.")
-        return call
+        return found(await self._store.tool_call(task_id, user_id=user_id), "Task", task_id)
 
     # --- Conversations, as people lead and read them --------------------------------------
 
@@ -205,8 +202,8 @@ class Library:
     ) -> tuple[Opened, list[Entry]]:
         """A voice session: of a new conversation, or of one that goes on, with what was said
         before it."""
-        if task_id is not None and await self._store.todo(task_id, user_id=user_id) is None:
-            raise NotFound(f"Task '{task_id}' not found.")
+        if task_id is not None:
+            found(await self._store.todo(task_id, user_id=user_id), "Task", task_id)
         options = Options(task_id=task_id)
         if conversation_id is None:
             return await self._voice.create(user_id, options), []
@@ -236,7 +233,7 @@ class Library:
     async def delete(self, conversation_id: str, user_id: str) -> list[str]:
         """All that was said and asked for in it goes, for good; the goals and tasks that came of
         it stay. Names its sessions that were live: they are ended first."""
-        await self.conversation(conversation_id, user_id)
+        await self._voice.conversation(conversation_id, user_id)
         async with self._voice.admission.unopened(
             conversation_id
         ):  # else it would come back with one
@@ -267,25 +264,19 @@ class Library:
         await self._journal.commit([PutConversation(conversation)])
         return conversation
 
-    async def conversation(self, conversation_id: str, user_id: str) -> Conversation:
-        found = await self._store.conversation(conversation_id, user_id=user_id)
-        if found is None:
-            raise NotFound(f"Conversation '{conversation_id}' not found.")
-        return found
-
     async def messages(
         self, conversation_id: str, user_id: str, *, before: str | None, limit: int
     ) -> tuple[list[Entry], bool]:
         """The last ones before a message, oldest first, and whether there are more."""
-        await self.conversation(conversation_id, user_id)
-        found, more = await self._store.messages_before(
+        await self._voice.conversation(conversation_id, user_id)
+        page, more = await self._store.messages_before(
             conversation_id, user_id=user_id, before=before, limit=limit
         )
-        if not found and before is not None:  # at the beginning, or nowhere
+        if not page and before is not None:  # at the beginning, or nowhere
             of = {"conversation_id": conversation_id, "user_id": user_id}
             if not await self._store.has_message(before, **of):
                 raise NotFound(f"Message '{before}' not found.")
-        return found, more
+        return page, more
 
     async def search(self, query: str, user_id: str, *, limit: int) -> list[Hit]:
         return await self._store.search(clean_line(query), user_id=user_id, limit=limit)

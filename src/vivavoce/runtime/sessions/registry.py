@@ -78,8 +78,10 @@ class Registry:
         """Is any session live, or in the making?"""
         return bool(self._live) or self._reserved > 0
 
-    def get(self, session_id: str) -> LiveSession | None:
-        return self._live.get(session_id)
+    def get(self, session_id: str, user_id: str | None = None) -> LiveSession | None:
+        """`user_id=None` is for the server itself, never for a door."""
+        live = self._live.get(session_id)
+        return live if live and user_id in (None, live.records.session.user_id) else None
 
     def active(self, user_id: str, session_id: str | None) -> bool:
         """Is the named session of this user live, or any?"""

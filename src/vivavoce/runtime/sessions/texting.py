@@ -114,13 +114,16 @@ class Texting:
 
     async def answer_left(self, conversations: Sequence[Conversation]) -> None:
         """After a restart: what was written just before it is answered, once, within bounds."""
-        found = [(one, await self._left(one)) for one in conversations]
-        waiting = [(one, left) for one, left in found if left is not None]
-        for _ in range(_LEFT_TRIES):
-            waiting = [pair for pair in waiting if not await self._answered(*pair)]
-            if not waiting:
-                return
-            await self._parts.clock.sleep(_LEFT_PAUSE)
+        try:
+            found = [(one, await self._left(one)) for one in conversations]
+            waiting = [(one, left) for one, left in found if left is not None]
+            for _ in range(_LEFT_TRIES):
+                waiting = [pair for pair in waiting if not await self._answered(*pair)]
+                if not waiting:
+                    return
+                await self._parts.clock.sleep(_LEFT_PAUSE)
+        except Exception:  # the boundary of this task: it is in the history all the same
+            log.exception("What was written before the restart could not be answered")
 
     async def _answered(self, conversation: Conversation, message: Entry) -> bool:
         """Is nothing left to do? Whoever wrote or called there first, here or in another

@@ -6,12 +6,12 @@ Every door onto sessions is thin because this is here. Knows nothing of HTTP.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from vivavoce.errors import Conflict, NotFound, SessionNotFound
-from vivavoce.runtime.ports import AudioCall, ToolDefinition
+from vivavoce.errors import Conflict, SessionNotFound, found
+from vivavoce.runtime.ports import ToolDefinition
 from vivavoce.runtime.sessions.admission import Admission
 from vivavoce.runtime.sessions.connecting import Connector, Waiting
 from vivavoce.runtime.sessions.elsewhere import Elsewhere, Recovery
@@ -53,10 +53,10 @@ class Voice:
         self._profile, self._clock = parts.profile, parts.clock
         self.maker = Maker(parts)
         self.admission = Admission(parts)
-        self._connector = Connector(parts, self.maker)
+        self.connector = Connector(parts, self.maker)
         self._elsewhere = Elsewhere(parts)
-        self._texting = Texting(parts, self.maker, self.admission, self._connector)
-        self._recovery = Recovery(parts, self.maker, self.admission)
+        self.texting = Texting(parts, self.maker, self.admission, self.connector)
+        self.recovery = Recovery(parts, self.maker, self.admission)
 
     # --- Opening ----------------------------------------------------------------------
 
@@ -88,7 +88,7 @@ class Voice:
         self, conversation_id: str, user_id: str, options: Options
     ) -> Opened:
         """As `resume`, by the conversation, and with new options. Raises `RateLimited`."""
-        conversation = await self._conversation(conversation_id, user_id)
+        conversation = await self.conversation(conversation_id, user_id)
         await self._profile.refresh()
         return await self._open(conversation, options, Waiting("resume"))
 
@@ -105,9 +105,9 @@ class Voice:
         waiting = Waiting("reconnect", GREET_RECONNECTED)
         if live.phase is Phase.DISCONNECTED:
             # It never got its first call: begin as meant.
-            waiting = self._connector.waiting(session_id) or waiting
-        await self._connector.mint(waiting, live.setup)
-        self._connector.expect(session_id, waiting)
+            waiting = self.connector.waiting(session_id) or waiting
+        await self.connector.mint(waiting, live.setup)
+        self.connector.expect(session_id, waiting)
         return Opened(session=live.records.session, tools=self.maker.offered(live))
 
     async def _open(
@@ -119,7 +119,7 @@ class Voice:
             record = self.maker.record(conversation, options, setup, user)
             admitted = self.admission.admitted(record, conversation, before=before, new=new)
             async with admitted as session:
-                await self._connector.mint(waiting, setup, new=new)
+                await self.connector.mint(waiting, setup, new=new)
                 budget = await self.admission.budget(session)
                 # Only once all have agreed is a call that works given up for this one.
                 await self._take_over(session)
@@ -127,7 +127,7 @@ class Voice:
                 live = self.maker.assemble(session, conversation, setup, budget)
                 await self.admission.still_wanted(session)
                 self._registry.start(live)
-            self._connector.expect(live.id, waiting)
+            self.connector.expect(live.id, waiting)
         await live.post(Created())
         return Opened(session=live.records.session, tools=tools, history=past)
 
@@ -137,46 +137,12 @@ class Voice:
             await self._registry.end(live, End("completed"))
         await self._elsewhere.take_over(session)
 
-    # --- After a restart --------------------------------------------------------------
-
-    async def recover(self) -> list[Conversation]:
-        """Pick up, or close, the sessions that were live when the process died. Gives back where
-        something may have been written that nobody answered."""
-        return await self._recovery.run()
-
-    async def answer_left(self, conversations: Sequence[Conversation]) -> None:
-        """What was written there and never answered is answered now, once."""
-        try:
-            await self._texting.answer_left(conversations)
-        except Exception:  # the boundary of this task: it is in the history all the same
-            log.exception("What was written before the restart could not be answered")
-
-    # --- Connecting -------------------------------------------------------------------
-
-    async def connect(self, session_id: str, user_id: str, offer: str) -> str:
-        """The provider's answer to the browser's offer."""
-        return await self._connector.sdp(self._connecting(session_id, user_id), offer)
-
-    async def connect_audio(self, session_id: str, user_id: str) -> AudioCall:
-        """A call whose sound goes over a WebSocket, where WebRTC finds no way."""
-        return await self._connector.audio(self._connecting(session_id, user_id))
-
-    async def attach_call(self, session_id: str, user_id: str, call_id: str) -> None:
-        """A client that went to the provider itself reports the call it made."""
-        await self._connector.attach(self._connecting(session_id, user_id), call_id)
-
-    def _connecting(self, session_id: str, user_id: str) -> LiveSession:
-        live = self.live(session_id, user_id)
-        if live is None or not live.records.session.voice:
-            raise SessionNotFound(f"Session '{session_id}' is over or was never there.")
-        return live
-
     # --- Writing ----------------------------------------------------------------------
 
     async def say(self, conversation_id: str, user_id: str, text: str, *, wait: float) -> Exchange:
         """A written message: stored when this returns, with the reply if it came in time."""
-        conversation = await self._conversation(conversation_id, user_id)
-        return await self._texting.say(conversation, text, wait=wait)
+        conversation = await self.conversation(conversation_id, user_id)
+        return await self.texting.say(conversation, text, wait=wait)
 
     # --- Changing and ending ----------------------------------------------------------
 
@@ -231,27 +197,22 @@ class Voice:
             session = await self._store.session(session_id, user_id=user_id)
             return session is not None and await self._elsewhere.end(session, how)
         await self._registry.end(live, how)
-        self._connector.forget(session_id)
+        self.connector.forget(session_id)
         return True
 
     # --- Looking up -------------------------------------------------------------------
 
     def live(self, session_id: str, user_id: str) -> LiveSession | None:
-        live = self._registry.get(session_id)
-        if live is None or live.records.session.user_id != user_id:
-            return None
-        return live
+        return self._registry.get(session_id, user_id)
 
-    async def _conversation(self, conversation_id: str, user_id: str) -> Conversation:
-        found = await self._store.conversation(conversation_id, user_id=user_id)
-        if found is None:
-            raise NotFound(f"Conversation '{conversation_id[:64]}' not found.")
-        return found
+    async def conversation(self, conversation_id: str, user_id: str) -> Conversation:
+        known = await self._store.conversation(conversation_id, user_id=user_id)
+        return found(known, "Conversation", conversation_id)
 
     async def _find(self, session_id: str, user_id: str) -> tuple[VoiceSession, Conversation]:
         store = self._store
         if session := await store.session(session_id, user_id=user_id):
-            found = await store.conversation(session.conversation_id, user_id=user_id)
-            if found is not None:
-                return session, found
+            of = await store.conversation(session.conversation_id, user_id=user_id)
+            if of is not None:
+                return session, of
         raise SessionNotFound(f"Session '{session_id[:64]}' not found.")

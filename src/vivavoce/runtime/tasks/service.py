@@ -13,12 +13,12 @@ import logging
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 from weakref import WeakValueDictionary
 
 from vivavoce.errors import Conflict, InvalidArguments, NotFound, RateLimited, VivavoceError
 from vivavoce.logs import fields
-from vivavoce.runtime.calls.approvals import Notifier
+from vivavoce.runtime.calls.approvals import Gatekeeper, Notifier
 from vivavoce.runtime.calls.outcomes import RunsTools, ToolRequest
 from vivavoce.runtime.calls.questions import Questions
 from vivavoce.runtime.ports import Clock, Journal, Store, ToolContext
@@ -115,14 +115,6 @@ NOT_FOR_TASKS = frozenset({"task", "answer_task", "cancel_task", "list_tasks", "
 _CANCELLED = GaveUp("It was cancelled.")
 
 
-class Permits(Protocol):
-    """Whether a task's own agent may use a tool of its own."""
-
-    async def permitted(
-        self, tool: str, arguments: Mapping[str, Any], question: str, task: Task
-    ) -> bool: ...
-
-
 class Tasks:
     """The tasks of this server; fills `Listener` for the carrier."""
 
@@ -136,7 +128,7 @@ class Tasks:
         carrier: Carrier,
         backends: Backends,
         executor: RunsTools,
-        gate: Permits,
+        gate: Gatekeeper,
         default_agent: str,
         allowed: Callable[[], Collection[str] | None] = lambda: None,
     ) -> None:

@@ -66,7 +66,7 @@ async def exchange_sdp(
     """
     key, offer = _ephemeral_key(authorization), await _offer(request)
     grant = here.tickets.redeem(key)
-    answer = await here.voice.connect(grant.session_id, grant.user_id, offer)
+    answer = await here.voice.connector.sdp(grant.session_id, grant.user_id, offer)
     return SdpResponse(answer)
 
 
@@ -87,7 +87,7 @@ async def open_audio(
     within a minute; it speaks the events of OpenAI's Realtime API.
     """
     grant = here.tickets.redeem(_ephemeral_key(authorization))
-    call = await here.voice.connect_audio(grant.session_id, grant.user_id)
+    call = await here.voice.connector.audio(grant.session_id, grant.user_id)
     form = s.AudioFormat(type="audio/pcm", rate=24_000)
     return s.AudioCallResponse(
         url=call.path,
@@ -189,7 +189,7 @@ async def exchange_session_sdp(
     """Exchange the browser's offer for the provider's answer, with the session's own key."""
     key, offer = _ephemeral_key(authorization), await _offer(request)
     grant = here.tickets.redeem(key, session_id=session_id)
-    return SdpResponse(await here.voice.connect(grant.session_id, grant.user_id, offer))
+    return SdpResponse(await here.voice.connector.sdp(grant.session_id, grant.user_id, offer))
 
 
 @v1.post(
@@ -201,5 +201,5 @@ async def exchange_session_sdp(
 )
 async def attach(here: Here, user: User, session_id: SessionPath, body: c.CallRequest) -> Response:
     """A client that went to the provider itself says which call it has: we listen in on it."""
-    await here.voice.attach_call(session_id, user, body.call_id)
+    await here.voice.connector.attach(session_id, user, body.call_id)
     return Response(status_code=204)
