@@ -357,7 +357,7 @@ def _agent_check(args: argparse.Namespace) -> int:
     from vivavoce.app.tools import known_tools
     from vivavoce.runtime.agents.agent import AgentError
     from vivavoce.runtime.clock import SystemClock
-    from vivavoce.runtime.provider.capabilities import capabilities_of
+    from vivavoce.runtime.provider.known_models import capabilities_of
 
     settings = _settings(args)
     given = Path(args.agent_checked)

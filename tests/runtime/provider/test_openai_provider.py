@@ -11,7 +11,7 @@ import pytest
 from tests.offers import OFFER
 from tests.provider_lines import SESSION, connected, new_call
 from vivavoce.errors import ProviderRefused
-from vivavoce.runtime.provider.capabilities import capabilities_of
+from vivavoce.runtime.provider.known_models import capabilities_of
 from vivavoce.runtime.provider.openai import OpenAIProvider, read_error, scrub
 from vivavoce.testing import ManualClock, ScriptedProvider
 from vivavoce.testing.realtime.faults import HttpError, NoLocation

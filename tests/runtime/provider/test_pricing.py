@@ -7,7 +7,14 @@ from datetime import date
 
 import pytest
 
-from vivavoce.runtime.provider.pricing import AS_OF, FREE, PRICES, Budget, cost_micros, price_of
+from vivavoce.runtime.provider.known_models import (
+    AS_OF,
+    FREE,
+    PRICES,
+    Budget,
+    cost_micros,
+    price_of,
+)
 from vivavoce.wire.realtime.facts import ResponseDone, Usage, UserTranscript
 from vivavoce.wire.realtime.server import decode
 

@@ -12,7 +12,7 @@ import pytest
 from tests.runtime.sessions.speaking import call, speaking, statuses
 from tests.server.doors import Doors, soon
 from vivavoce.errors import RateLimited
-from vivavoce.runtime.provider.pricing import cost_micros, price_of
+from vivavoce.runtime.provider.known_models import cost_micros, price_of
 from vivavoce.runtime.sessions.live import LiveSession
 from vivavoce.runtime.sessions.options import Options, auto_approves
 from vivavoce.session.policy import Policy

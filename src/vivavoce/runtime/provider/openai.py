@@ -32,7 +32,7 @@ from vivavoce.errors import (
 )
 from vivavoce.retrying import retried
 from vivavoce.runtime.ports import AudioCall, Call, Capabilities, Clock, Closed
-from vivavoce.runtime.provider.capabilities import capabilities_of
+from vivavoce.runtime.provider.known_models import capabilities_of
 
 CALL_NOT_FOUND = "call_not_found"
 """In `details["code"]` of the refusal to attach to a call that is not there, or not yet."""

@@ -19,7 +19,7 @@ from weakref import WeakValueDictionary
 
 from vivavoce.errors import Conflict, RateLimited, SessionNotFound, VivavoceError, found
 from vivavoce.runtime.ids import SessionIds
-from vivavoce.runtime.provider.pricing import Budget
+from vivavoce.runtime.provider.known_models import Budget
 from vivavoce.runtime.sessions.options import began_at, remembered
 from vivavoce.runtime.sessions.parts import Parts
 from vivavoce.runtime.sessions.records import ours

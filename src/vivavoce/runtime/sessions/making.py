@@ -13,7 +13,7 @@ from dataclasses import replace
 from vivavoce.errors import BridgeUnavailable, ToolNotFound
 from vivavoce.runtime.people.profile import UserContext, user_context
 from vivavoce.runtime.ports import ToolDefinition
-from vivavoce.runtime.provider.pricing import Budget, price_of
+from vivavoce.runtime.provider.known_models import Budget, price_of
 from vivavoce.runtime.sessions.live import LiveSession
 from vivavoce.runtime.sessions.options import Options, began_at, remembered
 from vivavoce.runtime.sessions.parts import Parts

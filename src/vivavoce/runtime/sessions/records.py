@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from vivavoce.runtime.provider.pricing import FREE, Budget, Price, cost_micros, price_of
+from vivavoce.runtime.provider.known_models import FREE, Budget, Price, cost_micros, price_of
 from vivavoce.session import effects as fx
 from vivavoce.session.events import End
 from vivavoce.session.state import State
@@ -103,7 +103,9 @@ class SessionRecords:
                 case fx.Account():  # others of the user's sessions, elsewhere, count with it
                     spent = True
                 case fx.Record(entry=entry, backfill=backfill):
-                    self._name(entry)
+                    if self.conversation.title is None and (title := title_from(entry)):
+                        self.conversation = replace(self.conversation, title=title)
+                        self._title = title
                     changes.append(PutEntry(entry, replace=not backfill))
                 case fx.Close(status=status, reason=reason):
                     self.session = replace(
@@ -141,11 +143,6 @@ class SessionRecords:
         known = {"called_at": now.isoformat(), "seeded": list(seeded)}
         metadata = {**self.session.metadata, **known}
         self.session = replace(self.session, call_id=call_id, metadata=metadata)
-
-    def _name(self, entry: Entry) -> None:
-        if self.conversation.title is None and (title := title_from(entry)):
-            self.conversation = replace(self.conversation, title=title)
-            self._title = title
 
     def _snapshot(self, now: datetime, state: State) -> Snapshot:
         """What the entries do not say (seed 000 §7.3)."""

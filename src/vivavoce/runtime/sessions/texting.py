@@ -105,7 +105,9 @@ class Texting:
             exchange = await live.ask(event, wait=until - loop.time())
             if exchange is not None:
                 return Exchange(*exchange, live.records.session)
-            stored = await self._stored(conversation, event.item_id)
+            # The message, if a session that fell over it had stored it.
+            said = await self._said(conversation)
+            stored = next((e for e in said if e.data.get("item_id") == event.item_id), None)
         raise Unavailable(
             "The agent could not answer. Please write it again in a moment: what was kept of it "
             "is not kept twice.",
@@ -132,7 +134,9 @@ class Texting:
             left = await self._left(conversation)
             if left is None or left.id != message.id or self._talking(conversation.id):
                 return True
-            if await self._elsewhere(conversation):
+            us = self._parts.profile.defaults.instance
+            active = await self._parts.active(conversation.user_id, conversation.id)
+            if any(one.metadata.get("instance", us) != us for one in active):
                 return True
             live = await self._open(conversation)
             if live.left is not None and live.left.id == message.id:
@@ -146,23 +150,12 @@ class Texting:
     async def _left(self, conversation: Conversation) -> Entry | None:
         return unanswered(await self._said(conversation), self._parts.clock.now())
 
-    async def _stored(self, conversation: Conversation, item_id: str) -> Entry | None:
-        """The message, if a session that fell over it had stored it."""
-        said = await self._said(conversation)
-        return next((one for one in said if one.data.get("item_id") == item_id), None)
-
     async def _said(self, conversation: Conversation) -> list[Entry]:
         """The last of it: a message that waits for its answer is among them."""
         said, _ = await self._parts.store.messages_before(
             conversation.id, user_id=conversation.user_id, limit=_LOOKED_AT, said_only=True
         )
         return said
-
-    async def _elsewhere(self, conversation: Conversation) -> bool:
-        """Does another process have a session of it?"""
-        us = self._parts.profile.defaults.instance
-        active = await self._parts.active(conversation.user_id, conversation.id)
-        return any(one.metadata.get("instance", us) != us for one in active)
 
     def _talking(self, conversation_id: str) -> LiveSession | None:
         """The session that would answer: one that only waits for its call cannot."""

@@ -366,9 +366,11 @@ class Inbox:
             self._changed.notify_all()
 
     async def take(self, kind: str, where: Where | None, timeout: float) -> Json:
+        fits = where if callable(where) else lambda frame: _contains(frame, where)
+
         def match() -> Json | None:
             for frame in self._unmatched:
-                if frame.get("type") == kind and _fits(frame, where):
+                if frame.get("type") == kind and (where is None or fits(frame)):
                     self._unmatched.remove(frame)
                     return frame
             return None
@@ -388,12 +390,6 @@ class Inbox:
             listing = "\n".join(frames[-40:]) or "  nothing"
             message = f"{self._name}: expected {wanted} within {timeout} s; received:\n{listing}"
             raise AssertionError(message) from None
-
-
-def _fits(frame: Json, where: Where | None) -> bool:
-    if where is None:
-        return True
-    return where(frame) if callable(where) else _contains(frame, where)
 
 
 def _contains(have: object, want: object) -> bool:

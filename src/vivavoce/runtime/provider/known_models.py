@@ -1,4 +1,5 @@
-"""What tokens cost, as data: by family of models, in dollars per million, with the day it was read.
+"""What the models we know can do and what they cost, as data: context, cap of a session, voices;
+prices by family of models, in dollars per million, with the day they were read.
 
 A dollar per million is a millionth of a dollar per token, so no figure needs
 a unit. The embedded engine and servers we do not know cost nothing here; a
@@ -7,9 +8,55 @@ model of OpenAI's that is newer than this table is taken for the dearest.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
+from vivavoce.runtime.ports import Capabilities, Voice
 from vivavoce.wire.realtime.facts import Usage
+
+T = TypeVar("T")
+
+VOICES: tuple[Voice, ...] = (
+    Voice("marin", "Marin", "Natural and warm; the best quality", recommended=True),
+    Voice("cedar", "Cedar", "Natural and calm; the best quality", recommended=True),
+    Voice("ash", "Ash", "Clear and direct"),
+    Voice("coral", "Coral", "Friendly and bright"),
+    Voice("sage", "Sage", "Thoughtful and even"),
+    Voice("alloy", "Alloy", "Neutral and balanced"),
+    Voice("echo", "Echo", "Soft and steady"),
+    Voice("shimmer", "Shimmer", "Light and lively"),
+    Voice("ballad", "Ballad", "Expressive, a storyteller"),
+    Voice("verse", "Verse", "Versatile and animated"),
+)
+
+SESSION_SECONDS = 60 * 60.0
+DEFAULT_CONTEXT = 32_000
+
+CONTEXT_BY_PREFIX: dict[str, int] = {
+    "vivavoce": 8_000,  # the embedded engine's, as it tells its brain
+    "gpt-realtime": 32_000,
+    "gpt-realtime-mini": 32_000,
+    "gpt-realtime-2": 128_000,
+    # Dated snapshots of the first model (gpt-realtime-2025-08-28) begin like the second one.
+    "gpt-realtime-20": 32_000,
+}
+
+
+def _by_name(table: Mapping[str, T], model: str, otherwise: T) -> T:
+    known = [prefix for prefix in table if model.startswith(prefix)]
+    return table[max(known, key=len)] if known else otherwise
+
+
+def capabilities_of(model: str) -> Capabilities:
+    """Of a model by the longest prefix of its name we know; cautious where we know none."""
+    return Capabilities(
+        context_tokens=_by_name(CONTEXT_BY_PREFIX, model, DEFAULT_CONTEXT),
+        session_seconds=SESSION_SECONDS,
+        voices=VOICES,
+        pictures=model.startswith("gpt-realtime"),
+    )
+
 
 AS_OF = "2026-11-15"
 """When the prices below were read from OpenAI's model pages."""
@@ -59,8 +106,7 @@ PRICES: dict[str, Price] = {
 
 def price_of(model: str) -> Price:
     """By the longest beginning of its name that we know."""
-    known = [prefix for prefix in PRICES if model.startswith(prefix)]
-    return PRICES[max(known, key=len)] if known else FREE
+    return _by_name(PRICES, model, FREE)
 
 
 def cost_micros(usage: Usage, price: Price) -> int:
