@@ -19,7 +19,6 @@ import socket
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -36,12 +35,12 @@ from vivavoce.testing.realtime.call import TIMEOUT, Connection, ScriptedCall
 from vivavoce.testing.realtime.faults import HttpError, NoLocation, ProviderFault, RefuseAttach
 from vivavoce.testing.realtime.ledger import Json, new_session
 from vivavoce.testing.realtime.script import Script
+from vivavoce.wire.values import Value
 
 F = TypeVar("F", bound=ProviderFault)
 
 
-@dataclass(frozen=True, slots=True)
-class Exchange:
+class Exchange(Value):
     """A request that was answered, in `ScriptedProvider.requests`."""
 
     method: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
@@ -12,12 +12,12 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, Discriminator, Field, Tag
 
 from vivavoce.runtime.agents.yaml_file import Part
+from vivavoce.wire.values import Record
 
 _REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class McpServer:
+class McpServer(Record):
     """Either a `command` to start or a `url` to call."""
 
     name: str

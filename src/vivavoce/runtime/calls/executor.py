@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -51,6 +51,7 @@ from vivavoce.runtime.limits import Window
 from vivavoce.runtime.ports import Clock, Journal, Store, Toolbox, ToolContext, ToolOutput, nobody
 from vivavoce.wire.clean import clean_line
 from vivavoce.wire.records.talk import CallStatus, Change, ToolCall
+from vivavoce.wire.values import Value
 
 log = logging.getLogger(__name__)
 
@@ -83,8 +84,7 @@ class Progress:
         return self._call
 
 
-@dataclass(frozen=True, slots=True)
-class _Running:
+class _Running(Value):
     call: ToolCall
     answer: asyncio.Future[ToolOutcome]
     durable: asyncio.Event  # the call is recorded, or was answered without running

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import orjson
@@ -26,6 +25,7 @@ from vivavoce.errors import (
 from vivavoce.runtime.calls.shaping import MODEL_LIMIT, kind_of, shape
 from vivavoce.runtime.ports import Picture, ToolOutput
 from vivavoce.wire.records.talk import CallStatus, Origin, ToolCall
+from vivavoce.wire.values import Record
 
 STORED_LIMIT = 256 * 1024
 ARGUMENTS_LIMIT = 256 * 1024
@@ -38,8 +38,7 @@ INTERRUPTED = Translation(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolRequest:
+class ToolRequest(Record):
     """Who asks for what. `arguments` is a mapping, or the JSON text the model wrote.
 
     `allowed` names the tools this caller may use (the agent's, or those the
@@ -60,8 +59,7 @@ class ToolRequest:
     allowed: Collection[str] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolOutcome:
+class ToolOutcome(Record):
     """How it went. `output` is at most what the model gets; the whole is in the record.
 
     `fault` is for a door that wants to raise it; everyone else reads `error`.

@@ -18,13 +18,13 @@ import asyncio
 import re
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from vivavoce.errors import InvalidRequest
 from vivavoce.runtime.ports import LogBounds
 from vivavoce.wire.events import CATALOGUE
 from vivavoce.wire.records.talk import LogEvent
+from vivavoce.wire.values import Value
 
 _PATTERN = re.compile(r"\*|[a-z_]+(\.[a-z_]+)*(\.\*)?")
 _MAX_PATTERNS = 64
@@ -64,8 +64,7 @@ def patterns(text: str | None) -> tuple[str, ...]:
     return parts or ("*",)
 
 
-@dataclass(frozen=True, slots=True)
-class Filter:
+class Filter(Value):
     """Whose events, and which. Without a session: all sessions of the user."""
 
     user_id: str

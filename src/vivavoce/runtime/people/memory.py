@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from vivavoce.errors import VivavoceError
 from vivavoce.logs import fields
 from vivavoce.runtime.ports import Store
 from vivavoce.runtime.tasks.records import standing
 from vivavoce.wire.records.talk import CallStatus, ToolCall
+from vivavoce.wire.values import Record
 
 log = logging.getLogger(__name__)
 
@@ -25,8 +25,7 @@ LOOKED_AT = 40
 _NAMING = ("path", "file", "file_path")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Memory:
+class Memory(Record):
     """What a session may know from the beginning."""
 
     active_files: tuple[str, ...] = ()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -29,21 +29,20 @@ from vivavoce.wire.records.plans import (
     TodoStatus,
 )
 from vivavoce.wire.records.talk import Put, SessionSummary
+from vivavoce.wire.values import Value
 
 DAY = timedelta(days=1)
 RETRACTED = "It was retracted; talk about it to have it again."
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Value):
     """A goal with its steps, in order."""
 
     goal: Goal
     milestones: list[Milestone]
 
 
-@dataclass(frozen=True, slots=True)
-class Account:
+class Account(Value):
     """The last 24 hours, the latest sessions, and what a day may take."""
 
     since: datetime

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
@@ -20,6 +19,7 @@ from vivavoce.runtime.people.due import due_on, zone_or
 from vivavoce.runtime.ports import AgendaStore
 from vivavoce.wire.clean import clean_line
 from vivavoce.wire.records.plans import Person, Todo, Verbosity
+from vivavoce.wire.values import Record, Value
 
 log = logging.getLogger(__name__)
 
@@ -35,8 +35,7 @@ def harmless(text: str, limit: int = 120) -> str:
     return re.sub(r"\(\s*id\s*:", "(id ", line, flags=re.IGNORECASE).lstrip("#>*-`~= \t")
 
 
-@dataclass(frozen=True, slots=True)
-class Telling:
+class Telling(Value):
     """Today's tasks as lines that a model reads: which, in what order, in what words. Titles were
     written by people or models: each becomes one harmless line."""
 
@@ -110,8 +109,7 @@ class Telling:
             return []
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UserContext:
+class UserContext(Record):
     """What a session knows of its user; None and "normal" is "as the agent says"."""
 
     time_zone: str = "UTC"

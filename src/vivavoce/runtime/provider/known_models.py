@@ -14,6 +14,7 @@ from typing import TypeVar
 
 from vivavoce.runtime.ports import Capabilities, Voice
 from vivavoce.wire.realtime.facts import Usage
+from vivavoce.wire.values import Value
 
 T = TypeVar("T")
 
@@ -62,8 +63,7 @@ AS_OF = "2026-11-15"
 """When the prices below were read from OpenAI's model pages."""
 
 
-@dataclass(frozen=True, slots=True)
-class Price:
+class Price(Value):
     """Dollars per million tokens. `cached` is input that the provider still had."""
 
     text: float = 0.0

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -41,6 +41,7 @@ from vivavoce.wire.records.talk import (
     entry_id,
     new_id,
 )
+from vivavoce.wire.values import Record, Value
 
 log = logging.getLogger(__name__)
 
@@ -51,8 +52,7 @@ SAME_TIME = timedelta(seconds=5)
 RETRY_WINDOW = timedelta(seconds=60)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Copy:
+class Copy(Record):
     """An entry as a client tells it (seed 003 §2.4)."""
 
     kind: Kind
@@ -70,8 +70,7 @@ class Copy:
         return clean_text(self.text)
 
 
-@dataclass(frozen=True, slots=True)
-class Updates:
+class Updates(Value):
     """What happened to a session after a position."""
 
     events: list[LogEvent]

@@ -38,6 +38,7 @@ from vivavoce.session.policy import Setup
 from vivavoce.session.state import Phase
 from vivavoce.wire.events import TranscriptionCompleted, TranscriptionDelta, TurnTraced, VoiceEvent
 from vivavoce.wire.records.talk import Change, Entry, Status
+from vivavoce.wire.values import Record
 
 _UNSTORED = '{"success": false, "error": "The call could not be recorded.", "recoverable": true}'
 _CANCELLED = (
@@ -126,8 +127,7 @@ class Answers(Protocol):
     async def told(self, user_id: str, key: str) -> None: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Vitals:
+class Vitals(Record):
     """How a session is, for those who only look; the defaults are of one that is over."""
 
     state: str = str(Phase.TERMINATED)

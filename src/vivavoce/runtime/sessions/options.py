@@ -4,15 +4,15 @@ call of the session, for a resume, and after a restart."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, fields, replace
 from datetime import datetime
 from typing import Any, Literal
 
 from vivavoce.wire.records.talk import VoiceSession
+from vivavoce.wire.values import Record
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class Options(Record):
     """What the user asks for a session; None is as the agent says."""
 
     voice: str | None = None

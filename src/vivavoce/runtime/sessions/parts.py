@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from vivavoce.runtime.calls.executor import ToolExecutor
 from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.people.memory import WorkspaceMemory
@@ -14,10 +12,10 @@ from vivavoce.runtime.sessions.notifier import SessionNotifier
 from vivavoce.runtime.sessions.profile import Profile
 from vivavoce.runtime.sessions.registry import Registry
 from vivavoce.wire.records.talk import Status, VoiceSession
+from vivavoce.wire.values import Record
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
+class Parts(Record):
     store: Store
     journal: Journal
     provider: OpenAIProvider

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
@@ -16,6 +15,7 @@ from vivavoce.runtime.ports import Capabilities, Toolbox, ToolDefinition
 from vivavoce.runtime.sessions.options import Options
 from vivavoce.session.context import Situation, instructions
 from vivavoce.session.policy import Policy, Setup
+from vivavoce.wire.values import Record
 
 GREET_RESTORED = (
     "Welcome the user back in one short sentence, say in a few words what you were working on "
@@ -38,8 +38,7 @@ INTERIM = {
 """What is said while a tool is slow; others get the policy's own words."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Defaults:
+class Defaults(Record):
     """What the operator decides for every session."""
 
     model: str = "gpt-realtime"

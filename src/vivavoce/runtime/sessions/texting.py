@@ -14,7 +14,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from secrets import token_hex
 
@@ -37,6 +36,7 @@ from vivavoce.session.events import End, TypedText
 from vivavoce.session.state import Phase
 from vivavoce.wire.clean import clean_text
 from vivavoce.wire.records.talk import Conversation, Entry, Kind, Status, VoiceSession
+from vivavoce.wire.values import Value
 
 log = logging.getLogger(__name__)
 
@@ -51,8 +51,7 @@ _LEFT_PAUSE = 5.0
 _LOOKED_AT = 50  # of the last messages
 
 
-@dataclass(frozen=True, slots=True)
-class Exchange:
+class Exchange(Value):
     """What was written, what came back in time, and in which session."""
 
     message: Entry

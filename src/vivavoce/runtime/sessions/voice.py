@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from vivavoce.errors import Conflict, SessionNotFound, found
@@ -26,6 +26,7 @@ from vivavoce.session.events import Created, End, Reconfigure
 from vivavoce.session.policy import Setup
 from vivavoce.session.state import Phase
 from vivavoce.wire.records.talk import Conversation, Status, VoiceSession, new_id
+from vivavoce.wire.values import Record
 
 __all__ = ["Exchange", "Opened", "Voice"]
 
@@ -35,8 +36,7 @@ BY_USER = End()
 OVER = "The session is over; its configuration cannot change any more."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Opened:
+class Opened(Record):
     """A session that waits for its caller."""
 
     session: VoiceSession

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
+
+from vivavoce.wire.values import Record
 
 Value: TypeAlias = Any
 """JSON: what a finished step leaves behind."""
@@ -21,8 +23,7 @@ GOES_ON = "the process ends, the task does not"
 """The message of a cancellation that is a shutdown: work elsewhere may simply go on."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Work:
+class Work(Record):
     """What is to be done."""
 
     task_id: str
@@ -33,8 +34,7 @@ class Work:
     """What was said before, in a few lines, so that "it" and "there" mean something."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Done:
+class Done(Record):
     """How it ended well. `summary` is what the user is told."""
 
     summary: str
@@ -99,8 +99,7 @@ class TaskContext(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentCard:
+class AgentCard(Record):
     """An agent that can be named: `coder`, `foundation:explorer`."""
 
     name: str
@@ -177,7 +176,7 @@ class Carrier(Protocol):
 class Backends:
     """All of them, by agent's name. The first that has it is it."""
 
-    backends: tuple[Backend, ...] = field(default=())
+    backends: tuple[Backend, ...] = ()
 
     def cards(self) -> list[AgentCard]:
         return [card for backend in self.backends for card in backend.agents()]

@@ -16,10 +16,10 @@ from vivavoce.testing.realtime.ledger import MS_PER_WORD, Json, Ledger, pieces
 from vivavoce.wire.realtime import server
 from vivavoce.wire.realtime.items import FunctionCall, Message, Part, Status, item_object
 from vivavoce.wire.realtime.response import response_object
+from vivavoce.wire.values import Value
 
 
-@dataclass(frozen=True, slots=True)
-class ToolUse:
+class ToolUse(Value):
     """One function call of a response."""
 
     name: str

@@ -12,24 +12,22 @@ A step is one thing that `ScriptedCall` can do; the functions below make them:
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import Concatenate, ParamSpec
 
 from vivavoce.testing.realtime.call import ScriptedCall
+from vivavoce.wire.values import Value
 
 P = ParamSpec("P")
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Value):
     """`name` is what a failure shows."""
 
     name: str
     play: Callable[[ScriptedCall], Awaitable[object]]
 
 
-@dataclass(frozen=True, slots=True)
-class Script:
+class Script(Value):
     """Played on every call from the moment its first sideband is attached.
 
     With `defaults` the provider also answers by itself what clients send, as
