@@ -28,12 +28,8 @@ from bench.cut_ins.clips import Clip, Dialogue, dialogues, human
 from vivavoce.app.settings import load_settings
 from vivavoce.engine.ears.detecting import SileroVad, SmartTurn, load_silero
 from vivavoce.engine.ports import EAR_RATE, FRAME, Samples
-from vivavoce.engine.turn.endpoint import (
-    FRAME_MS,
-    Endpointer,
-    Judge,
-    Stopped,
-)
+from vivavoce.engine.turn.endpoint import FRAME_MS, Endpointer, Judge
+from vivavoce.engine.turn.facts import SpeechStopped
 from vivavoce.models.store import ModelStore
 from vivavoce.wire.realtime.session import Eagerness, SemanticVad, ServerVad
 
@@ -70,7 +66,7 @@ class Ours:
         while self._due and self._due[0][0] <= now:
             asked_ms = self._due.pop(0)[1]
             told = [*told, *self._endpointer.verdict(ask(asked_ms), asked_ms)]
-        return any(isinstance(one, Stopped) for one in told)
+        return any(isinstance(one, SpeechStopped) for one in told)
 
 
 class OncePerPause:

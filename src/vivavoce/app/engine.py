@@ -353,6 +353,6 @@ def _mouth(speech: Speech, brain: Brain) -> Mouth:
 
 async def _prepare(speech: Speech, voice: str) -> None:
     """What is said most often, made before it is wanted; quick where it is there already."""
-    from vivavoce.engine.mouth.ready import MANNERS, OPENINGS
+    from vivavoce.engine.turn.manners import OPENINGS
 
-    await speech.mouth.prepare(voice, (*MANNERS, *OPENINGS))
+    await speech.mouth.prepare(voice, OPENINGS)

@@ -8,13 +8,15 @@ at 24 kHz on the way out.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
+from vivavoce.wire.values import Value
+
 Samples: TypeAlias = npt.NDArray[np.float32]
+Pcm: TypeAlias = npt.NDArray[np.int16]
 
 EAR_RATE = 16_000
 MOUTH_RATE = 24_000
@@ -30,18 +32,29 @@ class Detector(Protocol):
 
     def feed(self, frame: Samples) -> float:
         """The probability of speech in the next `FRAME` samples."""
-        ...
 
     def reset(self) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Transcript:
+class Transcript(Value):
     """What was said, and how sure the ears are of it: the geometric mean of the probabilities
     of what they wrote, 0 to 1. Silence is an empty text."""
 
     text: str
     confidence: float = 1.0
+
+
+class Manner(TypedDict, total=False):
+    """How somebody wants to be heard."""
+
+    language: str | None
+    hint: str
+    """What was heard of the beginning of the same speech a moment ago: it may make the work
+    shorter, and never changes the result."""
+    urgent: bool
+    """What is not (a partial) waits for what is, as it is unless this says otherwise."""
+    keywords: Sequence[str]
+    """Likely to be said: where one sounds nearly as right as something else, it is written."""
 
 
 class Ears(Protocol):
@@ -50,25 +63,9 @@ class Ears(Protocol):
     @property
     def name(self) -> str: ...
 
-    async def transcribe(
-        self,
-        speech: Samples,
-        *,
-        language: str | None = None,
-        hint: str = "",
-        urgent: bool = True,
-        keywords: Sequence[str] = (),
-    ) -> Transcript:
-        """Any length of speech; long speech is heard in segments, cut at pauses.
-
-        `hint` is what was heard of the beginning of the same speech a moment
-        ago: it may make the work shorter, and never changes the result. What
-        is not `urgent` (a partial) waits for what is. `keywords` are likely to
-        be said: where one sounds nearly as right as something else, it is
-        written. Heavy work happens off the event loop; cancelling stops it
-        soon. Raises `EarsError`.
-        """
-        ...
+    async def transcribe(self, speech: Samples, **manner: Unpack[Manner]) -> Transcript:
+        """Any length of speech; long speech is heard in segments, cut at pauses. Heavy work
+        happens off the event loop; cancelling stops it soon. Raises `EarsError`."""
 
 
 class Judge(Protocol):
@@ -76,11 +73,9 @@ class Judge(Protocol):
 
     async def finished(self, speech: Samples) -> float:
         """The probability that the turn is over, from its last seconds of audio."""
-        ...
 
 
-@dataclass(frozen=True, slots=True)
-class Utterance:
+class Utterance(Value):
     """A clause as sound: PCM16 mono at `MOUTH_RATE`, and its words as they come in it.
 
     `words` are the pieces of the text, spaces included, with the millisecond
@@ -104,7 +99,6 @@ class Mouth(Protocol):
     @property
     def voices(self) -> tuple[str, ...]:
         """The names that `speak` takes: OpenAI's and the model's own."""
-        ...
 
     async def speak(
         self, text: str, *, voice: str, speed: float = 1.0, lead_ms: int = 0
@@ -115,14 +109,12 @@ class Mouth(Protocol):
         clause: the one who has least is served first. Heavy work happens off
         the event loop; cancelling stops it soon. Raises `MouthError`.
         """
-        ...
 
 
 # --- Media ------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Position:
+class Position(Value):
     """How much of an item the listener has been sent, in milliseconds of its audio."""
 
     response_id: str
@@ -133,26 +125,20 @@ class Position:
 class PeerEvents(Protocol):
     """What a media peer tells the session. Called on the event loop; must not block."""
 
-    def audio(self, pcm: npt.NDArray[np.int16], rate: int) -> None:
+    def audio(self, pcm: Pcm, rate: int) -> None:
         """The next piece of the user's sound, in order and without gaps."""
-        ...
 
     def message(self, text: str) -> None:
         """A client event from the data channel."""
-        ...
 
     def channel_open(self) -> None:
         """The data channel can carry server events now."""
-        ...
 
     def playing(self, response_id: str) -> None:
         """The first sound of a response went out."""
-        ...
 
     def played(self, response_id: str) -> None:
         """The last sound of a finished response went out."""
-        ...
 
     def gone(self, reason: str) -> None:
         """The peer hung up or was lost. Told once."""
-        ...

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Sequence
+from typing import Unpack
 
 import numpy as np
 
-from vivavoce.engine.ports import MOUTH_RATE, Samples, Transcript, Utterance
+from vivavoce.engine.ports import MOUTH_RATE, Manner, Samples, Transcript, Utterance
 from vivavoce.errors import EarsError, MouthError
 
 VOICES = ("marin", "cedar", "alloy", "ash", "ballad", "coral", "echo", "sage", "shimmer", "verse")
@@ -42,17 +43,11 @@ class ScriptedEars:
         self.keywords: Sequence[str] = ()
         """Those of the last speech."""
 
-    async def transcribe(
-        self,
-        speech: Samples,
-        *,
-        language: str | None = None,
-        hint: str = "",
-        urgent: bool = True,
-        keywords: Sequence[str] = (),
-    ) -> Transcript:
-        self.keywords = keywords
-        if not urgent:  # in the middle of it: the beginning of what will have been said
+    async def transcribe(self, speech: Samples, **manner: Unpack[Manner]) -> Transcript:
+        self.keywords = manner.get("keywords", ())
+        if not manner.get(
+            "urgent", True
+        ):  # in the middle of it: the beginning of what will have been said
             ahead = (self.texts[0] if self.texts else self.otherwise) or ""
             return Transcript(" ".join(ahead.split()[:2]))
         self.heard_seconds.append(len(speech) / 16_000)

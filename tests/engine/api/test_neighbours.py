@@ -27,7 +27,7 @@ from tests.engine.stage import KEY, EngineStage, engine_server
 from vivavoce.brain.script.brain import ScriptedBrain
 from vivavoce.brain.script.script import load
 from vivavoce.engine.api import audio
-from vivavoce.engine.api.answers import Turns
+from vivavoce.engine.api.answers import Endpoint
 from vivavoce.errors import RateLimited
 from vivavoce.testing.engine import HummingMouth, ScriptedEars
 from vivavoce.wire.brain import Ask, Piece, Words
@@ -270,11 +270,16 @@ async def test_a_brain_that_breaks_is_an_error_before_the_stream_and_in_it() -> 
             _ = [chunk async for chunk in stream]
 
 
+class Small(Endpoint):
+    AT_ONCE, WAITING = 1, 1
+
+
 async def test_only_so_many_are_served_so_many_wait_and_the_rest_is_told_to_come_back() -> None:
-    turns, go = Turns(1, 1), asyncio.Event()
+    nothing: Any = None
+    small, go = Small(nothing), asyncio.Event()
 
     async def one() -> None:
-        async with turns.one():
+        async with small.turn():
             await go.wait()
 
     async with asyncio.TaskGroup() as group:
@@ -353,7 +358,7 @@ async def test_text_becomes_a_file_of_every_kind(form: Any) -> None:
             model="tts-1", voice="alloy", input=TEXT, response_format=form
         )
         data = await spoken.aread()
-    assert spoken.response.headers["content-type"] == audio.MEDIA_TYPES[form]
+    assert spoken.response.headers["content-type"] == audio.FORMS[form][0]
     assert "".join(mouth.spoken) == TEXT
     if form == "pcm":
         heard = np.frombuffer(data, "<i2").astype(np.float32)[::3] / 32768 * 2

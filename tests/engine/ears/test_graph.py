@@ -40,7 +40,7 @@ def test_what_was_changed_hears_what_the_file_hears(ears: MoonshineEars, jfk: Sa
     plain = open_model(model_folder("moonshine-base") / "decoder.onnx", threads=2)
     found = []
     for decoder in (Decoder(plain, 2), ears._decoder):
-        decoding = ears.begin(speech, "en", "", ort.RunOptions())
+        decoding = ears.begin(speech, "", ort.RunOptions())
         decoding._decoder = decoder
         decoding.step(40)
         found.append(ears.text(decoding))

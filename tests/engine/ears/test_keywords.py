@@ -14,7 +14,7 @@ from tests.engine.ears.test_moonshine import decoded
 from vivavoce.engine.ears.decoding import Decoding
 from vivavoce.engine.ears.keywords import Floats, Found, Keywords, forms, plant, spot
 from vivavoce.engine.ears.moonshine import MoonshineEars
-from vivavoce.engine.ears.recogniser import Listener
+from vivavoce.engine.ears.recogniser import USUAL, Listener, Way
 from vivavoce.engine.ports import EAR_RATE, Samples
 
 THE, RED, IS, REDDY, STAR, END = range(6)
@@ -125,7 +125,7 @@ def test_no_hint_changes_the_tokens_with_keywords_either(ears: MoonshineEars, jf
 
 def test_nothing_is_put_behind_the_last_word_or_into_silence(ears: MoonshineEars) -> None:
     silence = np.zeros(EAR_RATE, dtype=np.float32)
-    decoding = ears.begin(silence, "en", "", ort.RunOptions(), FELLOWS)
+    decoding = ears.begin(silence, "", ort.RunOptions(), Way(keywords=FELLOWS))
     decoding.step(20)
     assert decoding.tokens == []
 
@@ -137,16 +137,9 @@ class Echo(Listener):
         super().__init__("echo")
         self.begun = 0
 
-    def begin(
-        self,
-        speech: Samples,
-        language: str,
-        guess: str,
-        options: ort.RunOptions,
-        keywords: tuple[str, ...] = (),
-    ) -> Decoding:
+    def begin(self, speech: Samples, guess: str, run: ort.RunOptions, way: Way = USUAL) -> Decoding:
         self.begun += 1
-        heard = SimpleNamespace(done=True, log_probability=0.0, chosen=1, keywords=keywords)
+        heard = SimpleNamespace(done=True, log_probability=0.0, chosen=1, keywords=way.keywords)
         return cast("Decoding", heard)
 
     def text(self, decoding: Decoding) -> str:

@@ -14,6 +14,7 @@ import soxr
 from tests.speech import WORDS, model_folder, noise, silence, word_errors
 from vivavoce.engine.ears.decoding import Decoding
 from vivavoce.engine.ears.moonshine import MoonshineEars
+from vivavoce.engine.ears.recogniser import USUAL, Way
 from vivavoce.engine.ports import EAR_RATE, Samples
 from vivavoce.errors import EarsError, ModelUnavailable
 
@@ -22,7 +23,7 @@ def decoded(
     ears: MoonshineEars, speech: Samples, guess: str = "", keywords: tuple[str, ...] = ()
 ) -> tuple[Decoding, int]:
     """To the end, and in how many steps."""
-    decoding, steps = ears.begin(speech, "en", guess, ort.RunOptions(), keywords), 0
+    decoding, steps = ears.begin(speech, guess, ort.RunOptions(), Way(keywords=keywords)), 0
     while not decoding.done:
         decoding.step()
         steps += 1
@@ -90,15 +91,9 @@ async def test_long_speech_is_heard_to_its_end_and_its_beginning_only_once(
     encoded: list[float] = []
     begin = ears.begin
 
-    def watched(
-        speech: Samples,
-        language: str,
-        guess: str,
-        options: ort.RunOptions,
-        keywords: tuple[str, ...] = (),
-    ) -> Decoding:
+    def watched(speech: Samples, guess: str, run: ort.RunOptions, way: Way = USUAL) -> Decoding:
         encoded.append(len(speech) / EAR_RATE)
-        return begin(speech, language, guess, options, keywords)
+        return begin(speech, guess, run, way)
 
     ears.begin = watched  # type: ignore[method-assign] # to see what reaches the model
     try:

@@ -11,7 +11,8 @@ import pytest
 from tests.speech import noise, silence
 from vivavoce.engine.ears.detecting import SileroVad, load_silero
 from vivavoce.engine.ports import FRAME, Detector, Samples
-from vivavoce.engine.turn.endpoint import Endpointer, Started, Stopped
+from vivavoce.engine.turn.endpoint import Endpointer
+from vivavoce.engine.turn.facts import SpeechStarted, SpeechStopped
 from vivavoce.errors import ModelUnavailable
 from vivavoce.wire.realtime.session import ServerVad
 
@@ -57,8 +58,8 @@ def test_a_frame_of_another_size_is_refused(new_vad: NewVad) -> None:
 def test_the_six_phrases_of_a_speaker_are_six_turns(new_vad: NewVad, beckett: Samples) -> None:
     vad, points = new_vad(), Endpointer(ServerVad())
     seen = [m for p in probabilities(vad, beckett) for m in points.feed(p)]
-    assert sum(isinstance(m, Started) for m in seen) == 6
-    assert sum(isinstance(m, Stopped) for m in seen) == 6
+    assert sum(isinstance(m, SpeechStarted) for m in seen) == 6
+    assert sum(isinstance(m, SpeechStopped) for m in seen) == 6
 
 
 def test_a_missing_or_damaged_model_says_so(tmp_path: Path) -> None:

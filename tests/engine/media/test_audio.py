@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vivavoce.engine.media.audio import Inbound, Outbound, Pcm, Resampler, decode, encode, to_pcm
-from vivavoce.engine.ports import EAR_RATE, MOUTH_RATE
+from vivavoce.engine.media.audio import Inbound, Outbound, Resampler, decode, encode, to_pcm
+from vivavoce.engine.ports import EAR_RATE, MOUTH_RATE, Pcm
 
 TELEPHONE = ("audio/pcmu", "audio/pcma")
 SECOND = np.arange(24_000) / 24_000
@@ -82,13 +82,13 @@ def test_what_the_ears_cannot_hear_does_not_come_back_as_something_else() -> Non
 def test_the_last_of_an_answer_reaches_the_telephone(form: str) -> None:
     outbound = Outbound(form)
     sent = b"".join(outbound.feed(piece) for piece in _pieces(tone(440).tobytes(), 9600))
-    sent += outbound.finish()
+    sent += outbound.feed(b"", last=True)
     assert len(sent) == pytest.approx(8000, abs=2)
 
 
 def test_pcm_goes_out_untouched() -> None:
     outbound, pcm = Outbound("audio/pcm"), tone(440).tobytes()
-    assert outbound.feed(pcm) + outbound.finish() == pcm
+    assert outbound.feed(pcm) + outbound.feed(b"", last=True) == pcm
 
 
 def test_loud_sound_is_held_at_the_limit_and_does_not_wrap() -> None:

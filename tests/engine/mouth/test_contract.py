@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
@@ -106,27 +108,45 @@ async def test_one_who_has_less_sound_ahead_is_served_first(model: SpeakingMouth
     assert served == [0, 60_000, 90_000]
 
 
-async def test_cancelled_under_way_it_speaks_again(model: SpeakingMouth) -> None:
+async def test_cancelled_under_way_it_speaks_again(
+    model: SpeakingMouth, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = drawing(model, monkeypatch)
     long = "The little boat went slowly over the water, and nobody on the shore saw it go. " * 4
     async with asyncio.TaskGroup() as group:
         speaking = group.create_task(model.speak(long, voice="marin"))
-        await until(lambda: model.busy)
+        await until(begun.is_set)
         speaking.cancel()
     assert (await model.speak("Here again.", voice="marin")).pcm
 
 
 @pytest.mark.full
-async def test_what_is_prepared_needs_no_work_and_gives_way(model: SpeakingMouth) -> None:
+async def test_what_is_prepared_needs_no_work_and_gives_way(
+    model: SpeakingMouth, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = drawing(model, monkeypatch)
     texts = ("Right away.", "Here are my seven favourite words, all of them kept.")
     async with asyncio.TaskGroup() as group:
         preparing = group.create_task(model.prepare("marin", texts))
-        await until(lambda: model.busy)
+        await until(begun.is_set)
         assert (await model.speak("Me first.", voice="marin")).pcm
         assert not preparing.done()
     for text in texts:
         ready = await model.speak(text, voice="marin")
         assert ready.pcm is (await model.speak(text, voice="marin")).pcm
         assert_told_right(text, ready)
+
+
+def drawing(model: SpeakingMouth, monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """Set once the model is at work on a clause."""
+    begun, say = threading.Event(), model._say
+
+    def watched(*clause: Any) -> Any:
+        begun.set()
+        return say(*clause)
+
+    monkeypatch.setattr(model, "_say", watched)
+    return begun
 
 
 async def until(true: Callable[[], bool]) -> None:

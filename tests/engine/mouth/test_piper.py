@@ -12,7 +12,7 @@ from tests.engine.mouth.listening import heard, until
 from tests.speech import word_errors
 from vivavoce.engine.ears.moonshine import MoonshineEars
 from vivavoce.engine.mouth.piper import PiperMouth, read_settings
-from vivavoce.engine.mouth.voices import OPENAI_VOICES
+from vivavoce.engine.mouth.speaking import OPENAI_VOICES
 from vivavoce.errors import ModelUnavailable
 
 TABLE: dict[str, Any] = {

@@ -5,8 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vivavoce.engine.mouth.ready import MANNERS, OPENINGS, Ready, Wanted
+from vivavoce.engine.mouth.speaking import Ready, Wanted
 from vivavoce.engine.ports import Utterance
+from vivavoce.engine.turn.manners import OPENINGS, SLOW, UNHEARD
 
 
 def wanted(name: str) -> Wanted:
@@ -45,4 +46,4 @@ def test_it_never_holds_more_than_its_room(puts: list[tuple[str, int]]) -> None:
 
 def test_no_opening_is_listed_twice() -> None:
     assert len(set(OPENINGS)) == len(OPENINGS)
-    assert set(MANNERS) <= set(OPENINGS)
+    assert {*SLOW, *UNHEARD} <= set(OPENINGS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from vivavoce.engine.mouth.sound import heard, pcm16, settled
+from vivavoce.engine.mouth.speaking import heard, pcm16, settled
 from vivavoce.engine.ports import MOUTH_RATE, Samples
 
 KEEP = MOUTH_RATE * 30 // 1000

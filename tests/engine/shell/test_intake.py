@@ -27,7 +27,6 @@ class Told:
             LoudnessDetector(),
             post=self.facts.append,
             judge=self.questions.append,
-            position=lambda: None,
         )
 
     def all(self, kind: type[Any]) -> list[Any]:

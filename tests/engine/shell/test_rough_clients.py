@@ -114,7 +114,6 @@ def test_a_turn_without_end_loses_its_beginning_and_not_its_ears() -> None:
         LoudnessDetector(),
         post=told.append,
         judge=lambda _: None,
-        position=lambda: None,
     )
     for _ in range(MAX_SECONDS + 60):
         intake.feed_wire(loud(1000))

@@ -11,6 +11,7 @@ from tests.engine.turn.scene import Scene, configured
 from vivavoce.engine.api.control import EngineOptions
 from vivavoce.engine.ports import Samples, Transcript
 from vivavoce.engine.turn import facts, orders
+from vivavoce.engine.turn.asking import foresee
 from vivavoce.engine.turn.manners import UNHEARD, Manners
 from vivavoce.errors import BrainError
 from vivavoce.testing.engine import ScriptedEars, SureJudge
@@ -47,7 +48,7 @@ def test_what_is_foreseen_is_what_is_asked() -> None:
         scene = Scene(manners=Manners())
         scene.write("Be brief.", role="system")
         item = paused(scene)
-        foreseen = scene.machine.foresee(item, Transcript(text, confidence))
+        foreseen = foresee(item, Transcript(text, confidence), scene.machine.state)
         scene.tell(facts.SpeechStopped(2500))
         scene.tell(facts.HeardAll(item, text, 1.0, confidence=confidence))
         asked = scene.orders(orders.Answer)[-1]
@@ -58,8 +59,8 @@ def test_looking_ahead_changes_nothing() -> None:
     scene = Scene(manners=Manners())
     item = paused(scene)
     before = (list(scene.machine.state.conversation), dict(scene.machine.state.transcripts))
-    scene.machine.foresee(item, Transcript("Hello"))
-    scene.machine.foresee(item, Transcript(""))
+    foresee(item, Transcript("Hello"), scene.machine.state)
+    foresee(item, Transcript(""), scene.machine.state)
     assert before == (
         list(scene.machine.state.conversation),
         dict(scene.machine.state.transcripts),
@@ -79,7 +80,7 @@ def test_nothing_is_foreseen_where_nothing_would_be_answered() -> None:
             scene.say(response, "A long story. ")
             scene.sound(response, "A long story. ", 5000)
         item = paused(scene)
-        assert scene.machine.foresee(item, Transcript("Hello")) is None
+        assert foresee(item, Transcript("Hello"), scene.machine.state) is None
 
 
 # --- What the engine does ---------------------------------------------------------------------

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from vivavoce.engine.turn.configuration import Configuration, initial, session_object, updated
+from vivavoce.engine.turn.configuration import Configuration, applied, initial, session_object
 from vivavoce.wire.realtime.refusal import Refused
 from vivavoce.wire.realtime.session import (
     AudioFormat,
@@ -37,7 +37,11 @@ def fresh(kind: str = "realtime") -> Configuration:
 
 
 def change(patch: Any, before: Configuration | None = None, **more: Any) -> Configuration:
-    return updated(before or fresh(), patch, **{"voices": VOICES, "audio_started": False, **more})
+    """All of it or nothing."""
+    wanted, lacking = applied(before or fresh(), patch, **{"voices": VOICES, **more})
+    if lacking:
+        raise lacking[0]
+    return wanted
 
 
 def refusal(patch: Any, before: Configuration | None = None, **more: Any) -> Refused:

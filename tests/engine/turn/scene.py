@@ -54,11 +54,11 @@ class Scene:
 
     # --- Telling it things ----------------------------------------------------------------
 
-    def tell(self, *given: facts.Fact) -> list[str]:
+    def tell(self, *given: facts.Fact, position: Position | None = None) -> list[str]:
         """The types of the events that this led to."""
         before = len(self.sent)
         for fact in given:
-            for order in self.machine.receive(fact, self.now):
+            for order in self.machine.receive(fact, self.now, position):
                 self.done.append(order)
                 if isinstance(order, orders.Send):
                     strict({**order.event, "event_id": "event_1"})
@@ -70,7 +70,8 @@ class Scene:
     ) -> list[str]:
         """`stood`: how things stood (`buffered_ms`, `end_ms`, `position`), and who sends it."""
         sent = replace(event, event_id=event_id) if event_id else event
-        return self.tell(facts.Request(sent, stood.pop("sender", ME), **stood))
+        position = stood.pop("position", None)
+        return self.tell(facts.Request(sent, stood.pop("sender", ME), **stood), position=position)
 
     def write(self, text: str, role: str = "user", **more: Any) -> list[str]:
         kind = "output_text" if role == "assistant" else "input_text"
@@ -95,7 +96,7 @@ class Scene:
 
     def speak(self, start: int, stop: int, position: Position | None = None) -> str:
         """The user says something; the item's id."""
-        self.tell(facts.SpeechStarted(start, position), facts.SpeechStopped(stop, position))
+        self.tell(facts.SpeechStarted(start), facts.SpeechStopped(stop), position=position)
         return str(self.last("input_audio_buffer.committed")["item_id"])
 
     # --- Looking ----------------------------------------------------------------------------

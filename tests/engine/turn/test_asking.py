@@ -109,7 +109,7 @@ CALLED, RETURNED = Call("call_1", "now", "{}"), Result("call_1", "noon")
     ],
 )
 def test_the_brain_sees_what_was_said_and_heard(items: list[Item], turns: tuple[Turn, ...]) -> None:
-    assert as_turns(items, {"later": "From the ears.", "cut": "Hello"}) == turns
+    assert as_turns(items, {"later": "From the ears.", "cut": "Hello"}, {}) == turns
 
 
 def test_a_note_takes_the_place_of_an_item_without_words_and_parts_no_call_from_its_result() -> (
@@ -117,7 +117,7 @@ def test_a_note_takes_the_place_of_an_item_without_words_and_parts_no_call_from_
 ):
     items: list[Item] = [call(1), user("u"), result(1)]
 
-    turns = as_turns(items, notes={"u": "(Silence.)", "c1": "no message"})
+    turns = as_turns(items, {}, {"u": "(Silence.)", "c1": "no message"})
 
     assert turns == (CALLED, Said("system", "(Silence.)"), RETURNED)
 

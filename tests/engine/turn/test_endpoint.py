@@ -8,19 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vivavoce.engine.turn.endpoint import (
-    FRAME_MS,
-    PATIENCE,
-    Endpointer,
-    Judge,
-    Maybe,
-    Milestone,
-    Never,
-    Paused,
-    Resumed,
-    Started,
-    Stopped,
-)
+from vivavoce.engine.turn.endpoint import FRAME_MS, PATIENCE, Endpointer, Judge
+from vivavoce.engine.turn.facts import Milestone
+from vivavoce.engine.turn.facts import SpeechDismissed as Never
+from vivavoce.engine.turn.facts import SpeechPaused as Paused
+from vivavoce.engine.turn.facts import SpeechResumed as Resumed
+from vivavoce.engine.turn.facts import SpeechStarted as Started
+from vivavoce.engine.turn.facts import SpeechStopped as Stopped
+from vivavoce.engine.turn.facts import SpeechSuspected as Maybe
 from vivavoce.wire.realtime.session import Eagerness, SemanticVad, ServerVad
 
 YES, NO, HALF = 0.9, 0.05, 0.4
@@ -39,7 +34,7 @@ def test_a_turn_starts_with_its_padding_and_stops_after_its_silence() -> None:
         Started(340),
         Paused(1600),
         # The detector was late by 46 ms, so that these are about 500.
-        Stopped(at_ms=1600 + 448, spoken_ms=1600),
+        Stopped(1600 + 448),
     ]
 
 
@@ -78,7 +73,7 @@ def test_speech_goes_on_at_a_probability_that_would_not_begin_it() -> None:
 
 def test_a_silence_of_no_length_stops_at_the_pause() -> None:
     seen = run(Endpointer(ServerVad(silence_duration_ms=0)), (YES, 320), (NO, 64))
-    assert seen[-2:] == [Paused(320), Stopped(384, 320)]
+    assert seen[-2:] == [Paused(320), Stopped(384)]
 
 
 def test_the_judge_is_asked_at_a_pause_and_ends_the_turn() -> None:
@@ -86,14 +81,14 @@ def test_the_judge_is_asked_at_a_pause_and_ends_the_turn() -> None:
     seen = run(points, (YES, 960), (NO, 224))
     assert seen[2:] == [Paused(960), Judge(1152)]
     assert points.verdict(0.9, 1152) == [], "a breath is not the end"
-    assert run(points, (NO, 224)) == [Stopped(960 + 416, 960)]
+    assert run(points, (NO, 224)) == [Stopped(960 + 416)]
     assert not points.speaking
 
 
 def test_a_late_verdict_ends_the_turn_at_once() -> None:
     points = Endpointer(SemanticVad())
     run(points, (YES, 960), (NO, 512))
-    assert points.verdict(0.9, 1152) == [Stopped(960 + 512, 960)]
+    assert points.verdict(0.9, 1152) == [Stopped(960 + 512)]
 
 
 def test_who_goes_on_after_a_breath_is_not_cut_off() -> None:

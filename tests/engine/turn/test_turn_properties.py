@@ -94,7 +94,7 @@ class World:
 
     def do_start(self, pick: int) -> None:
         self.ms += 1 + pick
-        self.scene.tell(facts.SpeechStarted(self.ms, self.at))
+        self.scene.tell(facts.SpeechStarted(self.ms), position=self.at)
 
     def do_pause(self, _: int) -> None:
         self.scene.tell(facts.SpeechPaused(self.ms))
@@ -104,19 +104,25 @@ class World:
 
     def do_stop(self, pick: int) -> None:
         self.ms += 1 + pick
-        self.scene.tell(facts.SpeechStopped(self.ms, self.at))
+        self.scene.tell(facts.SpeechStopped(self.ms), position=self.at)
 
     def do_heard(self, pick: int) -> None:
-        self.scene.tell(facts.HeardAll(self.being_transcribed(pick), "so what", 1.0, self.at))
+        self.scene.tell(
+            facts.HeardAll(self.being_transcribed(pick), "so what", 1.0), position=self.at
+        )
 
     def do_heard_uh(self, pick: int) -> None:
-        self.scene.tell(facts.HeardAll(self.being_transcribed(pick), "Uh-huh.", 1.0, self.at))
+        self.scene.tell(
+            facts.HeardAll(self.being_transcribed(pick), "Uh-huh.", 1.0), position=self.at
+        )
 
     def do_heard_nothing(self, pick: int) -> None:
-        self.scene.tell(facts.HeardAll(self.being_transcribed(pick), "", 1.0, self.at))
+        self.scene.tell(facts.HeardAll(self.being_transcribed(pick), "", 1.0), position=self.at)
 
     def do_unheard(self, pick: int) -> None:
-        self.scene.tell(facts.HearingFailed(self.being_transcribed(pick), "noise", self.at))
+        self.scene.tell(
+            facts.HearingFailed(self.being_transcribed(pick), "noise"), position=self.at
+        )
 
     def do_piece(self, pick: int) -> None:
         self.scene.tell(facts.HeardSoFar(self.being_transcribed(pick), "so"))
@@ -195,7 +201,9 @@ class World:
     def do_timer(self, pick: int) -> None:
         names = [order.name for order in self.scene.orders(orders.StartTimer)]
         if names:
-            self.scene.tell(facts.TimerFired(names[-1 - pick % len(names)], self.ms, self.at))
+            self.scene.tell(
+                facts.TimerFired(names[-1 - pick % len(names)], self.ms), position=self.at
+            )
 
     # --- The client -----------------------------------------------------------------------------
 

@@ -115,7 +115,7 @@ def speaking(scene: Scene) -> tuple[str, str]:
 def test_speech_over_a_paced_answer_cancels_clears_and_truncates_to_what_was_played() -> None:
     scene = Scene(paced=True)
     answer, item = speaking(scene)
-    told = scene.tell(facts.SpeechStarted(5000, Position(answer, item, 1000)))
+    told = scene.tell(facts.SpeechStarted(5000), position=Position(answer, item, 1000))
     assert told == [
         "input_audio_buffer.speech_started",
         "response.output_audio.done",
@@ -141,7 +141,7 @@ def test_what_was_generated_before_and_plays_on_is_cut_too() -> None:
     answer, item = speaking(scene)
     scene.finish(answer)
     assert scene.machine.phase is Phase.ANSWERING, "its sound is still on its way"
-    told = scene.tell(facts.SpeechStarted(5000, Position(answer, item, 500)))
+    told = scene.tell(facts.SpeechStarted(5000), position=Position(answer, item, 500))
     assert told == [
         "input_audio_buffer.speech_started",
         "output_audio_buffer.cleared",
@@ -196,7 +196,7 @@ def test_a_short_word_that_is_more_than_an_uh_huh_interrupts_after_all() -> None
     scene.tell(facts.SpeechStarted(5000), facts.SpeechStopped(5400))
     probed = scene.orders(orders.Transcribe)[-1]
     here = Position(answer, item, 1200)
-    told = scene.tell(facts.HeardAll(probed.item_id, "Stop.", 0.4, here))
+    told = scene.tell(facts.HeardAll(probed.item_id, "Stop.", 0.4), position=here)
     assert told[0] == "input_audio_buffer.speech_started"
     assert "conversation.item.truncated" in told
     assert scene.asked.turns[-1] == brain.Said("user", "Stop.")
@@ -207,7 +207,7 @@ def test_whoever_keeps_speaking_over_the_assistant_is_heard() -> None:
     answer, item = speaking(scene)
     assert scene.tell(facts.SpeechStarted(5000)) == []
     here = Position(answer, item, 900)
-    told = scene.tell(facts.TimerFired("yield", 5800, here))
+    told = scene.tell(facts.TimerFired("yield", 5800), position=here)
     assert told[0] == "input_audio_buffer.speech_started"
     assert scene.last("response.done")["response"]["status"] == "cancelled"
 

@@ -18,6 +18,7 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from vivavoce.engine.api.control import Engine
 from vivavoce.errors import ClientError, RateLimited, Unauthorized, VivavoceError
 from vivavoce.wire.realtime.refusal import Refused
 
@@ -57,10 +58,6 @@ def parsed(raw: bytes) -> dict[str, Any]:
     if not isinstance(body, dict):
         raise Refused("The body should be a JSON object.", code="invalid_json")
     return body
-
-
-def unknown(name: str) -> Refused:
-    return Refused(f"Unknown parameter: '{name[:80]}'.", code="unknown_parameter", param=name[:80])
 
 
 # --- Answers --------------------------------------------------------------------------------
@@ -142,47 +139,50 @@ class Streamed(Response):
 async def while_connected(receive: Receive, work: Coroutine[Any, Any, T]) -> T | None:
     """What comes of the work; None where the client left meanwhile, and the work with it."""
 
-    async def attempt() -> tuple[T | None, Exception | None]:
-        try:
-            return await work, None
-        except Exception as fault:
-            return None, fault
-
     async def leave() -> None:
         while (await receive())["type"] != "http.disconnect":
             pass
-        task.cancel()
+        raise _Left
 
-    async with asyncio.TaskGroup() as group:
-        task = group.create_task(attempt())
-        watch = group.create_task(leave())
-        await asyncio.wait({task})
-        watch.cancel()
-    if task.cancelled():
-        return None
-    result, fault = task.result()
-    if fault is not None:
-        raise fault
+    try:
+        async with asyncio.TaskGroup() as group:
+            watch = group.create_task(leave())
+            result = await work
+            watch.cancel()
+    except BaseExceptionGroup as faults:
+        if isinstance(fault := faults.exceptions[0], _Left):
+            return None
+        raise fault from None
     return result
 
 
-class Turns:
-    """Requests of one kind: so many at a time, so many more that wait, and no others."""
+class _Left(Exception):
+    """The client has."""
 
-    def __init__(self, most: int, waiting: int) -> None:
-        self._turn = asyncio.Semaphore(most)
-        self._left = most + waiting
+
+async def gathered(pieces: AsyncGenerator[T, None]) -> list[T]:
+    async with aclosing(pieces):
+        return [piece async for piece in pieces]
+
+
+class Endpoint:
+    """Answers so many requests at a time, lets so many more wait, and takes no others."""
+
+    AT_ONCE, WAITING = 2, 16
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._served = asyncio.Semaphore(self.AT_ONCE)
+        self._left = self.AT_ONCE + self.WAITING
 
     @asynccontextmanager
-    async def one(self) -> AsyncIterator[None]:
+    async def turn(self) -> AsyncIterator[None]:
         if not self._left:
-            raise RateLimited(
-                "Too many such requests are under way. Please try again in a moment.",
-                retry_after_ms=_RETRY_MS,
-            )
+            words = "Too many such requests are under way. Please try again in a moment."
+            raise RateLimited(words, retry_after_ms=_RETRY_MS)
         self._left -= 1
         try:
-            async with self._turn:
+            async with self._served:
                 yield
         finally:
             self._left += 1

@@ -13,7 +13,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import math
-import struct
 import zlib
 from collections.abc import AsyncGenerator, Generator, Iterator
 from contextlib import aclosing, closing
@@ -32,47 +31,42 @@ from starlette.responses import PlainTextResponse, Response
 
 from vivavoce.engine.api.answers import (
     EVENTS,
+    Endpoint,
     Streamed,
-    Turns,
     answer,
     event,
+    gathered,
     key_of,
     parsed,
     while_connected,
 )
-from vivavoce.engine.api.control import Engine
 from vivavoce.engine.ears.segments import LONGEST_S, segments
 from vivavoce.engine.ports import EAR_RATE, MOUTH_RATE, Samples
 from vivavoce.engine.shell.work import Parts
 from vivavoce.engine.turn.clauses import Clauses, pause_ms
-from vivavoce.engine.turn.configuration import keyterms
+from vivavoce.engine.turn.configuration import keyterms, lacks
 from vivavoce.errors import EarsError, InvalidRequest, PayloadTooLarge
 from vivavoce.language.en.dictation import dictated
 from vivavoce.wire.realtime.model import Model
 from vivavoce.wire.realtime.refusal import reading, refused
+from vivavoce.wire.values import Value
 
 Written = Literal["mp3", "opus", "aac", "flac", "wav", "pcm"]
 
-MEDIA_TYPES: dict[Written, str] = {
-    "mp3": "audio/mpeg",
-    "opus": "audio/ogg",
-    "aac": "audio/aac",
-    "flac": "audio/flac",
-    "wav": "audio/wav",
-    "pcm": "audio/pcm",
-}
 _READ = {
     "format_whitelist": "wav,w64,mp3,ogg,matroska,webm,flac,mov,mp4,m4a,3gp,aac,aiff,au,caf,amr",
     "protocol_whitelist": "none",
 }
-# Container, codec, and what the container is told: nobody can go back to write a header.
-_CODED: dict[str, tuple[str, str, dict[str, str]]] = {
-    "mp3": ("mp3", "libmp3lame", {"write_xing": "0", "id3v2_version": "0"}),
-    "opus": ("ogg", "libopus", {"page_duration": "200000"}),
-    "aac": ("adts", "aac", {}),
-    "flac": ("flac", "flac", {}),
+# Media type, container, codec, and what the container is told: nobody can go back to write a
+# header, so that of a WAV has no length.
+FORMS: dict[Written, tuple[str, str, str, dict[str, str]]] = {
+    "mp3": ("audio/mpeg", "mp3", "libmp3lame", {"write_xing": "0", "id3v2_version": "0"}),
+    "opus": ("audio/ogg", "ogg", "libopus", {"page_duration": "200000"}),
+    "aac": ("audio/aac", "adts", "aac", {}),
+    "flac": ("audio/flac", "flac", "flac", {}),
+    "wav": ("audio/wav", "wav", "pcm_s16le", {"fflags": "+bitexact"}),
+    "pcm": ("audio/pcm", "s16le", "pcm_s16le", {}),
 }
-_UNKNOWN = 0xFFFFFFFF
 
 
 def read(data: bytes) -> Generator[Samples, None, None]:
@@ -87,31 +81,23 @@ def read(data: bytes) -> Generator[Samples, None, None]:
                 for piece in resampler.resample(frame):
                     yield piece.to_ndarray().reshape(-1).astype(np.float32, copy=False)
     except (FFmpegError, ValueError) as fault:
-        raise InvalidRequest(
-            "The audio file cannot be read: it is damaged, or of no kind that is known here."
-        ) from fault
+        words = "The audio file cannot be read: it is damaged, or of no kind that is known here."
+        raise InvalidRequest(words) from fault
 
 
 class Writer:
     """PCM16 at `MOUTH_RATE` in, a file's bytes out, as they come. Blocks for a moment."""
 
     def __init__(self, form: Written) -> None:
+        _, kind, codec, options = FORMS[form]
         self._out = _Tail()
-        self._begun = form != "wav"
-        self._container = None
-        if form in _CODED:
-            kind, codec, options = _CODED[form]
-            self._container = av.open(self._out, "w", format=kind, options=options)
-            stream = self._container.add_stream(codec, rate=MOUTH_RATE, layout="mono")
-            assert isinstance(stream, av.AudioStream)
-            self._stream = stream
-            self._time = 0
+        self._container = av.open(self._out, "w", format=kind, options=options)
+        stream = self._container.add_stream(codec, rate=MOUTH_RATE, layout="mono")
+        assert isinstance(stream, av.AudioStream)
+        self._stream = stream
+        self._time = 0
 
     def feed(self, pcm: bytes) -> bytes:
-        if self._container is None:
-            head = b"" if self._begun else _wav_header()
-            self._begun = True
-            return head + pcm
         samples = np.frombuffer(pcm, "<i2").reshape(1, -1)
         frame = av.AudioFrame.from_ndarray(samples, format="s16", layout="mono")
         frame.sample_rate, frame.pts = MOUTH_RATE, self._time
@@ -120,8 +106,7 @@ class Writer:
         return self._out.taken()
 
     def finish(self) -> bytes:
-        if self._container is None:
-            return b"" if self._begun else _wav_header()
+        self._container.start_encoding()
         self._container.mux(self._stream.encode(None))
         self._container.close()
         return self._out.taken()
@@ -142,20 +127,9 @@ class _Tail:
         return data
 
 
-def _wav_header() -> bytes:
-    """Of a length that nobody knows yet, as streams have it."""
-    form = struct.pack("<4sIHHIIHH", b"fmt ", 16, 1, 1, MOUTH_RATE, MOUTH_RATE * 2, 2, 16)
-    return (
-        struct.pack("<4sI4s", b"RIFF", _UNKNOWN, b"WAVE")
-        + form
-        + struct.pack("<4sI", b"data", _UNKNOWN)
-    )
-
-
 MAX_FILE = 25 * 1024 * 1024  # OpenAI's
 MAX_SECONDS = 4 * 3600
 MAX_INPUT = 4096  # OpenAI's
-AT_ONCE, WAITING = 2, 16
 _ELDER = {"fable": "ballad", "nova": "coral", "onyx": "ash"}
 """OpenAI's voices that only this endpoint has, by those of the Realtime API that are like them."""
 _STANDS_BACK_MS = 2_500
@@ -188,21 +162,11 @@ class _Hearing(Model):
 
     def check(self) -> None:
         if "word" in self.timestamp_granularities:
-            raise refused(
-                "unsupported_parameter",
-                "timestamp_granularities",
-                "these ears time segments, not words.",
-            )
+            raise lacks("timestamp_granularities", "these ears time segments, not words.")
         if self.include:
-            raise refused(
-                "unsupported_parameter", "include", "these ears give no log probabilities."
-            )
+            raise lacks("include", "these ears give no log probabilities.")
         if self.known_speaker_names or self.known_speaker_references:
-            raise refused(
-                "unsupported_parameter",
-                "known_speaker_names",
-                "these ears do not tell speakers apart.",
-            )
+            raise lacks("known_speaker_names", "these ears do not tell speakers apart.")
 
     @property
     def keyterms(self) -> tuple[str, ...]:
@@ -222,8 +186,7 @@ def _fields(form: FormData) -> dict[str, Any]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Segment:
+class _Segment(Value):
     start: float
     end: float
     text: str
@@ -245,11 +208,7 @@ class _Segment:
         }
 
 
-class Transcriptions:
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-        self._turns = Turns(AT_ONCE, WAITING)
-
+class Transcriptions(Endpoint):
     async def create(self, request: Request) -> Response:
         self._engine.keys.whole(key_of(request))
         async with request.form(max_files=1, max_fields=64) as form:
@@ -265,16 +224,15 @@ class Transcriptions:
         heard = self._heard(parts, data, wanted)
         if wanted.stream:
             return Streamed(_deltas(heard), EVENTS)
-        found: list[_Segment] = []
-        await while_connected(request.receive, _gathered(heard, found))
-        return _transcript(found, wanted)
+        found = await while_connected(request.receive, gathered(heard))
+        return _transcript(found or [], wanted)
 
     async def _heard(
         self, parts: Parts, data: bytes, wanted: _Hearing
     ) -> AsyncGenerator[_Segment, None]:
         """The file, segment by segment: neither all of it nor all of its words at once."""
         at, rest = 0, np.zeros(0, np.float32)
-        async with self._turns.one():
+        async with self.turn():
             with closing(read(data)) as pieces:
                 ended = False
                 while not ended or len(rest):
@@ -308,11 +266,6 @@ def _more(pieces: Iterator[Samples], rest: Samples) -> tuple[Samples, bool]:
         found.append(piece)
         size += len(piece)
     return np.concatenate(found), False
-
-
-async def _gathered(heard: AsyncGenerator[_Segment, None], found: list[_Segment]) -> None:
-    async with aclosing(heard):
-        found.extend([segment async for segment in heard])
 
 
 async def _deltas(heard: AsyncGenerator[_Segment, None]) -> AsyncGenerator[bytes, None]:
@@ -354,11 +307,11 @@ def _transcript(found: list[_Segment], wanted: _Hearing) -> Response:
 
 def _titles(spoken: list[_Segment], point: str, *, numbered: bool) -> str:
     """Subtitles."""
-    lines = []
-    for number, segment in enumerate(spoken, 1):
-        times = " --> ".join(_clock(at, point) for at in (segment.start, segment.end))
-        lines.append((f"{number}\n" if numbered else "") + f"{times}\n{segment.text}\n\n")
-    return "".join(lines)
+    return "".join(
+        (f"{number}\n" if numbered else "")
+        + f"{_clock(one.start, point)} --> {_clock(one.end, point)}\n{one.text}\n\n"
+        for number, one in enumerate(spoken, 1)
+    )
 
 
 def _clock(seconds: float, point: str) -> str:
@@ -369,16 +322,12 @@ def _clock(seconds: float, point: str) -> str:
 # --- Sound from words -----------------------------------------------------------------------
 
 
-def _named(raw: Any) -> Any:
-    return raw.get("id") if isinstance(raw, dict) else raw
-
-
 class _Saying(Model):
     """`instructions` are a hint that this mouth, as some of OpenAI's, does not understand."""
 
     model: str
     input: Annotated[str, Field(min_length=1, max_length=MAX_INPUT)]
-    voice: Annotated[str, BeforeValidator(_named)]
+    voice: Annotated[str, BeforeValidator(lambda raw: raw.get("id") if type(raw) is dict else raw)]
     instructions: str = ""
     response_format: Written = "mp3"
     speed: Annotated[float, Field(ge=0.25, le=4.0)] = 1.0
@@ -398,11 +347,7 @@ class _Usage:
         return {"input_tokens": self.input_tokens, "output_tokens": made, "total_tokens": total}
 
 
-class Speeches:
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-        self._turns = Turns(AT_ONCE, WAITING)
-
+class Speeches(Endpoint):
     async def create(self, request: Request) -> Response:
         self._engine.keys.whole(key_of(request))
         wanted = reading(_Saying.model_validate, parsed(await request.body()))
@@ -415,14 +360,14 @@ class Speeches:
         file = _file(self._spoken(parts, wanted, voice, usage), wanted.response_format)
         if wanted.stream_format == "sse":
             return Streamed(_told(file, usage), EVENTS)
-        return Streamed(file, MEDIA_TYPES[wanted.response_format])
+        return Streamed(file, FORMS[wanted.response_format][0])
 
     async def _spoken(
         self, parts: Parts, wanted: _Saying, voice: str, usage: _Usage
     ) -> AsyncGenerator[bytes, None]:
         """PCM16 at `MOUTH_RATE`, clause by clause, with the pauses that belong between them."""
         cutter, pause = Clauses(), b""
-        async with self._turns.one():
+        async with self.turn():
             for clause in (*cutter.feed(wanted.input), *cutter.finish()):
                 said = await parts.mouth.speak(
                     clause, voice=voice, speed=wanted.speed, lead_ms=_STANDS_BACK_MS

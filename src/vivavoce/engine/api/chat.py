@@ -21,33 +21,20 @@ from starlette.responses import Response
 
 from vivavoce.engine.api.answers import (
     EVENTS,
+    Endpoint,
     Streamed,
-    Turns,
     answer,
     event,
+    gathered,
     key_of,
     parsed,
     while_connected,
 )
-from vivavoce.engine.api.control import Engine
-from vivavoce.wire.brain import (
-    Ask,
-    Brain,
-    Call,
-    CallArguments,
-    CallBegun,
-    Finished,
-    Piece,
-    Result,
-    Said,
-    Tool,
-    Turn,
-    Words,
-)
+from vivavoce.engine.turn.asking import tokens
+from vivavoce.wire import brain as ports
 from vivavoce.wire.realtime.model import FunctionName, Model, Whole
 from vivavoce.wire.realtime.refusal import reading, refused, unsupported, wrong_value
 
-AT_ONCE, WAITING = 4, 32
 _HINTS = frozenset(
     {"temperature", "top_p", "seed", "frequency_penalty", "presence_penalty", "reasoning_effort"}
     | {"verbosity", "prediction", "user", "safety_identifier", "metadata", "store", "service_tier"}
@@ -92,13 +79,13 @@ class _ToolCall(_Lenient):
     function: _Called
 
 
-def _parts(raw: Any) -> Any:
-    return [{"type": "text", "text": raw}] if isinstance(raw, str) else raw
+_Parts = BeforeValidator(lambda raw: [{"type": "text", "text": raw}] if type(raw) is str else raw)
+_Listed = BeforeValidator(lambda raw: [raw] if type(raw) is str else raw)
 
 
 class _Message(_Lenient):
     role: Literal["system", "developer", "user", "assistant", "tool"]
-    content: Annotated[list[_Part], BeforeValidator(_parts)] = Field(default_factory=list)
+    content: Annotated[list[_Part], _Parts] = Field(default_factory=list)
     tool_calls: list[_ToolCall] = Field(default_factory=list)
     tool_call_id: str = ""
 
@@ -140,10 +127,6 @@ def _choice(raw: Any) -> Any:
     return raw
 
 
-def _listed(raw: Any) -> Any:
-    return [raw] if isinstance(raw, str) else raw
-
-
 class _Wanted(Model):
     model: Annotated[str, Field(max_length=128)]
     messages: Annotated[list[_Message], Field(min_length=1, max_length=2048)]
@@ -154,9 +137,7 @@ class _Wanted(Model):
     parallel_tool_calls: bool = True
     max_tokens: Annotated[Whole, Field(ge=1)] | None = None
     max_completion_tokens: Annotated[Whole, Field(ge=1)] | None = None
-    stop: Annotated[list[str], BeforeValidator(_listed), Field(max_length=4)] = Field(
-        default_factory=list
-    )
+    stop: Annotated[list[str], _Listed, Field(max_length=4)] = Field(default_factory=list)
     n: Literal[1] = 1
     modalities: list[Literal["text"]] = Field(default_factory=list)
     response_format: _Format = _Format(type="text")
@@ -177,52 +158,49 @@ def _wanted(body: dict[str, Any]) -> _Wanted:
 # --- The question ---------------------------------------------------------------------------
 
 
-def _ask(wanted: _Wanted) -> Ask:
+def _ask(wanted: _Wanted) -> ports.Ask:
     """What comes first of the system is the instructions; what comes later is a turn."""
     first, messages = 0, wanted.messages
     while first < len(messages) and messages[first].role in ("system", "developer"):
         first += 1
     texts = [_text(message, f"messages[{at}]") for at, message in enumerate(messages)]
-    turns: list[Turn] = []
+    turns: list[ports.Turn] = []
     called: set[str] = set()
     for at in range(first, len(messages)):
         turns += _turns(messages[at], texts[at], f"messages[{at}]", called)
-    ask = Ask(
+    ask = ports.Ask(
         instructions="\n\n".join(texts[:first]),
         turns=tuple(turns),
-        tools=tuple(
-            Tool(tool.function.name, tool.function.description, tool.function.parameters)
-            for tool in wanted.tools
-        ),
+        tools=tuple(ports.Tool(**dict(tool.function)) for tool in wanted.tools),
         tool_choice=wanted.tool_choice,
         max_tokens=wanted.max_completion_tokens or wanted.max_tokens,
         parallel_calls=wanted.parallel_tool_calls,
         spoken=False,
     )
-    _check_choice(ask)
+    if ask.forced is not None and ask.forced not in {tool.name for tool in ask.tools}:
+        raise refused("invalid_value", "tool_choice", "it names a function that is not in 'tools'.")
+    if ask.tool_choice == "required" and not ask.tools:
+        raise refused("invalid_value", "tool_choice", "there are no 'tools' to choose from.")
     return _for_json(ask, wanted.response_format)
 
 
-def _turns(message: _Message, text: str, where: str, called: set[str]) -> Iterator[Turn]:
+def _turns(message: _Message, text: str, where: str, called: set[str]) -> Iterator[ports.Turn]:
     match message.role:
         case "tool":
             if message.tool_call_id not in called:
-                raise refused(
-                    "invalid_value",
-                    f"{where}.tool_call_id",
-                    "a message of the role 'tool' answers a call in a message before it.",
-                )
-            yield Result(message.tool_call_id, text)
+                words = "a message of the role 'tool' answers a call in a message before it."
+                raise refused("invalid_value", f"{where}.tool_call_id", words)
+            yield ports.Result(message.tool_call_id, text)
         case "assistant":
             if text:
-                yield Said("assistant", text)
+                yield ports.Said("assistant", text)
             for call in message.tool_calls:
                 called.add(call.id)
-                yield Call(call.id, call.function.name, call.function.arguments)
+                yield ports.Call(call.id, call.function.name, call.function.arguments)
         case "user":
-            yield Said("user", text)
+            yield ports.Said("user", text)
         case _:
-            yield Said("system", text)
+            yield ports.Said("system", text)
 
 
 def _text(message: _Message, where: str) -> str:
@@ -233,15 +211,7 @@ def _text(message: _Message, where: str) -> str:
     return "".join(part.text or part.refusal for part in message.content)
 
 
-def _check_choice(ask: Ask) -> None:
-    forced = ask.tool_choice.removeprefix("function:")
-    if forced != ask.tool_choice and forced not in {tool.name for tool in ask.tools}:
-        raise refused("invalid_value", "tool_choice", "it names a function that is not in 'tools'.")
-    if ask.tool_choice == "required" and not ask.tools:
-        raise refused("invalid_value", "tool_choice", "there are no 'tools' to choose from.")
-
-
-def _for_json(ask: Ask, form: _Format) -> Ask:
+def _for_json(ask: ports.Ask, form: _Format) -> ports.Ask:
     """An answer by a schema is the arguments of a call that the brain has to make."""
     if form.type == "text":
         return ask
@@ -250,7 +220,7 @@ def _for_json(ask: Ask, form: _Format) -> Ask:
         raise refused("unsupported_parameter", "response_format", words)
     if ask.tools:
         raise refused("unsupported_parameter", "response_format", "not together with 'tools'.")
-    tool = Tool(_JSON, form.json_schema.description, form.json_schema.schema_)
+    tool = ports.Tool(_JSON, form.json_schema.description, form.json_schema.schema_)
     return replace(ask, tools=(tool,), tool_choice=f"function:{_JSON}", parallel_calls=False)
 
 
@@ -266,22 +236,14 @@ class _Until:
     _held: str = ""
 
     def feed(self, text: str) -> str:
-        self._held += text
-        ends = [at for stop in self.stops if (at := self._held.find(stop)) >= 0]
+        self._held = held = self._held + text
+        ends = [at for stop in self.stops if (at := held.find(stop)) >= 0]
         if ends:
             self.met = True
-            return self._held[: min(ends)]
-        kept = max(
-            (
-                n
-                for stop in self.stops
-                for n in range(1, len(stop))
-                if self._held.endswith(stop[:n])
-            ),
-            default=0,
-        )
-        certain = self._held[: len(self._held) - kept]
-        self._held = self._held[len(certain) :]
+            return held[: min(ends)]
+        begun = (n for stop in self.stops for n in range(1, len(stop)) if held.endswith(stop[:n]))
+        kept = max(begun, default=0)
+        certain, self._held = held[: len(held) - kept], held[len(held) - kept :]
         return certain
 
     def rest(self) -> str:
@@ -298,25 +260,25 @@ class _Completion:
     created: int = field(default_factory=lambda: int(time.time()))
     text: str = ""
     calls: list[dict[str, Any]] = field(default_factory=list)
-    finished: Finished | None = None
+    finished: ports.Finished | None = None
 
-    def feed(self, piece: Piece) -> Iterator[dict[str, Any]]:
+    def feed(self, piece: ports.Piece) -> Iterator[dict[str, Any]]:
         """What it adds to the message."""
         match piece:
-            case Words(text):
+            case ports.Words(text):
                 yield from self._say(self.until.feed(text))
-            case CallArguments(_, delta) if self.wanted.as_json:
+            case ports.CallArguments(_, delta) if self.wanted.as_json:
                 yield from self._say(delta)
-            case CallBegun(call_id, name) if not self.wanted.as_json:
+            case ports.CallBegun(call_id, name) if not self.wanted.as_json:
                 begun = {"name": name, "arguments": ""}
                 call = {"id": call_id, "type": "function", "function": begun}
                 yield {"tool_calls": [{"index": len(self.calls), **call, "function": {**begun}}]}
                 self.calls.append(call)
-            case CallArguments(call_id, delta):
+            case ports.CallArguments(call_id, delta):
                 index = next(at for at, call in enumerate(self.calls) if call["id"] == call_id)
                 self.calls[index]["function"]["arguments"] += delta
                 yield {"tool_calls": [{"index": index, "function": {"arguments": delta}}]}
-            case Finished():
+            case ports.Finished():
                 self.finished = piece
                 yield from self._say(self.until.rest())
 
@@ -335,10 +297,10 @@ class _Completion:
         said = {"role": "assistant", "content": self.text or None, "refusal": None}
         return {**said, **({"tool_calls": self.calls} if self.calls else {})}
 
-    def usage(self, brain: Brain, ask: Ask) -> dict[str, Any]:
+    def usage(self, brain: ports.Brain, ask: ports.Ask) -> dict[str, Any]:
         """As the brain counts; as it would where it was stopped before it told."""
-        counted = self.finished or Finished(
-            "stop", input_tokens=_size(brain, ask), output_tokens=brain.count(self.text)
+        counted = self.finished or ports.Finished(
+            "stop", input_tokens=tokens(ask, brain.count), output_tokens=brain.count(self.text)
         )
         return {
             "prompt_tokens": counted.input_tokens,
@@ -353,21 +315,8 @@ class _Completion:
         return {**head, "choices": choices, **more}
 
 
-def _size(brain: Brain, ask: Ask) -> int:
-    texts = [ask.instructions]
-    for turn in ask.turns:
-        match turn:
-            case Said(_, text) | Result(_, text):
-                texts.append(text)
-            case Call(_, name, arguments):
-                texts += [name, arguments]
-    return sum(map(brain.count, texts))
-
-
-class Chat:
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-        self._turns = Turns(AT_ONCE, WAITING)
+class Chat(Endpoint):
+    AT_ONCE, WAITING = 4, 32
 
     async def complete(self, request: Request) -> Response:
         self._engine.keys.whole(key_of(request))
@@ -376,19 +325,14 @@ class Chat:
         made = _Completion(wanted, _Until([stop for stop in wanted.stop if stop]))
         if wanted.stream:
             return Streamed(self._chunks(made, brain, ask), EVENTS)
-        await while_connected(request.receive, self._whole(made, brain, ask))
+        await while_connected(request.receive, gathered(self._deltas(made, brain, ask)))
         choice = {"message": made.message, "finish_reason": made.reason}
         return answer(made.shown("chat.completion", choice, usage=made.usage(brain, ask)))
 
-    async def _whole(self, made: _Completion, brain: Brain, ask: Ask) -> None:
-        async with aclosing(self._deltas(made, brain, ask)) as deltas:
-            async for _ in deltas:
-                pass
-
     async def _deltas(
-        self, made: _Completion, brain: Brain, ask: Ask
+        self, made: _Completion, brain: ports.Brain, ask: ports.Ask
     ) -> AsyncGenerator[dict[str, Any], None]:
-        async with self._turns.one(), aclosing(brain.answer(ask)) as pieces:
+        async with self.turn(), aclosing(brain.answer(ask)) as pieces:
             async for piece in pieces:
                 for delta in made.feed(piece):
                     yield delta
@@ -396,7 +340,7 @@ class Chat:
                     return
 
     async def _chunks(
-        self, made: _Completion, brain: Brain, ask: Ask
+        self, made: _Completion, brain: ports.Brain, ask: ports.Ask
     ) -> AsyncGenerator[bytes, None]:
         kind, counts = "chat.completion.chunk", made.wanted.stream_options.include_usage
         later = {"usage": None} if counts else {}

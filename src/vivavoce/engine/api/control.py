@@ -12,7 +12,7 @@ import logging
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Literal
 
 from vivavoce.engine.api.keys import DEFAULT_SECONDS, Access, Keys, Secret
@@ -28,6 +28,7 @@ from vivavoce.errors import ModelUnavailable, NotFound, Unavailable
 from vivavoce.wire.brain import Brain
 from vivavoce.wire.realtime.refusal import Refused
 from vivavoce.wire.realtime.session import Kind, NoiseReductionType
+from vivavoce.wire.values import Value
 
 log = logging.getLogger(__name__)
 
@@ -36,8 +37,7 @@ MAX_MODEL_NAME = 128
 BUSY_RETRY_MS = 5000
 
 
-@dataclass(frozen=True, slots=True)
-class EngineOptions:
+class EngineOptions(Value):
     voice: str = "marin"
     max_sessions: int = 8
     session_seconds: float = 3600.0
@@ -86,7 +86,7 @@ class Engine:
                 yield
             finally:
                 self._group = None
-                for call in list(self._calls.values()):
+                for call in self._calls.values():
                     call.session.end("the server is stopping")
 
     async def end_calls(self) -> None:
@@ -145,14 +145,10 @@ class Engine:
         """A call that waits for a client with a microphone: its id, that client's secret, and
         when the secret lapses."""
         call = self._new_call(access, session, paced=False, weighed=not access.ours)
-        secret = Secret(
-            call.session.id,
-            call.session.machine.state.configuration,
-            locked=access.own,
-            call_id=call.id,
-        )
+        settings = call.session.machine.state.configuration
+        secret = Secret(call.session.id, settings, locked=access.own, call_id=call.id)
         value, until = self.keys.issue(secret, 60)
-        call.expect(locked=access.own)
+        call.expect()
         self._start(call)
         return call.id, value, until
 
@@ -218,11 +214,11 @@ class Engine:
         """The models, while there is a place for one session more."""
         parts = self.ready()
         if len(self._calls) >= self.options.max_sessions:
-            raise Unavailable(
+            words = (
                 f"The engine has {self.options.max_sessions} sessions, which is as many as it "
-                "serves at once. Please try again when one has ended.",
-                retry_after_ms=BUSY_RETRY_MS,
+                "serves at once. Please try again when one has ended."
             )
+            raise Unavailable(words, retry_after_ms=BUSY_RETRY_MS)
         return parts
 
     def _weigh(self, voice: Call | None = None) -> None:
@@ -238,11 +234,8 @@ class Engine:
         voices = self.ready().mouth.voices
         model = session.get("model") or (secret.configuration.model if secret else MODEL)
         if not isinstance(model, str) or len(model) > MAX_MODEL_NAME:
-            raise Refused(
-                f"A model's name is a string of at most {MAX_MODEL_NAME} characters.",
-                code="invalid_value",
-                param="session.model",
-            )
+            words = f"A model's name is a string of at most {MAX_MODEL_NAME} characters."
+            raise Refused(words, code="invalid_value", param="session.model")
         rest = {name: value for name, value in session.items() if name != "model"}
         if secret is None:
             transcribes = session.get("type") == "transcription"

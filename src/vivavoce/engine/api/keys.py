@@ -15,17 +15,17 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from vivavoce.engine.turn.configuration import Configuration
 from vivavoce.errors import Unauthorized
+from vivavoce.wire.values import Value
 
 DEFAULT_SECONDS, MIN_SECONDS, MAX_SECONDS = 600, 10, 7200  # OpenAI's
 _MOST = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class Secret:
+class Secret(Value):
     """What a client secret opens."""
 
     session_id: str | None
@@ -36,8 +36,7 @@ class Secret:
     """A call that waits for this very client."""
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
+class Access(Value):
     """Someone who may come in. `own`: our own voice server; `secret`: only to this session."""
 
     own: bool = False

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import orjson
+from pydantic import Field
 from starlette.applications import Starlette
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
@@ -29,7 +30,6 @@ from vivavoce.engine.api.answers import (
     refusal,
     refused,
     unexpected,
-    unknown,
 )
 from vivavoce.engine.api.audio import Speeches, Transcriptions
 from vivavoce.engine.api.chat import Chat
@@ -39,7 +39,8 @@ from vivavoce.engine.shell.calls import Call, SocketClient
 from vivavoce.engine.shell.session import new_id
 from vivavoce.errors import Conflict, Forbidden, VivavoceError
 from vivavoce.wire.realtime import server
-from vivavoce.wire.realtime.refusal import Refused
+from vivavoce.wire.realtime.model import Model, Whole
+from vivavoce.wire.realtime.refusal import Refused, reading
 
 SDP = "application/sdp"
 RESUMED = "x-vivavoce-resumed"
@@ -75,6 +76,23 @@ def build_door(engine: Engine) -> Starlette:
     )
 
 
+class _Lifetime(Model):
+    anchor: Literal["created_at"] = "created_at"
+    seconds: Annotated[Whole, Field(ge=MIN_SECONDS, le=MAX_SECONDS)] = DEFAULT_SECONDS
+
+
+class _Secret(Model):
+    expires_after: _Lifetime = _Lifetime()
+    session: dict[str, Any] = Field(default_factory=dict)
+
+
+class _Call(Model):
+    """Without an SDP offer."""
+
+    transport: Literal["websocket"]
+    session: dict[str, Any] = Field(default_factory=dict)
+
+
 class _Door:
     def __init__(self, engine: Engine) -> None:
         self._engine, self._keys = engine, engine.keys
@@ -92,12 +110,9 @@ class _Door:
 
     async def client_secret(self, request: Request) -> Response:
         access = self._keys.whole(key_of(request))
-        body = parsed(await request.body())
-        _only(body, ("expires_after", "session"))
-        seconds = _lifetime(body.get("expires_after"))
-        resumed = request.headers.get(RESUMED) == "true"
-        session = _session(body)
-        value, until, shown = self._engine.mint(session, access, seconds, resumed=resumed)
+        wanted = reading(_Secret.model_validate, parsed(await request.body()))
+        resumed, seconds = request.headers.get(RESUMED) == "true", wanted.expires_after.seconds
+        value, until, shown = self._engine.mint(wanted.session, access, seconds, resumed=resumed)
         return answer({"value": value, "expires_at": until, "session": shown})
 
     async def create_call(self, request: Request) -> Response:
@@ -110,11 +125,8 @@ class _Door:
         elif kind == "multipart/form-data":
             offer, session = await _form(request)
         else:
-            raise Refused(
-                "Send the offer as 'application/sdp', or as 'multipart/form-data' with the parts "
-                "'sdp' and 'session'.",
-                code="unsupported_content_type",
-            )
+            words = "Send 'application/sdp', or 'multipart/form-data' with 'sdp' and 'session'."
+            raise Refused(words, code="unsupported_content_type")
         with self._keys.opening(key_of(request)) as access:
             call_id, sdp = await self._engine.webrtc_call(offer, access, session)
         return Response(sdp, 201, {"Location": _location(call_id)}, media_type=SDP)
@@ -122,13 +134,8 @@ class _Door:
     async def _websocket_call(self, request: Request) -> Response:
         """Ours alone: a call whose sound comes over a WebSocket, with a sideband beside it."""
         access = self._keys.whole(key_of(request))
-        body = parsed(await request.body())
-        _only(body, ("transport", "session"))
-        if body.get("transport") != "websocket":
-            raise Refused(
-                "A call without an SDP offer has 'transport': 'websocket'.", param="transport"
-            )
-        call_id, value, until = self._engine.websocket_call(access, _session(body))
+        wanted = reading(_Call.model_validate, parsed(await request.body()))
+        call_id, value, until = self._engine.websocket_call(access, wanted.session)
         made = {
             "id": call_id,
             "transport": "websocket",
@@ -167,11 +174,8 @@ class _Door:
             raise Forbidden("This client secret is for its call: connect with '?call_id='.")
         intent = query.get("intent", "realtime")
         if secret is not None and intent != secret.configuration.kind and "intent" in query:
-            raise Refused(
-                f"This client secret is for a {secret.configuration.kind} session.",
-                code="invalid_value",
-                param="intent",
-            )
+            words = f"This client secret is for a {secret.configuration.kind} session."
+            raise Refused(words, code="invalid_value", param="intent")
         client = SocketClient(peer=True, locked=secret is not None and secret.locked)
         return client, self._engine.websocket_session(client, access, _model_in(socket), intent)
 
@@ -182,10 +186,10 @@ class _Door:
         call = self._engine.call(call_id)
         if secret is None:
             client = SocketClient(peer=False)
-        elif call.has_peer:
+        elif call.has_peer or call.awaited is None:
             raise Conflict("Somebody is on this call already.")
         else:
-            client = call.seat(locked=secret.locked)
+            client = call.awaited
         call.join(client)
         return client, call
 
@@ -209,29 +213,8 @@ def _model_in(conn: HTTPConnection) -> str | None:
 def _only(body: Mapping[str, Any], names: tuple[str, ...]) -> None:
     for name in body:
         if name not in names:
-            raise unknown(name)
-
-
-def _session(body: Mapping[str, Any]) -> Mapping[str, Any]:
-    value = body.get("session")
-    if value is not None and not isinstance(value, dict):
-        raise Refused("'session' should be an object.", code="invalid_type", param="session")
-    return value or {}
-
-
-def _lifetime(raw: Any) -> int:
-    if raw is None:
-        return DEFAULT_SECONDS
-    if not isinstance(raw, dict) or raw.get("anchor", "created_at") != "created_at":
-        raise Refused("'expires_after' has 'anchor': 'created_at'.", param="expires_after")
-    seconds = raw.get("seconds", DEFAULT_SECONDS)
-    if type(seconds) is not int or not MIN_SECONDS <= seconds <= MAX_SECONDS:
-        raise Refused(
-            f"'expires_after.seconds' should be between {MIN_SECONDS} and {MAX_SECONDS}.",
-            code="invalid_value",
-            param="expires_after.seconds",
-        )
-    return seconds
+            words = f"Unknown parameter: '{name[:80]}'."
+            raise Refused(words, code="unknown_parameter", param=name[:80])
 
 
 async def _form(request: Request) -> tuple[str, dict[str, Any]]:
@@ -265,19 +248,12 @@ def _check(socket: WebSocket) -> None:
     if intent not in ("realtime", "transcription"):
         raise Refused("'intent' is 'transcription' or absent.", param="intent")
     if intent == "transcription" and "model" in socket.query_params:
-        raise Refused(
-            "A transcription session has no 'model' in its address: name one in its "
-            "'audio.input.transcription'.",
-            code="invalid_value",
-            param="model",
-        )
+        words = "A transcription session names its model in 'audio.input.transcription'."
+        raise Refused(words, code="invalid_value", param="model")
     beta = "realtime=v1" in socket.headers.get("openai-beta", "")
     if beta or _BETA in socket.scope.get("subprotocols", ()):
-        raise Refused(
-            "The beta shape of the Realtime API is gone: leave the 'OpenAI-Beta' header and the "
-            f"subprotocol '{_BETA}' out.",
-            code="beta_api_shape_disabled",
-        )
+        words = f"The beta API is gone: leave 'OpenAI-Beta' and the subprotocol '{_BETA}' out."
+        raise Refused(words, code="beta_api_shape_disabled")
 
 
 async def _deny(socket: WebSocket, fault: Refused | VivavoceError) -> None:

@@ -9,20 +9,19 @@ callers' matter.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 import onnxruntime as ort
 
 from vivavoce.engine.ears.keywords import CLOSE, Floats, Found, Keywords, spot
+from vivavoce.wire.values import Value
 
 Weigh: TypeAlias = Callable[[Floats, int], Floats]
 """The scores of the next token and how many there were before it, to the scores that count."""
 
 
-@dataclass(frozen=True, slots=True)
-class Decoder:
+class Decoder(Value):
     """A model, its last token, and how its scores are to be taken.
 
     `least` is how many tokens a run must have: on a graph made `rowwise` one

@@ -6,9 +6,9 @@ the words the session's.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import TypeAlias
 
@@ -17,6 +17,7 @@ import numpy.typing as npt
 from tokenizers import Tokenizer
 
 from vivavoce.errors import ModelUnavailable
+from vivavoce.wire.values import Value
 
 Floats: TypeAlias = npt.NDArray[np.float32]
 
@@ -42,8 +43,7 @@ class Tree:
     next: dict[int, Tree] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Keywords:
+class Keywords(Value):
     """A list of them in one vocabulary. `firsts` are the tokens that any form of the same word
     begins with; `inside` marks those that go on with a word."""
 
@@ -52,8 +52,7 @@ class Keywords:
     inside: npt.NDArray[np.bool_]
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Value):
     """A keyword that fits, or by no tokens that none does; and how clear that is."""
 
     tokens: tuple[int, ...]
@@ -167,19 +166,11 @@ class Trees:
         alone = tokenizer.encode("a", add_special_tokens=False).tokens
         self._space = "" if alone == ["▁a"] else " "
         self._inside = _inside(tokenizer)
-        self._made: OrderedDict[tuple[str, ...], Keywords] = OrderedDict()
+        self.of = lru_cache(_KEPT)(self._of)
 
-    def of(self, keywords: tuple[str, ...]) -> Keywords | None:
-        if not keywords:
-            return None
-        if (made := self._made.get(keywords)) is None:
-            words = {word: [self._tokens(form) for form in forms(word)] for word in keywords}
-            made = plant(words, self._inside)
-        self._made[keywords] = made
-        self._made.move_to_end(keywords)
-        if len(self._made) > _KEPT:
-            self._made.popitem(last=False)
-        return made
+    def _of(self, keywords: tuple[str, ...]) -> Keywords | None:
+        words = {word: [self._tokens(form) for form in forms(word)] for word in keywords}
+        return plant(words, self._inside) if words else None
 
     def _tokens(self, word: str) -> tuple[int, ...]:
         return tuple(self._tokenizer.encode(self._space + word, add_special_tokens=False).ids)

@@ -24,7 +24,7 @@ from onnx import helper, numpy_helper
 
 from vivavoce.engine.ears.decoding import Decoder, Decoding
 from vivavoce.engine.ears.keywords import Floats
-from vivavoce.engine.ears.recogniser import ModelEars
+from vivavoce.engine.ears.recogniser import USUAL, ModelEars, Way
 from vivavoce.engine.ports import EAR_RATE, Samples
 
 _START, _END = 1, 2
@@ -46,19 +46,12 @@ class MoonshineEars(ModelEars):
         self._decoder = Decoder(self._session, _END, _weigh, least=2)
         self._warm()
 
-    def begin(
-        self,
-        speech: Samples,
-        language: str,
-        guess: str,
-        options: ort.RunOptions,
-        keywords: tuple[str, ...] = (),
-    ) -> Decoding:
-        hidden = self._encoder.run(None, {"input_values": speech[np.newaxis]}, options)[0]
+    def begin(self, speech: Samples, guess: str, run: ort.RunOptions, way: Way = USUAL) -> Decoding:
+        hidden = self._encoder.run(None, {"input_values": speech[np.newaxis]}, run)[0]
         tokens = self._tokenizer.encode(guess, add_special_tokens=False).ids
         limit = max(3, math.ceil(len(speech) / EAR_RATE * _TOKENS_PER_S))
-        likely = self._trees.of(keywords)
-        return Decoding(self._decoder, hidden, (_START,), limit, tokens, options, likely)
+        likely = self._trees.of(way.keywords)
+        return Decoding(self._decoder, hidden, (_START,), limit, tokens, run, likely)
 
 
 def _weigh(scores: Floats, before: int) -> Floats:

@@ -11,10 +11,10 @@ import hashlib
 import math
 from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
+from typing import Unpack
 
 import numpy as np
 import onnxruntime as ort
@@ -22,9 +22,10 @@ import onnxruntime as ort
 from vivavoce.engine.ears.decoding import Decoding
 from vivavoce.engine.ears.keywords import Trees, vocabulary
 from vivavoce.engine.ears.segments import segments
-from vivavoce.engine.ports import EAR_RATE, Samples, Transcript
+from vivavoce.engine.ports import EAR_RATE, Manner, Samples, Transcript
 from vivavoce.engine.speech.inference import Worker, open_model
 from vivavoce.errors import EarsError
+from vivavoce.wire.values import Value
 
 _SHORTEST = EAR_RATE // 4
 """No word is shorter, with what the detector keeps in front of it; less makes a model guess."""
@@ -40,17 +41,18 @@ _REMEMBERED = 64
 """Finished segments, of all sessions together."""
 
 
-@dataclass(frozen=True, slots=True)
-class Manner:
-    """How somebody wants to be heard."""
+class Way(Value):
+    """How a segment is to be heard."""
 
-    language: str
-    keywords: tuple[str, ...]
-    urgent: bool
+    language: str = "en"
+    keywords: tuple[str, ...] = ()
+    urgent: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Heard:
+USUAL = Way()
+
+
+class Heard(Value):
     """A segment's text, and the logarithms of its tokens' probabilities, added up."""
 
     text: str = ""
@@ -62,64 +64,49 @@ class Listener(ABC):
     """`Ears`, but for the model, which takes one segment at a time. One serves all sessions."""
 
     def __init__(self, name: str) -> None:
-        self._name = name
+        self.name = name
         self._worker = Worker(name, EarsError)
         self._memory: OrderedDict[tuple[str, tuple[str, ...], bytes], Heard] = OrderedDict()
-
-    @property
-    def name(self) -> str:
-        return self._name
 
     def close(self) -> None:
         self._worker.close()
 
-    async def transcribe(
-        self,
-        speech: Samples,
-        *,
-        language: str | None = None,
-        hint: str = "",
-        urgent: bool = True,
-        keywords: Sequence[str] = (),
-    ) -> Transcript:
+    async def transcribe(self, speech: Samples, **manner: Unpack[Manner]) -> Transcript:
+        language, hint = manner.get("language"), manner.get("hint", "")
         code = (language or "en").lower().replace("_", "-").split("-")[0]
         if not self._knows(code):
-            raise EarsError(f"{self._name} does not know the language {language!r}.")
-        manner = Manner(code, tuple(keywords), urgent)
+            raise EarsError(f"{self.name} does not know the language {language!r}.")
+        way = Way(code, tuple(manner.get("keywords", ())), manner.get("urgent", True))
         *finished, last = segments(np.ascontiguousarray(speech, dtype=np.float32)) or [speech]
         found = []
         for segment in finished:
-            heard = await self._once(segment, hint, manner)
+            heard = await self._once(segment, hint, way)
             found.append(heard)
             # The hint is of the whole speech: what is left of it is of the next segment.
             known, _, rest = hint.partition(heard.text)
             hint = "" if known.strip() else rest.strip()
-        found.append(await self._segment(last, hint, manner))
+        found.append(await self._segment(last, hint, way))
         return _joined(found)
 
-    async def _once(self, segment: Samples, hint: str, manner: Manner) -> Heard:
+    async def _once(self, segment: Samples, hint: str, way: Way) -> Heard:
         sound = hashlib.blake2b(segment.data, digest_size=16).digest()
-        key = (manner.language, manner.keywords, sound)
+        key = (way.language, way.keywords, sound)
         if (heard := self._memory.get(key)) is None:
-            heard = await self._segment(segment, hint, manner)
+            heard = await self._segment(segment, hint, way)
         self._memory[key] = heard
         self._memory.move_to_end(key)
         if len(self._memory) > _REMEMBERED:
             self._memory.popitem(last=False)
         return heard
 
-    async def _segment(self, speech: Samples, hint: str, manner: Manner) -> Heard:
+    async def _segment(self, speech: Samples, hint: str, way: Way) -> Heard:
         speech = _from_first_sound(speech)
         if len(speech) < _SHORTEST:
             return Heard()
-        rank = 0.0 if manner.urgent else _PATIENCE_MS
-        options = ort.RunOptions()
-
-        def stop() -> None:
-            options.terminate = True
-
-        how = (manner.language, hint, options, manner.keywords)
-        begin = partial(self.begin, speech, *how)
+        rank = 0.0 if way.urgent else _PATIENCE_MS
+        run = ort.RunOptions()
+        stop = partial(setattr, run, "terminate", True)
+        begin = partial(self.begin, speech, hint, run, way)
         decoding = await self._worker.run(begin, rank=rank, stop=stop)
         while not decoding.done:
             await self._worker.run(partial(decoding.step, _AT_ONCE), rank=rank, stop=stop)
@@ -130,14 +117,7 @@ class Listener(ABC):
         return language == "en"
 
     @abstractmethod
-    def begin(
-        self,
-        speech: Samples,
-        language: str,
-        guess: str,
-        options: ort.RunOptions,
-        keywords: tuple[str, ...] = (),
-    ) -> Decoding:
+    def begin(self, speech: Samples, guess: str, run: ort.RunOptions, way: Way = USUAL) -> Decoding:
         """Encode the speech, with these options for every run. Blocks."""
 
     @abstractmethod
@@ -162,7 +142,7 @@ class ModelEars(Listener):
 
     def _warm(self) -> None:
         """The first run is the slow one."""
-        self.begin(np.zeros(EAR_RATE, dtype=np.float32), "en", "warm", ort.RunOptions()).step()
+        self.begin(np.zeros(EAR_RATE, dtype=np.float32), "warm", ort.RunOptions()).step()
 
 
 def _from_first_sound(speech: Samples) -> Samples:

@@ -17,7 +17,7 @@ import onnxruntime as ort
 from vivavoce.engine.ears.decoding import Decoder, Decoding
 from vivavoce.engine.ears.keywords import Floats
 from vivavoce.engine.ears.logmel import log_mel
-from vivavoce.engine.ears.recogniser import ModelEars
+from vivavoce.engine.ears.recogniser import USUAL, ModelEars, Way
 from vivavoce.engine.ports import EAR_RATE, Samples
 from vivavoce.errors import ModelUnavailable
 
@@ -47,29 +47,29 @@ class WhisperEars(ModelEars):
     def _knows(self, language: str) -> bool:
         return self._tokenizer.token_to_id(f"<|{language}|>") is not None
 
-    def begin(
-        self,
-        speech: Samples,
-        language: str,
-        guess: str,
-        options: ort.RunOptions,
-        keywords: tuple[str, ...] = (),
-    ) -> Decoding:
+    def begin(self, speech: Samples, guess: str, run: ort.RunOptions, way: Way = USUAL) -> Decoding:
         features = log_mel(np.pad(speech, (0, _LENGTH - len(speech))), level=False)
         # By name: the file would give all its attention maps too, a gigabyte of them.
         inputs = {"input_features": features[np.newaxis]}
-        hidden = self._encoder.run(["last_hidden_state"], inputs, options)[0]
-        orders = ("<|startoftranscript|>", f"<|{language}|>", "<|transcribe|>", "<|notimestamps|>")
+        hidden = self._encoder.run(["last_hidden_state"], inputs, run)[0]
+        orders = (
+            "<|startoftranscript|>",
+            f"<|{way.language}|>",
+            "<|transcribe|>",
+            "<|notimestamps|>",
+        )
         prompt = [self._token(order) for order in orders]
-        rate = _TOKENS_PER_S.get(language, _MOST_TOKENS_PER_S)
+        rate = _TOKENS_PER_S.get(way.language, _MOST_TOKENS_PER_S)
         limit = min(_LONGEST, max(8, math.ceil(len(speech) / EAR_RATE * rate)))
         # Without the guess: it would save little beside the encoder, and might change the text.
-        likely = self._trees.of(keywords)
-        return Decoding(self._decoder, hidden, prompt, limit, (), options, likely)
+        likely = self._trees.of(way.keywords)
+        return Decoding(self._decoder, hidden, prompt, limit, (), run, likely)
 
     def text(self, decoding: Decoding) -> str:
         mean = decoding.log_probability / max(1, decoding.chosen)
-        if mean < _UNSURE and _probability(decoding.opening, self._silent) > _NO_SPEECH:
+        opening = decoding.opening
+        silent = 1.0 / np.exp(opening - opening[self._silent]).sum()  # the probability of that
+        if mean < _UNSURE and silent > _NO_SPEECH:
             return ""
         return super().text(decoding)
 
@@ -79,7 +79,7 @@ class WhisperEars(ModelEars):
     def _token(self, name: str) -> int:
         token = self._tokenizer.token_to_id(name)
         if token is None:
-            raise ModelUnavailable(f"The vocabulary of {self._name} lacks {name}.")
+            raise ModelUnavailable(f"The vocabulary of {self.name} lacks {name}.")
         return int(token)
 
     def _forbidden(self, end: int) -> Floats:
@@ -88,7 +88,3 @@ class WhisperEars(ModelEars):
         never[end + 1 :] = -np.inf  # control tokens and times
         never[[token for word, token in words.items() if _SIGNS.fullmatch(word)]] = -np.inf
         return never
-
-
-def _probability(scores: Floats, token: int) -> float:
-    return float(1.0 / np.exp(scores - scores[token]).sum())

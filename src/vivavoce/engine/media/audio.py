@@ -10,9 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import soxr
 
-from vivavoce.engine.ports import EAR_RATE, MOUTH_RATE, Samples
-
-Pcm = npt.NDArray[np.int16]
+from vivavoce.engine.ports import EAR_RATE, MOUTH_RATE, Pcm, Samples
 
 RATES: dict[str, int] = {"audio/pcm": 24_000, "audio/pcmu": 8_000, "audio/pcma": 8_000}
 WIDTHS: dict[str, int] = {"audio/pcm": 2, "audio/pcmu": 1, "audio/pcma": 1}
@@ -45,16 +43,11 @@ class Outbound:
         self.form = form
         self._rate = None if RATES[form] == MOUTH_RATE else Resampler(MOUTH_RATE, RATES[form])
 
-    def feed(self, pcm: bytes) -> bytes:
+    def feed(self, pcm: bytes, *, last: bool = False) -> bytes:
+        """With what was held back, where nothing follows."""
         if self._rate is None:
             return pcm
-        return encode(to_pcm(self._rate.feed(np.frombuffer(pcm, np.int16))), self.form)
-
-    def finish(self) -> bytes:
-        """What was held back; nothing may follow."""
-        if self._rate is None:
-            return b""
-        return encode(to_pcm(self._rate.feed(np.zeros(0, np.int16), last=True)), self.form)
+        return encode(to_pcm(self._rate.feed(np.frombuffer(pcm, np.int16), last=last)), self.form)
 
 
 class Resampler:

@@ -93,8 +93,9 @@ class JitterBuffer:
             return
         self._suspect = None
         number = self._next + step
-        if step < 0:
-            self._late(number, packet)
+        if step < 0:  # its place has been concealed already, or it is a duplicate
+            if (since := self._skipped.pop(number, None)) is not None:
+                self._learn(packet.arrival - since)
         elif number not in self._held:
             self._hold(number, packet)
 
@@ -121,12 +122,6 @@ class JitterBuffer:
             oldest = min(self._held)
             del self._held[oldest]
             self._next = oldest + 1
-
-    def _late(self, number: int, packet: Packet) -> None:
-        """Its place has been concealed already, or it is a duplicate."""
-        since = self._skipped.pop(number, None)
-        if since is not None:
-            self._learn(packet.arrival - since)
 
     def _learn(self, lateness: float) -> None:
         if lateness <= PATIENCE_MAX:  # what cannot be waited for teaches nothing

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from vivavoce.wire.values import Value
 
 
-@dataclass(frozen=True, slots=True)
-class MediaOptions:
+class MediaOptions(Value):
     """Addresses, ports and patience of a WebRTC peer."""
 
     port_min: int = 0

@@ -18,9 +18,8 @@ import av
 import numpy as np
 import numpy.typing as npt
 
-from vivavoce.engine.ports import MOUTH_RATE
+from vivavoce.engine.ports import MOUTH_RATE, Pcm
 
-Pcm = npt.NDArray[np.int16]
 _Wave = npt.NDArray[np.float32]
 RTP_RATE = 48_000
 FRAME_MS = 20
@@ -102,31 +101,17 @@ class VoiceDecoder:
         return np.concatenate(pieces) if pieces else None
 
 
-# Milliseconds × 10 of one frame, by the configuration number of RFC 6716 §3.1.
-_SILK = (100, 200, 400, 600)
-_HYBRID = (100, 200)
-_CELT = (25, 50, 100, 200)
+# Milliseconds × 10 of one frame, by the configuration number of RFC 6716 §3.1: SILK, hybrid, CELT.
+_TENTHS = (100, 200, 400, 600) * 3 + (100, 200) * 2 + (25, 50, 100, 200) * 4
 
 
 def packet_samples(payload: bytes) -> int:
     """How long a packet sounds, at `RTP_RATE`; 0 if it is malformed (RFC 6716 §3.1, §3.2)."""
     if not payload:
         return 0
-    config = payload[0] >> 3
-    if config < 12:
-        tenths = _SILK[config & 3]
-    elif config < 16:
-        tenths = _HYBRID[config & 1]
-    else:
-        tenths = _CELT[config & 3]
-    match payload[0] & 3:
-        case 0:
-            count = 1
-        case 1 | 2:
-            count = 2
-        case _:
-            count = payload[1] & 0x3F if len(payload) > 1 else 0
-    return tenths * count * RTP_RATE // 10_000 if tenths * count <= 1200 else 0
+    count = (1, 2, 2, payload[1] & 0x3F if len(payload) > 1 else 0)[payload[0] & 3]
+    tenths = _TENTHS[payload[0] >> 3] * count
+    return tenths * RTP_RATE // 10_000 if tenths <= 1200 else 0
 
 
 # --- What to play where a packet is missing

@@ -25,9 +25,9 @@ from vivavoce.engine.media import rtp, sdp
 from vivavoce.engine.media.ice import Gatherer
 from vivavoce.engine.media.jitter import Conceal, JitterBuffer, Play, Wait
 from vivavoce.engine.media.options import MediaOptions
-from vivavoce.engine.media.opus import RTP_RATE, Concealer, Pcm, VoiceDecoder, VoiceEncoder
+from vivavoce.engine.media.opus import RTP_RATE, Concealer, VoiceDecoder, VoiceEncoder
 from vivavoce.engine.media.playout import Reel, beat
-from vivavoce.engine.ports import PeerEvents
+from vivavoce.engine.ports import Pcm, PeerEvents
 
 log = logging.getLogger(__name__)
 HUNG_UP = "the peer hung up"
@@ -69,25 +69,18 @@ class WebRtcPeer:
         self._dtls = RTCDtlsTransport(self._ice, [RTCCertificate.generateCertificate()])
         self._dtls._set_role(offer.role)
         self._sctp = BoundedSctp(self._dtls)
-        self._channel = EventChannel(events, options.channel_buffer)
+        self._channel: RTCDataChannel | None = None
+        self._dropped = False
         self._jitter, self._arrived = JitterBuffer(), asyncio.Event()
         self._outgoing = rtp.Outgoing(self._dtls, offer.payload_type)
         self._incoming = rtp.Incoming(offer.payload_type, self._jitter, self._arrived.set)
         self._encoder = VoiceEncoder(options.bitrate)
-        self._reel = Reel()
+        self.playout = Reel()
         self._end: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
         self._running = False
         self._over = asyncio.Event()
 
     # --- The port ---------------------------------------------------------------------
-
-    @property
-    def playout(self) -> Reel:
-        return self._reel
-
-    def send(self, text: str) -> None:
-        """Over the data channel; dropped, with a warning, if nobody reads."""
-        self._channel.send(text)
 
     async def close(self) -> None:
         """Hang up. Nothing is told: whoever closes knows."""
@@ -166,7 +159,7 @@ class WebRtcPeer:
         self._incoming.register(self._dtls, self._offer.audio.rtp.muxId)
         await self._dtls.start(self._offer.dtls)
         if self._dtls.state == "connected" and (data := self._offer.data) is not None:
-            self._channel.attach(self._sctp)
+            self._sctp.on("datachannel", self._opened)
             assert data.sctp_port is not None
             await self._sctp.start(data.sctpCapabilities, data.sctp_port)
 
@@ -201,7 +194,7 @@ class WebRtcPeer:
     # --- Sound ------------------------------------------------------------------------
 
     async def _speak(self) -> None:
-        frame = self._reel.next()
+        frame = self.playout.next()
         await self._outgoing.send(self._encoder.encode(frame.pcm))
         for response_id in frame.started:
             self._events.playing(response_id)
@@ -238,33 +231,15 @@ class WebRtcPeer:
         heard = concealer.missing(samples) if pcm is None else concealer.good(pcm)
         self._events.audio(heard, RTP_RATE)
 
-
-# --- The data channel
-
-
-class EventChannel:
-    """Server events out within a bound, client events in.
-
-    The first channel that the browser opens; any other is closed.
-
-    Until it opens nothing can be sent: the session tells its state when it
-    hears `channel_open`.
-    """
-
-    def __init__(self, events: PeerEvents, limit: int) -> None:
-        self._events = events
-        self._limit = limit
-        self._channel: RTCDataChannel | None = None
-        self._dropped = 0
-
-    def attach(self, sctp: RTCSctpTransport) -> None:
-        sctp.on("datachannel", self._opened)
+    # --- The data channel ---------------------------------------------------------------
 
     def send(self, text: str) -> None:
+        """Over the data channel; dropped, with a warning, if nobody reads. Until it opens nothing
+        can be sent: the session tells its state when it hears `channel_open`."""
         channel = self._channel
         if channel is None or channel.readyState != "open":
             return
-        if channel.bufferedAmount + len(text) > self._limit:
+        if channel.bufferedAmount + len(text) > self._options.channel_buffer:
             self._drop("the peer does not read its data channel")
             return
         try:
@@ -273,11 +248,12 @@ class EventChannel:
             self._drop("the event is longer than the peer takes")
 
     def _drop(self, reason: str) -> None:
-        self._dropped += 1
-        if self._dropped == 1:  # once a call; the rest would only repeat it
+        if not self._dropped:  # once a call; the rest would only repeat it
             log.warning("server event dropped", extra={"reason": reason})
+        self._dropped = True
 
     def _opened(self, channel: RTCDataChannel) -> None:
+        """The first channel that the browser opens is for events; any other is closed."""
         if self._channel is not None:
             channel.close()
             return

@@ -12,12 +12,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from vivavoce.engine.ports import MOUTH_RATE, Position
+from vivavoce.engine.ports import MOUTH_RATE, Pcm, Position
 from vivavoce.errors import EngineFault
-
-Pcm = npt.NDArray[np.int16]
+from vivavoce.wire.values import Value
 
 FRAME = MOUTH_RATE // 50
 BEAT = 0.020
@@ -27,8 +25,7 @@ _TAIL = MOUTH_RATE * 5 // 1000
 _BURST = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(Value):
     """20 ms; `pcm` is None for silence."""
 
     pcm: Pcm | None
@@ -44,8 +41,7 @@ class _Piece:
     taken: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class _End:
+class _End(Value):
     response_id: str
 
 

@@ -40,7 +40,7 @@ class Outgoing:
     """Our packets: numbered, stamped and counted."""
 
     def __init__(self, transport: RTCDtlsTransport, payload_type: int) -> None:
-        self._ssrc = secrets.randbits(32)  # the name by which aiortc's router knows a sender
+        self.ssrc = secrets.randbits(32)
         self._transport = transport
         self._payload_type = payload_type
         self._seq = secrets.randbits(15)  # the lower half: a wrap in the first packets hurts SRTP
@@ -49,14 +49,10 @@ class Outgoing:
         self.packets = 0
         self._octets = 0
 
-    @property
-    def ssrc(self) -> int:
-        return self._ssrc
-
     async def send(self, payload: bytes) -> None:
         marker = 0x80 if self.packets == 0 else 0
         header = _HEADER.pack(
-            0x80, marker | self._payload_type, self._seq, self._timestamp, self._ssrc
+            0x80, marker | self._payload_type, self._seq, self._timestamp, self.ssrc
         )
         await self._transport._send_rtp(header + payload)
         self._stamped_at = clock.current_ntp_time()
@@ -72,9 +68,6 @@ class Outgoing:
             packet_count=self.packets & 0xFFFFFFFF,
             octet_count=self._octets & 0xFFFFFFFF,
         )
-
-    async def _handle_rtcp_packet(self, packet: AnyRtcpPacket) -> None:
-        """Reports and requests about our stream change nothing: rate and FEC are fixed."""
 
 
 class Incoming:

@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from aiortc import RTCDtlsParameters, RTCIceCandidate, RTCIceParameters
 from aiortc.sdp import DIRECTIONS as _DIRECTIONS
 from aiortc.sdp import DTLS_ROLE_SETUP, MediaDescription, SessionDescription, candidate_to_sdp
 
 from vivavoce.errors import InvalidSdp
+from vivavoce.wire.values import Value
 
 MAX_MESSAGE = 262_144
 MAX_OFFER = 65_536  # characters; browsers send a tenth of that
@@ -29,8 +29,7 @@ _REVERSED = {"sendonly": "recvonly", "recvonly": "sendonly"}
 _WORST = (ValueError, AssertionError, LookupError, AttributeError, TypeError, StopIteration)
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
+class Offer(Value):
     """What we need of an offer to answer it and to connect."""
 
     sections: tuple[MediaDescription, ...]
@@ -60,8 +59,7 @@ class Offer:
         return _REVERSED.get(offered, offered)
 
 
-@dataclass(frozen=True, slots=True)
-class Ours:
+class Ours(Value):
     """Our side of the answer."""
 
     candidates: Sequence[RTCIceCandidate]

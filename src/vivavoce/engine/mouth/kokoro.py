@@ -15,9 +15,7 @@ import numpy.typing as npt
 import onnxruntime as ort
 
 from vivavoce.engine.mouth import graph
-from vivavoce.engine.mouth.sound import heard
-from vivavoce.engine.mouth.speaking import Said, SpeakingMouth
-from vivavoce.engine.mouth.voices import OPENAI_VOICES
+from vivavoce.engine.mouth.speaking import OPENAI_VOICES, Said, SpeakingMouth, heard
 from vivavoce.engine.ports import Samples
 from vivavoce.engine.speech.inference import open_model
 from vivavoce.errors import ModelUnavailable

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -18,12 +17,11 @@ import soxr
 from sanotts.piper_g2p import misaki_to_espeak_ipa
 
 from vivavoce.engine.mouth import graph
-from vivavoce.engine.mouth.sound import heard
-from vivavoce.engine.mouth.speaking import Said, SpeakingMouth
-from vivavoce.engine.mouth.voices import OPENAI_VOICES
+from vivavoce.engine.mouth.speaking import OPENAI_VOICES, Said, SpeakingMouth, heard
 from vivavoce.engine.ports import MOUTH_RATE
 from vivavoce.engine.speech.inference import open_model
 from vivavoce.errors import ModelUnavailable
+from vivavoce.wire.values import Value
 
 _FRAME = 256
 """Samples, at the voice's own rate."""
@@ -80,8 +78,7 @@ def _ids(words: Sequence[str], settings: Settings) -> tuple[list[int], list[int]
     return [*ids, known["$"]], last
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Value):
     rate: int
     noise: float
     length: float

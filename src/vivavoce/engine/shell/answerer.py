@@ -70,10 +70,13 @@ class Answerer:
 
     async def run(self) -> None:
         try:
-            if self._order.voice is None:
+            if (voice := self._order.voice) is None:
                 await self._think()
             else:
-                await self._think_and_speak(self._order.voice)
+                async with asyncio.TaskGroup() as group:
+                    group.create_task(self._speak(voice), name="mouth")
+                    await self._think()
+                    await self._clauses.put(None)
         except Exception as fault:  # the boundary of this task: the session lives on
             known = _first(fault)
             if isinstance(known, VivavoceError):
@@ -84,16 +87,11 @@ class Answerer:
             self.failed = True
             self._tell(facts.AnswerFailed(self._response_id, code, message))
 
-    async def _think_and_speak(self, voice: str) -> None:
-        async with asyncio.TaskGroup() as group:
-            group.create_task(self._speak(voice), name="mouth")
-            await self._think()
-            await self._clauses.put(None)
-
     async def _think(self) -> None:
         cutter, finished = Clauses(), Finished()
-        speaks = self._order.voice is not None
-        async with aclosing(self._pieces()) as pieces:
+        speaks, asked = self._order.voice is not None, self._order.ask
+        answer = _only(self._order.words) if asked is None else self._brain.answer(asked)
+        async with aclosing(answer) as pieces:
             async for piece in pieces:
                 if isinstance(piece, Finished):
                     finished = piece
@@ -106,11 +104,6 @@ class Answerer:
             for clause in cutter.finish():
                 await self._clauses.put(clause)
         self._tell(facts.Thought(self._response_id, finished))
-
-    def _pieces(self) -> AsyncGenerator[Piece, None]:
-        if self._order.ask is None:
-            return _only(self._order.words)
-        return self._brain.answer(self._order.ask)
 
     async def _speak(self, voice: str) -> None:
         made, loop = 0, asyncio.get_running_loop()

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+from dataclasses import dataclass, field
+from functools import partial
 
 from vivavoce.engine.media.options import MediaOptions
 from vivavoce.engine.media.peer import WebRtcPeer, answer
@@ -60,16 +62,17 @@ class SocketClient:
         return frame
 
 
+@dataclass(eq=False)
 class ChannelClient:
     """Fills `session.Client` for the data channel of a WebRTC call."""
 
-    def __init__(self, peer: WebRtcPeer, *, locked: bool) -> None:
-        self.id = next(_ids)
-        self.peer, self.locked = True, locked
-        self._channel = peer
+    media: WebRtcPeer
+    locked: bool
+    peer: bool = True
+    id: int = field(default_factory=partial(next, _ids))
 
     def push(self, frame: bytes) -> None:
-        self._channel.send(frame.decode())
+        self.media.send(frame.decode())
 
     def close(self, code: int, reason: str) -> None:
         """The channel closes with the call."""
@@ -86,12 +89,12 @@ class Call:
     ) -> None:
         self.id = call_id
         self.session = session = Session(policy, configuration, parts)
-        self.audio, self.gone = session.audio, session.gone
+        self.audio, self.gone = session.audio, session.end
         self.playing, self.played = session.playing, session.played
         self._locked = locked
         self._media: WebRtcPeer | None = None
         self._channel: ChannelClient | None = None
-        self._awaited: SocketClient | None = None
+        self.awaited: SocketClient | None = None
         self._joined = False
         self.over = asyncio.Event()
 
@@ -127,19 +130,16 @@ class Call:
         if not self._joined:
             self.session.end("nobody joined the call")
 
-    def expect(self, *, locked: bool) -> None:
-        """Somebody with a microphone will come. Who watches may have the call say something at
-        once, and a quick greeting is over before a slow line is up: it waits for them here."""
-        self._awaited = SocketClient(peer=True, locked=locked)
-        self.session.join(self._awaited, greet=True)
-
-    def seat(self, *, locked: bool) -> SocketClient:
-        """That of the client with the microphone, who has yet to `join`."""
-        return self._awaited or SocketClient(peer=True, locked=locked)
+    def expect(self) -> None:
+        """Somebody with a microphone will come, and `join`. Who watches may have the call say
+        something at once, and a quick greeting is over before a slow line is up: it waits for
+        them here."""
+        self.awaited = SocketClient(peer=True, locked=self._locked)
+        self.session.join(self.awaited, greet=True)
 
     def join(self, client: SocketClient) -> None:
         """The client with the microphone is greeted; who watches knows the call already."""
-        if client is not self._awaited:
+        if client is not self.awaited:
             self.session.join(client, greet=client.peer)
         self._joined = self._joined or client.peer
 
@@ -162,5 +162,5 @@ class Call:
 
     def channel_open(self) -> None:
         assert self._media is not None
-        self._channel = ChannelClient(self._media, locked=self._locked)
+        self._channel = ChannelClient(self._media, self._locked)
         self.session.join(self._channel, greet=True)

@@ -18,8 +18,8 @@ from dataclasses import replace
 import numpy as np
 
 from vivavoce.engine.ears.noise import Suppressor
-from vivavoce.engine.media.audio import Inbound, Pcm, Resampler, to_pcm
-from vivavoce.engine.ports import EAR_RATE, FRAME, Detector, Position, Samples, Transcript
+from vivavoce.engine.media.audio import Inbound, Resampler, to_pcm
+from vivavoce.engine.ports import EAR_RATE, FRAME, Detector, Pcm, Samples, Transcript
 from vivavoce.engine.turn import endpoint, facts
 from vivavoce.engine.turn.configuration import Configuration
 from vivavoce.errors import VivavoceError
@@ -53,10 +53,8 @@ class Intake:
         *,
         post: Callable[[facts.Fact], None],
         judge: Callable[[int], None],
-        position: Callable[[], Position | None],
     ) -> None:
         self._detector, self._post, self._judge = detector, post, judge
-        self._position = position
         self._pieces: deque[Pcm] = deque()
         self._start = self._end = 0  # of the buffer, in samples of the session
         self._rest: Samples = np.zeros(0, np.float32)
@@ -65,7 +63,6 @@ class Intake:
         self._noise: NoiseReductionType | None = None
         self._suppressor: Suppressor | None = None
         self._endpointer: endpoint.Endpointer | None = None
-        self._watched_from = 0
         self.configure(configuration)
 
     # --- Settings -----------------------------------------------------------------------
@@ -88,19 +85,16 @@ class Intake:
         """Whatever was being heard is off; listen afresh from here."""
         self._detector.reset()
         self._rest = np.zeros(0, np.float32)
-        self._watched_from = self._end
         if self._endpointer is not None:
-            self._endpointer = endpoint.Endpointer(self._endpointer.settings)
+            self._endpointer = endpoint.Endpointer(self._endpointer.settings, self.end_ms)
 
     # --- Sound --------------------------------------------------------------------------
 
     def feed_wire(self, data: bytes) -> None:
         """An append. Raises `Refused` when the buffer is full, and the client's to empty."""
         if self._endpointer is None and self.buffered_ms >= MAX_SECONDS * 1000:
-            raise Refused(
-                f"The input audio buffer holds {MAX_SECONDS} seconds: commit or clear it.",
-                code="input_audio_buffer_full",
-            )
+            words = f"The input audio buffer holds {MAX_SECONDS} seconds: commit or clear it."
+            raise Refused(words, code="input_audio_buffer_full")
         self._feed(self._inbound.feed(data))
 
     def finish_wire(self) -> None:
@@ -140,25 +134,12 @@ class Intake:
         if self._endpointer is not None:
             self._tell(self._endpointer.verdict(probability, asked_ms))
 
-    def _tell(self, milestones: list[endpoint.Milestone]) -> None:
-        offset = self._watched_from // _PER_MS
+    def _tell(self, milestones: list[facts.Milestone]) -> None:
         for milestone in milestones:
-            at = milestone.at_ms + offset
-            match milestone:
-                case endpoint.Maybe():
-                    self._post(facts.SpeechSuspected())
-                case endpoint.Never():
-                    self._post(facts.SpeechDismissed())
-                case endpoint.Started():
-                    self._post(facts.SpeechStarted(at, self._position()))
-                case endpoint.Paused():
-                    self._post(facts.SpeechPaused(at))
-                case endpoint.Resumed():
-                    self._post(facts.SpeechResumed(at))
-                case endpoint.Judge():
-                    self._judge(milestone.at_ms)
-                case endpoint.Stopped():
-                    self._post(facts.SpeechStopped(at, self._position()))
+            if isinstance(milestone, endpoint.Judge):
+                self._judge(milestone.at_ms)
+            else:
+                self._post(milestone)
 
     # --- The buffer ---------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 import orjson
 
-from vivavoce.engine.media.audio import Outbound, Pcm
+from vivavoce.engine.media.audio import Outbound
 from vivavoce.engine.media.playout import Reel
 from vivavoce.engine.ports import MOUTH_RATE, Position
 from vivavoce.engine.shell.hearing import Intake
@@ -49,7 +49,6 @@ class Client(Protocol):
 
     def push(self, frame: bytes) -> None:
         """Must not block; a client that does not read is cut off."""
-        ...
 
     def close(self, code: int, reason: str) -> None: ...
 
@@ -85,9 +84,9 @@ class Session:
             parts.detector(),
             post=self.post,
             judge=lambda asked_ms: self._work.judge(asked_ms),
-            position=self.position,
         )
-        self._work = Work(parts, self.machine, self._intake, self.post, self.position)
+        self.audio = self._intake.feed_track
+        self._work = Work(parts, self.machine, self._intake, self.post)
 
     # --- Life ---------------------------------------------------------------------------------
 
@@ -147,17 +146,12 @@ class Session:
         if isinstance(event, CommitInput | ClearInput):
             self._intake.finish_wire()
         intake = self._intake
-        self.post(
-            facts.Request(event, client.id, intake.buffered_ms, intake.end_ms, self.position())
-        )
+        self.post(facts.Request(event, client.id, intake.buffered_ms, intake.end_ms))
 
     def _append(self, client: Client, append: AppendInput) -> Iterator[None]:
         if self._paced or not client.peer:
-            raise Refused(
-                "Sound comes from the call's own peer here, not from this connection.",
-                code="not_allowed",
-                param="type",
-            )
+            words = "Sound comes from the call's own peer here, not from this connection."
+            raise Refused(words, code="not_allowed", param="type")
         if self.speaks is not None:
             speaks, self.speaks = self.speaks, None
             try:
@@ -178,17 +172,11 @@ class Session:
 
     # --- PeerEvents ---------------------------------------------------------------------------
 
-    def audio(self, pcm: Pcm, rate: int) -> None:
-        self._intake.feed_track(pcm, rate)
-
     def playing(self, response_id: str) -> None:
         self.post(facts.Playing(response_id))
 
     def played(self, response_id: str) -> None:
         self.post(facts.Played(response_id))
-
-    def gone(self, reason: str) -> None:
-        self.end(reason)
 
     def position(self) -> Position | None:
         return self.playout.position() if self.playout is not None else None
@@ -203,7 +191,8 @@ class Session:
         self._busy = True
         try:
             while self._facts and not self.ended.is_set():
-                for order in self.machine.receive(self._facts.popleft(), self._loop.time()):
+                fact, now = self._facts.popleft(), self._loop.time()
+                for order in self.machine.receive(fact, now, self.position()):
                     self._do(order)
         except Exception:  # the boundary of a session: callers are callbacks of others' loops
             log.exception("A session broke")
@@ -221,16 +210,13 @@ class Session:
                 self._play(order)
             case orders.LastSound(place):
                 if (codec := self._codecs.pop(place["response_id"], None)) is not None:
-                    self._sound(codec.finish(), place)
-            case orders.ClearPlaying():
-                if self.playout is not None:
-                    self.playout.clear()
-            case orders.Duck(quiet):
-                if self.playout is not None:
-                    self.playout.duck(quiet)
-            case orders.FinishPlaying(response_id):
-                if self.playout is not None:
-                    self.playout.finish(response_id)
+                    self._sound(codec.feed(b"", last=True), place)
+            case orders.ClearPlaying() if self.playout is not None:
+                self.playout.clear()
+            case orders.Duck(quiet) if self.playout is not None:
+                self.playout.duck(quiet)
+            case orders.FinishPlaying(response_id) if self.playout is not None:
+                self.playout.finish(response_id)
             case orders.Listen():
                 self._work.listen(order)
             case orders.StopListening():
@@ -273,23 +259,27 @@ class Session:
 
     def _fire(self, name: str) -> None:
         self._timers.pop(name, None)
-        self.post(facts.TimerFired(name, self._intake.end_ms, self.position()))
+        self.post(facts.TimerFired(name, self._intake.end_ms))
 
     # --- Events and sound out -----------------------------------------------------------------
 
     def _send(self, event: server.Frame, to: orders.Audience | int) -> None:
-        if isinstance(to, int):
-            clients = [self._clients[to]] if to in self._clients else []
-        else:
-            wanted = {orders.Audience.PEER: (True,), orders.Audience.OBSERVERS: (False,)}
-            kinds = wanted.get(to, (True, False))
-            clients = [c for c in self._clients.values() if c.peer in kinds]
+        peer, others = orders.Audience.PEER, orders.Audience.OBSERVERS
+        clients = [
+            client
+            for client in self._clients.values()
+            if to in (orders.Audience.ALL, client.id, peer if client.peer else others)
+        ]
         if not clients:
             return
         frame = _encoded(event)
         for client in clients:
-            secret = client.locked and event["type"].startswith("session.")
-            client.push(_encoded(_without_prompt(event)) if secret else frame)
+            if client.locked and event["type"].startswith("session."):
+                # What a page on our server's call need not read: prompt and tools are the server's.
+                session = {**event["session"], "instructions": "", "tools": []}
+                client.push(_encoded({**event, "session": session}))
+            else:
+                client.push(frame)
 
     def _play(self, order: orders.Play) -> None:
         if self.playout is not None:
@@ -312,8 +302,3 @@ class Session:
 
 def _encoded(event: server.Frame) -> bytes:
     return orjson.dumps({"type": event["type"], "event_id": new_id("event"), **event})
-
-
-def _without_prompt(event: server.Frame) -> server.Frame:
-    """What a page on our server's call need not read: the prompt and the tools are the server's."""
-    return {**event, "session": {**event["session"], "instructions": "", "tools": []}}

@@ -9,28 +9,21 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from vivavoce.engine.media.audio import Inbound
-from vivavoce.engine.ports import (
-    EAR_RATE,
-    Detector,
-    Ears,
-    Judge,
-    Mouth,
-    Position,
-    Samples,
-    Transcript,
-)
+from vivavoce.engine.ports import EAR_RATE, Detector, Ears, Judge, Mouth, Samples, Transcript
 from vivavoce.engine.shell.answerer import Answerer
 from vivavoce.engine.shell.hearing import Intake, Partials, ending, written
-from vivavoce.engine.turn import facts, orders
+from vivavoce.engine.turn import asking, facts, orders
 from vivavoce.engine.turn.configuration import keyterms
 from vivavoce.engine.turn.machine import Machine
+from vivavoce.engine.turn.state import State
 from vivavoce.errors import VivavoceError
 from vivavoce.wire.brain import Ask, Brain
+from vivavoce.wire.values import Value
 
 log = logging.getLogger(__name__)
 
@@ -38,8 +31,7 @@ log = logging.getLogger(__name__)
 async def _nothing(voice: str) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
+class Parts(Value):
     """The models that all sessions share, and how to get the ones that they do not."""
 
     ears: Ears
@@ -57,15 +49,9 @@ class Work:
     """Nothing starts before `begin` or after `end`, and nothing outlives `end`."""
 
     def __init__(
-        self,
-        parts: Parts,
-        machine: Machine,
-        intake: Intake,
-        post: Callable[[facts.Fact], None],
-        position: Callable[[], Position | None],
+        self, parts: Parts, machine: Machine, intake: Intake, post: Callable[[facts.Fact], None]
     ) -> None:
-        self._parts, self._machine, self._intake = parts, machine, intake
-        self._post, self._position = post, position
+        self._parts, self._machine, self._intake, self._post = parts, machine, intake, post
         self._group: asyncio.TaskGroup | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._answers: dict[str, tuple[Answerer, asyncio.Task[None]]] = {}
@@ -153,7 +139,7 @@ class Work:
         def tell(heard: Transcript, certain: str) -> None:
             if certain:
                 self._post(facts.HeardSoFar(item_id, certain))
-            foreseen = self._machine.foresee(item_id, heard)
+            foreseen = asking.foresee(item_id, heard, self._machine.state)
             if foreseen is not None and foreseen.ask is not None:
                 self._warm(foreseen.ask)
 
@@ -183,7 +169,7 @@ class Work:
         partials = self._partials
         hint = partials.newest if partials and partials.item_id == order.item_id else ""
         speech = ending(self._intake.span(order.start_ms, order.end_ms))
-        guess = _Guess(order.item_id, self._machine.foresee, partial(self._answerer, held=True))
+        guess = _Guess(order.item_id, self._machine.state, partial(self._answerer, held=True))
         work = guess.run(partial(self._heard, speech, hint))
         if (task := self._spawn(work, f"guess {order.item_id}")) is not None:
             self._guess = (guess, task)
@@ -202,7 +188,7 @@ class Work:
             self._guess = None
 
     def warm(self) -> None:
-        if (ask := self._machine.outlook()) is not None:
+        if (ask := asking.outlook(self._machine.state)) is not None:
             self._warm(ask)
 
     def _warm(self, ask: Ask) -> None:
@@ -256,10 +242,10 @@ class Work:
             if not known:
                 log.exception("The ears failed")
             message = str(fault) if known else "The ears failed."
-            self._post(facts.HearingFailed(item_id, message, self._position()))
+            self._post(facts.HearingFailed(item_id, message))
             return
         text, seconds = heard.text, len(speech) / EAR_RATE
-        self._post(facts.HeardAll(item_id, text, seconds, self._position(), heard.confidence))
+        self._post(facts.HeardAll(item_id, text, seconds, heard.confidence))
 
     # --- Verdicts -------------------------------------------------------------------------
 
@@ -287,12 +273,12 @@ class _Guess:
     def __init__(
         self,
         item_id: str,
-        foresee: Callable[[str, Transcript], orders.Answer | None],
+        state: State,
         answerer: Callable[[orders.Answer], Answerer],
     ) -> None:
         self.item_id = item_id
         self.answerer: Answerer | None = None
-        self._foresee, self._make = foresee, answerer
+        self._state, self._make = state, answerer
         self._order: orders.Answer | None = None
         self._heard: Transcript | None = None
         self._listened = asyncio.Event()
@@ -309,7 +295,7 @@ class _Guess:
         # Where the turn is over by now the words go the usual way: nothing is foreseen any more.
         if self._heard is None:
             return
-        self._order = self._foresee(self.item_id, self._heard)
+        self._order = asking.foresee(self.item_id, self._heard, self._state)
         if self._order is not None:
             self.answerer = self._make(self._order)
             await self.answerer.run()

@@ -15,8 +15,7 @@ import signal
 import sys
 import traceback
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import psutil
@@ -26,6 +25,7 @@ from vivavoce.engine.speech import protocol as frames
 from vivavoce.engine.speech.inference import be_nice
 from vivavoce.engine.speech.protocol import BadFrame, Frame, SpeechFiles, SpeechPart
 from vivavoce.errors import EngineFault, VivavoceError
+from vivavoce.wire.values import Value
 
 MOST = 256
 """Jobs at a time: more than the lines in front of all models hold."""
@@ -76,10 +76,8 @@ async def _load(files: SpeechFiles, jobs: Jobs, writer: asyncio.StreamWriter) ->
     except* Exception as faults:
         traceback.print_exception(faults)
         fault = faults.exceptions[0]
-        words = (
-            fault.message if isinstance(fault, VivavoceError) else "The models cannot be loaded."
-        )
-        told: dict[str, Any] = {"failed": words}
+        known = fault.message if isinstance(fault, VivavoceError) else None
+        told: dict[str, Any] = {"failed": known or "The models cannot be loaded."}
     else:
         jobs.parts = parts
         told = {"ears": parts.ears.name, "mouth": parts.mouth.name, "voices": parts.mouth.voices}
@@ -87,10 +85,13 @@ async def _load(files: SpeechFiles, jobs: Jobs, writer: asyncio.StreamWriter) ->
     await writer.drain()
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
+class PreparedMouth(Mouth, Protocol):
+    async def prepare(self, voice: str, texts: list[str]) -> None: ...
+
+
+class Parts(Value):
     ears: Ears
-    mouth: Mouth
+    mouth: PreparedMouth
     judge: Judge | None = None
 
 
@@ -169,28 +170,15 @@ class Jobs:
                 said = await self.parts.mouth.speak(**given)
                 return Frame({"words": said.words}, said.pcm)
             case "prepare":
-                return await self._prepare(**given)
+                await self.parts.mouth.prepare(**given)
+                return Frame({})
             case "stats":
-                return Frame(self._stats())
+                process = psutil.Process()
+                stats = {"pid": process.pid, "memory": process.memory_info().rss}
+                jobs = {"jobs": len(self._tasks) - 1, "done": self._done}  # this one apart
+                return Frame({**stats, **jobs, "threads": process.num_threads()})
             case _:
                 raise EngineFault(f"Nobody here can {order}.")
-
-    async def _prepare(self, voice: str, texts: list[str], speed: float) -> Frame:
-        """A mouth without a memory has nothing to prepare."""
-        prepare = getattr(self.parts and self.parts.mouth, "prepare", None)
-        if prepare is not None:
-            await prepare(voice, texts, speed=speed)
-        return Frame({"prepared": prepare is not None})
-
-    def _stats(self) -> dict[str, Any]:
-        process = psutil.Process()
-        return {
-            "pid": process.pid,
-            "memory": process.memory_info().rss,
-            "threads": process.num_threads(),
-            "jobs": len(self._tasks) - 1,  # this one apart
-            "done": self._done,
-        }
 
 
 def _samples(sound: bytes) -> Any:

@@ -45,9 +45,8 @@ def open_model(
         vars(session).pop("_model_bytes", None)
         return session
     except Exception as fault:  # onnxruntime has a dozen kinds, with no common one of its own
-        raise ModelUnavailable(
-            f"The model file {path.name} of {path.parent.name} is damaged."
-        ) from fault
+        words = f"The model file {path.name} of {path.parent.name} is damaged."
+        raise ModelUnavailable(words) from fault
 
 
 class Worker:

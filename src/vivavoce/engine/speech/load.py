@@ -13,10 +13,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 
 from vivavoce.engine.ports import Mouth, Utterance
+from vivavoce.wire.values import Value
 
 WINDOW = 15.0
 """Seconds looked back on: about one turn of a conversation."""
@@ -29,8 +31,7 @@ LONGEST_S = 1.5
 _MOST = 4096
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Value):
     """Crowded above `high`, until everything is below `low` again: no wavering in between."""
 
     high: float
@@ -161,23 +162,20 @@ class MouthFirst:
     async def speak(
         self, text: str, *, voice: str, speed: float = 1.0, lead_ms: int = 0
     ) -> Utterance:
-        if lead_ms >= ENOUGH_MS:
+        with nullcontext() if lead_ms >= ENOUGH_MS else self._first():
             return await self._mouth.speak(text, voice=voice, speed=speed, lead_ms=lead_ms)
-        self._begin()
-        try:
-            return await self._mouth.speak(text, voice=voice, speed=speed, lead_ms=lead_ms)
-        finally:
-            self._end()
 
-    def _begin(self) -> None:
+    @contextmanager
+    def _first(self) -> Iterator[None]:
         self._pressing += 1
         if self._enough is None:
             self._pause()
             self._enough = asyncio.get_running_loop().call_later(LONGEST_S, self._resume)
-
-    def _end(self) -> None:
-        self._pressing -= 1
-        if not self._pressing and self._enough is not None:
-            self._enough.cancel()
-            self._enough = None
-            self._resume()
+        try:
+            yield
+        finally:
+            self._pressing -= 1
+            if not self._pressing and self._enough is not None:
+                self._enough.cancel()
+                self._enough = None
+                self._resume()

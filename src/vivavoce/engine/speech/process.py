@@ -1,7 +1,7 @@
 """The speech process as the server has it: started, asked, and started again when it dies.
 
-Owns its life between `Child` below and the ports above: `FarEars`, `FarJudge` and
-`FarMouth` fill them with questions over a `Link`, which lives as long as one process.
+Owns its life between `Child` below and the ports above: `FarEars` and `FarMouth`
+fill them with questions over a `Link`, which lives as long as one process.
 No model and no runtime of models is loaded on this side.
 """
 
@@ -13,11 +13,11 @@ import itertools
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
-from vivavoce.engine.ports import EAR_RATE, Samples, Transcript, Utterance
+from vivavoce.engine.ports import EAR_RATE, Manner, Samples, Transcript, Utterance
 from vivavoce.engine.speech import protocol
 from vivavoce.engine.speech.load import PRESSING_MS, Load
 from vivavoce.engine.speech.protocol import LONGEST_SOUND, BadFrame, Frame, SpeechFiles
@@ -57,7 +57,7 @@ class Speech:
         self.pid: int | None = None
         self.ears = FarEars(files.ears.kind, self)
         self.mouth = FarMouth(files.mouth.kind, self)
-        self.judge = FarJudge(self) if files.judge is not None else None
+        self.judge = self.ears if files.judge is not None else None
         # -P: what lies in the folder we were started in is not for it to import.
         command = (sys.executable, "-P", "-m", "vivavoce.engine.speech.child")
         self._child = Child(
@@ -157,13 +157,11 @@ class Speech:
         job = self.load.begin(presses, clock(), awaited=awaited) if presses else None
         try:
             link = await self._linked(fault)
-            answer = await link.ask(words, sound)
+            answer = await link.ask(fault, words, sound)
             done = True
             return answer
         except LinkLost:
             raise fault("The speech process was lost; it is started again.") from None
-        except Refused as refusal:
-            raise fault(str(refusal)) from None
         finally:
             if job is not None:
                 self.load.end(job, clock(), done=done)
@@ -183,38 +181,17 @@ class Speech:
 
 
 class FarEars:
-    """Fills `Ears`."""
+    """Fills `Ears`, and `Judge` where there is one. One serves all sessions."""
 
     def __init__(self, name: str, speech: Speech) -> None:
         self.name = name
         self._ask = speech.ask
 
-    async def transcribe(
-        self,
-        speech: Samples,
-        *,
-        language: str | None = None,
-        hint: str = "",
-        urgent: bool = True,
-        keywords: Sequence[str] = (),
-    ) -> Transcript:
-        words = {
-            "do": "transcribe",
-            "language": language,
-            "hint": hint,
-            "urgent": urgent,
-            "keywords": list(keywords),
-        }
+    async def transcribe(self, speech: Samples, **manner: Unpack[Manner]) -> Transcript:
+        words, urgent = {"do": "transcribe", **manner}, manner.get("urgent", True)
         presses = "ears" if urgent else None
         answer = await self._ask(EarsError, words, _raw(speech), presses=presses, awaited=urgent)
         return Transcript(answer.words["text"], answer.words["confidence"])
-
-
-class FarJudge:
-    """Fills `Judge`. One serves all sessions."""
-
-    def __init__(self, speech: Speech) -> None:
-        self._ask = speech.ask
 
     async def finished(self, speech: Samples) -> float:
         answer = await self._ask(EarsError, {"do": "judge"}, _raw(speech[-_JUDGED:]))
@@ -237,10 +214,9 @@ class FarMouth:
         answer = await self._ask(MouthError, words, presses=presses, awaited=lead_ms <= 0)
         return Utterance(answer.sound, tuple((word, ms) for word, ms in answer.words["words"]))
 
-    async def prepare(self, voice: str, texts: Sequence[str], *, speed: float = 1.0) -> None:
+    async def prepare(self, voice: str, texts: Sequence[str]) -> None:
         """Have these ready, for when they are wanted; again after the process was lost."""
-        words = {"do": "prepare", "voice": voice, "texts": list(texts), "speed": speed}
-        await self._ask(MouthError, words)
+        await self._ask(MouthError, {"do": "prepare", "voice": voice, "texts": list(texts)})
 
 
 def _raw(speech: Samples) -> bytes:
@@ -252,10 +228,6 @@ def _raw(speech: Samples) -> bytes:
 
 class LinkLost(Exception):
     """The process is gone, and with it the answer."""
-
-
-class Refused(Exception):
-    """The answer is no; the words are fit for anyone."""
 
 
 class Link:
@@ -289,15 +261,17 @@ class Link:
             if not waiting.done():
                 waiting.set_result(None)
 
-    async def ask(self, words: Mapping[str, Any], sound: bytes = b"") -> Frame:
-        """One job. Cancelling it cancels it over there. Raises `LinkLost` and `Refused`."""
+    async def ask(self, fault: type[EngineFault], words: Mapping[str, Any], sound: bytes) -> Frame:
+        """One job. Cancelling it cancels it over there. Raises `LinkLost`, and `fault` where the
+        answer is no."""
         number = next(self._numbers)
         try:
             data = protocol.encode(Frame({**words, "id": number}, sound))
-        except BadFrame as fault:
-            raise Refused(str(fault)) from fault
-        if len(self._waiting) >= _MOST or self._unsent > LONGEST_SOUND:
-            raise Refused("The speech process has too much to do.")
+        except BadFrame as bad:
+            raise fault(str(bad)) from bad
+        unsent = self._writer.transport.get_write_buffer_size()
+        if len(self._waiting) >= _MOST or unsent > LONGEST_SOUND:
+            raise fault("The speech process has too much to do.")
         answer: asyncio.Future[Frame | None] = asyncio.get_running_loop().create_future()
         self._waiting[number] = answer
         try:
@@ -313,12 +287,8 @@ class Link:
         if frame is None:
             raise LinkLost
         if "error" in frame.words:
-            raise Refused(str(frame.words["error"]))
+            raise fault(str(frame.words["error"]))
         return frame
-
-    @property
-    def _unsent(self) -> int:
-        return int(self._writer.transport.get_write_buffer_size())
 
     def _write(self, data: bytes) -> None:
         if self._lost or self._writer.is_closing():

@@ -6,23 +6,13 @@ that is spoken has one message at most, and as many calls as the brain makes.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
-from vivavoce.engine.turn import asking, facts
+from vivavoce.engine.turn import asking, facts, orders
 from vivavoce.engine.turn.asking import seconds, sources, tokens
 from vivavoce.engine.turn.configuration import ResponseSettings
 from vivavoce.engine.turn.conversation import assistant_message
-from vivavoce.engine.turn.orders import (
-    Audience,
-    FinishPlaying,
-    Interject,
-    LastSound,
-    Play,
-    StartTimer,
-    StopAnswer,
-    StopTimer,
-    Warm,
-)
 from vivavoce.engine.turn.state import Draft, Output, Response, Sound
 from vivavoce.wire import brain
 from vivavoce.wire.realtime import server
@@ -31,6 +21,10 @@ from vivavoce.wire.realtime.items import FunctionCall, Item, Status, item_object
 from vivavoce.wire.realtime.response import response_object as shown_response
 
 Json = dict[str, Any]
+
+MAX_RESPONSES = 4
+_MINUTE = 60.0
+_INCOMPLETE = {"length": "max_output_tokens", "content_filter": "content_filter"}
 
 
 # --- A message --------------------------------------------------------------------------
@@ -41,10 +35,11 @@ def add_words(response: Response, text: str, draft: Draft) -> None:
     if message is None or message.status is not None:
         message = _open_message(response, draft)
     message.text += text
-    kind: server.EventType = "response.output_text.delta"
+    where = place(response, message)
     if response.spoken:
-        kind = "response.output_audio_transcript.delta"
-    draft.send(kind, place(response, message), delta=text)
+        draft.send("response.output_audio_transcript.delta", where, delta=text)
+    else:
+        draft.send("response.output_text.delta", where, delta=text)
 
 
 def _open_message(response: Response, draft: Draft) -> Output:
@@ -60,7 +55,7 @@ def _open_message(response: Response, draft: Draft) -> Output:
 def _close_message(response: Response, message: Output, status: Status, draft: Draft) -> None:
     where, text = place(response, message), message.text
     if response.spoken:
-        draft.order(LastSound(where))
+        draft.order(orders.LastSound(where))
         draft.send("response.output_audio.done", where)
         draft.send("response.output_audio_transcript.done", where, transcript=text)
         draft.send("response.content_part.done", where, part={"type": "audio", "transcript": text})
@@ -82,26 +77,23 @@ def open_call(response: Response, call_id: str, name: str, draft: Draft) -> None
     _open(response, call, draft)
 
 
+def _open_call(response: Response, call_id: str) -> Iterator[Output]:
+    return (o for o in response.outputs if o.name and o.call_id == call_id and o.status is None)
+
+
 def arguments(response: Response, call_id: str, delta: str, draft: Draft) -> None:
-    for call in response.outputs:
-        if call.call_id == call_id and call.status is None and delta:
+    for call in _open_call(response, call_id):
+        if delta:
             call.text += delta
-            where = _spot(response, call)
+            where = place(response, call)
             draft.send("response.function_call_arguments.delta", where, delta=delta)
 
 
-def close_call(response: Response, call_id: str, status: Status, draft: Draft) -> None:
-    for call in response.outputs:
-        if call.name and call.call_id == call_id and call.status is None:
-            if status == "completed":
-                where = _spot(response, call)
-                draft.send(
-                    "response.function_call_arguments.done",
-                    where,
-                    name=call.name,
-                    arguments=call.text,
-                )
-            _close(response, call, status, draft)
+def end_call(response: Response, call_id: str, draft: Draft) -> None:
+    for call in _open_call(response, call_id):
+        told = {**place(response, call), "name": call.name, "arguments": call.text}
+        draft.send("response.function_call_arguments.done", told)
+        _close(response, call, "completed", draft)
 
 
 # --- Both -------------------------------------------------------------------------------
@@ -110,9 +102,8 @@ def close_call(response: Response, call_id: str, status: Status, draft: Draft) -
 def _open(response: Response, output: Output, draft: Draft) -> None:
     response.outputs.append(output)
     shown = object_of(response, output, "in_progress")
-    draft.send(
-        "response.output_item.added", response_id=response.id, output_index=output.index, item=shown
-    )
+    where = {"response_id": response.id, "output_index": output.index}
+    draft.send("response.output_item.added", where, item=shown)
     if response.in_conversation:
         previous = draft.state.conversation.append(_item(response, output, "in_progress"))
         draft.send("conversation.item.added", previous_item_id=previous, item=shown)
@@ -130,23 +121,17 @@ def _close(response: Response, output: Output, status: Status, draft: Draft) -> 
             # What never became sound, or was cut off, was never heard.
             kept = assistant_message(output.id, sound.text if sound else "", True, status)
         state.conversation.replace(kept)
-        draft.send(
-            "conversation.item.done",
-            previous_item_id=state.conversation.previous(output.id),
-            item=shown,
-        )
-    draft.send(
-        "response.output_item.done", response_id=response.id, output_index=output.index, item=shown
-    )
+        previous = state.conversation.previous(output.id)
+        draft.send("conversation.item.done", previous_item_id=previous, item=shown)
+    where = {"response_id": response.id, "output_index": output.index}
+    draft.send("response.output_item.done", where, item=shown)
 
 
 def close_all(response: Response, status: Status, draft: Draft) -> None:
     for output in response.outputs:
-        if output.status is not None:
-            continue
-        if output.name:
-            close_call(response, output.call_id, "incomplete", draft)
-        else:
+        if output.status is None and output.name:
+            _close(response, output, "incomplete", draft)
+        elif output.status is None:
             _close_message(response, output, status, draft)
 
 
@@ -162,21 +147,9 @@ def _item(response: Response, output: Output, status: Status) -> Item:
 
 def place(response: Response, output: Output) -> Json:
     """Which part of which item an event is about."""
-    return {
-        "response_id": response.id,
-        "item_id": output.id,
-        "output_index": output.index,
-        "content_index": 0,
-    }
-
-
-def _spot(response: Response, call: Output) -> Json:
-    return {
-        "response_id": response.id,
-        "item_id": call.id,
-        "output_index": call.index,
-        "call_id": call.call_id,
-    }
+    part: Json = {"call_id": output.call_id} if output.name else {"content_index": 0}
+    item = {"item_id": output.id, "output_index": output.index}
+    return {"response_id": response.id, **item, **part}
 
 
 # --- The response as clients see it -------------------------------------------------------
@@ -217,11 +190,6 @@ def _usage(response: Response, draft: Draft) -> Json:
     )
 
 
-MAX_RESPONSES = 4
-_MINUTE = 60.0
-_INCOMPLETE = {"length": "max_output_tokens", "content_filter": "content_filter"}
-
-
 # --- Beginning ------------------------------------------------------------------------
 
 
@@ -247,22 +215,17 @@ def begin(settings: ResponseSettings, draft: Draft) -> None:
 def _within_limits(draft: Draft) -> bool:
     """`rate_limits.updated` tells true figures, so only where there is a limit."""
     state = draft.state
-    limit = state.policy.responses_per_minute
+    limit, begun = state.policy.responses_per_minute, state.begun
     if limit is None:
         return True
-    while state.begun and draft.now - state.begun[0] >= _MINUTE:
-        state.begun.popleft()
-    allowed = len(state.begun) < limit
+    while begun and draft.now - begun[0] >= _MINUTE:
+        begun.popleft()
+    allowed = len(begun) < limit
     if allowed:
-        state.begun.append(draft.now)
-    reset = _MINUTE - (draft.now - state.begun[0]) if state.begun else 0.0
-    shown = {
-        "name": "requests",
-        "limit": limit,
-        "remaining": limit - len(state.begun),
-        "reset_seconds": round(reset, 3),
-    }
-    draft.send("rate_limits.updated", rate_limits=[shown])
+        begun.append(draft.now)
+    reset = round(_MINUTE - (draft.now - begun[0]), 3) if begun else 0.0
+    shown = {"limit": limit, "remaining": limit - len(begun), "reset_seconds": reset}
+    draft.send("rate_limits.updated", rate_limits=[{"name": "requests", **shown}])
     return allowed
 
 
@@ -277,7 +240,7 @@ def ask(response: Response, draft: Draft) -> None:
         failed(facts.AnswerFailed(response.id, "context_length_exceeded", words), draft)
         return
     if order.ask is not None:
-        response.input_tokens = tokens(order.ask, draft.state)
+        response.input_tokens = tokens(order.ask, draft.state.policy.count)
         response.input_seconds = seconds(response.settings, draft.state)
     draft.order(order)
     be_patient(response, draft)
@@ -299,7 +262,7 @@ def thought(fact: facts.Thought, draft: Draft) -> None:
         case brain.CallArguments(call_id, delta):
             arguments(response, call_id, delta, draft)
         case brain.CallEnded(call_id):
-            close_call(response, call_id, "completed", draft)
+            end_call(response, call_id, draft)
         case brain.Finished() as finished:
             response.finished = finished
             _maybe_done(response, draft)
@@ -319,8 +282,8 @@ def spoken(fact: facts.Spoken, draft: Draft) -> None:
         return
     state.audio_started = True
     form, where = response.settings.output_format.type, place(response, message)
-    draft.order(StopTimer(f"slow:{response.id}"))
-    draft.order(Play(response.id, message.id, where, form, fact.pcm))
+    draft.order(orders.StopTimer(f"slow:{response.id}"))
+    draft.order(orders.Play(response.id, message.id, where, form, fact.pcm))
     if response.id not in state.playing:
         state.playing[response.id] = False
         if not state.policy.paced:
@@ -340,16 +303,14 @@ def playing(fact: facts.Playing, draft: Draft) -> None:
     state = draft.state
     if state.playing.get(fact.response_id) is False:
         state.playing[fact.response_id] = True
-        watchers = Audience.ALL if state.policy.paced else Audience.OBSERVERS
-        draft.send("output_audio_buffer.started", response_id=fact.response_id, to=watchers)
+        draft.tell_playing("output_audio_buffer.started", fact.response_id)
 
 
 def played(response_id: str, draft: Draft) -> None:
     """Its last sound went out (or must have, where the client plays it)."""
     state = draft.state
     if state.playing.pop(response_id, None):
-        watchers = Audience.ALL if state.policy.paced else Audience.OBSERVERS
-        draft.send("output_audio_buffer.stopped", response_id=response_id, to=watchers)
+        draft.tell_playing("output_audio_buffer.stopped", response_id)
 
 
 # --- Ending ---------------------------------------------------------------------------
@@ -368,26 +329,26 @@ def _maybe_done(response: Response, draft: Draft) -> None:
 
 
 def cancel(response: Response, reason: str, draft: Draft) -> None:
-    draft.order(StopAnswer(response.id))
-    close_all(response, "incomplete", draft)
-    end(response, "cancelled", {"type": "cancelled", "reason": reason}, draft)
+    _break_off(response, {"type": "cancelled", "reason": reason}, draft)
 
 
 def failed(fact: facts.AnswerFailed, draft: Draft) -> None:
-    response = draft.state.responses.get(fact.response_id)
-    if response is None:
-        return
-    draft.order(StopAnswer(response.id))
+    if (response := draft.state.responses.get(fact.response_id)) is not None:
+        error = {"type": "server_error", "code": fact.code, "message": fact.message}
+        _break_off(response, {"type": "failed", "error": error}, draft)
+
+
+def _break_off(response: Response, details: Json, draft: Draft) -> None:
+    draft.order(orders.StopAnswer(response.id))
     close_all(response, "incomplete", draft)
-    error = {"type": "server_error", "code": fact.code, "message": fact.message}
-    end(response, "failed", {"type": "failed", "error": error}, draft)
+    end(response, details["type"], details, draft)
 
 
-def end(response: Response, status: str, details: dict[str, Any] | None, draft: Draft) -> None:
+def end(response: Response, status: str, details: Json | None, draft: Draft) -> None:
     state = draft.state
     shown = response_object(response, status, draft, details)
     del state.responses[response.id]
-    draft.order(StopTimer(f"slow:{response.id}"), Warm())
+    draft.order(orders.StopTimer(f"slow:{response.id}"), orders.Warm())
     if not response.in_conversation and response.message is not None:
         state.sounds.pop(response.message.id, None)  # nobody can ask for it any more
     if state.active == response.id:
@@ -397,10 +358,10 @@ def end(response: Response, status: str, details: dict[str, Any] | None, draft: 
             if status == "completed":
                 # A quick mouth is done within the beat that would have told of its first sound.
                 playing(facts.Playing(response.id), draft)
-            draft.order(FinishPlaying(response.id))
+            draft.order(orders.FinishPlaying(response.id))
         else:
             left = max(0.0, state.play_until - draft.now)
-            draft.order(StartTimer(f"played:{response.id}", left))
+            draft.order(orders.StartTimer(f"played:{response.id}", left))
     draft.send("response.done", response=shown)
 
 
@@ -410,11 +371,9 @@ def end(response: Response, status: str, details: dict[str, Any] | None, draft: 
 def be_patient(response: Response, draft: Draft) -> None:
     """Whoever spoke and hears nothing for a while is told that it takes a moment."""
     state, manners = draft.state, draft.state.manners
-    if SAY in (response.settings.metadata or {}):
-        return  # these words are there already
-    if manners is None or state.acknowledged or not asking.waits(response.settings, state):
-        return
-    draft.order(StartTimer(f"slow:{response.id}", manners.slow_after))
+    there = SAY in (response.settings.metadata or {})  # these words need no thought
+    if manners and not (there or state.acknowledged) and asking.waits(response.settings, state):
+        draft.order(orders.StartTimer(f"slow:{response.id}", manners.slow_after))
 
 
 def slow(response_id: str, draft: Draft) -> None:
@@ -428,4 +387,4 @@ def slow(response_id: str, draft: Draft) -> None:
     words = manners.acknowledgement(state.acknowledgements) + " "
     state.acknowledged, state.acknowledgements = True, state.acknowledgements + 1
     add_words(response, words, draft)
-    draft.order(Interject(response_id, words))
+    draft.order(orders.Interject(response_id, words))

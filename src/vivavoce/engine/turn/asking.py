@@ -8,8 +8,9 @@ two can be compared: what was prepared for another question is thrown away.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from vivavoce.engine.ports import Transcript
 from vivavoce.engine.turn.configuration import ResponseSettings, response_settings
@@ -19,13 +20,7 @@ from vivavoce.engine.turn.orders import Answer
 from vivavoce.engine.turn.state import SILENCE, UNHEARD, State
 from vivavoce.wire.brain import Ask, Call, Result, Said, Tool, Turn
 from vivavoce.wire.realtime.client import SAY
-from vivavoce.wire.realtime.items import (
-    FunctionCall,
-    FunctionCallOutput,
-    Item,
-    Message,
-    Reference,
-)
+from vivavoce.wire.realtime.items import FunctionCall, FunctionCallOutput, Item, Message, Reference
 from vivavoce.wire.realtime.session import RetentionRatio
 
 _FOR_THE_ANSWER = 512
@@ -34,21 +29,22 @@ _FOR_THE_ANSWER = 512
 def question(response_id: str, settings: ResponseSettings, state: State) -> Answer | None:
     """What is put to the brain; where the user was not understood, what is said without it.
     None when it is too long."""
-    voice = settings.voice if settings.speaks else None
+    answer = partial(
+        Answer, response_id, voice=settings.voice if settings.speaks else None, speed=settings.speed
+    )
     if given := (settings.metadata or {}).get(SAY, "").strip():
-        return Answer(response_id, None, voice=voice, speed=settings.speed, words=given)
+        return answer(None, words=given)
     manners = state.manners
     unheard = state.notes.get(state.conversation.last_id or "") == UNHEARD
     if manners is not None and unheard and waits(settings, state):
-        words = manners.apology(state.unheard)
-        return Answer(response_id, None, voice=voice, speed=settings.speed, words=words)
+        return answer(None, words=manners.apology(state.unheard))
     asked = prompt(settings, state)
-    return None if asked is None else Answer(response_id, asked, voice=voice, speed=settings.speed)
+    return None if asked is None else answer(asked)
 
 
 def waits(settings: ResponseSettings, state: State) -> bool:
     """Somebody said something, and listens for the answer."""
-    if not settings.speaks or settings.input is not None or settings.conversation != "auto":
+    if not settings.speaks or not settings.of_the_talk:
         return False
     # Tools may have come in between; whoever was told something does not wait any more.
     messages = (item for item in state.conversation.newest() if isinstance(item, Message))
@@ -59,12 +55,13 @@ def waits(settings: ResponseSettings, state: State) -> bool:
 
 
 def sources(settings: ResponseSettings, state: State) -> list[Item]:
-    """The items a response is about. Raises `Refused` for a reference to nothing."""
+    """The items a response is about, without what was deleted while it waited for its words."""
     if settings.input is None:
         return list(state.conversation)
     return [
         state.conversation.get(entry.id) if isinstance(entry, Reference) else entry
         for entry in settings.input
+        if not isinstance(entry, Reference) or entry.id in state.conversation
     ]
 
 
@@ -90,43 +87,27 @@ def prompt(settings: ResponseSettings, state: State) -> Ask | None:
         max_tokens=settings.max_tokens,
         parallel_calls=settings.parallel_tool_calls is not False,
         # What is aside of the conversation must not push out what the brain remembers of it.
-        live=state.policy.session_id if _of_the_talk(settings) else "",
+        live=state.policy.session_id if settings.of_the_talk else "",
         spoken=settings.speaks,
     )
 
 
-def _of_the_talk(settings: ResponseSettings) -> bool:
-    return settings.input is None and settings.conversation == "auto"
-
-
-def tokens(question: Ask, state: State) -> int:
+def tokens(question: Ask, count: Callable[[str], int]) -> int:
     """How much the brain is asked, by its own count of text."""
-    count = state.policy.count
     return count(question.instructions) + sum(_cost(turn, count) for turn in question.turns)
 
 
 def seconds(settings: ResponseSettings, state: State) -> float:
     """How much of what it is asked was sound."""
-    return sum(state.seconds.get(item.id, 0.0) for item in _present(settings, state))
+    return sum(state.seconds.get(item.id, 0.0) for item in sources(settings, state))
 
 
 def _turns(settings: ResponseSettings, state: State) -> tuple[Turn, ...]:
     """Where nothing was said or understood, the brain is told so in words."""
     told = {item_id: text for item_id, text in state.transcripts.items() if text}
-    turns = as_turns(_present(settings, state), told, state.notes)
+    turns = as_turns(sources(settings, state), told, state.notes)
     most = state.policy.result_chars
     return tuple(shortened(turn, most) if isinstance(turn, Result) else turn for turn in turns)
-
-
-def _present(settings: ResponseSettings, state: State) -> list[Item]:
-    """Without what was deleted while the response waited for its words."""
-    if settings.input is None:
-        return list(state.conversation)
-    return [
-        state.conversation.get(entry.id) if isinstance(entry, Reference) else entry
-        for entry in settings.input
-        if not isinstance(entry, Reference) or entry.id in state.conversation
-    ]
 
 
 # --- Ahead of time ------------------------------------------------------------------------
@@ -173,14 +154,12 @@ def _told(item_id: str, heard: Transcript, state: State) -> State:
 
 
 def as_turns(
-    items: Iterable[Item],
-    transcripts: Mapping[str, str] | None = None,
-    notes: Mapping[str, str] | None = None,
+    known: Sequence[Item], told: Mapping[str, str], noted: Mapping[str, str]
 ) -> tuple[Turn, ...]:
     """What the brain sees.
 
-    `transcripts`, by item id, is what the ears wrote of a user's sound or what
-    was heard of the assistant's, where that is not in the item itself. `notes`,
+    `told`, by item id, is what the ears wrote of a user's sound or what
+    was heard of the assistant's, where that is not in the item itself. `noted`,
     by item id, is what the brain is told in place of an item without words.
 
     A call is told with its result or not at all, since models trip over one
@@ -188,8 +167,6 @@ def as_turns(
     message that nobody heard there is nothing to tell. What a user said and
     nobody understood is told only while it waits for an answer.
     """
-    known = list(items)
-    told, noted = transcripts or {}, notes or {}
     paired = _paired(known)
     turns: list[Turn] = []
     for item in known:
@@ -202,19 +179,12 @@ def as_turns(
                 turns.append(Call(item.call_id, item.name, item.arguments))
             case FunctionCallOutput() if item.id in paired:
                 turns.append(Result(item.call_id, item.output))
-            case _:
-                pass
-    return tuple(turn for i, turn in enumerate(turns) if _worth(turn, i == len(turns) - 1))
-
-
-def _worth(turn: Turn, last: bool) -> bool:
-    match turn:
-        case Said("user", ""):
-            return last
-        case Said(_, text):
-            return bool(text)
-        case _:
-            return True
+    last = len(turns) - 1
+    return tuple(
+        turn
+        for place, turn in enumerate(turns)
+        if not isinstance(turn, Said) or turn.text or (turn.role == "user" and place == last)
+    )
 
 
 def _words(message: Message, told: str | None) -> str:
@@ -240,8 +210,6 @@ def _paired(items: Sequence[Item]) -> set[str]:
                 open_calls[item.call_id] = item.id
             case FunctionCallOutput() if item.call_id in open_calls:
                 paired |= {open_calls.pop(item.call_id), item.id}
-            case _:
-                pass
     return paired
 
 
@@ -280,8 +248,6 @@ def within(
                 awaited.discard(call_id)
             case Result(call_id, _):
                 awaited.add(call_id)
-            case Said():
-                pass
         if cost > budget and start < len(turns):
             break
         if not awaited:

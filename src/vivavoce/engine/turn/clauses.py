@@ -10,28 +10,12 @@ its own that the mouth passes over.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from itertools import pairwise
 
-
-@dataclass(frozen=True, slots=True)
-class _Size:
-    """How many words a clause needs to end at a comma, and with how many it ends anywhere."""
-
-    comma: int
-    most: int
-
-
-# Each a little longer than the one before: brain and mouth have as long as the last one sounds,
-# and on two cores need three quarters of that. An opening such as "Sure," is ready made.
-_SIZES = (
-    _Size(comma=1, most=4),
-    _Size(comma=5, most=7),
-    _Size(comma=5, most=9),
-    _Size(comma=6, most=12),
-    _Size(comma=8, most=18),
-)
-
+# How many words a clause needs to end at a comma, and with how many it ends anywhere. Each a little
+# longer than the one before: brain and mouth have as long as the last one sounds, and on two cores
+# need three quarters of that. An opening such as "Sure," is ready made.
+_SIZES = ((1, 4), (5, 7), (5, 9), (6, 12), (8, 18))
 _PATIENCE = 3
 
 _BOUNDARY = re.compile(
@@ -84,6 +68,9 @@ class Clauses:
     """Feed it deltas; it gives back clauses as soon as they are certain."""
 
     def __init__(self) -> None:
+        self._begin()
+
+    def _begin(self) -> None:
         self._text = ""
         self._seen = 0
         """Boundaries before this place were looked at, and are none."""
@@ -105,9 +92,7 @@ class Clauses:
     def finish(self) -> list[str]:
         """What is left. The next text begins with a short clause again."""
         rest = [self._text] if self._text else []
-        self._text, self._seen, self._new_line = "", 0, True
-        self._sizes = iter(_SIZES)
-        self._size = next(self._sizes)
+        self._begin()
         return rest
 
     def _cut(self) -> int:
@@ -144,14 +129,14 @@ class Clauses:
             case "end":
                 return words > 0 and not _ABBREVIATION.search(self._text[: match.end() - 1])
             case "comma":
-                return words >= self._size.comma
+                return words >= self._size[0]
             case _:
                 return words > 0
 
     def _anywhere(self, end: int) -> int:
         """A cut between two words before `end`, if the clause is too long without one."""
         words = list(_WORD.finditer(self._text, 0, end))
-        most = self._size.most
+        most = self._size[1]
         if len(words) <= most:
             return 0
         cuts = self._cuts(words[2 : most + 1])

@@ -12,27 +12,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from typing import Any, Literal
 
 from vivavoce.wire.realtime import session as asked
 from vivavoce.wire.realtime.items import Item, Reference
 from vivavoce.wire.realtime.refusal import Refused, printable, reading, refused
 from vivavoce.wire.realtime.response import ResponseCreate
-from vivavoce.wire.realtime.session import (
-    AudioFormat,
-    FunctionTool,
-    Kind,
-    Modality,
-    NoiseReductionType,
-    RealtimeSession,
-    RetentionRatio,
-    SemanticVad,
-    ServerVad,
-    Tracing,
-    Transcription,
-    TranscriptionSession,
-)
+from vivavoce.wire.values import Record
 
 Json = dict[str, Any]
 
@@ -45,32 +32,33 @@ FORCED = "function:"
 _ENGLISH = re.compile(r"en([-_][A-Za-z]{2,4})?", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Configuration:
+class Configuration(Record):
     """Everything of a GA session that this engine can do, and the hints that it shows again."""
 
-    kind: Kind = "realtime"
+    kind: asked.Kind = "realtime"
     model: str
     """As the client calls it: any name is this engine."""
     voice: str
     instructions: str = INSTRUCTIONS
-    output_modalities: Modality = "audio"
-    tools: tuple[FunctionTool, ...] = ()
+    output_modalities: asked.Modality = "audio"
+    tools: tuple[asked.FunctionTool, ...] = ()
     tool_choice: str = "auto"
     """`auto`, `none`, `required` or `function:NAME`, as the brain takes it."""
     max_output_tokens: int | Literal["inf"] = "inf"
     parallel_tool_calls: bool | None = None
     """None where no client ever said: then it is shown nowhere, and allowed."""
-    truncation: Literal["auto", "disabled"] | RetentionRatio = "auto"
-    tracing: Tracing | None = None
+    truncation: Literal["auto", "disabled"] | asked.RetentionRatio = "auto"
+    tracing: asked.Tracing | None = None
     """Every turn is traced anyway."""
     include: tuple[str, ...] | None = None
     reasoning: asked.Reasoning | None = None
-    input_format: AudioFormat = field(default_factory=AudioFormat)
-    output_format: AudioFormat = field(default_factory=AudioFormat)
-    transcription: Transcription | None = None
-    noise_reduction: NoiseReductionType | None = None
-    turn_detection: ServerVad | SemanticVad | None = field(default_factory=ServerVad)
+    input_format: asked.AudioFormat = field(default_factory=asked.AudioFormat)
+    output_format: asked.AudioFormat = field(default_factory=asked.AudioFormat)
+    transcription: asked.Transcription | None = None
+    noise_reduction: asked.NoiseReductionType | None = None
+    turn_detection: asked.ServerVad | asked.SemanticVad | None = field(
+        default_factory=asked.ServerVad
+    )
     speed: float = 1.0
     manners: bool = False
     """Whether "One moment." and the like are said: on our own server's calls, and to who asks."""
@@ -85,7 +73,7 @@ def initial(
     *,
     voice: str,
     voices: Collection[str],
-    kind: Kind = "realtime",
+    kind: asked.Kind = "realtime",
     manners: bool = False,
 ) -> Configuration:
     """What a session has before anybody asked for anything."""
@@ -93,27 +81,17 @@ def initial(
         raise ValueError(f"the default voice '{voice}' is not among the voices")
     if kind == "realtime":
         return Configuration(model=model, voice=voice, manners=manners)
-    return Configuration(
-        kind=kind,
-        model=model,
-        voice=voice,
-        transcription=Transcription(),
-        turn_detection=ServerVad(create_response=False, interrupt_response=False),
-    )
+    silent = asked.ServerVad(create_response=False, interrupt_response=False)
+    first = Configuration(kind=kind, model=model, voice=voice, turn_detection=silent)
+    return replace(first, transcription=asked.Transcription())
 
 
 # --- Changing it ------------------------------------------------------------------
 
 
-def updated(
-    current: Configuration,
-    patch: Any,
-    *,
-    voices: Collection[str],
-    audio_started: bool = False,
-) -> Configuration:
+def updated(current: Configuration, patch: Any, *, voices: Collection[str]) -> Configuration:
     """All of an update or nothing, for who cannot be told both: raises `Refused`."""
-    wanted, lacking = applied(current, patch, voices=voices, audio_started=audio_started)
+    wanted, lacking = applied(current, patch, voices=voices)
     if lacking:
         raise lacking[0]
     return wanted
@@ -135,7 +113,7 @@ def applied(
         raise refused("invalid_value", "session.type", words)
     if current.kind == "transcription":
         return _transcriber(current, patch, lacking), lacking
-    said = reading(RealtimeSession.model_validate, patch, "session")
+    said = reading(asked.RealtimeSession.model_validate, patch, "session")
     changes = {
         **_given(said, "model", "instructions", "max_output_tokens", "parallel_tool_calls"),
         **_given(said, "truncation", "reasoning"),
@@ -160,32 +138,34 @@ def _given(said: Any, *names: str) -> Json:
     return {name: value for name, value in found.items() if value is not None}
 
 
-def _answers(said: RealtimeSession | ResponseCreate, where: str, lacking: list[Refused]) -> Json:
+def _answers(
+    said: asked.RealtimeSession | ResponseCreate, where: str, lacking: list[Refused]
+) -> Json:
     """What a session and a response have alike."""
     changes: Json = {}
     if said.output_modalities is not None:
         changes["output_modalities"] = said.output_modalities[0]
     if said.tools is not None:
         for place, tool in enumerate(said.tools):
-            if not isinstance(tool, FunctionTool):
-                lacking.append(_lacks(f"{where}.tools[{place}].type", _NO_MCP))
-        changes["tools"] = tuple(t for t in said.tools if isinstance(t, FunctionTool))
+            if not isinstance(tool, asked.FunctionTool):
+                lacking.append(lacks(f"{where}.tools[{place}].type", _NO_MCP))
+        changes["tools"] = tuple(t for t in said.tools if isinstance(t, asked.FunctionTool))
     if isinstance(said.tool_choice, str):
         changes["tool_choice"] = said.tool_choice
     elif isinstance(said.tool_choice, asked.FunctionChoice):
         changes["tool_choice"] = FORCED + said.tool_choice.name
     elif said.tool_choice is not None:
-        lacking.append(_lacks(f"{where}.tool_choice.type", _NO_MCP))
+        lacking.append(lacks(f"{where}.tool_choice.type", _NO_MCP))
     if said.prompt is not None:
         words = "this engine keeps no prompt templates; use instructions."
-        lacking.append(_lacks(f"{where}.prompt", words))
+        lacking.append(lacks(f"{where}.prompt", words))
     return changes
 
 
 _NO_MCP = "MCP servers are not supported by this engine yet; give functions."
 
 
-def _lacks(where: str, words: str) -> Refused:
+def lacks(where: str, words: str) -> Refused:
     return refused("unsupported_parameter", where, words)
 
 
@@ -201,7 +181,7 @@ def _voice(said: Any, voices: Collection[str], where: str, lacking: list[Refused
             raise refused("invalid_value", at, words)
         changes["voice"] = said.voice
     elif said.voice is not None:
-        lacking.append(_lacks(at, "custom voices are not supported by this engine yet."))
+        lacking.append(lacks(at, "custom voices are not supported by this engine yet."))
     return changes
 
 
@@ -216,17 +196,19 @@ def _hearing(said: asked.AudioInput, lacking: list[Refused]) -> Json:
     return changes
 
 
-def _english(said: Transcription | None, lacking: list[Refused]) -> Transcription | None:
+def _english(
+    said: asked.Transcription | None, lacking: list[Refused]
+) -> asked.Transcription | None:
     """These ears hear no other language; one that may be English is heard as that."""
     at = "session.audio.input.transcription"
     if said is None:
         return None
     words = "these ears hear English only: 'en' or null."
     if said.languages and not any(map(_ENGLISH.fullmatch, said.languages)):
-        lacking.append(_lacks(f"{at}.languages", words))
+        lacking.append(lacks(f"{at}.languages", words))
         said = said.model_copy(update={"languages": None})
     if said.language and not _ENGLISH.fullmatch(said.language):
-        lacking.append(_lacks(f"{at}.language", words))
+        lacking.append(lacks(f"{at}.language", words))
         said = said.model_copy(update={"language": None})
     return said
 
@@ -238,11 +220,8 @@ def _check(
     where: str,
 ) -> None:
     if wanted.voice != current.voice and audio_started:
-        raise Refused(
-            "Cannot update a conversation's voice if assistant audio is present.",
-            code="cannot_update_voice",
-            param=f"{where}.audio.output.voice",
-        )
+        words = "Cannot update a conversation's voice if assistant audio is present."
+        raise Refused(words, code="cannot_update_voice", param=f"{where}.audio.output.voice")
     forced = wanted.tool_choice.removeprefix(FORCED)
     if forced != wanted.tool_choice and forced not in {tool.name for tool in wanted.tools}:
         words = f"there is no tool '{forced}'."
@@ -251,7 +230,7 @@ def _check(
 
 def _transcriber(current: Configuration, patch: Any, lacking: list[Refused]) -> Configuration:
     """A session that only writes down: nobody answers, so nothing of an answer can be set."""
-    said = reading(TranscriptionSession.model_validate, patch, "session")
+    said = reading(asked.TranscriptionSession.model_validate, patch, "session")
     at, hearing = "session.audio.input", said.audio.input
     if "transcription" in hearing.model_fields_set and hearing.transcription is None:
         words = "a transcription session cannot be without."
@@ -334,7 +313,6 @@ def _plain(value: Any) -> Any:
 # --- One response ---------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ResponseSettings(Configuration):
     """Everything a response needs to know to be made and shown: the session's, and its own."""
 
@@ -342,6 +320,11 @@ class ResponseSettings(Configuration):
     input: tuple[Item | Reference, ...] | None = None
     """None is the conversation."""
     metadata: Mapping[str, str] | None = None
+
+    @property
+    def of_the_talk(self) -> bool:
+        """About the whole conversation, and a part of it."""
+        return self.input is None and self.conversation == "auto"
 
     @property
     def max_tokens(self) -> int | None:
@@ -398,10 +381,9 @@ def keyterms(prompt: str | None, keywords: Sequence[str] = ()) -> tuple[str, ...
     """
     text = prompt or ""
     label = _LABEL.match(text)
-    listed = label is not None or _BETWEEN.search(text) is not None
-    pieces = _BETWEEN.split(text[label.end() if label else 0 :]) if listed else []
-    given = [*keywords, *pieces]
-    terms = (" ".join(piece.split()).rstrip(".") for piece in given)
+    pieces = _BETWEEN.split(text[label.end() if label else 0 :])
+    listed = pieces if label is not None or len(pieces) > 1 else []
+    terms = (" ".join(piece.split()).rstrip(".") for piece in (*keywords, *listed))
     return tuple(dict.fromkeys(term for term in terms if _usable(term)))[:MOST_KEYTERMS]
 
 

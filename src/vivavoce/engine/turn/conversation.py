@@ -55,62 +55,55 @@ class Conversation:
 
     def __init__(self, most: int = 10_000) -> None:
         self._items: dict[str, Item] = {}
-        self._order: list[str] = []
         self._most = most
         self._size = 0
 
     def copy(self) -> Conversation:
         """The same items in a conversation of their own."""
         other = Conversation(self._most)
-        other._items, other._order = dict(self._items), list(self._order)
-        other._size = self._size
+        other._items, other._size = dict(self._items), self._size
         return other
 
     def __len__(self) -> int:
-        return len(self._order)
+        return len(self._items)
 
     def __iter__(self) -> Iterator[Item]:
-        return iter([self._items[item_id] for item_id in self._order])
+        return iter(list(self._items.values()))
 
     def newest(self) -> Iterator[Item]:
         """From the end."""
-        return (self._items[item_id] for item_id in reversed(self._order))
+        return reversed(self._items.values())
 
     def __contains__(self, item_id: object) -> bool:
         return item_id in self._items
 
     @property
     def last_id(self) -> str | None:
-        return self._order[-1] if self._order else None
+        return next(reversed(self._items), None)
 
     def insert(self, item: Item, after: str | None = None) -> str | None:
         """The id of the item before it. `after` is an item, `ROOT`, or None for the end."""
         if not item.id:
             raise ValueError("an item is inserted with its id")
         if item.id in self._items:
-            raise Refused(
-                f"There is an item '{item.id}' in the conversation already.",
-                code="item_create_duplicate_item_id",
-                param="item.id",
-            )
-        if len(self._order) >= self._most:
-            raise Refused(
-                f"The conversation has {self._most} items, which is the most: delete some first.",
-                code="conversation_full",
-            )
-        if self._size + size_of(item) > MOST_CHARACTERS:
-            raise Refused(
-                f"The conversation has {MOST_CHARACTERS:,} characters, which is the most: "
-                "delete some items first.",
-                code="conversation_full",
-            )
-        if after is None:
-            place = len(self._order)
-        else:
-            place = 0 if after == ROOT else self._place(after, "create") + 1
-        self._order.insert(place, item.id)
+            words = f"There is an item '{item.id}' in the conversation already."
+            raise Refused(words, code="item_create_duplicate_item_id", param="item.id")
+        for most, limit in (
+            (f"{self._most} items", len(self._items) >= self._most),
+            (f"{MOST_CHARACTERS:,} characters", self._size + size_of(item) > MOST_CHARACTERS),
+        ):
+            if limit:
+                words = f"The conversation has {most}, which is the most: delete some items first."
+                raise Refused(words, code="conversation_full")
+        if after is not None and after != ROOT:
+            self._known(after, "create")
+        following = [] if after is None else list(self._items)
+        if after in self._items:
+            following = following[following.index(after) + 1 :]
         self._put(item)
-        return self._order[place - 1] if place else None
+        for item_id in following:  # a dictionary keeps the order: to the end, one after the other
+            self._items[item_id] = self._items.pop(item_id)
+        return self.previous(item.id)
 
     def append(self, item: Item) -> str | None:
         """At the end, even of a full conversation: what the engine makes itself, as fast as
@@ -118,7 +111,6 @@ class Conversation:
         if item.id in self._items:
             raise ValueError(f"there is an item '{item.id}' already")
         previous = self.last_id
-        self._order.append(item.id)
         self._put(item)
         return previous
 
@@ -137,7 +129,7 @@ class Conversation:
         return self._items[item_id]
 
     def delete(self, item_id: str) -> Item:
-        del self._order[self._place(item_id, "delete")]
+        self._known(item_id, "delete")
         item = self._items.pop(item_id)
         self._size -= size_of(item)
         return item
@@ -148,8 +140,10 @@ class Conversation:
         self._put(item)
 
     def previous(self, item_id: str) -> str | None:
-        place = self._place(item_id)
-        return self._order[place - 1] if place else None
+        self._known(item_id)
+        # Most questions are about the newest items, so look from the end.
+        newest = reversed(self._items)
+        return next((next(newest, None) for known in newest if known == item_id), None)
 
     def _known(self, item_id: str, doing: str = "") -> None:
         if item_id in self._items:
@@ -162,14 +156,6 @@ class Conversation:
             code, param = "item_not_found", "response.input"
         words = f"There is no item '{printable(item_id)}' in the conversation."
         raise Refused(words, code=code, param=param)
-
-    def _place(self, item_id: str, doing: str = "") -> int:
-        self._known(item_id, doing)
-        # Most questions are about the newest items, so look from the end.
-        for place in range(len(self._order) - 1, -1, -1):
-            if self._order[place] == item_id:
-                return place
-        raise AssertionError("every known item has a place")
 
 
 # --- Items of our own ---------------------------------------------------------------------

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from enum import Enum, auto
 
+from vivavoce.engine.turn import facts
 from vivavoce.wire.realtime.session import Eagerness, SemanticVad, ServerVad
 from vivavoce.wire.values import Value
 
@@ -57,51 +58,8 @@ ASK_MS = (192, 608, 1216, 2016, 3008, 4512, 6016)
 """The judge is asked when a pause has lasted so long; what it says may change with the silence."""
 
 
-# --- Milestones ---------------------------------------------------------------------
-
-
-class Maybe(Value):
-    """A first frame sounds like speech."""
-
-    at_ms: int
-
-
-class Never(Value):
-    """It was nothing."""
-
-    at_ms: int
-
-
-class Started(Value):
-    """Speech for certain. `at_ms` is where it began, less the padding in front."""
-
-    at_ms: int
-
-
-class Paused(Value):
-    """Silence since `at_ms`; it may be the end."""
-
-    at_ms: int
-
-
-class Judge(Value):
+class Judge(facts.Milestone):
     """Somebody should tell `verdict` whether the speaker has finished."""
-
-    at_ms: int
-
-
-class Resumed(Value):
-    at_ms: int
-
-
-class Stopped(Value):
-    """The turn is over. `at_ms` includes the silence; the last speech was at `spoken_ms`."""
-
-    at_ms: int
-    spoken_ms: int
-
-
-Milestone = Maybe | Never | Started | Paused | Judge | Resumed | Stopped
 
 
 class _State(Enum):
@@ -114,14 +72,13 @@ class _State(Enum):
 class Endpointer:
     """One for each stream of sound. Feed it every frame, in order."""
 
-    def __init__(self, settings: ServerVad | SemanticVad | None = None) -> None:
+    def __init__(self, settings: ServerVad | SemanticVad | None = None, start_ms: int = 0) -> None:
         self.settings = settings or ServerVad()
         detection = self.settings if isinstance(self.settings, ServerVad) else _SEMANTIC
         self._threshold, self._padding_ms = detection.threshold, detection.prefix_padding_ms
-        self.now_ms = 0
+        self.now_ms = start_ms
         """The end of the last frame."""
-        self._floor_ms = 0
-        self._forget()
+        self.reset()
 
     def _forget(self) -> None:
         self._state = _State.QUIET
@@ -135,7 +92,7 @@ class Endpointer:
 
     @property
     def speaking(self) -> bool:
-        """Between `Started` and `Stopped`."""
+        """Between `SpeechStarted` and `SpeechStopped`."""
         return self._state in (_State.SPEECH, _State.PAUSE)
 
     def reset(self) -> None:
@@ -144,7 +101,7 @@ class Endpointer:
         self._floor_ms = self.now_ms
         self._forget()
 
-    def feed(self, probability: float) -> list[Milestone]:
+    def feed(self, probability: float) -> list[facts.Milestone]:
         """The next frame's probability of speech."""
         begin_ms = self.now_ms
         self.now_ms += FRAME_MS
@@ -158,7 +115,7 @@ class Endpointer:
             case _State.PAUSE:
                 return self._pause(probability, begin_ms)
 
-    def verdict(self, probability: float, asked_ms: int) -> list[Milestone]:
+    def verdict(self, probability: float, asked_ms: int) -> list[facts.Milestone]:
         """The judge's answer to the question of `asked_ms`; too late, it counts for nothing."""
         if self._asked_ms != asked_ms or not isinstance(self.settings, SemanticVad):
             return []
@@ -170,25 +127,25 @@ class Endpointer:
 
     # --- States ---------------------------------------------------------------------
 
-    def _quiet(self, probability: float, begin_ms: int) -> list[Milestone]:
+    def _quiet(self, probability: float, begin_ms: int) -> list[facts.Milestone]:
         if probability < self._threshold:
             return []
         self._state, self._since_ms = _State.MAYBE, begin_ms
         self._frames = self._over = 1
-        return [Maybe(begin_ms)]
+        return [facts.SpeechSuspected(begin_ms)]
 
-    def _maybe(self, probability: float) -> list[Milestone]:
+    def _maybe(self, probability: float) -> list[facts.Milestone]:
         self._frames += 1
         self._over += probability >= self._threshold
         if self._over >= _CONFIRM_FRAMES:
             self._state, self._silent = _State.SPEECH, 0
-            return [Started(max(self._floor_ms, self._since_ms - self._padding_ms))]
+            return [facts.SpeechStarted(max(self._floor_ms, self._since_ms - self._padding_ms))]
         if self._under(probability) or self._frames >= _DOUBT_FRAMES:
             self._forget()
-            return [Never(self.now_ms)]
+            return [facts.SpeechDismissed(self.now_ms)]
         return []
 
-    def _speech(self, probability: float, begin_ms: int) -> list[Milestone]:
+    def _speech(self, probability: float, begin_ms: int) -> list[facts.Milestone]:
         if not self._under(probability):
             self._silent = 0
             return []
@@ -198,18 +155,18 @@ class Endpointer:
         self._state = _State.PAUSE
         self._since_ms = begin_ms - (self._silent - 1) * FRAME_MS
         self._questions, self._asked_ms, self._finished = 0, None, False
-        return [Paused(self._since_ms), *self._wait()]
+        return [facts.SpeechPaused(self._since_ms), *self._wait()]
 
-    def _pause(self, probability: float, begin_ms: int) -> list[Milestone]:
+    def _pause(self, probability: float, begin_ms: int) -> list[facts.Milestone]:
         if probability >= self._threshold:
             self._state, self._silent, self._asked_ms = _State.SPEECH, 0, None
             self._finished = False
-            return [Resumed(begin_ms)]
+            return [facts.SpeechResumed(begin_ms)]
         return self._wait()
 
     # --- Endings --------------------------------------------------------------------
 
-    def _wait(self) -> list[Milestone]:
+    def _wait(self) -> list[facts.Milestone]:
         """Is the silence long enough, or is it time to ask?"""
         silence_ms = self.now_ms - self._since_ms
         if isinstance(self.settings, ServerVad):
@@ -224,10 +181,9 @@ class Endpointer:
         self._questions, self._asked_ms = due, self.now_ms
         return [Judge(self.now_ms)]
 
-    def _stop(self) -> list[Milestone]:
-        stopped = Stopped(self.now_ms, self._since_ms)
+    def _stop(self) -> list[facts.Milestone]:
         self.reset()
-        return [stopped]
+        return [facts.SpeechStopped(self.now_ms)]
 
     def _under(self, probability: float) -> bool:
         # A threshold near zero must still leave room for silence below it.

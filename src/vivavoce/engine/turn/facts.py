@@ -7,15 +7,19 @@ pieces that pass through untouched on their way to the listener.
 
 from __future__ import annotations
 
-from vivavoce.engine.ports import Position
 from vivavoce.wire.brain import Piece
 from vivavoce.wire.realtime.client import ClientEvent
 from vivavoce.wire.values import Value
 
+
+class Fact(Value):
+    """One of those below."""
+
+
 # --- Clients ask --------------------------------------------------------------------
 
 
-class Request(Value):
+class Request(Fact):
     """A client's event, and how things stood when it came. What is wrong with it is told to the
     one who sent it."""
 
@@ -25,73 +29,71 @@ class Request(Value):
     """How much sound waits in the buffer."""
     end_ms: int = 0
     """Where the buffer ends."""
-    position: Position | None = None
 
 
 # --- The ears hear ------------------------------------------------------------------
 
 
-class SpeechSuspected(Value):
+class Milestone(Fact):
+    """Of speech, at a time of the session's audio."""
+
+    at_ms: int = 0
+
+
+class SpeechSuspected(Milestone):
     """A first frame sounds like speech; it may turn out to be nothing."""
 
 
-class SpeechDismissed(Value):
+class SpeechDismissed(Milestone):
     """It was nothing."""
 
 
-class SpeechStarted(Value):
-    at_ms: int
-    position: Position | None = None
-    """What the listener had been sent by then, where we pace the sound ourselves."""
+class SpeechStarted(Milestone):
+    """Speech for certain: where it began, less the padding in front."""
 
 
-class SpeechPaused(Value):
-    at_ms: int
+class SpeechPaused(Milestone):
+    """Silence since then; it may be the end."""
 
 
-class SpeechResumed(Value):
-    at_ms: int
+class SpeechResumed(Milestone):
+    """It was not the end."""
 
 
-class SpeechStopped(Value):
-    """The turn is judged to be over."""
-
-    at_ms: int
-    position: Position | None = None
+class SpeechStopped(Milestone):
+    """The turn is judged to be over, with the silence that ended it."""
 
 
-class HeardSoFar(Value):
+class HeardSoFar(Fact):
     """The beginning of an item's transcript, as far as it is certain, all of it."""
 
     item_id: str
     text: str
 
 
-class HeardAll(Value):
+class HeardAll(Fact):
     item_id: str
     text: str
     seconds: float
-    position: Position | None = None
     confidence: float = 1.0
 
 
-class HearingFailed(Value):
+class HearingFailed(Fact):
     item_id: str
     message: str
-    position: Position | None = None
 
 
 # --- The brain and the mouth answer ---------------------------------------------------
 
 
-class Thought(Value):
+class Thought(Fact):
     """A piece of the brain's answer."""
 
     response_id: str
     piece: Piece
 
 
-class Spoken(Value):
+class Spoken(Fact):
     """A clause has become sound: PCM16 at the mouth's rate, `ms` long.
 
     `words` are its pieces with how long each sounds; none: nobody knows, and
@@ -105,13 +107,13 @@ class Spoken(Value):
     words: tuple[tuple[str, int], ...] = ()
 
 
-class AllSpoken(Value):
+class AllSpoken(Fact):
     """The mouth has nothing more to say for this response."""
 
     response_id: str
 
 
-class AnswerFailed(Value):
+class AnswerFailed(Fact):
     response_id: str
     code: str
     message: str
@@ -120,37 +122,15 @@ class AnswerFailed(Value):
 # --- The media and the clock report ----------------------------------------------------
 
 
-class Playing(Value):
+class Playing(Fact):
     response_id: str
 
 
-class Played(Value):
+class Played(Fact):
     response_id: str
 
 
-class TimerFired(Value):
+class TimerFired(Fact):
     name: str
     end_ms: int = 0
     """Where the input buffer ends, for the idle timeout."""
-    position: Position | None = None
-
-
-Fact = (
-    Request
-    | SpeechSuspected
-    | SpeechDismissed
-    | SpeechStarted
-    | SpeechPaused
-    | SpeechResumed
-    | SpeechStopped
-    | HeardSoFar
-    | HeardAll
-    | HearingFailed
-    | Thought
-    | Spoken
-    | AllSpoken
-    | AnswerFailed
-    | Playing
-    | Played
-    | TimerFired
-)

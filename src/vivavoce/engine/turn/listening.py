@@ -1,34 +1,23 @@
-"""The user's side of a turn: speech, its pauses and its end, and silence that lasts too long.
-
-The words of it are the business of `transcripts`.
-"""
+"""The user's side of a turn: speech, its pauses, its end and its words, and silence that lasts
+too long."""
 
 from __future__ import annotations
 
-from vivavoce.engine.ports import Position
-from vivavoce.engine.turn import answering, facts, playback
+import re
+from typing import Final
+
+from vivavoce.engine.turn import answering, facts, orders, playback
 from vivavoce.engine.turn.configuration import response_settings
-from vivavoce.engine.turn.conversation import user_audio
-from vivavoce.engine.turn.orders import (
-    DropGuess,
-    Duck,
-    EndCall,
-    ForgetAudio,
-    Guess,
-    Listen,
-    Send,
-    StartTimer,
-    StopListening,
-    StopTimer,
-    Transcribe,
-)
-from vivavoce.engine.turn.state import SILENCE, Draft, Signal, Speech
+from vivavoce.engine.turn.conversation import user_audio, with_transcript
+from vivavoce.engine.turn.state import SILENCE, UNHEARD, Draft, Signal, Speech
 from vivavoce.wire.realtime import server
-from vivavoce.wire.realtime.items import item_object
 from vivavoce.wire.realtime.refusal import Refused
 
 _TAIL_MS = 200
 """Of the pause that belongs to the speech, where it is there already: soft last sounds."""
+_DELTA: Final = "conversation.item.input_audio_transcription.delta"
+_COMPLETED: Final = "conversation.item.input_audio_transcription.completed"
+_WORD = re.compile(r"[^\w' -]+")
 
 
 # --- Speech ---------------------------------------------------------------------------
@@ -37,12 +26,12 @@ _TAIL_MS = 200
 def suspected(draft: Draft) -> None:
     """The assistant makes way at once, before anyone knows what it will be."""
     if draft.state.playing:
-        draft.order(Duck(True))
+        draft.order(orders.Duck(True))
 
 
 def dismissed(draft: Draft) -> None:
     if draft.state.speech is None and not draft.state.probes:
-        draft.order(Duck(False))
+        draft.order(orders.Duck(False))
 
 
 def started(fact: facts.SpeechStarted, draft: Draft) -> None:
@@ -50,15 +39,15 @@ def started(fact: facts.SpeechStarted, draft: Draft) -> None:
     if state.speech is not None:
         return
     state.speech = Speech(draft.new_id("item"), max(fact.at_ms, state.committed_ms))
-    draft.order(StopTimer("idle"))
+    draft.order(orders.StopTimer("idle"))
     draft.signal(Signal.SPEECH_STARTED)
     if state.policy.backchannel and state.playing and _interrupts(draft):
         state.speech.held = True
-        draft.order(Duck(True), StartTimer("yield", state.policy.yield_seconds))
+        draft.order(orders.Duck(True), orders.StartTimer("yield", state.policy.yield_seconds))
     else:
-        _announce(state.speech, fact.position, draft)
+        _announce(state.speech, draft)
     if state.policy.speculate:
-        draft.order(Listen(state.speech.item_id, state.speech.start_ms))
+        draft.order(orders.Listen(state.speech.item_id, state.speech.start_ms))
 
 
 def paused(fact: facts.SpeechPaused, draft: Draft) -> None:
@@ -66,18 +55,18 @@ def paused(fact: facts.SpeechPaused, draft: Draft) -> None:
     if speech is None:
         return
     if speech.held:
-        draft.order(StopTimer("yield"))
+        draft.order(orders.StopTimer("yield"))
     if draft.state.policy.speculate:
-        draft.order(Guess(speech.item_id, speech.start_ms, fact.at_ms + _TAIL_MS))
+        draft.order(orders.Guess(speech.item_id, speech.start_ms, fact.at_ms + _TAIL_MS))
 
 
 def resumed(draft: Draft) -> None:
     speech = draft.state.speech
     if speech is None:
         return
-    draft.order(DropGuess())
+    draft.order(orders.DropGuess())
     if speech.held:
-        draft.order(StartTimer("yield", draft.state.policy.yield_seconds))
+        draft.order(orders.StartTimer("yield", draft.state.policy.yield_seconds))
 
 
 def stopped(fact: facts.SpeechStopped, draft: Draft) -> None:
@@ -86,15 +75,16 @@ def stopped(fact: facts.SpeechStopped, draft: Draft) -> None:
     if speech is None:
         return
     draft.signal(Signal.SPEECH_STOPPED)
-    draft.order(StopListening())
-    end = max(fact.at_ms, speech.start_ms)
+    draft.order(orders.StopListening())
+    speech.end_ms = max(fact.at_ms, speech.start_ms)
+    transcribe = orders.Transcribe(speech.item_id, speech.start_ms, speech.end_ms)
     if speech.held:
         # Over the assistant, and short: the words decide whether it was meant.
-        speech.end_ms = end
         state.probes[speech.item_id] = speech
-        draft.order(StopTimer("yield"), Transcribe(speech.item_id, speech.start_ms, end))
+        draft.order(orders.StopTimer("yield"), transcribe)
     else:
-        _finish(speech, end, draft)
+        draft.order(orders.Duck(False), transcribe)
+        _finish(speech, draft)
 
 
 def abandon(draft: Draft) -> None:
@@ -103,7 +93,9 @@ def abandon(draft: Draft) -> None:
     if state.speech is not None:
         draft.signal(Signal.SPEECH_STOPPED)
     # Even where speech was only suspected: ears that start afresh will not dismiss it.
-    draft.order(StopTimer("yield"), Duck(False), DropGuess(), StopListening())
+    draft.order(
+        orders.StopTimer("yield"), orders.Duck(False), orders.DropGuess(), orders.StopListening()
+    )
     state.speech = None
     state.probes.clear()
 
@@ -113,20 +105,21 @@ def _interrupts(draft: Draft) -> bool:
     return detection is not None and detection.interrupt_response
 
 
-def _announce(speech: Speech, position: Position | None, draft: Draft) -> None:
+def _announce(speech: Speech, draft: Draft) -> None:
     speech.held = False
     draft.send(
         "input_audio_buffer.speech_started", audio_start_ms=speech.start_ms, item_id=speech.item_id
     )
     if _interrupts(draft):
-        playback.interrupt("turn_detected", position, draft)
-        draft.order(Duck(False))
+        playback.interrupt("turn_detected", draft)
+        draft.order(orders.Duck(False))
 
 
-def _finish(speech: Speech, end_ms: int, draft: Draft) -> None:
-    draft.send("input_audio_buffer.speech_stopped", audio_end_ms=end_ms, item_id=speech.item_id)
-    draft.order(Duck(False))
-    commit(speech.item_id, speech.start_ms, end_ms, draft)
+def _finish(speech: Speech, draft: Draft) -> None:
+    draft.send(
+        "input_audio_buffer.speech_stopped", audio_end_ms=speech.end_ms, item_id=speech.item_id
+    )
+    _add_audio_item(speech.item_id, None, speech.end_ms, draft)
     _answer_turn(draft)
 
 
@@ -146,46 +139,109 @@ def _answer_turn(draft: Draft) -> None:
 # --- The buffer -----------------------------------------------------------------------
 
 
-def commit(item_id: str, start_ms: int, end_ms: int, draft: Draft) -> None:
+def commit(item_id: str, end_ms: int, draft: Draft) -> None:
     """Buffered audio becomes an item; the ears get to work on it first."""
-    draft.order(Transcribe(item_id, start_ms, end_ms))
-    draft.state.transcripts[item_id] = None
-    draft.state.acknowledged = False
-    _add_audio_item(item_id, draft)
-    forget(end_ms, draft)
+    draft.order(orders.Transcribe(item_id, draft.state.committed_ms, end_ms))
+    _add_audio_item(item_id, None, end_ms, draft)
 
 
 def forget(end_ms: int, draft: Draft) -> None:
     draft.state.committed_ms = max(draft.state.committed_ms, end_ms)
-    draft.order(ForgetAudio(draft.state.committed_ms))
+    draft.order(orders.ForgetAudio(draft.state.committed_ms))
 
 
-def _add_audio_item(item_id: str, draft: Draft) -> None:
+def _add_audio_item(item_id: str, text: str | None, end_ms: int, draft: Draft) -> None:
+    """Without a text: the ears are at it."""
+    draft.state.transcripts[item_id] = text
+    if text is None:
+        draft.state.acknowledged = False
     item = user_audio(item_id)
     previous = draft.state.conversation.append(item)
     draft.send("input_audio_buffer.committed", previous_item_id=previous, item_id=item_id)
-    draft.send("conversation.item.added", previous_item_id=previous, item=item_object(item))
-    draft.send("conversation.item.done", previous_item_id=previous, item=item_object(item))
+    draft.tell_item(item, previous)
+    forget(end_ms, draft)
 
 
-def judge_probe(speech: Speech, words: str, position: Position | None, draft: Draft) -> None:
+def _judge_probe(speech: Speech, words: str, draft: Draft) -> None:
     """Was it only "uh-huh"? Then the assistant goes on, and it never happened."""
     state = draft.state
-    assert speech.end_ms is not None
     if state.speech is None and not state.probes:
-        draft.order(Duck(False))
+        draft.order(orders.Duck(False))
     if (not words or words in state.policy.backchannel) and state.answering:
         forget(speech.end_ms, draft)
         return
-    _announce(speech, position, draft)
-    draft.send(
-        "input_audio_buffer.speech_stopped", audio_end_ms=speech.end_ms, item_id=speech.item_id
-    )
-    state.transcripts[speech.item_id] = None  # the ears have it already: it is filled in next
-    state.acknowledged = False
-    _add_audio_item(speech.item_id, draft)
-    forget(speech.end_ms, draft)
-    _answer_turn(draft)
+    _announce(speech, draft)
+    _finish(speech, draft)  # the ears have it already: the words are filled in next
+
+
+# --- Words ----------------------------------------------------------------------------
+
+
+def so_far(fact: facts.HeardSoFar, draft: Draft) -> None:
+    """While the user still speaks: only what will not change any more."""
+    state = draft.state
+    speech = state.speech
+    spoken = speech is not None and speech.item_id == fact.item_id and not speech.held
+    if (spoken or fact.item_id in state.transcripts) and state.configuration.transcription:
+        _show(fact.item_id, fact.text, draft)
+
+
+def heard_all(fact: facts.HeardAll | facts.HearingFailed, draft: Draft) -> None:
+    state, item_id = draft.state, fact.item_id
+    text = fact.text.strip() if isinstance(fact, facts.HeardAll) else ""
+    if item_id in state.probes:
+        bare = " ".join(_WORD.sub(" ", text.lower()).split())
+        _judge_probe(state.probes.pop(item_id), bare, draft)
+    if item_id not in state.transcripts:
+        return
+    state.transcripts[item_id] = text
+    match fact:
+        case facts.HeardAll(_, _, seconds, confidence):
+            state.seconds[item_id] = seconds
+            known = state.understood(text, confidence)
+            if item_id in state.conversation:
+                kept = with_transcript(state.conversation.get(item_id), text)
+                state.conversation.replace(kept)
+            if state.configuration.transcription:
+                _show(item_id, text, draft)
+                usage = server.transcription_usage(seconds)
+                where = {"item_id": item_id, "content_index": 0}
+                draft.send(_COMPLETED, where, transcript=text, usage=usage)
+        case facts.HearingFailed(_, message):
+            known = False
+            if state.configuration.transcription:
+                draft.order(orders.Send(server.transcript_failed(item_id, message)))
+    if known:
+        state.unheard = 0
+    else:  # told to the brain as such, and counted
+        state.notes[item_id] = UNHEARD
+        state.unheard += 1
+    state.shown.pop(item_id, None)
+    release(item_id, draft)
+
+
+def unsay(draft: Draft) -> None:
+    """What is being said is off: who saw the beginning of it learns that nothing follows."""
+    speech = draft.state.speech
+    if speech is not None and draft.state.shown.pop(speech.item_id, None) is not None:
+        words = "The input audio buffer was cleared."
+        draft.order(orders.Send(server.transcript_failed(speech.item_id, words)))
+
+
+def release(item_id: str, draft: Draft) -> None:
+    """Responses that only waited for these words go on."""
+    for response in list(draft.state.responses.values()):
+        if item_id in response.waiting:
+            response.waiting.discard(item_id)
+            answering.ask(response, draft)
+
+
+def _show(item_id: str, text: str, draft: Draft) -> None:
+    """The part that clients have not seen; where it was seen otherwise, the end puts it right."""
+    shown = draft.state.shown.get(item_id, "")
+    if len(text) > len(shown) and text.startswith(shown):
+        draft.send(_DELTA, item_id=item_id, content_index=0, delta=text[len(shown) :])
+        draft.state.shown[item_id] = text
 
 
 # --- Time -----------------------------------------------------------------------------
@@ -196,7 +252,7 @@ def timer(fact: facts.TimerFired, draft: Draft) -> None:
         case ("yield", _, _):
             speech = draft.state.speech
             if speech is not None and speech.held:
-                _announce(speech, fact.position, draft)
+                _announce(speech, draft)
         case ("idle", _, _):
             _prompt(fact.end_ms, draft)
         case ("played", _, response_id):
@@ -205,8 +261,8 @@ def timer(fact: facts.TimerFired, draft: Draft) -> None:
             answering.slow(response_id, draft)
         case ("expiry", _, _):
             fault = Refused("Your session hit its maximum duration.", code="session_expired")
-            draft.order(Send(server.error(fault, None)))
-            draft.order(EndCall("session expired"))
+            draft.order(orders.Send(server.error(fault, None)))
+            draft.order(orders.EndCall("session expired"))
 
 
 def await_user(draft: Draft) -> None:
@@ -216,7 +272,7 @@ def await_user(draft: Draft) -> None:
     if detection is None or detection.idle_timeout_ms is None:
         return
     if state.speech is None and not state.answering:
-        draft.order(StartTimer("idle", detection.idle_timeout_ms / 1000))
+        draft.order(orders.StartTimer("idle", detection.idle_timeout_ms / 1000))
 
 
 def _prompt(end_ms: int, draft: Draft) -> None:
@@ -231,7 +287,6 @@ def _prompt(end_ms: int, draft: Draft) -> None:
         audio_end_ms=end_ms,
         item_id=item_id,
     )
-    state.transcripts[item_id], state.notes[item_id] = "", SILENCE
-    _add_audio_item(item_id, draft)
-    forget(end_ms, draft)
+    state.notes[item_id] = SILENCE
+    _add_audio_item(item_id, "", end_ms, draft)
     answering.begin(response_settings(state.configuration, None), draft)

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from vivavoce.engine.ports import Transcript
-from vivavoce.engine.turn import answering, asking, facts, listening, requests, transcripts
+from vivavoce.engine.ports import Position
+from vivavoce.engine.turn import answering, facts, listening, requests
 from vivavoce.engine.turn.configuration import Configuration, response_settings
-from vivavoce.engine.turn.orders import Answer, Order, Send
+from vivavoce.engine.turn.orders import Order, Send
 from vivavoce.engine.turn.state import Draft, Phase, Policy, Signal, State
-from vivavoce.wire.brain import Ask
 from vivavoce.wire.realtime import server
 from vivavoce.wire.realtime.refusal import Refused
 
@@ -57,16 +56,11 @@ class Machine:
         """`session.created`, for whoever opened the session."""
         return server.frame("session.created", session=self.state.shown_session())
 
-    def foresee(self, item_id: str, heard: Transcript) -> Answer | None:
-        """The answer that the turn would get if it ended with these words."""
-        return asking.foresee(item_id, heard, self.state)
-
-    def outlook(self) -> Ask | None:
-        """How the brain's next question will begin."""
-        return asking.outlook(self.state)
-
-    def receive(self, fact: facts.Fact, now: float) -> list[Order]:
-        draft = Draft(self.state, now, advance)
+    def receive(
+        self, fact: facts.Fact, now: float, position: Position | None = None
+    ) -> list[Order]:
+        """`position`: what the listener has been sent, where we pace the sound ourselves."""
+        draft = Draft(self.state, now, advance, position)
         if isinstance(fact, facts.Request):
             try:
                 requests.handle(fact, draft)
@@ -95,11 +89,9 @@ class Machine:
             case facts.SpeechStopped():
                 listening.stopped(fact, draft)
             case facts.HeardSoFar():
-                transcripts.so_far(fact, draft)
-            case facts.HeardAll():
-                transcripts.heard_all(fact, draft)
-            case facts.HearingFailed():
-                transcripts.failed(fact, draft)
+                listening.so_far(fact, draft)
+            case facts.HeardAll() | facts.HearingFailed():
+                listening.heard_all(fact, draft)
             # The assistant
             case facts.Thought():
                 answering.thought(fact, draft)
@@ -116,8 +108,8 @@ class Machine:
             # Time
             case facts.TimerFired():
                 listening.timer(fact, draft)
-            case facts.Request():
-                raise AssertionError("requests are handled before")
+            case _:
+                raise AssertionError("requests are handled before, and there are no others")
 
 
 def _settle(draft: Draft) -> None:

@@ -18,20 +18,24 @@ class Audience(Enum):
     OBSERVERS = "everyone else: sidebands"
 
 
-class Send(Value):
+class Order(Value):
+    """One of those below."""
+
+
+class Send(Order):
     """A server event without its `event_id`; `to` may be one client."""
 
     event: dict[str, Any]
     to: Audience | int = Audience.ALL
 
 
-class Configure(Value):
+class Configure(Order):
     """The ears and the codecs follow."""
 
     configuration: Configuration
 
 
-class Transcribe(Value):
+class Transcribe(Order):
     """Write down the buffered audio between two times; it becomes the item's."""
 
     item_id: str
@@ -39,31 +43,31 @@ class Transcribe(Value):
     end_ms: int
 
 
-class TranscribeClip(Value):
+class TranscribeClip(Order):
     """Write down audio that came inside an item, in the session's input format."""
 
     item_id: str
     audio: bytes
 
 
-class ForgetAudio(Value):
+class ForgetAudio(Order):
     """Nothing in the buffer before this time is needed any more."""
 
     before_ms: int
 
 
-class RestartEars(Value):
+class RestartEars(Order):
     """Whatever was being listened to is off; listen afresh."""
 
 
-class Listen(Value):
+class Listen(Order):
     """The user speaks: write down what is certain of it already, from this time on."""
 
     item_id: str
     start_ms: int
 
 
-class Guess(Value):
+class Guess(Order):
     """A pause, perhaps the end: get ready for it, and let nobody notice."""
 
     item_id: str
@@ -71,19 +75,19 @@ class Guess(Value):
     end_ms: int
 
 
-class DropGuess(Value):
+class DropGuess(Order):
     """It was not the end; what was prepared never happened."""
 
 
-class StopListening(Value):
+class StopListening(Order):
     """The user has finished, or never meant it."""
 
 
-class Warm(Value):
+class Warm(Order):
     """What the brain will be asked next begins differently now."""
 
 
-class Answer(Value):
+class Answer(Order):
     """Put it to the brain, or say `words` without asking; with a `voice` it is spoken."""
 
     response_id: str
@@ -93,18 +97,18 @@ class Answer(Value):
     words: str = ""
 
 
-class Interject(Value):
+class Interject(Order):
     """Say this before the answer that is being made."""
 
     response_id: str
     words: str
 
 
-class StopAnswer(Value):
+class StopAnswer(Order):
     response_id: str
 
 
-class Play(Value):
+class Play(Order):
     """More sound for the listener; `place` says which part of which item it is."""
 
     response_id: str
@@ -114,60 +118,34 @@ class Play(Value):
     pcm: bytes
 
 
-class LastSound(Value):
+class LastSound(Order):
     """The item has all its sound: what a resampler still holds back goes out."""
 
     place: dict[str, Any]
 
 
-class FinishPlaying(Value):
+class FinishPlaying(Order):
     response_id: str
 
 
-class ClearPlaying(Value):
+class ClearPlaying(Order):
     """What was not sent yet never will be."""
 
 
-class Duck(Value):
+class Duck(Order):
     quiet: bool
 
 
-class StartTimer(Value):
+class StartTimer(Order):
     """Again with the same name: the earlier one is off."""
 
     name: str
     seconds: float
 
 
-class StopTimer(Value):
+class StopTimer(Order):
     name: str
 
 
-class EndCall(Value):
+class EndCall(Order):
     reason: str
-
-
-Order = (
-    Send
-    | Configure
-    | Transcribe
-    | TranscribeClip
-    | ForgetAudio
-    | RestartEars
-    | Listen
-    | StopListening
-    | Guess
-    | DropGuess
-    | Warm
-    | Answer
-    | Interject
-    | StopAnswer
-    | Play
-    | LastSound
-    | FinishPlaying
-    | ClearPlaying
-    | Duck
-    | StartTimer
-    | StopTimer
-    | EndCall
-)

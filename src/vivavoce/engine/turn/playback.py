@@ -5,16 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from vivavoce.engine.ports import Position
-from vivavoce.engine.turn import answering
+from vivavoce.engine.turn import answering, orders
 from vivavoce.engine.turn.conversation import with_transcript
-from vivavoce.engine.turn.orders import Audience, ClearPlaying, StopTimer
 from vivavoce.engine.turn.state import Draft
 from vivavoce.wire.realtime import client
 from vivavoce.wire.realtime.refusal import Refused
 
 
-def interrupt(reason: str, position: Position | None, draft: Draft) -> None:
+def interrupt(reason: str, draft: Draft) -> None:
     """Nothing more is said, and what was not heard is forgotten."""
     state = draft.state
     # One that is aside of the conversation goes on, unless it is what is being heard.
@@ -24,29 +22,27 @@ def interrupt(reason: str, position: Position | None, draft: Draft) -> None:
     state.turn_waits = False
     if not state.playing:
         return
-    # Over a WebSocket the client paces its own sound; those who only watch are told.
-    watchers = Audience.ALL if state.policy.paced else Audience.OBSERVERS
     if state.policy.paced:
-        draft.order(ClearPlaying())
+        draft.order(orders.ClearPlaying())
     for response_id, told in state.playing.items():
-        draft.order(StopTimer(f"played:{response_id}"))
+        draft.order(orders.StopTimer(f"played:{response_id}"))
         if told:
-            draft.send("output_audio_buffer.cleared", response_id=response_id, to=watchers)
+            draft.tell_playing("output_audio_buffer.cleared", response_id)
     if state.policy.paced:
-        _cut(position, draft)
+        _cut(draft)
     state.playing.clear()
     state.play_until = draft.now
 
 
-def _cut(position: Position | None, draft: Draft) -> None:
+def _cut(draft: Draft) -> None:
     """Items end where their sound did. Over a WebSocket only the client knows where
     that was, and says so with `conversation.item.truncate`."""
     state = draft.state
     for item_id, sound in state.sounds.items():
         if sound.response_id not in state.playing or item_id not in state.conversation:
             continue
-        here = position is not None and position.item_id == item_id
-        played = min(position.played_ms, sound.ms) if here and position is not None else 0
+        here = draft.position
+        played = min(here.played_ms, sound.ms) if here and here.item_id == item_id else 0
         _shorten(item_id, played, draft)
         _tell_truncated(item_id, played, draft)
 
@@ -57,25 +53,16 @@ def truncate(wish: client.Truncate, draft: Draft) -> None:
     item = state.conversation.get(wish.item_id, doing="truncate")
     sound = state.sounds.get(item.id)
     if sound is None:
-        raise Refused(
-            "Only an assistant's message with audio can be truncated.",
-            code="invalid_value",
-            param="item_id",
-        )
+        words = "Only an assistant's message with audio can be truncated."
+        raise Refused(words, code="invalid_value", param="item_id")
     if wish.content_index != 0:
-        raise Refused(
-            "The content at this index has no audio; the audio is at index 0.",
-            code="invalid_value",
-            param="content_index",
-        )
+        words = "The content at this index has no audio; the audio is at index 0."
+        raise Refused(words, code="invalid_value", param="content_index")
     if not 0 <= wish.audio_end_ms <= sound.ms:
-        raise Refused(
-            f"Audio content of {sound.ms}ms is already shorter than {wish.audio_end_ms}ms"
-            if wish.audio_end_ms > 0
-            else "'audio_end_ms' should not be negative.",
-            code="invalid_value",
-            param="audio_end_ms",
-        )
+        words = f"Audio content of {sound.ms}ms is already shorter than {wish.audio_end_ms}ms"
+        if wish.audio_end_ms < 0:
+            words = "'audio_end_ms' should not be negative."
+        raise Refused(words, code="invalid_value", param="audio_end_ms")
     _shorten(item.id, wish.audio_end_ms, draft)
     _tell_truncated(item.id, wish.audio_end_ms, draft)
     if not state.policy.paced and sound.response_id not in state.responses:
@@ -93,8 +80,8 @@ def _silent(response_id: str, draft: Draft) -> None:
     told = state.playing.pop(response_id, None)
     if told is None:
         return
-    draft.order(StopTimer(f"played:{response_id}"))
-    draft.send("output_audio_buffer.cleared", response_id=response_id, to=Audience.OBSERVERS)
+    draft.order(orders.StopTimer(f"played:{response_id}"))
+    draft.tell_playing("output_audio_buffer.cleared", response_id)
     if not state.playing:
         state.play_until = draft.now
 

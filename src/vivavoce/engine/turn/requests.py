@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from vivavoce.engine.turn import answering, facts, listening, playback, transcripts
-from vivavoce.engine.turn.asking import sources
+from vivavoce.engine.turn import answering, facts, listening, orders, playback
 from vivavoce.engine.turn.configuration import (
     Configuration,
     ResponseSettings,
@@ -15,23 +14,8 @@ from vivavoce.engine.turn.configuration import (
     response_settings,
 )
 from vivavoce.engine.turn.conversation import check_item, clip_of
-from vivavoce.engine.turn.orders import (
-    Configure,
-    RestartEars,
-    Send,
-    StopTimer,
-    TranscribeClip,
-    Warm,
-)
 from vivavoce.engine.turn.state import Draft, Response, State
-from vivavoce.wire.realtime import client, server
-from vivavoce.wire.realtime.items import (
-    FunctionCallOutput,
-    Message,
-    Reference,
-    item_object,
-    read_item,
-)
+from vivavoce.wire.realtime import client, items, server
 from vivavoce.wire.realtime.refusal import Refused
 
 MAX_CLIPS = 32 * 1024 * 1024  # bytes of sound inside items, at once
@@ -47,16 +31,13 @@ def handle(request: facts.Request, draft: Draft) -> None:
         case client.ClearInput():
             clear_input(request, draft)
         case client.ClearOutput():
-            clear_output(request, draft)
+            clear_output(draft)
         case client.CreateItem() as event:
             create_item(event, draft)
         case client.RetrieveItem(item_id):
             found = draft.state.conversation.get(item_id, doing="retrieve")
-            draft.send(
-                "conversation.item.retrieved",
-                item=item_object(found, with_audio=True),
-                to=request.sender,
-            )
+            shown = items.item_object(found, with_audio=True)
+            draft.send("conversation.item.retrieved", item=shown, to=request.sender)
         case client.DeleteItem(item_id):
             delete_item(item_id, draft)
         case client.Truncate() as event:
@@ -78,14 +59,14 @@ def update_session(event: client.UpdateSession, sender: int, draft: Draft) -> No
     if state.policy.paced:
         check_opus(wanted)
     for fault in lacking:
-        draft.order(Send(server.error(fault, event.event_id), sender))
+        draft.order(orders.Send(server.error(fault, event.event_id), sender))
     state.configuration = wanted
-    draft.order(Configure(state.configuration))
+    draft.order(orders.Configure(state.configuration))
     if before.turn_detection != state.configuration.turn_detection:
-        transcripts.unsay(draft)
+        listening.unsay(draft)
         listening.abandon(draft)
-        draft.order(StopTimer("idle"))
-    draft.order(Warm())
+        draft.order(orders.StopTimer("idle"))
+    draft.order(orders.Warm())
     draft.send("session.updated", session=state.shown_session())
 
 
@@ -93,11 +74,8 @@ def check_opus(configuration: Configuration) -> None:
     """Over WebRTC the sound is Opus: a format of the wire would mean nothing there."""
     for side in ("input", "output"):
         if getattr(configuration, f"{side}_format").type != "audio/pcm":
-            raise Refused(
-                "Over WebRTC the sound is Opus, whatever the format; leave it 'audio/pcm'.",
-                code="unsupported_parameter",
-                param=f"session.audio.{side}.format",
-            )
+            words = "Over WebRTC the sound is Opus, whatever the format; leave it 'audio/pcm'."
+            raise Refused(words, code="unsupported_parameter", param=f"session.audio.{side}.format")
 
 
 def commit(request: facts.Request, draft: Draft) -> None:
@@ -110,20 +88,20 @@ def commit(request: facts.Request, draft: Draft) -> None:
     state = draft.state
     speech = state.speech
     listening.abandon(draft)
-    draft.order(RestartEars())
+    draft.order(orders.RestartEars())
     item_id = speech.item_id if speech is not None else draft.new_id("item")
-    listening.commit(item_id, state.committed_ms, request.end_ms, draft)
+    listening.commit(item_id, request.end_ms, draft)
 
 
 def clear_input(request: facts.Request, draft: Draft) -> None:
-    transcripts.unsay(draft)
+    listening.unsay(draft)
     listening.abandon(draft)
     listening.forget(request.end_ms, draft)
-    draft.order(RestartEars())
+    draft.order(orders.RestartEars())
     draft.send("input_audio_buffer.cleared")
 
 
-def clear_output(request: facts.Request, draft: Draft) -> None:
+def clear_output(draft: Draft) -> None:
     if not draft.state.policy.paced:
         raise Refused(
             "'output_audio_buffer.clear' is for calls whose sound we pace (WebRTC); over a "
@@ -131,7 +109,7 @@ def clear_output(request: facts.Request, draft: Draft) -> None:
             code="not_supported",
             param="type",
         )
-    playback.interrupt("client_cancelled", request.position, draft)
+    playback.interrupt("client_cancelled", draft)
 
 
 # --- Items ----------------------------------------------------------------------------
@@ -141,35 +119,25 @@ def create_item(event: client.CreateItem, draft: Draft) -> None:
     state = draft.state
     if state.configuration.kind == "transcription":
         raise Refused("A transcription session has no conversation.", code="invalid_session_type")
-    item = read_item(event.item)
+    item = items.read_item(event.item)
     check_item(item)
     if not item.id:
         item = replace(item, id=draft.new_id("item"))
     elif item.id in state.probes or (state.speech and item.id == state.speech.item_id):
-        raise Refused(
-            f"'{item.id}' is the item of what is being said just now.",
-            code="item_create_duplicate_item_id",
-            param="item.id",
-        )
+        words = f"'{item.id}' is the item of what is being said just now."
+        raise Refused(words, code="item_create_duplicate_item_id", param="item.id")
     if (clip := clip_of(item)) and state.clip_bytes + len(clip) > MAX_CLIPS:
-        raise Refused(
-            "Too much sound waits to be written down; send more when its transcripts came.",
-            code="too_much_audio",
-            param="item.content",
-        )
-    if isinstance(item, FunctionCallOutput) and not state.conversation.called(item.call_id):
-        raise Refused(
-            f"Tool call ID '{item.call_id}' not found in conversation.",
-            code="invalid_tool_call_id",
-            param="item.call_id",
-        )
+        words = "Too much sound waits to be written down; send more when its transcripts came."
+        raise Refused(words, code="too_much_audio", param="item.content")
+    if isinstance(item, items.FunctionCallOutput) and not state.conversation.called(item.call_id):
+        words = f"Tool call ID '{item.call_id}' not found in conversation."
+        raise Refused(words, code="invalid_tool_call_id", param="item.call_id")
     previous = state.conversation.insert(item, after=event.previous_item_id)
-    draft.send("conversation.item.added", previous_item_id=previous, item=item_object(item))
-    draft.send("conversation.item.done", previous_item_id=previous, item=item_object(item))
+    draft.tell_item(item, previous)
     if clip:
         state.transcripts[item.id] = None
-        draft.order(TranscribeClip(item.id, clip))
-    elif isinstance(item, Message) and item.role == "user":
+        draft.order(orders.TranscribeClip(item.id, clip))
+    elif isinstance(item, items.Message) and item.role == "user":
         state.unheard = 0  # whoever types has found another way
 
 
@@ -177,16 +145,13 @@ def delete_item(item_id: str, draft: Draft) -> None:
     state = draft.state
     found = state.conversation.get(item_id, doing="delete")
     if any(out.id == found.id for r in state.responses.values() for out in r.outputs):
-        raise Refused(
-            f"Item '{found.id}' is still being written; cancel its response first.",
-            code="item_in_progress",
-            param="item_id",
-        )
+        words = f"Item '{found.id}' is still being written; cancel its response first."
+        raise Refused(words, code="item_in_progress", param="item_id")
     state.conversation.delete(found.id)
     for kept in (state.transcripts, state.seconds, state.notes, state.sounds, state.shown):
         kept.pop(found.id, None)
     draft.send("conversation.item.deleted", item_id=found.id)
-    transcripts.release(found.id, draft)
+    listening.release(found.id, draft)
 
 
 # --- Responses ------------------------------------------------------------------------
@@ -208,26 +173,21 @@ def create_response(params: Mapping[str, Any] | None, draft: Draft) -> None:
             code="conversation_already_has_active_response",
         )
     if len(state.responses) >= answering.MAX_RESPONSES:
-        raise Refused(
-            f"At most {answering.MAX_RESPONSES} responses can be under way at once.",
-            code="too_many_responses",
-        )
+        words = f"At most {answering.MAX_RESPONSES} responses can be under way at once."
+        raise Refused(words, code="too_many_responses")
     answering.begin(settings, draft)
 
 
 def _check_input(settings: ResponseSettings, state: State) -> None:
     """References to what is there, and items of its own, in words."""
-    sources(settings, state)
     for place, entry in enumerate(settings.input or ()):
-        if isinstance(entry, Reference):
+        if isinstance(entry, items.Reference):
+            state.conversation.get(entry.id)
             continue
         check_item(entry, f"response.input[{place}]")
         if entry.id and entry.id in state.conversation:
-            raise Refused(
-                f"There is an item '{entry.id}' in the conversation already: refer to it.",
-                code="item_create_duplicate_item_id",
-                param="response.input",
-            )
+            words = f"There is an item '{entry.id}' in the conversation already: refer to it."
+            raise Refused(words, code="item_create_duplicate_item_id", param="response.input")
         if clip_of(entry):
             raise Refused(
                 "Sound inside 'response.input' is not supported by this engine: create an item "
@@ -242,7 +202,6 @@ def cancel_response(response_id: str | None, draft: Draft) -> None:
     wanted = response_id or state.active
     response: Response | None = state.responses.get(wanted or "")
     if response is None:
-        raise Refused(
-            "Cancellation failed: no active response found.", code="response_cancel_not_active"
-        )
+        words = "Cancellation failed: no active response found."
+        raise Refused(words, code="response_cancel_not_active")
     answering.cancel(response, "client_cancelled", draft)

@@ -12,14 +12,16 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from vivavoce.engine.ports import Position
 from vivavoce.engine.turn.configuration import Configuration, ResponseSettings, session_object
 from vivavoce.engine.turn.conversation import Conversation, clip_of
 from vivavoce.engine.turn.manners import Manners
 from vivavoce.engine.turn.orders import Audience, Order, Send
 from vivavoce.wire.brain import Finished
-from vivavoce.wire.realtime.items import Status
+from vivavoce.wire.realtime.items import Item, Status, item_object
 from vivavoce.wire.realtime.server import EventType, frame
 from vivavoce.wire.realtime.session import ServerVad
+from vivavoce.wire.values import Value
 
 SILENCE = "(The user has said nothing for a while.)"
 UNHEARD = "(The user said something that could not be understood.)"
@@ -41,8 +43,7 @@ class Signal(StrEnum):
     ANSWER_OVER = "answer over"
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(Value):
     """What does not change during a session."""
 
     session_id: str
@@ -74,7 +75,8 @@ class Speech:
     item_id: str
     start_ms: int
     held: bool = False
-    end_ms: int | None = None
+    end_ms: int = 0
+    """Once it is over."""
 
 
 @dataclass(slots=True)
@@ -212,6 +214,7 @@ class Draft:
     state: State
     now: float
     advance: Callable[[Phase, Signal], Phase]
+    position: Position | None = None
     orders: list[Order] = field(default_factory=list)
 
     def order(self, *orders: Order) -> None:
@@ -226,6 +229,17 @@ class Draft:
         **fields: Any,
     ) -> None:
         self.orders.append(Send(frame(kind, place, **fields), to))
+
+    def tell_item(self, item: Item, previous: str | None) -> None:
+        """It is in the conversation, and whole."""
+        shown = item_object(item)
+        self.send("conversation.item.added", previous_item_id=previous, item=shown)
+        self.send("conversation.item.done", previous_item_id=previous, item=shown)
+
+    def tell_playing(self, kind: EventType, response_id: str) -> None:
+        """Over a WebSocket the client paces its own sound; those who only watch are told."""
+        watchers = Audience.ALL if self.state.policy.paced else Audience.OBSERVERS
+        self.send(kind, response_id=response_id, to=watchers)
 
     def signal(self, signal: Signal) -> None:
         self.state.phase = self.advance(self.state.phase, signal)
