@@ -206,9 +206,12 @@ class ChatBrain:
         """Tried twice if nobody heard it, since a live turn has no time for more."""
         from openai import APIConnectionError, APITimeoutError
 
+        def once_more(fault: Exception, failures: int) -> float | None:
+            return 0.0 if failures == 1 and isinstance(fault.__cause__, _NOT_HEARD) else None
+
         client = await self._sdk()
         try:
-            return await retried(lambda: send(client), _once_more)
+            return await retried(lambda: send(client), once_more)
         except APIConnectionError as exc:
             unheard = isinstance(exc.__cause__, _NOT_HEARD)
             silent = _SILENT if isinstance(exc, APITimeoutError) else _CUT
@@ -235,10 +238,6 @@ class ChatBrain:
 
     def _where(self, error: str) -> dict[str, Any]:
         return {"host": self._url.netloc.decode(), "model": self._model, "error": error}
-
-
-def _once_more(fault: Exception, failures: int) -> float | None:
-    return 0.0 if failures == 1 and isinstance(fault.__cause__, _NOT_HEARD) else None
 
 
 async def _bound(response: httpx.Response) -> None:

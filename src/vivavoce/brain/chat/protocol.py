@@ -13,6 +13,7 @@ import json
 import re
 import secrets
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
@@ -166,29 +167,24 @@ class _Open:
 
     @property
     def whole(self) -> bool:
-        try:
+        with suppress(ValueError):
             json.loads(self.arguments)
-        except ValueError:
-            return False
-        return True
+            return True
+        return False
 
 
 class Reading:
     """One answer. `ended` once the server said why it stopped."""
 
-    def __init__(
-        self,
-        offered: frozenset[str],
-        *,
-        parallel: bool = True,
-    ) -> None:
+    def __init__(self, offered: frozenset[str], *, parallel: bool = True) -> None:
         self.ended = False
         self.written = 0
         """Characters of the answer, thoughts and calls included."""
         self._offered = offered
         self._most = len(offered) and (1_000 if parallel else 1)
         self._sieve = _Sieve()
-        self._beginning = _Beginning() if offered else None
+        self._beginning = "" if offered else None
+        """Of an answer that may be a call: held back until that is known."""
         self._open: _Open | None = None
         self._calls = 0
         self._reason: Reason = "stop"
@@ -231,8 +227,9 @@ class Reading:
         for piece in pieces:
             match piece:
                 case str(text) if self._beginning is not None:
-                    if not self._beginning.takes(text):
-                        held, self._beginning = self._beginning.held, None
+                    self._beginning += text
+                    if not _may_become_a_call(self._beginning):
+                        held, self._beginning = self._beginning, None
                         yield Words(held)
                 case str(text):
                     yield Words(text)
@@ -243,7 +240,7 @@ class Reading:
 
     def _begun(self) -> Iterator[Piece]:
         """The beginning of the answer was all of it, or a call follows."""
-        held, self._beginning = self._beginning.held if self._beginning else "", None
+        held, self._beginning = self._beginning or "", None
         if calls := _written_calls(held, self._offered):
             for call in calls:
                 yield from self._call({"index": object(), "function": call})
@@ -317,18 +314,10 @@ def _number(value: object, otherwise: int) -> int:
 # --- Calls that a model wrote into its text
 
 
-class _Beginning:
-    """The beginning of an answer that may be a call: held back until that is known."""
-
-    def __init__(self) -> None:
-        self.held = ""
-
-    def takes(self, text: str) -> bool:
-        """Whether it may still be one with this behind it."""
-        self.held += text
-        begins = self.held.lstrip()[:3]
-        fits = begins.startswith("{") or "```".startswith(begins)
-        return fits and len(self.held) <= _LONGEST_BEGINNING
+def _may_become_a_call(text: str) -> bool:
+    begins = text.lstrip()[:3]
+    fits = begins.startswith("{") or "```".startswith(begins)
+    return fits and len(text) <= _LONGEST_BEGINNING
 
 
 def _written_calls(text: str, offered: frozenset[str]) -> list[dict[str, Any]]:

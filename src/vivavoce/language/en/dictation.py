@@ -53,14 +53,11 @@ _WRITTEN = {
 _WINDOW = 1 + max(len(alias.split()) for said in _ENDINGS.values() for alias in said.split("|"))
 
 
-def _heard_as(alias: str) -> str:
-    """Letters that were said one by one come as "P.Y.", "p-y" or "P Y"."""
-    return r"[.\s-]+".join(map(re.escape, alias.split()))
-
-
 _ALIASES = sorted({a for said in _ENDINGS.values() for a in said.split("|")}, key=len, reverse=True)
+# Letters that were said one by one come as "P.Y.", "p-y" or "P Y".
+_HEARD = (r"[.\s-]+".join(map(re.escape, alias.split())) for alias in _ALIASES)
 _OVER = r"(?![\w'’]|[-/]\w)"
-_END = rf"(?P<end>{'|'.join(map(_heard_as, _ALIASES))})(?:\.(?=\.))?{_OVER}"
+_END = rf"(?P<end>{'|'.join(_HEARD)})(?:\.(?=\.))?{_OVER}"
 _NAME = r"(?<![\w'’.])(?P<name>[\w/-]*\w)"
 _SAID = re.compile(rf"{_NAME}(?P<more>(?:,?\s+dot,?\s+[\w-]+){{0,3}}?),?\s+dot,?\s+{_END}", re.I)
 _DOTTED = re.compile(rf"{_NAME}\.(?P<end>pot|pie|pi|text|jason|tumble|emd|emdy|yamal){_OVER}", re.I)

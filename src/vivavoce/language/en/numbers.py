@@ -137,7 +137,7 @@ _OPERATORS = {
     "divided by": "/",
     "over": "/",
     "÷": "/",
-}
+} | {sign: sign for sign in "+-*/"}
 
 
 class Number(Value):
@@ -196,8 +196,6 @@ def number(text: str) -> int | float:
 def operator(words: str) -> str:
     """`times` is `*`. Raises `ValueError` for what is no operation."""
     said = " ".join(words.lower().split())
-    if said in ("+", "-", "*", "/"):
-        return said
     if said not in _OPERATORS:
         raise ValueError(f"'{said[:40]}' is no operation")
     return _OPERATORS[said]

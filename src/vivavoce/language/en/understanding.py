@@ -138,7 +138,8 @@ class _Meant(Value):
         on = day(clock.rest, self.today)
         if on is None:
             return _unclear(self.words)
-        if _another_weekday(on, clock.rest):
+        named = [WEEKDAYS[w] for w in clock.rest if w in WEEKDAYS]
+        if named and on.weekday() not in named and "from" not in clock.rest:
             says = f"{date_words(on)} is a {on:%A}. Which day should it be?"
             return _unclear(self.words, says, "The day of the week and the date do not agree")
         return replace(self._on(on, clock), day_said=True)
@@ -272,17 +273,9 @@ def _telling(rest: Sequence[str], base: datetime | None) -> tuple[str, ...]:
     return tuple(rest) if kept else ()
 
 
-def _another_weekday(on: date, rest: Sequence[str]) -> bool:
-    named = [WEEKDAYS[w] for w in rest if w in WEEKDAYS]
-    return bool(named) and on.weekday() not in named and "from" not in rest
-
-
 def _unclear(words: str, question: str = WHEN, problem: str = "") -> When:
-    return When(
-        words=words,
-        question=question,
-        problem=problem or f"The time cannot be understood: {words}",
-    )
+    problem = problem or f"The time cannot be understood: {words}"
+    return When(words=words, question=question, problem=problem)
 
 
 def _ahead(when: When, now: datetime) -> When:
@@ -291,6 +284,5 @@ def _ahead(when: When, now: datetime) -> When:
         return when
     if when.at > now:
         return _unclear(when.words, problem=f"That is too far away: {when.words}")
-    return _unclear(
-        when.words, "That time has passed. When should it be?", f"That is in the past: {when.words}"
-    )
+    past = f"That is in the past: {when.words}"
+    return _unclear(when.words, "That time has passed. When should it be?", past)

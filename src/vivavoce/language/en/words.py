@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
+from itertools import takewhile
+from operator import eq
 
 from vivavoce.language.en.mentions import times_in
 from vivavoce.language.en.numbers import CARDINALS, figures
@@ -98,11 +100,7 @@ def alike(one: str, other: str) -> bool:
     a, b = _stem(one), _stem(other)
     if a == b:
         return True
-    shared = 0
-    for left, right in zip(a, b, strict=False):
-        if left != right:
-            break
-        shared += 1
+    shared = len(list(takewhile(bool, map(eq, a, b))))
     return shared >= 4 and shared >= 0.6 * max(len(a), len(b))
 
 

@@ -81,19 +81,17 @@ def unsupported(words: str, field: str = "") -> PydanticCustomError:
 # --- Refusals by path -----------------------------------------------------------------
 
 
+_MESSAGES = {
+    "missing_required_parameter": "Missing required parameter: '{where}'.",
+    "unknown_parameter": "Unknown parameter: '{where}'.",
+    "invalid_type": "Invalid type for '{where}': expected {words} instead.",
+    "unsupported_parameter": "Cannot use '{where}': {words}",
+}
+
+
 def refused(code: str, where: str, words: str = "") -> Refused:
-    match code:
-        case "missing_required_parameter":
-            message = f"Missing required parameter: '{where}'."
-        case "unknown_parameter":
-            message = f"Unknown parameter: '{where}'."
-        case "invalid_type":
-            message = f"Invalid type for '{where}': expected {words} instead."
-        case "unsupported_parameter":
-            message = f"Cannot use '{where}': {words}"
-        case _:
-            message = f"Invalid value for '{where}': {words}"
-    return Refused(message, code=code, param=where)
+    message = _MESSAGES.get(code, "Invalid value for '{where}': {words}")
+    return Refused(message.format(where=where, words=words), code=code, param=where)
 
 
 def reading(read: Callable[[Any], T], raw: Any, where: str = "") -> T:
@@ -188,19 +186,16 @@ def _path(where: str, loc: tuple[int | str, ...]) -> str:
     return at
 
 
+_NAMES = {
+    type(None): "null",
+    bool: "a boolean",
+    str: "a string",
+    int: "an integer",
+    float: "a decimal number",
+    list: "an array",
+    tuple: "an array",
+}
+
+
 def _named(value: Any) -> str:
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "a boolean"
-        case str():
-            return "a string"
-        case int():
-            return "an integer"
-        case float():
-            return "a decimal number"
-        case list() | tuple():
-            return "an array"
-        case _:
-            return "an object"
+    return _NAMES.get(type(value), "an object")

@@ -225,16 +225,6 @@ def _money(match: Match) -> str:
     return (f"{quantity(low)} to " if low else "") + said + _per(per)
 
 
-def _coded(match: Match) -> str:
-    number, code = match.groups()
-    return _some(re.sub(r",(?=\d\d$)", ".", number), MONEY[code][0])
-
-
-def _measure(match: Match) -> str:
-    number, unit, per = match.groups()
-    return _some(number, UNITS[unit]) + _per(per)
-
-
 def _duration(match: Match) -> str:
     named = zip(match.groups(), ("hour", "minute", "second"), strict=True)
     return " ".join(_some(str(int(n)), unit) for n, unit in named if n)
@@ -322,7 +312,10 @@ AMOUNTS: Rules = rules(
         rf"{_SIGN}\s?(?:({_NUMBER}){_DASH}[$€£¥]?)?({_NUMBER}(?:,\d\d\b)?|\.\d\d){_SCALE}{_PER}",
         _money,
     ),
-    (rf"({_NUMBER}(?:,\d\d\b)?)\s?{_CODE}(?!\w)", _coded),
+    (
+        rf"({_NUMBER}(?:,\d\d\b)?)\s?{_CODE}(?!\w)",
+        lambda m: _some(re.sub(r",(?=\d\d$)", ".", m[1]), MONEY[m[2]][0]),
+    ),
     (rf"({_NUMBER})\s?¢", lambda m: _some(m[1], "cent")),
     (r"(?<![\d/.])(?:(\d{1,3})[ -])?(\d{1,3})/(\d{1,3})(?![\d/.]\d|\w)", _fraction),
     (rf"({_NUMBER})(\s?%)?{_DASH}(?=\d)", lambda m: f"{quantity(m[1])} to "),
@@ -333,7 +326,10 @@ AMOUNTS: Rules = rules(
     (r"\b(\d)'\s?(\d\d?)(?:\"|'')", lambda m: f"{cardinal(m[1])} foot {cardinal(m[2])}"),
     (rf"({_NUMBER})\s?%", lambda m: f"{quantity(m[1])} percent"),
     (rf"({_NUMBER})x(?![\w])", lambda m: f"{quantity(m[1])} times"),
-    (rf"({_NUMBER})[\s-]?({one_of(UNITS)}){_PER}(?![\w/])", _measure),
+    (
+        rf"({_NUMBER})[\s-]?({one_of(UNITS)}){_PER}(?![\w/])",
+        lambda m: _some(m[1], UNITS[m[2]]) + _per(m[3]),
+    ),
     (
         rf"({_NUMBER})([MB])(?!\w)",
         lambda m: f"{quantity(m[1])} {'million' if m[2] == 'M' else 'B'}",

@@ -31,17 +31,8 @@ SCALES = {
     "T": "trillion",
 }
 
-PLURALS = {
-    "penny": "pence",
-    "yen": "yen",
-    "sen": "sen",
-    "foot": "feet",
-    "inch": "inches",
-    "hertz": "hertz",
-    "kilohertz": "kilohertz",
-    "megahertz": "megahertz",
-    "gigahertz": "gigahertz",
-}
+_ALIKE = ("yen", "sen", "hertz", "kilohertz", "megahertz", "gigahertz")
+PLURALS = {"penny": "pence", "foot": "feet", "inch": "inches"} | {word: word for word in _ALIKE}
 
 UNITS = {
     "mm": "millimeter", "cm": "centimeter", "m": "meter", "km": "kilometer", "ft": "foot",

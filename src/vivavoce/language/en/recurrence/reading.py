@@ -334,7 +334,9 @@ def _day_of_month(found: _Found) -> None:
         if found.month_days or found.nth:
             break
         numbers, count = _ordinals(found, at) or ([], 0)
-        if not numbers and found.freq == "YEARLY" and _beside_month(found, at):
+        beside = found.word(at - 1) in MONTHS or found.word(at + 1) in MONTHS
+        dated = beside and word.isdecimal() and len(word) <= 2
+        if not numbers and found.freq == "YEARLY" and dated:
             numbers, count = [int(word)], 1
         if not numbers:
             continue
@@ -352,9 +354,3 @@ def _day_of_month(found: _Found) -> None:
             found.month = MONTHS[month]
             found.rest.remove(month)
     found.drop("on", "the", "of", "every", "each")
-
-
-def _beside_month(found: _Found, at: int) -> bool:
-    word = found.word(at)
-    beside = found.word(at - 1) in MONTHS or found.word(at + 1) in MONTHS
-    return word.isdecimal() and len(word) <= 2 and beside

@@ -148,7 +148,8 @@ def tokens(words: str) -> list[str]:
             found += _split_meridiem(word)
         else:
             found += [w for w in word.replace("-", " ").split() if w]
-    return _counted(_phrases(_meridiems([w for w in found if w != ","])))
+    plainly = {"a.m": "am", "p.m": "pm"}
+    return _counted(_phrases([plainly.get(w, w) for w in found if w != ","]))
 
 
 def _split_meridiem(word: str) -> list[str]:
@@ -158,10 +159,6 @@ def _split_meridiem(word: str) -> list[str]:
     if bare.endswith("h") and bare[:-1].isdecimal():
         return [f"{bare[:-1]}:00"]
     return [bare]
-
-
-def _meridiems(found: list[str]) -> list[str]:
-    return [{"a.m": "am", "p.m": "pm"}.get(word, word) for word in found]
 
 
 def _phrases(found: list[str]) -> list[str]:
