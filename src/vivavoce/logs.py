@@ -153,7 +153,9 @@ class LineFormatter(logging.Formatter):
         self._scrub = scrub
 
     def format(self, record: logging.LogRecord) -> str:
-        shown = self._shown(_fields_of(record))
+        # Given as `fields(…)`, or plainly in `extra` by rooms that do not know this module.
+        plain = {key: value for key, value in vars(record).items() if key not in _NOT_FIELDS}
+        shown = self._shown({**plain, **(getattr(record, "fields", None) or {})})
         # Before it is encoded, and after: a repr inside JSON is escaped twice.
         message, trace = self._scrub(record.getMessage()), self._scrub(self._trace(record))
         line = self._json if self._layout == "json" else self._console
@@ -199,12 +201,6 @@ class LineFormatter(logging.Formatter):
         if trace:
             entry["traceback"] = trace
         return orjson.dumps(entry, default=str, option=orjson.OPT_NON_STR_KEYS).decode()
-
-
-def _fields_of(record: logging.LogRecord) -> dict[str, Any]:
-    """Given as `fields(…)`, or plainly in `extra` by rooms that do not know this module."""
-    plain = {key: value for key, value in vars(record).items() if key not in _NOT_FIELDS}
-    return {**plain, **(getattr(record, "fields", None) or {})}
 
 
 class OurHandler(logging.StreamHandler[TextIO]):

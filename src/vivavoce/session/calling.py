@@ -65,22 +65,21 @@ def settle(draft: Draft) -> None:
     if state.phase in _AWAY:
         return
     # While tools run, their outputs wait for each other; while the user speaks, all wait.
-    due = state.talk.responses.due(calls_open=bool(state.work.open_calls))
-    if due and state.phase is not Phase.LISTENING:
+    responses, calls_open = state.talk.responses, bool(state.work.open_calls)
+    if state.phase is not Phase.LISTENING and (wish := responses.due(calls_open=calls_open)):
         event_id = state.next_id()
-        wish = state.talk.responses.ask(event_id)
-        if wish is not None:
-            unprompted = wish.instructions is not None and wish.say is None
-            state.talk.turns.asked(draft.now, unprompted=unprompted)
-            words = wish.instructions
-            if words and wish.covers:  # a greeting must not swallow what came meanwhile
-                words = f"{words} {_AND_NEWS}"
-            # Instructions of a response take the place of the session's: who greets the user
-            # would not know their name.
-            if words and (ours := state.setup.session.get("instructions")):
-                words = f"{ours}\n\n{words}"
-            draft.send(CreateResponse.of(event_id, words, wish.say))
-            draft.do(StartTimer("turn", state.policy.turn_patience))
+        responses.asked = (event_id, wish)
+        unprompted = wish.instructions is not None and wish.say is None
+        state.talk.turns.asked(draft.now, unprompted=unprompted)
+        words = wish.instructions
+        if words and wish.covers:  # a greeting must not swallow what came meanwhile
+            words = f"{words} {_AND_NEWS}"
+        # Instructions of a response take the place of the session's: who greets the user
+        # would not know their name.
+        if words and (ours := state.setup.session.get("instructions")):
+            words = f"{ours}\n\n{words}"
+        draft.send(CreateResponse.of(event_id, words, wish.say))
+        draft.do(StartTimer("turn", state.policy.turn_patience))
     if state.talk.responses.busy or state.talk.speech.sounding is not None:
         return
     if state.work.open_calls:

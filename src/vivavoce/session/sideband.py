@@ -79,13 +79,10 @@ def call_survived(event: CallSurvived, draft: Draft) -> None:
     state.sideband.fresh, state.sideband.announced, state.sideband.survived = False, True, True
     for item_id, ordinal in event.known_items:
         state.talk.order.recall(item_id, ordinal)
-        state.sideband.guard.ours.add(item_id)
     state.work.ran |= {*event.known_calls, *event.orphans}
-    for item_id in event.seeded:
-        state.sideband.guard.ours.add(item_id)
-    for call_id in event.known_calls:
-        state.sideband.guard.ours.add(state.item_id(f"output:{call_id}"))
-        state.sideband.guard.ours.add(state.item_id(f"task:{call_id}"))
+    told = (f"{kind}:{call_id}" for call_id in event.known_calls for kind in ("output", "task"))
+    state.sideband.guard.ours |= {*dict(event.known_items), *event.seeded}
+    state.sideband.guard.ours |= {state.item_id(seed) for seed in told}
     state.work.open_calls = set(event.orphans)
     for call_id in event.orphans:
         # Never run again: nobody knows how far it got.
@@ -216,13 +213,6 @@ def reconfigure(event: Reconfigure, draft: Draft) -> None:
     draft.active()
 
 
-def _refused(draft: Draft) -> None:
-    """The provider did not take it: go back to what it did take, or every later order
-    would carry the same flaw."""
-    if draft.state.sideband.confirmed is not None:
-        draft.state.setup = draft.state.sideband.confirmed
-
-
 # --- What the provider reports
 
 
@@ -237,8 +227,9 @@ def fault(event: Fault, draft: Draft) -> None:
     if active and state.talk.responses.mistaken(event.event_id):
         news.another_began(state.talk.responses.active or "", draft)
         return
-    if state.sideband.guard.refused(event.event_id):
-        _refused(draft)
+    if state.sideband.guard.refused(event.event_id) and state.sideband.confirmed is not None:
+        # It goes back to what it did take, or every later order would carry the same flaw.
+        state.setup = state.sideband.confirmed
     if event.code == "session_expired":
         timing.expire(draft, "cap")
         return

@@ -109,10 +109,10 @@ class Responses:
     def __init__(self) -> None:
         self.active: str | None = None
         self.turn_pending = False  # the user's turn ended; the provider answers by itself
-        self._asked: tuple[str, Wish] | None = None
+        self.asked: tuple[str, Wish] | None = None  # by the id of our frame
         self._given: tuple[str, Wish] | None = None  # to the response which began last
-        self._wish: Wish | None = None
-        self._says: list[Wish] = []
+        self.wished: Wish | None = None
+        self.saying: list[Wish] = []  # words that wait for the floor
         self.covered: frozenset[str] = frozenset()
         """The items that the response which began last answers."""
         self.said_key = ""
@@ -122,65 +122,46 @@ class Responses:
     @property
     def busy(self) -> bool:
         """Is a response there or certain to come?"""
-        return self.active is not None or self._asked is not None or self.turn_pending
-
-    @property
-    def wished(self) -> bool:
-        return self._wish is not None
-
-    @property
-    def saying(self) -> bool:
-        """Are there words that wait for the floor?"""
-        return bool(self._says)
+        return self.active is not None or self.asked is not None or self.turn_pending
 
     def wish(self, *items: str, instructions: str | None = None) -> None:
         """Ask for a response when the floor is free; several wishes become one."""
-        old = self._wish or Wish()
-        self._wish = replace(
-            old,
-            covers=old.covers | set(items),
-            instructions=instructions or old.instructions,
-        )
+        old = self.wished or Wish()
+        told = instructions or old.instructions
+        self.wished = replace(old, covers=old.covers | set(items), instructions=told)
 
     def say(self, words: str, key: str = "") -> None:
         """Exactly these words, as soon as the floor is free, whatever runs."""
-        if not any((wish.say, wish.key) == (words, key) for wish in self._says):
-            self._says.append(Wish(say=words, key=key))
+        if not any((wish.say, wish.key) == (words, key) for wish in self.saying):
+            self.saying.append(Wish(say=words, key=key))
 
     def unsay(self, key: str) -> None:
         """It need not be said any more."""
-        self._says = [wish for wish in self._says if wish.key != key]
+        self.saying = [wish for wish in self.saying if wish.key != key]
 
     def confirm(self, item_id: str) -> None:
         """The provider has this item in the conversation."""
         self._seen.add(item_id)
 
-    def due(self, *, calls_open: bool) -> bool:
-        """Is there a wish that need not wait?"""
-        return not self.busy and (bool(self._says) or (self.wished and not calls_open))
-
-    def ask(self, event_id: str) -> Wish | None:
-        """The wish to send now, if the floor is free; `event_id` will name it."""
-        if self.busy:
+    def due(self, *, calls_open: bool) -> Wish | None:
+        """The wish to send now, if the floor is free and it need not wait."""
+        if self.busy or not (self.saying or (self.wished and not calls_open)):
             return None
-        if self._says:
-            wish: Wish | None = self._says.pop(0)
-        else:
-            wish, self._wish = self._wish, None
-        if wish is not None:
-            self._asked = (event_id, wish)
+        if self.saying:
+            return self.saying.pop(0)
+        wish, self.wished = self.wished, None
         return wish
 
     def created(self, response_id: str) -> None:
         self.active = response_id
         self.turn_pending = False
-        wish = self._asked[1] if self._asked else None
-        waiting = self._wish
+        wish = self.asked[1] if self.asked else None
+        waiting = self.wished
         if not wish and waiting and not waiting.instructions and waiting.covers <= self._seen:
-            wish, self._wish = waiting, None
+            wish, self.wished = waiting, None
         self.covered = wish.covers if wish else frozenset()
         self.said_key = wish.key if wish else ""
-        self._given, self._asked = self._asked, None
+        self._given, self.asked = self.asked, None
 
     def done(self, response_id: str) -> bool:
         """Was it the active one? Others (out of band) do not hold the floor."""
@@ -191,9 +172,9 @@ class Responses:
 
     def refused(self, event_id: str | None, *, try_again: bool) -> bool:
         """The provider refused what we asked; was this about a response of ours?"""
-        if self._asked is None or self._asked[0] != event_id:
+        if self.asked is None or self.asked[0] != event_id:
             return False
-        wish, self._asked = self._asked[1], None
+        wish, self.asked = self.asked[1], None
         if try_again:
             self._again(wish)
             self.active = self.active or SOME_RESPONSE
@@ -211,22 +192,22 @@ class Responses:
     def forget_turn(self) -> None:
         """Nothing came: the floor is free again."""
         self.turn_pending = False
-        self._asked = None
+        self.asked = None
         if self.active == SOME_RESPONSE:
             self.active = None
 
     def sideband_lost(self) -> None:
         """What was asked may never have arrived: wish it again. A response that was
         active may have ended unseen."""
-        if self._asked is not None:
-            self._again(self._asked[1])
-        self._asked = None
+        if self.asked is not None:
+            self._again(self.asked[1])
+        self.asked = None
         self.active = None
         self.turn_pending = False
 
     def _again(self, wish: Wish) -> None:
         if wish.say is not None:
-            self._says.insert(0, wish)
+            self.saying.insert(0, wish)
         else:
             self.wish(*wish.covers, instructions=wish.instructions)
 
