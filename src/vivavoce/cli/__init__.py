@@ -96,27 +96,28 @@ def _parser() -> argparse.ArgumentParser:
     serve.add_argument("--data-dir", help="folder for everything that is written")
     serve.add_argument("--log-level", help="debug, info, warning or error")
 
-    database = commands.add_parser("db", help="look after the database")
-    database.set_defaults(run=_help_of(database))
-    actions = database.add_subparsers(title="actions", metavar="ACTION")
+    def group(name: str, words: str) -> Callable[..., argparse.ArgumentParser]:
+        found = commands.add_parser(name, help=words)
+        found.set_defaults(run=_help_of(found))
+        return found.add_subparsers(title="actions", metavar="ACTION").add_parser
+
+    add = group("db", "look after the database")
     for name, run, words in (
         ("upgrade", _db_upgrade, "bring it to this version's schema, or create it"),
         ("current", _db_current, "show which schema it has"),
         ("sweep", _db_sweep, "delete what is older than the retention settings allow"),
     ):
-        action = actions.add_parser(name, help=words, description=words.capitalize() + ".")
+        action = add(name, help=words, description=words.capitalize() + ".")
         action.add_argument("--data-dir", help="folder for everything that is written")
         action.set_defaults(run=run)
 
-    models = commands.add_parser("models", help="look after the models")
-    models.set_defaults(run=_help_of(models))
-    actions = models.add_subparsers(title="actions", metavar="ACTION")
+    add = group("models", "look after the models")
     for name, act, words in (
         ("list", show_list, "which models there are, and which of them are here"),
         ("pull", pull, "fetch models; without names, those that the engine uses"),
         ("verify", verify, "check every file's hash; without names, of all that are here"),
     ):
-        action = actions.add_parser(name, help=words, description=words.capitalize() + ".")
+        action = add(name, help=words, description=words.capitalize() + ".")
         action.add_argument("--models-dir", help="folder for the models")
         action.set_defaults(run=_models, act=act)
         if name != "list":
@@ -133,10 +134,8 @@ def _parser() -> argparse.ArgumentParser:
         "--token", help="its token; better in VIVAVOCE_AUTH_TOKEN, which ps does not show"
     )
 
-    agent = commands.add_parser("agent", help="work with agent folders")
-    agent.set_defaults(run=_help_of(agent))
-    checks = agent.add_subparsers(title="actions", metavar="ACTION")
-    check = checks.add_parser("check", help="is everything in the folder right?")
+    add = group("agent", "work with agent folders")
+    check = add("check", help="is everything in the folder right?")
     check.add_argument(
         "agent_checked", metavar="AGENT", help="name of an agent, or path of its folder"
     )

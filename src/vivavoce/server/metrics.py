@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from prometheus_client import (
     CollectorRegistry,
@@ -63,32 +64,16 @@ class Metrics:
             ("voice_event_streams", "Open event streams", streams),
         ):
             Gauge(name, text, registry=self._registry).set_function(value)
-        self._executions = Counter(
-            "tool_executions", "Total tool executions", ["tool"], registry=self._registry
-        )
-        self._failures = Counter(
-            "tool_failures", "Tool executions that failed", ["tool"], registry=self._registry
-        )
-        self._durations = Histogram(
-            "tool_execution_duration_seconds",
-            "Tool execution duration",
-            ["tool"],
-            buckets=_SECONDS,
-            registry=self._registry,
-        )
-
-        self._turns = Counter(
-            "vivavoce_turns",
-            "Turns that are over",
-            ["began_with", "outcome"],
-            registry=self._registry,
-        )
-        self._stages = Histogram(
-            "vivavoce_turn_seconds",
-            "From the end of the user's speech to each stage of the turn",
-            ["stage", "began_with"],
-            buckets=_TURN_SECONDS,
-            registry=self._registry,
+        count = partial(Counter, registry=self._registry)
+        observe = partial(Histogram, registry=self._registry)
+        self._executions = count("tool_executions", "Total tool executions", ["tool"])
+        self._failures = count("tool_failures", "Tool executions that failed", ["tool"])
+        duration = ("tool_execution_duration_seconds", "Tool execution duration")
+        self._durations = observe(*duration, ["tool"], buckets=_SECONDS)
+        self._turns = count("vivavoce_turns", "Turns that are over", ["began_with", "outcome"])
+        stage = "From the end of the user's speech to each stage of the turn"
+        self._stages = observe(
+            "vivavoce_turn_seconds", stage, ["stage", "began_with"], buckets=_TURN_SECONDS
         )
 
     def turn_traced(self, turn: TurnTraced) -> None:

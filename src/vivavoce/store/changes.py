@@ -135,13 +135,9 @@ def _not_over(new: Any) -> sa.ColumnElement[bool]:
     return sa.or_(goes_on, table.c.status == new.status)
 
 
-def _not_settled(new: Any) -> sa.ColumnElement[bool]:
-    """A yes that comes after the no is none."""
-    return db.approvals.c.status == sa.literal_column("'pending'")
-
-
-def _not_answered(new: Any) -> sa.ColumnElement[bool]:
-    return db.outbox.c.status == sa.literal_column("'pending'")
+def _pending(table: sa.Table) -> Only:
+    """Neither settled nor answered: a yes that comes after the no is none."""
+    return lambda new: table.c.status == sa.literal_column("'pending'")
 
 
 def _forward(new: Any) -> sa.ColumnElement[bool]:
@@ -188,7 +184,9 @@ UPSERTS: dict[type, Upsert] = {
         only=(_not_over,),
     ),
     work.Approval: Upsert(
-        db.approvals, ("status", "resolved_at", "resolved_by", "words"), only=(_not_settled,)
+        db.approvals,
+        ("status", "resolved_at", "resolved_by", "words"),
+        only=(_pending(db.approvals),),
     ),
     people.Person: Upsert(db.users, _all_but(db.users), same=("id",)),
     # Where a plan began stays so: its conversation may have gone since.
@@ -210,7 +208,7 @@ UPSERTS: dict[type, Upsert] = {
         db.outbox,
         ("status", "attempts", "last_error", "answer", "due_at", "updated_at"),
         same=("user_id", "intent_id"),
-        only=(_not_answered,),
+        only=(_pending(db.outbox),),
     ),
 }
 _RANK = {kind: rank for rank, kind in enumerate(UPSERTS)}

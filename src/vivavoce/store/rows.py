@@ -40,6 +40,9 @@ INAUDIBLE_KEY = "inaudible"
 INAUDIBLE = "[inaudible]"
 
 
+_ROWS: dict[type, Rows[Any]] = {}
+
+
 class Rows(Generic[R]):
     """One kind of record and its table.
 
@@ -68,6 +71,7 @@ class Rows(Generic[R]):
         self._there = [(column, change) for column, change in there if change is not None]
         self._back = [(name, change) for name, change in back if change is not None]
         self._fill, self._read = fill, read
+        _ROWS[kind] = self
 
     def row(self, record: R) -> Fields:
         row = dict(zip(self._columns, self._values(record), strict=True))
@@ -198,11 +202,3 @@ MILESTONES = Rows(Milestone, db.milestones)
 TODOS = Rows(Todo, db.tasks)
 INTENTS = Rows(Intent, db.intents, session_id="voice_session_id")
 DELIVERIES = Rows(Delivery, db.outbox)
-
-_ROWS: dict[type, Rows[Any]] = {
-    rows.kind: rows
-    for rows in (
-        *(CONVERSATIONS, SESSIONS, ENTRIES, CALLS, SNAPSHOTS, EVENTS, TASKS, APPROVALS),
-        *(PEOPLE, GOALS, MILESTONES, TODOS, INTENTS, DELIVERIES),
-    )
-}

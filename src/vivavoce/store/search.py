@@ -18,8 +18,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from sqlalchemy import Connection, TextualSelect, text
 
@@ -158,9 +158,8 @@ def words(query: str) -> list[str]:
     return [word[:LETTERS] for word in _WORD.findall(fold(query[:2000]))[:WORDS]]
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A message with all the words."""
+class Found(NamedTuple):
+    """A message with all the words, as `_SHOWN` has it."""
 
     message_id: str
     conversation_id: str

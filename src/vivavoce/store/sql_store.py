@@ -58,10 +58,8 @@ def events_after(
 ) -> Select[Any]:
     """The log after a position, narrowed by what is asked for."""
     query = select(events).where(events.c.position > within(after))
-    if user_id is not None:
-        query = query.where(events.c.user_id == user_id)
-    if session_id is not None:
-        query = query.where(events.c.voice_session_id == session_id)
+    of = ((events.c.user_id, user_id), (events.c.voice_session_id, session_id))
+    query = query.where(*(column == value for column, value in of if value is not None))
     if upto is not None:
         query = query.where(events.c.position <= within(upto))
     return query.order_by(events.c.position).limit(within(limit))

@@ -250,7 +250,7 @@ class TalkReads(Reads):
         for way in search.find(self._dialect):
             if len(found) < search.CANDIDATES:
                 enough = search.CANDIDATES
-                found = await self._read.all(_to_found, way, candidates=enough, **given)
+                found = await self._read.all(search.Found._make, way, candidates=enough, **given)
         # Off the loop: hundreds of texts are looked through.
         return await asyncio.to_thread(search.rank, found, wanted, limit)
 
@@ -265,10 +265,6 @@ def _to_fields(row: Row[Any]) -> dict[str, Any]:
 
 def _to_summary(row: Row[Any]) -> SessionSummary:
     return SessionSummary(session=SESSIONS.record(row), turn_count=row.turns, title=row.title)
-
-
-def _to_found(row: Row[Any]) -> search.Found:
-    return search.Found(row.id, row.conversation_id, row.role, row.content, row.created_at)
 
 
 def _to_listed(row: dict[str, Any]) -> ConversationSummary:

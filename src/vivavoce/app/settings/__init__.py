@@ -10,6 +10,7 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo
@@ -58,18 +59,11 @@ class SettingsError(Exception):
         self.problems = problems
 
 
-def _data_dir() -> Path:
+def _at_home(path: str, otherwise: str) -> Path:
     try:
-        return Path.home() / ".vivavoce"
+        return Path.home() / path
     except RuntimeError:  # a container's user without a home
-        return Path(".vivavoce").absolute()
-
-
-def _models_dir() -> Path:
-    try:
-        return Path.home() / ".cache" / "vivavoce" / "models"
-    except RuntimeError:
-        return Path(".vivavoce").absolute() / "models"
+        return Path(otherwise).absolute()
 
 
 def _system_zone() -> str:
@@ -97,7 +91,8 @@ class PlaceSettings(BaseSettings):
     port: int = Field(default=8080, ge=0, le=65535)
     """Port; 0 takes a free one."""
     data_dir: AbsolutePath = Field(
-        default_factory=_data_dir, json_schema_extra={"shown": "~/.vivavoce"}
+        default_factory=partial(_at_home, ".vivavoce", ".vivavoce"),
+        json_schema_extra={"shown": "~/.vivavoce"},
     )
     """Folder for everything that is written."""
     database_url: str = Field(
@@ -107,7 +102,8 @@ class PlaceSettings(BaseSettings):
     )
     """Where conversations are kept: `sqlite:////path/to.db` or `postgresql://…`."""
     models_dir: AbsolutePath = Field(
-        default_factory=_models_dir, json_schema_extra={"shown": "~/.cache/vivavoce/models"}
+        default_factory=partial(_at_home, ".cache/vivavoce/models", ".vivavoce/models"),
+        json_schema_extra={"shown": "~/.cache/vivavoce/models"},
     )
     """Folder for the models, which several servers may share."""
     workspace: AbsolutePath = Field(

@@ -176,11 +176,9 @@ async def events(
 ) -> EventStream:
     """Every step of a session, or of all your sessions. After `Last-Event-ID` nothing is
     missing and nothing comes twice; a position that is gone is told with `stream.reset`."""
-    if bound is not None:
-        if session_id not in (None, bound):
-            raise SessionNotFound(f"Session '{session_id}' not found.")
-        session_id = bound
+    session_id = session_id or bound
     if session_id is not None:
+        _own(session_id, bound)
         await here.library.summary(session_id, user)
     only = Filter(user_id=user, session_id=session_id, types=patterns(subscribe))
     after = last_event_id(request)

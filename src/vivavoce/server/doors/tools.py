@@ -8,8 +8,7 @@ addressed by its own id; the id of a tool call works too, since a call may ask s
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query
 
@@ -85,12 +84,9 @@ async def execute_tool(
             name=tool_name,
             arguments=body.arguments,
             call_id=call_id,
-            user_id=user,
-            session_id=session_id,
-            conversation_id=await _conversation(here, user, session_id),
             origin="http",
             timeout=timeout,
-            allowed=_allowed(here, user, session_id),
+            **await _asked_by(here, user, session_id),
         )
     )
     if isinstance(outcome.fault, ClientError | Slow | Unavailable):
@@ -112,11 +108,8 @@ async def webhook(
         name=body.name,
         arguments=body.arguments,
         call_id=body.call_id,
-        user_id=user,
-        session_id=session_id,
-        conversation_id=await _conversation(here, user, session_id),
         origin="webhook",
-        allowed=_allowed(here, user, session_id),
+        **await _asked_by(here, user, session_id),
     )
     admitted = asyncio.get_running_loop().create_future()
     here.background.start(here.executor.run(request, admitted=admitted))
@@ -124,21 +117,19 @@ async def webhook(
     return s.WebhookResponse(call_id=body.call_id, task_id=body.call_id)
 
 
-async def _conversation(here: Services, user: str, session_id: str | None) -> str | None:
-    if session_id is None:
-        return None
-    session = (await here.library.summary(session_id, user)).session
-    if session.status is not Status.ACTIVE:
-        raise Conflict("The session is over.", session_id=session_id)
-    return session.conversation_id
-
-
-def _allowed(here: Services, user: str, session_id: str | None) -> Collection[str] | None:
-    """What the session's model was offered; without a live session, what the agent has."""
-    live = here.voice.live(session_id, user) if session_id else None
-    if live is not None:
-        return live.allowed_tools
-    return here.profile.tool_names(None)
+async def _asked_by(here: Services, user: str, session_id: str | None) -> dict[str, Any]:
+    """Allowed is what the session's model was offered; without a live session, what the agent
+    has."""
+    told: dict[str, Any] = {"user_id": user, "session_id": session_id}
+    told["allowed"] = here.profile.tool_names(None)
+    if session_id is not None:
+        session = (await here.library.summary(session_id, user)).session
+        if session.status is not Status.ACTIVE:
+            raise Conflict("The session is over.", session_id=session_id)
+        told["conversation_id"] = session.conversation_id
+        if (live := here.voice.live(session_id, user)) is not None:
+            told["allowed"] = live.allowed_tools
+    return told
 
 
 # --- The inbox

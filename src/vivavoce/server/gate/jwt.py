@@ -214,7 +214,8 @@ class Jwks:
         if known is not None and (self._fresh() or self._asking.locked()):
             return known  # somebody else is asking for fresh ones: nobody has to wait
         async with self._asking:
-            if not self._settled(kid) and self._may_ask():
+            settled = self._fresh() and self._find(kid) is not None
+            if not settled and not self._within(self._tried_at, AGAIN_SECONDS):
                 await self._refresh()
         if not self._keys:
             raise Unavailable(
@@ -228,14 +229,8 @@ class Jwks:
             return next(iter(self._keys.values()))
         return self._keys.get(kid)
 
-    def _settled(self, kid: str | None) -> bool:
-        return self._fresh() and self._find(kid) is not None
-
     def _fresh(self) -> bool:
         return self._within(self._got_at, FRESH_SECONDS)
-
-    def _may_ask(self) -> bool:
-        return not self._within(self._tried_at, AGAIN_SECONDS)
 
     def _within(self, since: float | None, seconds: float) -> bool:
         return since is not None and self._clock.monotonic() - since < seconds
