@@ -81,12 +81,7 @@ def assemble(
         heartbeat=settings.heartbeat_seconds,
         max_streams=settings.max_streams,
     )
-    metrics = Metrics(
-        sessions_total=lambda: registry.total,
-        sessions_active=lambda: len(registry),
-        streams=lambda: journal.streams,
-        log_position=lambda: max(0, journal.position),
-    )
+    metrics = Metrics(registry, journal)
     # Without a port of its own a process cannot be told from another after a restart.
     instance = f"{socket.gethostname()}:{settings.port or new_id()}"
     toolset = Toolset(settings, agent, clock, store, _brain_of(engine, settings), instance=instance)

@@ -342,12 +342,13 @@ def _problems(count: int) -> str:
 
 
 def _mcp(args: argparse.Namespace) -> int:
-    from vivavoce.cli.mcp import run
+    from vivavoce.cli.mcp import serve
 
     token: str | None = args.token
     if token is None and (secret := _settings(args).auth_token) is not None:
         token = secret.get_secret_value()
-    return run(args.url, token)
+    asyncio.run(serve(args.url, token))
+    return 0
 
 
 def _agent_check(args: argparse.Namespace) -> int:

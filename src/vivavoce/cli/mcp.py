@@ -7,7 +7,6 @@ protocol is on stdout; what there is to say to people goes to stderr.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 import sys
@@ -59,8 +58,21 @@ INBOX = {
 """Our own rather than the tools of those names: they tell everything, not what fits an ear."""
 
 
-class Doors:
-    """The HTTP side. Every failure is an `MCPError` whose words help whoever reads them."""
+def _fault(words: str) -> MCPError:
+    return MCPError(code=t.INTERNAL_ERROR, message=words[:MAX_ERROR])
+
+
+def _words(body: Any) -> str | None:
+    match body:
+        case {"error": {"message": str(words)}}:
+            return words
+        case _:
+            return None
+
+
+class Bridge:
+    """What hosts ask for, through the HTTP doors. Every failure of those is an `MCPError` whose
+    words help whoever reads them."""
 
     def __init__(self, client: httpx2.AsyncClient, url: str) -> None:
         self._client, self._url = client, url
@@ -95,29 +107,10 @@ class Doors:
             return body
         raise _fault(_words(body) or f"The server answered with {response.status_code}.")
 
-
-def _fault(words: str) -> MCPError:
-    return MCPError(code=t.INTERNAL_ERROR, message=words[:MAX_ERROR])
-
-
-def _words(body: Any) -> str | None:
-    match body:
-        case {"error": {"message": str(words)}}:
-            return words
-        case _:
-            return None
-
-
-class Bridge:
-    """What hosts ask for, through the doors."""
-
-    def __init__(self, doors: Doors) -> None:
-        self._doors = doors
-
     async def list_tools(
         self, context: ServerRequestContext[Any], params: t.PaginatedRequestParams | None
     ) -> t.ListToolsResult:
-        found = await self._doors.get("/tools")
+        found = await self.get("/tools")
         theirs = [
             t.Tool(
                 name=tool["name"],
@@ -138,7 +131,7 @@ class Bridge:
             if params.name in INBOX:
                 return _said(json.dumps(await self._inbox(params.name, arguments), indent=1))
             name = quote(params.name, safe="")
-            done = await self._doors.post(f"/execute/{name}", {"arguments": arguments})
+            done = await self.post(f"/execute/{name}", {"arguments": arguments})
         except MCPError as exc:
             return _said(exc.message, failed=True)
         if done["success"]:
@@ -152,15 +145,13 @@ class Bridge:
         task = quote(arguments.get("task_id", ""), safe="")
         match name:
             case "list_tasks":
-                return await self._doors.get("/tasks")
+                return await self.get("/tasks")
             case "get_task":
-                return await self._doors.get(f"/tasks/{task}")
+                return await self.get(f"/tasks/{task}")
             case "answer_task":
-                return await self._doors.post(
-                    f"/tasks/{task}/answer", {"answer": arguments["answer"]}
-                )
+                return await self.post(f"/tasks/{task}/answer", {"answer": arguments["answer"]})
             case _:
-                return await self._doors.post(f"/tasks/{task}/cancel", {})
+                return await self.post(f"/tasks/{task}/cancel", {})
 
 
 def _said(text: str, *, failed: bool = False) -> t.CallToolResult:
@@ -180,8 +171,7 @@ async def serve(url: str, token: str | None = None) -> None:
         trust_env=False,  # a proxy has no business between us and our own server
     )
     async with client:
-        doors = Doors(client, url)
-        bridge = Bridge(doors)
+        bridge = Bridge(client, url)
         server: Server[Any] = Server(
             "vivavoce",
             version=__version__,
@@ -191,13 +181,7 @@ async def serve(url: str, token: str | None = None) -> None:
         )
         async with stdio_server() as (incoming, outgoing):
             try:
-                await doors.get("/health")
+                await bridge.get("/health")
             except MCPError as exc:
                 print(f"vivavoce: {exc.message}", file=sys.stderr)
             await server.run(incoming, outgoing, server.create_initialization_options())
-
-
-def run(url: str, token: str | None = None) -> int:
-    """The body of the command."""
-    asyncio.run(serve(url, token))
-    return 0

@@ -3,32 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
 from functools import partial
 
-from prometheus_client import (
-    CollectorRegistry,
-    Counter,
-    Gauge,
-    Histogram,
-    generate_latest,
-)
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.core import CounterMetricFamily
 from prometheus_client.registry import Collector
 
+from vivavoce.runtime.journal.log import Journal
+from vivavoce.runtime.sessions.registry import Registry
 from vivavoce.wire.events import TurnTraced
 from vivavoce.wire.records.talk import CallStatus, ToolCall
 
 _SECONDS = (0.1, 0.5, 1, 2, 5, 10, 30, 60, 300)
 # Finest where a listener begins to notice that nothing comes.
 _TURN_SECONDS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.65, 0.8, 1, 1.5, 2, 3, 5, 10, 30, 60)
-_STAGES = (
-    "end_of_turn",
-    "transcript",
-    "first_token",
-    "first_clause",
-    "first_sound",
-    "last_sound",
-)
+_STAGES = [field.name for field in fields(TurnTraced) if field.name.endswith("_ms")]
 
 
 class _Total(Collector):
@@ -44,24 +34,16 @@ class _Total(Collector):
 class Metrics:
     """What this process counts."""
 
-    def __init__(
-        self,
-        *,
-        sessions_total: Callable[[], float],
-        sessions_active: Callable[[], float],
-        streams: Callable[[], float],
-        log_position: Callable[[], float],
-    ) -> None:
+    def __init__(self, sessions: Registry, journal: Journal) -> None:
         self._registry = CollectorRegistry()
-        self._registry.register(
-            _Total("voice_sessions_total", "Total voice sessions", sessions_total)
-        )
-        self._registry.register(
-            _Total("voice_events_total", "Position of the event log", log_position)
-        )
         for name, text, value in (
-            ("voice_sessions_active", "Current active sessions", sessions_active),
-            ("voice_event_streams", "Open event streams", streams),
+            ("voice_sessions_total", "Total voice sessions", lambda: sessions.total),
+            ("voice_events_total", "Position of the event log", lambda: max(0, journal.position)),
+        ):
+            self._registry.register(_Total(name, text, value))
+        for name, text, value in (
+            ("voice_sessions_active", "Current active sessions", lambda: len(sessions)),
+            ("voice_event_streams", "Open event streams", lambda: journal.streams),
         ):
             Gauge(name, text, registry=self._registry).set_function(value)
         count = partial(Counter, registry=self._registry)
@@ -79,9 +61,8 @@ class Metrics:
     def turn_traced(self, turn: TurnTraced) -> None:
         self._turns.labels(turn.began_with, turn.outcome).inc()
         for stage in _STAGES:
-            ms = getattr(turn, f"{stage}_ms")
-            if ms is not None:
-                self._stages.labels(stage, turn.began_with).observe(ms / 1000)
+            if (ms := getattr(turn, stage)) is not None:
+                self._stages.labels(stage.removesuffix("_ms"), turn.began_with).observe(ms / 1000)
 
     def tool_settled(self, call: ToolCall) -> None:
         self._executions.labels(call.tool).inc()

@@ -26,26 +26,14 @@ ALL = (*KEEP, "delete")
 NONE: tuple[str, ...] = ()
 
 ACCESS: Mapping[str, tuple[str, ...]] = {
-    "users": KEEP,
     # Its sessions go with a conversation, and with them the count of today's.
-    "conversations": KEEP,
-    "messages": ALL,
-    "goals": ALL,
-    "milestones": ALL,
-    "tasks": ALL,
+    **dict.fromkeys(("users", "conversations"), KEEP),
+    **dict.fromkeys(("messages", "goals", "milestones", "tasks"), ALL),
     # What the server counts, did and asks for; an answer to it goes through the server.
-    "voice_sessions": READ,
-    "tool_calls": READ,
-    "intents": READ,
-    "delegated_tasks": READ,
-    "approvals": READ,
-    "events": READ,
+    **dict.fromkeys(("voice_sessions", "tool_calls", "intents"), READ),
+    **dict.fromkeys(("delegated_tasks", "approvals", "events"), READ),
     # Its own business.
-    "snapshots": NONE,
-    "outbox": NONE,
-    "spent_sessions": NONE,
-    "log_head": NONE,
-    "alembic_version": NONE,
+    **dict.fromkeys(("snapshots", "outbox", "spent_sessions", "log_head", "alembic_version"), NONE),
 }
 
 _TIMES = {"created_at": "now()", "updated_at": "now()"}

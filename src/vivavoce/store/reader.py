@@ -109,12 +109,10 @@ class Reader:
 class Reads:
     """A part of the store; the store says where to read, and from what."""
 
-    @property
-    def _read(self) -> Reader:
-        raise NotImplementedError
+    _dialect: str
 
     @property
-    def _dialect(self) -> str:
+    def _read(self) -> Reader:
         raise NotImplementedError
 
 

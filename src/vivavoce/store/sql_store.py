@@ -84,6 +84,7 @@ class SqlStore(TalkReads, WorkReads, PlanReads):
 
     def __init__(self, database: Database, *, poll: float = POLL_SECONDS) -> None:
         self._database = database
+        self._dialect = database.dialect
         self._poll = poll
         self._name = uuid.uuid4().hex  # tells our own notifications from the others'
         self._connections: Connections | None = None
@@ -177,10 +178,6 @@ class SqlStore(TalkReads, WorkReads, PlanReads):
         self._listeners.append(listener)
         listener.start()
         return listener
-
-    @property
-    def _dialect(self) -> str:
-        return self._database.dialect
 
     @property
     def _read(self) -> Reader:

@@ -43,6 +43,7 @@ from vivavoce.wire.events import (
 )
 from vivavoce.wire.records.talk import LogEvent
 
+Json = dict[str, Any]
 _GRACE_SECONDS = 1.0
 _GARBAGE = -1  # never a position: the reader gets an explicit reset
 
@@ -125,20 +126,25 @@ Bound = Annotated[str | None, Depends(token_session)]
 _NAMES = {re.escape(kind) for kind in CATALOGUE}
 _GROUPS = {re.escape(kind.partition(".")[0]) + r"\.\*" for kind in CATALOGUE if "." in kind}
 _ONE = rf"\s*({'|'.join(sorted(_NAMES | _GROUPS))}|\*)?\s*"
-_EVENT = {
-    "description": "One event of the stream",
-    "type": "object",
-    "properties": {
-        "event": {"type": "string", "examples": ["tool.started"]},
-        "data": {
-            "type": "string",
-            "contentMediaType": "application/json",
-            "contentSchema": {"type": "object", "required": ["timestamp"]},
-        },
-        "id": {"type": "string", "description": "Log position; only durable events have one"},
+
+
+def _event(names: Json, data: Json, place: str, **more: Any) -> Json:
+    """One event, as the API's description has it."""
+    properties = {
+        "event": names,
+        "data": {"type": "string", "contentMediaType": "application/json", **data},
+        "id": {"type": "string", "description": place},
         "retry": {"type": "integer"},
-    },
-}
+    }
+    told = {"description": "One event of the stream", "type": "object", "properties": properties}
+    return told | more
+
+
+_EVENT = _event(
+    {"type": "string", "examples": ["tool.started"]},
+    {"contentSchema": {"type": "object", "required": ["timestamp"]}},
+    "Log position; only durable events have one",
+)
 
 
 def _stream(words: str, event: Mapping[str, Any]) -> dict[str, Any]:
@@ -187,23 +193,13 @@ async def events(
 
 # --- Of the Conversations API
 
-_V1_EVENT = {
-    "description": "One event of the stream",
-    "type": "object",
-    "properties": {
-        "event": {"enum": ["new_message", "intent_submitted", "error", "session_ended"]},
-        "data": {"type": "string", "contentMediaType": "application/json"},
-        "id": {"type": "string", "description": "Position, for `Last-Event-ID`"},
-        "retry": {"type": "integer"},
-    },
-    "examples": [
-        {
-            "event": "session_ended",
-            "data": '{"reason":"user_ended","duration_seconds":93}',
-            "id": "57",
-        }
-    ],
-}
+_OVER = '{"reason":"user_ended","duration_seconds":93}'
+_V1_EVENT = _event(
+    {"enum": ["new_message", "intent_submitted", "error", "session_ended"]},
+    {},
+    "Position, for `Last-Event-ID`",
+    examples=[{"event": "session_ended", "data": _OVER, "id": "57"}],
+)
 
 
 def _own(session_id: str, bound: str | None) -> None:
@@ -264,7 +260,6 @@ async def renew(
 
 # --- The log in its words
 
-Json = dict[str, Any]
 BEAT = b": heartbeat\n\n"  # a comment: seed 004 has no event for it
 
 

@@ -14,7 +14,7 @@ import logging
 import re
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from vivavoce.errors import TokenExpired, Unauthorized, Unavailable
 from vivavoce.runtime.ports import Clock
@@ -32,12 +32,6 @@ _REQUIRED = ("exp", "sub", "aud", "iss")
 USER_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@:+-]{0,127}")
 
 
-class Keys(Protocol):
-    """The issuer's public keys."""
-
-    async def key(self, kid: str | None) -> PyJWK | None: ...
-
-
 @dataclass(frozen=True, slots=True)
 class JwtRules:
     """What is asked of every token."""
@@ -51,7 +45,7 @@ class JwtVerifier:
     """Takes a token, gives its user. With a shared secret, or with the issuer's keys."""
 
     def __init__(
-        self, rules: JwtRules, *, secret: str | None = None, keys: Keys | None = None
+        self, rules: JwtRules, *, secret: str | None = None, keys: Jwks | None = None
     ) -> None:
         if (secret is None) == (keys is None):
             raise ValueError("Either a secret or keys")
