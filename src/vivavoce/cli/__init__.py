@@ -196,12 +196,9 @@ def _serve_quickly(args: argparse.Namespace) -> int:
         open_agent(settings.agent, settings.agents_dir)  # before what takes long to import
 
         from vivavoce.app.listen import serve
-        from vivavoce.server.gate.auth import UnsafeBind, check_bind
+        from vivavoce.server.gate.auth import check_bind
 
-        try:
-            check_bind(settings.host, settings.auth)
-        except UnsafeBind as exc:
-            raise Complaint(str(exc)) from None
+        check_bind(settings.host, settings.auth)
         return serve(settings)
     except AgentError as exc:
         raise Complaint(str(exc)) from None

@@ -116,7 +116,7 @@ class Reads:
         raise NotImplementedError
 
 
-class CommitListener:
+class CommitListener(threading.Thread):
     """LISTEN on PostgreSQL: a thread with a connection of its own, which comes back after a loss.
 
     It only says "look": what is new is a query of the log. `wake` is called in the thread;
@@ -124,31 +124,21 @@ class CommitListener:
     """
 
     def __init__(self, engine: Engine, own: str, wake: Callable[[], None], poll: float) -> None:
+        super().__init__(name="store-listener", daemon=True)
         self._engine = engine
         self._own = own
         self._wake = wake
         self._poll = poll
-        self._stopped, self._stop = socket.socketpair()
-        self._thread = threading.Thread(target=self._run, name="store-listener", daemon=True)
-
-    def start(self) -> None:
-        self._thread.start()
+        self._ended, self._end = socket.socketpair()
 
     def stop(self) -> None:
         """Returns at once; the thread ends soon after."""
         with suppress(OSError):  # stopped before
-            self._stop.send(b".")
+            self._end.send(b".")
 
-    @property
-    def alive(self) -> bool:
-        return self._thread.is_alive()
-
-    def join(self) -> None:
-        self._thread.join()
-
-    def _run(self) -> None:
+    def run(self) -> None:
         with selectors.DefaultSelector() as pause:
-            pause.register(self._stopped, selectors.EVENT_READ)
+            pause.register(self._ended, selectors.EVENT_READ)
             while True:
                 try:
                     with self._engine.connect() as connection:
@@ -158,8 +148,8 @@ class CommitListener:
                     log.warning("lost the store's notifications; reconnecting", extra=fields)
                 if pause.select(self._poll):
                     break
-        self._stopped.close()
-        self._stop.close()
+        self._ended.close()
+        self._end.close()
 
     def _listen(self, connection: Connection) -> None:
         """Until told to stop, or until the connection is lost."""
@@ -169,10 +159,10 @@ class CommitListener:
         driver = cast("Driver[Any]", connection.connection.dbapi_connection)
         with selectors.DefaultSelector() as ready:
             ready.register(driver.fileno(), selectors.EVENT_READ)
-            ready.register(self._stopped, selectors.EVENT_READ)
+            ready.register(self._ended, selectors.EVENT_READ)
             while True:
                 found = [key.fileobj for key, _ in ready.select(self._poll)]
-                if self._stopped in found:
+                if self._ended in found:
                     return
                 if found:
                     if self._foreign(driver):

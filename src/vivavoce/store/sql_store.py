@@ -173,7 +173,7 @@ class SqlStore(TalkReads, WorkReads, PlanReads):
                 loop.call_soon_threadsafe(woken.set)
 
         self._open()
-        self._listeners = [each for each in self._listeners if each.alive]
+        self._listeners = [each for each in self._listeners if each.is_alive()]
         listener = CommitListener(self._database.listener(), self._name, wake, self._poll)
         self._listeners.append(listener)
         listener.start()

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Header, Request
+from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 
 from vivavoce.errors import InvalidSdp, Unauthorized, UnsupportedMedia
 from vivavoce.server.doors.sessions import stream_token
+from vivavoce.server.gate.auth import bearer
 from vivavoce.server.problems import errors
 from vivavoce.server.schemas import conversations as c
 from vivavoce.server.schemas import sessions as s
@@ -31,9 +32,6 @@ _OFFER = {
 }
 
 
-Authorization = Annotated[str | None, Header(include_in_schema=False)]
-
-
 class SdpResponse(Response):
     media_type = "application/sdp"
 
@@ -47,54 +45,6 @@ _EXCHANGE: dict[str, Any] = {
         "security": [{"ephemeralToken": []}],
     },
 }
-
-
-@router.post(
-    "/sdp",
-    operation_id="exchangeSdp",
-    **_EXCHANGE,
-)
-async def exchange_sdp(
-    here: Here,
-    request: Request,
-    authorization: Authorization = None,
-) -> SdpResponse:
-    """Exchange the browser's offer for the provider's answer.
-
-    The key is the one from `POST /session`: ours, single use, at most 60
-    seconds old. When it is spent get another with `GET /session/reconnect`.
-    """
-    key, offer = _ephemeral_key(authorization), await _offer(request)
-    grant = here.tickets.redeem(key)
-    answer = await here.voice.connector.sdp(grant.session_id, grant.user_id, offer)
-    return SdpResponse(answer)
-
-
-@router.post(
-    "/audio",
-    operation_id="openAudio",
-    responses=errors(404, 409, 502, 503),
-    openapi_extra={"security": [{"ephemeralToken": []}]},
-)
-async def open_audio(
-    here: Here,
-    authorization: Authorization = None,
-) -> s.AudioCallResponse:
-    """A call whose sound goes over a WebSocket, where WebRTC finds no way.
-
-    The key is the one from `POST /session`, as for `/sdp`. Only the embedded
-    engine has such calls; other providers answer 409. Open the WebSocket
-    within a minute; it speaks the events of OpenAI's Realtime API.
-    """
-    grant = here.tickets.redeem(_ephemeral_key(authorization))
-    call = await here.voice.connector.audio(grant.session_id, grant.user_id)
-    form = s.AudioFormat(type="audio/pcm", rate=24_000)
-    return s.AudioCallResponse(
-        url=call.path,
-        protocols=["realtime", f"openai-insecure-api-key.{call.secret}"],
-        input_format=form,
-        output_format=form,
-    )
 
 
 async def _offer(request: Request) -> str:
@@ -111,12 +61,55 @@ async def _offer(request: Request) -> str:
     return offer
 
 
-def _ephemeral_key(authorization: str | None) -> str:
+def _ephemeral_key(request: Request) -> str:
     """Ours, from the header."""
-    scheme, _, key = (authorization or "").partition(" ")
-    if scheme.lower() != "bearer" or not key.strip():
+    key = bearer(request.headers)
+    if key is None:
         raise Unauthorized("Send the key from POST /session as 'Authorization: Bearer ek_…'.")
-    return key.strip()
+    return key
+
+
+Key = Annotated[str, Depends(_ephemeral_key)]
+Offer = Annotated[str, Depends(_offer)]
+
+
+@router.post(
+    "/sdp",
+    operation_id="exchangeSdp",
+    **_EXCHANGE,
+)
+async def exchange_sdp(here: Here, key: Key, offer: Offer) -> SdpResponse:
+    """Exchange the browser's offer for the provider's answer.
+
+    The key is the one from `POST /session`: ours, single use, at most 60
+    seconds old. When it is spent get another with `GET /session/reconnect`.
+    """
+    grant = here.tickets.redeem(key)
+    return SdpResponse(await here.voice.connector.sdp(grant.session_id, grant.user_id, offer))
+
+
+@router.post(
+    "/audio",
+    operation_id="openAudio",
+    responses=errors(404, 409, 502, 503),
+    openapi_extra={"security": [{"ephemeralToken": []}]},
+)
+async def open_audio(here: Here, key: Key) -> s.AudioCallResponse:
+    """A call whose sound goes over a WebSocket, where WebRTC finds no way.
+
+    The key is the one from `POST /session`, as for `/sdp`. Only the embedded
+    engine has such calls; other providers answer 409. Open the WebSocket
+    within a minute; it speaks the events of OpenAI's Realtime API.
+    """
+    grant = here.tickets.redeem(key)
+    call = await here.voice.connector.audio(grant.session_id, grant.user_id)
+    form = s.AudioFormat(type="audio/pcm", rate=24_000)
+    return s.AudioCallResponse(
+        url=call.path,
+        protocols=["realtime", f"openai-insecure-api-key.{call.secret}"],
+        input_format=form,
+        output_format=form,
+    )
 
 
 @router.get("/ice-config", operation_id="getIceConfig", responses=errors())
@@ -181,13 +174,9 @@ async def end(here: Here, user: User, session_id: SessionPath) -> Response:
     **_EXCHANGE,
 )
 async def exchange_session_sdp(
-    here: Here,
-    request: Request,
-    session_id: SessionPath,
-    authorization: Authorization = None,
+    here: Here, session_id: SessionPath, key: Key, offer: Offer
 ) -> SdpResponse:
     """Exchange the browser's offer for the provider's answer, with the session's own key."""
-    key, offer = _ephemeral_key(authorization), await _offer(request)
     grant = here.tickets.redeem(key, session_id=session_id)
     return SdpResponse(await here.voice.connector.sdp(grant.session_id, grant.user_id, offer))
 

@@ -41,7 +41,7 @@ API_PATHS = frozenset({"/docs", "/redoc", "/openapi.json"})  # the same for all
 OPERATOR = "operator"
 
 
-class UnsafeBind(ValueError):
+class UnsafeBind(InvalidRequest):
     """Asked to listen where others can connect, without asking who they are."""
 
 
