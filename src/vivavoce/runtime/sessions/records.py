@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 from vivavoce.runtime.provider.known_models import FREE, Budget, Price, cost_micros, price_of
 from vivavoce.session import effects as fx
@@ -40,17 +41,14 @@ def title_from(entry: Entry) -> str | None:
     return clean_line(entry.text, TITLE_LENGTH)
 
 
-def ours(conversation: Conversation, title: str | None = None) -> Conversation:
+_THEIRS: dict[str, Any] = dict.fromkeys(
+    ("title", "summary", "extracted_intent", "intent_payload", "linked_goal_id", "linked_task_id")
+)
+
+
+def ours(conversation: Conversation, **of_ours: Any) -> Conversation:
     """The record without what others write: what is None in a change stays as it is."""
-    return replace(
-        conversation,
-        title=title,
-        summary=None,
-        extracted_intent=None,
-        intent_payload=None,
-        linked_goal_id=None,
-        linked_task_id=None,
-    )
+    return replace(conversation, **_THEIRS | of_ours)
 
 
 def latest(changes: Sequence[Change]) -> list[Change]:
@@ -119,8 +117,7 @@ class SessionRecords:
         if not (changes or spent):
             return []
         self.session = replace(self.session, updated_at=now)
-        self.conversation = replace(self.conversation, updated_at=now)
-        conversation = PutConversation(ours(self.conversation, self._title))
+        conversation = PutConversation(ours(self.conversation, updated_at=now, title=self._title))
         return [conversation, PutSession(self.session), *changes]
 
     def account(self, used: Sequence[fx.Account]) -> bool:
