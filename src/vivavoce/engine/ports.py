@@ -52,7 +52,7 @@ class Manner(TypedDict, total=False):
     """What was heard of the beginning of the same speech a moment ago: it may make the work
     shorter, and never changes the result."""
     urgent: bool
-    """What is not (a partial) waits for what is, as it is unless this says otherwise."""
+    """True where nothing is said. What is not, a partial, waits for what is."""
     keywords: Sequence[str]
     """Likely to be said: where one sounds nearly as right as something else, it is written."""
 

@@ -1,7 +1,7 @@
 """When does somebody speak, pause, and finish? Probabilities in, milestones out; no I/O.
 
     quiet ──over threshold──▶ maybe ──three frames over──▶ speech ◀──over──▶ pause
-      ▲                         │ Never                                        │ Stopped
+      ▲                         │ dismissed                                    │ stopped
       └─────────────────────────┴──────────────────────────────────────────────┘
 
 Server VAD ends a turn after a fixed silence. Semantic VAD asks a judge at a

@@ -1,7 +1,7 @@
 """The state of one Realtime session, and the draft of what one fact makes it do.
 
 `listening`, `answering` and `requests` read and change the state and write
-orders into the draft; `turns` routes facts to them.
+orders into the draft; `machine` routes facts to them.
 """
 
 from __future__ import annotations
