@@ -27,6 +27,10 @@ class Terminal:
     def __init__(self, command: str, log: Path, **environ: str) -> None:
         inherited = {k: v for k, v in os.environ.items() if not k.startswith(("VIVAVOCE_", "OPEN"))}
         self._log = log
+        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+            # A shell that started the tests in the background had them ignore Ctrl-C, and what
+            # they start would inherit that: a terminal does not.
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         with log.open("wb") as out:
             self.process = subprocess.Popen(
                 ["bash", "-c", command],
