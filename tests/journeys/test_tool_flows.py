@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -31,9 +32,12 @@ def said(line: Any) -> list[str]:
 
 async def heard(line: Any, words: str) -> str:
     """Until something with these words was said."""
-    async with asyncio.timeout(60):
-        while not (found := [text for text in said(line) if words in text]):
-            await line.next(60)
+    found: list[str] = []
+    with suppress(TimeoutError):
+        async with asyncio.timeout(60):
+            while not (found := [text for text in said(line) if words in text]):
+                await line.next(60)
+    assert found, f"{words!r} was not said, but {said(line)}: {line.types()}"
     return found[0]
 
 

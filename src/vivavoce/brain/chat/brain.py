@@ -292,14 +292,23 @@ async def _chunks(response: httpx.Response) -> AsyncGenerator[dict[str, Any] | N
 async def _lines(response: httpx.Response) -> AsyncGenerator[bytes, None]:
     """Split at line feeds only: a JSON string may hold any other kind of line's end."""
     held = b""
-    async for piece in response.aiter_bytes():
-        *lines, held = (held + piece).split(b"\n")
-        if len(held) > LONGEST:
-            raise BrainError(_GARBLED)
-        for line in lines:
-            yield line
-    if held:
-        yield held
+    pieces = response.aiter_bytes()
+    try:
+        async for piece in pieces:
+            *lines, held = (held + piece).split(b"\n")
+            if len(held) > LONGEST:
+                raise BrainError(_GARBLED)
+            for line in lines:
+                yield line
+        if held:
+            yield held
+    finally:
+        # Read on, what is closed fails at once, and with it every generator below. Left as they
+        # are, the event loop would put them away one by one, in tasks that are nobody's.
+        await response.aclose()
+        with suppress(Exception):
+            async for _ in pieces:
+                pass
 
 
 def _parsed(text: bytes) -> dict[str, Any]:
