@@ -20,7 +20,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from tests.clients.serving import Served, serve
 from tests.clients.voice import Voice
 
-pytestmark = [pytest.mark.brain, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.brain, pytest.mark.timeout(900)]
 
 _PIECE = 960  # bytes: 20 ms
 _SILENCE = bytes(_PIECE)
@@ -28,7 +28,9 @@ _SILENCE = bytes(_PIECE)
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with serve(tmp_path_factory.mktemp("server"), VIVAVOCE_BRAIN="qwen-1.5b") as running:
+    folder = tmp_path_factory.mktemp("server")
+    # Beside other work, reading both beginnings took over four minutes on two cores.
+    with serve(folder, patience=600, VIVAVOCE_BRAIN="qwen-1.5b") as running:
         yield running
 
 
