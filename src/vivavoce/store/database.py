@@ -8,6 +8,8 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import sqlite3
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,7 @@ from vivavoce.errors import Unavailable
 from vivavoce.store.columns import to_json
 
 BUSY_MS = 10_000
+ASK_AGAIN_SECONDS = 0.01
 CHECKPOINT_PAGES = 4000  # 16 MB of write-ahead log
 CACHE_KIB = 32 * 1024
 CONNECT_SECONDS = 10
@@ -120,7 +123,7 @@ def own_transactions(engine: Engine, *, foreign_keys: bool) -> None:
     def _connect(connection: Any, record: Any) -> None:
         connection.isolation_level = None
         connection.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
-        connection.execute("PRAGMA journal_mode = WAL")
+        write_ahead(connection)
         connection.execute("PRAGMA synchronous = FULL")
         # Entries are named at random: checkpoint seldom, and keep their index in memory.
         connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
@@ -130,6 +133,20 @@ def own_transactions(engine: Engine, *, foreign_keys: bool) -> None:
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:
         connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+
+def write_ahead(connection: sqlite3.Connection) -> None:
+    """Two who turn a new file to WAL at once would wait for each other, so SQLite refuses one
+    of them at once, whatever its busy timeout: that one asks again."""
+    patience = time.monotonic() + BUSY_MS / 1000
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > patience:
+                raise
+        time.sleep(ASK_AGAIN_SECONDS)
 
 
 def _read_only_sqlite(connection: Any, record: Any) -> None:
