@@ -22,11 +22,12 @@ from vivavoce.runtime.sessions.live import LiveSession
 from vivavoce.runtime.sessions.notifier import SessionNotifier
 from vivavoce.runtime.sessions.records import SessionRecords
 from vivavoce.runtime.sessions.registry import Registry
-from vivavoce.runtime.tasks.ports import Work
+from vivavoce.runtime.tasks.ports import Done, Work
 from vivavoce.session import effects as fx
 from vivavoce.session.events import ApprovalSettled, News, TaskFinished, ToolFinished
 from vivavoce.session.machine import Machine
 from vivavoce.session.policy import Policy, Setup
+from vivavoce.session.state import Phase
 from vivavoce.testing.fakes import ManualClock
 from vivavoce.wire.records.talk import Change, Conversation, LogEvent, ToolCall, VoiceSession
 from vivavoce.wire.records.work import ApprovalStatus
@@ -254,6 +255,7 @@ class Person:
         )
         self.vitals = SimpleNamespace(sideband_up=sideband_up)
         self.phase = "ready"
+        self.machine = SimpleNamespace(state=SimpleNamespace(work=SimpleNamespace(news={})))
 
     async def post(self, event: object) -> None:
         self.posted.append(event)
@@ -280,6 +282,22 @@ async def test_the_users_other_sessions_do_not_go_on_asking_or_waiting() -> None
         await both.tell(event, CALL)
     assert one.posted == [ApprovalSettled("a1"), news]
     assert two.posted == [ApprovalSettled("a1"), TaskFinished("t1")]
+
+
+@pytest.mark.parametrize(("phase", "heard"), [("ready", False), (Phase.TERMINATED, True)])
+async def test_what_an_ended_call_was_about_to_say_is_said_in_the_next(
+    phase: str, heard: bool
+) -> None:
+    """It is put away only now, and its sideband is up: it will not say it."""
+    async with work_bench() as bench:
+        task = await bench.tasks.start(ToolContext("ann", session_id="vs_1"), "Do it", "coder")
+        await bench.tasks.finished(task.id, Done(summary="It is over."))
+        before, after = Person("vs_1", sideband_up=True), Person("vs_2", sideband_up=True)
+        before.phase, before.machine.state.work.news = phase, {f"task:{task.id}": "item_1"}
+        both = notifier(before, after)
+        both.serve(bench.tasks, bench.approvals, bench.questions)
+        await both.welcome(cast("Any", after))
+        assert bool(after.posted) is heard
 
 
 async def test_two_questions_of_one_call_at_once_are_refused_without_losing_the_first() -> None:

@@ -49,8 +49,7 @@ class SessionNotifier:
             same = session.conversation_id == about.conversation_id
             return live.vitals.sideband_up, session.id == about.session_id, same
 
-        every = self._registry.of_user(about.user_id)
-        mine = [live for live in every if live.phase is not Phase.TERMINATED]
+        mine = self._going_on(about.user_id)
         nearest = max(mine, key=rank, default=None)
         quietly = _ended(event)
         for live in mine:
@@ -97,9 +96,14 @@ class SessionNotifier:
 
     def _told_elsewhere(self, live: LiveSession, user_id: str) -> set[str]:
         """What another session of theirs is about to say: it is told once, and not in two."""
-        others = self._registry.of_user(user_id)
+        others = self._going_on(user_id)
         near = [one for one in others if one is not live and one.vitals.sideband_up]
         return {key for one in near for key in one.machine.state.work.news}
+
+    def _going_on(self, user_id: str) -> list[LiveSession]:
+        """Without those that ended and are being put away: they say nothing any more."""
+        every = self._registry.of_user(user_id)
+        return [live for live in every if live.phase is not Phase.TERMINATED]
 
 
 def _ended(event: SessionEvent) -> SessionEvent | None:
