@@ -22,7 +22,7 @@ from vivavoce.runtime.calls.outcomes import RunsTools, ToolRequest
 from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.ports import Clock
 from vivavoce.runtime.provider.openai import OpenAIProvider
-from vivavoce.runtime.sessions.records import SessionRecords, latest
+from vivavoce.runtime.sessions.records import SessionRecords
 from vivavoce.runtime.sessions.sideband import SidebandConnection
 from vivavoce.session import effects as fx
 from vivavoce.session.events import (
@@ -113,7 +113,7 @@ class ToolRuns:
 log = logging.getLogger(__name__)
 
 INBOX = 1024
-OUTBOX = 256
+OUTBOX = 256  # effects
 _COMMIT_RETRIES = (0.2, 1.0, 3.0)
 
 Traced = Callable[[TurnTraced], None]
@@ -138,11 +138,12 @@ class Vitals(Record):
 
 @dataclass(slots=True)
 class Step:
-    """What one event leaves to do: the durable part, then the rest in order."""
+    """What was decided and is to be done, in one commit: the durable part, then the rest in
+    order; and who waits for it."""
 
     changes: list[Change] = field(default_factory=list)
     after: list[fx.Effect] = field(default_factory=list)
-    taken: asyncio.Future[bool] | None = None
+    taken: list[asyncio.Future[bool]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -201,11 +202,12 @@ class LiveSession:
         self._traced, self._answers_to = traced, answers
         self.tools = ToolRuns(self, executor, pictures=provider.capabilities.pictures)
         self._inbox: asyncio.Queue[Posted] = asyncio.Queue(inbox)
-        self._outbox: asyncio.Queue[Step] = asyncio.Queue(OUTBOX)
+        self._outbox = Step()
+        self._decided, self._room = asyncio.Event(), asyncio.Event()
         self._timers: dict[str, asyncio.Task[None]] = {}
         self._sideband = SidebandConnection(provider, clock, records.session.id, self.post)
-        self._steps: list[Step] = []  # being stored now
-        self._taking: list[asyncio.Future[bool] | None] = []  # being decided now
+        self._storing = Step()
+        self._taking: asyncio.Future[bool] | None = None  # whose event is being decided
         self._answers: dict[asyncio.Future[bool], str] = {}  # who waits → what was typed
         self.left: Entry | None = None
         """What was written before it and has no answer; it may take it up."""
@@ -334,11 +336,10 @@ class LiveSession:
 
     def _let_go(self) -> None:
         """Those who wait to post, or for what they posted: it is too late."""
-        waiting = [self._outbox.get_nowait().taken for _ in range(self._outbox.qsize())]
-        waiting += [step.taken for step in self._steps]
+        waiting = [self._taking, *self._storing.taken, *self._outbox.taken, *self._answers]
         while not self._inbox.empty():
             waiting.append(self._inbox.get_nowait().taken)
-        for taken in (*waiting, *self._taking, *self._answers):
+        for taken in waiting:
             resolve(taken, value=False)
 
     # --- Deciding ---------------------------------------------------------------------
@@ -350,12 +351,12 @@ class LiveSession:
     async def _decide_on(self, posted: Posted, group: asyncio.TaskGroup) -> None:
         if posted.call_id not in (None, self.machine.state.sideband.call_id):
             return
-        step, now = Step(taken=posted.taken), self._clock.now()
-        self._taking = [posted.taken]
+        now, after = self._clock.now(), list[fx.Effect]()
+        self._taking = posted.taken
         for effect in self._effects(posted.event, now):
             match effect:
                 case fx.Tell():  # by far the most
-                    step.after.append(effect)
+                    after.append(effect)
                 case fx.Send(urgent=True):
                     await self._sideband.send(effect.command)
                 case fx.HangUp() if self.machine.phase is Phase.TERMINATED:
@@ -367,11 +368,18 @@ class LiveSession:
                 case fx.StartTimer() | fx.StopTimer():
                     self._set_timer(effect, group)
                 case _:
-                    step.after.append(effect)
-        step.changes = self.records.write(step.after, now, self.machine.state)
-        if step.after or step.taken:
-            await self._outbox.put(step)
-        self._taking = []
+                    after.append(effect)
+        if after or posted.taken:
+            step = self._outbox
+            step.changes += self.records.write(after, now, self.machine.state)
+            step.after += after
+            if posted.taken:
+                step.taken.append(posted.taken)
+            self._decided.set()
+            while len(self._outbox.after) >= OUTBOX:
+                self._room.clear()
+                await self._room.wait()
+        self._taking = None
 
     def _effects(self, event: SessionEvent, now: datetime) -> list[fx.Effect]:
         """What the event makes the machine do, and what its price does."""
@@ -395,29 +403,30 @@ class LiveSession:
     # --- Doing ------------------------------------------------------------------------
 
     async def _do(self, group: asyncio.TaskGroup) -> None:
-        """Until the session is closed. Steps that wait together share one commit."""
+        """Until the session is closed. What was decided meanwhile shares the next commit."""
         over = False
         while not over:
-            self._steps = [await self._outbox.get()]
-            while not self._outbox.empty():
-                self._steps.append(self._outbox.get_nowait())
-            over = await self._do_steps(group)
+            await self._decided.wait()
+            self._storing, self._outbox = self._outbox, Step()
+            self._decided.clear()
+            self._room.set()
+            over = await self._do_step(group)
 
-    async def _do_steps(self, group: asyncio.TaskGroup) -> bool:
+    async def _do_step(self, group: asyncio.TaskGroup) -> bool:
         """Store, tell, then the rest; True once the session is closed."""
-        changes = [change for step in self._steps for change in step.changes]
-        if changes:
-            await self._commit(latest(changes))
-        steps, self._steps = self._steps, []
-        for step in steps:
-            resolve(step.taken, value=True)
-        after = [effect for step in steps for effect in step.after]
-        for effect in still_news(after):
+        step = self._storing
+        step.changes[:0] = self.records.take()
+        if step.changes:
+            await self._commit(step.changes)
+        self._storing = Step()
+        for taken in step.taken:
+            resolve(taken, value=True)
+        for effect in still_news(step.after):
             if isinstance(effect, fx.Tell):
                 self._tell(effect.event)
             else:
                 await self._perform(effect, group)
-        return any(isinstance(effect, fx.Close) for effect in after)
+        return any(isinstance(effect, fx.Close) for effect in step.after)
 
     async def _commit(self, changes: list[Change]) -> None:
         """A store that is away for a while holds the session up, and loses it nothing."""
@@ -467,14 +476,14 @@ class LiveSession:
     async def _abandon(self) -> None:
         """After a fault of our own: the user must not sit in a call that nobody hears, and
         what was not stored yet is stored with the end, or at least the end is."""
-        self._steps += [self._outbox.get_nowait() for _ in range(self._outbox.qsize())]
-        unwritten = [change for step in self._steps for change in step.changes]
+        unwritten = [*self._storing.changes, *self._outbox.changes]
         ending: list[Change] = []
         try:
             if self.machine.state.sideband.call_id:
                 await self._sideband.hang_up(self.machine.state.sideband.call_id)
             effects = self.machine.receive(End("error", Status.ERROR), self._clock.now())
-            ending = self.records.write(effects, self._clock.now(), self.machine.state)
+            told = self.records.write(effects, self._clock.now(), self.machine.state)
+            ending = [*self.records.take(), *told]
             await self._journal.commit([*unwritten, *ending])
         except Exception:  # the boundary of this session: others must not suffer for it
             log.exception("A session could not be ended well", extra={"session_id": self.id})

@@ -51,14 +51,6 @@ def ours(conversation: Conversation, **of_ours: Any) -> Conversation:
     return replace(conversation, **_THEIRS | of_ours)
 
 
-def latest(changes: Sequence[Change]) -> list[Change]:
-    """Of one session's changes in one commit: its two records are written once, as they are at
-    the end of it."""
-    touched = {type(c): c for c in changes if isinstance(c, PutConversation | PutSession)}
-    rest = [c for c in changes if not isinstance(c, PutConversation | PutSession)]
-    return [*touched.values(), *rest]
-
-
 def closed(session: VoiceSession, now: datetime, how: End) -> list[Change]:
     """The end of a record that nobody runs."""
     ended = replace(session, status=how.status, end_reason=how.reason, ended_at=now, updated_at=now)
@@ -88,18 +80,19 @@ class SessionRecords:
         self._workspace = workspace
         self._price, self._budget = price, budget or Budget()
         self._title: str | None = None  # of our own choice
+        self._written: datetime | None = None  # when they last changed and are not taken yet
 
     def write(self, effects: Sequence[fx.Effect], now: datetime, state: State) -> list[Change]:
-        """The durable part of these effects, in the order in which they must be seen."""
+        """The durable part of these effects, in the order in which they must be seen. The two
+        records themselves are not in it: `take` gives them, once for all that share a commit."""
         changes: list[Change] = []
-        spent = False
         for effect in effects:
             match effect:
                 case fx.Tell(event=event):
                     if event.durable:
                         changes.append(announce(event, self.session))
                 case fx.Account():  # others of the user's sessions, elsewhere, count with it
-                    spent = True
+                    self._written = now
                 case fx.Record(entry=entry, backfill=backfill):
                     if self.conversation.title is None and (title := title_from(entry)):
                         self.conversation = replace(self.conversation, title=title)
@@ -114,11 +107,18 @@ class SessionRecords:
                     changes.append(Put(self._snapshot(now, state)))
                 case _:
                     pass
-        if not (changes or spent):
+        if changes:
+            self._written = now
+        return changes
+
+    def take(self) -> list[Change]:
+        """The two records as they are now, if anything was written since they were last taken."""
+        now, self._written = self._written, None
+        if now is None:
             return []
         self.session = replace(self.session, updated_at=now)
-        conversation = PutConversation(ours(self.conversation, updated_at=now, title=self._title))
-        return [conversation, PutSession(self.session), *changes]
+        conversation = ours(self.conversation, updated_at=now, title=self._title)
+        return [PutConversation(conversation), PutSession(self.session)]
 
     def account(self, used: Sequence[fx.Account]) -> bool:
         """Adds up what was used. Is the user's budget spent with it?"""
