@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from vivavoce.models.manifest import ModelFile, NpmPackage, Source, Wheel
 
 
-@dataclass(frozen=True, slots=True)
 class Sdist(NpmPackage):
     """A file inside a source archive on the Python package index: packed as npm packs."""
 
