@@ -9,15 +9,18 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import orjson
 import pytest
 
 from tests.journeys.process import Server
 from tests.journeys.stage import Stage, stage
 from tests.offers import OFFER
-from vivavoce.errors import Unavailable
+from vivavoce.errors import InternalError, Unavailable
+from vivavoce.session.events import Flush
 from vivavoce.testing.provider import ScriptedProvider
 from vivavoce.testing.realtime.faults import Close, HttpError
-from vivavoce.wire.records.talk import Change, LogEvent
+from vivavoce.wire.realtime.facts import UserSpeechStarted
+from vivavoce.wire.records.talk import Announce, Change, LogEvent, PutConversation, PutSession
 
 
 class Gate:
@@ -83,6 +86,70 @@ async def test_a_store_that_is_away_for_a_while_loses_nothing(tmp_path: Path) ->
         assert failures == 0
         detail = await st.get(f"/sessions/{session['session_id']}")
         assert detail["transcript"][0]["text"] == "Are you still writing this down?"
+
+
+async def test_a_flood_waits_for_a_busy_store_and_shares_its_commits(tmp_path: Path) -> None:
+    async with stage(tmp_path, session_inbox=64) as st:
+        session, _, _ = await st.talk()
+        live = st.here.voice.live(session["session_id"], "local")
+        assert live is not None
+        gate, commit, posted = Gate(), st.here.store.commit, 0
+        commits: list[list[Change]] = []
+
+        async def busy(changes: Sequence[Change]) -> list[LogEvent]:
+            commits.append(list(changes))
+            await gate()
+            return await commit(changes)
+
+        async def flood() -> None:
+            nonlocal posted
+            for number in range(4000):
+                await live.post(UserSpeechStarted(f"item_{number}"))
+                posted += 1
+
+        st.here.store.commit = busy  # type: ignore[method-assign]
+        async with asyncio.TaskGroup() as group:
+            group.create_task(flood())
+            await gate.reached.wait()
+            before = -1
+            while before != posted:
+                before = posted
+                for _ in range(20):
+                    await asyncio.sleep(0)
+            assert 1000 < posted < 2000
+            gate.open.set()
+        assert await live.submit(Flush())
+        told = [c.event.data for each in commits for c in each if isinstance(c, Announce)]
+        heard = [orjson.loads(data)["item_id"] for data in told]
+        assert heard == [f"item_{number}" for number in range(4000)]
+        for changes in commits:  # the session and its conversation: once, as they are by then
+            kinds = [type(change) for change in changes]
+            assert (kinds.count(PutSession), kinds.count(PutConversation)) == (1, 1)
+        assert len(commits) < 40
+
+
+async def test_an_end_that_the_store_refuses_at_first_is_stored_all_the_same(
+    tmp_path: Path,
+) -> None:
+    async with stage(tmp_path) as st:
+        session, call, watcher = await st.talk()
+        await call.user_says("Goodbye.")
+        await watcher.wait_for("transcription.completed")
+        commit, refused = st.here.store.commit, False
+
+        async def once_broken(changes: Sequence[Change]) -> list[LogEvent]:
+            nonlocal refused
+            if not refused and any(isinstance(change, PutSession) for change in changes):
+                refused = True
+                raise InternalError("The store could not do this.")
+            return await commit(changes)
+
+        st.here.store.commit = once_broken  # type: ignore[method-assign]
+        await st.post(f"/sessions/{session['session_id']}/end")
+        assert refused
+        assert (await watcher.wait_for("session.ended"))["reason"] == "user_ended"
+        stored = (await st.get("/sessions"))["sessions"]
+        assert [one["status"] for one in stored] == ["completed"]
 
 
 async def test_one_broken_session_does_not_take_the_others_along(tmp_path: Path) -> None:

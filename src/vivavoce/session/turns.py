@@ -328,10 +328,18 @@ class Turns:
 
     def take(self, now: datetime) -> tuple[list[Turn], datetime | None]:
         """Those that are over, each once, and when to look at the next."""
-        due = [(turn, at) for turn in self.open if (at := turn.due(now)) is not None]
-        over = [turn for turn, at in due if at <= now]
+        over: list[Turn] = []
+        wake: datetime | None = None
+        for turn in self.open:  # after every event, and mostly one that goes on
+            due = turn.due(now)
+            if due is None:
+                continue
+            if due <= now:
+                over.append(turn)
+            elif wake is None or due < wake:
+                wake = due
         for turn in over:
             self.open.remove(turn)
             for response_id in turn.responses:
                 self._of.pop(response_id, None)
-        return over, min((at for _, at in due if at > now), default=None)
+        return over, wake

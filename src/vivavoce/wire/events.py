@@ -351,17 +351,20 @@ class StreamReset(VoiceEvent):
 CATALOGUE: dict[str, type[VoiceEvent]] = {cls.type: cls for cls in VoiceEvent.__subclasses__()}
 
 _RENAMED = {"limit_type": "type"}  # `type` is the event's own name in Python
+_NAMES = {
+    kind: [(item.name, _RENAMED.get(item.name, item.name)) for item in fields(kind)]
+    for kind in CATALOGUE.values()
+}
+"""Of the fields, and as the wire has them."""
 
 
 def payload(event: VoiceEvent) -> dict[str, object]:
     """The `data:` object, without what is None."""
     out: dict[str, object] = {}
-    for item in fields(event):
-        value = getattr(event, item.name)
+    for field, name in _NAMES[type(event)]:
+        value = getattr(event, field)
         if value is not None:
-            out[_RENAMED.get(item.name, item.name)] = (
-                iso(value) if isinstance(value, datetime) else value
-            )
+            out[name] = iso(value) if isinstance(value, datetime) else value
     return out
 
 

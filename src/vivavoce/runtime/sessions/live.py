@@ -113,7 +113,7 @@ class ToolRuns:
 log = logging.getLogger(__name__)
 
 INBOX = 1024
-OUTBOX = 256  # effects
+OUTBOX = 1024  # effects
 _COMMIT_RETRIES = (0.2, 1.0, 3.0)
 
 Traced = Callable[[TurnTraced], None]
@@ -249,10 +249,11 @@ class LiveSession:
         """
         if self._over.is_set():
             return
-        if self._inbox.full():
-            await self._inbox.put(Posted(event, call_id))
-        else:
-            self._inbox.put_nowait(Posted(event, call_id))
+        posted = Posted(event, call_id)
+        try:
+            self._inbox.put_nowait(posted)
+        except asyncio.QueueFull:
+            await self._inbox.put(posted)
 
     async def submit(self, event: SessionEvent) -> bool:
         """As `post`, and waits until what it did is stored; False if the session was over."""
