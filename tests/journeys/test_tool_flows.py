@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.journeys.embedded import by_websocket, embedded
+from tests.journeys.stage import Stage
 from vivavoce.brain.script.script import Rule, Script, ToolUse
 from vivavoce.testing.engine import ScriptedEars
 
@@ -39,6 +41,16 @@ async def heard(line: Any, words: str) -> str:
                 await line.next(60)
     assert found, f"{words!r} was not said, but {said(line)}: {line.types()}"
     return found[0]
+
+
+async def until_answerable(st: Stage, session_id: str, *, granted: bool) -> None:
+    """Who agrees has listened: a yes in the first moments of a request is not one to it."""
+    live = st.here.registry.get(session_id)
+    assert live is not None
+    (asked,) = live.machine.state.work.approvals.values()
+    async with asyncio.timeout(60):
+        while not asked.answered_by(time.time() * 1000, granted=granted):
+            await asyncio.sleep(0.01)
 
 
 def workspace(folder: Path) -> Path:
@@ -159,8 +171,7 @@ async def test_what_needs_a_yes_is_asked_aloud_and_answered_by_voice(
             assert asked["arguments"] == {"command": "rm src/config.py"}
             assert "rm src/config.py" in await heard(line, "May I do this")
             assert (root / "src" / "config.py").exists()
-            if answer != "no":
-                await asyncio.sleep(0.9)  # who agrees has listened; see session/news.py
+            await until_answerable(st, session["session_id"], granted=answer != "no")
             await line.speak()
             resolved = await watcher.wait_for("approval.resolved")
             assert (resolved["granted"], resolved["by"]) == (answer != "no", "voice")

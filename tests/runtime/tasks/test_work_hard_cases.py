@@ -47,19 +47,31 @@ class Slow(Journal):
         return await super().commit(changes)
 
 
-async def test_a_yes_that_is_being_stored_when_the_time_is_up_is_a_yes() -> None:
+async def test_a_yes_that_is_being_stored_when_the_time_is_up_is_a_yes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made, timeout = list[asyncio.Timeout](), asyncio.timeout
+
+    def noted(seconds: float | None) -> asyncio.Timeout:
+        made.append(timeout(seconds))
+        return made[-1]
+
+    monkeypatch.setattr(asyncio, "timeout", noted)
     async with work_bench() as bench, asyncio.TaskGroup() as group:
         journal = Slow(bench.store, bench.clock)
         approvals = Approvals(
             store=bench.store, journal=journal, clock=bench.clock, notifier=bench.notifier
         )
         bench.approvals = approvals
-        asking = group.create_task(ask(bench, timeout=0.05))
+        asking = group.create_task(ask(bench))
         approval = await pending(bench)
         gate = journal.hold()
         yes = group.create_task(approvals.resolve(approval.id, "ann", granted=True, by="click"))
         await journal.waiting.wait()
-        await asyncio.wait({asking}, timeout=0.1)  # the time is up meanwhile
+        (deadline,) = made
+        deadline.reschedule(0.0)  # the time is up meanwhile
+        await settle()
+        assert deadline.expired()
         assert not asking.done()
         gate.set()
         assert (await yes).status is ApprovalStatus.GRANTED
@@ -156,13 +168,14 @@ class Executor:
 
     def __init__(self) -> None:
         self.runs = 0
+        self.written = asyncio.Event()
 
     async def run(self, request: ToolRequest) -> ToolOutcome:
         self.runs += 1
         try:
             await asyncio.Event().wait()
         except asyncio.CancelledError:
-            await asyncio.sleep(0.02)
+            await self.written.wait()
             raise
         return succeeded("", 0)
 
@@ -192,13 +205,15 @@ def live_session(executor: Executor) -> LiveSession:
 
 
 async def test_stop_said_twice_still_gives_the_call_its_one_output() -> None:
-    live = live_session(Executor())
+    executor = Executor()
+    live = live_session(executor)
     async with asyncio.TaskGroup() as group:
         await live._perform(fx.RunTool("call_1", "bash", "{}", 0.0), group)
         await asyncio.sleep(0)
         assert live.tools.stop() == 1
         await asyncio.sleep(0)
         live.tools.stop()
+        executor.written.set()
         async with asyncio.timeout(2):
             posted = await live._inbox.get()
     assert isinstance(posted.event, ToolFinished)
