@@ -7,10 +7,13 @@ import io
 import wave
 from typing import Any
 
+import httpx
 import pytest
 from openai import AsyncOpenAI
+from openai.types.websocket_reconnection import ReconnectingEvent
 
 from tests.browser import sound
+from tests.clients.between import between
 from tests.clients.serving import TIME, TIME_TOOL, Served
 from tests.clients.talk import MODEL, calls_of, in_order, share, talk, text_of
 from tests.clients.voice import Voice
@@ -116,6 +119,95 @@ async def test_a_response_is_cancelled_in_the_middle_and_the_next_one_is_whole(
         assert not [
             event for event in session.seen[after:] if event.get("response_id") == cancelled["id"]
         ], "nothing of it may follow"
+
+
+async def test_who_speaks_while_it_answers_is_listened_to(served: Served, voice: Voice) -> None:
+    sentence = "The old garden behind the church is full of roses."
+    aloud = await voice.say(sentence) + sound.silence(3)
+    async with talk(served.url, served.key) as session:
+        await session.configure(audio={"input": {"transcription": {"model": "whisper-1"}}})
+        await session.write(LONG)
+        await session.connection.response.create()
+        story = await session.until("response.output_audio.delta")
+        await session.say(aloud)
+        begun = await session.until("input_audio_buffer.speech_started")
+        cancelled = await session.response()
+        after = len(session.seen)
+        assert (cancelled["id"], cancelled["status"]) == (story["response_id"], "cancelled")
+        assert cancelled["status_details"]["reason"] == "turn_detected"
+        items = session.connection.conversation.item
+        await items.truncate(item_id=story["item_id"], content_index=0, audio_end_ms=100)
+        await session.until("conversation.item.truncated", item_id=story["item_id"])
+        response = await session.response()
+        assert response["status"] == "completed"
+        heard = "conversation.item.input_audio_transcription.completed"
+        if not session.all(heard):
+            await session.until(heard)
+        (said,) = session.all(heard)
+        assert said["item_id"] == begun["item_id"]
+        assert share(sentence, said["transcript"]) >= 0.7, said
+        assert share(said["transcript"], text_of(response)) >= 0.7, "it answers what it heard"
+        sounds = [e for e in session.seen[after:] if e["type"] == "response.output_audio.delta"]
+        assert {event["response_id"] for event in sounds} == {response["id"]}
+
+
+async def test_a_session_is_changed_in_the_middle_and_keeps_what_is_not_named(
+    served: Served,
+) -> None:
+    async with talk(served.url, served.key) as session:
+        hearing = {"turn_detection": {"type": "semantic_vad", "eagerness": "low"}}
+        before = await session.configure(
+            instructions="Speak of boats.",
+            output_modalities=["text"],
+            tools=[CLOCK],
+            audio={"input": hearing, "output": {"voice": "cedar", "speed": 1.2}},
+        )
+        await session.write("What time is it?")
+        assert calls_of(await session.answer())
+        after = await session.configure(tools=[], max_output_tokens=500, tracing=None)
+        assert before["tools"][0]["name"] == TIME_TOOL
+        assert after == before | {"tools": [], "max_output_tokens": 500}
+        assert after["instructions"] == "Speak of boats."
+        assert after["audio"]["input"]["turn_detection"]["eagerness"] == "low"
+        assert after["audio"]["output"]["voice"] == "cedar"
+        await session.write("What time is it?")
+        assert "nobody gave me a clock" in text_of(await session.answer())
+
+
+async def test_a_lost_connection_is_made_anew_by_the_sdk_and_the_talk_goes_on(
+    served: Served,
+) -> None:
+    lost: list[ReconnectingEvent] = []
+    sessions: list[str] = []
+    answers: list[str] = []
+    said = ["The moon is bright.", "The sun is warm."]
+    async with (
+        asyncio.timeout(60),
+        between(served.origin) as proxy,
+        AsyncOpenAI(base_url=proxy.url, api_key=served.key, max_retries=0) as client,
+        client.realtime.connect(
+            model=MODEL, on_reconnecting=lost.append, initial_delay=0.05
+        ) as connection,
+        httpx.AsyncClient(trust_env=False) as network,
+    ):
+        async for event in connection:  # the SDK's own loop, which connects again
+            if event.type == "session.created":
+                sessions.append(event.event_id)
+                settings: Any = {"type": "realtime", "output_modalities": ["text"]}
+                await connection.session.update(session=settings)
+                part = {"type": "input_text", "text": said[len(answers)]}
+                item: Any = {"type": "message", "role": "user", "content": [part]}
+                await connection.conversation.item.create(item=item)
+                await connection.response.create()
+            elif event.type == "response.done":
+                answers.append(text_of(event.response.model_dump()))
+                if len(answers) == len(said):
+                    break
+                await network.post(proxy.controls["cut"])
+            assert event.type != "error", event
+    assert [one.close_code for one in lost] == [1006]
+    assert len(set(sessions)) == 2
+    assert [share(*pair) for pair in zip(said, answers, strict=True)] == [1, 1]
 
 
 async def test_an_answer_is_truncated_to_what_was_heard(served: Served) -> None:
