@@ -65,6 +65,12 @@ def test_an_update_changes_only_the_fields_it_names() -> None:
     assert after.instructions == "Be brief."
 
 
+def test_a_session_that_is_written_has_no_rules_for_speech() -> None:
+    assert "talk" in change({}).guidance
+    assert "talk" not in change({"output_modalities": ["text"]}).guidance
+    assert change({"output_modalities": ["text"], "instructions": ""}).guidance == ""
+
+
 def test_sound_that_is_null_is_left_as_it_is() -> None:
     before = change(hearing(turn_detection=None))
 

@@ -6,11 +6,21 @@ import base64
 import json
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from openai.types.realtime import (
+    RealtimeConversationItemAssistantMessage as AssistantMessage,
+)
+from openai.types.realtime import (
+    RealtimeConversationItemSystemMessage as SystemMessage,
+)
+from openai.types.realtime import (
+    RealtimeConversationItemUserMessage as UserMessage,
+)
+from pydantic import BaseModel
 
 from tests.engine.strict import strict
 from tests.recordings import frames
@@ -50,6 +60,34 @@ def strictly(item: Item) -> dict[str, Any]:
 
 
 # --- Reading and showing ----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("whole", "given"),
+    [
+        (UserMessage, {"type": "input_text", "text": "Hi."}),
+        (UserMessage, {"type": "input_audio", "audio": SOUND64}),
+        (UserMessage, {"type": "input_image", "image_url": "data:image/png;base64,AA=="}),
+        (AssistantMessage, {"type": "output_text", "text": "Hi."}),
+        (AssistantMessage, {"type": "output_audio", "transcript": "Hi."}),
+        (SystemMessage, {"type": "input_text", "text": "Hi."}),
+    ],
+)
+def test_what_the_sdk_writes_out_whole_is_read(
+    whole: type[BaseModel], given: dict[str, Any]
+) -> None:
+    """Its models have every field of every kind of part, and null for those of the others."""
+    role = get_args(whole.model_fields["role"].annotation)[0]
+    raw = message(role, given)
+    dumped = whole.model_validate(raw).model_dump()
+    assert None in dumped["content"][0].values() or whole is SystemMessage
+    assert read_item(dumped) == read_item(raw)
+
+
+def test_a_field_that_no_part_has_is_refused_though_it_is_null() -> None:
+    raw = message("user", text() | {"voice": None})
+    with pytest.raises(Refused, match=r"item\.content\[0\]\.voice"):
+        read_item(raw)
 
 
 @pytest.mark.parametrize(

@@ -59,9 +59,10 @@ Tools:
 _LINES = "\n\nLines with > are the user's, with = what a tool returned, with # notes."
 _REMINDER = (
     f"Asked for what a tool does, answer with {MARK} and its name at once: do not announce, "
-    "explain or refuse. Greetings, feelings, words, people, common knowledge: answer in a "
-    "short sentence, no tool."
+    "explain or refuse. Greetings, feelings, words, people, common knowledge: answer in "
 )
+_BY_MOUTH, _IN_WRITING = "a short sentence, no tool.", "words, no tool."
+
 _FOCUSED = (
     f"Go on in the same way: a short question for what is not said yet, {MARK} and the tool's name "
     "once all is said, and what was submitted told afterwards."
@@ -125,7 +126,8 @@ def _head(ask: Ask) -> Iterable[str]:
     system = f"{told}\n\n{lasting}" if ask.spoken else f"{lasting}\n\n{told}"
     yield f"{START}system\n{system.strip()}{END}\n{START}assistant\n"
     yield from _rendered(examples(ask.tools, talks))
-    reminder = [_FOCUSED if talks else _REMINDER] if ask.tools else []
+    plain = _REMINDER + (_BY_MOUTH if ask.spoken else _IN_WRITING)
+    reminder = [_FOCUSED if talks else plain] if ask.tools else []
     notes = ["A new talk begins.", *changing.splitlines(), *reminder]
     yield from (f"# {note.lstrip('# ')}\n" for note in notes if note.strip())
 

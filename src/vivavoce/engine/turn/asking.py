@@ -69,7 +69,7 @@ def prompt(settings: ResponseSettings, state: State) -> Ask | None:
     """None when it does not fit and the client wants nothing left out."""
     turns = _turns(settings, state)
     count = state.policy.count
-    room = state.policy.context_tokens - count(settings.instructions) - _FOR_THE_ANSWER
+    room = state.policy.context_tokens - count(settings.guidance) - _FOR_THE_ANSWER
     truncation = state.configuration.truncation
     # In big steps: a model that remembers what it read begins anew with every other beginning.
     kept = within(turns, count, max(0, room), step=room // 3)
@@ -80,7 +80,7 @@ def prompt(settings: ResponseSettings, state: State) -> Ask | None:
         if len(within(turns, count, max(0, limit))) < len(turns):
             kept = within(turns, count, max(0, int(limit * truncation.retention_ratio)))
     return Ask(
-        instructions=settings.instructions,
+        instructions=settings.guidance,
         turns=kept,
         tools=tuple(Tool(t.name, t.description or "", t.parameters) for t in settings.tools),
         tool_choice=settings.tool_choice,

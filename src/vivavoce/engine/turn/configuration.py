@@ -23,10 +23,12 @@ from vivavoce.wire.values import Record
 
 Json = dict[str, Any]
 
-INSTRUCTIONS = (
-    "You are a friendly voice assistant. Answer in one or two short sentences, as people "
-    "do when they talk. Call a function when one helps, and say so when you do not know."
+_HELPFUL = "Call a function when one helps, and say so when you do not know."
+_SPOKEN = (
+    "You are a friendly voice assistant. Answer in one or two short sentences, as people do when "
+    f"they talk. {_HELPFUL}"
 )
+_WRITTEN = f"You are a friendly assistant. {_HELPFUL}"
 FORCED = "function:"
 """A choice of one function is `function:NAME`, as the brain takes it."""
 _ENGLISH = re.compile(r"en([-_][A-Za-z]{2,4})?", re.IGNORECASE)
@@ -39,7 +41,8 @@ class Configuration(Record):
     model: str
     """As the client calls it: any name is this engine."""
     voice: str
-    instructions: str = INSTRUCTIONS
+    instructions: str | None = None
+    """None: ours, see `guidance`."""
     output_modalities: asked.Modality = "audio"
     tools: tuple[asked.FunctionTool, ...] = ()
     tool_choice: str = "auto"
@@ -66,6 +69,13 @@ class Configuration(Record):
     @property
     def speaks(self) -> bool:
         return self.output_modalities == "audio"
+
+    @property
+    def guidance(self) -> str:
+        """The client's instructions; ours where it gave none, without rules for speech where
+        nothing is spoken."""
+        ours = _SPOKEN if self.speaks else _WRITTEN
+        return ours if self.instructions is None else self.instructions
 
 
 def initial(
@@ -122,6 +132,8 @@ def applied(
         **_voice(said.audio.output, voices, "session", lacking),
         **_given(said.audio.output, "speed"),
     }
+    if changes.get("instructions") in (_SPOKEN, _WRITTEN):  # a session that is sent back as shown
+        changes["instructions"] = None
     if "tracing" in said.model_fields_set:
         changes["tracing"] = said.tracing
     if said.include is not None:
@@ -285,7 +297,7 @@ def session_object(configuration: Configuration, *, session_id: str, expires_at:
         "id": session_id,
         "model": c.model,
         "output_modalities": [c.output_modalities],
-        "instructions": c.instructions,
+        "instructions": c.guidance,
         "tools": [tool.model_dump(exclude_none=True) for tool in c.tools],
         "tool_choice": choice,
         "max_output_tokens": c.max_output_tokens,

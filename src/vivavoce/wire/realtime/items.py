@@ -143,6 +143,8 @@ _ItemId = Annotated[
 
 
 class _GivenPart(Model):
+    spare = frozenset({"text", "transcript", "audio", "image_url", "detail"})
+
     def part(self) -> Part:
         return Part(**{name: value for name, value in self if name != "detail"})
 

@@ -30,13 +30,15 @@ class Model(BaseModel):
 
     nulls: ClassVar[frozenset[str]] = frozenset()
     """Fields whose null says something of its own: no turn detection, no transcription …"""
+    spare: ClassVar[frozenset[str]] = frozenset()
+    """Fields of the other variants of one object: clients that write all of it out have null."""
 
     @model_validator(mode="before")
     @classmethod
     def _given(cls, raw: Any) -> Any:
         if not isinstance(raw, dict):
             return raw
-        known = cls.model_fields.keys() - cls.nulls
+        known = (cls.model_fields.keys() | cls.spare) - cls.nulls
         return {name: v for name, v in raw.items() if v is not None or name not in known}
 
 
