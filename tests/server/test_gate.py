@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Annotated, Any
 
+import httpx
 import pytest
 from fastapi import Body, Depends, FastAPI, Request, WebSocket
 from fastapi.responses import HTMLResponse, PlainTextResponse
@@ -334,7 +335,26 @@ def chunked(*parts: bytes) -> bytes:
     return b"".join(b"%x\r\n%b\r\n" % (len(part), part) for part in (*parts, b""))
 
 
-async def test_a_body_that_says_it_is_too_large_is_not_read() -> None:
+async def test_who_still_writes_a_body_that_is_too_large_gets_the_answer() -> None:
+    async with gated(max_body=100) as served, httpx.AsyncClient() as client:
+        for _ in range(20):
+            answer = await client.post(
+                f"http://127.0.0.1:{served.port}/raw", content=bytes(8_000_000)
+            )
+            assert answer.status_code == 413
+
+
+async def test_a_refusal_has_the_shape_that_clients_of_its_path_know() -> None:
+    shapes = {"/v1/": lambda fault: PlainTextResponse(fault.code, fault.status)}
+    async with gated(max_body=100, shapes=shapes) as served, httpx.AsyncClient() as client:
+        at = f"http://127.0.0.1:{served.port}"
+        theirs = await client.post(f"{at}/v1/raw", content=bytes(101))
+        assert (theirs.status_code, theirs.text) == (413, "payload_too_large")
+        ours = await client.post(f"{at}/raw", content=bytes(101))
+        assert ours.json()["error"]["code"] == "payload_too_large"
+
+
+async def test_a_body_that_says_it_is_too_large_is_not_waited_for() -> None:
     async with (
         gated(max_body=100) as served,
         request(served, "/raw", "Content-Length: 101", method="POST") as answer,

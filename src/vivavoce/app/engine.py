@@ -19,6 +19,7 @@ from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from vivavoce.app.begin import Begin, at_once
@@ -54,6 +55,12 @@ LIVE_SLOTS = 3
 """Conversations that a local brain remembers at once; others are put aside and fetched back."""
 UPLOADS = {"/v1/audio/transcriptions": 26 * 1024 * 1024}
 """Bytes of a body where they are sound: OpenAI's 25 MiB, and the form around them."""
+
+
+def refused_at_v1(fault: VivavoceError) -> Response:
+    from vivavoce.engine.api.answers import shaped  # not before somebody is: it loads the engine
+
+    return shaped(fault)
 
 
 class EmbeddedEngine:

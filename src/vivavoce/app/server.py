@@ -17,7 +17,7 @@ from fastapi import FastAPI
 from starlette.types import ASGIApp
 
 from vivavoce.app.agent import check_agent, open_agent
-from vivavoce.app.engine import UPLOADS, EmbeddedEngine, chat_brain
+from vivavoce.app.engine import UPLOADS, EmbeddedEngine, chat_brain, refused_at_v1
 from vivavoce.app.intents import AgentIntents
 from vivavoce.app.lifecycle import Server, running
 from vivavoce.app.settings import EMBEDDED, Settings, plain, variable
@@ -235,6 +235,7 @@ def build_app(here: Server) -> ASGIApp:
         allowed_origins=settings.allowed_origins,
         max_body=settings.max_body_bytes,
         larger={} if here.engine is None else UPLOADS,
+        shapes={} if here.engine is None else {"/v1/": refused_at_v1},
     )
 
 

@@ -241,6 +241,11 @@ async def test_an_answer_by_a_schema_is_json() -> None:
             "messages[0].tool_call_id",
             "invalid_value",
         ),
+        (
+            {"messages": [{"role": "user", "content": None}]},
+            "messages[0].content",
+            "missing_required_parameter",
+        ),
         ({"nonsense": 1}, "nonsense", "unknown_parameter"),
     ],
 )
@@ -397,6 +402,7 @@ async def test_faster_speech_is_shorter() -> None:
     [
         ({"voice": "nobody"}, "voice"),
         ({"input": ""}, "input"),
+        ({"input": "😀 … "}, "input"),
         ({"input": "a" * 4097}, "input"),
         ({"speed": 5}, "speed"),
         ({"response_format": "midi"}, "response_format"),

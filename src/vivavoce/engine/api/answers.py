@@ -90,10 +90,14 @@ def _error(
     return {"error": {"message": message, "type": kind, "code": code, "param": param}}
 
 
-async def refused(request: Request, fault: Exception) -> Response:
-    assert isinstance(fault, Refused | VivavoceError)
+def shaped(fault: Refused | VivavoceError) -> Response:
     status, body, headers = refusal(fault)
     return answer(body, status, headers)
+
+
+async def refused(request: Request, fault: Exception) -> Response:
+    assert isinstance(fault, Refused | VivavoceError)
+    return shaped(fault)
 
 
 async def not_there(request: Request, fault: Exception) -> Response:

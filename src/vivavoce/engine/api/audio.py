@@ -250,7 +250,7 @@ class Transcriptions(Endpoint):
                     except EarsError as fault:
                         if wanted.language is None:
                             raise
-                        raise InvalidRequest(fault.message) from None
+                        raise lacks("language", fault.message) from None
                     start, at, rest = at, at + len(first), rest[len(first) :]
                     text = dictated(heard.text)
                     yield _Segment(start / EAR_RATE, at / EAR_RATE, text, heard.confidence)
@@ -351,6 +351,8 @@ class Speeches(Endpoint):
     async def create(self, request: Request) -> Response:
         self._engine.keys.whole(key_of(request))
         wanted = reading(_Saying.model_validate, parsed(await request.body()))
+        if not any(letter.isalnum() for letter in wanted.input):
+            raise refused("invalid_value", "input", "there is nothing in it that can be said.")
         parts = self._engine.ready()
         voice = _ELDER.get(wanted.voice, wanted.voice)
         if voice not in parts.mouth.voices:

@@ -204,6 +204,8 @@ def _turns(message: _Message, text: str, where: str, called: set[str]) -> Iterat
 
 
 def _text(message: _Message, where: str) -> str:
+    if not message.content and message.role != "assistant":  # whose calls need no words
+        raise refused("missing_required_parameter", f"{where}.content")
     for at, part in enumerate(message.content):
         if part.type not in ("text", "refusal"):
             place = f"{where}.content[{at}].type"

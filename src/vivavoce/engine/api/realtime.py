@@ -48,7 +48,6 @@ RESUMED = "x-vivavoce-resumed"
 MAX_FRAME = 21 * 1024 * 1024
 """Characters of an event: 15 MiB of sound, as base64. One that is larger is refused in an event;
 what the listener does not take at all (`app.listen`) closes the connection."""
-_QUERY = ("model", "call_id", "intent", "api-version", "deployment")
 _BETA = "openai-beta.realtime-v1"
 
 
@@ -110,6 +109,7 @@ class _Door:
 
     async def client_secret(self, request: Request) -> Response:
         access = self._keys.whole(key_of(request))
+        _no_beta(request)
         wanted = reading(_Secret.model_validate, parsed(await request.body()))
         resumed, seconds = request.headers.get(RESUMED) == "true", wanted.expires_after.seconds
         value, until, shown = self._engine.mint(wanted.session, access, seconds, resumed=resumed)
@@ -117,6 +117,7 @@ class _Door:
 
     async def create_call(self, request: Request) -> Response:
         self._keys.access(key_of(request))
+        _no_beta(request)
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind == "application/json":
             return await self._websocket_call(request)
@@ -243,15 +244,18 @@ def _text(raw: bytes) -> str:
 
 
 def _check(socket: WebSocket) -> None:
-    _only(socket.query_params, _QUERY)
     intent = socket.query_params.get("intent", "realtime")
     if intent not in ("realtime", "transcription"):
         raise Refused("'intent' is 'transcription' or absent.", param="intent")
     if intent == "transcription" and "model" in socket.query_params:
         words = "A transcription session names its model in 'audio.input.transcription'."
         raise Refused(words, code="invalid_value", param="model")
-    beta = "realtime=v1" in socket.headers.get("openai-beta", "")
-    if beta or _BETA in socket.scope.get("subprotocols", ()):
+    _no_beta(socket)
+
+
+def _no_beta(asked: HTTPConnection) -> None:
+    beta = "realtime=v1" in asked.headers.get("openai-beta", "")
+    if beta or _BETA in asked.scope.get("subprotocols", ()):
         words = f"The beta API is gone: leave 'OpenAI-Beta' and the subprotocol '{_BETA}' out."
         raise Refused(words, code="beta_api_shape_disabled")
 

@@ -188,7 +188,7 @@ def _voice(said: Any, voices: Collection[str], where: str, lacking: list[Refused
     at = f"{where}.audio.output.voice"
     if isinstance(said.voice, str):
         if said.voice not in voices:
-            known = ", ".join(f"'{voice}'" for voice in voices)
+            known = ", ".join(f"'{voice}'" for voice in sorted(voices))
             words = f"'{printable(said.voice)}'. Supported values are: {known}."
             raise refused("invalid_value", at, words)
         changes["voice"] = said.voice

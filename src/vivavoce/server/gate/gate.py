@@ -11,7 +11,8 @@ from __future__ import annotations
 import asyncio
 import re
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -31,6 +32,9 @@ from vivavoce.server.problems import note, problem
 
 MAX_BODY_BYTES = 1024 * 1024
 BODY_SECONDS = 30.0  # between two pieces of a body
+_REST_BYTES, _REST_SECONDS = 16 * 1024 * 1024, 3.0
+"""Of a body that is too large, read and thrown away: a connection that is closed while its client
+still writes is reset, and the answer with it."""
 DIRECT_SEND = "vivavoce.direct_send"
 """In the scope: past every layer, for a stream that has started. A quarter of a delivery's CPU."""
 
@@ -61,6 +65,10 @@ _PREFLIGHT = {
 }
 
 
+Shape = Callable[[VivavoceError], Response]
+"""What a refusal looks like: under some paths, as others have it."""
+
+
 @dataclass(slots=True)
 class _Passage:
     """One request on its way through."""
@@ -84,6 +92,7 @@ class Gate:
         allowed_origins: Iterable[str] = (),
         max_body: int = MAX_BODY_BYTES,
         larger: Mapping[str, int] | None = None,
+        shapes: Mapping[str, Shape] | None = None,
         body_seconds: float = BODY_SECONDS,
     ) -> None:
         self._app = app
@@ -91,6 +100,7 @@ class Gate:
         self._hosts = frozenset(_bare(host) for host in allowed_hosts)
         self._origins = frozenset(origin.rstrip("/").lower() for origin in allowed_origins)
         self._max_body, self._larger = max_body, larger or {}
+        self._shapes = shapes or {}
         self._body_seconds = body_seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -229,9 +239,11 @@ class Gate:
         ):
             await send({"type": "websocket.close", "code": 1008})  # becomes a 403
             return
-        response = problem(error, passage.request_id)
+        own = (shape for under, shape in self._shapes.items() if passage.path.startswith(under))
+        response = next(own, lambda fault: problem(fault, passage.request_id))(error)
         if isinstance(error, PayloadTooLarge):
-            response.headers["Connection"] = "close"  # or the rest would have to be read
+            response.headers["Connection"] = "close"  # or all of the rest would have to be read
+            send = _reading_on(receive, send)
         await self._answer(response, passage, scope, receive, send)
 
     async def _answer(
@@ -262,6 +274,27 @@ class Gate:
             headers["Access-Control-Allow-Origin"] = passage.foreign_origin
             headers["Access-Control-Expose-Headers"] = "Location, Retry-After, X-Request-ID"
         message["headers"] = headers.raw
+
+
+def _reading_on(receive: Receive, send: Send) -> Send:
+    """The answer goes at once; the connection is not closed before the rest has come."""
+
+    async def sent(message: Message) -> None:
+        if message["type"] != "http.response.body":
+            await send(message)
+            return
+        await send(message | {"more_body": True})
+        left = _REST_BYTES
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_REST_SECONDS):
+                while left > 0:
+                    rest = await receive()
+                    left -= len(rest.get("body", b""))
+                    if not rest.get("more_body", False):
+                        break
+        await send({"type": "http.response.body"})
+
+    return sent
 
 
 def _request_id(headers: Headers) -> str:

@@ -126,14 +126,6 @@ def _kind_of_v4(address: IPv4Address) -> Kind:
     return next((kind for network, kind in _V4 if address in network), "public")
 
 
-def is_public(address: str) -> bool:
-    """For an address as a resolver gives it; what is no address is not public."""
-    try:
-        return kind_of(ip_address(address)) == "public"
-    except ValueError:
-        return False
-
-
 MAX_URL = 4096
 DEFAULT_PORTS = (80, 443, 8080, 8443)
 _SCHEME_PORTS = {"http": 80, "https": 443}

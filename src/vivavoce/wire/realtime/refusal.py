@@ -155,9 +155,9 @@ def _words(kind: str, given: Any, told: Mapping[str, Any]) -> str:
         case "literal_error":
             return f"'{printable(given)}'. Supported values are: {told['expected']}."
         case "string_too_long" | "string_too_short":
-            return f"it has {len(given)} characters; {_limit(told)} are allowed."
+            return f"it has {len(given)} characters; {_limit(told)}."
         case "too_long" | "too_short":
-            return f"it has {len(given)} elements; {_limit(told)} are allowed."
+            return f"it has {len(given)} elements; {_limit(told)}."
         case "greater_than_equal" | "less_than_equal" | "finite_number":
             least, most = told.get("ge"), told.get("le")
             if least is None and most is None:
@@ -171,7 +171,7 @@ def _words(kind: str, given: Any, told: Mapping[str, Any]) -> str:
 
 def _limit(told: Mapping[str, Any]) -> str:
     most, least = told.get("max_length"), told.get("min_length")
-    return f"at least {least}" if most is None else f"at most {most}"
+    return f"it needs at least {least}" if most is None else f"it may have at most {most}"
 
 
 def _path(where: str, loc: tuple[int | str, ...]) -> str:
