@@ -283,7 +283,7 @@ def _reading_on(receive: Receive, send: Send) -> Send:
         if message["type"] != "http.response.body":
             await send(message)
             return
-        await send(message | {"more_body": True})
+        await send({**message, "more_body": True})
         left = _REST_BYTES
         with suppress(TimeoutError):
             async with asyncio.timeout(_REST_SECONDS):
