@@ -35,7 +35,7 @@ def served(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
     """What `serve` was called with, in place of a server."""
     seen: list[Settings] = []
 
-    def serve(settings: Settings) -> int:
+    def serve(settings: Settings, source: object) -> int:
         seen.append(settings)
         return 0
 
@@ -141,7 +141,7 @@ def test_a_misspelt_variable_is_warned_of(
 def test_ctrl_c_is_no_error_of_ours(
     served: list[Settings], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def serve(settings: Settings) -> int:
+    def serve(settings: Settings, source: object) -> int:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(sys.modules["vivavoce.app.listen"], "serve", serve)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import socket
+import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,6 +14,7 @@ import pytest
 from tests.server.doors import MOMENT, doors
 from vivavoce import __version__
 from vivavoce.errors import InternalError
+from vivavoce.server import api
 from vivavoce.testing import ManualClock, ScriptedProvider
 from vivavoce.testing.realtime.faults import HttpError
 
@@ -36,6 +40,31 @@ async def test_health_is_quick_open_and_says_little(tmp_path: Path) -> None:
         }
         assert (await d.http.get("/ready")).status_code == 200
         assert (await d.http.get("/status")).status_code == 401
+
+
+async def test_health_does_not_wait_for_the_other_doors_and_everything_else_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reached, go_on = threading.Event(), threading.Event()
+    monkeypatch.setattr(api, "_routers", slowly(api._routers, reached, go_on))
+    async with doors(tmp_path) as d, asyncio.TaskGroup() as group:
+        asked = [group.create_task(d.http.get(path)) for path in ("/ready", "/sessions", "/docs")]
+        await asyncio.to_thread(reached.wait)
+        assert (await d.get("/health"))["status"] == "healthy"
+        assert not any(task.done() for task in asked)
+        go_on.set()
+        assert [(await task).status_code for task in asked] == [200, 200, 200]
+
+
+def slowly(
+    routers: Callable[[], object], reached: threading.Event, go_on: threading.Event
+) -> Callable[[], object]:
+    def wait() -> object:
+        reached.set()
+        go_on.wait()
+        return routers()
+
+    return wait
 
 
 async def test_a_provider_in_trouble_makes_the_server_degraded(tmp_path: Path) -> None:

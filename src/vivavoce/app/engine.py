@@ -74,8 +74,8 @@ class EmbeddedEngine:
         self._given = parts
         self._expected: Ask | None = None
         self._reading = False
-        if settings.brain == "scripted":
-            scripted(settings)  # a wrong script is told at once
+        if settings.brain == "scripted" and settings.script is not None:
+            scripted(settings)  # a wrong script is told at once; our own is right
         self._engine: Engine | None = None
         self._door: ASGIApp | None = None
         self._built, self._stop = asyncio.Event(), asyncio.Event()

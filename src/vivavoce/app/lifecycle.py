@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 
+from vivavoce.app.begin import Begin, at_once
 from vivavoce.app.engine import EmbeddedEngine
 from vivavoce.app.intents import AgentIntents
 from vivavoce.app.settings import Settings
@@ -31,16 +32,18 @@ class Server(Services):
     engine: EmbeddedEngine | None = None
     listening: asyncio.Event = field(default_factory=asyncio.Event)
     """Set by the listener once it answers."""
+    open_doors: Begin = at_once
 
     async def answering(self) -> None:
         """What takes long to import waits for this, and whoever knocked meanwhile is answered
-        first: a thread that imports takes turns with the event loop."""
+        first: a thread that imports takes turns with the event loop. The doors open before it."""
         try:
             async with asyncio.timeout(LISTENING_SECONDS):
                 await self.listening.wait()
         except TimeoutError:
             pass  # another listener than ours, which does not say
         await asyncio.sleep(HEAD_START_SECONDS)
+        await self.open_doors()
 
 
 @asynccontextmanager

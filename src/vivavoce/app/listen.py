@@ -24,6 +24,8 @@ from vivavoce.app.lifecycle import Server, stop
 from vivavoce.app.server import assemble, build_app
 from vivavoce.app.settings import Settings
 from vivavoce.errors import Unavailable
+from vivavoce.intents.registry.intents import IntentRegistry
+from vivavoce.runtime.agents.source import AgentSource
 
 log = logging.getLogger(__name__)
 
@@ -58,7 +60,7 @@ class Listener(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def serve(settings: Settings) -> int:
+def serve(settings: Settings, source: AgentSource[IntentRegistry]) -> int:
     """Until Ctrl-C. The exit code. What cannot work is told before the greeting."""
     _configure_logs(settings)
     with (
@@ -67,7 +69,7 @@ def serve(settings: Settings) -> int:
         asyncio.Runner(loop_factory=_loop()) as runner,
     ):
         settings = settings.model_copy(update={"port": bound.getsockname()[1]})
-        here = assemble(settings)
+        here = assemble(settings, source=source)
         listener = Listener(listener_config(build_app(here), settings), here)
         runner.run(here.store.open())
         try:

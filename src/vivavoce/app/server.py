@@ -22,6 +22,8 @@ from vivavoce.app.intents import AgentIntents
 from vivavoce.app.lifecycle import Server, running
 from vivavoce.app.settings import EMBEDDED, Settings, plain, variable
 from vivavoce.app.tools import Toolset
+from vivavoce.intents.registry.intents import IntentRegistry
+from vivavoce.runtime.agents.source import AgentSource
 from vivavoce.runtime.calls.approvals import Approvals, Gatekeeper
 from vivavoce.runtime.calls.executor import ToolExecutor
 from vivavoce.runtime.calls.questions import Questions
@@ -56,6 +58,7 @@ EVERYWHERE = ("", "0.0.0.0", "::", "[::]")  # noqa: S104 # compared, not bound
 def assemble(
     settings: Settings,
     *,
+    source: AgentSource[IntentRegistry] | None = None,
     store: Store | None = None,
     provider: OpenAIProvider | None = None,
     clock: Clock | None = None,
@@ -65,7 +68,8 @@ def assemble(
     clock = clock or SystemClock()
     if provider is None and engine is None and settings.provider_url == EMBEDDED:
         engine = EmbeddedEngine(settings)
-    source = open_agent(settings.agent, settings.agents_dir, settings.agent_overrides())
+    if source is None:
+        source = open_agent(settings.agent, settings.agents_dir, settings.agent_overrides())
     agent = source.current
     limits = agent.limits
     store = store or open_store(settings.database_url)
@@ -228,8 +232,10 @@ def build_app(here: Server) -> ASGIApp:
     settings = here.settings
     # Who listens on one address of the machine answers to it: our own sideband asks there.
     own = () if settings.host in EVERYWHERE else (settings.host,)
+    doors = api.build(here, lifespan, mode=settings.auth)
+    here.open_doors = doors.open
     return Gate(
-        api.build(here, lifespan, mode=settings.auth),
+        doors,
         auth=authenticator(settings, here.streams, here.clock),
         allowed_hosts=(*settings.allowed_hosts, *own),
         allowed_origins=settings.allowed_origins,

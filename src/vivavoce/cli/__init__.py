@@ -193,13 +193,14 @@ def _serve_quickly(args: argparse.Namespace) -> int:
 
     settings = _settings(args)
     try:
-        open_agent(settings.agent, settings.agents_dir)  # before what takes long to import
+        # Before what takes long to import.
+        source = open_agent(settings.agent, settings.agents_dir, settings.agent_overrides())
 
         from vivavoce.app.listen import serve
         from vivavoce.server.gate.auth import check_bind
 
         check_bind(settings.host, settings.auth)
-        return serve(settings)
+        return serve(settings, source)
     except AgentError as exc:
         raise Complaint(str(exc)) from None
 

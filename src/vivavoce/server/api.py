@@ -7,45 +7,26 @@ token (`gate/auth.py`); what the page asks for, it asks for as its user.
 
 from __future__ import annotations
 
+import asyncio
 from os import PathLike, stat_result
 from pathlib import Path
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 from fastapi.responses import FileResponse, RedirectResponse
 from fastapi_offline import FastAPIOffline
 from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
-from starlette.types import Lifespan, Scope
+from starlette.types import Lifespan, Receive, Scope, Send
 
 from vivavoce import __version__
 from vivavoce.server import problems
-from vivavoce.server.doors import (
-    conversations,
-    events,
-    plans,
-    sessions,
-    status,
-    tools,
-    voice,
-)
+from vivavoce.server.doors import status
 from vivavoce.server.gate.auth import OPEN_PATHS, AuthMode
 from vivavoce.server.services import Services
 
 BUILT = Path(__file__).parent / "static"
-_ROUTERS = (
-    sessions.router,
-    voice.router,
-    tools.router,
-    tools.inbox,
-    events.router,
-    status.router,
-    status.configuration,
-    voice.v1,
-    events.v1,
-    conversations.router,
-    plans.router,
-)
+_AT_ONCE = "/health"
 _ABOUT = """Talk to your tools: voice sessions, tools and events of a Vivavoce server.
 
 1. `POST /session`: a key and the tools.
@@ -59,7 +40,48 @@ _TOKENS = {
 }
 
 
-def build(here: Services, lifespan: Lifespan[FastAPI], *, mode: AuthMode) -> FastAPI:
+class Doors:
+    """The app. Its doors but `/health` take a tenth of a second to import, for which a probe
+    need not wait: they open once the server answers, and whoever comes before waits for them."""
+
+    def __init__(self, app: FastAPI, here: Services) -> None:
+        self._app, self._here = app, here
+        self._open, self._opening = False, asyncio.Lock()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if not self._open and scope["type"] != "lifespan" and scope["path"] != _AT_ONCE:
+            await self.open()
+        await self._app(scope, receive, send)
+
+    async def open(self) -> None:
+        async with self._opening:
+            if not self._open:
+                for router in await asyncio.to_thread(_routers):
+                    self._app.include_router(router)
+                if self._here.engine is not None:
+                    self._app.mount("/v1", self._here.engine.door())
+                mount_page(self._app)
+                self._open = True
+
+
+def _routers() -> tuple[APIRouter, ...]:
+    from vivavoce.server.doors import conversations, events, plans, sessions, tools, voice
+
+    return (
+        sessions.router,
+        voice.router,
+        tools.router,
+        tools.inbox,
+        events.router,
+        status.configuration,
+        voice.v1,
+        events.v1,
+        conversations.router,
+        plans.router,
+    )
+
+
+def build(here: Services, lifespan: Lifespan[FastAPI], *, mode: AuthMode) -> Doors:
     app = FastAPIOffline(
         title="Vivavoce Voice API",
         version=__version__,
@@ -69,14 +91,10 @@ def build(here: Services, lifespan: Lifespan[FastAPI], *, mode: AuthMode) -> Fas
         lifespan=lifespan,
     )
     app.state.services = here
-    for router in _ROUTERS:
-        app.include_router(router)
-    if here.engine is not None:
-        app.mount("/v1", here.engine.door())
-    mount_page(app)
+    app.include_router(status.router)
     problems.install(app)
     _describe_keys(app, mode)
-    return app
+    return Doors(app, here)
 
 
 def mount_page(app: FastAPI, built: Path = BUILT) -> bool:

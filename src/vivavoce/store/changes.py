@@ -13,7 +13,7 @@ from enum import Enum, auto
 from typing import Any, NamedTuple, assert_never
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import sqlite
 
 from vivavoce.store import schema as db
 from vivavoce.store.rows import KIND_KEY, Fields, named, row_of
@@ -241,7 +241,11 @@ def writes_for(dialect: str) -> dict[tuple[type, How], sa.Insert]:
 
 
 def inserter(dialect: str) -> Any:
-    return postgresql.insert if dialect == "postgresql" else sqlite.insert
+    if dialect == "postgresql":
+        from sqlalchemy.dialects import postgresql  # slow to import, and seldom needed
+
+        return postgresql.insert
+    return sqlite.insert
 
 
 def _value(table: sa.Table, new: Any, name: str) -> Any:

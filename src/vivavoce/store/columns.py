@@ -18,7 +18,6 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from sqlalchemy import CHAR, JSON, BigInteger, DateTime, Dialect, Integer, Text, Uuid
-from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
 T = TypeVar("T")
@@ -143,8 +142,11 @@ class Document(TypeDecorator[Any]):
     cache_ok = True
 
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
-        kind = JSONB if dialect.name == "postgresql" else JSON
-        return dialect.type_descriptor(kind(none_as_null=True))
+        if dialect.name == "postgresql":
+            from sqlalchemy.dialects.postgresql import JSONB
+
+            return dialect.type_descriptor(JSONB(none_as_null=True))
+        return dialect.type_descriptor(JSON(none_as_null=True))
 
     def bind_processor(self, dialect: Dialect) -> Bind[Any]:
         encode = self.impl_instance.bind_processor(dialect)

@@ -200,6 +200,8 @@ def _make_tables(connection: Connection) -> None:
         late += [key for key in keys if key.use_alter]
         connection.execute(CreateTable(table, include_foreign_key_constraints=now))
         for index in table.indexes:
+            # Given in `schema`, it would import this dialect for every SQLite too.
+            index.dialect_options["postgresql"]["where"] = index.dialect_options["sqlite"]["where"]
             connection.execute(CreateIndex(index))
     for key in sorted(late, key=lambda key: str(key.name)):  # in the order `schema` wants
         connection.execute(AddConstraint(key, isolate_from_table=False))

@@ -195,8 +195,7 @@ events = _table(
     sa.Index(
         "idx_events_loose",
         "conversation_id",
-        sqlite_where=sa.text("voice_session_id IS NULL"),
-        postgresql_where=sa.text("voice_session_id IS NULL"),
+        sqlite_where=sa.text("voice_session_id IS NULL"),  # PostgreSQL gets it in `migrate.py`
     ),
 )
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from typing import Any
 
 from vivavoce.errors import ToolNotFound
 from vivavoce.logs import failure
+from vivavoce.runtime.plugins import entry_points
 from vivavoce.runtime.ports import ToolContext, ToolDefinition, ToolOutput
 from vivavoce.tools.checks import Checker
 from vivavoce.tools.functions import Describe, Handler, Tool
@@ -59,7 +60,7 @@ class Registry:
         One that is broken does not keep the others, or the server, from
         starting; it is told in the log and in `problems`.
         """
-        for point in entry_points(group=ENTRY_POINTS) if found is None else found:
+        for point in entry_points(ENTRY_POINTS) if found is None else found:
             try:
                 for tool in _tools_of(point.load()):
                     self.add(tool)

@@ -17,7 +17,6 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from importlib.metadata import entry_points
 from typing import Any
 
 from vivavoce.errors import IntentRefused, OrchestratorUnavailable, Unavailable
@@ -36,6 +35,7 @@ from vivavoce.intents.ports import Accepted, Action, Done, IntentStore, Journal,
 from vivavoce.language.en.telling import spoken
 from vivavoce.language.en.understanding import understand
 from vivavoce.logs import failure
+from vivavoce.runtime.plugins import entry_points
 from vivavoce.runtime.ports import AgendaStore, Clock
 from vivavoce.wire.clean import clean_line, clean_text
 from vivavoce.wire.records.plans import (
@@ -200,7 +200,7 @@ def installed_handlers(store: AgendaStore) -> dict[str, Orchestrator]:
     """Ours, and those of installed packages; a package may take over a route of ours. One that
     does not load is told and left out: its route is refused, the others work."""
     handlers = {route: make(store) for route, make in OWN.items()}
-    for point in entry_points(group=GROUP):
+    for point in entry_points(GROUP):
         try:
             handlers[point.name] = point.load()(store)
         except Exception as exc:  # somebody else's code
@@ -211,7 +211,7 @@ def installed_handlers(store: AgendaStore) -> dict[str, Orchestrator]:
 
 def known_routes() -> list[str]:
     """What there is a handler for, by name: without loading any."""
-    return sorted({*OWN, *(point.name for point in entry_points(group=GROUP))})
+    return sorted({*OWN, *(point.name for point in entry_points(GROUP))})
 
 
 class BuiltInOrchestrator:

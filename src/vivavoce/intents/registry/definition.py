@@ -69,7 +69,7 @@ Value = StrictBool | StrictInt | float | str
 
 
 class Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class Parameter(Part):

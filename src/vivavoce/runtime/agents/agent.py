@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -259,20 +260,21 @@ def check_names(
 
     `voice_setting` names what the operator set the voice with, if not the file.
     """
-    source = YamlFile(agent.folder / "agent.yaml")
+    path = agent.folder / "agent.yaml"
+    source = cache(lambda: YamlFile(path))  # read again only to say where a mistake is
     wrong: list[tuple[int, str]] = []
     if voices and agent.voice not in voices:
-        line = source.line(["voice"])
-        where = voice_setting or f"{source.path}:{line}: voice"
+        line = source().line(["voice"])
+        where = voice_setting or f"{path}:{line}: voice"
         there = ", ".join(voices)
         wrong.append((line, f"{where}: there is no voice '{agent.voice}'; there are: {there}"))
     for at, name in enumerate(() if agent.tools == "*" else agent.tools):
         if name.removeprefix("!").startswith(tuple(f"{server}_" for server in agent.mcp)):
             continue  # known only once its server has answered
         if not any(fnmatchcase(tool, name.removeprefix("!")) for tool in tools):
-            line, there = source.line(["tools", at]), ", ".join(tools)
+            line, there = source().line(["tools", at]), ", ".join(tools)
             words = f"tools: there is no tool '{name}'; there are: {there}"
-            wrong.append((line, f"{source.path}:{line}: {words}"))
+            wrong.append((line, f"{path}:{line}: {words}"))
     if wrong:
         raise AgentError([words for _, words in sorted(wrong)])
 

@@ -127,7 +127,7 @@ def _repeated(node: yaml.Node) -> Iterator[tuple[str, int]]:
 class Part(BaseModel):
     """A part of a file: the keys it names, and no others."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 def keys_of(*models: type[BaseModel]) -> list[str]:
