@@ -7,6 +7,7 @@ import re
 import textwrap
 from contextlib import redirect_stdout
 from io import StringIO
+from typing import get_args
 
 import pytest
 
@@ -18,7 +19,8 @@ from vivavoce.brain.script.script import Script
 from vivavoce.engine.mouth.speaking import OPENAI_VOICES
 from vivavoce.runtime.provider.known_models import VOICES
 from vivavoce.wire.realtime.client import CLIENT_EVENTS, PEER_EVENTS
-from vivavoce.wire.realtime.server import SERVER_EVENTS
+from vivavoce.wire.realtime.events import SERVER_EVENTS
+from vivavoce.wire.realtime.server import EventType
 from vivavoce.wire.realtime.session import SemanticVad, ServerVad
 
 PAGE = ROOT / "docs" / "engine.md"
@@ -43,7 +45,7 @@ def test_the_page_names_server_events_that_exist() -> None:
     assert table
     rows = "\n".join(line for line in table[1].splitlines() if line.startswith("| "))
     named = set(re.findall(r"`([a-z_]+(?:\.[a-z_]+)*)`", rows)) - {"transcription"}
-    assert named == SERVER_EVENTS <= known_types()
+    assert named == SERVER_EVENTS == set(get_args(EventType)) <= known_types()
 
 
 def test_the_page_has_every_code_of_a_refusal() -> None:

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from vivavoce.wire.realtime import server
+from vivavoce.wire.realtime.events import held
 from vivavoce.wire.realtime.session import AudioFormat, SemanticVad, ServerVad, Transcription
 
 Json = dict[str, Any]
@@ -107,7 +108,7 @@ class Ledger:
         self, said: server.EventType | server.Frame, place: Json | None = None, **fields: Any
     ) -> Json:
         frame = said if isinstance(said, dict) else server.frame(said, place, **fields)
-        return {"type": frame["type"], "event_id": self.new_id("event"), **frame}
+        return held({"type": frame["type"], "event_id": self.new_id("event"), **frame})
 
     def session_created(self) -> list[Json]:
         return [self.event("session.created", session=self.session)]

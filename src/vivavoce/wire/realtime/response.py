@@ -14,7 +14,7 @@ from vivavoce.wire.realtime.model import Model
 
 Json = dict[str, Any]
 
-_Metadata = Annotated[
+Metadata = Annotated[
     dict[Annotated[str, Field(max_length=64)], Annotated[str, Field(max_length=512)]],
     Field(max_length=16),
 ]
@@ -40,7 +40,7 @@ class ResponseCreate(Model):
     tool_choice: session.ToolChoice | None = None
     max_output_tokens: session.MaxTokens | None = None
     parallel_tool_calls: bool | None = None
-    metadata: _Metadata | None = None
+    metadata: Metadata | None = None
     prompt: session.Prompt | None = None
     reasoning: session.Reasoning | None = None
     audio: ResponseAudio = ResponseAudio.model_construct()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import orjson
 from pydantic import TypeAdapter
@@ -59,7 +59,7 @@ EventType = Literal[
     "output_audio_buffer.stopped",
     "output_audio_buffer.cleared",
 ]
-SERVER_EVENTS: frozenset[str] = frozenset(get_args(EventType))
+"""Their fields are in `events.py`."""
 
 # --- Sending ------------------------------------------------------------------------------
 
