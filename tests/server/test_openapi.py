@@ -252,7 +252,11 @@ def _adapted() -> Iterator[None]:
 @pytest.mark.usefixtures("_adapted")
 # Random requests an operation; the edges come on top.
 @pytest.mark.parametrize(
-    "examples", [12, pytest.param(150, marks=[pytest.mark.full, pytest.mark.timeout(900)])]
+    "examples",
+    [
+        pytest.param(12, marks=pytest.mark.timeout(400)),
+        pytest.param(150, marks=[pytest.mark.full, pytest.mark.timeout(900)]),
+    ],
 )
 def test_no_request_gets_a_server_error_or_an_answer_outside_the_schema(
     tmp_path: Path, examples: int
