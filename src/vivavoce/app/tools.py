@@ -25,7 +25,7 @@ from vivavoce.runtime.tasks.ports import Backends
 from vivavoce.tools.bash import bash_tool
 from vivavoce.tools.builtin import Delegation, ask_user, builtins, read_output_tool, task_tools
 from vivavoce.tools.delegation import backends_of
-from vivavoce.tools.delegation.builtin import EmbeddedBackend
+from vivavoce.tools.delegation.builtin import BuiltInBackend
 from vivavoce.tools.delegation.carrier import DurableCarrier
 from vivavoce.tools.mcp.servers import McpServers
 from vivavoce.tools.registry import Registry
@@ -67,7 +67,7 @@ class Toolset:
             self.registry.definitions,
             self._hidden,
         )
-        self.backends = Backends((EmbeddedBackend(find_brain, self.registry.definitions), *others))
+        self.backends = Backends((BuiltInBackend(find_brain, self.registry.definitions), *others))
         name = instance.replace(":", "-")
         self.carrier = DurableCarrier(
             _work_url(settings), self.backends, executor_id=name, lazy=True

@@ -90,8 +90,8 @@ def refusal(
         ("per_10_minutes", limits.per_10_minutes, TEN_MINUTES, opened),
         ("per_day", limits.per_day if counted else 0, LONGEST, new),
     ):
-        if limit and (room := _room(began, limit, at - window)):
-            return _refused(what, limit, room + window - at)
+        if limit and (blocker := _blocking(began, limit, at - window)):
+            return _refused(what, limit, blocker + window - at)
     if limits.concurrent:
         fresh = at - timedelta(seconds=limits.stale_seconds)
         live = [
@@ -105,18 +105,18 @@ def refusal(
         ("tokens_per_day", limits.tokens_per_day, attrgetter("tokens")),
         ("cost_micros_per_day", limits.cost_micros_per_day, attrgetter("cost_micros")),
     ):
-        if limit and (room := _affordable(past, took, limit, at - LONGEST)):
-            return _refused(what, limit, room + LONGEST - at)
+        if limit and (blocker := _blocking_amount(past, took, limit, at - LONGEST)):
+            return _refused(what, limit, blocker + LONGEST - at)
     return None
 
 
-def _room(began: Iterable[datetime], limit: int, since: datetime) -> datetime | None:
-    """The one that has to leave the window before there is room again; None where there is."""
+def _blocking(began: Iterable[datetime], limit: int, since: datetime) -> datetime | None:
+    """The one that has to leave the window before another may begin; None where one may now."""
     within = sorted((each for each in began if each > since), reverse=True)
     return within[limit - 1] if len(within) >= limit else None
 
 
-def _affordable(
+def _blocking_amount(
     past: Iterable[Past], took: Callable[[Past], int], limit: int, since: datetime
 ) -> datetime | None:
     within = sorted((each.created_at, took(each)) for each in past if each.created_at > since)
@@ -127,7 +127,7 @@ def _affordable(
         left -= amount
         if left < limit:
             return began
-    raise AssertionError("with nothing left there is room")
+    raise AssertionError("with nothing left one may begin")
 
 
 _WORDS = {

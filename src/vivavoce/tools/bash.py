@@ -288,7 +288,7 @@ def _changed(entry: os.DirEntry[str], since: int) -> bool:
 MAX_SECONDS = 60
 """Seed 000 §4.4: bash takes 1 to 60 seconds."""
 _GRACE = 5.0
-"""The sandbox ends a command first; the desk's own limit is for the case that it does not."""
+"""The sandbox ends a command first; the executor's own limit is for the case that it does not."""
 
 
 def bash_tool(

@@ -1,7 +1,7 @@
 """The tools there are: built-ins, plug-ins, and whatever else registers itself.
 
 Fills the runtime's `Toolbox`. It knows names, schemas and handlers; limits,
-records and time-outs are the desk's, and come before a handler is called.
+records and time-outs are the executor's, and come before a handler is called.
 """
 
 from __future__ import annotations

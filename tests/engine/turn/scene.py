@@ -14,6 +14,7 @@ from vivavoce.engine.turn.machine import Machine
 from vivavoce.engine.turn.state import Policy
 from vivavoce.wire import brain
 from vivavoce.wire.realtime import client
+from vivavoce.wire.realtime.events import held
 
 VOICES = frozenset({"marin", "cedar"})
 ME, OTHER = 1, 2
@@ -27,7 +28,7 @@ def configured(**audio_input: Any) -> Configuration:
 
 
 class Scene:
-    """Every event that leaves is held to the SDK's types, to the letter."""
+    """Every event that leaves is held to the SDK's types and to ours, to the letter."""
 
     def __init__(
         self,
@@ -50,7 +51,7 @@ class Scene:
         )
         self.done: list[orders.Order] = []
         self.sent: list[dict[str, Any]] = []
-        strict({**self.machine.greeting(), "event_id": "event_0"})
+        strict(held({**self.machine.greeting(), "event_id": "event_0"}))
 
     # --- Telling it things ----------------------------------------------------------------
 
@@ -61,7 +62,7 @@ class Scene:
             for order in self.machine.receive(fact, self.now, position):
                 self.done.append(order)
                 if isinstance(order, orders.Send):
-                    strict({**order.event, "event_id": "event_1"})
+                    strict(held({**order.event, "event_id": "event_1"}))
                     self.sent.append(order.event)
         return [event["type"] for event in self.sent[before:]]
 

@@ -105,6 +105,7 @@ class AgentFile(Part):
     context_type: Literal["voice", "onboarding", "goal", "task", "reschedule"] = "voice"
     """Of the conversations that begin with it (seed 004 §8)."""
     orchestrator: Literal["embedded"] | Backend = "embedded"
+    """`embedded` is the built-in one; elsewhere the word is the engine's."""
 
 
 def read_agent_file(path: Path) -> AgentFile:

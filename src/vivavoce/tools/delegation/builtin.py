@@ -264,10 +264,10 @@ _HANDED_ON = 4_000
 _MAX_FILES = 200
 
 
-class EmbeddedBackend:
+class BuiltInBackend:
     """A `Backend`. Nothing of it outlives `run`."""
 
-    name = "embedded"
+    name = "embedded"  # as clients and stored tasks have it; elsewhere the word is the engine's
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The embedded agents with a scripted model: what they do, say, keep and refuse."""
+"""The built-in agents with a scripted model: what they do, say, keep and refuse."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.tools.delegation.stage import Remembering, begin, carried, url, work
 from tests.tools.delegation.thinkers import PlainDesk, Scripted, Thought, calls, done, tools
 from vivavoce.errors import InvalidRequest, ToolFailed, Unavailable
 from vivavoce.runtime.tasks.ports import Done, GaveUp
-from vivavoce.tools.delegation.builtin import Bounds, EmbeddedBackend
+from vivavoce.tools.delegation.builtin import Bounds, BuiltInBackend
 from vivavoce.wire.brain import Ask, Call, Finished, Piece, Result, Said
 
 FAILED = '{"success": false, "error": "3 failed", "recoverable": true}'
@@ -25,7 +25,7 @@ async def run(
     description: str = "add logging",
     bounds: Bounds | None = None,
 ) -> Done:
-    backend = EmbeddedBackend(lambda: thinker, tools, bounds=bounds)
+    backend = BuiltInBackend(lambda: thinker, tools, bounds=bounds)
     context = PlainDesk(listener or Remembering())
     return await backend.run(work(agent=agent, description=description), context)
 
@@ -177,7 +177,7 @@ async def test_a_model_that_does_not_answer_is_asked_again_and_then_given_up(
     faults: list[Thought | Exception], asked: int, tmp_path: Path
 ) -> None:
     thinker, listener = Scripted(faults), Remembering()
-    backend = EmbeddedBackend(lambda: thinker, tools, bounds=Bounds(patience=(0.0, 0.0, 0.0)))
+    backend = BuiltInBackend(lambda: thinker, tools, bounds=Bounds(patience=(0.0, 0.0, 0.0)))
     async with carried(url(tmp_path), backend, listener) as carrier:
         await begin(carrier, work(agent="coder"))
         _, how, gave = await listener.end()
@@ -221,7 +221,7 @@ async def test_thoughts_and_calls_are_not_repeated_after_a_restart(tmp_path: Pat
             done("Both."),
         ]
     )
-    backend, listener = EmbeddedBackend(lambda: thinker, tools), Remembering()
+    backend, listener = BuiltInBackend(lambda: thinker, tools), Remembering()
     async with carried(url(tmp_path), backend, listener) as carrier:
         await begin(carrier, work(agent="foundation:coder"))
         await listener.until(lambda: listener.questions)
@@ -250,7 +250,7 @@ async def test_cancelling_stops_the_model_in_the_middle_of_a_thought(tmp_path: P
             yield Finished()
 
     thinker, listener = Slow([]), Remembering()
-    async with carried(url(tmp_path), EmbeddedBackend(lambda: thinker, tools), listener) as carrier:
+    async with carried(url(tmp_path), BuiltInBackend(lambda: thinker, tools), listener) as carrier:
         await begin(carrier, work(agent="explorer"))
         await listener.until(lambda: thinker.shown)
         await carrier.cancel("task_1")
