@@ -12,8 +12,8 @@ addEventListener("pagehide", () => void conversation.stop());
 
 // A browser has few connections to one server: those that nobody looks at are given back.
 const look = () => {
-  if (document.visibilityState === "visible") conversation.desk.open();
-  else conversation.desk.close();
+  if (document.visibilityState === "visible") conversation.work.open();
+  else conversation.work.close();
 };
 document.addEventListener("visibilitychange", look);
 look();

@@ -1,15 +1,15 @@
 import { renderToStaticMarkup } from "react-dom/server";
 import { describe, expect, test } from "vitest";
-import { NO_WORK, type Work } from "../src/session/work";
+import { NO_WORK, type Work } from "../src/session/work/work";
 import { Approvals } from "../src/ui/Approvals";
 import { Transcript } from "../src/ui/Transcript";
 import { Tray } from "../src/ui/Tray";
 import { anApproval, aTask } from "./scene";
 
-const desk = { cancel: async () => undefined, answer: async () => undefined, seen: () => undefined };
+const actions = { cancel: async () => undefined, answer: async () => undefined, seen: () => undefined };
 
 function tray(work: Partial<Work>, quiet = false): string {
-  return renderToStaticMarkup(<Tray work={{ ...NO_WORK, ...work }} desk={desk} quiet={quiet} />);
+  return renderToStaticMarkup(<Tray work={{ ...NO_WORK, ...work }} actions={actions} quiet={quiet} />);
 }
 
 function approvals(work: Partial<Work>): string {

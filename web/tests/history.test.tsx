@@ -1,9 +1,9 @@
 import { renderToStaticMarkup } from "react-dom/server";
 import { describe, expect, test, vi } from "vitest";
 import { faultWords } from "../src/session/faults";
-import type { History as Known, Past } from "../src/session/history";
-import { pieces, whenWords } from "../src/session/history_words";
-import { pastLines } from "../src/session/past";
+import type { History as Known, Past } from "../src/session/history/history";
+import { pieces, whenWords } from "../src/session/history/words";
+import { pastLines } from "../src/session/history/past";
 import { buttonWords } from "../src/session/words";
 import { History } from "../src/ui/History";
 import { ApiError } from "../src/wire/api";

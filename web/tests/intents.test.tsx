@@ -127,14 +127,14 @@ describe("an intent's card", () => {
   test("hears from the inbox how it ended after the call, and only if it is here", () => {
     const scene = new Scene();
     scene.conversation.store.set(after(submitted()));
-    scene.conversation.desk.open();
+    scene.conversation.work.open();
     const news = (intent_id: string) =>
       scene.news("intent.submitted", { intent_id, intent: "GOAL", payload: GOAL, status: "accepted" });
     news("i1");
     news("i2");
     const { lines } = scene.conversation.store.get();
     expect(lines.map(({ id, intent }) => [id, intent?.status])).toEqual([["i1", "accepted"]]);
-    scene.conversation.desk.close();
+    scene.conversation.work.close();
   });
 });
 

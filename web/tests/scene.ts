@@ -4,7 +4,7 @@ import type { Microphone } from "../src/audio/microphone";
 import { aborted } from "../src/session/aborting";
 import { Conversation } from "../src/session/conversation";
 import type { ServerFact, TransportKind } from "../src/session/state";
-import type { Approval, Task, Work } from "../src/session/work";
+import type { Approval, Task, Work } from "../src/session/work/work";
 import { situation } from "../src/session/words";
 import { Choice } from "../src/transport/choice";
 import { type Call, deferred, type Transport } from "../src/transport/transport";

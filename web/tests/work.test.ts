@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { reduce } from "../src/session/reducer";
 import { type Fact, INITIAL, type ServerFact, type State } from "../src/session/state";
-import type { Approval, Task, WorkNews } from "../src/session/work";
+import type { Approval, Task, WorkNews } from "../src/session/work/work";
 import {
   agoWords,
   argumentRows,
@@ -12,7 +12,7 @@ import {
   secondsLeft,
   trayWords,
   visible,
-} from "../src/session/work_words";
+} from "../src/session/work/words";
 import type { EventName, VoiceEvents } from "../src/wire/types";
 import { anApproval, aTask } from "./scene";
 

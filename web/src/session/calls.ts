@@ -3,7 +3,7 @@
 import { isIntentTool } from "./intents";
 import type { Line, ServerFact, State } from "./state";
 import * as transcript from "./transcript";
-import { callOver } from "./work";
+import { callOver } from "./work/work";
 
 export type ToolFact = Extract<
   ServerFact,

@@ -9,8 +9,8 @@ import type { Transport } from "../transport/transport";
 import { ApiError } from "../wire/api";
 import type { SessionResponse } from "../wire/types";
 import { hungUp, orAborted } from "./aborting";
-import { Archive } from "./archive";
-import { Desk, type DeskPorts } from "./desk";
+import { Archive } from "./history/archive";
+import { WorkClient, type WorkPorts } from "./work/client";
 import { faultWords } from "./faults";
 import { keepCalling } from "./line";
 import { untilReady } from "./readiness";
@@ -19,7 +19,7 @@ import { type Fact, INITIAL, type State, type Tell, type TransportKind } from ".
 import { createStore, type Store } from "./store";
 import { Visit, type VisitPorts } from "./visit";
 
-export interface Ports extends VisitPorts, DeskPorts {
+export interface Ports extends VisitPorts, WorkPorts {
   readonly transports: Readonly<Record<TransportKind, Transport>>;
   readonly choice: Choice;
   readonly openMicrophone: () => Promise<Microphone>;
@@ -38,13 +38,13 @@ export class Conversation {
   #talkWanted = false;
 
   /** Tasks and approvals: they are there without a conversation, too. */
-  readonly desk: Desk;
+  readonly work: WorkClient;
 
   /** Conversations of before; the one that is looked at goes on with the next start. */
   readonly archive: Archive;
 
   constructor(private readonly ports: Ports) {
-    this.desk = new Desk(ports, this.store, this.#tell);
+    this.work = new WorkClient(ports, this.store, this.#tell);
     this.archive = new Archive(ports, this.store, this.#tell);
   }
 
@@ -83,8 +83,8 @@ export class Conversation {
         return tell({ type: "locked", why: refusedToken(fault) });
       }
       tell({ type: "stopped" });
-      this.desk.close();
-      this.desk.open();
+      this.work.close();
+      this.work.open();
       if (wanted) this.start();
       else this.watch();
     });

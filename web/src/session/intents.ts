@@ -4,7 +4,7 @@
 
 import type { IntentView } from "../wire/types";
 import type { ServerFact } from "./state";
-import { visible } from "./work_words";
+import { visible } from "./work/words";
 
 const LONGEST = 240; // characters of one value
 const ROWS = 12;

@@ -1,14 +1,14 @@
 /** State and a fact make the next state. The only place where either is understood. */
 
 import { type ToolFact, tooled } from "./calls";
-import { continued, NO_HISTORY, recalled } from "./history";
+import { continued, NO_HISTORY, recalled } from "./history/history";
 import { intentOf, type IntentFact } from "./intents";
-import { pastLines } from "./past";
+import { pastLines } from "./history/past";
 import type { Fact, ServerFact, State } from "./state";
 import { INITIAL } from "./state";
 import * as transcript from "./transcript";
-import { NO_WORK, worked } from "./work";
-import { heardOfWork, isWork, type WorkFact } from "./work_events";
+import { NO_WORK, worked } from "./work/work";
+import { heardOfWork, isWork, type WorkFact } from "./work/events";
 
 export function reduce(state: State, fact: Fact): State {
   switch (fact.type) {

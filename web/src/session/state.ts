@@ -1,9 +1,9 @@
 /** What the page knows, and what it can be told. No code of the browser's or of React's. */
 
 import type { EventName, ModelStatus, TranscriptEntry, VoiceEvents } from "../wire/types";
-import { type History, type HistoryNews, NO_HISTORY } from "./history";
+import { type History, type HistoryNews, NO_HISTORY } from "./history/history";
 import type { Understood } from "./intents";
-import { NO_WORK, type Work, type WorkNews } from "./work";
+import { NO_WORK, type Work, type WorkNews } from "./work/work";
 
 export type TransportKind = "webrtc" | "websocket";
 

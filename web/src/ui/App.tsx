@@ -2,8 +2,8 @@
 
 import { useEffect, useMemo, useSyncExternalStore } from "react";
 import type { Conversation } from "../session/conversation";
-import type { Past } from "../session/history";
-import { pastLines } from "../session/past";
+import type { Past } from "../session/history/history";
+import { pastLines } from "../session/history/past";
 import { busy, buttonWords, situation, words } from "../session/words";
 import { Approvals } from "./Approvals";
 import { Details } from "./Details";
@@ -28,7 +28,7 @@ export function App({ conversation }: { conversation: Conversation }) {
     document.title = waiting ? "Yes or no? · Vivavoce" : "Vivavoce";
   }, [waiting]);
 
-  const { desk, archive } = conversation;
+  const { work, archive } = conversation;
   const { past } = state.history;
   const remembered = useMemo(() => (past && !past.live ? pastLines(past) : null), [past]);
   const talking = busy(state);
@@ -62,9 +62,9 @@ export function App({ conversation }: { conversation: Conversation }) {
           })}
         />
         {past && !talking && <Write past={past} write={(text) => archive.write(text)} />}
-        <Tray work={state.work} desk={desk} quiet={now === "loading"} />
+        <Tray work={state.work} actions={work} quiet={now === "loading"} />
         <section className="talk" aria-label="Talk">
-          <Approvals work={state.work} decide={(id, granted) => void desk.decide(id, granted)} />
+          <Approvals work={state.work} decide={(id, granted) => void work.decide(id, granted)} />
           <p className="state" data-testid="state" role="status" aria-live="polite">
             <span className="dot" aria-hidden="true" />
             {words(state)}

@@ -5,8 +5,8 @@
  * that is held down does not count at all. */
 
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
-import type { Approval, Work } from "../session/work";
-import { argumentRows, countdown, lengthWords, secondsLeft, visible } from "../session/work_words";
+import type { Approval, Work } from "../session/work/work";
+import { argumentRows, countdown, lengthWords, secondsLeft, visible } from "../session/work/words";
 
 export const ARMED_AFTER_MS = 700; // a click that was meant for what stood here before
 

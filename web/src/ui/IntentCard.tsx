@@ -1,7 +1,7 @@
 /** What was understood, in plain words, and what became of it. */
 
 import { intentStatus, rowsOf, titleOf, type Understood } from "../session/intents";
-import { visible } from "../session/work_words";
+import { visible } from "../session/work/words";
 
 export function IntentCard({ intent }: { intent: Understood }) {
   const rows = rowsOf(intent.payload);

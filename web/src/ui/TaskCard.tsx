@@ -1,10 +1,10 @@
 /** One task: on its way, with a question, or over. */
 
 import { useEffect, useState } from "react";
-import { over, type Task } from "../session/work";
-import { agentWords, agoWords, statusWords } from "../session/work_words";
+import { over, type Task } from "../session/work/work";
+import { agentWords, agoWords, statusWords } from "../session/work/words";
 import { Ask } from "./Ask";
-import type { DeskActions } from "./Tray";
+import type { WorkActions } from "./Tray";
 
 const SURE_MS = 4000;
 
@@ -13,7 +13,7 @@ interface Props {
   fresh: boolean;
   acting: boolean;
   fault: string | null;
-  desk: DeskActions;
+  actions: WorkActions;
   seen: (id: string) => void;
 }
 
@@ -26,13 +26,13 @@ export function TaskCard(props: Props) {
   );
 }
 
-function Going({ task, acting, fault, desk }: Props) {
+function Going({ task, acting, fault, actions }: Props) {
   const { question, percentage } = task;
   return (
     <>
       <div className="head">
         <p className="title">{task.title}</p>
-        <Cancel title={task.title} acting={acting} cancel={() => void desk.cancel(task.id)} />
+        <Cancel title={task.title} acting={acting} cancel={() => void actions.cancel(task.id)} />
       </div>
       <p className="remark" aria-live="polite">
         {[agentWords(task), question ? statusWords(task) : task.progress || statusWords(task)]
@@ -51,7 +51,7 @@ function Going({ task, acting, fault, desk }: Props) {
           question={question}
           acting={acting}
           fault={fault}
-          answer={(words) => void desk.answer(task.id, question.id, words)}
+          answer={(words) => void actions.answer(task.id, question.id, words)}
         />
       ) : (
         fault && (

@@ -1,7 +1,7 @@
 /** What was said, on both sides, as it is said. It follows its end unless somebody scrolled up. */
 
 import { memo, type ReactNode, useEffect, useLayoutEffect, useRef } from "react";
-import { SENDING } from "../session/past";
+import { SENDING } from "../session/history/past";
 import type { Line } from "../session/state";
 import { IntentCard } from "./IntentCard";
 

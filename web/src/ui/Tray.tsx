@@ -1,22 +1,22 @@
 /** Delegated work, quietly: a line when there is nothing to do, open while something goes on. */
 
 import { useEffect, useId, useState } from "react";
-import type { Desk } from "../session/desk";
-import { over, type Work } from "../session/work";
-import { inOrder, isNew, questionsOf, trayWords } from "../session/work_words";
+import type { WorkClient } from "../session/work/client";
+import { over, type Work } from "../session/work/work";
+import { inOrder, isNew, questionsOf, trayWords } from "../session/work/words";
 import { Ask } from "./Ask";
 import { TaskCard } from "./TaskCard";
 
-export type DeskActions = Pick<Desk, "cancel" | "answer" | "seen">;
+export type WorkActions = Pick<WorkClient, "cancel" | "answer" | "seen">;
 
 interface Props {
   work: Work;
-  desk: DeskActions;
+  actions: WorkActions;
   /** The page says already that the server is not there. */
   quiet: boolean;
 }
 
-export function Tray({ work, desk, quiet }: Props) {
+export function Tray({ work, actions, quiet }: Props) {
   const id = useId();
   const [wish, setWish] = useState<boolean | null>(null);
   const asked = questionsOf(work).join();
@@ -30,7 +30,7 @@ export function Tray({ work, desk, quiet }: Props) {
   if (!some && !problem) return null;
   const seen = (id: string) => {
     setWish(true); // what is being read stays where it is
-    desk.seen(id);
+    actions.seen(id);
   };
   const open = wish ?? (asked !== "" || tasks.some((task) => !over(task) || isNew(task, work)));
   return (
@@ -59,7 +59,7 @@ export function Tray({ work, desk, quiet }: Props) {
               question={question}
               acting={work.acting.includes(question.callId)}
               fault={work.faults[question.callId] ?? null}
-              answer={(words) => void desk.answer(question.callId, question.id, words)}
+              answer={(words) => void actions.answer(question.callId, question.id, words)}
             />
           </li>
         ))}
@@ -70,7 +70,7 @@ export function Tray({ work, desk, quiet }: Props) {
             fresh={isNew(task, work)}
             acting={work.acting.includes(task.id)}
             fault={work.faults[task.id] ?? null}
-            desk={desk}
+            actions={actions}
             seen={seen}
           />
         ))}

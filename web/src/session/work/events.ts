@@ -1,7 +1,7 @@
 /** The server's events about work, as changes of what the page knows of it. Pure. */
 
-import type { VoiceEvents } from "../wire/types";
-import type { ServerFact } from "./state";
+import type { VoiceEvents } from "../../wire/types";
+import type { ServerFact } from "../state";
 import { ask, decided, over, put, type Task, type Work } from "./work";
 
 const NAMES = [

@@ -1,10 +1,10 @@
 /** A past conversation as lines of the transcript, its cards among them. Pure. */
 
-import type { IntentView, Message } from "../wire/types";
+import type { IntentView, Message } from "../../wire/types";
 import type { Past } from "./history";
-import { intentRead, isIntentTool, titleOf } from "./intents";
-import type { Line } from "./state";
-import { EMPTY } from "./transcript";
+import { intentRead, isIntentTool, titleOf } from "../intents";
+import type { Line } from "../state";
+import { EMPTY } from "../transcript";
 
 /** What was just written, until the server has it. */
 export const SENDING = "sending";

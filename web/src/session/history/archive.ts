@@ -2,13 +2,13 @@
  * looked at.
  * What it learns it tells; what that means is the reducer's. */
 
-import { type Api, ApiError } from "../wire/api";
-import { faultWords } from "./faults";
+import { type Api, ApiError } from "../../wire/api";
+import { faultWords } from "../faults";
 import type { HistoryNews, Past } from "./history";
-import type { Pause } from "./readiness";
-import type { State, Tell } from "./state";
-import type { Store } from "./store";
-import { busy } from "./words";
+import type { Pause } from "../readiness";
+import type { State, Tell } from "../state";
+import type { Store } from "../store";
+import { busy } from "../words";
 
 export interface ArchivePorts {
   readonly api: Api;

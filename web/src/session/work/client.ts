@@ -1,19 +1,19 @@
 /** Keeps the page's knowledge of work current, call or no call, and carries what the user decides
  * to the server. What it learns it tells; what that means is the reducer's. */
 
-import { type Api, ApiError } from "../wire/api";
-import type { InboxListener } from "../wire/inbox";
-import type { ApprovalListResponse } from "../wire/types";
-import { faultWords } from "./faults";
-import { type IntentFact, isIntent } from "./intents";
-import { backoff } from "./line";
-import type { Pause } from "./readiness";
-import type { ServerFact, State, Tell } from "./state";
-import type { Store } from "./store";
+import { type Api, ApiError } from "../../wire/api";
+import type { InboxListener } from "../../wire/inbox";
+import type { ApprovalListResponse } from "../../wire/types";
+import { faultWords } from "../faults";
+import { type IntentFact, isIntent } from "../intents";
+import { backoff } from "../line";
+import type { Pause } from "../readiness";
+import type { ServerFact, State, Tell } from "../state";
+import type { Store } from "../store";
 import type { WorkNews } from "./work";
-import { isWork } from "./work_events";
+import { isWork } from "./events";
 
-export interface DeskPorts {
+export interface WorkPorts {
   readonly api: Api;
   readonly openInbox: (listener: InboxListener, signal: AbortSignal) => Promise<void>;
   readonly pause: Pause;
@@ -24,12 +24,12 @@ export interface DeskPorts {
 // Their answer moves a task on, and no event tells so.
 const MOVERS = ["answer_task", "cancel_task"];
 
-export class Desk {
+export class WorkClient {
   #life: AbortController | null = null;
   #approvalsHeard = 0;
 
   constructor(
-    private readonly ports: DeskPorts,
+    private readonly ports: WorkPorts,
     private readonly store: Store<State>,
     private readonly tell: Tell,
   ) {

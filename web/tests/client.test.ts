@@ -9,7 +9,7 @@ const refusal = (status: number, message: string) => ({
 });
 
 async function opened(scene = new Scene()): Promise<Scene> {
-  scene.conversation.desk.open();
+  scene.conversation.work.open();
   await until(() => expect(scene.inboxes).toHaveLength(1));
   scene.inboxes[0]?.listener.up();
   await until(() => expect(scene.server.asked.at(-1)).toBe("GET /approvals"));
@@ -23,7 +23,7 @@ function listing(...tasks: ReturnType<typeof aTask>[]): Scene {
   return scene;
 }
 
-describe("the desk", () => {
+describe("the work client", () => {
   test("has the work of before, without any call", async () => {
     const scene = listing(aTask({ id: "t1", progress: "Half" }));
     scene.server.next("GET /approvals", { body: { approvals: [anApproval("a1")], count: 1 } });
@@ -55,7 +55,7 @@ describe("the desk", () => {
 
   test("does not lose a request that came while it read the list", async () => {
     const scene = new Scene();
-    scene.conversation.desk.open();
+    scene.conversation.work.open();
     await until(() => expect(scene.inboxes).toHaveLength(1));
     const request = {
       timestamp: "2026-11-15T12:00:00.000Z",
@@ -85,7 +85,7 @@ describe("the desk", () => {
   test("comes back after a loss, and says what is wrong meanwhile", async () => {
     const scene = new Scene();
     scene.inboxFaults = [new ApiError(0, "unreachable", "The server does not answer.")];
-    scene.conversation.desk.open();
+    scene.conversation.work.open();
     await until(() => expect(scene.work.unread).toBe("The server does not answer."));
     await until(() => expect(scene.inboxes).toHaveLength(1));
     scene.inboxes[0]?.listener.up();
@@ -97,7 +97,7 @@ describe("the desk", () => {
   test("tries again where the list cannot be read", async () => {
     const scene = new Scene();
     scene.server.next("GET /tasks", refusal(500, "Busy."));
-    scene.conversation.desk.open();
+    scene.conversation.work.open();
     await until(() => expect(scene.inboxes).toHaveLength(1));
     scene.inboxes[0]?.listener.up();
     await until(() => expect(scene.inboxes).toHaveLength(2));
@@ -107,7 +107,7 @@ describe("the desk", () => {
   test("waits for a token where one is needed, and begins when there is one", async () => {
     const scene = new Scene();
     scene.inboxFaults = [new ApiError(401, "unauthorized", "No.")];
-    scene.conversation.desk.open();
+    scene.conversation.work.open();
     await new Promise((resolve) => setTimeout(resolve));
     expect([scene.inboxes.length, scene.pauses, scene.work.unread]).toEqual([0, [], null]);
     scene.conversation.unlock("right");
@@ -116,9 +116,9 @@ describe("the desk", () => {
 
   test("is closed while nobody looks", async () => {
     const scene = await opened();
-    scene.conversation.desk.close();
+    scene.conversation.work.close();
     expect(scene.inboxes[0]?.signal.aborted).toBe(true);
-    scene.conversation.desk.open();
+    scene.conversation.work.open();
     await until(() => expect(scene.inboxes).toHaveLength(2));
   });
 });
@@ -126,9 +126,9 @@ describe("the desk", () => {
 describe("what the user decides", () => {
   test("is carried to the server, once at a time", async () => {
     const scene = await opened();
-    const { desk } = scene.conversation;
-    await Promise.all([desk.decide("a1", true), desk.decide("a1", true)]);
-    await desk.answer("t1", "q1", "SQLite");
+    const { work } = scene.conversation;
+    await Promise.all([work.decide("a1", true), work.decide("a1", true)]);
+    await work.answer("t1", "q1", "SQLite");
     const sent = scene.server.bodies.filter(({ request }) => request.startsWith("POST"));
     expect(sent).toEqual([
       { request: "POST /approvals/a1", body: { granted: true } },
@@ -141,7 +141,7 @@ describe("what the user decides", () => {
     const scene = await opened();
     const before = scene.server.asked.length;
     scene.server.next("POST /tasks/t1/answer", refusal(409, "Nobody waits for this answer any more."));
-    await scene.conversation.desk.answer("t1", "q1", "A");
+    await scene.conversation.work.answer("t1", "q1", "A");
     expect(scene.work.faults["t1"]).toBe("Nobody waits for this answer any more.");
     expect(scene.server.asked.slice(before + 1)).toEqual(["GET /tasks", "GET /approvals"]);
   });
@@ -149,9 +149,9 @@ describe("what the user decides", () => {
   test("and cannot be carried is said, and can be tried again", async () => {
     const scene = await opened();
     scene.server.next("POST /approvals/a1", refusal(503, "One moment."));
-    await scene.conversation.desk.decide("a1", false);
+    await scene.conversation.work.decide("a1", false);
     expect(scene.work).toMatchObject({ acting: [], faults: { a1: "One moment." } });
-    await scene.conversation.desk.decide("a1", false);
+    await scene.conversation.work.decide("a1", false);
     expect(scene.work.faults).toEqual({});
   });
 
@@ -159,7 +159,7 @@ describe("what the user decides", () => {
     const scene = await opened(listing(aTask({ id: "t1" })));
     const over = aTask({ id: "t1", status: "cancelled", updated_at: "2030-01-01T00:00:00.000Z" });
     scene.server.next("POST /tasks/t1/cancel", { body: over });
-    await scene.conversation.desk.cancel("t1");
+    await scene.conversation.work.cancel("t1");
     expect(scene.work.tasks[0]?.status).toBe("cancelled");
     expect(scene.remembered).toEqual(["t_old", "t1"]); // also after a reload
   });
