@@ -11,7 +11,6 @@ and 5).
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from vivavoce.errors import InvalidArguments
@@ -21,12 +20,12 @@ from vivavoce.language.en.mentions import times_in, untimed
 from vivavoce.language.en.words import STOP, content, foreign, pieces, shares
 from vivavoce.wire.clean import clean_json
 from vivavoce.wire.records.talk import Entry, Kind
+from vivavoce.wire.values import Value
 
 _ANYTHING = frozenset(pieces("something anything stuff things thing whatever somewhat"))
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
+class Checked(Value):
     payload: dict[str, Any]
     left_out: tuple[str, ...] = ()
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal, Protocol
 
 from vivavoce.runtime.ports import AgendaStore
 from vivavoce.wire.records.plans import Intent, Submission
 from vivavoce.wire.records.talk import Change, Conversation, LogEvent
+from vivavoce.wire.values import Record, Value
 
 Action = Literal["submit", "amend", "retract"]
 
@@ -25,8 +26,7 @@ class Journal(Protocol):
     async def commit(self, changes: Sequence[Change]) -> list[LogEvent]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
+class Done(Value):
     """The intent as it is stored now, and what the model is told besides."""
 
     intent: Intent
@@ -60,8 +60,7 @@ class Acting(Protocol):
 # with the intent, so that an accepted intent and what came of it are there together or not at all.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Accepted:
+class Accepted(Record):
     """What came of a submission."""
 
     goal_id: str | None = None

@@ -4,7 +4,6 @@ for where a transcript is late."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -14,6 +13,7 @@ from vivavoce.language.en.words import content, shares
 from vivavoce.runtime.ports import Clock, ToolContext
 from vivavoce.wire.records.plans import Intent, IntentStatus
 from vivavoce.wire.records.talk import Entry, Kind
+from vivavoce.wire.values import Value
 
 ENTRIES = 200
 INTENTS = 50
@@ -23,8 +23,7 @@ _EVIDENCE = 40
 _RELATED = 8  # of earlier entries
 
 
-@dataclass(frozen=True, slots=True)
-class Scene:
+class Scene(Value):
     """One conversation as it is now: what was said, and what was submitted, newest first."""
 
     entries: Sequence[Entry]

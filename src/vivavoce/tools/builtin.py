@@ -146,22 +146,13 @@ def _round(value: Number, digits: int = 0) -> Number:
     return round(value, places) if places else round(value)
 
 
+_OF_MATH = ("sqrt", "exp", "log", "log10", "log2", "sin", "cos", "tan", "floor", "ceil", "hypot")
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "abs": abs,
     "round": _round,
     "min": min,
     "max": max,
-    "sqrt": math.sqrt,
-    "exp": math.exp,
-    "log": math.log,
-    "log10": math.log10,
-    "log2": math.log2,
-    "sin": math.sin,
-    "cos": math.cos,
-    "tan": math.tan,
-    "floor": math.floor,
-    "ceil": math.ceil,
-    "hypot": math.hypot,
+    **{name: getattr(math, name) for name in _OF_MATH},
 }
 
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, create_model
@@ -21,6 +20,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, create
 from vivavoce.errors import InvalidArguments
 from vivavoce.processes.threads import SHARED
 from vivavoce.runtime.ports import ToolContext, ToolDefinition, ToolExample, ToolOutput
+from vivavoce.wire.values import Value
 
 Handler = Callable[[Mapping[str, Any], ToolContext], Awaitable[str | ToolOutput]]
 Describe = Callable[[Mapping[str, Any]], str]
@@ -32,8 +32,7 @@ _NAMED = ("properties", "$defs", "definitions", "dependentSchemas")
 _POSITIONAL = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.POSITIONAL_ONLY)
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
+class Tool(Value):
     """A definition, what runs it, and what a person reads while it runs."""
 
     definition: ToolDefinition

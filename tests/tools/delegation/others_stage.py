@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from tests.tools.delegation.stage import Remembering
 from vivavoce.runtime.tasks.ports import Work
-from vivavoce.tools.delegation.context import DurableContext, StepBridge
+from vivavoce.tools.delegation.context import DurableContext, Mail, StepBridge
 
 
 @dataclass
@@ -42,8 +42,8 @@ class Ledger:
     def context(self, listener: Remembering) -> DurableContext:
         """As after a restart."""
         self._at, self._busy = 0, False
-        line = cast("StepBridge", self)
-        return DurableContext("task_1", line, listener, self, recorded=len(self.kept))
+        line, mail = cast("StepBridge", self), cast("Mail", self)
+        return DurableContext("task_1", line, listener, mail, recorded=len(self.kept))
 
     async def step(self, name: str, do: Callable[[], Awaitable[str]]) -> str:
         assert not self._busy, f"{name} while another step was under way"

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from typing import TYPE_CHECKING, cast
 
-from vivavoce.tools.delegation.carrier import Mail
+from vivavoce.tools.delegation.context import Mail
+
+if TYPE_CHECKING:
+    from vivavoce.tools.delegation.ledger import Ledger
 
 
 class Notes(dict[str, str]):
@@ -19,7 +23,7 @@ class Notes(dict[str, str]):
 
 async def test_what_another_process_took_is_found_by_looking() -> None:
     notes = Notes()
-    here, there = Mail(notes), Mail(notes)
+    here, there = Mail(cast("Ledger", notes)), Mail(cast("Ledger", notes))
     unwanted: list[str] = []
     async with asyncio.TaskGroup() as group:
         waiting = group.create_task(here.wait("task_1:1"))

@@ -17,7 +17,7 @@ import binascii
 import hmac
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Protocol
@@ -30,6 +30,7 @@ from vivavoce.runtime.ports import Clock
 from vivavoce.wire.clean import clean_json, clean_line
 from vivavoce.wire.records.plans import Delivery
 from vivavoce.wire.records.work import Json
+from vivavoce.wire.values import Value
 
 if TYPE_CHECKING:
     import httpx2
@@ -46,21 +47,18 @@ _BASE64 = "whsec_"
 _NO = ("failed", "failure", "error", "rejected", "refused", "invalid", "denied")
 
 
-@dataclass(frozen=True, slots=True)
-class Delivered:
+class Delivered(Value):
     answer: Json = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(Value):
     """For good, in the backend's words."""
 
     words: str
     answer: Json = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Later:
+class Later(Value):
     """`why` is for the log and the record; `after`: as long as the backend asked for."""
 
     why: str

@@ -6,7 +6,7 @@ Fills `Acting` with the outbox behind it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -18,10 +18,10 @@ from vivavoce.intents.registry.intents import IntentRegistry
 from vivavoce.runtime.ports import Clock
 from vivavoce.wire.records.plans import Delivery, Intent, IntentStatus, Submission
 from vivavoce.wire.records.talk import Put, entry_id, iso
+from vivavoce.wire.values import Value
 
 
-@dataclass(frozen=True, slots=True)
-class Addresses:
+class Addresses(Value):
     """Which intents go to a backend, and where each of them is. `url` is the agent's own backend,
     which stands for all of its intents; it may be named and not known (`everything`)."""
 
@@ -53,8 +53,7 @@ class Addresses:
         return definition.url if definition is not None and to == f"{self.agent()}/{name}" else None
 
 
-@dataclass(frozen=True, slots=True)
-class Outside:
+class Outside(Value):
     """Acts on an intent by telling the user's backend."""
 
     _outbox: Outbox

@@ -193,7 +193,12 @@ class IntentDefinition(Part):
         return ToolDefinition(
             name=self.name,
             description=_described(self.description, self.parameters),
-            parameters=_schema(self.parameters),
+            parameters={
+                "type": "object",
+                "properties": {one.name: _property(one) for one in self.parameters},
+                "required": list(self.required),
+                "additionalProperties": False,
+            },
             category="intents",
             timeout=_TIMEOUT,
             examples=tuple(
@@ -294,15 +299,6 @@ def _one(error: Any) -> str:
 # --- Told: a plain JSON Schema and a description ------------------------------------------
 # No `if` and no `anyOf`: not every provider takes them. What is required only sometimes is told
 # in words.
-
-
-def _schema(parameters: Sequence[Parameter]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": {one.name: _property(one) for one in parameters},
-        "required": [one.name for one in parameters if one.required],
-        "additionalProperties": False,
-    }
 
 
 def _property(one: Parameter) -> dict[str, Any]:

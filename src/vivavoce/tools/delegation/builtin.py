@@ -35,6 +35,7 @@ from vivavoce.wire.brain import (
     Turn,
     Words,
 )
+from vivavoce.wire.values import Value
 
 FindBrain = Callable[[], Brain | None]
 """The language model, once there is one."""
@@ -42,8 +43,7 @@ READING = ("read_file", "glob", "grep", "web_fetch", "web_search")
 CHANGING = (*READING, "write_file", "edit_file", "bash")
 
 
-@dataclass(frozen=True, slots=True)
-class Agent:
+class Agent(Value):
     name: str
     description: str
     """What it is good for, as it is listed."""
@@ -93,8 +93,7 @@ _NUDGE = "Use a tool to go on, or call done with a summary."
 _TWICE = "You did exactly this before, with the same outcome. Try something else."
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
+class Bounds(Value):
     """Of one agent's work."""
 
     thoughts: int = 40

@@ -21,12 +21,12 @@ from contextvars import ContextVar
 from dataclasses import KW_ONLY, dataclass, field
 from itertools import count
 from queue import SimpleQueue
-from typing import Any, Protocol
+from typing import Any
 
 from vivavoce import errors
 from vivavoce.logs import failure
 from vivavoce.runtime.tasks.ports import GaveUp, Listener, StepFailed, Value
-from vivavoce.tools.delegation.ledger import Stopped, TakenOver, run_step
+from vivavoce.tools.delegation.ledger import Ledger, Stopped, TakenOver, run_step
 
 log = logging.getLogger(__name__)
 
@@ -180,12 +180,60 @@ def _ours(name: str, message: str) -> Exception:
     return StepFailed(name, message)  # or of a release that had it
 
 
-class Answers(Protocol):
-    """Where the user's words arrive, perhaps long before or after they are asked for."""
+_CANCEL, _ANSWER = "/cancel", "/answer"
 
-    async def wait(self, question_id: str) -> str: ...
 
-    async def given(self, question_id: str) -> str | None: ...
+class Mail:
+    """The user's words, which may arrive long before or after they are asked for: answers by
+    question, cancellations by task."""
+
+    def __init__(self, notes: Ledger) -> None:
+        self._notes = notes
+        self._waiting: dict[str, asyncio.Future[str]] = {}
+
+    async def answer(self, question_id: str, words: str) -> None:
+        id_ = question_id + _ANSWER
+        await asyncio.to_thread(self._notes.note, id_, words)
+        # Not `words`: another answer may have been first.
+        self._hand(await self._read([id_]))
+
+    async def given(self, question_id: str) -> str | None:
+        id_ = question_id + _ANSWER
+        return (await self._read([id_])).get(id_)
+
+    async def wait(self, question_id: str) -> str:
+        id_ = question_id + _ANSWER
+        waiting: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._waiting[id_] = waiting
+        try:
+            self._hand(await self._read([id_]))  # it may have come since it was last looked
+            return await waiting
+        finally:
+            if self._waiting.get(id_) is waiting:
+                del self._waiting[id_]
+
+    async def cancel(self, task_id: str) -> None:
+        await asyncio.to_thread(self._notes.note, task_id + _CANCEL, "")
+
+    async def cancelled(self, task_id: str) -> bool:
+        return bool(await self._read([task_id + _CANCEL]))
+
+    async def look(self, tasks: list[str], unwanted: Callable[[str], None]) -> None:
+        """Hands out what others took; `unwanted` is told which of the tasks are cancelled."""
+        found = await self._read([*self._waiting, *(each + _CANCEL for each in tasks)])
+        self._hand(found)
+        for each in tasks:
+            if each + _CANCEL in found:
+                unwanted(each)
+
+    async def _read(self, ids: list[str]) -> dict[str, str]:
+        return await asyncio.to_thread(self._notes.notes, ids)
+
+    def _hand(self, found: dict[str, str]) -> None:
+        for id_, words in found.items():
+            waiting = self._waiting.get(id_)
+            if waiting is not None and not waiting.done():
+                waiting.set_result(words)
 
 
 @dataclass(eq=False)
@@ -195,7 +243,7 @@ class DurableContext:
     _task_id: str
     _bridge: StepBridge
     _listener: Listener
-    _answers: Answers
+    _answers: Mail
     _: KW_ONLY
     recorded: int
     """How many steps are finished already."""

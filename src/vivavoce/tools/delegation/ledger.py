@@ -19,17 +19,17 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import closing
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy.engine import make_url
 
 from vivavoce.errors import Unavailable
+from vivavoce.wire.values import Value
 
 if TYPE_CHECKING:
-    from dbos import DBOS, DBOSConfig
+    from dbos import DBOS, DBOSConfig, WorkflowStatus
 
 VERSION = "1"
 """Of the order of our own steps. DBOS's default is a hash of the source: then every release would
@@ -58,8 +58,7 @@ class TakenOver(Stopped):
     """Another process has the workflow now."""
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(Value):
     """What is recorded of a workflow."""
 
     live: bool
@@ -116,19 +115,20 @@ class Ledger:
 
     def take_over(self, executor_id: str) -> None:
         """Sets going here what another process left unfinished. If it lives, it loses it."""
-        left = self._dbos.list_workflows(
-            executor_id=executor_id, status="PENDING", load_input=False, load_output=False
-        )
+        left = self._listed(executor_id=executor_id, status="PENDING")
         if left:
             self._dbos.resume_workflows([each.workflow_id for each in left])
 
     def see(self, id_: str) -> Seen | None:
-        found = self._dbos.list_workflows(workflow_ids=[id_], load_input=False, load_output=False)
+        found = self._listed(workflow_ids=[id_])
         if not found:
             return None
         live = found[0].status in _LIVE
         steps = len(self._dbos.list_workflow_steps(id_, load_output=False)) if live else 0
         return Seen(live, steps, found[0].recovery_attempts or 0)
+
+    def _listed(self, **which: Any) -> list[WorkflowStatus]:
+        return self._dbos.list_workflows(load_input=False, load_output=False, **which)
 
     def note(self, id_: str, value: str) -> None:
         """The first under an id stays."""
@@ -190,21 +190,15 @@ class Ledger:
         until = time.monotonic() + _LEAVE_SECONDS
         recent = list(self._leaving)
         while recent and time.monotonic() < until:
-            left = self._dbos.list_workflows(
-                workflow_ids=recent, status="PENDING", load_input=False, load_output=False
-            )
+            left = self._listed(workflow_ids=recent, status="PENDING")
             recent = [each.workflow_id for each in left]
             if recent:
                 time.sleep(0.01)
 
     def _forget_old(self) -> None:
-        old = self._dbos.list_workflows(
-            status=["SUCCESS", "ERROR", "CANCELLED"],
-            completed_before=(datetime.now(UTC) - KEPT).isoformat(),
-            load_input=False,
-            load_output=False,
-            limit=10_000,
-        )
+        before = (datetime.now(UTC) - KEPT).isoformat()
+        over = ["SUCCESS", "ERROR", "CANCELLED"]
+        old = self._listed(status=over, completed_before=before, limit=10_000)
         if old:
             self._dbos.delete_workflows([each.workflow_id for each in old])
 

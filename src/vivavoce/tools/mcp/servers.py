@@ -12,7 +12,7 @@ import logging
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -27,6 +27,7 @@ from vivavoce.tools.functions import Tool
 from vivavoce.tools.mcp import schemas
 from vivavoce.tools.mcp.schemas import plain_text
 from vivavoce.tools.registry import Registry
+from vivavoce.wire.values import Value
 
 if TYPE_CHECKING:
     import mcp_types as t
@@ -128,8 +129,7 @@ log = logging.getLogger(__name__)
 State: TypeAlias = Literal["connecting", "ready", "restarting", "failed", "ended"]
 
 
-@dataclass(frozen=True, slots=True)
-class Patience:
+class Patience(Value):
     """How long is waited for what, in seconds."""
 
     start: float = 60.0
@@ -146,8 +146,7 @@ class Patience:
     """Between two looks at a server behind a URL, whose end nobody tells us."""
 
 
-@dataclass(frozen=True, slots=True)
-class ServerStatus:
+class ServerStatus(Value):
     """For `/status` and people: no address, argument or header, which may be secret."""
 
     name: str

@@ -12,7 +12,6 @@ import base64
 import binascii
 import json
 from collections.abc import Callable
-from types import TracebackType
 from typing import Any
 
 import anyio
@@ -142,12 +141,7 @@ class Sieve:
     async def __aenter__(self) -> Sieve:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
 

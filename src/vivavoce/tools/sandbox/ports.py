@@ -5,12 +5,12 @@ Knows nothing of how a command is confined; every kind of sandbox fills `Sandbox
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 from vivavoce.errors import Unavailable
 from vivavoce.processes.bounded import Finished, Limits, OnOutput
+from vivavoce.wire.values import Value
 
 
 class Sandbox(Protocol):
@@ -47,8 +47,7 @@ class Sandbox(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class NoSandbox:
+class NoSandbox(Value):
     """Where none holds: nothing is run, and everybody is told why."""
 
     why_not: str

@@ -10,10 +10,10 @@ import codecs
 import re
 import zlib
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from vivavoce.errors import ToolFailed
+from vivavoce.wire.values import Value
 
 Form = Literal["html", "text", "json", "xml", "other"]
 
@@ -37,16 +37,14 @@ _UNSEEN = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Value):
     """For the whole of a fetch, redirects included (seed 000 §4.4: within 10 s)."""
 
     seconds: float = 10.0
     bytes: int = 2_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(Value):
     """What was found. `text` is None for what cannot be read, such as a picture."""
 
     url: str
@@ -93,36 +91,27 @@ async def read_body(pieces: AsyncIterator[bytes], encoding: str, limit: int) -> 
 
 
 class _Zlib:
-    """Unpacks no more than there is room for, whatever the piece promises."""
+    """Unpacks no more than there is room for, whatever the piece promises.
 
-    def __init__(self, wbits: int) -> None:
+    Without `wbits` it is "deflate": zlib's format, and raw from those who took the name at its
+    word.
+    """
+
+    def __init__(self, wbits: int = 0) -> None:
         self._wbits = wbits
-        self._stream = zlib.decompressobj(wbits)
+        self._stream: Any = None
 
     def __call__(self, piece: bytes, room: int) -> bytes:
         out = b""
+        if piece and not self._wbits:
+            self._wbits = zlib.MAX_WBITS if piece[0] & 0x0F == 8 else -zlib.MAX_WBITS
         while piece and len(out) < room:
-            if self._stream.eof:  # gzip may be several files, one after another
+            if self._stream is None or self._stream.eof:
+                # gzip may be several files, one after another
                 self._stream = zlib.decompressobj(self._wbits)
             out += self._stream.decompress(piece, room - len(out))
             piece = self._stream.unused_data
         return out
-
-
-class _Deflate(_Zlib):
-    """ "deflate" is zlib's format, and raw from those who took the name at its word."""
-
-    def __init__(self) -> None:
-        super().__init__(zlib.MAX_WBITS)
-        self._begun = False
-
-    def __call__(self, piece: bytes, room: int) -> bytes:
-        if piece and not self._begun:
-            self._begun = True
-            if piece[0] & 0x0F != 8:
-                super().__init__(-zlib.MAX_WBITS)
-                self._begun = True
-        return super().__call__(piece, room)
 
 
 def _unpacker(encoding: str) -> Callable[[bytes, int], bytes]:
@@ -132,7 +121,7 @@ def _unpacker(encoding: str) -> Callable[[bytes, int], bytes]:
         case "gzip" | "x-gzip":
             return _Zlib(zlib.MAX_WBITS | 16)
         case "deflate":
-            return _Deflate()
+            return _Zlib()
         case _:
             raise ToolFailed("The page came packed in a way that cannot be unpacked")
 

@@ -14,7 +14,7 @@ import json
 import re
 import sys
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from importlib import import_module, resources
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote, urlencode, urlsplit
@@ -27,6 +27,7 @@ from vivavoce.tools.functions import Tool
 from vivavoce.tools.web.bodies import Limits, Page, visible
 from vivavoce.tools.web.urls import DEFAULT_PORTS, Rules, host_rule, spelled
 from vivavoce.tools.wording import worded
+from vivavoce.wire.values import Value
 
 if TYPE_CHECKING:
     from vivavoce.tools.web.fetch import Client
@@ -52,8 +53,7 @@ _TAG = re.compile(r"<[^>]{0,200}>")
 _SPACE = re.compile(r"[\s\x00-\x1f\x7f]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(Value):
     title: str
     url: str
     snippet: str
@@ -63,8 +63,7 @@ Search = Callable[[str], Awaitable[list[Hit]]]
 """Finds pages. Raises `ToolFailed` with words for the user."""
 
 
-@dataclass(frozen=True, slots=True)
-class Backend:
+class Backend(Value):
     """What differs. `key_header` is the header's name and what stands before the key."""
 
     query: str
@@ -107,8 +106,7 @@ BACKENDS: Mapping[str, Backend] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class HttpSearch:
+class HttpSearch(Value):
     """A `Search` over HTTP. It reaches `url`, wherever the operator put that, and nothing else."""
 
     backend: Backend
@@ -224,8 +222,7 @@ _NAMES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class WebSettings:
+class WebSettings(Value):
     """What the operator decides."""
 
     allowed_hosts: tuple[str, ...] = ()

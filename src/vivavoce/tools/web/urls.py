@@ -6,23 +6,24 @@ nothing is parsed a second time by someone who reads it differently. Hosts must
 be plain: four decimal numbers, IPv6 in brackets, or a name. All other
 spellings of a number (127.1, 0x7f000001, 017700000001) are refused as such.
 Whether a name leads somewhere public is only known once it is resolved, which
-is `fetch.py`'s business. The table of addresses is our own, after IANA's
-special-purpose registries: what `ipaddress` calls global has changed between
-Python versions, and clouds keep their secrets at addresses that look like any
-other. Of IPv6 only what is handed out as global unicast passes.
+is `fetch.py`'s business. The table of addresses (`addresses.toml`) is our own:
+what `ipaddress` calls global has changed between Python versions, and clouds
+keep their secrets at addresses that look like any other.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+import tomllib
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from pathlib import Path
 from typing import Literal
 from urllib.parse import quote, urljoin, urlsplit
 
 import idna
 
 from vivavoce.errors import ToolFailed
+from vivavoce.wire.values import Value
 
 Kind = Literal[
     "public",
@@ -40,57 +41,11 @@ Kind = Literal[
 MAY_BE_ALLOWED: frozenset[Kind] = frozenset({"public", "private", "loopback", "shared"})
 """Where a host that the operator named may be. Never metadata: that is the machine's own keys."""
 
-_METADATA = frozenset(
-    map(
-        ip_address,
-        (
-            "169.254.169.254",  # nearly everyone
-            "169.254.170.2",  # containers on AWS
-            "169.254.170.23",
-            "169.254.42.42",
-            "100.100.100.200",  # Alibaba, among the shared ones
-            "168.63.129.16",  # Azure's, in the middle of the public ones
-            "192.0.0.192",  # Oracle's
-            "fd00:ec2::254",
-            "fd00:ec2::23",
-            "fd20:ce::254",
-            "fd00:42::42",
-        ),
-    )
+_FILE = tomllib.loads(Path(__file__).with_name("addresses.toml").read_text(encoding="utf-8"))
+_METADATA = frozenset(map(ip_address, _FILE["metadata"]))
+_RANGES: tuple[tuple[IPv4Network | IPv6Network, Kind], ...] = tuple(
+    (ip_network(network), kind) for network, kind in _FILE["ranges"].items()
 )
-
-_RANGES4: dict[str, Kind] = {
-    "0.0.0.0/8": "unspecified",
-    "10.0.0.0/8": "private",
-    "100.64.0.0/10": "shared",
-    "127.0.0.0/8": "loopback",
-    "169.254.0.0/16": "link-local",
-    "172.16.0.0/12": "private",
-    "192.0.0.0/24": "reserved",
-    "192.0.2.0/24": "documentation",
-    "192.88.99.0/24": "reserved",
-    "192.168.0.0/16": "private",
-    "198.18.0.0/15": "reserved",
-    "198.51.100.0/24": "documentation",
-    "203.0.113.0/24": "documentation",
-    "224.0.0.0/4": "multicast",
-    "240.0.0.0/4": "reserved",
-}
-_V4 = tuple((IPv4Network(network), kind) for network, kind in _RANGES4.items())
-
-_RANGES6: dict[str, Kind] = {
-    "::1/128": "loopback",
-    "::/128": "unspecified",
-    "fc00::/7": "private",
-    "fe80::/10": "link-local",
-    "fec0::/10": "private",  # site-local, of old
-    "ff00::/8": "multicast",
-    "2001:db8::/32": "documentation",
-    "3fff::/20": "documentation",
-    "2001::/23": "reserved",  # Teredo, ORCHID, benchmarks: no web server is there
-    "2002::/16": "reserved",  # 6to4: gone, and it can carry any IPv4 address
-}
-_V6 = tuple((IPv6Network(network), kind) for network, kind in _RANGES6.items())
 
 _MAPPED = IPv6Network("::ffff:0:0/96")
 _NAT64 = IPv6Network("64:ff9b::/96")
@@ -110,7 +65,7 @@ def kind_of(address: IPv4Address | IPv6Address) -> Kind:
     low = IPv4Address(number & 0xFFFF_FFFF)
     if address in _MAPPED or address in _NAT64:
         return _kind_of_v4(low)
-    for network, kind in _V6:
+    for network, kind in _RANGES:
         if address in network:
             return kind
     if address not in _GLOBAL:
@@ -123,7 +78,7 @@ def kind_of(address: IPv4Address | IPv6Address) -> Kind:
 def _kind_of_v4(address: IPv4Address) -> Kind:
     if address in _METADATA:
         return "metadata"
-    return next((kind for network, kind in _V4 if address in network), "public")
+    return next((kind for network, kind in _RANGES if address in network), "public")
 
 
 MAX_URL = 4096
@@ -146,8 +101,7 @@ class Refused(ToolFailed):
     """An address that is not opened; the message says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
+class Rules(Value):
     """What the operator allows.
 
     `hosts` may be on a private network, such as an intranet's wiki: a name or
@@ -172,8 +126,7 @@ def host_rule(entry: str) -> str:
     return _written(host) + colon + port
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Value):
     """An address in its parts. `address` is set where the host is a number already.
 
     `allowed`: the operator named this host, so it may be on a private network.

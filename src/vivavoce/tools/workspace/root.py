@@ -16,21 +16,20 @@ import os
 import stat
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from vivavoce.errors import ToolFailed
 from vivavoce.tools.workspace.names import Rules, alike, label, shown
 from vivavoce.tools.workspace.opening import FILE, FOLDER, Opened, Opening, best_opening
 from vivavoce.tools.workspace.patterns import Ignore, ignored
+from vivavoce.wire.values import Value
 
 SKIPPED = frozenset({".git", "node_modules"})
 MAX_ENTRIES = 200_000
 _IGNORE_SIZE = 256 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Value):
     """`regular`: a file with content; a link, a pipe or a device is none."""
 
     parts: tuple[str, ...]
@@ -116,8 +115,7 @@ UNWRITABLE = (".git",)
 _LOOK_AT = 10_000  # names, for what may have been meant
 
 
-@dataclass(frozen=True, slots=True)
-class File:
+class File(Value):
     """A regular file, held open for reading. `path` is where it really is, `name` is for words."""
 
     fd: int

@@ -19,7 +19,7 @@ import stat
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 
@@ -31,6 +31,7 @@ from vivavoce.tools.workspace.names import count, label
 from vivavoce.tools.workspace.opening import FILE
 from vivavoce.tools.workspace.patterns import Glob, alternatives, ignored
 from vivavoce.tools.workspace.root import SKIPPED, Workspace, refused, rules_above, tree
+from vivavoce.wire.values import Value
 
 SECONDS = 10.0
 MAX_MATCHES = 1_000
@@ -43,8 +44,7 @@ _SEARCHER = Path(__file__).with_name("plain_search.py")
 _LINE = re.compile(rb"(?:\./)?([^\0]+)\0(\d+)([:-])(\d+)[:-]")
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
+class Query(Value):
     """`base` is where it really is: the parts of a folder or a file beneath the root."""
 
     pattern: str
@@ -55,8 +55,7 @@ class Query:
     literal: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Value):
     """A line: in which file, its number, where it begins, and whether it matches itself."""
 
     parts: tuple[str, ...]
@@ -65,8 +64,7 @@ class Place:
     match: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Value):
     places: list[Place]
     complete: bool = True
     fault: str = ""

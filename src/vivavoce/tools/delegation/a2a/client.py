@@ -103,27 +103,6 @@ class OneOrigin(httpx.AsyncBaseTransport):
         )
 
 
-async def client(url: str, http: httpx.AsyncClient) -> Client:
-    """By its card: at the address itself if that is a file, else at the well-known place below.
-
-    Raises the SDK's errors, and `ValueError` for a card we have no way to speak with.
-    """
-    from a2a.client import ClientConfig, ClientFactory
-
-    config = ClientConfig(
-        streaming=True,
-        polling=True,  # it answers at once, and we follow the task
-        httpx_client=http,
-        supported_protocol_bindings=["JSONRPC", "HTTP+JSON"],
-    )
-    path = httpx.URL(url).path
-    if path.endswith(".json"):
-        base, card = origin(url), path
-    else:
-        base, card = url, _WELL_KNOWN
-    return await ClientFactory(config).create_from_url(base, relative_card_path=card)
-
-
 class Talk:
     def __init__(self, name: str, agent: A2aAgent, window: Window, bounds: Bounds) -> None:
         self._name = name
@@ -236,10 +215,25 @@ class Talk:
             self._window.say(self._seen.words, None, self._name)
 
     async def _connected(self) -> Client:
+        """By its card: at the address itself if that is a file, else at the well-known place below.
+
+        Raises the SDK's errors, and `ValueError` for a card we have no way to speak with.
+        """
+        from a2a.client import ClientConfig, ClientFactory
+
         if self._client is None:
-            http = self._line.web(self._agent.headers)
+            url, http = self._agent.url, self._line.web(self._agent.headers)
             self._stack.push_async_callback(http.aclose)
-            self._client = await client(self._agent.url, http)
+            config = ClientConfig(
+                streaming=True,
+                polling=True,  # it answers at once, and we follow the task
+                httpx_client=http,
+                supported_protocol_bindings=["JSONRPC", "HTTP+JSON"],
+            )
+            path = httpx.URL(url).path
+            base, card = (origin(url), path) if path.endswith(".json") else (url, _WELL_KNOWN)
+            create = ClientFactory(config).create_from_url
+            self._client = await create(base, relative_card_path=card)
         return self._client
 
     async def _leave(self) -> None:

@@ -144,14 +144,11 @@ class Visit:
         assert self._link is not None
         try:
             return (await self._link.new_session(cwd=str(self._workspace.root))).session_id
-        except RequestError as exc:
-            if exc.code == _AUTH_REQUIRED:
-                hint = f"Log in to {self._order.agent} in a terminal, and start the work again"
-                raise GaveUp(
-                    f"The agent {self._order.agent} is not logged in", suggestions=[hint]
-                ) from None
-            raise self._gave_up("did not open a session", exc) from None
-        except ValueError as exc:
+        except (RequestError, ValueError) as exc:
+            if getattr(exc, "code", None) == _AUTH_REQUIRED:
+                name = self._order.agent
+                hint = f"Log in to {name} in a terminal, and start the work again"
+                raise GaveUp(f"The agent {name} is not logged in", suggestions=[hint]) from None
             raise self._gave_up("did not open a session", exc) from None
 
     async def work(self, begun: Value) -> Value:

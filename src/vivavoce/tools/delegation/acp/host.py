@@ -12,7 +12,6 @@ from __future__ import annotations
 import asyncio
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from vivavoce.errors import VivavoceError
@@ -20,6 +19,7 @@ from vivavoce.tools.delegation.narration import narrate, short
 from vivavoce.tools.delegation.window import Closed, Window
 from vivavoce.tools.workspace.root import Workspace
 from vivavoce.tools.workspace.writing import write
+from vivavoce.wire.values import Value
 
 _MAX_WORDS = 16_000
 _MAX_FILES = 200
@@ -128,8 +128,7 @@ _MAX_ARGUMENT = 1_000_000
 _MAX_TITLE = 500
 
 
-@dataclass(frozen=True)
-class Host:
+class Host(Value):
     """Fills the SDK's `Client`, as far as it is offered."""
 
     _name: str
@@ -151,9 +150,9 @@ class Host:
         question = f"{self._name}: {self._described(tool, arguments, tool_call.title)}"
         try:
             yes = _fits(arguments) and await self._window.approve(tool, arguments, question)
+            chosen = _option(options, yes)
         except (Closed, VivavoceError):
-            return RequestPermissionResponse(outcome=DeniedOutcome(outcome="cancelled"))
-        chosen = _option(options, yes)
+            chosen = None
         if chosen is None:
             return RequestPermissionResponse(outcome=DeniedOutcome(outcome="cancelled"))
         selected = AllowedOutcome(outcome="selected", option_id=chosen)

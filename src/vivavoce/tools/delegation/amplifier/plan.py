@@ -10,7 +10,7 @@ import asyncio
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar
@@ -20,13 +20,13 @@ import yaml
 from vivavoce.runtime.tasks.ports import GaveUp
 from vivavoce.tools.delegation.window import Closed, Window
 from vivavoce.wire.clean import clean_line
+from vivavoce.wire.values import Value
 
 _YES = ("allow once", "allow", "yes", "approve", "ok")
 _NO = ("deny", "no", "reject")
 
 
-@dataclass(frozen=True)
-class Approvals:
+class Approvals(Value):
     """Its `ApprovalSystem`. The timeout and the default are ours, and the default is no."""
 
     window: Window
@@ -43,8 +43,7 @@ class Approvals:
         return _option(options, _YES if yes else _NO) or ("Allow" if yes else "Deny")
 
 
-@dataclass(frozen=True)
-class Display:
+class Display(Value):
     """Its `DisplaySystem`. May be called from a thread of its runtime."""
 
     window: Window
