@@ -8,7 +8,7 @@ come to what is there already, which who acts on it has to say (`Acting.holds`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from vivavoce.intents import records as write
@@ -55,10 +55,6 @@ def _touches(other: Intent, known: Intent) -> bool:
 def _things(intent: Intent) -> frozenset[str]:
     named = (intent.task_id, intent.goal_id, intent.payload.get("task_id"))
     return frozenset(one for one in named if isinstance(one, str))
-
-
-def soon(known: Intent, now: datetime) -> bool:
-    return now - known.updated_at < REPEATED
 
 
 def same_task(there: Todo, meant: Todo, known: Intent) -> bool:

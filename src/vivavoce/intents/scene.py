@@ -83,9 +83,9 @@ async def scene_of(
     clock: Clock,
     conversation_id: str,
     context: ToolContext,
-    explains: Callable[[Scene], bool],
+    explains: Callable[[Scene], bool] = lambda scene: False,
 ) -> Scene:
-    """The scene, once it explains the call, or after a moment's patience.
+    """The scene, once the user has spoken last or it explains the call, or after a moment.
 
     With some providers the model calls before the transcript of what it answers is there; only
     then is there anything to wait for.

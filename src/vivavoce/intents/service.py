@@ -190,7 +190,7 @@ class IntentService:
 
     async def amend(self, arguments: Mapping[str, Any], context: ToolContext) -> str:
         async with self._place(context) as place:
-            scene = await scene_of(self._store, self._clock, place.id, context, _answered)
+            scene = await scene_of(self._store, self._clock, place.id, context)
             changes = _changes(arguments)
             intent = self._changed(arguments, changes, scene)
             definition = self._registry().get(intent.name)
@@ -236,7 +236,7 @@ class IntentService:
 
     async def retract(self, arguments: Mapping[str, Any], context: ToolContext) -> str:
         async with self._place(context) as place:
-            scene = await scene_of(self._store, self._clock, place.id, context, _answered)
+            scene = await scene_of(self._store, self._clock, place.id, context)
             named = bool(arguments.get("intent_id"))
             meant = (*_HELD, IntentStatus.RETRACTED) if named or _just_taken(scene) else _HELD
             intent = _meant(arguments, scene, meant)
@@ -307,11 +307,6 @@ def _heard(context: ToolContext, words: str) -> str | None:
 
 
 # --- Which one a correction is about ------------------------------------------------------
-
-
-def _answered(scene: Scene) -> bool:
-    """The user has spoken last: it is their correction."""
-    return not scene.unheard
 
 
 def _just_taken(scene: Scene) -> bool:

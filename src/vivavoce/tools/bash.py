@@ -381,14 +381,11 @@ def _ending(done: Finished, limits: Limits) -> str:
     }
     if done.killed_for in stopped:
         return stopped[done.killed_for]
-    match done.exit_code:
-        case 0:
-            return "Succeeded (exit code 0)."
-        case 126:
-            return "Failed (exit code 126): that file cannot be run."
-        case 127:
-            return "Failed (exit code 127): there is no such command here."
-        case code if code > 128:
-            return f"Failed (exit code {code}): it was ended by signal {code - 128}."
-        case code:
-            return f"Failed (exit code {code})."
+    code, why = done.exit_code, ""
+    if code == 0:
+        return "Succeeded (exit code 0)."
+    if code > 128:
+        why = f": it was ended by signal {code - 128}"
+    elif code in (126, 127):
+        why = ": that file cannot be run" if code == 126 else ": there is no such command here"
+    return f"Failed (exit code {code}){why}."

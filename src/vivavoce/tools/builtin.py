@@ -62,14 +62,10 @@ def task_tools(delegation: Delegation, agents: Sequence[str]) -> list[Tool]:
     ) -> str:
         return await delegation.answer(context, answer, task_id)
 
-    return [_naming(task, agents), list_tasks, cancel_task, answer_task]
-
-
-def _naming(made: Tool, agents: Sequence[str]) -> Tool:
-    """With whom there is, so that a model can choose."""
     known = ", ".join(name for name in agents if ":" not in name)
-    about = f"{made.definition.description} Agents: {known}."
-    return replace(made, definition=replace(made.definition, description=about))
+    about = f"{task.definition.description} Agents: {known}."
+    naming = replace(task, definition=replace(task.definition, description=about))
+    return [naming, list_tasks, cancel_task, answer_task]
 
 
 @worded(lambda given: "Asking you something")

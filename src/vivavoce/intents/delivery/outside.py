@@ -90,7 +90,7 @@ class Outside(Value):
         if any(one.action == "retract" for one in waiting):
             return False
         pending = known.status is IntentStatus.PENDING
-        return pending or not asked or again.soon(known, given.now)
+        return pending or not asked or given.now - known.updated_at < again.REPEATED
 
     async def standing(self, known: Intent, given: Submission) -> Mapping[str, Any]:
         return {}

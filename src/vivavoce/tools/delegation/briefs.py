@@ -99,10 +99,13 @@ _REMEMBERS = "You were interrupted. Look at how far you had come, and go on from
 def brief(work: Work, *, again: bool = False, remembers: bool = False) -> str:
     """`again`: an earlier attempt died; `remembers`: it is the same session as then."""
     parts = [_REMEMBERS if remembers else _FORGOT] if again else []
-    parts.append(clip(work.description, _MAX_TEXT))
-    if work.context:
-        parts.append(f"What was said before:\n{clip(work.context, _MAX_TEXT)}")
-    return "\n\n".join([*parts, _ALOUD])
+    return "\n\n".join([*parts, *ordered(work), _ALOUD])
+
+
+def ordered(work: Work, context: int = _MAX_TEXT) -> list[str]:
+    """What is to be done, and so much of what was said before."""
+    before = [f"What was said before:\n{clip(work.context, context)}"] if work.context else []
+    return [clip(work.description, _MAX_TEXT), *before]
 
 
 def told(text: str, otherwise: str, longest: int = _MAX_SUMMARY) -> str:

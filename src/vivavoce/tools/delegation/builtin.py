@@ -21,7 +21,7 @@ from vivavoce.retrying import retried
 from vivavoce.runtime.ports import ToolDefinition
 from vivavoce.runtime.tasks.ports import AgentCard, Done, GaveUp, StepFailed, TaskContext, Work
 from vivavoce.tools.delegation import own_tools
-from vivavoce.tools.delegation.briefs import clip, clip_arguments, fit
+from vivavoce.tools.delegation.briefs import clip, clip_arguments, fit, ordered
 from vivavoce.tools.delegation.narration import narrate, short
 from vivavoce.wire.brain import (
     Ask,
@@ -308,9 +308,7 @@ class BuiltInBackend:
 
 
 def _brief(work: Work, told: Sequence[tuple[Agent, str]], files: Sequence[str]) -> str:
-    parts = [clip(work.description, 2 * _HANDED_ON)]
-    if work.context:
-        parts.append(f"What was said before:\n{clip(work.context, _HANDED_ON)}")
+    parts = ordered(work, _HANDED_ON)
     parts += [f"From the {agent.name}:\n{clip(words, _HANDED_ON)}" for agent, words in told]
     if files:
         parts.append("Changed so far: " + ", ".join(files[:_MAX_FILES]))

@@ -149,10 +149,9 @@ def failed(exc: Exception) -> str:
             return json.dumps({"gave_up": fault})
         case errors.VivavoceError():
             return json.dumps({"ours": type(exc).__name__, "message": exc.message})
-        case StepFailed():
-            return json.dumps({"failed": exc.kind, "message": str(exc)})
         case _:
-            return json.dumps({"failed": type(exc).__name__, "message": str(exc)})
+            kind = exc.kind if isinstance(exc, StepFailed) else type(exc).__name__
+            return json.dumps({"failed": kind, "message": str(exc)})
 
 
 def read(kept: str) -> Value:

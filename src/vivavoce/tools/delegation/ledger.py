@@ -169,21 +169,16 @@ class Ledger:
             "notification_listener_polling_interval_sec": 0.2,
         }
         self._dbos(config=config)
-        unlimited = self._dbos.workflow(name=_CARRY, max_recovery_attempts=None)
-        self._begin = unlimited(self._workflow())
-        self._note = self._dbos.workflow(name=_NOTE, max_recovery_attempts=None)(_nothing())
-        self._dbos.launch()
-        self._forget_old()
 
-    def _workflow(self) -> Callable[[str], str]:
-        """A new function each time: DBOS leaves its marks on it."""
-
-        def workflow(order: str) -> str:
+        def carry(order: str) -> str:  # a new one each time: DBOS leaves its marks on it
             end = self._carry(order)
             self._leaving.append(str(self._dbos.workflow_id))
             return end
 
-        return workflow
+        self._begin = self._dbos.workflow(name=_CARRY, max_recovery_attempts=None)(carry)
+        self._note = self._dbos.workflow(name=_NOTE, max_recovery_attempts=None)(_nothing())
+        self._dbos.launch()
+        self._forget_old()
 
     def _let_leave(self) -> None:
         """DBOS writes down the end after the workflow returned: not to be cut off there."""

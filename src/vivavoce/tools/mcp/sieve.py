@@ -111,7 +111,9 @@ class Sieve:
                         self._complain(f"more than {MAX_TOOLS} tools; the rest is left out")
                         break
                     # Without its outputSchema: we pass on text, and a wrong one spoils every call.
-                    fit = {k: tool[k] for k in ("title", "description") if _text(tool.get(k))}
+                    fit = {
+                        k: tool[k] for k in ("title", "description") if isinstance(tool.get(k), str)
+                    }
                     hints = tool.get("annotations")
                     if isinstance(hints, dict) and isinstance(hints.get("readOnlyHint"), bool):
                         fit["annotations"] = {"readOnlyHint": hints["readOnlyHint"]}
@@ -143,10 +145,6 @@ class Sieve:
 
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
-
-
-def _text(value: object) -> bool:
-    return isinstance(value, str)
 
 
 # --- What a tool gave back ----------------------------------------------------------

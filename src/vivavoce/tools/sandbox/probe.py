@@ -33,7 +33,7 @@ from vivavoce.processes.bounded import Finished, Launch, Limits
 from vivavoce.processes.once import Once
 from vivavoce.processes.threads import SHARED
 from vivavoce.tools.sandbox.bubblewrap import Bubblewrap
-from vivavoce.tools.sandbox.places import ETC, NETWORK_ETC, SYSTEM, Tools, tools_of
+from vivavoce.tools.sandbox.places import ETC, NETWORK_ETC, SYSTEM, tools_of
 from vivavoce.tools.sandbox.ports import NoSandbox, Sandbox
 from vivavoce.tools.sandbox.shell import Confined, environment, limited, scratch_folder
 
@@ -270,33 +270,19 @@ def _candidates(
     if bash is None:
         return ["there is no bash"]
     tools = tools_of(search_path, [path.resolve() for path in read_only])
+    place: Any = {"workspace": workspace, "tools": tools, "hidden": covered, "bash": bash}
     if Path(PROGRAM).exists():
-        return [SandboxExec(workspace=workspace, tools=tools, hidden=covered, bash=bash)]
-    if platform.system() == "Linux":
-        return _on_linux(workspace, search_path, tools, covered, bash)
-    return [f"there is no sandbox for {platform.system()}"]
-
-
-def _on_linux(
-    workspace: Path, search_path: str, tools: Tools, hidden: list[Path], bash: str
-) -> list[Confined | str]:
+        return [SandboxExec(**place)]
+    if platform.system() != "Linux":
+        return [f"there is no sandbox for {platform.system()}"]
     made: list[Confined | str] = [
-        Bubblewrap(
-            program=program,
-            workspace=workspace,
-            tools=tools,
-            hidden=hidden,
-            bash=bash,
-            binds_fds=_binds_fds(program),
-        )
+        Bubblewrap(program=program, binds_fds=_binds_fds(program), **place)
         for program in bubblewraps(search_path)
     ]
     if not made:
         made.append("bubblewrap is not installed (package bubblewrap, or vivavoce[tools])")
-    if importlib.util.find_spec("sandlock") is not None:
-        made.append(Landlock(workspace=workspace, tools=tools, hidden=hidden, bash=bash))
-    else:
-        made.append("sandlock is not installed (vivavoce[tools])")
+    sandlock = importlib.util.find_spec("sandlock") is not None
+    made.append(Landlock(**place) if sandlock else "sandlock is not installed (vivavoce[tools])")
     return made
 
 

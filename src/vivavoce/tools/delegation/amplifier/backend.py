@@ -76,28 +76,21 @@ class AmplifierBackend(Named[AmplifierAgent]):
     ) -> Value:
         offered = [tool for tool in self._tools() if tool.name not in NOT_OFFERED]
         wiring = Wiring(window, offered, self._workspace, self._folder)
+        if agent.bundle:
+            ready = _from_bundle(agent.bundle, wiring, work.agent)
+        else:
+            plan = await asyncio.to_thread(read_plan, self._folder, agent.config)
+            ready = opened(plan, wiring, work.agent)
         try:
             async with (
                 asyncio.timeout(WORK_SECONDS),
                 window.open(),
-                self._worker(work, agent, wiring) as worker,
+                ready as worker,
             ):
                 answer = await worker.execute(brief(work, again=again))
         except TimeoutError:
             raise GaveUp(f"The agent {work.agent} did not finish in time") from None
         return {"summary": told(answer, "It is done."), "files": wiring.files}
-
-    @asynccontextmanager
-    async def _worker(
-        self, work: Work, agent: AmplifierAgent, wiring: Wiring
-    ) -> AsyncIterator[Worker]:
-        if agent.bundle:
-            async with _from_bundle(agent.bundle, wiring, work.agent) as worker:
-                yield worker
-            return
-        plan = await asyncio.to_thread(read_plan, self._folder, agent.config)
-        async with opened(plan, wiring, work.agent) as worker:
-            yield worker
 
 
 @asynccontextmanager

@@ -71,10 +71,8 @@ class _Hooked:
     def __init__(
         self, name: str, description: str, schema: Mapping[str, Any], scene: Scene
     ) -> None:
-        self.name = name
-        self.description = description
-        self.input_schema = dict(schema)
-        self.scene = scene
+        self.name, self.description = name, description
+        self.input_schema, self.scene = dict(schema), scene
 
     async def execute(self, input: dict[str, Any]) -> ToolResult:  # noqa: A002 - its protocol
         if self.scene.take(self.name, input):
@@ -227,12 +225,12 @@ async def uncut(doing: Awaitable[T]) -> T:
     return value
 
 
+@dataclass(frozen=True)
 class Worker:
     """A session that is ready to work."""
 
-    def __init__(self, session: Any, watched: _Watched) -> None:
-        self._session = session
-        self._watched = watched
+    _session: Any
+    _watched: _Watched
 
     async def execute(self, prompt: str) -> str:
         try:
