@@ -92,7 +92,8 @@ def ungrounded(
         value = _text(payload.get(parameter.name))
         if not parameter.grounded or not value:
             continue
-        others = _others(payload, parameter.name)
+        texts = [_text(text) for key, text in payload.items() if key != parameter.name]
+        others = frozenset().union(*(content(text) for text in texts if not times_in(text)))
         timed = parameter.kind in ("time", "repeat") or bool(times_in(value))
         if _empty(parameter, value) or not _grounded(value, others, said, heard, timed=timed):
             found.append(parameter)
@@ -117,11 +118,6 @@ def _empty(parameter: Parameter, value: str) -> bool:
         return False
     left = [word for word in pieces(untimed(value)) if word not in STOP]
     return bool(left) and all(word in _ANYTHING for word in left)
-
-
-def _others(payload: Mapping[str, Any], name: str) -> frozenset[str]:
-    values = [_text(value) for key, value in payload.items() if key != name]
-    return frozenset().union(*(content(value) for value in values if not times_in(value)))
 
 
 def _text(value: object) -> str:

@@ -131,7 +131,8 @@ async def _end(process: asyncio.subprocess.Process, mark: str) -> None:
     try:
         if process.returncode is None:
             with contextlib.suppress(psutil.Error):
-                family = await asyncio.to_thread(_below, process.pid)
+                at = psutil.Process(process.pid)
+                family = await asyncio.to_thread(at.children, recursive=True)
             if process.stdin is not None:
                 process.stdin.close()
             if not await _gone(process):
@@ -158,10 +159,6 @@ async def _gone(process: asyncio.subprocess.Process) -> bool:
             while process.returncode is None:  # noqa: ASYNC110 - as above
                 await asyncio.sleep(0.01)
     return process.returncode is not None
-
-
-def _below(pid: int) -> list[psutil.Process]:
-    return psutil.Process(pid).children(recursive=True)
 
 
 def _kill(family: Sequence[psutil.Process], mark: str) -> None:

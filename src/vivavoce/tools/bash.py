@@ -322,7 +322,9 @@ def bash_tool(
         )
         await telling.close()
         files = await SHARED.run(changed_since, workspace, began)
-        return ToolOutput(text=_told(done, within), kind="log", files_changed=files)
+        # How it ended first: whatever is cut from a long log, that stays.
+        text = f"{_ending(done, within)}\n" + (done.output.strip("\n") or "It printed nothing.")
+        return ToolOutput(text=text, kind="log", files_changed=files)
 
     return bash
 
@@ -363,12 +365,6 @@ class _Telling:
         if told is not None:
             self._last = asyncio.get_running_loop().time()
             await self._report(told.message, told.percentage)
-
-
-def _told(done: Finished, limits: Limits) -> str:
-    """How it ended first: whatever is cut from a long log, that stays."""
-    output = done.output.strip("\n")
-    return f"{_ending(done, limits)}\n{output or 'It printed nothing.'}"
 
 
 def _ending(done: Finished, limits: Limits) -> str:

@@ -63,7 +63,9 @@ class Checker:
             if not errors:
                 return arguments
             missing = _missing(errors)
-            message = _missing_message(tool, missing) if missing else self._message(errors)
+            several = "s" if len(missing) > 1 else ""
+            message = f"Missing required parameter{several} {_names(missing)} for tool '{tool}'"
+            message = _cut(message) if missing else self._message(errors)
         except Unresolvable:
             raise ToolFailed(
                 f"The schema of tool '{tool}' refers to something that is not there"
@@ -97,11 +99,6 @@ def _missing(errors: list[ValidationError]) -> list[str]:
                 if name not in error.instance:
                     found[f"{where}.{name}" if where else name] = None
     return list(found)
-
-
-def _missing_message(tool: str, missing: list[str]) -> str:
-    several = "s" if len(missing) > 1 else ""
-    return _cut(f"Missing required parameter{several} {_names(missing)} for tool '{tool}'")
 
 
 def _names(names: list[str]) -> str:

@@ -285,10 +285,9 @@ def search_of(settings: WebSettings) -> Search | None:
 async def _told(page: Page) -> str:
     if page.text is None:
         size = f", {_size(page.size)}" if page.size is not None else ""
-        return (
-            f"{page.url} is {_named(page.media_type)} ({page.media_type}{size}), "
-            "which cannot be read as text."
-        )
+        kind = page.media_type
+        what = _NAMES.get(kind) or _NAMES.get(kind.partition("/")[0]) or "a file"
+        return f"{page.url} is {what} ({kind}{size}), which cannot be read as text."
     text = page.text
     if page.form == "html":
         text = await page_text(text, page.url)
@@ -306,10 +305,6 @@ def _listed(query: str, hits: list[Hit]) -> str:
         if hit.snippet:
             lines.append(f"   {hit.snippet}")
     return "\n".join(lines)
-
-
-def _named(media_type: str) -> str:
-    return _NAMES.get(media_type) or _NAMES.get(media_type.partition("/")[0]) or "a file"
 
 
 def _size(size: int) -> str:

@@ -195,7 +195,8 @@ async def grep(workspace: Workspace, query: Query, path: str, program: str | Non
     query = replace(query, base=base)
     answer, note = await _answer(workspace, query, keep, program)
     if answer.fault:
-        raise ToolFailed(f"That cannot be searched for: {_last_line(answer.fault)}")
+        last = answer.fault.strip().rsplit("\n", 1)[-1][:200] or "the search failed"
+        raise ToolFailed(f"That cannot be searched for: {last}")
     lines: list[str] = await SHARED.run(_lines, workspace, answer.places)
     matches = sum(place.match for place in answer.places)
     files = len({place.parts for place in answer.places})
@@ -264,7 +265,3 @@ def _line(fd: int, offset: int) -> str:
     data = os.pread(fd, MAX_LINE * 4, offset)
     text = data.split(b"\n", 1)[0].decode(errors="replace").rstrip("\r")
     return text if len(text) <= MAX_LINE else text[:MAX_LINE] + "…"
-
-
-def _last_line(words: str) -> str:
-    return words.strip().rsplit("\n", 1)[-1][:200] or "the search failed"
