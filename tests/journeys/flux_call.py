@@ -17,7 +17,7 @@ import httpx
 import orjson
 from websockets.asyncio.client import ClientConnection, connect
 
-from tests.server.v1 import SESSIONS, frames
+from tests.server.v1.client import SESSIONS, frames
 
 Json = dict[str, Any]
 

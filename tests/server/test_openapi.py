@@ -25,7 +25,7 @@ from schemathesis.transport.requests import REQUESTS_TRANSPORT
 from tests.journeys.stage import Stage
 from tests.server.doors import SESSION_ID
 from tests.server.standing import Standing, standing
-from tests.server.v1 import CONVERSATIONS, SESSIONS
+from tests.server.v1.client import CONVERSATIONS, SESSIONS
 from vivavoce.wire.records.plans import Goal, Milestone, Todo
 from vivavoce.wire.records.talk import DEFAULT_USER, Put, new_id
 
@@ -270,7 +270,7 @@ def test_no_request_gets_a_server_error_or_an_answer_outside_the_schema(
     # It went deep: each operation was done at least once, not only refused. Calls by WebSocket
     # are the embedded engine's alone (`tests/journeys/test_embedded.py`).
     everything = {label for label, _ in _operations(schema.raw_schema)}
-    # What waits for a person cannot be made up: `test_api_tasks.py`.
+    # What waits for a person cannot be made up: `api/test_tasks.py`.
     waiting = {"POST /tasks/{task_id}/answer", "POST /tasks/{task_id}/cancel"}
     waiting |= {"POST /approvals/{approval_id}"}
     assert everything - succeeded == {"POST /audio", *waiting}

@@ -8,9 +8,9 @@ from __future__ import annotations
 from pathlib import Path
 from uuid import UUID
 
-from tests.server import v1
 from tests.server.doors import MOMENT, SESSION_ID, doors, refused
-from tests.server.v1 import CONVERSATIONS, SESSIONS
+from tests.server.v1 import client as v1
+from tests.server.v1.client import CONVERSATIONS, SESSIONS
 
 
 async def test_create_voice_session(tmp_path: Path) -> None:

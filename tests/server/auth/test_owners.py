@@ -15,9 +15,9 @@ from typing import Any, cast
 import httpx
 
 from tests.offers import OFFER
-from tests.server import v1
 from tests.server.doors import Doors, Json, doors
 from tests.server.tokens import ADA, EVE, SETTINGS, bearer
+from tests.server.v1 import client as v1
 from vivavoce.server.gate.auth import KEYED_PATHS, OPERATOR_PATHS
 from vivavoce.wire.records.plans import Goal, Milestone, Todo
 from vivavoce.wire.records.talk import Put, new_id

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.server.v1 import Told, frames
+from tests.server.v1.client import Told, frames
 from vivavoce.server.doors.events import tell, watching
 from vivavoce.wire.events import (
     AssistantDone,

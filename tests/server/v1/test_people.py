@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from tests.server import v1
 from tests.server.doors import Doors, doors, refused
-from tests.server.v1 import SESSIONS, V1
+from tests.server.v1 import client as v1
+from tests.server.v1.client import SESSIONS, V1
 from vivavoce.wire.records.plans import (
     Goal,
     GoalStatus,

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from tests.server import v1
 from tests.server.doors import Doors, Json, doors, refused
-from tests.server.v1 import CONVERSATIONS, SESSIONS
+from tests.server.v1 import client as v1
+from tests.server.v1.client import CONVERSATIONS, SESSIONS
 
 
 async def _answered(d: Doors, conversation_id: str, content: str, reply: str) -> Json:

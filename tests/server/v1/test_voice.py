@@ -10,9 +10,9 @@ from uuid import uuid4
 import orjson
 
 from tests.offers import OFFER
-from tests.server import v1
 from tests.server.doors import Doors, doors, refused, soon
-from tests.server.v1 import SESSIONS
+from tests.server.v1 import client as v1
+from tests.server.v1.client import SESSIONS
 from vivavoce.server.doors.events import watching
 from vivavoce.testing import ManualClock
 
