@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from vivavoce.language.en.aloud.text import plain, spoken
@@ -108,6 +108,7 @@ def test_years_in_words() -> None:
     assert [year(n) for n in (1900, 1905, 2000, 2010)] == said
 
 
+@example(":0A/")
 @settings(deadline=None)
 @given(st.text(alphabet="0123456789.,:-/$%€ apmAPM°kgTZ#*_|\n", max_size=40))
 def test_no_digit_is_left(text: str) -> None:

@@ -165,9 +165,7 @@ def _is_path(core: str) -> bool:
 
 
 def _path(core: str) -> str:
-    line = ""
-    if (found := _LINE.search(core)) and found.end() == len(core):
-        core, line = core[: found.start()], f", line {found[1]}"
+    core, line = _at_line(core)
     start = ""
     if drive := _DRIVE.match(core):
         core, start = core[drive.end() :], f"{drive[1].upper()} colon backslash "
@@ -181,10 +179,15 @@ def _path(core: str) -> str:
 
 def _file(name: str) -> str:
     """A name with dots: a file, a host, something of a module."""
-    name, _, line = name.partition(":") if _LINE.search(name) else (name, "", "")
+    name, line = _at_line(name)
     said = " dot ".join(filter(None, map(_words, name.split("."))))
-    said = f"dot {said}" if name.startswith(".") else said
-    return f"{said}, line {line}" if line.isdigit() else said
+    return (f"dot {said}" if name.startswith(".") else said) + line
+
+
+def _at_line(name: str) -> tuple[str, str]:
+    """`main.py:12:5` is main.py, line 12."""
+    found = re.search(_LINE.pattern + "$", name)
+    return (name[: found.start()], f", line {found[1]}") if found else (name, "")
 
 
 def _words(name: str) -> str:
