@@ -85,7 +85,7 @@ async def talk(call: ScriptedCall, stop: asyncio.Event) -> None:
 
 
 @pytest.mark.parametrize("kills", [2, pytest.param(50, marks=pytest.mark.full)])
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1800)
 async def test_nothing_acknowledged_is_lost_or_doubled_and_no_event_is_missed(
     kills: int, tmp_path: Path
 ) -> None:

@@ -6,7 +6,7 @@ import contextlib
 import pytest
 
 from tests.tools.sandbox.kinds import KINDS, made
-from tests.tools.sandbox.world import a_world, alive
+from tests.tools.sandbox.world import a_world, outlived
 from vivavoce.processes.bounded import Limits
 
 
@@ -36,7 +36,7 @@ async def test_cancelling_leaves_nothing_behind(kind: str) -> None:
             running.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await running
-        assert alive(nap) == []
+        assert await outlived(nap) == []
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -46,7 +46,7 @@ async def test_what_a_command_leaves_running_ends_with_it(kind: str) -> None:
         command = f"setsid nohup {nap} > /dev/null 2>&1 & disown; echo gone"
         done = await made(kind, world).run(command, cwd=world.workspace)
         assert done.output == "gone\n"
-        assert alive(nap) == []
+        assert await outlived(nap) == []
 
 
 async def test_cancelling_before_it_began_leaves_nothing_behind() -> None:
@@ -58,7 +58,7 @@ async def test_cancelling_before_it_began_leaves_nothing_behind() -> None:
                 running = group.create_task(sandbox.run(nap, cwd=world.workspace))
                 await asyncio.sleep(rounds / 1000)  # somewhere in its first moments
                 running.cancel()
-        assert alive(nap) == []
+        assert await outlived(nap) == []
 
 
 async def test_output_comes_while_the_command_runs() -> None:

@@ -151,6 +151,15 @@ def filled(command: str, names: dict[str, str]) -> str:
     return command
 
 
+async def outlived(marker: str) -> list[str]:
+    """Who still lives when the kernel has had time to end them."""
+    for _ in range(1000):
+        if not alive(marker):
+            break
+        await asyncio.sleep(0.01)
+    return alive(marker)
+
+
 def alive(marker: str) -> list[str]:
     """Processes whose command line has the marker in it."""
     found = []

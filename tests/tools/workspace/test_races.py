@@ -42,20 +42,20 @@ def swapping(root: Path) -> Iterator[None]:
 
     strays = (root / f"stray{number}" for number in itertools.count())
 
-    def put(path: Path) -> None:
+    def move(path: Path, to: Path) -> None:
         while True:
             try:
-                return os.rename(path, door)
+                return os.rename(path, to)
             except OSError:  # a writer found no door and made one
                 with contextlib.suppress(FileNotFoundError):
-                    os.rename(door, next(strays))
+                    os.rename(to, next(strays))
 
     def swap() -> None:
         while not over.is_set():
-            os.rename(door, aside)
-            put(link)
-            os.rename(door, link)
-            put(aside)
+            move(door, aside)
+            move(link, door)
+            move(door, link)
+            move(aside, door)
 
     thread = threading.Thread(target=swap)
     thread.start()
