@@ -126,7 +126,10 @@ class Connector:
 
     async def settle(self, live: LiveSession, call_id: str, waiting: Waiting) -> None:
         """The session has its call, or the call is given up."""
+        voice = live.records.session.voice
         try:
+            # Before the call begins: news that came late found the greeting said, and was old.
+            news = await self._parts.notifier.waiting(live) if voice else ()
             placed = await self._place(live, call_id, waiting)
         except BaseException:
             await self.abandon(call_id)
@@ -135,8 +138,8 @@ class Connector:
             await self.abandon(call_id)
             raise SessionNotFound(f"Session '{live.id}' ended while it was connecting.")
         self._waiting.pop(live.id, None)
-        if live.records.session.voice:
-            await self._parts.notifier.welcome(live)
+        if voice:
+            await self._parts.notifier.welcome(live, news)
 
     async def _place(self, live: LiveSession, call_id: str, waiting: Waiting) -> bool:
         """Tell the session of its call. True once that is stored: after a crash we find the

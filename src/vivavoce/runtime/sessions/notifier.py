@@ -4,6 +4,7 @@ should hear it, and what the user says to it goes back."""
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 
 from vivavoce.errors import VivavoceError
 from vivavoce.logs import fields
@@ -76,19 +77,28 @@ class SessionNotifier:
             # It may be told once more: better than never.
             log.exception("Could not note that news was told")
 
-    async def welcome(self, live: LiveSession) -> None:
-        """Everything that waits for this user, into their new call."""
-        user_id = live.records.session.user_id
+    async def waiting(self, live: LiveSession) -> list[TaskStarted | News]:
+        """What of it is stored. What comes after this was read finds the session by itself."""
+        session = live.records.session
         try:
-            for task in await self._tasks.list(user_id, open_only=True):
-                if task.conversation_id == live.records.session.conversation_id:
-                    await live.post(TaskStarted(task.id))
-            elsewhere = self._told_elsewhere(live, user_id)
-            for news in await self._tasks.waiting_for(user_id):
-                if news.key not in elsewhere:
-                    await live.post(news)
+            open_now = await self._tasks.list(session.user_id, open_only=True)
+            news = await self._tasks.waiting_for(session.user_id)
         except VivavoceError:
             log.exception("What waits for the user could not be read")
+            return []
+        mine = [task for task in open_now if task.conversation_id == session.conversation_id]
+        return [*(TaskStarted(task.id) for task in mine), *news]
+
+    async def welcome(
+        self, live: LiveSession, waiting: Sequence[TaskStarted | News] | None = None
+    ) -> None:
+        """Everything that waits for this user, into their new call."""
+        user_id = live.records.session.user_id
+        stored = await self.waiting(live) if waiting is None else waiting
+        elsewhere = self._told_elsewhere(live, user_id)
+        for one in stored:
+            if not (isinstance(one, News) and one.key in elsewhere):
+                await live.post(one)
         for question in self._questions.waiting_for(user_id):
             await live.post(question)
         for approval in self._approvals.pending(user_id):
