@@ -77,28 +77,29 @@ class SessionNotifier:
             # It may be told once more: better than never.
             log.exception("Could not note that news was told")
 
-    async def waiting(self, live: LiveSession) -> list[TaskStarted | News]:
-        """What of it is stored. What comes after this was read finds the session by itself."""
-        session = live.records.session
+    async def waiting(self, live: LiveSession) -> Sequence[News]:
+        """What nobody heard yet. What comes after this was read finds the session by itself."""
         try:
-            open_now = await self._tasks.list(session.user_id, open_only=True)
-            news = await self._tasks.waiting_for(session.user_id)
+            return await self._tasks.waiting_for(live.records.session.user_id)
         except VivavoceError:
             log.exception("What waits for the user could not be read")
-            return []
-        mine = [task for task in open_now if task.conversation_id == session.conversation_id]
-        return [*(TaskStarted(task.id) for task in mine), *news]
+            return ()
 
-    async def welcome(
-        self, live: LiveSession, waiting: Sequence[TaskStarted | News] | None = None
-    ) -> None:
+    async def welcome(self, live: LiveSession, waiting: Sequence[News] | None = None) -> None:
         """Everything that waits for this user, into their new call."""
-        user_id = live.records.session.user_id
-        stored = await self.waiting(live) if waiting is None else waiting
+        session, user_id = live.records.session, live.records.session.user_id
+        news = await self.waiting(live) if waiting is None else waiting
         elsewhere = self._told_elsewhere(live, user_id)
-        for one in stored:
-            if not (isinstance(one, News) and one.key in elsewhere):
+        for one in news:
+            if one.key not in elsewhere:
                 await live.post(one)
+        try:
+            # Read only now: one that ended meanwhile must not be taken for one that goes on.
+            for task in await self._tasks.list(user_id, open_only=True):
+                if task.conversation_id == session.conversation_id:
+                    await live.post(TaskStarted(task.id))
+        except VivavoceError:
+            log.exception("What goes on for the user could not be read")
         for question in self._questions.waiting_for(user_id):
             await live.post(question)
         for approval in self._approvals.pending(user_id):
