@@ -1,0 +1,120 @@
+"""What a tool tells a brain that is not trusted to hold the thread of a talk by itself.
+
+A tool's JSON Schema may have the key `x-vivavoce` (`KEY`): how a wish for the tool sounds, what its
+slots are, how they are asked for, how what came of it is told. One tool of a session carries the
+*briefing* too: the agent's own words, and what is known of the user. Providers that are not ours
+never see the key. A tool without one gets defaults from its schema (`brain.dialogue`).
+
+A tool that has such hints answers with JSON: where it did something `status`, the values that can be
+told (`title`, `when`, …, in resolved words), and `things`, those of the user's that it changed, as
+they are now; where it did not, `success: false` with `error`, and, if the user can help, `question`,
+`missing` (names of parameters) and `choices` (things to choose from).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+KEY = "x-vivavoce"
+
+SlotKind = Literal["words", "time", "repeat", "place", "thing", "choice", "number", "file", "text"]
+"""`words` are the user's own; `time` and `repeat` are read by the clock; `thing` is one of the
+user's things (`Thing`); `file` is a name in the workspace; `text` is written, not said."""
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+class Slot(_Part):
+    """One parameter of the tool, as a user fills it."""
+
+    name: str = ""
+    """How commands call it, in one short word (`what`, `when`); by default the parameter's name."""
+    kind: SlotKind = "words"
+    about: str = ""
+    required: bool = False
+    required_when: dict[str, tuple[Any, ...]] = {}
+    """Needed where each of these parameters has one of these values."""
+    worth_asking: bool = False
+    """Not needed, and still worth one question."""
+    questions: tuple[str, ...] = ()
+    """How it is asked for; `{title}` and the like are filled with what is known already."""
+    of: str = ""
+    """Of a `thing`: which kind, such as `task`."""
+    many: bool = False
+    """Of a `thing`: several may be meant at once; the tool is then called for each."""
+    derived: dict[str, Any] = {}
+    """Never said: it has this value where that other parameter is filled."""
+
+
+class Shown(_Part):
+    """What somebody says and what it means: teaches the brain, and is near to what is like it."""
+
+    said: str
+    asked: str = ""
+    """What the assistant had said before."""
+    things: tuple[str, ...] = ()
+    """The user's things at that time, each as it is shown to the brain."""
+    slots: dict[str, str] = {}
+    """By a slot's short name, in words of `said`."""
+
+
+class Thing(_Part):
+    """Something of the user's that a wish can be about."""
+
+    id: str
+    kind: str = "task"
+    title: str
+    at: datetime | None = None
+    """Its next time, aware."""
+    when: str = ""
+    """The same in spoken words, with its repetition."""
+    rule: str | None = None
+    place: str | None = None
+    open: bool = True
+    notes: str = ""
+
+
+class Briefing(_Part):
+    """What holds for the whole session, carried by one of its tools."""
+
+    agent: str = ""
+    user: str = ""
+    """The name to call them by."""
+    time_zone: str = "UTC"
+    things: tuple[Thing, ...] = ()
+    words: dict[str, tuple[str, ...]] = {}
+    """The agent's own sentences by occasion, several to vary: `cannot`, `unclear`, `dropped`,
+    `bye`, `chat`, `nothing`, `more`, `which`, `failed`, … (the manager has defaults)."""
+
+
+class Hint(_Part):
+    wish: str
+    """One short word or two for commands and prompts: `remind`, `move`, `read`."""
+    about: str = ""
+    """When it is meant, in one line."""
+    does: Literal["act", "tell", "amend", "retract"] = "act"
+    """`tell`: it changes nothing, its result is the answer. `amend` and `retract` are about what
+    was submitted last."""
+    slots: dict[str, Slot] = {}
+    """By the parameter's name, in the order in which they are asked for."""
+    confirm: tuple[str, ...] = ()
+    """Told when it went through; `{title}`, `{when}` … come from the result, never from the call."""
+    examples: tuple[Shown, ...] = ()
+    briefing: Briefing | None = None
+
+
+def hint_of(parameters: Mapping[str, Any] | None) -> Hint | None:
+    """Whatever is wrong with it, it is only a hint: then there is none."""
+    given = (parameters or {}).get(KEY)
+    if given is None:
+        return None
+    try:
+        return Hint.model_validate(given)
+    except ValidationError:
+        return None
