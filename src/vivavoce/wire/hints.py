@@ -5,10 +5,10 @@ slots are, how they are asked for, how what came of it is told. One tool of a se
 *briefing* too: the agent's own words, and what is known of the user. Providers that are not ours
 never see the key. A tool without one gets defaults from its schema (`brain.dialogue`).
 
-A tool that has such hints answers with JSON: where it did something `status`, the values that can be
-told (`title`, `when`, …, in resolved words), and `things`, those of the user's that it changed, as
-they are now; where it did not, `success: false` with `error`, and, if the user can help, `question`,
-`missing` (names of parameters) and `choices` (things to choose from).
+A tool that has such hints answers with JSON. Where it did something: `status`, the values that can
+be told (`title`, `when`, …, in resolved words), and `things`, those of the user's that it changed,
+as they are now. Where it did not: `success: false` with `error`, and, if the user can help,
+`question`, `missing` (names of parameters) and `choices` (things to choose from).
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class Hint(_Part):
     slots: dict[str, Slot] = {}
     """By the parameter's name, in the order in which they are asked for."""
     confirm: tuple[str, ...] = ()
-    """Told when it went through; `{title}`, `{when}` … come from the result, never from the call."""
+    """Told when it went through; `{title}`, `{when}` … come from the result, not from the call."""
     examples: tuple[Shown, ...] = ()
     briefing: Briefing | None = None
 
