@@ -37,6 +37,7 @@ LONG = {
     "tool_choice_spoken": "bench.tool_choice.spoken",
     "intents": "bench.intents.text",
     "intents_spoken": "bench.intents.spoken",
+    "talks": "bench.talks.judged",
 }
 """Minutes each, in real time: by name only."""
 
