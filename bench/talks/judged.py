@@ -79,7 +79,7 @@ def _figures(judge: Any, records: Sequence[Json]) -> float:
     print(judge.summary(records))
     early = sum("nobody wanted" in reason for r in records for reason in r["reasons"])
     print(f"stored what nobody wanted: {early}")
-    wrong = sum(record["verdict"] != "ok" for record in records)
+    wrong: int = sum(record["verdict"] != "ok" for record in records)
     return 100.0 * wrong / max(1, len(records))
 
 

@@ -131,7 +131,7 @@ def spoken_talk(judge: Any) -> type[Any]:
             self._settled(0)  # the greeting, where there is one
 
         def _grant(self, began: dict[str, Any]) -> dict[str, Any]:
-            key = _key(began)
+            key = began["ephemeral_key"]
             head = {"Authorization": f"Bearer {key}", "X-User-ID": self.user}
             request = urllib.request.Request(self.place.base + "/audio", b"", head, method="POST")
             with urllib.request.urlopen(request, timeout=60) as answer:
@@ -176,10 +176,3 @@ def spoken_talk(judge: Any) -> type[Any]:
                 self._line.close()
 
     return SpokenTalk
-
-
-def _key(answer: dict[str, Any]) -> str:
-    """The single-use key, wherever the door has it."""
-    text = json.dumps(answer)
-    at = text.index('"ek_') + 1
-    return text[at : text.index('"', at)]
