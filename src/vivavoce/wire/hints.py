@@ -93,9 +93,26 @@ class Briefing(_Part):
     `bye`, `chat`, `nothing`, `more`, `which`, `failed`, … (the manager has defaults)."""
 
 
+class Stage(_Part):
+    """One step of a flow: one call of one tool, and what is taken from its result."""
+
+    do: str
+    """The tool."""
+    given: dict[str, Any] = {}
+    """Its arguments. `{what}` is a slot or a value of an earlier stage; `{what:spelt}` is the same,
+    made into what the tool takes (`brain.dialogue.flows` lists the ways)."""
+    read: str = ""
+    """What is taken from its result (`brain.dialogue.results` lists the readings)."""
+    when: str = ""
+    """Only where this value is known; with `!` before it, where it is not."""
+    none: tuple[str, ...] = ()
+    """Told where there is nothing of that in the result; it is the end then."""
+
+
 class Hint(_Part):
-    wish: str
-    """One short word or two for commands and prompts: `remind`, `move`, `read`."""
+    wish: str = ""
+    """One short word or two for commands and prompts: `remind`, `move`, `read`. None where nobody
+    wishes for the tool as such: it is used by flows."""
     about: str = ""
     """When it is meant, in one line."""
     does: Literal["act", "tell", "amend", "retract"] = "act"
@@ -106,7 +123,24 @@ class Hint(_Part):
     confirm: tuple[str, ...] = ()
     """Told when it went through; `{title}`, `{when}` … come from the result, not from the call."""
     examples: tuple[Shown, ...] = ()
+    sounds: tuple[str, ...] = ()
+    """More of what people say for it. It is only compared with: no prompt gets longer by it."""
+    flows: tuple[Flow, ...] = ()
+    """Wishes that take several steps, or a tool with an argument that nobody says. They are there
+    where all the tools of their stages are."""
     briefing: Briefing | None = None
+
+
+class Flow(Hint):
+    """A wish that is carried out by calls, one after the other. To those who lead the talk it is
+    a tool like any other: its slots are its parameters, and its result has the field `told`, which
+    the last stage's reading filled."""
+
+    name: str
+    stages: tuple[Stage, ...]
+
+
+Hint.model_rebuild()
 
 
 def hint_of(parameters: Mapping[str, Any] | None) -> Hint | None:
