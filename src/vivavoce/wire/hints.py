@@ -105,6 +105,8 @@ class Stage(_Part):
     """What is taken from its result (`brain.dialogue.results` lists the readings)."""
     when: str = ""
     """Only where this value is known; with `!` before it, where it is not."""
+    each: str = ""
+    """A list among the known values: it is done for each of them, as `{item}`."""
     none: tuple[str, ...] = ()
     """Told where there is nothing of that in the result; it is the end then."""
 
@@ -123,8 +125,6 @@ class Hint(_Part):
     confirm: tuple[str, ...] = ()
     """Told when it went through; `{title}`, `{when}` … come from the result, not from the call."""
     examples: tuple[Shown, ...] = ()
-    sounds: tuple[str, ...] = ()
-    """More of what people say for it. It is only compared with: no prompt gets longer by it."""
     flows: tuple[Flow, ...] = ()
     """Wishes that take several steps, or a tool with an argument that nobody says. They are there
     where all the tools of their stages are."""
