@@ -48,6 +48,9 @@ class Slot(_Part):
     """Of a `thing`: which kind, such as `task`."""
     many: bool = False
     """Of a `thing`: several may be meant at once; the tool is then called for each."""
+    choices: dict[str, tuple[str, ...]] = {}
+    """Of a `choice`: its values, each with the words that people call it by; without them those
+    of the schema's `enum`, by their own names."""
     derived: dict[str, Any] = {}
     """Never said: it has this value where that other parameter is filled."""
 
@@ -101,6 +104,9 @@ class Hint(_Part):
     does: Literal["act", "tell", "amend", "retract"] = "act"
     """`tell`: it changes nothing, its result is the answer. `amend` and `retract` are about what
     was submitted last."""
+    careful: bool = False
+    """Nobody should lose several things by a word that was misheard: with more than one thing it
+    is asked about first."""
     slots: dict[str, Slot] = {}
     """By the parameter's name, in the order in which they are asked for."""
     confirm: tuple[str, ...] = ()
