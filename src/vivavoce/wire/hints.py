@@ -7,8 +7,11 @@ never see the key. A tool without one gets defaults from its schema (`brain.dial
 
 A tool that has such hints answers with JSON. Where it did something: `status`, the values that can
 be told (`title`, `when`, …, in resolved words), and `things`, those of the user's that it changed,
-as they are now. Where it did not: `success: false` with `error`, and, if the user can help,
-`question`, `missing` (names of parameters) and `choices` (things to choose from).
+as they are now. What names it later (`intent_id`) is there under the name that it has as a
+parameter of the tools that `amend` and `retract`; a tool that amends takes the new values as
+`changes`, by the parameters of what is corrected. Where it did nothing: `success: false` with
+`error`, and, if the user can help, `question`, `missing` (names of parameters) and `choices`
+(things to choose from).
 """
 
 from __future__ import annotations

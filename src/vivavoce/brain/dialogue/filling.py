@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from vivavoce.brain.dialogue import times
 from vivavoce.brain.dialogue.commands import Begin, Command, Fill
-from vivavoce.brain.dialogue.state import State, Wish, World
+from vivavoce.brain.dialogue.state import Deed, State, Wish, World
 from vivavoce.brain.dialogue.things import Found, Known, resolve
 from vivavoce.language.en.numbers import numbers_in
 from vivavoce.wire.hints import Hint, Slot, Thing
@@ -39,6 +39,8 @@ _JOINER = re.compile(
     r"(?i)^[\s,.;-]*(?:(?:at|on|in|the|of|around|about|and|from|by|for|say|maybe|uh|um)[\s,]*){0,3}$"
 )
 
+_SAME_DAY = re.compile(r"(?i)\b(?:on )?(?:the|that) (?:very )?(?:same )?day(?: too| as well)?\b")
+
 
 class Gap(Record):
     """What is missing of a wish."""
@@ -58,6 +60,8 @@ class Heard(Record):
     said: str
     spans: Sequence[times.Span] = ()
     """Words about time that belong to this command."""
+    among: tuple[str, ...] = ()
+    """Ids of the things that were asked about."""
     state: State
     world: World
 
@@ -146,6 +150,7 @@ def filled(wish: Wish, given: Mapping[str, str], heard: Heard) -> Wish:
     hint = heard.world.hints[wish.tool]
     if any(hint.slots[name].kind == "time" for name in hint.slots) and heard.spans:
         given = _with_times(wish, hint, given, heard)
+    given = _with_things(wish, hint, given, heard)
     order = {"thing": 0, "words": 2}
     names = sorted(given, key=lambda name: order.get(hint.slots[name].kind, 1))
     for name in names:
@@ -188,13 +193,20 @@ def choice(slot: Slot, words: str) -> str | None:
 
 def candidates(slot: Slot, state: State) -> list[Thing]:
     there = [t for t in state.things.values() if t.open and (not slot.of or t.kind == slot.of)]
-    return sorted(there, key=lambda t: (t.at is None, t.at.timestamp() if t.at else 0.0))
+    return sorted(there, key=times.sooner)
 
 
-def find_things(slot: Slot, words: str, heard: Heard) -> Found:
+def find_things(slot: Slot, words: str, heard: Heard, among: Sequence[str] = ()) -> Found:
+    """Among those that were asked about first, then among all."""
     state, world = heard.state, heard.world
     last = [thing.id for deed in state.last for thing in deed.things]
-    known = Known(candidates(slot, state), state.view, last, world.now, world.briefing.time_zone)
+    there = candidates(slot, state)
+    known = Known(there, state.view, last, world.now, world.briefing.time_zone)
+    asked = [thing for thing in there if thing.id in (among or heard.among)]
+    if asked:
+        found = resolve(words, known._replace(things=asked), many=slot.many, said=heard.said)
+        if found.ids or len(asked) == len(there):
+            return found
     return resolve(words, known, many=slot.many, said=heard.said)
 
 
@@ -231,11 +243,38 @@ def _anchored(wish: Wish, hint: Hint, heard: Heard) -> Wish:
     return replace(wish, values={**wish.values, slots[0]: found.ids[0]})
 
 
+def _with_things(wish: Wish, hint: Hint, given: Mapping[str, str], heard: Heard) -> dict[str, str]:
+    """Where the wish is about a thing and no words for it were copied, the utterance may have them
+    all the same: "push it to Friday", "the bins are out"."""
+    found = dict(given)
+    for name, slot in hint.slots.items():
+        bare = name not in given and name not in wish.values and not wish.many
+        sought = slot.kind == "thing" and slot.required and name not in wish.words
+        if sought and bare and find_things(slot, heard.said, heard).ids:
+            found[name] = heard.said
+    return found
+
+
 # Times
+
+
+def dayless(words: str, wish: Wish, heard: Heard) -> bool:
+    """An hour of no day, or of one that was said before."""
+    meant = read(words, wish, heard)
+    return _SAME_DAY.search(words) is not None or (meant.hour and not meant.day and not meant.rule)
+
+
+def on_the_same_day(earlier: str, words: str, wish: Wish, heard: Heard) -> str:
+    day = part_of(earlier, wish, heard, day=True)
+    bare = _SAME_DAY.sub("", words).strip(" ,")
+    whole = f"{day}, {bare}"
+    return whole if day and read(whole, wish, heard).whole else words
 
 
 def base(wish: Wish, hint: Hint, state: State) -> datetime | None:
     """The time of what the wish is about: what the words leave out stays as it is there."""
+    if wish.amends is not None:
+        return next((t.at for t in wish.amends.things if t.at is not None), None)
     for name, slot in hint.slots.items():
         if slot.kind == "thing":
             ids = [wish.values[name]] if name in wish.values else list(wish.many)
@@ -265,7 +304,10 @@ def _with_times(wish: Wish, hint: Hint, given: Mapping[str, str], heard: Heard) 
     ends = [(at, at + len(words)) for at, words in zip(places, copied, strict=False)]
     own = [s for s in heard.spans if any(s.start < end and start < s.end for start, end in ends)]
     others = [span for span in heard.spans if span not in own]
+    own = _covered(heard.said, own, ends)
     text = _joined(heard.said, own) or ", ".join(copied)
+    if copied and own and _better(", ".join(copied), text, wish, heard):
+        own, text = [], ", ".join(copied)
     if not _enough(text, wish, heard):
         for span in others:
             longer = _joined(heard.said, sorted((*own, span), key=lambda s: s.start))
@@ -279,6 +321,22 @@ def _with_times(wish: Wish, hint: Hint, given: Mapping[str, str], heard: Heard) 
             found[repeat] = " and ".join(times.repeats(text))
         elif repeat is not None:
             found.pop(repeat, None)
+    return found
+
+
+def _covered(
+    said: str, spans: Sequence[times.Span], copied: Sequence[tuple[int, int]]
+) -> list[times.Span]:
+    """The phrases, each made longer by what was copied with it."""
+    found: list[times.Span] = []
+    for span in spans:
+        start, end = span.start, span.end
+        for first, last in copied:
+            if first < end and start < last:
+                start, end = min(start, first), max(end, last)
+        if found and start < found[-1].end:
+            start, end = found[-1].start, max(end, found.pop().end)
+        found.append(times.Span(start, end, said[start:end].strip(" ,.;!?")))
     return found
 
 
@@ -306,11 +364,40 @@ def _joined(said: str, spans: Sequence[times.Span]) -> str:
 
 def _time(wish: Wish, name: str, words: str, heard: Heard) -> str:
     """The words, with what was said before where they are an answer to "at what time?"."""
-    before = wish.values.get(name) or ""
+    before = str(wish.values.get(name) or wish.refuted.get(name) or "")
+    return combined(before, words, wish, heard)
+
+
+def combined(before: str, words: str, wish: Wish, heard: Heard) -> str:
+    """What is said now, with the day or the hour of what was said before where it has none."""
     if not before or _enough(words, wish, heard):
         return words
-    together = f"{before}, {words}"
-    return together if read(together, wish, heard).whole else words
+    new = read(words, wish, heard)
+    if new.hour and not new.day:
+        day = part_of(before, wish, heard, day=True)
+        tried = [f"{day}, {words}"] if day else []
+    else:
+        hour = part_of(before, wish, heard, day=False)
+        tried = [f"{words}, {hour}"] if hour else []
+    for together in (*tried, f"{before}, {words}"):
+        if _enough(together, wish, heard):
+            return together
+    return words
+
+
+def part_of(text: str, wish: Wish, heard: Heard, *, day: bool) -> str:
+    """The longest stretch of the words that says the day and no hour, or the hour and no day."""
+    pieces = text.split()
+    bare = replace(wish, values={}, many=())
+    for length in range(len(pieces), 0, -1):
+        for start in range(len(pieces) - length + 1):
+            stretch = " ".join(pieces[start : start + length]).strip(" ,.")
+            if not times.find(stretch):
+                continue
+            meant = read(stretch, bare, heard)
+            if meant.day is day and meant.hour is not day:
+                return stretch
+    return ""
 
 
 # Words
@@ -339,7 +426,7 @@ def _stripped(text: str) -> str:
     return text
 
 
-# --- What is missing ------------------------------------------------------------------
+# --- What is missing, and the call when nothing is ------------------------------------
 
 
 def values(wish: Wish, hint: Hint) -> dict[str, Any]:
@@ -351,53 +438,103 @@ def values(wish: Wish, hint: Hint) -> dict[str, Any]:
         for other, value in slot.derived.items():
             if other in found:
                 found[name] = value
+                break
     return found
+
+
+def call(wish: Wish, world: World) -> tuple[str, dict[str, Any]]:
+    """The tool and its arguments. A correction goes to the tool that amends, where there is one;
+    else what it is about is done again, with the new words."""
+    hint = world.hints[wish.tool]
+    if wish.retracts is not None:
+        return wish.tool, _naming(hint, wish.retracts)
+    given = values(wish, hint)
+    if wish.amends is None:
+        return wish.tool, given
+    amending = tool_that("amend", world)
+    if amending is not None:
+        naming = _naming(world.hints[amending], wish.amends)
+        return amending, {"changes": given, **naming}
+    return wish.tool, {**wish.amends.wish.values, **given}
+
+
+def _naming(hint: Hint, deed: Deed) -> dict[str, Any]:
+    """What names the deed: values of its result that the tool has parameters for."""
+    return {name: deed.result[name] for name in hint.slots if deed.result.get(name) is not None}
+
+
+def tool_that(does: Literal["amend", "retract"], world: World) -> str | None:
+    return next((tool for tool, hint in world.hints.items() if hint.does == does), None)
+
+
+def many_slot(hint: Hint) -> str:
+    return next(name for name, one in hint.slots.items() if one.kind == "thing" and one.many)
 
 
 def gap(wish: Wish, state: State, world: World) -> Gap | None:
     """The first thing to ask for; None: it can be submitted."""
     hint = world.hints[wish.tool]
     known = values(wish, hint)
+    if wish.retracts is not None:
+        return None
     for name, slot in hint.slots.items():
-        if slot.derived:
-            if _needed(slot, known) and name not in known:
-                first = next((other for other in slot.derived if other in hint.slots), name)
-                return _missing(first, hint.slots[first], wish, state, world)
-            continue
-        if slot.kind == "thing" and (missing := _thing_gap(name, slot, wish, state, hint)):
+        if wish.amends is not None and name not in wish.words:
+            continue  # the rest stays as it was
+        missing = _gap_at(name, slot, wish, known, state, world)
+        if missing is not None:
             return missing
-        needed = _needed(slot, known)
-        if slot.kind == "time" and name in known and (needed or slot.required):
-            heard = Heard(said="", state=state, world=world)
-            meant = read(str(known[name]), wish, heard)
-            if not meant.whole:
-                part: Literal["", "day", "hour"] = (
-                    "hour" if meant.day else "day" if meant.hour else ""
-                )
-                return Gap(slot=name, kind="slot", part=part, question=meant.question)
-        if name in known or (slot.kind == "thing" and wish.many):
-            continue
-        if needed or (slot.worth_asking and name not in wish.asked):
-            return _missing(name, slot, wish, state, world)
     return None
 
 
-def _missing(name: str, slot: Slot, wish: Wish, state: State, world: World) -> Gap:
-    return Gap(slot=name, kind="slot")
+def _gap_at(
+    name: str, slot: Slot, wish: Wish, known: Mapping[str, Any], state: State, world: World
+) -> Gap | None:
+    hint = world.hints[wish.tool]
+    needed = _needed(slot, known) or (wish.amends is not None and name in wish.words)
+    if slot.derived:
+        if not needed or name in known:
+            return None
+        first = next((other for other in slot.derived if _sayable(other, hint)), name)
+        return Gap(slot=first, kind="slot")
+    if slot.kind == "thing":
+        return _thing_gap(name, slot, wish, state, hint)
+    if slot.kind == "time" and needed and name in known:
+        return _time_gap(name, str(known[name]), wish, state, world)
+    if name in known:
+        return None
+    if needed or (slot.worth_asking and name not in wish.asked):
+        return Gap(slot=name, kind="slot")
+    return None
+
+
+def _sayable(name: str, hint: Hint) -> bool:
+    return name in hint.slots and not hint.slots[name].derived and bool(hint.slots[name].questions)
+
+
+def _time_gap(name: str, words: str, wish: Wish, state: State, world: World) -> Gap | None:
+    meant = read(words, wish, Heard(said="", state=state, world=world))
+    if meant.whole:
+        return None
+    part: Literal["", "day", "hour"] = ""
+    if meant.day != meant.hour:
+        part = "hour" if meant.day else "day"
+    return Gap(slot=name, kind="slot", part=part, question=meant.question)
 
 
 def _thing_gap(name: str, slot: Slot, wish: Wish, state: State, hint: Hint) -> Gap | None:
-    if wish.many:
+    if slot.many and wish.many:
         if hint.careful and len(wish.many) > 1 and not wish.agreed:
             return Gap(slot=name, kind="sure", choices=wish.many)
         return None
     if name in wish.values:
         return None
     there = tuple(thing.id for thing in candidates(slot, state))
-    if name in wish.words and (slot.required or wish.left):
-        left = tuple(id_ for id_ in wish.left if id_ in there)
+    left = tuple(id_ for id_ in wish.left if id_ in there)
+    if name in wish.words and (slot.required or left):
         kind: Literal["which", "none"] = "which" if left else "none"
         return Gap(slot=name, kind=kind, choices=left or there)
+    if slot.required:
+        return Gap(slot=name, kind="slot", choices=there)
     return None
 
 

@@ -41,6 +41,8 @@ def hint(tool: Tool) -> Hint:
         if name in required and not slot.required_when:
             changes["required"] = True
         slots[name] = slot.model_copy(update=changes)
+    if given.does in ("amend", "retract"):  # their parameters come from what was submitted
+        slots = {name: _slot(name, of, False) for name, of in properties.items()} | slots
     return given.model_copy(update={"slots": slots})
 
 

@@ -45,10 +45,18 @@ class Wish(Record):
     """Parameters that were asked for already: what is not needed is asked for once."""
     refused: int = 0
     """How often the tool did not take it."""
+    refuted: Mapping[str, Any] = field(default_factory=dict)
+    """By parameter: what it did not take, which may be right with what is said next."""
     problem: str = ""
-    """Why the tool did not take it, or what is wrong with an answer: told with the question."""
-    amends: int | None = None
-    """It corrects what this wish did."""
+    """The question that a refusal brought."""
+    wanted: str = ""
+    """The parameter that it is about."""
+    amends: Deed | None = None
+    """It corrects what this did: only what is said anew is in `values`."""
+    retracts: Deed | None = None
+    """It takes back what this did."""
+    after: int = 0
+    """Only once the wish of this number went through: it comes instead of what that takes back."""
 
 
 class Asked(Record):
@@ -88,6 +96,8 @@ class State(Record):
     last: tuple[Deed, ...] = ()
     """What was submitted last and went through, all of that turn: corrections and `undo` are about
     it."""
+    last_turn: int = 0
+    """When that was."""
     things: Mapping[str, Thing] = field(default_factory=dict)
     """Those of the briefing, as results changed them; gone ones are not `open`."""
     view: tuple[str, ...] = ()
@@ -103,10 +113,14 @@ class State(Record):
     """How many there have been."""
     unclear: int = 0
     """Turns in a row that nothing could be made of."""
+    free: bool = False
+    """Of this turn: it was small talk, and nothing else."""
 
 
 class Say(Value):
     text: str
+    free: bool = False
+    """Small talk: whoever can may say something of its own instead (`claims` says what not)."""
 
 
 class Do(Value):

@@ -88,7 +88,8 @@ def resolve(words: str, known: Known, *, many: bool = False, said: str = "") -> 
     titled = _by_title(content, list(there.values())) if content else []
     left = titled or list(there)
     if (len(left) > 1 or not titled) and spans:
-        timed = [id_ for id_ in left if _fits(there[id_], wanted, known)]
+        when = " ".join(span.text for span in spans)
+        timed = [id_ for id_ in left if _fits(there[id_], when, known)]
         if timed:
             return _one(timed)
         if not titled:
@@ -114,6 +115,14 @@ def _apart(words: str, said: str) -> tuple[str, str]:
 
 def _rest(said: str, kept: str) -> str:
     return " ".join(part for part in _CLAUSE.split(said) if part not in kept)
+
+
+def similar(words: str, title: str) -> bool:
+    """Whether they have a word in common that says something."""
+    skipped = STOP | _GENERIC | _SKIPPED | _POINTING | _ALL
+    ones = [t for t in _tokens(words) if t not in skipped]
+    others = [t for t in _tokens(title) if t not in skipped]
+    return any(_near(one, other) for one in ones for other in others)
 
 
 # --- By position, by pointing, in sets ------------------------------------------------
@@ -162,7 +171,7 @@ def _pointed(tokens: Sequence[str], known: Known, there: Mapping[str, Thing]) ->
     several = {"them", "those", "these"} & set(tokens)
     if several and (view or last):
         return Found(ids=tuple(view or last))
-    for about in (last, view):
+    for about in (view, last):
         if len(about) == 1:
             return Found(ids=tuple(about))
     if len(there) == 1:

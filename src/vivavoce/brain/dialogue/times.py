@@ -13,6 +13,7 @@ from vivavoce.language.en.times import clock as clocks
 from vivavoce.language.en.times import lexicon
 from vivavoce.language.en.times.dates import EMPTY, day
 from vivavoce.language.en.understanding import understand
+from vivavoce.wire.hints import Thing
 from vivavoce.wire.values import Record, Value
 
 _PART_HOURS = {
@@ -102,3 +103,8 @@ def covers(words: str, at: datetime, *, now: datetime, zone: str, rule: str | No
         return clock.hour is not None or clock.part is not None
     on = day([w for w in clock.rest if w not in ("and", "or")], today)
     return on == here.date()
+
+
+def sooner(thing: Thing) -> tuple[bool, float]:
+    """To sort by: what has no time comes last."""
+    return thing.at is None, thing.at.timestamp() if thing.at else 0.0

@@ -12,66 +12,77 @@ from collections.abc import Iterable, Mapping, Sequence
 from string import Formatter
 from typing import Any
 
+from vivavoce.brain.dialogue.filling import Gap
 from vivavoce.brain.dialogue.state import Deed, State, World
+from vivavoce.language.en.numbers import cardinal
 from vivavoce.wire.hints import Hint, Slot, Thing
 
 _WORDS: Mapping[str, tuple[str, ...]] = {
-    "done": ("Done: {title}.", "All right: {title}.", "{title}, done."),
-    "done_bare": ("Done.", "All right, that's done."),
-    "told_nothing": ("There is nothing there.", "I find nothing."),
-    "failed": ("That did not work, so nothing has changed. {error}",),
+    "done": ("Done: {title}, {when}.", "Done: {title}.", "Done."),
+    "undone": ("That is taken back: {title}.", "That is taken back."),
+    "pending": ("That is on its way, and not confirmed yet.",),
+    "nothing": ("There is nothing there.", "I find nothing."),
+    "failed": ("That did not work, and nothing has changed. {error}",),
     "failed_bare": (
         "That did not work, and nothing has changed. You can try again in a moment.",
         "I could not do that just now; nothing has changed.",
     ),
+    "failed_tell": ("I could not find that out. {error}", "I could not find that out just now."),
     "unknown": ("I have not heard back about that, so I can't say yet whether it went through.",),
-    "garbled": ("I got an answer that I can't read, so I can't say whether that went through.",),
-    "again": ("I can't get that through: {error} I'll leave it for now.",),
-    "more": ("Anything else?", "Is there anything else?", "What else can I do?"),
-    "bye": ("You're welcome!", "Any time.", "My pleasure."),
-    "bye_named": ("You're welcome, {name}!", "Any time, {name}."),
+    "garbled": ("The answer I got can't be read, so I can't say whether that went through.",),
+    "more": ("Anything else?", "Is there anything else?", "Anything else, {name}?"),
+    "bye": ("You're welcome!", "Any time, {name}.", "My pleasure.", "You're welcome, {name}!"),
     "okay": ("Good.", "Great.", "All right."),
-    "dropped": ("All right, I'll leave it.", "Okay, forgotten.", "No problem, I'll leave that."),
+    "go_on": ("Go ahead.", "What is it?"),
+    "no_more": ("All right, {name}.", "Okay, I'm here if you need me.", "All right."),
+    "dropped": (
+        "All right, I'll leave it.",
+        "Okay, I'll leave that.",
+        "No problem, left as it is.",
+    ),
     "no_open": ("All right.", "Okay."),
     "cannot": (
-        "I can't do that, I'm afraid. What I can do is {abilities}.",
-        "That is not something I can do; I can {abilities}.",
+        "I can't do that, I'm afraid. I can help with this: {abilities}.",
+        "That is not something I can do. What I can do: {abilities}.",
     ),
     "unclear": ("Sorry, I did not get that. What would you like?", "Could you say that again?"),
     "unclear_again": (
-        "I still don't follow. Tell me in a few words what you want; I can {abilities}.",
-        "Let's try it in other words: what should I do? I can {abilities}.",
+        "I still don't follow. Say it in a few words, please; I can help with this: {abilities}.",
+        "Let's try other words: what is it about? I can help with this: {abilities}.",
     ),
+    "unclear_open": ("Sorry, I did not get that.", "I did not quite get that."),
     "chat": ("I'm here. What can I do for you?", "I'm listening. What would you like to do?"),
-    "which": ("Which one do you mean, {choices}?", "Is it {choices}?"),
-    "none": ("I don't find that. There is {choices}. Which one is it?",),
-    "none_at_all": ("There is nothing like that on your list.",),
-    "sure": ("That is {count}: {choices}. Shall I {wish} them all?",),
+    "chat_open": ("I see.", "All right."),
+    "which": ("Which one do you mean, {choices}?", "Which one is it, {choices}?"),
+    "none": ("I don't find that. There is {list}. Which one do you mean?",),
+    "none_at_all": ("There is nothing like that here. Which one do you mean?",),
+    "sure": ("That is {count}: {list}. Shall I do that with all of them?",),
     "nothing_to_undo": ("There is nothing that I could take back.",),
     "cannot_undo": ("I can't take that back, I'm afraid.",),
-    "nothing_to_change": ("What should I change?", "What is that about?"),
-    "undone": ("I've taken that back.", "That is undone."),
+    "nothing_to_change": ("What is that about?", "What should that be for?"),
+    "already": ("That is there already.",),
     "hour": ("At what time?", "What time should it be?"),
     "day": ("On which day?", "Which day should it be?"),
-    "time": ("When should it be?", "What day and time?"),
-    "slot": ("What is the {slot}?",),
+    "time": ("When should it be?", "What day and time should it be?"),
+    "file": ("Which file do you mean?",),
+    "place": ("Where should that be?",),
+    "slot": ("What is the {slot}?", "Which {slot} do you mean?"),
 }
 _EVERY = 3
 """So often, and not more, is the user asked whether there is more, or called by name."""
 _LISTED = 6
+_ABLE = 4
 _LONGEST = 700
 _CODE = re.compile(r"[\[\]{}<>`]|\bTraceback\b")
 
 
 def words(occasion: str, state: State, world: World, **known: Any) -> str:
-    """The agent's sentence for the occasion, or ours; the first in turn that can be filled."""
+    """The agent's sentence for the occasion, or ours: one of those that can be filled."""
+    known = {"name": world.briefing.user, "user": world.briefing.user, **known}
+    if "abilities" not in known:
+        known["abilities"] = abilities(world)
     own = world.briefing.words.get(occasion, ())
-    return (
-        chosen(own, known, state.turn)
-        or chosen(_WORDS.get(occasion, ()), known, state.turn)
-        or chosen(_WORDS.get(f"{occasion}_bare", ()), known, state.turn)
-        or ""
-    )
+    return chosen(own, known, state.turn) or chosen(_WORDS.get(occasion, ()), known, state.turn)
 
 
 def chosen(templates: Sequence[str], known: Mapping[str, Any], turn: int) -> str:
@@ -126,9 +137,8 @@ def told(things: Sequence[Thing]) -> str:
 
 def abilities(world: World) -> str:
     """What can be asked of this agent, in the words of its tools' hints."""
-    wishes = [h.about or h.wish for h in world.hints.values() if h.does in ("act", "tell")]
-    short = [_bare(one) for one in wishes][:4]
-    return listed(short, "or") or "listen"
+    able = [h for h in world.hints.values() if h.wish and h.does in ("act", "tell")]
+    return listed([_bare(h.about or h.wish) for h in able[:_ABLE]]) or "listening"
 
 
 def _bare(about: str) -> str:
@@ -154,62 +164,92 @@ def outcome(deeds: Sequence[Deed], state: State, world: World) -> str:
 
 
 def _of(deeds: Sequence[Deed], state: State, world: World) -> list[str]:
-    hint = world.hints.get(deeds[0].tool)
     if not deeds[0].ok:
         return [_failure(deed, state, world) for deed in deeds]
-    if len(deeds) > 1 and hint is not None:
+    templates = _confirming(deeds[0], world)
+    if len(deeds) > 1:
         known = [_known(deed) for deed in deeds]
-        joined = {
+        shared = {
             name: listed(list(dict.fromkeys(str(one[name]) for one in known)))
             for name in set.intersection(*(_given(one) for one in known))
         }
-        alone = [one for one in hint.confirm if _names(one) <= {"title", "name", "list"}]
-        together = chosen(alone, joined, state.turn)
+        alone = [one for one in templates if _names(one) <= {"title", "summary", "list"}]
+        together = chosen(alone, shared, state.turn)
         if together:
             return [together]
-    return [_success(deed, hint, state, world, at) for at, deed in enumerate(deeds)]
+    return [_success(deed, templates, state, world, at) for at, deed in enumerate(deeds)]
 
 
-def _success(deed: Deed, hint: Hint | None, state: State, world: World, at: int) -> str:
+def _confirming(deed: Deed, world: World) -> Sequence[str]:
+    """The tool's sentences; what was amended is told as if it were new."""
+    hint = world.hints.get(deed.tool)
+    if hint is not None and hint.confirm:
+        return hint.confirm
+    amended = deed.wish.amends is not None and world.hints.get(deed.wish.tool)
+    return amended.confirm if amended else ()
+
+
+def does(deed: Deed, world: World) -> str:
+    hint = world.hints.get(deed.tool)
+    return hint.does if hint is not None else "tell"
+
+
+def _success(deed: Deed, templates: Sequence[str], state: State, world: World, at: int) -> str:
     known = _known(deed)
-    said = chosen(hint.confirm, known, state.turn + at) if hint is not None else ""
+    if str(deed.result.get("status", "")).casefold() == "pending":
+        return words("pending", state, world, **known)
+    said = chosen(templates, known, state.turn + at)
     if said:
         return said
-    if hint is not None and hint.does == "tell":
+    if deed.wish.retracts is not None:
+        title = deed.wish.retracts.things[0].title if deed.wish.retracts.things else ""
+        return words("undone", state, world, **({"title": title} | known))
+    if does(deed, world) == "tell":
         return _answer(deed, state, world)
-    own = deed.result.get("message") or deed.text
-    if isinstance(own, str) and own.strip():
-        return plain(own)
+    for key in ("told", "message", "summary"):
+        own = deed.result.get(key)
+        if isinstance(own, str) and own.strip():
+            return _sentence(plain(own))
     return words("done", state, world, **known)
 
 
 def _answer(deed: Deed, state: State, world: World) -> str:
     """The result of a question."""
-    for key in ("answer", "text", "message", "summary", "output", "content"):
+    for key in ("told", "answer", "text", "message", "summary", "output", "content"):
         own = deed.result.get(key)
         if isinstance(own, str) and own.strip():
-            return plain(own)
+            return _sentence(plain(own))
     if deed.things:
         return _sentence(told(deed.things))
-    if "things" in deed.result:
-        return words("nothing", state, world) or words("told_nothing", state, world)
     if deed.text.strip():
-        return plain(deed.text)
+        return _sentence(plain(deed.text))
     values = [
         f"{name.replace('_', ' ')}: {value}"
         for name, value in deed.result.items()
         if isinstance(value, str | int | float) and name not in ("status", "success")
     ]
-    return _sentence("; ".join(values)) or words("told_nothing", state, world)
+    return _sentence("; ".join(values)) or words("nothing", state, world)
 
 
 def _failure(deed: Deed, state: State, world: World) -> str:
+    """One sentence for what went wrong, and never that it went well."""
     error = deed.result.get("error")
+    why = ""
     if isinstance(error, str) and error.strip() and not _CODE.search(error):
-        return words("failed", state, world, error=_sentence(error.strip()))
+        why = _sentence(_one(error))
+    asks = deed.result.get("question")
+    if isinstance(asks, str) and asks.strip():
+        return joined((words("failed", state, world, error=why) if why else "", _sentence(asks)))
+    if does(deed, world) == "tell":
+        return words("failed_tell", state, world, error=why)
     if not deed.result:
         return words("garbled", state, world)
-    return words("failed_bare", state, world)
+    return words("failed", state, world, error=why) or words("failed_bare", state, world)
+
+
+def _one(text: str) -> str:
+    """The first sentence."""
+    return re.split(r"(?<=[.!?])\s", text.strip(), maxsplit=1)[0]
 
 
 def _known(deed: Deed) -> dict[str, Any]:
@@ -243,22 +283,62 @@ def _sentence(text: str) -> str:
 # --- Questions ------------------------------------------------------------------------
 
 
+def asking(
+    missing: Gap,
+    slot: Slot,
+    hint: Hint,
+    things: Sequence[Thing],
+    known: Mapping[str, Any],
+    state: State,
+    world: World,
+) -> str:
+    """The question for what is missing."""
+    names = named(things[:_LISTED])
+    some = {"choices": listed(names, "or"), "list": listed(names), **known}
+    match missing.kind:
+        case "sure":
+            count = f"{cardinal(str(len(things)))} things"
+            return words("sure", state, world, **{**some, "count": count, "wish": hint.wish})
+        case "which":
+            return words("which", state, world, **some)
+        case "none":
+            return words("none" if things else "none_at_all", state, world, **some)
+    if missing.part:
+        return words(missing.part, state, world, **known)
+    if slot.questions or not missing.question:
+        return question(slot, known, state, world)
+    return missing.question
+
+
 def question(slot: Slot, known: Mapping[str, Any], state: State, world: World) -> str:
     """For a slot, in the hint's words, with what is known filled in."""
-    said = chosen(slot.questions, known, state.turn)
+    said = chosen(slot.questions, {"user": world.briefing.user, **known}, state.turn)
     if said:
         return said
-    bare = [one for one in slot.questions if not _names(one)]
-    if bare:
-        return bare[state.turn % len(bare)]
-    if slot.kind in ("time", "repeat"):
-        return words("time", state, world)
+    if slot.kind == "choice" and slot.choices:
+        called = [(*words_, value)[0] for value, words_ in slot.choices.items()]
+        return words("which", state, world, choices=listed(called, "or"))
+    kind = "time" if slot.kind == "repeat" else slot.kind
+    if kind in _WORDS:
+        return words(kind, state, world)
+    if kind == "thing":
+        return words("none_at_all", state, world)
     return words("slot", state, world, slot=(slot.name or "rest").replace("_", " "))
 
 
+def more(state: State, world: World) -> str:
+    return words("more", state, world)
+
+
 def friendly(state: State) -> bool:
-    """Whether it is time for a name, or for "anything else?"."""
+    """Whether it is time for "anything else?"."""
     return state.turn % _EVERY == 1
+
+
+def inside(title: str) -> str:
+    """A title in the middle of a sentence: "Ring Mum" is to ring Mum, but "BP tablet" stays."""
+    first = title.split(" ", 1)[0]
+    return title if not first[1:].islower() else title[:1].lower() + title[1:]
 
 
 def joined(parts: Iterable[str]) -> str:
