@@ -7,8 +7,11 @@ never see the key. A tool without one gets defaults from its schema (`brain.dial
 
 A tool that has such hints answers with JSON. Where it did something: `status`, the values that can
 be told (`title`, `when`, …, in resolved words), and `things`, those of the user's that it changed,
-as they are now. Where it did not: `success: false` with `error`, and, if the user can help,
-`question`, `missing` (names of parameters) and `choices` (things to choose from).
+as they are now. What names it later (`intent_id`) is there under the name that it has as a
+parameter of the tools that `amend` and `retract`; a tool that amends takes the new values as
+`changes`, by the parameters of what is corrected. Where it did nothing: `success: false` with
+`error`, and, if the user can help, `question`, `missing` (names of parameters) and `choices`
+(things to choose from).
 """
 
 from __future__ import annotations
@@ -48,6 +51,9 @@ class Slot(_Part):
     """Of a `thing`: which kind, such as `task`."""
     many: bool = False
     """Of a `thing`: several may be meant at once; the tool is then called for each."""
+    choices: dict[str, tuple[str, ...]] = {}
+    """Of a `choice`: its values, each with the words that people call it by; without them those
+    of the schema's `enum`, by their own names."""
     derived: dict[str, Any] = {}
     """Never said: it has this value where that other parameter is filled."""
 
@@ -120,6 +126,9 @@ class Hint(_Part):
     does: Literal["act", "tell", "amend", "retract"] = "act"
     """`tell`: it changes nothing, its result is the answer. `amend` and `retract` are about what
     was submitted last."""
+    careful: bool = False
+    """Nobody should lose several things by a word that was misheard: with more than one thing it
+    is asked about first."""
     slots: dict[str, Slot] = {}
     """By the parameter's name, in the order in which they are asked for."""
     confirm: tuple[str, ...] = ()
