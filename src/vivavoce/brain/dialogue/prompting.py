@@ -21,17 +21,14 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
-from typing import get_args
 
 from vivavoce.brain.dialogue.commands import Begin, Command, Fill, Plain
 from vivavoce.brain.dialogue.state import View
-from vivavoce.wire.hints import Hint, Lessons, Shown, Slot, Thing, Told
+from vivavoce.wire.hints import Hint, Lessons, Shown, Thing, Told
 from vivavoce.wire.values import Record, Value
 
 SET = "set"
-PLAIN: tuple[str, ...] = get_args(Plain.__annotations__["kind"]) or (
-    *("yes", "no", "undo", "drop", "thanks", "cannot", "chat", "unclear"),
-)
+PLAIN = ("yes", "no", "undo", "drop", "thanks", "cannot", "chat", "unclear")
 _MOST_COMMANDS = 3
 _MOST_SHOWN, _MOST_THINGS = 40, 8
 _LONGEST_SAID, _LONGEST_TOLD = 600, 240
@@ -87,7 +84,7 @@ class Likely(Record):
 
 def head(hints: Iterable[Hint], template: Template = CHATML) -> str:
     """The same for every talk with these tools."""
-    hints = [hint for hint in hints if hint.does in ("act", "tell")]
+    hints = [hint for hint in hints if hint.wish and hint.does in ("act", "tell")]
     wishes = [_described(hint) for hint in hints]
     names = dict.fromkeys(name for hint in hints for name in said_slots(hint))
     answers = " ".join(f'{name}=""' for name in names)
@@ -109,12 +106,12 @@ def tail(view: View, said: str, now: datetime, template: Template = CHATML) -> s
 def beginning(view: View, said: str, now: datetime, template: Template = CHATML) -> str:
     """The same while the person still speaks."""
     things = [shown_thing(thing, now) for thing in view.things[:_MOST_THINGS]]
-    return template.user[0] + _safe(_before(things, view.told) + clean(said)).rstrip()
+    return template.user[0] + safe(_before(things, view.told) + clean(said)).rstrip()
 
 
 def clean(said: str) -> str:
     """An utterance as it is shown, and as words can be copied from it."""
-    return " ".join(_QUOTES.sub("", _safe(said)).split())[:_LONGEST_SAID].rstrip()
+    return " ".join(_QUOTES.sub("", safe(said)).split())[:_LONGEST_SAID].rstrip()
 
 
 def shown_thing(thing: Thing, now: datetime) -> str:
@@ -183,10 +180,10 @@ def _before(things: Iterable[str], told: str) -> str:
 
 
 def _wrapped(marks: tuple[str, str], text: str) -> str:
-    return f"{marks[0]}{_safe(text)}{marks[1]}"
+    return f"{marks[0]}{safe(text)}{marks[1]}"
 
 
-def _safe(text: str) -> str:
+def safe(text: str) -> str:
     """Words from outside must not end a message or begin another."""
     return _MARKUP.sub("< ", text)
 
@@ -196,7 +193,7 @@ def _safe(text: str) -> str:
 
 def candidates(view: View) -> tuple[str, ...]:
     """The words that a first command can begin with now."""
-    words = [*view.wishes]
+    words = [word for word in view.wishes if word]
     if view.answers:
         words.append(SET)
     if view.yes_no:
@@ -294,10 +291,6 @@ def _value(words: str) -> str:
     return " ".join(dict.fromkeys(piece for piece in pieces if piece))
 
 
-def lessons(hints: Iterable[Hint]) -> Lessons:
-    return next((hint.lessons for hint in hints if hint.lessons is not None), Lessons())
-
-
 def sayings(hints: Iterable[Hint], general: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
     """Lines to be near to, by what they mean: everybody's, the agent's, and the tools' own."""
     lines: dict[str, list[str]] = {word: list(known) for word, known in general.items()}
@@ -312,8 +305,3 @@ def sayings(hints: Iterable[Hint], general: Mapping[str, Sequence[str]]) -> dict
             word = first.rpartition(" ")[0] if '="' in told.means.partition(";")[0] else first
             lines.setdefault(word.strip(), []).append(clean(told.said))
     return {word: list(dict.fromkeys(known)) for word, known in lines.items()}
-
-
-def kinds_of(slots: Mapping[str, Slot]) -> Mapping[str, Slot]:
-    """By short name."""
-    return {slot.name or name: slot for name, slot in slots.items()}
