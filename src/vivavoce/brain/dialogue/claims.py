@@ -20,7 +20,11 @@ _SEEN = (
     r"found|looked|checked|opened|read|searched|seen|saw|counted|verified|browsed|fetched|"
     r"tested|reviewed|inspected|listed"
 )
-_I = r"(?:i(?:'ve|'m| have| had| am)?|we(?:'ve| have)?)"
+_ASKED = "".join(
+    rf"(?<!\b{word} )"
+    for word in ("should", "shall", "can", "could", "would", "did", "do", "may", "if", "before")
+)
+_I = _ASKED + r"(?:i(?:'ve|'m| have| had| am)?|we(?:'ve| have)?)"
 _ADVERB = r"(?: (?:just|now|already|also|successfully|gone ahead and|went ahead and))*"
 _CHANGED = re.compile(
     rf"(?i)\b{_I}{_ADVERB} (?:{_MADE})\b"
