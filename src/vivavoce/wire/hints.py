@@ -16,7 +16,7 @@ parameter of the tools that `amend` and `retract`; a tool that amends takes the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, Literal
 
@@ -27,6 +27,31 @@ KEY = "x-vivavoce"
 SlotKind = Literal["words", "time", "repeat", "place", "thing", "choice", "number", "file", "text"]
 """`words` are the user's own; `time` and `repeat` are read by the clock; `thing` is one of the
 user's things (`Thing`); `file` is a name in the workspace; `text` is written, not said."""
+
+
+OCCASIONS: Mapping[str, str] = {
+    "cannot": "it does not do such a thing",
+    "chat": "small talk",
+    "unclear": "nothing to go by",
+    "unclear_again": "and once more",
+    "dropped": "what was begun is let go",
+    "bye": "thanks, or a goodbye",
+    "more": "asked now and then once something went through",
+    "nothing": "there is nothing on the list, or not then",
+    "which": "several could be meant: {choices}",
+    "none": "none is called that; there are {choices}",
+    "none_at_all": "none is called that, and there are no others",
+    "sure": "before several are changed at once: {count}, {choices}",
+    "undone": "what was submitted last is taken back",
+    "nothing_to_undo": "there is nothing to take back",
+    "nothing_to_change": "a correction of nobody knows what",
+    "failed": "it did not work: {error}",
+    "unknown": "no result came",
+    "slow": "said to who waits",
+    "unheard": "nothing was heard, first the first time, last from then on",
+    "typing": "added to the last of `unheard` where the user can type",
+}
+"""When an agent has a sentence of its own to say, and what is in braces then besides `{name}`."""
 
 
 class _Part(BaseModel):
@@ -116,6 +141,33 @@ class Hint(_Part):
     """Told when it went through; `{title}`, `{when}` … come from the result, not from the call."""
     examples: tuple[Shown, ...] = ()
     briefing: Briefing | None = None
+
+
+def bare(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema alone, for who is not led by hints."""
+    return {key: value for key, value in parameters.items() if key != KEY}
+
+
+def bare_tools(tools: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Function tools as the Realtime API has them, without hints."""
+    return [
+        {**tool, "parameters": bare(tool["parameters"])}
+        if isinstance(tool.get("parameters"), Mapping)
+        else dict(tool)
+        for tool in tools
+    ]
+
+
+def briefed(tools: Iterable[Mapping[str, Any]], briefing: Briefing) -> list[dict[str, Any]]:
+    """The same tools; the first that has hints carries the briefing."""
+    made = [dict(tool) for tool in tools]
+    for tool in made:
+        parameters = tool.get("parameters") or {}
+        if isinstance(hint := parameters.get(KEY), Mapping):
+            told = briefing.model_dump(mode="json", exclude_defaults=True)
+            tool["parameters"] = {**parameters, KEY: {**hint, "briefing": told}}
+            break
+    return made
 
 
 def hint_of(parameters: Mapping[str, Any] | None) -> Hint | None:

@@ -29,12 +29,13 @@ from vivavoce.intents.orchestrator.ports import (
     gone,
     needed,
     text,
+    told,
 )
 from vivavoce.intents.orchestrator.tasks import Tasks
 from vivavoce.intents.ports import Accepted, Action, Done, IntentStore, Journal, Orchestrator
-from vivavoce.language.en.telling import spoken
 from vivavoce.language.en.understanding import understand
 from vivavoce.logs import failure
+from vivavoce.runtime.people import things
 from vivavoce.runtime.plugins import entry_points
 from vivavoce.runtime.ports import AgendaStore, Clock
 from vivavoce.wire.clean import clean_line, clean_text
@@ -78,8 +79,8 @@ class Goals:
     async def retract(self, intent: Intent, given: Submission) -> Accepted:
         goal = await self._goal(intent)
         undone = replace(goal, status=GoalStatus.RETRACTED, updated_at=given.now)
-        told = {"goal": goal.statement, "removed": True}
-        return Accepted(goal_id=goal.id, changes=(Put(undone),), told=told)
+        said = told(things.goal(undone, given.now, given.time_zone), removed=True)
+        return Accepted(goal_id=goal.id, changes=(Put(undone),), told=said)
 
     async def _goal(self, intent: Intent) -> Goal:
         goal = await self._store.goal(intent.goal_id or "", user_id=intent.user_id)
@@ -100,19 +101,18 @@ class Goals:
             updated_at=given.now,
         )
         changes: list[Change] = [Put(goal)]
-        told: dict[str, Any] = {"goal": goal.statement}
+        more: dict[str, Any] = {}
         if goal.target_at is not None:
-            told["target"] = spoken(
-                goal.target_at, now=given.now, time_zone=given.time_zone, clock=False
-            )
+            more["target"] = things.goal_words(goal, given.now, given.time_zone)
         elif timeline:
-            told["timeline"] = timeline
+            more["timeline"] = timeline
         steps, old = _steps(payload), _steps(before)
         if steps != old:
             changes += await self._planned(goal, steps, old, given)
         if steps:
-            told["milestones"] = steps
-        return Accepted(goal_id=goal.id, changes=tuple(changes), told=told)
+            more["milestones"] = steps
+        said = told(things.goal(goal, given.now, given.time_zone), **more)
+        return Accepted(goal_id=goal.id, changes=tuple(changes), told=said)
 
     async def _planned(
         self, goal: Goal, steps: Sequence[str], before: Sequence[str], given: Submission
@@ -307,11 +307,10 @@ class Inside:
 
     async def standing(self, known: Intent, given: Submission) -> Mapping[str, Any]:
         todo = await self._store.todo(known.task_id or "", user_id=known.user_id)
-        if todo is None or todo.scheduled_at is None:
-            return {}
-        if todo.recurrence_rule and todo.scheduled_at <= given.now:
-            return {"repeats": todo.recurrence_words}  # its first time is over
-        return {"when": spoken(todo.scheduled_at, now=given.now, time_zone=given.time_zone)}
+        if todo is not None:
+            return told(await asyncio.to_thread(things.task, todo, given.now, given.time_zone))
+        goal = await self._store.goal(known.goal_id or "", user_id=known.user_id)
+        return {} if goal is None else told(things.goal(goal, given.now, given.time_zone))
 
     async def _ask(
         self, action: Action, intent: Intent, given: Submission, before: Intent | None

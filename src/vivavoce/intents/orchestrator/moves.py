@@ -16,14 +16,14 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from vivavoce.errors import IntentRefused
-from vivavoce.intents.orchestrator.ports import WHEN, needed, text
+from vivavoce.intents.orchestrator.ports import asking, needed, text, told
 from vivavoce.intents.ports import Accepted
 from vivavoce.language.en.recurrence.rules import next_occurrence
-from vivavoce.language.en.telling import spoken
 from vivavoce.language.en.times.dates import instant
 from vivavoce.language.en.understanding import When, relative, understand
 from vivavoce.language.en.words import STOP, alike, pieces
-from vivavoce.runtime.people.due import anchor_of, next_due
+from vivavoce.runtime.people.due import anchor_of
+from vivavoce.runtime.people.things import task
 from vivavoce.runtime.ports import AgendaStore
 from vivavoce.wire.records.plans import Intent, Submission, Todo, TodoStatus
 from vivavoce.wire.records.talk import Change, Put, iso
@@ -107,23 +107,15 @@ async def _moved(
         reason=text(given.payload, "reason"),
         updated_at=given.now,
     )
-    told = _told(moved, moved.scheduled_at, given)
-    if found.assumed:
-        told["assumed"] = found.assumed
-    previous = _previous(todo, found.at)
-    return Accepted(task_id=todo.id, changes=(Put(moved),), told=told, previous=previous)
+    accepted = await asyncio.to_thread(_as_it_is, moved, given, assumed=found.assumed)
+    return replace(accepted, previous=_previous(todo, found.at))
 
 
-def _as_it_is(todo: Todo, given: Submission) -> Accepted:
-    due = next_due(todo, given.now, given.time_zone)
-    return Accepted(task_id=todo.id, changes=(Put(todo),), told=_told(todo, due, given))
-
-
-def _told(todo: Todo, at: datetime | None, given: Submission) -> dict[str, Any]:
-    if at is None:
-        note = "It has no time now. Ask when it should be."
-        return {"task": todo.title, "when": None, "note": note}
-    return {"task": todo.title, "when": spoken(at, now=given.now, time_zone=given.time_zone)}
+def _as_it_is(todo: Todo, given: Submission, **more: Any) -> Accepted:
+    thing = task(todo, given.now, given.time_zone)
+    if todo.scheduled_at is None and not todo.location_trigger:
+        more["note"] = "It has no time now. Ask when it should be."
+    return Accepted(task_id=todo.id, changes=(Put(todo),), told=told(thing, **more))
 
 
 def _previous(todo: Todo, moved_to: datetime | None) -> dict[str, Any]:
@@ -201,7 +193,7 @@ def _target(
         found = understand(words, now=given.now, time_zone=zone, base=base, same=same)
         if found.at is not None and (place is places[-1] or _on_its_day(found.at, place, zone)):
             return place, found
-    raise IntentRefused(found.problem, suggestion=f"Ask: {found.question or WHEN}")
+    raise asking(found.problem, found.question, _TIME)
 
 
 def _on_its_day(at: datetime, place: _Place, time_zone: str) -> bool:

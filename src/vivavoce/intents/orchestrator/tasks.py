@@ -11,15 +11,15 @@ from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from vivavoce.errors import IntentRefused
-from vivavoce.intents.orchestrator.ports import WHEN, gone, needed, text
+from vivavoce.intents.orchestrator.ports import WHEN, asking, gone, needed, text, told
 from vivavoce.intents.ports import Accepted
 from vivavoce.language.en.recurrence.reading import recurrence
 from vivavoce.language.en.recurrence.rules import next_occurrence
-from vivavoce.language.en.telling import rule_words, spoken
+from vivavoce.language.en.telling import rule_words
 from vivavoce.language.en.times.dates import instant
 from vivavoce.language.en.understanding import When, clocked, understand
-from vivavoce.runtime.people.due import anchor_of, next_due
+from vivavoce.runtime.people.due import anchor_of
+from vivavoce.runtime.people.things import task
 from vivavoce.runtime.ports import AgendaStore
 from vivavoce.wire.records.plans import Intent, Submission, Todo, TodoStatus
 from vivavoce.wire.records.talk import Put, entry_id
@@ -68,9 +68,8 @@ class Tasks:
     async def retract(self, intent: Intent, given: Submission) -> Accepted:
         todo = await self._todo(intent)
         undone = replace(todo, status=TodoStatus.RETRACTED, updated_at=given.now)
-        return Accepted(
-            task_id=todo.id, changes=(Put(undone),), told={"task": todo.title, "removed": True}
-        )
+        said = told(task(undone, given.now, given.time_zone), removed=True)
+        return Accepted(task_id=todo.id, changes=(Put(undone),), told=said)
 
     async def _todo(self, intent: Intent) -> Todo:
         todo = await self._store.todo(intent.task_id or "", user_id=intent.user_id)
@@ -102,26 +101,13 @@ def _planned(todo: Todo, plan: _Plan, given: Submission) -> Accepted:
         time_zone=given.time_zone,
         location_trigger=None,
     )
-    told = _told(todo, given)
-    if plan.assumed:
-        told["assumed"] = plan.assumed
-    return Accepted(task_id=todo.id, changes=(Put(todo),), told=told)
+    return _as_it_is(todo, given, assumed=plan.assumed)
 
 
-def _as_it_is(todo: Todo, given: Submission) -> Accepted:
-    return Accepted(task_id=todo.id, changes=(Put(todo),), told=_told(todo, given))
-
-
-def _told(todo: Todo, given: Submission) -> dict[str, Any]:
-    if todo.trigger_type == "location":
-        return {"task": todo.title, "where": todo.location_trigger}
-    due = next_due(todo, given.now, given.time_zone)
-    when = spoken(due, now=given.now, time_zone=given.time_zone) if due else None
-    told: dict[str, Any] = {"task": todo.title, "when": when}
-    if todo.recurrence_rule:
-        # What was understood, not what was said: the user hears it if it is another.
-        told["repeats"] = rule_words(todo.recurrence_rule)
-    return told
+def _as_it_is(todo: Todo, given: Submission, **more: Any) -> Accepted:
+    """Told is what was understood, not what was said: the user hears it if it is another."""
+    said = told(task(todo, given.now, given.time_zone), **more)
+    return Accepted(task_id=todo.id, changes=(Put(todo),), told=said)
 
 
 def _at_a_place(todo: Todo, given: Submission) -> Accepted:
@@ -162,7 +148,7 @@ def _first_plan(given: Submission) -> _Plan:
     one that its rule allows."""
     at, again = _said(given)
     if not (words := at or again):
-        raise IntentRefused("scheduled_at is missing", suggestion=f"Ask: {WHEN}")
+        raise asking("scheduled_at is missing", WHEN, "scheduled_at")
     rule = _rule(again, given)
     found = _understood(words, given, None, recurring=bool(rule))
     return _begun(found, rule, given) if rule or found.rule else _once(found)
@@ -203,7 +189,7 @@ def _rule(often: str | None, given: Submission) -> str | None:
         return None
     found = recurrence(often, now=given.now, time_zone=given.time_zone)
     if found.question:
-        raise IntentRefused("That recurrence is not clear", suggestion=f"Ask: {found.question}")
+        raise asking("That recurrence is not clear", found.question, "scheduled_at")
     return found.rule
 
 
@@ -212,7 +198,7 @@ def _understood(words: str, given: Submission, base: datetime | None, *, recurri
         words, now=given.now, time_zone=given.time_zone, base=base, recurring=recurring
     )
     if found.at is None:
-        raise IntentRefused(found.problem, suggestion=f"Ask: {found.question or WHEN}")
+        raise asking(found.problem, found.question, "scheduled_at")
     return found
 
 
@@ -245,9 +231,10 @@ def _going_on(todo: Todo, rule: str, found: When, base: datetime, given: Submiss
         )
     first = _first(rule, start, given)
     if found.day_said and first.astimezone(zone).date() != meant.date():
-        raise IntentRefused(
+        raise asking(
             f"It repeats {rule_words(rule)}, and {meant:%A} is not one of its days",
-            suggestion="Ask: On which days should it be from now on? Then change recurrence_rule",
+            "On which days should it be from now on?",
+            "recurrence_rule",
         )
     return _Plan(
         at=first,
@@ -261,7 +248,7 @@ def _going_on(todo: Todo, rule: str, found: When, base: datetime, given: Submiss
 def _first(rule: str, start: datetime, given: Submission) -> datetime:
     first = next_occurrence(rule, start, given.now, given.time_zone)
     if first is None:
-        raise IntentRefused("That never occurs", suggestion=f"Ask: {WHEN}")
+        raise asking("That never occurs", WHEN, "scheduled_at")
     return first
 
 

@@ -9,12 +9,13 @@ and what would be right. What tools and voices there are is told by others, and
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import Field, ValidationError
+from pydantic import AfterValidator, Field, ValidationError
 
 from vivavoce.runtime.agents.mcp import Mcp, McpServer, servers
 from vivavoce.runtime.agents.work import Backend, Delegation, Permissions
@@ -22,10 +23,12 @@ from vivavoce.runtime.agents.yaml_file import (
     FileProblems,
     Part,
     YamlFile,
+    did_you_mean,
     explain,
     keys_of,
     read_text,
 )
+from vivavoce.wire.hints import OCCASIONS
 from vivavoce.wire.records.plans import SessionLimits
 
 A = TypeVar("A")
@@ -80,6 +83,20 @@ class _Limits(Part):
     executions_per_minute: int = Field(default=60, ge=0)
 
 
+def _occasion(name: str) -> str:
+    if name in OCCASIONS:
+        return name
+    near = did_you_mean(get_close_matches(name, OCCASIONS, n=1))
+    raise ValueError(f"be one of {', '.join(OCCASIONS)}{near}")
+
+
+_Saying = Annotated[str, Field(min_length=2, max_length=300, pattern=r"^([^{}\n]|\{[a-z_]+\})*$")]
+_Words = dict[
+    Annotated[str, AfterValidator(_occasion)],
+    Annotated[tuple[_Saying, ...], Field(min_length=1, max_length=12)],
+]
+
+
 class _Restore(Part):
     turns: int = Field(default=10, ge=0, le=200)
 
@@ -106,6 +123,8 @@ class AgentFile(Part):
     """Of the conversations that begin with it (seed 004 §8)."""
     orchestrator: Literal["embedded"] | Backend = "embedded"
     """`embedded` is the built-in one; elsewhere the word is the engine's."""
+    words: _Words = {}
+    """Its own sentences by occasion (`OCCASIONS`), several to vary."""
 
 
 def read_agent_file(path: Path) -> AgentFile:
