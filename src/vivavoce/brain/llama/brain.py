@@ -21,6 +21,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Literal
 
+from vivavoce.brain.dialogue.claims import claims
 from vivavoce.brain.llama.grammar import MARK, PLAIN_WORDS, Reading, grammar, offered
 from vivavoce.brain.llama.guessing.descriptions import held
 from vivavoce.brain.llama.guessing.evidence import one_by_one
