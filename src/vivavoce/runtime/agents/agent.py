@@ -123,7 +123,7 @@ class AgentFile(Part):
     """Of the conversations that begin with it (seed 004 §8)."""
     orchestrator: Literal["embedded"] | Backend = "embedded"
     """`embedded` is the built-in one; elsewhere the word is the engine's."""
-    words: _Words = {}
+    words: _Words = Field(default_factory=dict)
     """Its own sentences by occasion (`OCCASIONS`), several to vary."""
 
 
