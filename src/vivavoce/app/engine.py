@@ -32,7 +32,6 @@ from vivavoce.language.en.answers import BACKCHANNEL
 from vivavoce.models.store import ModelProgress, ModelStore, OnProgress
 from vivavoce.models.terminal import Terminal
 from vivavoce.runtime.calls.shaping import MODEL_LIMIT
-from vivavoce.runtime.ports import ToolDefinition
 from vivavoce.server.gate.auth import is_loopback
 from vivavoce.wire.brain import Ask, Brain, Tool
 
