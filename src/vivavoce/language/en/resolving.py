@@ -62,7 +62,11 @@ class Profile(Record):
             "after work": ends,
             "end of work": ends,
         }
-        return own.get(routine) or lex.DAILY.get(routine) or lex.DAILY.get(routine.split()[-1])
+        return (
+            own.get(routine)
+            or lex.DAILY.get(routine)
+            or lex.DAILY.get(routine.rsplit(maxsplit=1)[-1])
+        )
 
 
 def _moved(at: time, minutes: int) -> time:
@@ -237,9 +241,7 @@ class _Question(Record):
         if found.open == "day" and not (self.anchor and not found.days_left):
             missing.append("day")
         clock = _first(hours.times)
-        if clock is None or (self.known.part and not hours.said):
-            missing.append("hour")
-        elif found.open == "hour":
+        if clock is None or (self.known.part and not hours.said) or found.open == "hour":
             missing.append("hour")
         usual = clock or hours.usual or lex.PARTS["morning"]
         if self.anchor and not hours.said and not self.known.part and "hour" in missing:

@@ -11,6 +11,9 @@ from typing import Literal
 from vivavoce.wire.values import Record, Value
 
 Sign = Literal[-1, 0, 1]
+Edge = Literal["", "start", "middle", "end"]
+Which = Literal["", "this", "next", "last", "after next", "after"]
+Unit = Literal["week", "weekend", "month", "year", "season"]
 
 
 class Hour(Value):
@@ -113,7 +116,7 @@ class Relative(Value):
 
 class Weekday(Value):
     day: int
-    which: Literal["", "this", "next", "last", "after next", "after"] = ""
+    which: Which = ""
     """ "after" is the one after the thing that is spoken of."""
     weeks: int = 0
     """So many weeks after it."""
@@ -152,9 +155,9 @@ class Written(Value):
 class Period(Value):
     """A week, a month, a season; `edge` is which end of it."""
 
-    unit: Literal["week", "weekend", "month", "year", "season"]
-    which: Literal["", "this", "next"] = ""
-    edge: Literal["", "start", "middle", "end"] = ""
+    unit: Unit
+    which: Which = ""
+    edge: Edge = ""
     month: int | None = None
     year: int | None = None
     season: str = ""

@@ -13,7 +13,8 @@ from functools import lru_cache
 
 from vivavoce.language.en.times import lexicon as lex
 from vivavoce.language.en.times import pieces as p
-from vivavoce.language.en.times.grammar import Found, pieces_of
+from vivavoce.language.en.times.grammar.found import Found
+from vivavoce.language.en.times.grammar.sentence import pieces_of
 from vivavoce.language.en.times.tokens import Tokens
 from vivavoce.wire.values import Value
 
@@ -195,7 +196,7 @@ def _hour_counts(t: Tokens, one: Found, near: list[p.Piece], whole: bool) -> boo
     ):
         return False
     if whole:
-        return before != "in" and before != "for" or bool(near)
+        return (before != "in" and before != "for") or bool(near)
     ends = t.kind(one.end) != "word" or after in lex.FUNCTION or after == "a"
     ends = ends or bool(near)
     if before == "at":

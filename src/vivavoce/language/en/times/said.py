@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from vivavoce.language.en.times import pieces as p
-from vivavoce.language.en.times.grammar import Found
+from vivavoce.language.en.times.grammar.found import Found
 from vivavoce.language.en.times.reading import read
 from vivavoce.wire.values import Record
 
