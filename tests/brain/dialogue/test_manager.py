@@ -433,3 +433,50 @@ def test_two_questions_are_answered_in_one_reply() -> None:
         "where's port, and where's debug", begin("find", what="port"), begin("find", what="debug")
     )
     assert "Found port. Found debug." in told
+
+
+# --- Titles ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("copied", "title"),
+    [
+        ("remind me to ring the vet", "Ring the vet"),
+        ("to ring the vet", "Ring the vet"),
+        ("ring the vet tomorrow at five", "Ring the vet"),
+        ("tomorrow at five ring the vet", "Ring the vet"),
+        ("that I need to ring the vet, please", "Ring the vet"),
+        ("um, ring the vet", "Ring the vet"),
+        ("about my BP tablet", "My BP tablet"),
+        ("take my mother to the airport", "Take my mother to the airport"),
+        ("book Sunday lunch", "Book Sunday lunch"),
+    ],
+)
+def test_titles_are_what_one_would_write_down(copied: str, title: str) -> None:
+    talk = Talk()
+    said = copied if "tomorrow" in copied else f"tomorrow at five: {copied}"
+    talk.says(said, remind(what=copied, when="tomorrow at five"))
+    assert list(talk.there) == [title]
+
+
+def test_a_title_that_says_nothing_is_asked_for() -> None:
+    talk = Talk()
+    told = talk.says("remind me about it tomorrow at five", remind(what="it"))
+    assert told == "What should I put down?"
+    assert not talk.calls
+
+
+def test_that_is_what_was_said_before() -> None:
+    talk = Talk()
+    talk.says(
+        "I have to send the invoices. Remind me of that tomorrow at five",
+        remind(what="that", when="tomorrow at five"),
+    )
+    assert list(talk.there) == ["Send the invoices"]
+
+
+def test_with_nothing_on_the_list_there_is_nothing_to_ask_about() -> None:
+    talk = Talk()
+    told = talk.says("delete the dentist", begin("delete", task="the dentist"))
+    assert "nothing like that" in told
+    assert not talk.state.agenda

@@ -17,6 +17,7 @@ from vivavoce.brain.dialogue.commands import Begin, Command, Fill
 from vivavoce.brain.dialogue.state import Deed, State, Wish, World
 from vivavoce.brain.dialogue.things import Found, Known, resolve
 from vivavoce.language.en.numbers import numbers_in
+from vivavoce.language.en.times import lexicon
 from vivavoce.wire.hints import Hint, Slot, Thing
 from vivavoce.wire.values import Record
 
@@ -39,6 +40,12 @@ _JOINER = re.compile(
     r"(?i)^[\s,.;-]*(?:(?:at|on|in|the|of|around|about|and|from|by|for|say|maybe|uh|um)[\s,]*){0,3}$"
 )
 
+_EMPTY = frozenset(
+    lexicon.listed(
+        "make that this it them so a an the one goal reminder actual real my please put down as "
+        "fine well okay ok thing something for me to do be is and of add set up new note"
+    )
+)
 _SAME_DAY = re.compile(r"(?i)\b(?:on )?(?:the|that) (?:very )?(?:same )?day(?: too| as well)?\b")
 
 
@@ -52,6 +59,7 @@ class Gap(Record):
     choices: tuple[str, ...] = ()
     question: str = ""
     """In words that somebody else found: the clock, or the tool."""
+    about_things: bool = False
 
 
 class Heard(Record):
@@ -155,7 +163,7 @@ def filled(wish: Wish, given: Mapping[str, str], heard: Heard) -> Wish:
     names = sorted(given, key=lambda name: order.get(hint.slots[name].kind, 1))
     for name in names:
         wish = _put(wish, name, hint.slots[name], given[name], heard)
-    return _anchored(wish, hint, heard)
+    return _anchored(_chosen(wish, hint, heard), hint, heard)
 
 
 def _put(wish: Wish, name: str, slot: Slot, words: str, heard: Heard) -> Wish:
@@ -186,6 +194,22 @@ def choice(slot: Slot, words: str) -> str | None:
         if any(f" {one.casefold().replace('_', ' ')} " in said for one in (*called, value))
     ]
     return fitting[0] if len(fitting) == 1 else None
+
+
+def _chosen(wish: Wish, hint: Hint, heard: Heard) -> Wish:
+    """What is said in so many words about something that repeats ("only this once"), though no
+    slot copied it."""
+    repeats = any(
+        thing.rule
+        for id_ in (*wish.many, *map(str, wish.values.values()))
+        if (thing := heard.state.things.get(id_)) is not None
+    )
+    for name, slot in hint.slots.items():
+        if repeats and slot.kind == "choice" and not slot.derived and name not in wish.values:
+            value = choice(slot, heard.said)
+            if value is not None:
+                wish = replace(wish, values={**wish.values, name: value})
+    return wish
 
 
 # Things
@@ -406,16 +430,48 @@ def part_of(text: str, wish: Wish, heard: Heard, *, day: bool) -> str:
 def _title(words: str, wish: Wish, heard: Heard) -> str:
     """As one would write it on a list. Only where the tool knows times are they taken out."""
     hint = heard.world.hints[wish.tool]
+    if not any(s.kind == "time" for s in hint.slots.values()):
+        return _whole_times(words, heard).strip(" ,.;!?")
     timed = [n for n, s in hint.slots.items() if s.kind in ("time", "repeat") and n in wish.words]
+    text = _untimed(words, " ".join(str(wish.words[name]) for name in timed))
+    text = _stripped(text)
+    if not _says_something(text):
+        text = _stripped(_untimed(_before(words, heard.said), None))
+        text = text if _says_something(text) else ""
+    return text[:1].upper() + text[1:]
+
+
+def _untimed(words: str, consumed: str | None) -> str:
+    """Without the times that are said elsewhere; None: without any."""
     text = words
-    if any(s.kind == "time" for s in hint.slots.values()):
-        consumed = " ".join(str(wish.words[name]) for name in timed).casefold()
-        for span in reversed(times.find(words)):
-            if span.text.casefold() in consumed:
-                text = f"{text[: span.start].rstrip()} {text[span.end :].lstrip()}"
-        text = _stripped(text)
-        return text[:1].upper() + text[1:]
-    return text.strip(" ,.;!?")
+    for span in reversed(times.find(words)):
+        if consumed is None or span.text.casefold() in consumed.casefold():
+            text = f"{text[: span.start].rstrip()} {text[span.end :].lstrip()}"
+    return text
+
+
+def _whole_times(words: str, heard: Heard) -> str:
+    """Where nothing but a time was copied, all of it."""
+    at = heard.said.casefold().find(words.casefold())
+    if at < 0 or not times.find(words) or not times.only(words):
+        return words
+    for span in times.find(heard.said):
+        if span.start < at + len(words) and at < span.end:
+            return heard.said[min(at, span.start) : max(at + len(words), span.end)]
+    return words
+
+
+def _says_something(title: str) -> bool:
+    """More than "make that" or "it"."""
+    found = [word for word in re.findall(r"[^\W_]+", title.casefold()) if word not in _EMPTY]
+    return bool(found)
+
+
+def _before(words: str, said: str) -> str:
+    """What "that" is about: the last thing that was said before it."""
+    at = said.casefold().find(words.casefold())
+    parts = [_stripped(part) for part in re.split(r"[.!?;,]+", said[: max(at, 0)])]
+    return next((part for part in reversed(parts) if _says_something(part)), "")
 
 
 def _stripped(text: str) -> str:
@@ -494,7 +550,7 @@ def _gap_at(
     if slot.derived:
         if not needed or name in known:
             return None
-        first = next((other for other in slot.derived if _sayable(other, hint)), name)
+        first = next((n for n in hint.slots if n in slot.derived and _sayable(n, hint)), name)
         return Gap(slot=first, kind="slot")
     if slot.kind == "thing":
         return _thing_gap(name, slot, wish, state, hint)
@@ -530,11 +586,11 @@ def _thing_gap(name: str, slot: Slot, wish: Wish, state: State, hint: Hint) -> G
         return None
     there = tuple(thing.id for thing in candidates(slot, state))
     left = tuple(id_ for id_ in wish.left if id_ in there)
-    if name in wish.words and (slot.required or left):
+    if name in wish.words and (slot.required or left or hint.does == "tell"):
         kind: Literal["which", "none"] = "which" if left else "none"
-        return Gap(slot=name, kind=kind, choices=left or there)
+        return Gap(slot=name, kind=kind, choices=left or there, about_things=True)
     if slot.required:
-        return Gap(slot=name, kind="slot", choices=there)
+        return Gap(slot=name, kind="slot", choices=there, about_things=True)
     return None
 
 

@@ -54,6 +54,7 @@ class _Turn:
             state,
             said=said,
             turn=state.turn + 1,
+            made=(),
             done=(),
             notes=notes,
             pending=None,

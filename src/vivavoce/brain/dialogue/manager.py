@@ -120,16 +120,21 @@ def _refused(deed: Deed, world: World) -> Wish | None:
 
 def _advance(state: State, world: World) -> Step:
     for wish in state.agenda:
-        if wish.problem or gap(wish, state, world) is not None:
-            continue
-        if (step := _submitted(state, wish, world)) is not None:
-            return step
-        state = replace(state, agenda=tuple(w for w in state.agenda if w.number != wish.number))
+        missing = gap(wish, state, world)
+        if missing is not None and missing.about_things and not missing.choices:
+            note = wording.words("none_at_all", state, world)  # there is nothing to ask about
+            state = replace(_without(state, wish), notes=(*state.notes, note))
+        elif not wish.problem and missing is None:
+            return _submitted(state, wish, world)
     return _reply(state, world)
 
 
-def _submitted(state: State, wish: Wish, world: World) -> Step | None:
-    """The call. None: it has been made already, in this very turn."""
+def _without(state: State, wish: Wish) -> State:
+    return replace(state, agenda=tuple(w for w in state.agenda if w.number != wish.number))
+
+
+def _submitted(state: State, wish: Wish, world: World) -> Step:
+    """The call, unless it was made already in this very turn."""
     rest = tuple(w for w in state.agenda if w.number != wish.number)
     tool, arguments = filling.call(wish, world)
     if wish.many:
@@ -139,9 +144,10 @@ def _submitted(state: State, wish: Wish, world: World) -> Step | None:
         if others:
             rest = (replace(wish, many=others), *rest)
         wish = replace(wish, many=(), values={**wish.values, slot: arguments[slot]})
-    if any(d.tool == tool and d.arguments == arguments for d in state.done):
-        return None if not wish.many else _advance(replace(state, agenda=rest), world)
-    state = replace(state, agenda=rest, pending=(wish, tool, arguments))
+    if (tool, arguments) in state.made:
+        return _advance(replace(state, agenda=rest), world)
+    made = (*state.made, (tool, arguments))
+    state = replace(state, agenda=rest, pending=(wish, tool, arguments), made=made)
     return Step(state, (Do(tool, arguments),))
 
 

@@ -91,6 +91,8 @@ class State(Record):
     asked: Asked | None = None
     pending: tuple[Wish, str, Mapping[str, Any]] | None = None
     """Whose result is waited for: the wish, the tool, the arguments."""
+    made: tuple[tuple[str, Mapping[str, Any]], ...] = ()
+    """Of this turn: all calls, whatever came of them."""
     done: tuple[Deed, ...] = ()
     """Of this turn: told when all of it is back."""
     last: tuple[Deed, ...] = ()

@@ -54,9 +54,9 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
     "chat": ("I'm here. What can I do for you?", "I'm listening. What would you like to do?"),
     "chat_open": ("I see.", "All right."),
     "which": ("Which one do you mean, {choices}?", "Which one is it, {choices}?"),
-    "none": ("I don't find that. There is {list}. Which one do you mean?",),
-    "none_at_all": ("There is nothing like that here. Which one do you mean?",),
-    "sure": ("That is {count}: {list}. Shall I do that with all of them?",),
+    "none": ("I don't find that. There is {choices}. Which one do you mean?",),
+    "none_at_all": ("There is nothing like that here.",),
+    "sure": ("That is {count}: {choices}. Shall I do that with all of them?",),
     "nothing_to_undo": ("There is nothing that I could take back.",),
     "cannot_undo": ("I can't take that back, I'm afraid.",),
     "nothing_to_change": ("What is that about?", "What should that be for?"),
@@ -289,7 +289,7 @@ def asking(
 ) -> str:
     """The question for what is missing."""
     names = named(things[:_LISTED])
-    some = {"choices": listed(names, "or"), "list": listed(names), **known}
+    some = {**known, "choices": listed(names, "or" if missing.kind == "which" else "and")}
     match missing.kind:
         case "sure":
             count = f"{cardinal(str(len(things)))} things"
@@ -297,7 +297,7 @@ def asking(
         case "which":
             return words("which", state, world, **some)
         case "none":
-            return words("none" if things else "none_at_all", state, world, **some)
+            return words("none", state, world, **some)
     if missing.part:
         return words(missing.part, state, world, **known)
     if slot.questions or not missing.question:
