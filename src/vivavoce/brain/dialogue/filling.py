@@ -33,9 +33,6 @@ _TRAILING = re.compile(
     r"(?i)(?:[\s,.;:!?-]+|\b(?:please|and|or|then|at|on|in|by|for|from|around|about|the|to|thanks|"
     r"thank you|would you|will you|if you can|um+|uh+|okay|ok))$"
 )
-_BESIDE = re.compile(
-    r"(?i)\b(before|after)\s+((?:that|it|this|the|my|our|his|her|their)\b[^.,;!?]*)"
-)
 _JOINER = re.compile(
     r"(?i)^[\s,.;-]*(?:(?:at|on|in|the|of|around|about|and|from|by|for|say|maybe|uh|um)[\s,]*){0,3}$"
 )
@@ -244,27 +241,31 @@ def _thing(wish: Wish, name: str, slot: Slot, words: str, heard: Heard) -> Wish:
     return replace(wish, values=values, many=(), left=found.left or found.ids)
 
 
+def anchor_slot(hint: Hint) -> str | None:
+    """The parameter for what a time is relative to."""
+    if not any(slot.kind == "time" for slot in hint.slots.values()):
+        return None
+    return next((n for n, s in hint.slots.items() if s.kind == "thing" and not s.required), None)
+
+
 def _anchored(wish: Wish, hint: Hint, heard: Heard) -> Wish:
     """ "An hour before my train": the train is the anchor, where the tool can take one."""
-    slots = [n for n, s in hint.slots.items() if s.kind == "thing" and not s.required]
-    timed = [n for n, s in hint.slots.items() if s.kind == "time" and n in wish.words]
-    if not slots or not timed or slots[0] in wish.values:
+    name = anchor_slot(hint)
+    timed = next((n for n, s in hint.slots.items() if s.kind == "time" and n in wish.values), None)
+    if name is None or timed is None or name in wish.values:
         return wish
-    match = _BESIDE.search(heard.said)
-    if match is None:
+    if not read(str(wish.values[timed]), wish, heard).anchor:
         return wish
-    words = match.group(2)
-    slot = hint.slots[slots[0]]
-    found = find_things(slot, words, replace(heard, said=""))
-    if len(found.ids) != 1:
-        before = heard.said[: match.start()]
-        found = find_things(slot, before, replace(heard, said="")) if before.strip() else found
-    if len(found.ids) != 1:
-        return wish
-    whole = wish.values.get(timed[0], wish.words[timed[0]])
-    if match.group(1).casefold() not in str(whole).casefold():
-        return wish
-    return replace(wish, values={**wish.values, slots[0]: found.ids[0]})
+    slot, alone = hint.slots[name], replace(heard, said="")
+    words = times.beside(heard.said)
+    found = find_things(slot, words, alone) if words else Found()
+    if len(found.ids) != 1:  # "You know my train? An hour before that …"
+        at = heard.said.find(words) if words else len(heard.said)
+        named = find_things(slot, heard.said[:at], alone) if heard.said[:at].strip() else found
+        found = named if len(named.ids) == 1 else found
+    if len(found.ids) == 1:
+        return replace(wish, values={**wish.values, name: found.ids[0]})
+    return replace(wish, left=found.left)
 
 
 def _with_things(wish: Wish, hint: Hint, given: Mapping[str, str], heard: Heard) -> dict[str, str]:
@@ -396,14 +397,8 @@ def combined(before: str, words: str, wish: Wish, heard: Heard) -> str:
     """What is said now, with the day or the hour of what was said before where it has none."""
     if not before or _enough(words, wish, heard):
         return words
-    new = read(words, wish, heard)
-    if new.hour and not new.day:
-        day = part_of(before, wish, heard, day=True)
-        tried = [f"{day}, {words}"] if day else []
-    else:
-        hour = part_of(before, wish, heard, day=False)
-        tried = [f"{words}, {hour}"] if hour else []
-    for together in (*tried, f"{before}, {words}"):
+    # "Thursday" and "at six" go together; "Thursday at six" and "seven" only as a change of mind.
+    for together in (f"{before}, {words}", f"{before}, no, {words}"):
         if _enough(together, wish, heard):
             return together
     return words
@@ -571,6 +566,12 @@ def _time_gap(name: str, words: str, wish: Wish, state: State, world: World) -> 
     meant = read(words, wish, Heard(said="", state=state, world=world))
     if meant.whole:
         return None
+    anchor = anchor_slot(world.hints[wish.tool])
+    if meant.anchor and anchor is not None and anchor not in wish.values:
+        there = tuple(thing.id for thing in candidates(world.hints[wish.tool].slots[anchor], state))
+        left = tuple(id_ for id_ in wish.left if id_ in there)
+        if there:
+            return Gap(slot=anchor, kind="which", choices=left or there)
     part: Literal["", "day", "hour"] = ""
     if meant.day != meant.hour:
         part = "hour" if meant.day else "day"

@@ -273,6 +273,5 @@ def _tokens(text: str) -> list[str]:
 
 def _fits(thing: Thing, words: str, known: Known) -> bool:
     """Whether the time in the words can be the thing's."""
-    return thing.at is not None and times.covers(
-        words, thing.at, now=known.now, zone=known.zone, rule=thing.rule
-    )
+    at = thing.at
+    return at is not None and times.covers(words, at, now=known.now, zone=known.zone)

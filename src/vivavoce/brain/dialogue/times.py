@@ -5,13 +5,13 @@ Nobody else in this package reads a time.
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from vivavoce.language.en import mentions
-from vivavoce.language.en.times import clock as clocks
-from vivavoce.language.en.times import lexicon
-from vivavoce.language.en.times.dates import EMPTY, day
+from vivavoce.language.en.resolving import Resolution, resolve
+from vivavoce.language.en.times import reading
 from vivavoce.language.en.understanding import understand
 from vivavoce.wire.hints import Thing
 from vivavoce.wire.values import Record, Value
@@ -21,7 +21,14 @@ _PART_HOURS = {
     "afternoon": range(12, 18),
     "evening": range(16, 24),
     "night": range(17, 24),
+    "lunchtime": range(11, 15),
 }
+_WEEK = re.compile(r"(?i)\b(?:(next|following) )?(week(?:end)?)\b")
+_EACH = re.compile(r"(?i)\s*(?:,|\band\b|\bor\b)\s*")
+_BESIDE = re.compile(
+    r"(?i)\b(?:before|after|prior to|ahead of|from)\s+"
+    r"((?:that|it|this|the|my|our|his|her|their|we|i)\b[^.,;!?]*)"
+)
 
 
 class Span(Value):
@@ -38,39 +45,42 @@ class Meant(Record):
     at: datetime | None = None
     rule: str | None = None
     question: str = ""
+    """In the clock's words, where it is not simply the day or the hour that is missing."""
     day: bool = False
     """A day is said, or days are."""
     hour: bool = False
     """An hour is said, or a part of the day that stands for one."""
+    anchor: bool = False
+    """It is relative to something, and nobody knows to what."""
 
     @property
     def whole(self) -> bool:
-        return self.at is not None and self.hour
+        return self.at is not None
 
 
 def find(text: str) -> list[Span]:
-    spans: list[Span] = []
-    end = 0
-    while found := mentions.times_in(text[end:]):
-        start = text.find(found[0], end)
-        end = start + len(found[0])
-        if spans and not text[spans[-1].end : start].strip(" ,"):
-            start = spans.pop().start
-        spans.append(Span(start, end, text[start:end]))
-    return spans
+    return [Span(one.start, one.end, one.words) for one in reading.find(text)]
 
 
 def meant(words: str, *, now: datetime, zone: str, base: datetime | None = None) -> Meant:
-    when = understand(words, now=now, time_zone=zone, base=base)
-    clock = clocks.read(lexicon.tokens(words))
-    span = when.at is not None and when.day_said and when.assumed is None
+    here = now.astimezone(ZoneInfo(zone))
+    found = resolve(words, now=here, anchor=base)
+    days = {"day", "repetition", "relative"} & found.said
+    question = ""
+    if found.trouble is not None or set(found.missing) - {"day", "hour", "anchor"}:
+        question = understand(words, now=here, time_zone=zone, base=base).question or ""
     return Meant(
-        at=when.at,
-        rule=when.rule,
-        question=when.question or "",
-        day=when.day_said or when.rule is not None or bool(mentions.repeats_in(words)),
-        hour=clock.said or clock.part is not None or clock.same or span or base is not None,
+        at=found.at,
+        rule=found.rule,
+        question=question,
+        day=bool(days) and "day" not in found.missing,
+        hour=_hour(found),
+        anchor="anchor" in found.missing,
     )
+
+
+def _hour(found: Resolution) -> bool:
+    return "hour" not in found.missing and bool(found.clock or found.at or "hour" in found.said)
 
 
 def repeats(words: str) -> list[str]:
@@ -82,27 +92,38 @@ def only(words: str) -> bool:
     return mentions.only_time(words)
 
 
-def covers(words: str, at: datetime, *, now: datetime, zone: str, rule: str | None = None) -> bool:
+def beside(text: str) -> str:
+    """The words for what a time is relative to: "my train" of "an hour before my train"."""
+    match = _BESIDE.search(text)
+    return match.group(1) if match else ""
+
+
+def covers(words: str, at: datetime, *, now: datetime, zone: str) -> bool:
     """Whether something at that time is "tomorrow", "at three", "on Friday morning"."""
-    here = at.astimezone(ZoneInfo(zone))
-    today = now.astimezone(ZoneInfo(zone)).date()
-    tokens = lexicon.tokens(words)
-    clock = clocks.read(tokens)
-    if clock.hour is not None:
-        hours = {clock.hour} if clock.certain else {clock.hour % 12, clock.hour % 12 + 12}
-        if here.hour not in hours or here.minute != clock.minute:
+    local = at.astimezone(ZoneInfo(zone))
+    morning = now.astimezone(ZoneInfo(zone)).replace(hour=0, minute=0, second=0, microsecond=0)
+    whole = [words, *(part for part in _EACH.split(words) if find(part) and part != words)]
+    return any(_covers(part, local, morning) for part in whole)
+
+
+def _covers(words: str, local: datetime, morning: datetime) -> bool:
+    found = resolve(words, now=morning)
+    if found.clock is not None and "hour" in found.said:
+        apart = (local.hour - found.clock.hour) % (24 if "half" in found.said else 12)
+        if apart or local.minute != found.clock.minute:
             return False
-    elif clock.part and here.hour not in _PART_HOURS.get(clock.part.split()[-1], range(24)):
+    elif found.part and local.hour not in _PART_HOURS.get(found.part.split()[-1], range(24)):
         return False
-    rest = " ".join(clock.rest)
-    if "week" in clock.rest or "weekend" in rest:
-        monday = today - timedelta(days=today.weekday()) + timedelta(days=7 * ("next" in rest))
-        first, days = (5, 2) if "weekend" in rest else (0, 7)
-        return 0 <= (here.date() - monday).days - first < days
-    if not any(word not in EMPTY for word in clock.rest):
-        return clock.hour is not None or clock.part is not None
-    on = day([w for w in clock.rest if w not in ("and", "or")], today)
-    return on == here.date()
+    if (week := _WEEK.search(words)) is not None and "hour" not in found.said:
+        first = morning.date() - timedelta(days=morning.weekday())
+        first += timedelta(days=7) if week.group(1) else timedelta()
+        days = range(5, 7) if week.group(2).casefold() == "weekend" else range(7)
+        return (local.date() - first).days in days
+    if found.choices:
+        return local.date() in found.choices
+    if "day" in found.said or "relative" in found.said:
+        return found.day == local.date()
+    return "hour" in found.said or bool(found.part)
 
 
 def sooner(thing: Thing) -> tuple[bool, float]:
