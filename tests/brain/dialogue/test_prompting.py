@@ -69,7 +69,7 @@ def test_the_beginning_is_the_same_for_every_talk_and_what_is_being_said_goes_on
     view = _view(told="When?", things=(Thing(id="1", title="Tea"),))
     whole = tail(view, "at six, please", NOW)
     assert whole.startswith(beginning(view, "at six", NOW))
-    assert whole.endswith("Person: at six, please\nCommands:<|im_end|>\n<|im_start|>assistant\n")
+    assert whole.endswith("Person: at six, please<|im_end|>\n<|im_start|>assistant\n")
 
 
 def test_what_was_said_cannot_end_its_message_or_a_value() -> None:
