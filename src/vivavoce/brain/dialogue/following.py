@@ -57,6 +57,8 @@ def last(ask: Ask) -> tuple[str, dict[str, Any], str] | None:
 
 
 def _called(state: State, call: Call, world: World) -> State:
+    if state.running is not None and state.running.tool == call.name:
+        return state
     if state.pending is not None and state.pending[1] == call.name:
         return state
     wish = Wish(number=state.wishes + 1, tool=call.name, values=_arguments(call))
