@@ -326,6 +326,7 @@ async def _brain(
         settings.data_dir / "brain",
         name=settings.brain,
         live_slots=LIVE_SLOTS,
+        likeness=store.folder / LIKENESS,
     )
     await processes.enter_async_context(local.running())
     group.create_task(local.ready())

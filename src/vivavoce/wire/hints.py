@@ -95,6 +95,25 @@ class Shown(_Part):
     """By a slot's short name, in words of `said`."""
 
 
+class Told(_Part):
+    """What somebody says and what it means, in the notation of commands (`brain.dialogue`): for
+    what a tool's own examples cannot show, such as several wishes in one breath, or a yes."""
+
+    said: str
+    asked: str = ""
+    things: tuple[str, ...] = ()
+    means: str
+
+
+class Lessons(_Part):
+    """How people speak to an agent, carried by one of its tools."""
+
+    shown: tuple[Told, ...] = ()
+    """The brain reads them, with the examples of the tools, before every talk."""
+    heard: dict[str, tuple[str, ...]] = {}
+    """By wish, or by what else is meant: what is near to one of these counts towards it."""
+
+
 class Thing(_Part):
     """Something of the user's that a wish can be about."""
 
@@ -159,6 +178,7 @@ class Hint(_Part):
     confirm: tuple[str, ...] = ()
     """Told when it went through; `{title}`, `{when}` … come from the result, not from the call."""
     examples: tuple[Shown, ...] = ()
+    lessons: Lessons | None = None
     flows: tuple[Flow, ...] = ()
     """Wishes that take several steps, or a tool with an argument that nobody says. They are there
     where all the tools of their stages are."""

@@ -319,5 +319,5 @@ class EngineSettings(BaseSettings):
     @property
     def needed_models(self) -> tuple[str, ...]:
         """The models of the catalogue that the embedded engine needs."""
-        local = () if self.brain_by_url or self.brain == "scripted" else (self.brain,)
+        local = () if self.brain_by_url or self.brain == "scripted" else (self.brain, LIKENESS)
         return ("silero-vad", "smart-turn", self.ears, *local, self.mouth)

@@ -37,6 +37,11 @@ _KEPT = re.compile(
     r"(?i)\b(?:stays?|keep|must stay|can stay|leave (?:the|my|that|it)|remains?|not the|not my|"
     r"except|but not|apart from|other than)\b"
 )
+_NOBODY = re.compile(
+    r"(?i)(?<!\bat )(?<!\bby )(?<!\bto )(?<!\bpast )(?<!\baround )(?<!\babout )"
+    r"\bones?\b(?! (?:o'?clock|in the|a\.?m|p\.?m|thirty|fifteen|forty))"
+)
+"""The "one" that stands for a thing; the other is an hour."""
 _CLAUSE = re.compile(r"(?<=[.!?;,])\s+|\s+(?=(?:but|except|apart from|other than)\b)")
 _LETTERS = str.maketrans({"ł": "l", "ø": "o", "đ": "d", "ß": "s", "æ": "e", "œ": "e", "þ": "t"})
 _SOUNDS = (("ph", "f"), ("ck", "k"), ("th", "t"), ("w", "v"), ("c", "k"), ("q", "k"), ("z", "s"),
@@ -77,6 +82,7 @@ def resolve(words: str, known: Known, *, many: bool = False, said: str = "") -> 
         return Found(left=tuple(there)) if there else Found()
     if (position := _position(tokens, known, there)) is not None:
         return Found(ids=position)
+    wanted = _NOBODY.sub("", wanted)
     spans = times.find(wanted)
     content = _content(wanted, known)
     if many and _ALL & set(tokens):
@@ -144,7 +150,7 @@ def _position(
             return tuple(order[:count])
         if word == "last" and count and count > 1:
             return tuple(order[-count:])
-        if word in ORDINALS and (not after or after[0] in _GENERIC | {"and"}):
+        if word in ORDINALS and (not after or after[0] in _GENERIC | set(ORDINALS)):
             places.append(ORDINALS[word] - 1)
         elif word in ("last", "bottom") and (not after or after[0] in _GENERIC):
             places.append(len(order) - 1)
@@ -203,10 +209,12 @@ def _content(words: str, known: Known) -> list[str]:
     bare = words
     for span in reversed(times.find(words)):
         bare = bare[: span.start] + " " + bare[span.end :]
-    skipped = STOP | _GENERIC | _SKIPPED | _POINTING | _ALL
-    kept = [t for t in _tokens(bare) if t not in skipped and t not in ORDINALS]
-    # "The four o'clock one" is no title, "Gate 7" may be.
-    return [t for t in kept if len(t) > 1 or t.isdecimal()]
+    skipped = STOP | _GENERIC | _POINTING | _ALL | set(ORDINALS)
+    kept = [t for t in _tokens(bare) if t not in skipped and (len(t) > 1 or t.isdecimal())]
+    titles = {t for thing in known.things for t in _tokens(thing.title)}
+    # What is to be done with it is not its name, unless nothing else is.
+    named = [t for t in kept if t not in _SKIPPED]
+    return named or [t for t in kept if any(_near(t, title) for title in titles)]
 
 
 def _by_title(content: Sequence[str], things: Sequence[Thing], *, every: bool = False) -> list[str]:

@@ -42,13 +42,13 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
     ),
     "no_open": ("All right.", "Okay."),
     "cannot": (
-        "I can't do that, I'm afraid. I can help with this: {abilities}.",
-        "That is not something I can do. What I can do: {abilities}.",
+        "I can't do that, I'm afraid. What you can ask me for: {abilities}.",
+        "That is not something I can do. Ask me for one of these: {abilities}.",
     ),
     "unclear": ("Sorry, I did not get that. What would you like?", "Could you say that again?"),
     "unclear_again": (
-        "I still don't follow. Say it in a few words, please; I can help with this: {abilities}.",
-        "Let's try other words: what is it about? I can help with this: {abilities}.",
+        "I still don't follow. In a few words, please: is it {abilities}?",
+        "Let's try other words. What is it about: {abilities}?",
     ),
     "unclear_open": ("Sorry, I did not get that.", "I did not quite get that."),
     "chat": ("I'm here. What can I do for you?", "I'm listening. What would you like to do?"),
@@ -71,7 +71,7 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
 _EVERY = 3
 """So often, and not more, is the user asked whether there is more, or called by name."""
 _LISTED = 6
-_ABLE = 4
+_ABLE = 5
 _LONGEST = 700
 _CODE = re.compile(r"[\[\]{}<>`]|\bTraceback\b")
 
@@ -136,14 +136,9 @@ def told(things: Sequence[Thing]) -> str:
 
 
 def abilities(world: World) -> str:
-    """What can be asked of this agent, in the words of its tools' hints."""
-    able = [h for h in world.hints.values() if h.wish and h.does in ("act", "tell")]
-    return listed([_bare(h.about or h.wish) for h in able[:_ABLE]]) or "listening"
-
-
-def _bare(about: str) -> str:
-    first = re.split(r"[.;:(]", about.strip(), maxsplit=1)[0].strip()
-    return first[:1].lower() + first[1:]
+    """What can be asked of this agent, by the words of its wishes."""
+    able = [h.wish for h in world.hints.values() if h.wish and h.does in ("act", "tell")]
+    return listed(able[:_ABLE], "or") or "nothing yet"
 
 
 # --- After results --------------------------------------------------------------------

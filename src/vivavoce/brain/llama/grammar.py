@@ -97,6 +97,10 @@ _WORDS = "WORDS: /[^@<>{}`*#=\\s][^@<>{}`*#\\n\\r]*/\nEND: /\\n/\n"
 _WORDS_TO_A_QUESTION = "WORDS: /[^@<>{}`*#=?_\\s][^@<>{}`*#?_\\n\\r]*\\??/\nEND: /\\n/\n"
 
 
+PLAIN_WORDS = f"%llguidance {{}}\nstart: WORDS END?\n{_WORDS}"
+"""Words alone."""
+
+
 def _call(tool: Tool) -> str:
     schema = {**schema_of(tool), "x-guidance": _SPACING}
     return f"{json.dumps(tool.name + ' ')} %json {json.dumps(schema)}"
