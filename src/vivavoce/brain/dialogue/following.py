@@ -83,6 +83,8 @@ def _kept(state: State, after: Turn) -> State:
 
 
 def _called(state: State, call: Call) -> State:
+    if state.running is not None and state.running.tool == call.name:
+        return state
     if state.pending is not None and state.pending[1] == call.name:
         return state
     given = arguments(call)

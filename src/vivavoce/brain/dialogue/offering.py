@@ -19,6 +19,10 @@ def world(tools: Iterable[Tool], now: datetime) -> World:
     given = {tool.name: hint(tool) for tool in tools}
     hints = {name: one for name, one in given.items() if one.wish} | flows_in(given)
     told = [one.briefing for one in given.values() if one.briefing is not None]
+    taught = [one.lessons for one in given.values() if one.lessons is not None]
+    if taught and hints:  # whoever carried them may be there only for flows
+        first = next(iter(hints))
+        hints[first] = hints[first].model_copy(update={"lessons": taught[0]})
     return World(hints=hints, briefing=told[0] if told else Briefing(), now=now)
 
 

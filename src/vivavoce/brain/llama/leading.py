@@ -176,9 +176,7 @@ class Leading:
             async with self._model.writing(live, text) as writing:
                 likely, cost = await writing.likely(text)
                 by_model = {w: likely[t] for w, t in firsts.items() if t in likely}
-                first = prompting.chosen(
-                    Likely(by_model=by_model, by_examples=await near), words
-                )
+                first = prompting.chosen(Likely(by_model=by_model, by_examples=await near), words)
                 if first in prompting.PLAIN and len(said.split()) <= _SHORT:
                     return prompting.read(first, seen), cost
                 rules = prompting.grammar(seen, said, [first])

@@ -37,6 +37,8 @@ class Scene(Record):
     files: tuple[str, ...] = ()
     file: str = ""
     """The last one that something was done with: "it", "that file"."""
+    choices: tuple[str, ...] = ()
+    """Those that were just asked about."""
 
 
 class Running(Record):
@@ -142,7 +144,7 @@ def _forward(flow: Flow, running: Running) -> Next | End:
     kept = {
         k: v for k, v in running.known.items() if k in ("told", "path") or k.startswith("undo_")
     }
-    return End({"status": "done", **kept}, running.scene)
+    return End({"status": "done", **kept}, scene)
 
 
 def _wanted(stage: Stage, known: Mapping[str, Any]) -> bool:
@@ -207,7 +209,7 @@ def _which(flow: Flow, running: Running, paths: list[str]) -> End:
     ]
     question = f"Which one do you mean, {joined(shown, 'or')}?"
     result = {"success": False, "error": "", "question": question, "missing": [slot]}
-    return End({**result, "choices": choices}, running.scene)
+    return End({**result, "choices": choices}, replace(running.scene, choices=tuple(paths[:4])))
 
 
 def filled(template: str, known: Mapping[str, Any]) -> str:
@@ -260,6 +262,8 @@ def _path(flow: Flow, name: str, said: str, running: Running) -> Running | Next 
         return _with(running, {f"{name}_none": True})
     if said in scene.files:
         return _with(running, {f"{name}_path": said})
+    if said and (one := naming.picked(said, scene.choices).only):
+        return _with(running, {f"{name}_path": one})
     if not said:
         return _mentioned(flow, name, running)
     choice = naming.chosen(said, scene.files, folders=slot.many)
