@@ -144,7 +144,7 @@ def _forward(flow: Flow, running: Running) -> Next | End:
     kept = {
         k: v for k, v in running.known.items() if k in ("told", "path") or k.startswith("undo_")
     }
-    return End({"status": "done", **kept}, scene)
+    return End({"status": "done", **kept}, replace(running.scene, choices=()))
 
 
 def _wanted(stage: Stage, known: Mapping[str, Any]) -> bool:
