@@ -214,12 +214,19 @@ def bare_tools(tools: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 def briefed(tools: Iterable[Mapping[str, Any]], briefing: Briefing) -> list[dict[str, Any]]:
     """The same tools; the first that has hints carries the briefing."""
+    return carried(tools, "briefing", briefing)
+
+
+def carried(
+    tools: Iterable[Mapping[str, Any]], name: str, part: Briefing | Lessons
+) -> list[dict[str, Any]]:
+    """The same tools; the first that has hints carries this."""
     made = [dict(tool) for tool in tools]
     for tool in made:
         parameters = tool.get("parameters") or {}
         if isinstance(hint := parameters.get(KEY), Mapping):
-            told = briefing.model_dump(mode="json", exclude_defaults=True)
-            tool["parameters"] = {**parameters, KEY: {**hint, "briefing": told}}
+            told = part.model_dump(mode="json", exclude_defaults=True)
+            tool["parameters"] = {**parameters, KEY: {**hint, name: told}}
             break
     return made
 

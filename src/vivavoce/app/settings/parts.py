@@ -180,6 +180,8 @@ EMBEDDED = "embedded"
 OPENAI_URL = "https://api.openai.com/v1"
 OPENAI_MODEL = "gpt-realtime-2.1"
 _MODELS = {EMBEDDED: "vivavoce"}
+LIKENESS = "minilm"
+"""The model by which a local brain compares what was said with examples."""
 BRAINS = ("qwen-1.5b", "qwen-0.5b", "scripted")
 
 

@@ -1,9 +1,9 @@
 """How the model is asked what was meant, and what it may write. Pure.
 
-It translates: the things of the user, the assistant's last line and the person's words in, a line of
-commands out, each with the person's own words:
+It translates: the things of the user, the assistant's last line and the person's words in, a line
+of commands out, each with the person's own words:
 
-    move task="the boiler man" to="Monday at noon"; remind what="ring Vera" when="on Sunday"+"at ten"
+    move task="the boiler man" to="Monday at noon"; remind what="ring Vera" when="Sunday"+"at ten"
 
 The beginning of the prompt (`head`) is the same for every talk with an agent, made from what its
 tools say of themselves: it is read once and kept. What changes is short (`tail`). A grammar, made

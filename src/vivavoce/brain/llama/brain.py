@@ -21,11 +21,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Literal
 
+from vivavoce.brain.dialogue.claims import claims
 from vivavoce.brain.llama.grammar import MARK, PLAIN_WORDS, Reading, grammar, offered
-from vivavoce.brain.llama.guessing.descriptions import held
-from vivavoce.brain.llama.guessing.evidence import one_by_one
-from vivavoce.brain.llama.guessing.ids import shortened
-from vivavoce.brain.llama.guessing.shaping import fitting, variants
+from vivavoce.brain.llama.ids import shortened
 from vivavoce.brain.llama.leading import Free, Leading, Writing
 from vivavoce.brain.llama.likeness import Likeness
 from vivavoce.brain.llama.prompt import END, is_chat, prompt
@@ -44,8 +42,7 @@ _STEP = 48
 _START_SECONDS = 120
 _RELUCTANT: list[list[str | float]] = [[MARK, -1.5]]
 """A call must be clearly more likely than words. In our own requests those that want a tool are
-above this by far, and nearly all small talk is below. Where a tool says what must come from the
-user's words, the grammar sees to it, and a talk is about its tools in any case."""
+above this by far, and nearly all small talk is below."""
 _BATCH = 128
 _SAID, _WRITTEN = 3, 12
 """Sentences of an answer, for the ear and for the eye."""
@@ -264,9 +261,9 @@ class LlamaBrain:
         chat = is_chat(ask)
         limit = min(ask.max_tokens or (_LONGEST_OUTPUT if chat else _OUTPUT), _LONGEST_OUTPUT)
         ask, short = shortened(ask)
-        rules, names = grammar(fitting(ask)), {tool.name for tool in offered(ask)}
-        text = prompt(one_by_one(ask), room=self._context - limit, count=self.count)
-        reluctant = ask.tool_choice == "auto" and not any(map(held, ask.tools))
+        rules, names = grammar(ask), {tool.name for tool in offered(ask)}
+        text = prompt(ask, room=self._context - limit, count=self.count)
+        reluctant = ask.tool_choice == "auto"
         connection = self._there()
         async with self._seats.taken(connection, ask.live, text) as seat:
             request = {
@@ -309,8 +306,7 @@ class LlamaBrain:
                 await self._read(ask, await self._leading.ahead(ask))
                 return
             ask, _ = shortened(ask)
-            told = one_by_one(ask)
-            text = prompt(told, room=self._context - _OUTPUT, count=self.count, finished=False)
+            text = prompt(ask, room=self._context - _OUTPUT, count=self.count, finished=False)
             await self._read(ask, text, compiling=True)
 
     async def _read(self, ask: Ask, text: str, *, compiling: bool = False) -> None:
@@ -335,15 +331,14 @@ class LlamaBrain:
         self, connection: Connection, ask: Ask, warming: Warming, tokens: list[int]
     ) -> None:
         """llama.cpp needs most of a second for a grammar, once: not when somebody waits."""
-        for rules in dict.fromkeys(map(grammar, variants(ask))):
-            async with warming.step() as seat:
-                if seat is None:
-                    return
-                given = {"prompt": tokens, "id_slot": seat.slot, "n_predict": 1}
-                given |= {"grammar": rules, "cache_prompt": True, "stream": True}
-                async with aclosing(connection.write(given)) as writing:
-                    async for _ in writing:
-                        pass
+        async with warming.step() as seat:
+            if seat is None:
+                return
+            given = {"prompt": tokens, "id_slot": seat.slot, "n_predict": 1}
+            given |= {"grammar": grammar(ask), "cache_prompt": True, "stream": True}
+            async with aclosing(connection.write(given)) as writing:
+                async for _ in writing:
+                    pass
 
     def _there(self) -> Connection:
         if self._connection is None:

@@ -1,9 +1,9 @@
 """Talks that are led: the model says what was meant, the manager what is done and said.
 
 For a model that is not trusted to hold the thread by itself. An utterance becomes commands
-(`dialogue.prompting`, and how near it is to lines whose meaning is known); what follows from them is
-the manager's (`dialogue.manager`), and after a tool's result no model is asked at all. Only small
-talk, and what a client asks to be said in words of its own, is written freely.
+(`dialogue.prompting`, and how near it is to lines whose meaning is known); what follows from them
+is the manager's (`dialogue.manager`), and after a tool's result no model is asked at all. Only
+small talk, and what a client asks to be said in words of its own, is written freely.
 
 Owns what earlier utterances were understood as, for as long as their talk lives: a guess at what
 will be said and the same words afterwards are the same question.
@@ -23,7 +23,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from vivavoce.brain.dialogue import prompting
 from vivavoce.brain.dialogue.commands import Command, Plain
-from vivavoce.brain.dialogue.following import follow, last
+from vivavoce.brain.dialogue.following import awaited, follow
 from vivavoce.brain.dialogue.manager import heard, returned, view
 from vivavoce.brain.dialogue.offering import world as world_of
 from vivavoce.brain.dialogue.prompting import Likely, Template
@@ -108,7 +108,7 @@ class Leading:
         world = self._world(ask)
         state = self._state(ask, world)
         cost = Heard("")
-        if (result := last(ask)) is not None:
+        if (result := awaited(ask)) is not None:
             step = returned(state, *result, world)
         else:
             said = _words(ask)
@@ -127,7 +127,7 @@ class Leading:
 
     def answers(self, ask: Ask) -> bool:
         """Somebody said something, or a tool returned: else it is to speak by itself."""
-        if last(ask) is not None:
+        if awaited(ask) is not None:
             return True
         turn = ask.turns[-1] if ask.turns else None
         return isinstance(turn, Said) and turn.role == "user"
