@@ -138,7 +138,7 @@ def assemble(
     )
     intents = AgentIntents(settings, source, tools, store, journal, clock)
     if engine is not None:
-        offered = tools.definitions(profile.tool_names())
+        offered = profile.tools(tools.definitions(profile.tool_names()))
         engine.expect(profile.words(clock.now()), offered)
     parts = Parts(
         store=store,

@@ -161,7 +161,19 @@ class IntentService:
             )
             said = _heard(context, scene.words)
             found = await self._checked(fresh, definition, arguments, said)
+            if definition.does == "tell":
+                return await self._tell(definition, fresh, found, scene)
             return await self._submit(definition, fresh, found, scene)
+
+    async def _tell(
+        self, definition: IntentDefinition, fresh: Intent, found: Checked, scene: Scene
+    ) -> str:
+        """A question: it is answered, and nothing is kept of it, so that there is nothing to take
+        back either."""
+        asked = replace(fresh, payload=found.payload)
+        told = await self._inside.tell(asked, await self._given(asked, scene))
+        left = {"left_out": list(found.left_out)} if found.left_out else {}
+        return write.telling({**told, **left})
 
     async def _submit(
         self, definition: IntentDefinition, fresh: Intent, found: Checked, scene: Scene

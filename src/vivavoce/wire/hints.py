@@ -95,6 +95,25 @@ class Shown(_Part):
     """By a slot's short name, in words of `said`."""
 
 
+class Told(_Part):
+    """What somebody says and what it means, in the notation of commands (`brain.dialogue`): for
+    what a tool's own examples cannot show, such as several wishes in one breath, or a yes."""
+
+    said: str
+    asked: str = ""
+    things: tuple[str, ...] = ()
+    means: str
+
+
+class Lessons(_Part):
+    """How people speak to an agent, carried by one of its tools."""
+
+    shown: tuple[Told, ...] = ()
+    """The brain reads them, with the examples of the tools, before every talk."""
+    heard: dict[str, tuple[str, ...]] = {}
+    """By wish, or by what else is meant: what is near to one of these counts towards it."""
+
+
 class Thing(_Part):
     """Something of the user's that a wish can be about."""
 
@@ -124,9 +143,28 @@ class Briefing(_Part):
     `bye`, `chat`, `nothing`, `more`, `which`, `failed`, … (the manager has defaults)."""
 
 
+class Stage(_Part):
+    """One step of a flow: one call of one tool, and what is taken from its result."""
+
+    do: str
+    """The tool."""
+    given: dict[str, Any] = {}
+    """Its arguments. `{what}` is a slot or a value of an earlier stage; `{what:spelt}` is the same,
+    made into what the tool takes (`brain.dialogue.flows` lists the ways)."""
+    read: str = ""
+    """What is taken from its result (`brain.dialogue.results` lists the readings)."""
+    when: str = ""
+    """Only where this value is known; with `!` before it, where it is not."""
+    each: str = ""
+    """A list among the known values: it is done for each of them, as `{item}`."""
+    none: tuple[str, ...] = ()
+    """Told where there is nothing of that in the result; it is the end then."""
+
+
 class Hint(_Part):
-    wish: str
-    """One short word or two for commands and prompts: `remind`, `move`, `read`."""
+    wish: str = ""
+    """One short word or two for commands and prompts: `remind`, `move`, `read`. None where nobody
+    wishes for the tool as such: it is used by flows."""
     about: str = ""
     """When it is meant, in one line."""
     does: Literal["act", "tell", "amend", "retract"] = "act"
@@ -140,7 +178,23 @@ class Hint(_Part):
     confirm: tuple[str, ...] = ()
     """Told when it went through; `{title}`, `{when}` … come from the result, not from the call."""
     examples: tuple[Shown, ...] = ()
+    lessons: Lessons | None = None
+    flows: tuple[Flow, ...] = ()
+    """Wishes that take several steps, or a tool with an argument that nobody says. They are there
+    where all the tools of their stages are."""
     briefing: Briefing | None = None
+
+
+class Flow(Hint):
+    """A wish that is carried out by calls, one after the other. To those who lead the talk it is
+    a tool like any other: its slots are its parameters, and its result has the field `told`, which
+    the last stage's reading filled."""
+
+    name: str
+    stages: tuple[Stage, ...]
+
+
+Hint.model_rebuild()
 
 
 def bare(parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -160,12 +214,19 @@ def bare_tools(tools: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 def briefed(tools: Iterable[Mapping[str, Any]], briefing: Briefing) -> list[dict[str, Any]]:
     """The same tools; the first that has hints carries the briefing."""
+    return carried(tools, "briefing", briefing)
+
+
+def carried(
+    tools: Iterable[Mapping[str, Any]], name: str, part: Briefing | Lessons
+) -> list[dict[str, Any]]:
+    """The same tools; the first that has hints carries this."""
     made = [dict(tool) for tool in tools]
     for tool in made:
         parameters = tool.get("parameters") or {}
         if isinstance(hint := parameters.get(KEY), Mapping):
-            told = briefing.model_dump(mode="json", exclude_defaults=True)
-            tool["parameters"] = {**parameters, KEY: {**hint, "briefing": told}}
+            told = part.model_dump(mode="json", exclude_defaults=True)
+            tool["parameters"] = {**parameters, KEY: {**hint, name: told}}
             break
     return made
 

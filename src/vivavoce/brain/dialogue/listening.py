@@ -60,6 +60,7 @@ class _Turn:
             done=(),
             notes=notes,
             pending=None,
+            running=None,
             things=things,
             asked=None,
             free=False,
@@ -242,13 +243,15 @@ class _Turn:
     def _new(self, tool: str) -> Wish:
         number = self.state.wishes + 1
         self.state = replace(self.state, wishes=number)
-        return Wish(number=number, tool=tool)
+        return Wish(number=number, tool=tool, said=self.said)
 
     def _filled(self, wish: Wish, slots: Mapping[str, str], spans: Sequence[times.Span]) -> Wish:
         hint = self.world.hints[wish.tool]
         given = filling.params(hint, slots, self.world)
         among = self.asked.choices if self.asked and self.asked.wish == wish.number else ()
         share = Heard(said=self.said, spans=spans, state=self.state, world=self.world, among=among)
+        if wish.said != self.said:
+            wish = replace(wish, said=f"{wish.said} {self.said}".strip())
         return filling.filled(wish, given, share)
 
     def _with_day_of(self, wish: Wish) -> Wish:

@@ -22,6 +22,8 @@ from typing import Any
 from vivavoce.errors import IntentRefused, OrchestratorUnavailable, Unavailable
 from vivavoce.intents import again
 from vivavoce.intents import records as write
+from vivavoce.intents.orchestrator.changing import Completing, Deleting, Noting, Renaming
+from vivavoce.intents.orchestrator.listing import Listing
 from vivavoce.intents.orchestrator.moves import Moves
 from vivavoce.intents.orchestrator.ports import (
     MOST_CHARS,
@@ -193,7 +195,16 @@ log = logging.getLogger(__name__)
 
 _TROUBLE = "I'm having trouble setting that up"
 GROUP = "vivavoce.intents"
-OWN: Mapping[str, HandlerFactory] = {"GOAL": Goals, "NEW_TASK": Tasks, "RESCHEDULE_TASK": Moves}
+OWN: Mapping[str, HandlerFactory] = {
+    "GOAL": Goals,
+    "NEW_TASK": Tasks,
+    "RESCHEDULE_TASK": Moves,
+    "LIST": Listing,
+    "COMPLETE": Completing,
+    "DELETE": Deleting,
+    "RENAME": Renaming,
+    "NOTE": Noting,
+}
 
 
 def installed_handlers(store: AgendaStore) -> dict[str, Orchestrator]:
@@ -283,6 +294,10 @@ class Inside:
             changes = write.accepted(intent, place, now, linked=True)
         await self._journal.commit([*outcome.changes, *changes])
         return Done(intent, outcome.told)
+
+    async def tell(self, intent: Intent, given: Submission) -> Mapping[str, Any]:
+        """What is known; nothing is written."""
+        return (await self._ask("submit", intent, given, None)).told
 
     async def holds(self, known: Intent, given: Submission, *, asked: bool) -> bool:
         """Tried without a commit: would it come to what is there?"""

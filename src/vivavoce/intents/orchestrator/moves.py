@@ -2,26 +2,30 @@
 
 The new time is optional (seed 004 §6.2): without one the task stays open with no
 time, and the model is told to ask. Of a recurring task one time is moved, the next
-unless another is meant; the others stay where its rule has them. What was there
-before is kept with the intent, so that taking it back puts it back.
+unless another is meant; the others stay where its rule has them, unless the whole
+series is meant ("from now on"). What was there before is kept with the intent, so
+that taking it back puts it back.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, time, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from vivavoce.errors import IntentRefused
-from vivavoce.intents.orchestrator.ports import asking, needed, text, told
+from vivavoce.intents.orchestrator.finding import open_task
+from vivavoce.intents.orchestrator.ports import asking, text, told
+from vivavoce.intents.orchestrator.tasks import moved_series
 from vivavoce.intents.ports import Accepted
+from vivavoce.language.en.ranges import scope_of, unscoped
 from vivavoce.language.en.recurrence.rules import next_occurrence
-from vivavoce.language.en.times.dates import instant
+from vivavoce.language.en.times.dates import amount, instant
+from vivavoce.language.en.times.lexicon import tokens
 from vivavoce.language.en.understanding import When, relative, understand
-from vivavoce.language.en.words import STOP, alike, pieces
 from vivavoce.runtime.people.due import anchor_of
 from vivavoce.runtime.people.things import task
 from vivavoce.runtime.ports import AgendaStore
@@ -32,10 +36,7 @@ _TIME = "preferred_new_time"
 _KEPT = ("trigger_type", "scheduled_words", "recurrence_rule", "reason")
 _INSTANTS = ("scheduled_at", "recurs_from", "moved_from")
 _MOMENT = timedelta(seconds=1)
-_LOOKED_AT = 200
-_NAMED = 8
-# What people call any task.
-_ANY = frozenset({"session", "appointment", "meeting", "event", "id", "reminders", "tasks"})
+_MORE = frozenset({"for", "another", "more", "about", "around", "just", "it", "snooze", "say"})
 
 
 class Moves:
@@ -50,7 +51,8 @@ class Moves:
         Where another task was meant, the first one goes back."""
         todo, back = await self._meant(given), await self._back(intent, given)
         before, words = text(intent.payload, _TIME), text(given.payload, _TIME)
-        if todo.id == intent.task_id and words == before:
+        same = intent.payload.get("scope") == given.payload.get("scope")
+        if todo.id == intent.task_id and words == before and same:
             reason = text(given.payload, "reason")
             todo = replace(todo, reason=reason, updated_at=given.now)
             return await asyncio.to_thread(_as_it_is, todo, given)
@@ -73,8 +75,7 @@ class Moves:
         return await asyncio.to_thread(_as_it_is, back, given)
 
     async def _meant(self, given: Submission) -> Todo:
-        words = needed(given.payload, "task_id", "Which task is meant?")
-        return await _open_task(self._store, words, user_id=given.user_id)
+        return await open_task(self._store, given, "task_id")
 
     async def _back(self, intent: Intent, given: Submission) -> Todo | None:
         """The task as it was before, unless somebody else has moved or closed it since."""
@@ -94,7 +95,15 @@ async def _moved(
 ) -> Accepted:
     """`known` is which time of it is moved, where that is known; `last` where it was moved to."""
     words = text(given.payload, _TIME)
-    place, found = await asyncio.to_thread(_target, words, todo, given, known, last)
+    whole = todo.recurrence_rule and words and await asyncio.to_thread(_whole, words, todo, given)
+    if words and whole:
+        series = await asyncio.to_thread(moved_series, todo, unscoped(words), given)
+        series = replace(series, reason=text(given.payload, "reason"))
+        accepted = await asyncio.to_thread(_as_it_is, series, given)
+        return replace(accepted, previous=_previous(todo, series.scheduled_at))
+    place, found = await asyncio.to_thread(
+        _target, words and (unscoped(words) or words), todo, given, known, last
+    )
     recurs = todo.recurrence_rule is not None
     moved = replace(
         todo,
@@ -135,6 +144,18 @@ def _restored(todo: Todo, before: Mapping[str, Any], now: datetime) -> Todo:
     kept["trigger_type"] = kept["trigger_type"] or "time"
     status = TodoStatus(before.get("status", TodoStatus.ACTIVE))
     return replace(todo, **kept, status=status, updated_at=now)
+
+
+def _whole(words: str, todo: Todo, given: Submission) -> bool:
+    """Is the whole series meant, and not one time of it? It is where the new time repeats itself,
+    too."""
+    scope = given.payload.get("scope") or scope_of(words) or scope_of(given.said)
+    if scope is not None:
+        return bool(scope == "series")
+    found = understand(
+        words, now=given.now, time_zone=given.time_zone, base=todo.scheduled_at, recurring=True
+    )
+    return found.rule is not None
 
 
 # --- Which time of it is moved, and to when; blocking -------------------------------------
@@ -190,67 +211,23 @@ def _target(
         return places[-1], When(words="")
     for place in places:
         base, same = last or place.at, last and place.at
-        found = understand(words, now=given.now, time_zone=zone, base=base, same=same)
+        found = _snoozed(words, base, given) or understand(
+            words, now=given.now, time_zone=zone, base=base, same=same
+        )
         if found.at is not None and (place is places[-1] or _on_its_day(found.at, place, zone)):
             return place, found
     raise asking(found.problem, found.question, _TIME)
 
 
+def _snoozed(words: str, base: datetime | None, given: Submission) -> When | None:
+    """ "Ten more minutes", "an hour later": from its time, or from now where that is past."""
+    found = [word for word in tokens(words) if word not in _MORE]
+    by = amount([word for word in found if word not in ("later", "by")])
+    if by is None or base is None or (base > given.now and "later" in found):
+        return None
+    return When(words=words, at=by.of(max(base, given.now), given.time_zone), day_said=True)
+
+
 def _on_its_day(at: datetime, place: _Place, time_zone: str) -> bool:
     zone = ZoneInfo(time_zone)
     return place.at is not None and at.astimezone(zone).date() == place.at.astimezone(zone).date()
-
-
-# --- Which task is meant ------------------------------------------------------------------
-
-
-async def _open_task(store: AgendaStore, words: str, *, user_id: str) -> Todo:
-    """By its id, or by words that all fit exactly one title: models hand over titles and slugs
-    where an id is asked for, and ids that are not there. An id is never guessed: what does not fit
-    exactly one is refused (`IntentRefused`), with the titles that come near or those there are."""
-    todo = await store.todo(words, user_id=user_id)
-    if todo is not None and todo.status.open:
-        return todo
-    todos = await store.todos(user_id=user_id, open_only=True, limit=_LOOKED_AT)
-    best, found = _matching(words, todos)
-    if len(found) == 1 and best == 1.0:
-        return found[0]
-    raise _refusal(best, found, todos)
-
-
-def _matching(words: str, todos: Sequence[Todo]) -> tuple[float, list[Todo]]:
-    """Those with this title; else those that share the most of its words, and how much of them.
-    Half of them is only near: "team lunch" is not "Lunch with Ann"."""
-    wanted = pieces(words)
-    same = [todo for todo in todos if pieces(todo.title) == wanted]
-    if same:
-        return 1.0, same
-    shares = [(_share(wanted, pieces(todo.title)), todo) for todo in todos]
-    best = max((share for share, _ in shares), default=0.0)
-    return best, [todo for share, todo in shares if share == best and best >= 0.5]
-
-
-def _share(wanted: list[str], title: list[str]) -> float:
-    """How much of what was asked for is in the title."""
-    meant = [w for w in wanted if w not in STOP and w not in _ANY] or wanted
-    if not meant:
-        return 0.0
-    return sum(any(alike(w, other) for other in title) for w in meant) / len(meant)
-
-
-def _refusal(best: float, found: Sequence[Todo], todos: Sequence[Todo]) -> IntentRefused:
-    if not todos:
-        return IntentRefused(
-            "There are no open tasks",
-            suggestion="Say that there is no such task, and ask whether to make a new one",
-            open_tasks=[],
-        )
-    titles = [todo.title for todo in (found or todos)][:_NAMED]
-    listed = "; ".join(titles)
-    if found and best < 1.0:
-        message = f"No open task is called that. Do you mean: {listed}?"
-    elif found:
-        message = f"More than one open task fits: {listed}"
-    else:
-        message = f"There is no such open task. The open tasks are: {listed}"
-    return IntentRefused(message, suggestion="Ask which task is meant", open_tasks=titles)

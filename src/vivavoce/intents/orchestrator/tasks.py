@@ -6,25 +6,28 @@ When it is due, and how often, is of what was said first, and of a correction of
 from __future__ import annotations
 
 import asyncio
+import re
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from vivavoce.intents.orchestrator.finding import open_task
 from vivavoce.intents.orchestrator.ports import WHEN, asking, gone, needed, text, told
 from vivavoce.intents.ports import Accepted
 from vivavoce.language.en.recurrence.reading import recurrence
-from vivavoce.language.en.recurrence.rules import next_occurrence
+from vivavoce.language.en.recurrence.rules import next_occurrence, on_another_day
 from vivavoce.language.en.telling import rule_words
 from vivavoce.language.en.times.dates import instant
 from vivavoce.language.en.understanding import When, clocked, says_when, understand
-from vivavoce.runtime.people.due import anchor_of
+from vivavoce.runtime.people.due import anchor_of, next_due
 from vivavoce.runtime.people.things import task
 from vivavoce.runtime.ports import AgendaStore
 from vivavoce.wire.records.plans import Intent, Submission, Todo, TodoStatus
 from vivavoce.wire.records.talk import Put, entry_id
 
-_TIMES = ("trigger_type", "scheduled_at", "recurrence_rule", "location_trigger")
+_TIMES = ("trigger_type", "scheduled_at", "recurrence_rule", "relative_to", "location_trigger")
+_EVENT = re.compile(r"(?i)\b(before|after)\b.*$")
 
 
 class Tasks:
@@ -44,9 +47,10 @@ class Tasks:
         )
         todo = _titled(todo, given)
         if given.payload.get("trigger_type") == "location":
-            return _at_a_place(todo, given)
-        plan = await asyncio.to_thread(_first_plan, given)
-        return _planned(todo, plan, given)
+            return await asyncio.to_thread(_at_a_place, todo, given)
+        event = await self._event(given)
+        plan = await asyncio.to_thread(_first_plan, given, event)
+        return await asyncio.to_thread(_planned, todo, plan, given)
 
     async def amend(self, intent: Intent, given: Submission) -> Accepted:
         """Only what was said anew is understood anew: the old words meant the day they were said
@@ -58,11 +62,15 @@ class Tasks:
         new = {key for key in _TIMES if intent.payload.get(key) != given.payload.get(key)}
         if given.payload.get("trigger_type") == "location":
             if new:
-                return _at_a_place(todo, given)
-        elif new & set(_TIMES[:3]):
+                return await asyncio.to_thread(_at_a_place, todo, given)
+        elif new - {"location_trigger"}:
             at, again = "scheduled_at" in new, "recurrence_rule" in new
-            plan = await asyncio.to_thread(_changed_plan, todo, given, at=at, again=again)
-            return _planned(todo, plan, given)
+            event = await self._event(given) if "relative_to" in new else None
+            if event is not None:
+                plan = await asyncio.to_thread(_first_plan, given, event)
+            else:
+                plan = await asyncio.to_thread(_changed_plan, todo, given, at=at, again=again)
+            return await asyncio.to_thread(_planned, todo, plan, given)
         return await asyncio.to_thread(_as_it_is, todo, given)
 
     async def retract(self, intent: Intent, given: Submission) -> Accepted:
@@ -70,6 +78,16 @@ class Tasks:
         undone = replace(todo, status=TodoStatus.RETRACTED, updated_at=given.now)
         said = told(task(undone, given.now, given.time_zone), removed=True)
         return Accepted(task_id=todo.id, changes=(Put(undone),), told=said)
+
+    async def _event(self, given: Submission) -> datetime | None:
+        """The time of the task that its own counts from. Raises `IntentRefused`."""
+        if text(given.payload, "relative_to") is None:
+            return None
+        other = await open_task(self._store, given, "relative_to")
+        at = await asyncio.to_thread(next_due, other, given.now, given.time_zone)
+        if at is None:
+            raise asking(f"{other.title} has no time to count from", WHEN, "scheduled_at")
+        return at
 
     async def _todo(self, intent: Intent) -> Todo:
         todo = await self._store.todo(intent.task_id or "", user_id=intent.user_id)
@@ -143,14 +161,17 @@ class _Plan:
     assumed: str | None = None
 
 
-def _first_plan(given: Submission) -> _Plan:
+def _first_plan(given: Submission, event: datetime | None = None) -> _Plan:
     """A recurring task may say its hour in either of its two fields; the first time is the first
-    one that its rule allows."""
+    one that its rule allows. `event`: the time that the words count from."""
     at, again = _said(given)
     if not (words := at or again):
         raise asking("scheduled_at is missing", WHEN, "scheduled_at")
     rule = _rule(again, given)
-    found = _understood(words, given, None, recurring=bool(rule))
+    if event is not None:
+        # Which event it is was said in words of its own: "an hour before" is all that is left.
+        words = _EVENT.sub(r"\1", words)
+    found = _understood(words, given, event, recurring=bool(rule))
     return _begun(found, rule, given) if rule or found.rule else _once(found)
 
 
@@ -172,6 +193,35 @@ def _changed_plan(todo: Todo, given: Submission, *, at: bool, again: bool) -> _P
     return _going_on(todo, kept, found, base, given) if kept else _once(found)
 
 
+def moved_series(todo: Todo, words: str, given: Submission) -> Todo:
+    """All its times from now on: another hour, another day, or another rule. Raises
+    `IntentRefused`."""
+    base = _series_time(todo, given.now)
+    found = _understood(words, given, base, recurring=True, key="preferred_new_time")
+    assert found.at is not None
+    rule = todo.recurrence_rule or ""
+    if found.rule:
+        plan = _begun(found, None, given)
+    else:
+        if found.day_said:
+            meant = found.at.astimezone(ZoneInfo(given.time_zone))
+            rule = on_another_day(rule, meant.date())
+        plan = _going_on(todo, rule, found, base or found.at, given)
+    return replace(
+        todo,
+        trigger_type="time",
+        scheduled_at=plan.at,
+        scheduled_words=words,
+        recurrence_rule=plan.rule,
+        recurrence_words=plan.rule_said,
+        recurs_from=plan.recurs_from,
+        moved_from=None,
+        time_zone=given.time_zone,
+        status=TodoStatus.RESCHEDULED,
+        updated_at=given.now,
+    )
+
+
 def _series_time(todo: Todo, now: datetime) -> datetime | None:
     """The time that it has; of one that recurs the next by its rule, or its last."""
     anchor = anchor_of(todo)
@@ -189,12 +239,19 @@ def _rule(often: str | None, given: Submission) -> str | None:
     return found.rule
 
 
-def _understood(words: str, given: Submission, base: datetime | None, *, recurring: bool) -> When:
+def _understood(
+    words: str,
+    given: Submission,
+    base: datetime | None,
+    *,
+    recurring: bool,
+    key: str = "scheduled_at",
+) -> When:
     found = understand(
         words, now=given.now, time_zone=given.time_zone, base=base, recurring=recurring
     )
     if found.at is None:
-        raise asking(found.problem, found.question, "scheduled_at")
+        raise asking(found.problem, found.question, key)
     return found
 
 

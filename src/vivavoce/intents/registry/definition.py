@@ -279,8 +279,9 @@ class IntentDefinition(Part):
             if one.said in example.slots
         }
         for one in self.parameters:
-            if one.name not in given:
-                given |= {one.name: v for other, v in one.derived.items() if other in given}
+            found = [value for other, value in one.derived.items() if other in given]
+            if found and one.name not in given:
+                given[one.name] = found[0]
         return given
 
     def _whole_examples(self) -> Iterator[ToolExample]:

@@ -41,7 +41,7 @@ def task(todo: Todo, now: datetime, time_zone: str) -> Thing:
     return Thing(
         id=todo.id,
         title=harmless(todo.title) or "A task",
-        at=due and due.astimezone(ZoneInfo(time_zone)),
+        at=_here(due, time_zone),
         when=task_words(todo, due, now, time_zone),
         rule=todo.recurrence_rule,
         place=harmless(todo.location_trigger, 80) if todo.location_trigger else None,
@@ -54,7 +54,7 @@ def goal(one: Goal, now: datetime, time_zone: str) -> Thing:
         id=one.id,
         kind="goal",
         title=harmless(one.statement) or "A goal",
-        at=one.target_at and one.target_at.astimezone(ZoneInfo(time_zone)),
+        at=_here(one.target_at, time_zone),
         when=goal_words(one, now, time_zone),
         open=one.status is GoalStatus.ACTIVE,
         notes=harmless(one.context_notes or "", _NOTES),
@@ -83,8 +83,8 @@ def task_words(todo: Todo, due: datetime | None, now: datetime, time_zone: str) 
     if not todo.recurrence_rule:
         return _spoken(due, now, time_zone)
     often = rule_words(todo.recurrence_rule)
-    here = due.astimezone(ZoneInfo(zone_or(todo.time_zone, time_zone)))
-    if " at " not in often and todo.moved_from is None:
+    here = _here(due, zone_or(todo.time_zone, time_zone))
+    if here is not None and " at " not in often and todo.moved_from is None:
         often = _with_clock(often, clock_words(here.time()))
     once = todo.moved_from is not None and todo.scheduled_at == due
     if once:
@@ -110,6 +110,13 @@ def _due(todo: Todo, now: datetime, time_zone: str) -> datetime | None:
         return next_due(todo, now, time_zone)
     except (ValueError, OverflowError):  # an instant that no clock shows here
         return None
+
+
+def _here(at: datetime | None, time_zone: str) -> datetime | None:
+    try:
+        return at and at.astimezone(ZoneInfo(time_zone))
+    except (ValueError, OverflowError):
+        return at
 
 
 def _with_clock(often: str, clock: str) -> str:
