@@ -20,7 +20,7 @@ from vivavoce.language.en.recurrence.reading import recurrence
 from vivavoce.language.en.recurrence.rules import next_occurrence, on_another_day
 from vivavoce.language.en.telling import rule_words
 from vivavoce.language.en.times.dates import instant
-from vivavoce.language.en.understanding import When, clocked, understand
+from vivavoce.language.en.understanding import When, clocked, says_when, understand
 from vivavoce.runtime.people.due import anchor_of, next_due
 from vivavoce.runtime.people.things import task
 from vivavoce.runtime.ports import AgendaStore
@@ -191,7 +191,7 @@ def _changed_plan(todo: Todo, given: Submission, *, at: bool, again: bool) -> _P
     rule = _rule(often, given) if again else None
     kept = None if again else todo.recurrence_rule
     words = (when if at else None) or (often if again else None)
-    if words is None or (words == often and not at and not _says_a_time(often, given, base)):
+    if words is None or (words == often and not at and not says_when(often)):
         found = When(words=words or "", at=base)  # "FREQ=DAILY", "once": nothing about the hour
     else:
         found = _understood(words, given, base, recurring=bool(rule or kept))
@@ -235,10 +235,6 @@ def _series_time(todo: Todo, now: datetime) -> datetime | None:
     if anchor is None or not todo.recurrence_rule:
         return todo.scheduled_at
     return next_occurrence(todo.recurrence_rule, anchor, now, todo.time_zone) or anchor
-
-
-def _says_a_time(words: str, given: Submission, base: datetime) -> bool:
-    return bool(understand(words, now=given.now, time_zone=given.time_zone, base=base).at)
 
 
 def _rule(often: str | None, given: Submission) -> str | None:
