@@ -480,3 +480,69 @@ def test_with_nothing_on_the_list_there_is_nothing_to_ask_about() -> None:
     told = talk.says("delete the dentist", begin("delete", task="the dentist"))
     assert "nothing like that" in told
     assert not talk.state.agenda
+
+
+# --- Times ----------------------------------------------------------------------------
+
+
+def test_a_day_that_can_be_two_is_asked_about_and_settled() -> None:
+    talk = Talk()
+    told = talk.says("Tuesday at five, ring Mum", remind(what="ring Mum", when="Tuesday at five"))
+    assert "today" in told
+    talk.says("today", fill(when="today"))
+    assert talk.there == {"Ring Mum": "today at 5 PM"}
+
+
+def test_a_change_of_mind_while_it_is_open_keeps_the_day() -> None:
+    talk = Talk()
+    talk.says("remind me Thursday at six pm", remind(when="Thursday at six pm"))
+    talk.says("to swim, and make it seven pm", fill(what="to swim", when="seven pm"))
+    assert talk.there == {"Swim": "Thursday, November 19 at 7 PM"}
+
+
+def test_what_a_time_is_relative_to_is_asked_for_if_it_is_not_clear() -> None:
+    talk = Talk(BANK, MUM)
+    told = talk.says(
+        "an hour before my call remind me to find the papers",
+        remind(what="find the papers", when="an hour before my call"),
+    )
+    assert "Call with the bank" in told
+    talk.says("the bank", fill(task="the bank"))
+    assert talk.calls[0][1]["relative_to"] == "bank"
+
+
+def test_something_that_repeats_needs_its_hour() -> None:
+    talk = Talk()
+    told = talk.says(
+        "every evening remind me to water the plants",
+        remind(what="water the plants", when="every evening"),
+    )
+    assert "time" in told
+    talk.says("at nine", fill(when="at nine"))
+    assert "every day" in talk.there["Water the plants"]
+    assert "9 PM" in talk.there["Water the plants"]
+
+
+def test_a_time_within_the_name_of_a_thing_is_not_the_new_time() -> None:
+    eye = thing("eye", "Eye doctor", "Thursday at 10:20 am")
+    talk = Talk(eye, BANK)
+    talk.says(
+        "my appointment Thursday gets pushed back exactly one week, same hour",
+        move(task="my appointment Thursday", to="pushed back exactly one week, same hour"),
+    )
+    assert talk.there["Eye doctor"] == "Thursday, November 26 at 10:20 AM"
+
+
+def test_a_leftover_time_completes_what_was_copied() -> None:
+    talk = Talk()
+    talk.says(
+        "On Sunday I'm at my sister's. Remind me at four in the afternoon to bring the cake.",
+        remind(what="bring the cake", when="at four in the afternoon"),
+    )
+    assert talk.there == {"Bring the cake": "Sunday, November 22 at 4 PM"}
+
+
+def test_a_time_that_is_no_time_is_asked_for() -> None:
+    talk = Talk()
+    told = talk.says("remind me soon to swim", remind(what="swim", when="soon"))
+    assert told.startswith("When")

@@ -71,7 +71,14 @@ def _said(
         return _kept(heard(state, text, commands, world).state, after)
     # What was open may have been answered: the calls and the next question will show.
     return replace(
-        state, said=text, turn=state.turn + 1, pending=None, done=(), notes=(), told=state.told
+        state,
+        said=text,
+        turn=state.turn + 1,
+        pending=None,
+        running=None,
+        made=(),
+        done=(),
+        notes=(),
     )
 
 
@@ -79,10 +86,12 @@ def _kept(state: State, after: Turn) -> State:
     """A call that was never made, since the user went on, is still to be made."""
     if state.pending is None or isinstance(after, Call):
         return state
-    return replace(state, agenda=(state.pending[0], *state.agenda), pending=None)
+    return replace(state, agenda=(state.pending[0], *state.agenda), pending=None, running=None)
 
 
 def _called(state: State, call: Call) -> State:
+    if state.running is not None and state.running.tool == call.name:
+        return state
     if state.pending is not None and state.pending[1] == call.name:
         return state
     given = arguments(call)

@@ -24,7 +24,9 @@ _UNCLEAR = Plain("unclear")
 _MEANT = re.compile(
     r"(?i)\b(?:i mean[t]?|make (?:it|that)|rather|instead|not .{1,30}\bbut|as an?)\b"
 )
-_GREETING = re.compile(r"(?i)^\W*(?:(?:hi|hiya|hello|hey|morning|good \w+|there)\b\W*)+$")
+_QUESTION = re.compile(
+    r"(?i)\?|^\W*(?:and |so |well )*(?:what|when|which|who|how|do|does|am|is|are|have|tell|read)\b"
+)
 _PLEASED = frozenset(
     listed(
         "ok okay great good perfect lovely fine cool brilliant super nice right alright excellent "
@@ -58,6 +60,7 @@ class _Turn:
             done=(),
             notes=notes,
             pending=None,
+            running=None,
             things=things,
             asked=None,
             free=False,
@@ -164,9 +167,10 @@ class _Turn:
         """Whether what looks like a new wish only says what was asked for."""
         if not command.slots and self._tool(command.wish) == wish.tool:
             return self._holds(slot, "unclear")
+        same = self._tool(command.wish) == wish.tool
         if slot.kind in ("time", "repeat") and times.only(self.said):
-            return True
-        if self._tool(command.wish) != wish.tool or not command.slots:
+            return same or not _QUESTION.search(self.said)
+        if not same or not command.slots:
             return False
         if slot.kind in ("time", "repeat") and all(map(times.only, command.slots.values())):
             return True
@@ -239,13 +243,15 @@ class _Turn:
     def _new(self, tool: str) -> Wish:
         number = self.state.wishes + 1
         self.state = replace(self.state, wishes=number)
-        return Wish(number=number, tool=tool)
+        return Wish(number=number, tool=tool, said=self.said)
 
     def _filled(self, wish: Wish, slots: Mapping[str, str], spans: Sequence[times.Span]) -> Wish:
         hint = self.world.hints[wish.tool]
         given = filling.params(hint, slots, self.world)
         among = self.asked.choices if self.asked and self.asked.wish == wish.number else ()
         share = Heard(said=self.said, spans=spans, state=self.state, world=self.world, among=among)
+        if wish.said != self.said:
+            wish = replace(wish, said=f"{wish.said} {self.said}".strip())
         return filling.filled(wish, given, share)
 
     def _with_day_of(self, wish: Wish) -> Wish:

@@ -15,9 +15,10 @@ from typing import Any, Literal
 from vivavoce.brain.dialogue import filling, times, wording
 from vivavoce.brain.dialogue.commands import Command
 from vivavoce.brain.dialogue.filling import Gap, gap
+from vivavoce.brain.dialogue.flows import carrying
 from vivavoce.brain.dialogue.listening import listened
 from vivavoce.brain.dialogue.state import Asked, Deed, Do, Say, State, Step, View, Wish, World
-from vivavoce.wire.hints import Hint, Slot, Thing
+from vivavoce.wire.hints import Flow, Hint, Slot, Thing
 
 _REFUSALS = 3
 """After so many the tool will not take it, and the user is told."""
@@ -37,6 +38,10 @@ def returned(
     state: State, tool: str, arguments: Mapping[str, Any], output: str, world: World
 ) -> Step:
     """A tool's result. What nobody waits for is told too, and counts as done."""
+    if state.running is not None and state.pending is not None and state.running.tool == tool:
+        flow = world.hints[state.pending[1]]
+        assert isinstance(flow, Flow)
+        return _carried(state, carrying.resume(flow, state.running, output), world)
     wish = state.pending[0] if state.pending is not None and state.pending[1] == tool else None
     if wish is None:
         wish = Wish(number=state.wishes + 1, tool=tool, values=dict(arguments))
@@ -148,7 +153,21 @@ def _submitted(state: State, wish: Wish, world: World) -> Step:
         return _advance(replace(state, agenda=rest), world)
     made = (*state.made, (tool, arguments))
     state = replace(state, agenda=rest, pending=(wish, tool, arguments), made=made)
+    hint = world.hints.get(tool)
+    if isinstance(hint, Flow):
+        return _carried(state, carrying.begin(hint, arguments, wish.said, state.scene), world)
     return Step(state, (Do(tool, arguments),))
+
+
+def _carried(state: State, next_: carrying.Next | carrying.End, world: World) -> Step:
+    """The next call of a flow; or its end, which is the result of a tool like any other."""
+    if isinstance(next_, carrying.Next):
+        state = replace(state, running=next_.running, scene=next_.running.scene)
+        return Step(state, (Do(next_.tool, next_.arguments),))
+    assert state.pending is not None
+    _, name, arguments = state.pending
+    state = replace(state, running=None, scene=next_.scene)
+    return returned(state, name, arguments, json.dumps(next_.result), world)
 
 
 def _reply(state: State, world: World) -> Step:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
+from vivavoce.brain.dialogue.flows.carrying import flows_in
 from vivavoce.brain.dialogue.state import World
 from vivavoce.wire.brain import Tool
 from vivavoce.wire.hints import Briefing, Hint, Slot, SlotKind, hint_of
@@ -15,8 +16,13 @@ _FILES = frozenset({"path", "file", "filename", "file_path", "filepath"})
 
 
 def world(tools: Iterable[Tool], now: datetime) -> World:
-    hints = {tool.name: hint(tool) for tool in tools}
-    told = [one.briefing for one in hints.values() if one.briefing is not None]
+    given = {tool.name: hint(tool) for tool in tools}
+    hints = {name: one for name, one in given.items() if one.wish} | flows_in(given)
+    told = [one.briefing for one in given.values() if one.briefing is not None]
+    taught = [one.lessons for one in given.values() if one.lessons is not None]
+    if taught and hints:  # whoever carried them may be there only for flows
+        first = next(iter(hints))
+        hints[first] = hints[first].model_copy(update={"lessons": taught[0]})
     return World(hints=hints, briefing=told[0] if told else Briefing(), now=now)
 
 

@@ -11,6 +11,7 @@ from dataclasses import field
 from datetime import datetime
 from typing import Any, Literal
 
+from vivavoce.brain.dialogue.flows.carrying import Running, Scene
 from vivavoce.wire.hints import Briefing, Hint, Thing
 from vivavoce.wire.values import Record, Value
 
@@ -35,6 +36,8 @@ class Wish(Record):
     """By parameter: what would be submitted."""
     words: Mapping[str, str] = field(default_factory=dict)
     """By parameter: as the user said it, also what could not be made a value of."""
+    said: str = ""
+    """All that was said of it, with what the model copied nothing from."""
     many: tuple[str, ...] = ()
     """Ids, where the wish is about several things and the tool is called for each."""
     left: tuple[str, ...] = ()
@@ -93,6 +96,10 @@ class State(Record):
     """Whose result is waited for: the wish, the tool, the arguments."""
     made: tuple[tuple[str, Mapping[str, Any]], ...] = ()
     """Of this turn: all calls, whatever came of them."""
+    running: Running | None = None
+    """Of a flow: how far it is. `pending` has its name then."""
+    scene: Scene = field(default_factory=Scene)
+    """What flows have seen of the workspace."""
     done: tuple[Deed, ...] = ()
     """Of this turn: told when all of it is back."""
     last: tuple[Deed, ...] = ()

@@ -67,7 +67,8 @@ def meant(words: str, *, now: datetime, zone: str, base: datetime | None = None)
     found = resolve(words, now=here, anchor=base)
     days = {"day", "repetition", "relative"} & found.said
     question = ""
-    if found.trouble is not None or set(found.missing) - {"day", "hour", "anchor"}:
+    named = found.trouble not in (None, "unclear")
+    if named or set(found.missing) - {"day", "hour", "anchor"}:
         question = understand(words, now=here, time_zone=zone, base=base).question or ""
     return Meant(
         at=found.at,

@@ -298,11 +298,11 @@ def asking(
             return words("which", state, world, **some)
         case "none":
             return words("none", state, world, **some)
+    if missing.question:
+        return missing.question
     if missing.part:
         return words(missing.part, state, world, **known)
-    if slot.questions or not missing.question:
-        return question(slot, known, state, world)
-    return missing.question
+    return question(slot, known, state, world)
 
 
 def question(slot: Slot, known: Mapping[str, Any], state: State, world: World) -> str:

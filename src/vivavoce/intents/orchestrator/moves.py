@@ -95,7 +95,9 @@ async def _moved(
 ) -> Accepted:
     """`known` is which time of it is moved, where that is known; `last` where it was moved to."""
     words = text(given.payload, _TIME)
-    whole = todo.recurrence_rule and words and await asyncio.to_thread(_whole, words, todo, given)
+    whole = False
+    if todo.recurrence_rule and words:
+        whole = await asyncio.to_thread(_whole, words, todo, given)
     if words and whole:
         series = await asyncio.to_thread(moved_series, todo, unscoped(words), given)
         series = replace(series, reason=text(given.payload, "reason"))
@@ -211,7 +213,7 @@ def _target(
         return places[-1], When(words="")
     for place in places:
         base, same = last or place.at, last and place.at
-        found = _snoozed(words, base, given) or understand(
+        found = _snoozed(words, base, todo, given) or understand(
             words, now=given.now, time_zone=zone, base=base, same=same
         )
         if found.at is not None and (place is places[-1] or _on_its_day(found.at, place, zone)):
@@ -219,11 +221,15 @@ def _target(
     raise asking(found.problem, found.question, _TIME)
 
 
-def _snoozed(words: str, base: datetime | None, given: Submission) -> When | None:
-    """ "Ten more minutes", "an hour later": from its time, or from now where that is past."""
+def _snoozed(words: str, base: datetime | None, todo: Todo, given: Submission) -> When | None:
+    """ "Ten more minutes", "an hour later": from its time, or from now where that is past. Of one
+    that recurs "later" is of its next time, which is not past."""
     found = [word for word in tokens(words) if word not in _MORE]
-    by = amount([word for word in found if word not in ("later", "by")])
-    if by is None or base is None or (base > given.now and "later" in found):
+    much = [word for word in found if word not in ("later", "by")]
+    by = amount(["1", *much] if len(much) == 1 else much)
+    if by is None or base is None:
+        return None
+    if "later" in found and (base > given.now or todo.recurrence_rule):
         return None
     return When(words=words, at=by.of(max(base, given.now), given.time_zone), day_said=True)
 

@@ -13,6 +13,7 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from pathlib import PurePosixPath
 
+from vivavoce.language.en import answers
 from vivavoce.language.en.dictation import dictated, ending_of
 from vivavoce.language.en.numbers import CARDINALS, found, number
 from vivavoce.wire.values import Value
@@ -368,6 +369,17 @@ def chosen(text: str, files: Iterable[str], *, folders: bool = False) -> Choice:
         return Choice(tuple(headed[:_MOST]))
     fits = sorted((one for one in rated if one[0] > best - _CLEAR), key=lambda one: -one[0])
     return Choice(tuple(name for _, name in fits[:_MOST]))
+
+
+def picked(text: str, paths: Sequence[str]) -> Choice:
+    """Which of these few was meant by an answer: "the json one", "the one in lib", "the second"?"""
+    if len(places := answers.chosen(paths, text)) == 1:
+        return Choice((paths[places[0]],))
+    spoken = {ending_of(word) or word for word in _spoken(dictated(text))}
+    rates = [len(spoken & set(pieces(path))) for path in paths]
+    best = max(rates, default=0)
+    fits = [path for path, rate in zip(paths, rates, strict=True) if best and rate == best]
+    return Choice(tuple(fits)) if len(fits) == 1 else chosen(text, paths)
 
 
 def _exactly(said: str, there: Sequence[str]) -> list[str]:

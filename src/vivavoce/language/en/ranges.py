@@ -51,7 +51,7 @@ def range_of(words: str, *, now: datetime, time_zone: str) -> Range | None:
         return None
     today = now.astimezone(ZoneInfo(time_zone)).date()
     found = tokens(words)
-    if longer := _longer(found, today):
+    if longer := _longer(words.casefold(), found, today):
         first, last, said = longer
         return Range(
             instant(first, time(), time_zone),
@@ -67,11 +67,11 @@ def range_of(words: str, *, now: datetime, time_zone: str) -> Range | None:
     return _within(on, clock, today, time_zone)
 
 
-def _longer(found: list[str], today: date) -> tuple[date, date, str] | None:
+def _longer(words: str, found: list[str], today: date) -> tuple[date, date, str] | None:
     """More than a day: its first, the day after its last, and how it is called."""
     monday = today - timedelta(days=today.weekday())
-    later = "next" in found or "following" in found
-    if "weekend" in found or "weekends" in found:
+    later = "next" in words.split() or "following" in words.split()
+    if "weekend" in words:
         saturday = monday + 5 * _DAY + (7 * _DAY if later else timedelta())
         first = max(saturday, today)
         return first, saturday + 2 * _DAY, "next weekend" if later else "at the weekend"
@@ -110,6 +110,8 @@ def _within(on: date, clock: clocks.Clock, today: date, time_zone: str) -> Range
         last = instant(on, time(end), time_zone) if end < 24 else last
         tonight = said == "today" and part == "night"
         named = "tonight" if tonight else f"this {part}" if said == "today" else f"{said} {part}"
+        if abs((on - today).days) > 1:
+            named = f"on {on:%A} {part}, {date_words(on)}"
         return Range(first, last, named)
     return Range(first, last, said)
 

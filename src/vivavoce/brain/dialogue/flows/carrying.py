@@ -5,20 +5,20 @@ from what earlier stages found. `begin` and `resume` say which call comes next, 
 the manager a flow is a tool: it answers with JSON, `told` being what its last reading made of the
 result, or it says what is missing, with the files to choose from.
 
-Names are resolved before a tool gets them: a slot of the kind `file` is looked up among the files of
-the workspace, from a listing of this talk. Two that fit are asked about, never guessed.
+Names are resolved before a tool gets them: a slot of the kind `file` is looked up among the files
+of the workspace, from a listing of this talk. Two that fit are asked about, never guessed.
 """
 
 from __future__ import annotations
 
 import re
-import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import PurePosixPath
 from typing import Any
 
-from vivavoce.brain.dialogue.results import READINGS, joined, names_in, refusal, spoken_path
+from vivavoce.brain.dialogue.flows.arguments import Missing, made
+from vivavoce.brain.dialogue.flows.readings import READINGS
+from vivavoce.brain.dialogue.flows.results import joined, names_in, refusal, spoken_path
 from vivavoce.language.en import naming
 from vivavoce.language.en.dictation import dictated
 from vivavoce.wire.hints import Flow, Hint, Slot, Stage
@@ -37,6 +37,8 @@ class Scene(Record):
     files: tuple[str, ...] = ()
     file: str = ""
     """The last one that something was done with: "it", "that file"."""
+    choices: tuple[str, ...] = ()
+    """Those that were just asked about."""
 
 
 class Running(Record):
@@ -55,6 +57,8 @@ class Running(Record):
     soft: tuple[str, ...] = ()
     """Paths that were only mentioned: without them where they lead to nothing."""
     calls: int = 0
+    tool: str = ""
+    """Which is called now."""
     scene: Scene = Scene()
 
 
@@ -137,8 +141,10 @@ def _forward(flow: Flow, running: Running) -> Next | End:
     told = running.known.get("told")
     if not told:
         return _failed(running, "nothing came of that")
-    kept = {k: running.known[k] for k in ("told", "path", "undo") if k in running.known}
-    return End({"status": "done", **kept}, running.scene)
+    kept = {
+        k: v for k, v in running.known.items() if k in ("told", "path") or k.startswith("undo_")
+    }
+    return End({"status": "done", **kept}, replace(running.scene, choices=()))
 
 
 def _wanted(stage: Stage, known: Mapping[str, Any]) -> bool:
@@ -147,24 +153,20 @@ def _wanted(stage: Stage, known: Mapping[str, Any]) -> bool:
 
 
 def _call(flow: Flow, stage: Stage, running: Running) -> Next | End:
-    item = {"item": known[running.item]} if (known := running.known.get(stage.each)) else {}
+    known = {**running.known, "files": running.scene.files}
+    if stage.each:
+        known["item"] = known[stage.each][running.item]
     try:
-        ways = {
-            name: _made(flow, value, {**running.known, **item, "files": running.scene.files})
-            for name, value in stage.given.items()
-        }
+        ways = {name: made(value, known) for name, value in stage.given.items()}
     except Missing as missing:
+        if flow.does == "retract":
+            return _failed(running, "that cannot be taken back")
         return _ask(flow, running, missing.slot)
-    given = {
-        name: values[min(running.attempt, len(values) - 1)]
-        for name, values in ways.items()
-        if values
-    }
-    made = {f"{stage.do}_command": given["command"]} if "command" in given else {}
-    if str(given.get("command", "")).startswith("git "):
-        made["git_command"] = given["command"]
-    known_ = {**running.known, **made, "tries": max(map(len, ways.values()), default=1)}
-    return Next(replace(running, calls=running.calls + 1, known=known_), stage.do, given)
+    given = {n: w[min(running.attempt, len(w) - 1)] for n, w in ways.items() if w}
+    tries = max(map(len, ways.values()), default=1)
+    now = {**running.known, "tries": tries, "command": given.get("command", "")}
+    running = replace(running, calls=running.calls + 1, known=now, tool=stage.do)
+    return Next(running, stage.do, given)
 
 
 def _otherwise(flow: Flow, stage: Stage, running: Running) -> Next | End:
@@ -207,7 +209,7 @@ def _which(flow: Flow, running: Running, paths: list[str]) -> End:
     ]
     question = f"Which one do you mean, {joined(shown, 'or')}?"
     result = {"success": False, "error": "", "question": question, "missing": [slot]}
-    return End({**result, "choices": choices}, running.scene)
+    return End({**result, "choices": choices}, replace(running.scene, choices=tuple(paths[:4])))
 
 
 def filled(template: str, known: Mapping[str, Any]) -> str:
@@ -227,7 +229,8 @@ def filled(template: str, known: Mapping[str, Any]) -> str:
 # --- Names in the workspace
 
 _IT = re.compile(
-    r"(?:it|that|this|there|here|the same|same|that one|this one|(?:that|this|the|the same) (?:file|one|script))[.!?]*",
+    r"(?:it|that|this|there|here|the same|same|that one|this one|"
+    r"(?:that|this|the|the same) (?:file|one|script))[.!?]*",
     re.IGNORECASE,
 )
 
@@ -259,6 +262,8 @@ def _path(flow: Flow, name: str, said: str, running: Running) -> Running | Next 
         return _with(running, {f"{name}_none": True})
     if said in scene.files:
         return _with(running, {f"{name}_path": said})
+    if said and (one := naming.picked(said, scene.choices).only):
+        return _with(running, {f"{name}_path": one})
     if not said:
         return _mentioned(flow, name, running)
     choice = naming.chosen(said, scene.files, folders=slot.many)
@@ -277,7 +282,8 @@ def _path(flow: Flow, name: str, said: str, running: Running) -> Running | Next 
 
 
 def _look(running: Running, name: str) -> Next:
-    return Next(replace(running, looking=name, calls=running.calls + 1), LOOK, dict(_EVERYTHING))
+    running = replace(running, looking=name, calls=running.calls + 1, tool=LOOK)
+    return Next(running, LOOK, dict(_EVERYTHING))
 
 
 def _mentioned(flow: Flow, name: str, running: Running) -> Running | Next | End:
@@ -305,218 +311,3 @@ def _needed(flow: Flow, name: str) -> bool:
     """Some stage cannot do without it."""
     given = (str(value) for stage in flow.stages for value in stage.given.values())
     return any(re.search(rf"\{{{name}_path[!:]", one) for one in given)
-
-
-# --- Arguments
-
-_PART = re.compile(r"\{(?P<name>\w+)(?P<must>!)?(?::(?P<way>\w+))?\}")
-
-
-class Missing(Exception):
-    """Something that nobody said, and that the call needs."""
-
-    def __init__(self, slot: str) -> None:
-        self.slot = slot
-
-
-def _made(flow: Flow, template: Any, known: Mapping[str, Any]) -> tuple[Any, ...]:
-    """What an argument can be, the likeliest first; nothing where it is left out."""
-    if not isinstance(template, str):
-        return (template,)
-    whole = _PART.fullmatch(template)
-    if whole is None:
-        texts = {one["name"]: _values(flow, one, known) for one in _PART.finditer(template)}
-        if not all(texts.values()):
-            return ()
-        return (_PART.sub(lambda one: str(texts[one["name"]][0]), template),)
-    return _values(flow, whole, known)
-
-
-def _values(flow: Flow, part: re.Match[str], known: Mapping[str, Any]) -> tuple[Any, ...]:
-    name, way = part["name"], part["way"]
-    slot = name.removesuffix("_path")
-    given = known.get(name)
-    if way is None:
-        if given in (None, "") and part["must"]:
-            raise Missing(slot)
-        return () if given in (None, "") else (given,)
-    made = WAYS[way](str(given or ""), known)
-    if not made:
-        raise Missing(slot)
-    return made
-
-
-def _spelt(text: str, known: Mapping[str, Any]) -> tuple[str, ...]:
-    return naming.patterns(text) if text else ()
-
-
-def _settings(text: str, known: Mapping[str, Any]) -> tuple[str, ...]:
-    old = str(known.get("from_written") or "")
-    made = naming.settings(text) if text else ()
-    return (*made, *naming.patterns(old)[:2]) if old else made
-
-
-_KINDS = {
-    "test": r"^\s*(?:(?:async )?def test_|(?:it|test)\(|func Test|#\[test\])",
-    "function": r"^\s*(?:export )?(?:async )?(?:def|function|func|fn) ",
-    "method": r"^\s+(?:async )?(?:def|function|func|fn) ",
-    "class": r"^\s*(?:export )?class ",
-    "import": r"^\s*(?:import|from|use|require)\b",
-    "line": r"^",
-    "comment": r"^\s*(?:#|//)",
-}
-
-
-def _counted(text: str, known: Mapping[str, Any]) -> tuple[str, ...]:
-    """A kind of line that code has, or a text."""
-    said = naming.pieces(text)
-    rest = naming.telling(text)
-    for word in said:
-        kind = naming.stem(word)
-        pattern = next((p for name, p in _KINDS.items() if naming.stem(name) == kind), None)
-        if pattern and all(
-            naming.stem(one) == kind or one in ("unit", "case", "cases") for one in rest
-        ):
-            return (pattern,)
-    return naming.patterns(text) if text else ()
-
-
-def _literal(text: str, known: Mapping[str, Any]) -> tuple[str, ...]:
-    made = naming.literal(text)
-    return (made,) if made else ()
-
-
-def _git(text: str, known: Mapping[str, Any]) -> tuple[str, ...]:
-    said = f"{text} {known['said']}".lower()
-    if re.search(r"\bcommit(?:s|ted)?\b|\blog\b|\bhistory\b", said) and "uncommitted" not in said:
-        return ("git log --oneline -5",)
-    if re.search(r"\bbranch(?:es)?\b", said):
-        return ("git branch --show-current",)
-    return (
-        ("git diff --stat",) if re.search(r"\bdiff(?:erences?)?\b", said) else ("git status -sb",)
-    )
-
-
-_PROGRAMS = (
-    "pytest ls pwd wc git make npm npx yarn pnpm node python python3 pip uv ruff mypy black isort "
-    "flake8 cargo rustc go docker kubectl curl cat echo df du free date uname whoami env which ps "
-    "top uptime head tail sort grep rg find tree java mvn gradle tsc eslint prettier jest tox nox "
-    "sqlite3 psql redis-cli bash sh hostname"
-).split()
-_STARTERS = {".py": "python3", ".sh": "bash", ".js": "node", ".ts": "npx tsx", ".rb": "ruby"}
-_JOBS = (
-    (r"\b(?:lint(?:er|ing)?|ruff)\b", "ruff check ."),
-    (r"\btype[ -]?check(?:er|ing|s)?\b|\bmypy\b", "mypy ."),
-    (r"\b(?:build)\b", "make build"),
-    (r"\bdisk (?:space|usage)\b|\bspace (?:is )?left\b", "df -h ."),
-    (r"\bfree memory\b|\bmemory\b|\bram\b", "free -h"),
-    (r"\bformatter\b", "ruff format ."),
-)
-
-
-def _program(text: str, known: Mapping[str, Any]) -> tuple[str, ...]:
-    """A command as it was dictated, or the one by which such a job is done."""
-    if path := known.get("file_path"):
-        start = _STARTERS.get(PurePosixPath(str(path)).suffix)
-        if start:
-            return (f"{start} {shlex.quote(str(path))}",)
-    said = _command_words(text)
-    first = said.split(" ", 1)[0].lower()
-    if first in _PROGRAMS:
-        return (said[: len(first)].lower() + said[len(first) :],)
-    for sounds, line in _JOBS:
-        if re.search(sounds, text or known["said"], re.IGNORECASE):
-            return (line,)
-    return ()
-
-
-def _command_words(text: str) -> str:
-    said = dictated(text).strip().strip(".!?\"'`")
-    said = re.sub(r"^(?:the )?(?:command|program)\s+", "", said, flags=re.IGNORECASE)
-    said = re.sub(r"\b(?:dash|minus) (?:dash|minus) (?=\w)", "--", said, flags=re.IGNORECASE)
-    said = re.sub(r"\b(?:dash|minus) (?=\w\b)", "-", said, flags=re.IGNORECASE)
-    return re.sub(r"\s+(?:for me|please|again|now)$", "", said, flags=re.IGNORECASE)
-
-
-def _new_path(text: str, known: Mapping[str, Any]) -> tuple[str, ...]:
-    """A name for a file that is not there yet."""
-    if path := known.get("file_path"):
-        return (str(path),)
-    said = naming.bare(dictated(text))
-    if written := re.search(r"[\w./-]*\w\.\w+", said):
-        return (written[0],)
-    words = naming.pieces(said)
-    return ("_".join(words) + ".txt",) if words else ()
-
-
-def _instruction(text: str, known: Mapping[str, Any]) -> tuple[str, ...]:
-    said = (text or known["said"]).strip()
-    return (said,) if len(said) > 2 else ()
-
-
-def _globs(text: str, known: Mapping[str, Any]) -> tuple[str, ...]:
-    return naming.globs(text) if text else ("**/*",)
-
-
-_ZONES = {
-    "london": "Europe/London", "new york": "America/New_York", "tokyo": "Asia/Tokyo",
-    "paris": "Europe/Paris", "berlin": "Europe/Berlin", "sydney": "Australia/Sydney",
-    "los angeles": "America/Los_Angeles", "san francisco": "America/Los_Angeles",
-    "california": "America/Los_Angeles", "chicago": "America/Chicago", "delhi": "Asia/Kolkata",
-    "india": "Asia/Kolkata", "mumbai": "Asia/Kolkata", "singapore": "Asia/Singapore",
-    "hong kong": "Asia/Hong_Kong", "dubai": "Asia/Dubai", "toronto": "America/Toronto",
-    "dublin": "Europe/Dublin", "madrid": "Europe/Madrid", "rome": "Europe/Rome",
-    "amsterdam": "Europe/Amsterdam", "warsaw": "Europe/Warsaw", "lagos": "Africa/Lagos",
-    "nairobi": "Africa/Nairobi", "beijing": "Asia/Shanghai", "shanghai": "Asia/Shanghai",
-    "seoul": "Asia/Seoul", "moscow": "Europe/Moscow", "boston": "America/New_York",
-    "seattle": "America/Los_Angeles", "denver": "America/Denver", "auckland": "Pacific/Auckland",
-    "utc": "UTC", "germany": "Europe/Berlin", "japan": "Asia/Tokyo", "lisbon": "Europe/Lisbon",
-}  # fmt: skip
-
-
-def _zone(text: str, known: Mapping[str, Any]) -> tuple[str, ...]:
-    low = f"{text}".lower()
-    return tuple(zone for place, zone in _ZONES.items() if re.search(rf"\b{place}\b", low))[:1]
-
-
-def _single(make: Callable[[str], str]) -> Callable[[str, Mapping[str, Any]], tuple[str, ...]]:
-    def way(text: str, known: Mapping[str, Any]) -> tuple[str, ...]:
-        made = make(text) or make(str(known["said"]))
-        return (made,) if made else ()
-
-    return way
-
-
-def _quoted(text: str, known: Mapping[str, Any]) -> tuple[str, ...]:
-    return (shlex.quote(text),) if text else ()
-
-
-def _moved(text: str, known: Mapping[str, Any]) -> tuple[str, ...]:
-    """Where a file goes: another name beside it, or a folder."""
-    old = PurePosixPath(str(known.get("file_path") or ""))
-    said = naming.bare(dictated(text))
-    folder = naming.chosen(text, known.get("files") or (), folders=True).only or ""
-    if folder.endswith("/"):
-        return (shlex.quote(f"{folder}{old.name}"),)
-    written = re.search(r"[\w./-]*\w\.\w+", said)
-    name = written[0] if written else "_".join(naming.pieces(said)) + old.suffix
-    return (shlex.quote(name if "/" in name else str(old.parent / name)),) if said else ()
-
-
-WAYS: Mapping[str, Callable[[str, Mapping[str, Any]], tuple[Any, ...]]] = {
-    "spelt": _spelt,
-    "setting": _settings,
-    "counted": _counted,
-    "literal": _literal,
-    "glob": _globs,
-    "git": _git,
-    "program": _program,
-    "new": _new_path,
-    "instruction": _instruction,
-    "zone": _zone,
-    "sum": _single(naming.expression),
-    "url": _single(naming.address),
-    "quoted": _quoted,
-    "moved": _moved,
-}
-"""How words become an argument: by the name that a template gives after the colon."""
