@@ -57,7 +57,7 @@ def _view(**more: Any) -> View:
 def test_every_wish_is_described_and_shown_with_how_often_said_beside_when() -> None:
     text = head([BREW, HALT, CHANGE, USED])
     assert 'brew what="" when="" - a drink is to be made\n' in text
-    assert 'often=' not in text
+    assert "often=" not in text
     assert "type=" not in text
     assert "change" not in text
     assert 'assistant\nbrew what="a tea" when="at four"<|im_end|>' in text
@@ -113,7 +113,9 @@ def test_examples_that_are_near_outvote_a_model_that_is_not_sure() -> None:
     near = {"brew": 0.2, "halt": 0.6, "chat": 0.1}
     assert chosen(Likely(by_model=unsure, by_examples={}), words) == "brew"
     assert chosen(Likely(by_model=unsure, by_examples=near), words) == "halt"
-    assert chosen(Likely(by_model={"brew": -0.01, "halt": -30.0}, by_examples=near), words) == "brew"
+    assert (
+        chosen(Likely(by_model={"brew": -0.01, "halt": -30.0}, by_examples=near), words) == "brew"
+    )
 
 
 def test_lines_to_be_near_to_come_from_everybody_the_agent_and_the_tools() -> None:
