@@ -100,10 +100,9 @@ def _refused(deed: Deed, world: World) -> Wish | None:
     hint = world.hints.get(wish.tool)
     if hint is None or wish.retracts is not None or wish.refused + 1 >= _REFUSALS:
         return None
-    if not isinstance(question, str) or not question.strip():
-        return None
+    question = question.strip() if isinstance(question, str) else ""
     names = [n for n in missing if n in hint.slots] if isinstance(missing, list) else []
-    if not names and wish.amends is not None:
+    if not names and question and wish.amends is not None:
         names = list(wish.values)
     if not names:
         return None
@@ -115,7 +114,7 @@ def _refused(deed: Deed, world: World) -> Wish | None:
         values={k: v for k, v in wish.values.items() if k not in names},
         refused=wish.refused + 1,
         left=choices,
-        problem=question.strip(),
+        problem=question,
         wanted=names[0],
     )
 

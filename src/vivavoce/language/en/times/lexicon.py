@@ -241,7 +241,9 @@ HESITATIONS = words(
     "also again instead about around approximately"
 )
 BRIDGES = (
-    PREPOSITIONS | HESITATIONS | words("the , - – — ... or and i suppose think guess mean you know")
+    PREPOSITIONS
+    | HESITATIONS
+    | words("the , - – — ... or and i suppose think guess mean you know should shall we a an")
 )
 """What may lie between two words of one time."""
 SAYING = (

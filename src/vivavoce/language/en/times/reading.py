@@ -50,6 +50,8 @@ class Mention(Value):
     words: str
     says: frozenset[str]
     """Any of: day, hour, part, repetition, relative, zone."""
+    describes: bool = False
+    """It says which thing is meant, not when: "my nine o'clock meeting", "Friday's lunch"."""
 
 
 class Read(Value):
@@ -74,16 +76,21 @@ def find(text: str) -> list[Mention]:
     known = read(text)
     found: list[Mention] = []
     for group in _groups(known):
-        start, end = _stretch(known, group, found[-1].end if found else 0)
+        describes = _describes(known.tokens, group, text)
+        least = found[-1].end if found else 0
+        start, end = _stretch(known, group, len(text) if describes else least)
         says = frozenset(word for one in group for word in _says(one.piece))
-        found.append(Mention(start, end, text[start:end], says))
+        found.append(Mention(start, end, text[start:end], says, describes))
     return found
 
 
 def without(text: str, mentions: Sequence[Mention] | None = None) -> str:
-    """What is left when they are taken out: a title, with no "at" or "on" left hanging."""
+    """What is left when they are taken out: a title, with no "at" or "on" left hanging. Unless it
+    is said which, those that say which thing is meant stay."""
     rest, at = "", 0
-    for mention in find(text) if mentions is None else mentions:
+    if mentions is None:
+        mentions = [mention for mention in find(text) if not mention.describes]
+    for mention in mentions:
         rest = _joined(rest, text[at : mention.start])
         rest = _DANGLING.sub("", rest)
         at = mention.end
@@ -158,7 +165,8 @@ def _weakly(t: Tokens, every: list[Found], kept: list[bool], n: int, whole: bool
                 return True
             return piece.trailing and any(isinstance(o, p.Relative) for o in near)
         case p.Zone():
-            return any(isinstance(other, p.Hour | p.Part) for other in near)
+            touching = n and kept[n - 1] and t.words[every[n - 1].end : one.start] in ([], ["in"])
+            return bool(touching) and any(isinstance(o, p.Hour | p.Part) for o in near)
         case p.For() | p.Times() | p.Except() | p.From():
             repeated = any(kept[m] and isinstance(o.piece, p.Every) for m, o in enumerate(every))
             return repeated or (whole and isinstance(piece, p.From))
@@ -197,6 +205,8 @@ def _hour_counts(t: Tokens, one: Found, near: list[p.Piece], whole: bool) -> boo
         return False
     if whole:
         return (before != "in" and before != "for") or bool(near)
+    if _corrected(t, one):
+        return True
     ends = t.kind(one.end) != "word" or after in lex.FUNCTION or after == "a"
     ends = ends or bool(near)
     if before == "at":
@@ -209,6 +219,12 @@ def _hour_counts(t: Tokens, one: Found, near: list[p.Piece], whole: bool) -> boo
         and (begins or _touches(t, one))
         and (t.kind(one.end) != "word" or after in lex.FUNCTION or _starts_time(t, one.end))
     )
+
+
+def _corrected(t: Tokens, one: Found) -> bool:
+    """ "Make it ten.", at the end of what somebody says."""
+    made = t.word(one.start - 2) == "make" and t.word(one.start - 1) in ("it", "that")
+    return made and (t.kind(one.end) != "word" or t.word(one.end) in lex.FUNCTION)
 
 
 def _touches(t: Tokens, one: Found) -> bool:
@@ -342,18 +358,28 @@ def _says(piece: p.Piece) -> Iterator[str]:
         yield "zone"
 
 
+def _describes(t: Tokens, group: list[Found], text: str) -> bool:
+    """Does it stand before its noun, as what belongs to it?"""
+    start, end = group[0].start, group[-1].end
+    if t.kind(end) != "word" or t.words[end] in lex.FUNCTION or _starts_time(t, end):
+        return False
+    if any(isinstance(one.piece, p.Shift | p.FromNow | p.Every) for one in group):
+        return False
+    owned = text[t.starts[end - 1] : t.ends[end - 1]].replace("’", "'").lower().endswith("'s")
+    first = t.words[start]
+    before = first if first in ("the", "my", "our") else t.word(start - 1)
+    return owned or before in ("the", "my", "our", "his", "her", "that", "their", "your")
+
+
 def _stretch(known: Read, group: list[Found], least: int) -> tuple[int, int]:
     """From the preposition before it to its last word."""
     t = known.tokens
     start, end = group[0].start, group[-1].end
-    while start and t.words[start - 1] in _LEADING and t.starts[start - 1] >= least:
+    while start and t.starts[start - 1] >= least:
+        word, before = t.words[start - 1], t.word(start - 2)
+        if word not in _LEADING and not (word in ("a", "an") and before in lex.PREPOSITIONS):
+            break
         start -= 1
-    if (
-        t.words[start] in ("to", "the", "like", "say")
-        and start < group[0].start
-        and known.whole is False
-    ):
-        pass
     if t.are(end, "or", "so"):
         end += 2
     elif t.word(end) in ("only", "sharp", "instead") and not known.whole:

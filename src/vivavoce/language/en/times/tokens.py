@@ -150,7 +150,8 @@ class Tokens:
                 return 2000 + rest[0], rest[1]
         if (end := self.after(at, "two", "thousand")) > 0:
             rest = self.small(end + (self.word(end) == "and"))
-            return (2000 + rest[0], rest[1]) if rest else None
+            recent = rest and rest[0] >= 20 and self.word(rest[1]) != "hundred"
+            return (2000 + rest[0], rest[1]) if rest and recent else None
         return None
 
 

@@ -306,7 +306,7 @@ def _period_named(
             return None
     if not edge and not which and (year := t.year(at)):
         before = t.word(begun - 1)
-        if before in ("in", "by", "before", "until", "till", "during", "of", "since"):
+        if before in ("in", "by", "before", "until", "till", "during", "since"):
             edge = "end" if before in ("in", "during") else "start"
             return Found(Period("year", "", edge, year=year[0]), begun, year[1])
     return None

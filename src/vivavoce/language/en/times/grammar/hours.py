@@ -231,7 +231,16 @@ def part_at(t: Tokens, at: int) -> Found | None:
     if f"{degree} {name}" in lex.PARTS:
         name = f"{degree} {name}"
     end = at + 1 + (t.word(at + 1) == "time")
-    return Found(Part(name, today), begun, end)
+    said = today or degree or _asks_for_part(t, begun)
+    return Found(Part(name, today), begun, end, "firm" if said else "weak")
+
+
+def _asks_for_part(t: Tokens, at: int) -> bool:
+    """ "in the evening" says when, a "parents' evening" and "Morning!" do not."""
+    before = t.word(at - 1)
+    if before == "the":
+        return t.word(at - 2) in lex.PREPOSITIONS
+    return before in ("at", "by", "until", "till", "before", "every", "each", "tomorrow", "all")
 
 
 def routine_at(t: Tokens, at: int) -> Found | None:

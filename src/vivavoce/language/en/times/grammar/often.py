@@ -281,7 +281,7 @@ def _so_often(t: Tokens, at: int) -> Found | None:
 def bounds_at(t: Tokens, at: int) -> Found | None:
     """Where a repetition begins and ends: "until June", "for two weeks", "starting Monday"."""
     word = t.word(at)
-    if word in ("until", "till", "til", "through"):
+    if word in ("until", "till", "til"):
         ahead = (
             at
             + 1

@@ -48,7 +48,7 @@ def _zone(t: Tokens, at: int) -> Found | None:
             return Found(Zone(zones.PLACES[name]), at, end + 1)
         if name in zones.PLACES and t.word(at - 1) == "in":
             return Found(Zone(zones.PLACES[name], sure=False), at, end, "weak")
-    if word in zones.ABBREVIATED and word != "cat":
+    if word in zones.ABBREVIATED:
         return Found(Zone(zones.ABBREVIATED[word]), at, at + 1 + (t.word(at + 1) == "time"), "weak")
     if t.word(at + 1) == "time" and t.word(at + 2) not in lex.UNITS:
         if word in zones.THEIRS or word in zones.MANY:

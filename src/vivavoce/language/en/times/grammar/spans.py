@@ -148,7 +148,7 @@ def _noun_follows(t: Tokens, at: int) -> bool:
 
 def vague_at(t: Tokens, at: int) -> Found | None:
     word = t.word(at)
-    if word == "now":
+    if word == "now" and t.word(at - 1) not in ("for", "by", "just", "until", "till", "right"):
         strength: Strength = "fair" if at + 1 >= t.count or t.kind(at + 1) == "mark" else "weak"
         return Found(Now(), at, at + 1, strength)
     for phrase in (("right", "now"), ("right", "away"), ("straight", "away"), ("at", "once")):
@@ -160,7 +160,7 @@ def vague_at(t: Tokens, at: int) -> Found | None:
         return Found(Unknown(word), at, at + 1)
     if word == "birthday" and t.word(at + 1) not in ("present", "gift", "card", "cake", "party"):
         return Found(Unknown(word), at, at + 1, "weak")
-    if word in ("ago", "yesterday"):
+    if word == "yesterday":
         return Found(Past(), at, at + 1)
     return None
 
