@@ -78,26 +78,24 @@ class Heard(Record):
 
 def params(hint: Hint, slots: Mapping[str, str], world: World) -> dict[str, str]:
     """By parameter: short names are the hint's own, or those of another tool for the same kind."""
-    found: dict[str, str] = {}
-    for short, words in slots.items():
-        name = _param(hint, short, world, taken=found)
-        if name is not None and words.strip():
-            found[name] = words.strip()
+    said = {short: words.strip() for short, words in slots.items() if words.strip()}
+    own = {s.name or n: n for n, s in hint.slots.items()} | {n: n for n in hint.slots}
+    found = {own[short]: words for short, words in said.items() if short in own}
+    for short, words in said.items():
+        if short in own:
+            continue
+        kinds = {
+            slot.kind
+            for other in world.hints.values()
+            for name, slot in other.slots.items()
+            if short in (slot.name, name)
+        }
+        free = [n for n, s in hint.slots.items() if s.kind in kinds and n not in found]
+        # What some call words is a time where others know it for one.
+        free.sort(key=lambda name: hint.slots[name].kind == "words")
+        if free:
+            found[free[0]] = words
     return found
-
-
-def _param(hint: Hint, short: str, world: World, taken: Mapping[str, str]) -> str | None:
-    for name, slot in hint.slots.items():
-        if short in (slot.name, name):
-            return name
-    kinds = {
-        slot.kind
-        for other in world.hints.values()
-        for name, slot in other.slots.items()
-        if short in (slot.name, name)
-    }
-    same = [n for n, slot in hint.slots.items() if slot.kind in kinds and n not in taken]
-    return same[0] if same else None
 
 
 def allotted(said: str, commands: Sequence[Command], world: World) -> list[list[times.Span]]:
@@ -155,12 +153,12 @@ def _places(said: str, command: Command, only: set[str] | None = None) -> list[t
 def filled(wish: Wish, given: Mapping[str, str], heard: Heard) -> Wish:
     """The wish with what these words say, things first: times can depend on them."""
     hint = heard.world.hints[wish.tool]
-    if any(hint.slots[name].kind == "time" for name in hint.slots) and heard.spans:
-        given = _with_times(wish, hint, given, heard)
     given = _with_place(wish, hint, _with_things(wish, hint, given, heard))
-    order = {"thing": 0, "words": 2}
-    names = sorted(given, key=lambda name: order.get(hint.slots[name].kind, 1))
-    for name in names:
+    for name in [n for n in given if hint.slots[n].kind == "thing"]:
+        wish = _put(wish, name, hint.slots[name], given.pop(name), heard)
+    if heard.spans and any(slot.kind == "time" for slot in hint.slots.values()):
+        given = _with_times(wish, hint, given, heard)
+    for name in sorted(given, key=lambda n: hint.slots[n].kind == "words"):
         wish = _put(wish, name, hint.slots[name], given[name], heard)
     return _anchored(_chosen(wish, hint, heard), hint, heard)
 
@@ -467,6 +465,7 @@ def _title(words: str, wish: Wish, heard: Heard) -> str:
 def retitled(before: str, words: str, wish: Wish, heard: Heard) -> str:
     """ "I meant Stella": the name in "Call Sheila" is another one, the rest is as it was."""
     new = _title(words, wish, heard)
+    new = new[:1].lower() + new[1:] if words[:1].islower() else new
     bare = re.sub(r"(?i)\s*,?\s*\bnot\b.*$", "", new).strip(" ,.") or new
     denied = re.search(r"(?i)\bnot (?:the |my |an? )?([^,.;!?]+)", heard.said)
     if denied and (at := before.casefold().find(denied.group(1).strip().casefold())) >= 0:
@@ -474,7 +473,7 @@ def retitled(before: str, words: str, wish: Wish, heard: Heard) -> str:
     named = [w for w in re.findall(r"[^\W\d_]+", before)[1:] if w[:1].isupper()]
     if len(bare.split()) == 1 and words[:1].isupper() and len(named) == 1:
         return before.replace(named[0], bare, 1)
-    return bare
+    return bare[:1].upper() + bare[1:]
 
 
 def _untimed(words: str, consumed: str | None) -> str:

@@ -66,11 +66,11 @@ class Asked(Record):
     """The question that waits for an answer."""
 
     wish: int
-    kind: Literal["slot", "which", "sure", "kind"]
-    """For words; for one of several things; for a yes; for which of several wishes is meant."""
+    kind: Literal["slot", "which", "sure"]
+    """For words; for one of several things; for a yes."""
     slot: str = ""
     choices: tuple[str, ...] = ()
-    """Ids of things, or names of tools."""
+    """Ids of things."""
     text: str = ""
 
 

@@ -170,6 +170,8 @@ def outcome(deeds: Sequence[Deed], state: State, world: World) -> str:
 def _of(deeds: Sequence[Deed], state: State, world: World) -> list[str]:
     if not deeds[0].ok:
         return [_failure(deed, state, world) for deed in deeds]
+    if deeds[0].wish.retracts is not None:
+        return [_undone(deeds, state, world)]
     templates = _confirming(deeds[0], world)
     if len(deeds) > 1:
         known = [_known(deed) for deed in deeds]
@@ -205,11 +207,6 @@ def _success(deed: Deed, templates: Sequence[str], state: State, world: World, a
     said = chosen(templates, known, state.turn + at)
     if said:
         return said
-    if deed.wish.retracts is not None:
-        title = deed.wish.retracts.things[0].title if deed.wish.retracts.things else ""
-        back = [t for t in deed.things if t.open]  # as it is again
-        now = _sentence(told(back)) if back else ""
-        return joined((words("undone", state, world, **({"title": title} | known)), now))
     if does(deed, world) == "tell":
         return _answer(deed, state, world)
     for key in ("told", "message", "summary"):
@@ -217,6 +214,19 @@ def _success(deed: Deed, templates: Sequence[str], state: State, world: World, a
         if isinstance(own, str) and own.strip():
             return _sentence(plain(own))
     return words("done", state, world, **known)
+
+
+def _undone(deeds: Sequence[Deed], state: State, world: World) -> str:
+    """That it is taken back, and what is there again, as it is."""
+    titles = [t.title for d in deeds for t in (d.things or _taken(d))]
+    back = [t for d in reversed(deeds) for t in d.things if t.open]
+    said = chosen(_confirming(deeds[0], world), _known(deeds[0]), state.turn)
+    said = said or words("undone", state, world, title=listed(list(dict.fromkeys(titles))))
+    return joined((said, _sentence(told(back)) if back else ""))
+
+
+def _taken(deed: Deed) -> Sequence[Thing]:
+    return deed.wish.retracts.things if deed.wish.retracts is not None else ()
 
 
 def _answer(deed: Deed, state: State, world: World) -> str:
