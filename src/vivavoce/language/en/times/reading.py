@@ -32,6 +32,7 @@ _BEFORE_HOUR = lex.words(
     "well ugh oh approx roughly hmm yeah yes nope wait actually just more exactly is be let's "
     "lets only circa rather make"
 )
+_AT_DAYS = lex.words("on at over in by until till before after during from since")
 _SYMBOLS = frozenset("=+*/<>%^\\")
 _PLURAL = re.compile(r"(?!this|always|unless|thanks|yes|days|mondays|weekdays|hours)\w{2,}[^s\W]s")
 _DANGLING = re.compile(
@@ -361,14 +362,18 @@ def _says(piece: p.Piece) -> Iterator[str]:
 def _describes(t: Tokens, group: list[Found], text: str) -> bool:
     """Does it stand before its noun, as what belongs to it?"""
     start, end = group[0].start, group[-1].end
-    if t.kind(end) != "word" or t.words[end] in lex.FUNCTION or _starts_time(t, end):
+    noun = t.kind(end) == "word" and t.words[end] not in lex.FUNCTION - lex.ALSO_NOUNS
+    if not noun or _starts_time(t, end):
         return False
-    if any(isinstance(one.piece, p.Shift | p.FromNow | p.Every) for one in group):
+    if text[t.starts[end - 1] : t.ends[end - 1]].replace("’", "'").lower().endswith("'s"):
+        return True
+    kinds = (p.Weekday, p.Hour, p.Part, p.Relative, p.Feast)
+    if not all(isinstance(one.piece, kinds) for one in group):
         return False
-    owned = text[t.starts[end - 1] : t.ends[end - 1]].replace("’", "'").lower().endswith("'s")
-    first = t.words[start]
-    before = first if first in ("the", "my", "our") else t.word(start - 1)
-    return owned or before in ("the", "my", "our", "his", "her", "that", "their", "your")
+    at = start if t.words[start] in ("the", "my", "our") else start - 1
+    if t.word(at) == "the":
+        return t.word(at - 1) not in _AT_DAYS
+    return t.word(at) in ("my", "our", "his", "her", "that", "their", "your")
 
 
 def _stretch(known: Read, group: list[Found], least: int) -> tuple[int, int]:

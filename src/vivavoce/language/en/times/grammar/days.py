@@ -32,6 +32,7 @@ _WHICH: dict[str, Which] = {
     "following": "after",
 }
 _UNITS: dict[str, Unit] = {unit: unit for unit in ("week", "month", "year", "weekend")}
+_MONTHLY = lex.words("monthly month months quarterly year yearly annually")
 _EDGES: dict[str, Edge] = {
     "end": "end",
     "start": "start",
@@ -145,7 +146,8 @@ def date_at(t: Tokens, at: int) -> Found | None:
 def _nth_weekday(t: Tokens, at: int, number: int, end: int) -> Found | None:
     day = lex.WEEKDAYS[t.word(end)]
     if t.word(end + 1) not in ("of", "in"):
-        return None
+        monthly = any(word in _MONTHLY for word in t.words)  # "every month on the first Monday"
+        return Found(NthWeekday(number, day), at, end + 1, "weak") if monthly else None
     ahead = end + 2
     if month := month_at(t, ahead):
         return Found(NthWeekday(number, day, month[0]), at, month[1])
