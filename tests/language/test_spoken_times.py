@@ -260,3 +260,29 @@ def test_a_spoken_time_is_read_in_less_than_a_millisecond() -> None:
     for words in said:
         read.__wrapped__(words)
     assert (stopwatch.process_time() - begun) / len(said) < 0.001
+
+
+def test_a_mention_is_resolved_as_it_was_read_in_its_sentence() -> None:
+    friday = datetime(2026, 11, 20, 14, tzinfo=LONDON)
+    for words, hour in (
+        ("bring the meeting forward by half an hour", "13:30"),
+        ("push the meeting back half an hour", "14:30"),
+        ("they don't open till nine, so make it ten", "10:00"),
+    ):
+        found = resolve([find(words)[-1]], now=NOW, anchor=friday).at
+        assert found is not None
+        assert f"{found:%d %H:%M}" == f"20 {hour}"
+
+
+def test_what_it_is_for_settles_the_half_of_the_day() -> None:
+    assert _at("half five", about="wake me up") == "18 05:30"
+    assert _at("half five") == "17 17:30"
+    assert _at("tomorrow at eight", about="dinner with Priya") == "18 20:00"
+    assert _at("tomorrow at eight") == "18 08:00"
+
+
+def _at(words: str, about: str = "") -> str:
+    found = resolve(words, now=NOW, about=about)
+    assert found.at is not None
+    assert "half" in found.assumed
+    return f"{found.at:%d %H:%M}"

@@ -273,5 +273,7 @@ COUNTED = words(
     "hundred thousand million billion percent point more of people men women children times kids "
     "degrees point grams kilos miles feet quid pounds dollars euros bucks things"
 )
+MORNING_DEEDS = words("wake waking woken alarm breakfast sunrise")
+EVENING_DEEDS = words("dinner supper bed bedtime theatre theater cinema movie pub nightcap sunset")
 MOST_CHARS = 400
 """Longer words are not read as one time."""
