@@ -238,7 +238,6 @@ async def test_which_of_the_two_is_meant_may_be_said_in_a_word_of_its_own() -> N
         (at(18, 9), "an hour later", NOW + timedelta(hours=1)),
         (at(18, 9), "in half an hour", NOW + timedelta(minutes=30)),
         (at(18, 18), "an hour later", at(18, 19)),
-        (at(18, 18), "another hour", at(18, 19)),
     ],
 )
 async def test_a_snooze_counts_from_its_time_or_from_now_if_that_is_past(

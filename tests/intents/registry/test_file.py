@@ -54,7 +54,7 @@ intents:
       - {name: tags, type: array, enum: [food, place], max_length: 2}
       - {name: share, type: boolean}
       - {name: "with", type: string, required_when: {share: true}, grounded: true}
-      - {name: at, type: string, slot: when, grounded: true, kind: time, ask: true, pattern: "[0-9]"}
+      - {name: at, slot: when, grounded: true, kind: time, ask: true, pattern: "[0-9]"}
       - {name: mood, enum: [good, bad], called: {good: [fine, lovely]}, slot: how}
       - {name: whom, type: string, kind: thing, of: task, many: true, questions: ["Whom, {name}?"]}
       - {name: kind, type: string, derived: {whom: person, at: hour}, enum: [person, hour]}

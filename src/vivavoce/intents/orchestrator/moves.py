@@ -23,8 +23,7 @@ from vivavoce.intents.orchestrator.tasks import moved_series
 from vivavoce.intents.ports import Accepted
 from vivavoce.language.en.ranges import scope_of, unscoped
 from vivavoce.language.en.recurrence.rules import next_occurrence
-from vivavoce.language.en.times.dates import amount, instant
-from vivavoce.language.en.times.lexicon import tokens
+from vivavoce.language.en.times.dates import instant
 from vivavoce.language.en.understanding import When, relative, understand
 from vivavoce.runtime.people.due import anchor_of
 from vivavoce.runtime.people.things import task
@@ -36,7 +35,6 @@ _TIME = "preferred_new_time"
 _KEPT = ("trigger_type", "scheduled_words", "recurrence_rule", "reason")
 _INSTANTS = ("scheduled_at", "recurs_from", "moved_from")
 _MOMENT = timedelta(seconds=1)
-_MORE = frozenset({"for", "another", "more", "about", "around", "just", "it", "snooze", "say"})
 
 
 class Moves:
@@ -213,25 +211,12 @@ def _target(
         return places[-1], When(words="")
     for place in places:
         base, same = last or place.at, last and place.at
-        found = _snoozed(words, base, todo, given) or understand(
-            words, now=given.now, time_zone=zone, base=base, same=same
-        )
+        if base and base < given.now and not todo.recurrence_rule and relative(words):
+            base = given.now  # "an hour later", of something that should have been done by now
+        found = understand(words, now=given.now, time_zone=zone, base=base, same=same)
         if found.at is not None and (place is places[-1] or _on_its_day(found.at, place, zone)):
             return place, found
     raise asking(found.problem, found.question, _TIME)
-
-
-def _snoozed(words: str, base: datetime | None, todo: Todo, given: Submission) -> When | None:
-    """ "Ten more minutes", "an hour later": from its time, or from now where that is past. Of one
-    that recurs "later" is of its next time, which is not past."""
-    found = [word for word in tokens(words) if word not in _MORE]
-    much = [word for word in found if word not in ("later", "by")]
-    by = amount(["1", *much] if len(much) == 1 else much)
-    if by is None or base is None:
-        return None
-    if "later" in found and (base > given.now or todo.recurrence_rule):
-        return None
-    return When(words=words, at=by.of(max(base, given.now), given.time_zone), day_said=True)
 
 
 def _on_its_day(at: datetime, place: _Place, time_zone: str) -> bool:

@@ -6,7 +6,6 @@ When it is due, and how often, is of what was said first, and of a correction of
 from __future__ import annotations
 
 import asyncio
-import re
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -15,7 +14,6 @@ from zoneinfo import ZoneInfo
 from vivavoce.intents.orchestrator.finding import open_task
 from vivavoce.intents.orchestrator.ports import WHEN, asking, gone, needed, text, told
 from vivavoce.intents.ports import Accepted
-from vivavoce.language.en.mentions import times_in
 from vivavoce.language.en.recurrence.reading import recurrence
 from vivavoce.language.en.recurrence.rules import next_occurrence, on_another_day
 from vivavoce.language.en.telling import rule_words
@@ -28,7 +26,6 @@ from vivavoce.wire.records.plans import Intent, Submission, Todo, TodoStatus
 from vivavoce.wire.records.talk import Put, entry_id
 
 _TIMES = ("trigger_type", "scheduled_at", "recurrence_rule", "relative_to", "location_trigger")
-_EVENT = re.compile(r"(?i)^(.*?\b(?:before|after))\b(.*)$")
 
 
 class Tasks:
@@ -169,17 +166,8 @@ def _first_plan(given: Submission, event: datetime | None = None) -> _Plan:
     if not (words := at or again):
         raise asking("scheduled_at is missing", WHEN, "scheduled_at")
     rule = _rule(again, given)
-    if event is not None:
-        words = _without_event(words)
     found = _understood(words, given, event, recurring=bool(rule))
     return _begun(found, rule, given) if rule or found.rule else _once(found)
-
-
-def _without_event(words: str) -> str:
-    """Which event it is was said in a parameter of its own: of "an hour before my train" the hour
-    before is left, of "the day before it at noon" noon as well."""
-    found = _EVENT.match(words)
-    return " ".join((found[1], *times_in(found[2]))) if found else words
 
 
 def _changed_plan(todo: Todo, given: Submission, *, at: bool, again: bool) -> _Plan:
