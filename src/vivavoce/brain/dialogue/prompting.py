@@ -30,7 +30,7 @@ from vivavoce.wire.values import Record, Value
 SET = "set"
 PLAIN = ("yes", "no", "undo", "drop", "thanks", "cannot", "chat", "unclear")
 _MOST_COMMANDS = 3
-_MOST_SHOWN, _MOST_THINGS = 40, 8
+_MOST_SHOWN, _MOST_THINGS = 32, 8
 _LONGEST_SAID, _LONGEST_TOLD = 600, 240
 _PAIR = re.compile(r'(\w+)=("[^"]*"(?:\+"[^"]*")*)')
 _QUOTES = re.compile(r'["“”„«»]')
@@ -168,7 +168,7 @@ def _as_told(hint: Hint, one: Shown) -> Told:
 
 
 def _asked(things: Iterable[str], told: str, said: str) -> str:
-    return f"{_before(things, told)}{clean(said)}\nCommands:"
+    return f"{_before(things, told)}{clean(said)}"
 
 
 def _before(things: Iterable[str], told: str) -> str:
@@ -176,7 +176,9 @@ def _before(things: Iterable[str], told: str) -> str:
     last = clean(told)
     if len(last) > _LONGEST_TOLD:
         last = f"… {last[-_LONGEST_TOLD:].partition(' ')[2]}"
-    return f"Things: {numbered or 'none'}\nBot: {last or '-'}\nPerson: "
+    lines = [f"Things: {numbered}"] if numbered else []
+    lines += [f"Bot: {last}"] if last else []
+    return "\n".join([*lines, "Person: "])
 
 
 def _wrapped(marks: tuple[str, str], text: str) -> str:

@@ -17,6 +17,7 @@ import sys
 import tempfile
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Literal
@@ -26,12 +27,12 @@ from vivavoce.brain.llama.grammar import MARK, PLAIN_WORDS, Reading, grammar, of
 from vivavoce.brain.llama.ids import shortened
 from vivavoce.brain.llama.leading import Free, Leading, Writing
 from vivavoce.brain.llama.likeness import Likeness
-from vivavoce.brain.llama.prompt import END, is_chat, prompt
+from vivavoce.brain.llama.prompt import END, clipped, is_chat, prompt
 from vivavoce.brain.llama.server import Connection, Heard
 from vivavoce.brain.llama.slots import Place, Seats, Shelf, Warming
 from vivavoce.errors import BrainError
 from vivavoce.processes.supervised import Child
-from vivavoce.wire.brain import Ask, Budget, CallBegun, Finished, Piece, Words
+from vivavoce.wire.brain import Ask, Budget, CallBegun, Finished, Piece, Result, Words
 
 NICENESS = 3
 """Below the mouth, and not by much: threads that wait for each other starve together."""
@@ -93,7 +94,9 @@ class LlamaBrain:
 
     @property
     def budget(self) -> Budget:
-        return self._pace.budget(self._context - _OUTPUT)
+        budget = self._pace.budget(self._context - _OUTPUT)
+        # Where the talk is led it is not the model who reads results.
+        return budget if self._leading is None else replace(budget, result_chars=_MOST_RESULT)
 
     def count(self, text: str) -> int:
         return self._pace.count(text)
@@ -260,7 +263,7 @@ class LlamaBrain:
     async def _by_itself(self, ask: Ask) -> AsyncGenerator[Piece, None]:
         chat = is_chat(ask)
         limit = min(ask.max_tokens or (_LONGEST_OUTPUT if chat else _OUTPUT), _LONGEST_OUTPUT)
-        ask, short = shortened(ask)
+        ask, short = shortened(self._readable(ask))
         rules, names = grammar(ask), {tool.name for tool in offered(ask)}
         text = prompt(ask, room=self._context - limit, count=self.count)
         reluctant = ask.tool_choice == "auto"
@@ -300,12 +303,18 @@ class LlamaBrain:
             reason: Literal["length", "stop"] = "length" if heard.limited else "stop"
             yield Finished(reason, heard.input_tokens, heard.cached_tokens, heard.output_tokens)
 
+    def _readable(self, ask: Ask) -> Ask:
+        """With no more of a tool's result than can be read while somebody waits."""
+        most = self._pace.budget(self._context).result_chars
+        turns = (clipped(turn, most) if isinstance(turn, Result) else turn for turn in ask.turns)
+        return replace(ask, turns=tuple(turns))
+
     async def warm(self, ask: Ask) -> None:
         with contextlib.suppress(BrainError):
             if self._leading is not None and self._leading.leads(ask):
                 await self._read(ask, await self._leading.ahead(ask))
                 return
-            ask, _ = shortened(ask)
+            ask, _ = shortened(self._readable(ask))
             text = prompt(ask, room=self._context - _OUTPUT, count=self.count, finished=False)
             await self._read(ask, text, compiling=True)
 

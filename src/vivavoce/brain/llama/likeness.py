@@ -22,8 +22,8 @@ _BATCH = 16
 _LONGEST = 128
 """Tokens of a text."""
 _MOST_KEPT = 8
-_NEAREST = 2
-"""How many of a meaning's lines count: one alone may be near by accident."""
+_NEAREST = 5
+"""How many of the lines count: one alone may be near for what it is about, not what it asks."""
 
 Vectors = npt.NDArray[np.float32]
 

@@ -228,6 +228,15 @@ def _from(turns: tuple[Turn, ...], weights: Sequence[int], dropped: int) -> tupl
     return turns[last:]
 
 
+def clipped(result: Result, most: int) -> Result:
+    """Head and tail of a long one."""
+    text = result.output
+    if len(text) <= most:
+        return result
+    head, tail = most * 2 // 3, most // 3
+    return replace(result, output=f"{text[:head]}\n[… cut …]\n{text[len(text) - tail :]}")
+
+
 def _shortened(turn: Turn) -> Turn:
     if isinstance(turn, Result) and len(turn.output) > _SHORT_RESULT:
         return replace(turn, output=f"{turn.output[:_SHORT_RESULT]} … (cut)")
