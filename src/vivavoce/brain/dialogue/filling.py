@@ -109,7 +109,7 @@ def allotted(said: str, commands: Sequence[Command], world: World) -> list[list[
     ]
     shares: list[list[times.Span]] = [[] for _ in commands]
     for span in times.find(said):
-        if any(start <= span.start and span.end <= end for start, end in naming):
+        if span.describes or any(start <= span.start and span.end <= end for start, end in naming):
             continue
         best, distance = -1, len(said) + 1
         for at, copied in enumerate(places):

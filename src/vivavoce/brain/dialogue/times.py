@@ -47,6 +47,8 @@ class Span(Value):
     start: int
     end: int
     text: str
+    describes: bool = False
+    """It says which thing is meant, not when: "my nine o'clock meeting"."""
 
 
 class Meant(Record):
@@ -71,7 +73,7 @@ class Meant(Record):
 
 
 def find(text: str) -> list[Span]:
-    return [Span(one.start, one.end, one.words) for one in reading.find(text)]
+    return [Span(one.start, one.end, one.words, one.describes) for one in reading.find(text)]
 
 
 def meant(words: str, *, now: datetime, zone: str, base: datetime | None = None) -> Meant:
@@ -105,9 +107,10 @@ def _bare(words: str) -> bool:
 
 def turned(words: str, said: str) -> str:
     """With the direction that the rest of what was said gives it."""
+    bare = _DIRECTED.sub("", words).strip(" ,.")
     if _EARLIER.search(said):
-        return f"{words} earlier"
-    return f"{words} later" if _LATER.search(said) else words
+        return f"{bare} earlier"
+    return f"{bare} later" if _LATER.search(said) else words
 
 
 def _hour(found: Resolution) -> bool:
