@@ -9,6 +9,7 @@ from tests.brain.dialogue.talking import (
     CHAT,
     DROP,
     NO,
+    PLANS,
     THANKS,
     UNCLEAR,
     UNDO,
@@ -21,6 +22,7 @@ from tests.brain.dialogue.talking import (
     remind,
     thing,
 )
+from vivavoce.wire.hints import Hint
 
 BANK = thing("bank", "Call with the bank", "tomorrow at 10 am")
 MUM = thing("mum", "Call Mum", "tomorrow at 6 pm")
@@ -546,3 +548,90 @@ def test_a_time_that_is_no_time_is_asked_for() -> None:
     talk = Talk()
     told = talk.says("remind me soon to swim", remind(what="swim", when="soon"))
     assert told.startswith("When")
+
+
+# --- What talks have shown ------------------------------------------------------------
+
+
+def test_a_place_answers_when_too() -> None:
+    for answer in (fill(when="when I'm at the shop"), UNCLEAR):
+        talk = Talk()
+        talk.says("remind me to buy sandpaper", remind(what="buy sandpaper"))
+        talk.says("when I'm at the shop", answer)
+        assert talk.calls[0][1]["place"] == "when I'm at the shop"
+
+
+@pytest.mark.parametrize(
+    ("said", "title"),
+    [
+        ("no, I meant Stella", "Call Stella about the car"),
+        ("Stella, not Sheila", "Call Stella about the car"),
+        ("not the car, the bike", "Call Sheila about the bike"),
+    ],
+)
+def test_a_name_is_corrected_within_its_title(said: str, title: str) -> None:
+    talk = Talk()
+    talk.says(
+        "remind me to call Sheila about the car at five",
+        remind(what="call Sheila about the car", when="at five"),
+    )
+    new = "bike" if "bike" in said else "Stella"
+    talk.says(said, fill(what=new))
+    assert list(talk.there) == [title]
+
+
+def test_the_kind_of_an_open_wish_can_change() -> None:
+    talk = Talk()
+    talk.says("remind me to learn the cello", remind(what="learn the cello"))
+    talk.says("it's a goal, not a reminder", begin("goal", what="a goal"))
+    talk.says("by 2029", fill(by="by 2029"))
+    assert talk.calls == [("add_goal", {"statement": "Learn the cello", "timeline": "by 2029"})]
+    assert not talk.state.agenda
+
+
+def test_one_of_a_list_is_remembered_when_the_talk_went_on() -> None:
+    talk = Talk(BANK, MUM, HAIR)
+    talk.says("what's on?", begin("list"))
+    talk.says("the last one to Friday", move(task="the last one", to="Friday"))
+    talk.says("and the first is done", begin("done", task="the first"))
+    assert talk.calls == [("finish_task", {"task_id": "bank"})]
+
+
+def test_what_is_asked_after_something_else_says_what_it_is_about() -> None:
+    talk = Talk(BANK, hints=talk_hints())
+    talk.says("remind me to ring Mum", remind(what="ring Mum"))
+    told = talk.says("what's on tomorrow?", begin("list", when="tomorrow"))
+    assert "ring Mum" in told
+
+
+def talk_hints() -> dict[str, Hint]:
+    """A question that does not say what it is about."""
+    task = PLANS["add_task"]
+    at = task.slots["at"].model_copy(update={"questions": ("When is it for?",)})
+    slots = {**task.slots, "at": at}
+    return {**PLANS, "add_task": task.model_copy(update={"slots": slots})}
+
+
+def test_what_is_taken_back_is_told_as_it_is_again() -> None:
+    talk = Talk(BANK, MUM)
+    talk.says("move the bank to Friday at noon", move(task="the bank", to="Friday at noon"))
+    told = talk.says("leave it where it was", UNDO)
+    assert "Call with the bank, tomorrow at 10 AM" in told
+
+
+def test_a_shift_takes_its_direction_from_the_verb() -> None:
+    talk = Talk(BANK)
+    talk.says("bring the bank forward half an hour", move(task="the bank", to="half an hour"))
+    assert talk.there["Call with the bank"] == "tomorrow at 9:30 AM"
+
+
+def test_letting_go_of_one_for_another_only_tells_of_the_other() -> None:
+    talk = Talk(BANK, MUM, HAIR)
+    talk.says("delete my call", begin("delete", task="my call"))
+    talk.says(
+        "no, never mind, move the haircut to Friday at ten",
+        DROP,
+        move(task="the haircut", to="Friday at ten"),
+    )
+    assert talk.did == ["move_task"]
+    assert not talk.state.agenda

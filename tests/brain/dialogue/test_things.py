@@ -19,7 +19,7 @@ THINGS = (
 
 
 def known(*view: str, last: tuple[str, ...] = ()) -> Known:
-    return Known(THINGS, view, last, NOW, ZONE)
+    return Known(THINGS, view, (), last, NOW, ZONE)
 
 
 @pytest.mark.parametrize(

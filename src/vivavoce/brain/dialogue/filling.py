@@ -16,6 +16,7 @@ from vivavoce.brain.dialogue import times
 from vivavoce.brain.dialogue.commands import Begin, Command, Fill
 from vivavoce.brain.dialogue.state import Deed, State, Wish, World
 from vivavoce.brain.dialogue.things import Found, Known, resolve
+from vivavoce.language.en.mentions import places_in
 from vivavoce.language.en.numbers import numbers_in
 from vivavoce.language.en.times import lexicon
 from vivavoce.wire.hints import Hint, Slot, Thing
@@ -56,7 +57,8 @@ class Gap(Record):
     choices: tuple[str, ...] = ()
     question: str = ""
     """In words that somebody else found: the clock, or the tool."""
-    about_things: bool = False
+    hopeless: bool = False
+    """Nothing could be answered: there are no such things at all."""
 
 
 class Heard(Record):
@@ -76,26 +78,24 @@ class Heard(Record):
 
 def params(hint: Hint, slots: Mapping[str, str], world: World) -> dict[str, str]:
     """By parameter: short names are the hint's own, or those of another tool for the same kind."""
-    found: dict[str, str] = {}
-    for short, words in slots.items():
-        name = _param(hint, short, world, taken=found)
-        if name is not None and words.strip():
-            found[name] = words.strip()
+    said = {short: words.strip() for short, words in slots.items() if words.strip()}
+    own = {s.name or n: n for n, s in hint.slots.items()} | {n: n for n in hint.slots}
+    found = {own[short]: words for short, words in said.items() if short in own}
+    for short, words in said.items():
+        if short in own:
+            continue
+        kinds = {
+            slot.kind
+            for other in world.hints.values()
+            for name, slot in other.slots.items()
+            if short in (slot.name, name)
+        }
+        free = [n for n, s in hint.slots.items() if s.kind in kinds and n not in found]
+        # What some call words is a time where others know it for one.
+        free.sort(key=lambda name: hint.slots[name].kind == "words")
+        if free:
+            found[free[0]] = words
     return found
-
-
-def _param(hint: Hint, short: str, world: World, taken: Mapping[str, str]) -> str | None:
-    for name, slot in hint.slots.items():
-        if short in (slot.name, name):
-            return name
-    kinds = {
-        slot.kind
-        for other in world.hints.values()
-        for name, slot in other.slots.items()
-        if short in (slot.name, name)
-    }
-    same = [n for n, slot in hint.slots.items() if slot.kind in kinds and n not in taken]
-    return same[0] if same else None
 
 
 def allotted(said: str, commands: Sequence[Command], world: World) -> list[list[times.Span]]:
@@ -109,7 +109,7 @@ def allotted(said: str, commands: Sequence[Command], world: World) -> list[list[
     ]
     shares: list[list[times.Span]] = [[] for _ in commands]
     for span in times.find(said):
-        if any(start <= span.start and span.end <= end for start, end in naming):
+        if span.describes or any(start <= span.start and span.end <= end for start, end in naming):
             continue
         best, distance = -1, len(said) + 1
         for at, copied in enumerate(places):
@@ -153,12 +153,12 @@ def _places(said: str, command: Command, only: set[str] | None = None) -> list[t
 def filled(wish: Wish, given: Mapping[str, str], heard: Heard) -> Wish:
     """The wish with what these words say, things first: times can depend on them."""
     hint = heard.world.hints[wish.tool]
-    if any(hint.slots[name].kind == "time" for name in hint.slots) and heard.spans:
+    given = _with_place(wish, hint, _with_things(wish, hint, given, heard))
+    for name in [n for n in given if hint.slots[n].kind == "thing"]:
+        wish = _put(wish, name, hint.slots[name], given.pop(name), heard)
+    if heard.spans and any(slot.kind == "time" for slot in hint.slots.values()):
         given = _with_times(wish, hint, given, heard)
-    given = _with_things(wish, hint, given, heard)
-    order = {"thing": 0, "words": 2}
-    names = sorted(given, key=lambda name: order.get(hint.slots[name].kind, 1))
-    for name in names:
+    for name in sorted(given, key=lambda n: hint.slots[n].kind == "words"):
         wish = _put(wish, name, hint.slots[name], given[name], heard)
     return _anchored(_chosen(wish, hint, heard), hint, heard)
 
@@ -168,7 +168,9 @@ def _put(wish: Wish, name: str, slot: Slot, words: str, heard: Heard) -> Wish:
     if slot.kind == "thing":
         return _thing(wish, name, slot, words, heard)
     value: Any = words
-    if slot.kind == "time":
+    if wish.amends is not None and slot.kind == "words":
+        value = retitled(str(wish.amends.wish.values.get(name, "")), words, wish, heard)
+    elif slot.kind == "time":
         value = _time(wish, name, words, heard)
     elif slot.kind == "repeat":
         value = " ".join(times.repeats(words)) or words
@@ -222,7 +224,7 @@ def find_things(slot: Slot, words: str, heard: Heard, among: Sequence[str] = ())
     state, world = heard.state, heard.world
     last = [thing.id for deed in state.last for thing in deed.things]
     there = candidates(slot, state)
-    known = Known(there, state.view, last, world.now, world.briefing.time_zone)
+    known = Known(there, state.view, state.listed, last, world.now, world.briefing.time_zone)
     asked = [thing for thing in there if thing.id in (among or heard.among)]
     if asked:
         found = resolve(words, known._replace(things=asked), many=slot.many, said=heard.said)
@@ -277,6 +279,20 @@ def _with_things(wish: Wish, hint: Hint, given: Mapping[str, str], heard: Heard)
         sought = slot.kind == "thing" and slot.required and name not in wish.words
         if sought and bare and find_things(slot, heard.said, heard).ids:
             found[name] = heard.said
+    return found
+
+
+def place_slot(hint: Hint) -> str | None:
+    return next((name for name, slot in hint.slots.items() if slot.kind == "place"), None)
+
+
+def _with_place(wish: Wish, hint: Hint, given: Mapping[str, str]) -> dict[str, str]:
+    """ "When I'm at the shop" is where, though it answers "When?"."""
+    found, place = dict(given), place_slot(hint)
+    for name, words in given.items():
+        timed = hint.slots[name].kind == "time"
+        if timed and place and place not in found and not times.find(words) and places_in(words):
+            found[place] = found.pop(name)
     return found
 
 
@@ -340,6 +356,8 @@ def _with_times(wish: Wish, hint: Hint, given: Mapping[str, str], heard: Heard) 
             if not text or _better(longer, text, wish, heard):
                 own, text = sorted((*own, span), key=lambda s: s.start), longer
     found = dict(given)
+    if text and not read(text, wish, heard).turned:
+        text = times.turned(text, f"{heard.said} {_words_before(wish, slot)}")
     if text:
         found[slot] = text
         if repeat is not None and times.repeats(text):
@@ -347,6 +365,11 @@ def _with_times(wish: Wish, hint: Hint, given: Mapping[str, str], heard: Heard) 
         elif repeat is not None:
             found.pop(repeat, None)
     return found
+
+
+def _words_before(wish: Wish, name: str) -> str:
+    """What was said of it in what is corrected."""
+    return str(wish.amends.wish.values.get(name, "")) if wish.amends is not None else ""
 
 
 def _covered(
@@ -398,10 +421,13 @@ def combined(before: str, words: str, wish: Wish, heard: Heard) -> str:
     if not before or _enough(words, wish, heard):
         return words
     # "Thursday" and "at six" go together; "Thursday at six" and "seven" only as a change of mind.
-    for together in (f"{before}, {words}", f"{before}, no, {words}"):
+    tried = (f"{before}, {words}", f"{before}, no, {words}")
+    for together in tried:
         if _enough(together, wish, heard):
             return together
-    return words
+    # "Next week", and then "Tuesday": still without an hour.
+    alone, both = read(words, wish, heard), read(tried[0], wish, heard)
+    return tried[0] if alone.day and both.day and not alone.hour and not both.question else words
 
 
 def part_of(text: str, wish: Wish, heard: Heard, *, day: bool) -> str:
@@ -410,7 +436,7 @@ def part_of(text: str, wish: Wish, heard: Heard, *, day: bool) -> str:
     bare = replace(wish, values={}, many=())
     for length in range(len(pieces), 0, -1):
         for start in range(len(pieces) - length + 1):
-            stretch = " ".join(pieces[start : start + length]).strip(" ,.")
+            stretch = _TRAILING.sub("", " ".join(pieces[start : start + length])).strip(" ,.")
             if not times.find(stretch):
                 continue
             meant = read(stretch, bare, heard)
@@ -430,10 +456,24 @@ def _title(words: str, wish: Wish, heard: Heard) -> str:
     timed = [n for n, s in hint.slots.items() if s.kind in ("time", "repeat") and n in wish.words]
     text = _untimed(words, " ".join(str(wish.words[name]) for name in timed))
     text = _stripped(text)
-    if not _says_something(text):
+    if not says_something(text):
         text = _stripped(_untimed(_before(words, heard.said), None))
-        text = text if _says_something(text) else ""
+        text = text if says_something(text) else ""
     return text[:1].upper() + text[1:]
+
+
+def retitled(before: str, words: str, wish: Wish, heard: Heard) -> str:
+    """ "I meant Stella": the name in "Call Sheila" is another one, the rest is as it was."""
+    new = _title(words, wish, heard)
+    new = new[:1].lower() + new[1:] if words[:1].islower() else new
+    bare = re.sub(r"(?i)\s*,?\s*\bnot\b.*$", "", new).strip(" ,.") or new
+    denied = re.search(r"(?i)\bnot (?:the |my |an? )?([^,.;!?]+)", heard.said)
+    if denied and (at := before.casefold().find(denied.group(1).strip().casefold())) >= 0:
+        return before[:at] + bare + before[at + len(denied.group(1).strip()) :]
+    named = [w for w in re.findall(r"[^\W\d_]+", before)[1:] if w[:1].isupper()]
+    if len(bare.split()) == 1 and words[:1].isupper() and len(named) == 1:
+        return before.replace(named[0], bare, 1)
+    return bare[:1].upper() + bare[1:]
 
 
 def _untimed(words: str, consumed: str | None) -> str:
@@ -456,7 +496,7 @@ def _whole_times(words: str, heard: Heard) -> str:
     return words
 
 
-def _says_something(title: str) -> bool:
+def says_something(title: str) -> bool:
     """More than "make that" or "it"."""
     found = [word for word in re.findall(r"[^\W_]+", title.casefold()) if word not in _EMPTY]
     return bool(found)
@@ -466,7 +506,7 @@ def _before(words: str, said: str) -> str:
     """What "that" is about: the last thing that was said before it."""
     at = said.casefold().find(words.casefold())
     parts = [_stripped(part) for part in re.split(r"[.!?;,]+", said[: max(at, 0)])]
-    return next((part for part in reversed(parts) if _says_something(part)), "")
+    return next((part for part in reversed(parts) if says_something(part)), "")
 
 
 def _stripped(text: str) -> str:
@@ -589,9 +629,11 @@ def _thing_gap(name: str, slot: Slot, wish: Wish, state: State, hint: Hint) -> G
     left = tuple(id_ for id_ in wish.left if id_ in there)
     if name in wish.words and (slot.required or left or hint.does == "tell"):
         kind: Literal["which", "none"] = "which" if left else "none"
-        return Gap(slot=name, kind=kind, choices=left or there, about_things=True)
+        # Who only asks about something wants to know that it is not there.
+        hopeless = not there or (not left and hint.does == "tell")
+        return Gap(slot=name, kind=kind, choices=left or there, hopeless=hopeless)
     if slot.required:
-        return Gap(slot=name, kind="slot", choices=there, about_things=True)
+        return Gap(slot=name, kind="slot", choices=there, hopeless=not there)
     return None
 
 

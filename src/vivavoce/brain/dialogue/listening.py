@@ -17,6 +17,7 @@ from vivavoce.brain.dialogue.filling import Heard, allotted
 from vivavoce.brain.dialogue.state import Deed, State, Wish, World
 from vivavoce.brain.dialogue.things import similar
 from vivavoce.language.en import answers
+from vivavoce.language.en.mentions import places_in
 from vivavoce.language.en.times.lexicon import listed
 from vivavoce.wire.hints import Hint, Slot
 
@@ -51,6 +52,7 @@ class _Turn:
         self.asked = state.asked
         self.before = state
         self.begun: list[Wish] = []
+        self.doing = False
         self.waiting = list(state.agenda)
         self.state = replace(
             state,
@@ -68,6 +70,9 @@ class _Turn:
 
     def taken(self, commands: Sequence[Command]) -> State:
         settled = self._settled(commands)
+        if not settled:
+            self._note("okay")
+        self.doing = any(isinstance(c, Begin | Fill) for c in settled)
         shares = allotted(self.said, settled, self.world)
         for command, spans in zip(settled, shares, strict=True):
             match command:
@@ -77,7 +82,7 @@ class _Turn:
                     self._fill(command, spans)
                 case Plain():
                     self._plain(command.kind)
-        lost = all(isinstance(c, Plain) and c.kind == "unclear" for c in settled)
+        lost = bool(settled) and all(c == _UNCLEAR for c in settled)
         return replace(
             self.state,
             agenda=(*self.begun, *self.waiting),
@@ -96,7 +101,7 @@ class _Turn:
         if self._asked_wish() is not None:
             known = [self._as_answer(command) for command in known or [_UNCLEAR]]
         elif known and all(isinstance(c, Plain) for c in known) and self._pleased():
-            known = [Plain("yes")]
+            return []
         elif not known:
             known = [_UNCLEAR]
         # Beside something that is wanted, the rest is manners.
@@ -192,7 +197,10 @@ class _Turn:
         if kind not in ("unclear", "chat", "yes", "no", "thanks"):
             return False
         if slot.kind in ("time", "repeat"):
-            return bool(times.find(self.said)) and kind != "no"
+            wish = self._asked_wish()
+            where = wish and filling.place_slot(self.world.hints[wish.tool])
+            placed = bool(where) and bool(places_in(self.said))
+            return (bool(times.find(self.said)) or placed) and kind != "no"
         if slot.kind == "choice":
             return filling.choice(slot, self.said) is not None
         if self.asked.kind == "which":
@@ -234,6 +242,9 @@ class _Turn:
     def _begin(self, command: Begin, spans: Sequence[times.Span]) -> None:
         tool = self._tool(command.wish)
         assert tool is not None
+        if (asked := self._asked_wish()) is not None and self._renames_kind(command, tool, asked):
+            self._convert(command, tool, asked, spans)
+            return
         if self._changes_kind(command, tool):
             self._otherwise(command, tool, spans)
             return
@@ -378,15 +389,38 @@ class _Turn:
         title = self._title_of(deed)
         return not own or any(similar(words, title) for words in own)
 
-    def _otherwise(self, command: Begin, tool: str, spans: Sequence[times.Span]) -> None:
-        deed = self.before.last[-1]
-        made, hint = self.world.hints[deed.wish.tool], self.world.hints[tool]
-        moved = {
+    def _renames_kind(self, command: Begin, tool: str, wish: Wish) -> bool:
+        """ "It's a goal, not a reminder", while the reminder is still being asked about."""
+        hints = (self.world.hints[tool], self.world.hints[wish.tool])
+        if wish.tool == tool or any(h.does != "act" for h in hints):
+            return False
+        if any(s.kind == "thing" and s.required for h in hints for s in h.slots.values()):
+            return False
+        given = filling.params(hints[0], command.slots, self.world)
+        own = [words for n, words in given.items() if hints[0].slots[n].kind == "words"]
+        named = [w for w in own if filling.says_something(w)]
+        titles = [str(v) for n, v in wish.values.items() if hints[1].slots[n].kind == "words"]
+        return bool(titles) and not any(not similar(w, titles[0]) for w in named)
+
+    def _convert(self, command: Begin, tool: str, wish: Wish, spans: Sequence[times.Span]) -> None:
+        kept = self._moved(wish, tool)
+        said = {k: v for k, v in command.slots.items() if times.find(v)}
+        asked = replace(wish, tool=tool, values=dict(kept), words=dict(kept), asked=())
+        self._replace(self._filled(asked, said, spans) if said else asked)
+
+    def _moved(self, wish: Wish, tool: str) -> dict[str, str]:
+        """What was said of one wish, by the parameters of another."""
+        made = self.world.hints[wish.tool]
+        short = {
             made.slots[name].name or name: str(value)
-            for name, value in deed.wish.values.items()
+            for name, value in wish.values.items()
             if name in made.slots and not made.slots[name].derived
         }
-        kept = filling.params(hint, moved, self.world)
+        return filling.params(self.world.hints[tool], short, self.world)
+
+    def _otherwise(self, command: Begin, tool: str, spans: Sequence[times.Span]) -> None:
+        deed = self.before.last[-1]
+        kept = self._moved(deed.wish, tool)
         wish = replace(self._new(tool), values=dict(kept), words=dict(kept))
         said = {k: v for k, v in command.slots.items() if times.find(v)}
         self._instead(deed, self._filled(wish, said, spans) if said else wish)
@@ -434,7 +468,7 @@ class _Turn:
         asked, wish = self.asked, self._asked_wish()
         if asked is None or wish is None:
             more = self.before.told.rstrip().endswith("?")
-            self._note(("go_on" if yes else "no_more") if more else "okay")
+            self._note(("go_on" if more else "okay") if yes else "no_more")
             return
         slot = self.world.hints[wish.tool].slots.get(asked.slot)
         optional = slot is not None and slot.worth_asking and not slot.required
@@ -452,7 +486,8 @@ class _Turn:
             return
         self.waiting = [w for w in self.waiting if w.number != wish.number]
         self.begun = [w for w in self.begun if w.number != wish.number]
-        self._note("dropped")
+        if not self.doing:
+            self._note("dropped")
 
     def _undo(self) -> None:
         """What was done last, all of that turn, or what of it is named; what is open, if nothing

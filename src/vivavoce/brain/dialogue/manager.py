@@ -57,8 +57,9 @@ def returned(
         kept = tuple(w for w in state.agenda if w.after != wish.number)
         state = replace(state, agenda=kept)
     if deed.things:
-        together = [t.id for d in state.done for t in d.things if t.open]
-        state = replace(state, view=tuple(dict.fromkeys(together)))
+        together = tuple(dict.fromkeys(t.id for d in state.done for t in d.things if t.open))
+        several = together if len(together) > 1 else state.listed
+        state = replace(state, view=together, listed=several)
     return _advance(state, world)
 
 
@@ -125,7 +126,7 @@ def _refused(deed: Deed, world: World) -> Wish | None:
 def _advance(state: State, world: World) -> Step:
     for wish in state.agenda:
         missing = gap(wish, state, world)
-        if missing is not None and missing.about_things and not missing.choices:
+        if missing is not None and missing.hopeless:
             note = wording.words("none_at_all", state, world)  # there is nothing to ask about
             state = replace(_without(state, wish), notes=(*state.notes, note))
         elif not wish.problem and missing is None:
@@ -175,7 +176,7 @@ def _reply(state: State, world: World) -> Step:
     asked: Asked | None = None
     if state.agenda:
         asked, state = _asking(state, world)
-        parts.append(asked.text)
+        parts.append(_back_to(state.agenda[0], asked, state, world))
     elif state.done and all(d.ok for d in state.done) and wording.friendly(state):
         parts.append(wording.more(state, world))
     text = wording.joined(parts) or wording.words("unclear", state, world)
@@ -186,6 +187,14 @@ def _reply(state: State, world: World) -> Step:
     free = state.free and not state.agenda and not state.done
     state = replace(state, asked=asked, told=text, done=(), notes=(), free=False)
     return Step(state, (Say(text, free=free),))
+
+
+def _back_to(wish: Wish, asked: Asked, state: State, world: World) -> str:
+    """The question, with what it is about where something else was told before it."""
+    title = _known(wish, world.hints[wish.tool], state).get("title")
+    if not title or not state.done or title.casefold() in asked.text.casefold():
+        return asked.text
+    return wording.joined((wording.words("back", state, world, title=title), asked.text))
 
 
 def _asking(state: State, world: World) -> tuple[Asked, State]:

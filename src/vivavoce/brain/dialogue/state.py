@@ -66,11 +66,11 @@ class Asked(Record):
     """The question that waits for an answer."""
 
     wish: int
-    kind: Literal["slot", "which", "sure", "kind"]
-    """For words; for one of several things; for a yes; for which of several wishes is meant."""
+    kind: Literal["slot", "which", "sure"]
+    """For words; for one of several things; for a yes."""
     slot: str = ""
     choices: tuple[str, ...] = ()
-    """Ids of things, or names of tools."""
+    """Ids of things."""
     text: str = ""
 
 
@@ -111,6 +111,8 @@ class State(Record):
     """Those of the briefing, as results changed them; gone ones are not `open`."""
     view: tuple[str, ...] = ()
     """Ids of what was last told or asked about, in that order: "the second one", "that"."""
+    listed: tuple[str, ...] = ()
+    """Ids of the last several that were told together: one of them may be spoken of later."""
     notes: tuple[str, ...] = ()
     """Of this turn: what else is to be told."""
     said: str = ""

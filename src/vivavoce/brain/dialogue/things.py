@@ -63,6 +63,8 @@ class Known(NamedTuple):
     things: Sequence[Thing]
     """Candidates."""
     view: Sequence[str]
+    listed: Sequence[str]
+    """Ids of the last list that was told, in its order."""
     last: Sequence[str]
     """Ids of what was done last."""
     now: datetime
@@ -139,6 +141,8 @@ def _position(
 ) -> tuple[str, ...] | None:
     """ "The second one", "the last", "number two", "the first two", in what was last told."""
     order = [id_ for id_ in known.view if id_ in there]
+    if len(order) < 2:  # the talk went on to one of them
+        order = [id_ for id_ in known.listed if id_ in there]
     if len(order) < 2:
         return None
     plain = [t for t in tokens if t not in STOP or t in ("one",)]

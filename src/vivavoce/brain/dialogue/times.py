@@ -24,6 +24,16 @@ _PART_HOURS = {
     "lunchtime": range(11, 15),
 }
 _WEEK = re.compile(r"(?i)\b(?:(next|following) )?(week(?:end)?)\b")
+_LOOSE = re.compile(r"(?i)\b(?:week|weekend|month|year|spring|summer|autumn|winter|days)\b")
+_NAMED_DAY = re.compile(r"(?i)\b(?:\w+day|today|tonight|tomorrow|\d+(?:st|nd|rd|th)?|first|last)\b")
+_AMOUNT = re.compile(r"(?i)\b(?:minutes?|hours?|days?|weeks?|months?)\W*$")
+_DIRECTED = re.compile(r"(?i)\b(?:in|later|earlier|sooner|before|after|from|ago|back|forward|up)\b")
+_EARLIER = re.compile(
+    r"(?i)\b(?:earlier|sooner|before|(?:bring|pull|move)\b[^.!?]{0,60}\b(?:forward|up|in))\b"
+)
+_LATER = re.compile(
+    r"(?i)\b(?:later|longer|back|off|push|pushed|shove|delay\w*|postpone\w*|after)\b"
+)
 _EACH = re.compile(r"(?i)\s*(?:,|\band\b|\bor\b)\s*")
 _BESIDE = re.compile(
     r"(?i)\b(?:before|after|prior to|ahead of|from)\s+"
@@ -37,6 +47,8 @@ class Span(Value):
     start: int
     end: int
     text: str
+    describes: bool = False
+    """It says which thing is meant, not when: "my nine o'clock meeting"."""
 
 
 class Meant(Record):
@@ -52,6 +64,8 @@ class Meant(Record):
     """An hour is said, or a part of the day that stands for one."""
     anchor: bool = False
     """It is relative to something, and nobody knows to what."""
+    turned: bool = True
+    """It is said whether earlier or later, where that has to be."""
 
     @property
     def whole(self) -> bool:
@@ -59,7 +73,7 @@ class Meant(Record):
 
 
 def find(text: str) -> list[Span]:
-    return [Span(one.start, one.end, one.words) for one in reading.find(text)]
+    return [Span(one.start, one.end, one.words, one.describes) for one in reading.find(text)]
 
 
 def meant(words: str, *, now: datetime, zone: str, base: datetime | None = None) -> Meant:
@@ -74,10 +88,29 @@ def meant(words: str, *, now: datetime, zone: str, base: datetime | None = None)
         at=found.at,
         rule=found.rule,
         question=question,
-        day=bool(days) and "day" not in found.missing,
+        day=bool(days) and "day" not in found.missing and not (found.at is None and vague(words)),
         hour=_hour(found),
         anchor="anchor" in found.missing,
+        turned="direction" not in found.missing and not (base is not None and _bare(words)),
     )
+
+
+def vague(words: str) -> bool:
+    """A week, a month or a season, and no day of it."""
+    return bool(_LOOSE.search(words)) and not _NAMED_DAY.search(words)
+
+
+def _bare(words: str) -> bool:
+    """ "An hour", and not in which direction."""
+    return bool(_AMOUNT.search(words)) and not _DIRECTED.search(words)
+
+
+def turned(words: str, said: str) -> str:
+    """With the direction that the rest of what was said gives it."""
+    bare = _DIRECTED.sub("", words).strip(" ,.")
+    if _EARLIER.search(said):
+        return f"{bare} earlier"
+    return f"{bare} later" if _LATER.search(said) else words
 
 
 def _hour(found: Resolution) -> bool:

@@ -40,6 +40,7 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
         "Okay, I'll leave that.",
         "No problem, left as it is.",
     ),
+    "back": ("Back to {title}.", "And about {title}."),
     "no_open": ("All right.", "Okay."),
     "cannot": (
         "I can't do that, I'm afraid. What you can ask me for: {abilities}.",
@@ -72,6 +73,7 @@ _EVERY = 3
 """So often, and not more, is the user asked whether there is more, or called by name."""
 _LISTED = 6
 _ABLE = 5
+_FEW = 4
 _LONGEST = 700
 _CODE = re.compile(r"[\[\]{}<>`]|\bTraceback\b")
 
@@ -116,6 +118,13 @@ def listed(names: Sequence[str], last: str = "and") -> str:
     return f"{', '.join(names[:-1])} {last} {names[-1]}"
 
 
+def _together(values: Sequence[str]) -> str:
+    """With semicolons where the values have commas."""
+    if not any("," in value for value in values):
+        return listed(values)
+    return "; ".join(values[:-1]) + ("; and " if len(values) > 1 else "") + "".join(values[-1:])
+
+
 def named(things: Sequence[Thing]) -> list[str]:
     """Told apart: by title, and by time where titles are the same."""
     titles = [thing.title.casefold() for thing in things]
@@ -155,17 +164,19 @@ def outcome(deeds: Sequence[Deed], state: State, world: World) -> str:
             groups.append([deed])
     for group in groups:
         sentences += _of(group, state, world)
-    return " ".join(one for one in sentences if one)
+    return " ".join(dict.fromkeys(one for one in sentences if one))
 
 
 def _of(deeds: Sequence[Deed], state: State, world: World) -> list[str]:
     if not deeds[0].ok:
         return [_failure(deed, state, world) for deed in deeds]
+    if deeds[0].wish.retracts is not None:
+        return [_undone(deeds, state, world)]
     templates = _confirming(deeds[0], world)
     if len(deeds) > 1:
         known = [_known(deed) for deed in deeds]
         shared = {
-            name: listed(list(dict.fromkeys(str(one[name]) for one in known)))
+            name: _together(list(dict.fromkeys(str(one[name]) for one in known)))
             for name in set.intersection(*(_given(one) for one in known))
         }
         alone = [one for one in templates if _names(one) <= {"title", "summary", "list"}]
@@ -196,9 +207,6 @@ def _success(deed: Deed, templates: Sequence[str], state: State, world: World, a
     said = chosen(templates, known, state.turn + at)
     if said:
         return said
-    if deed.wish.retracts is not None:
-        title = deed.wish.retracts.things[0].title if deed.wish.retracts.things else ""
-        return words("undone", state, world, **({"title": title} | known))
     if does(deed, world) == "tell":
         return _answer(deed, state, world)
     for key in ("told", "message", "summary"):
@@ -206,6 +214,19 @@ def _success(deed: Deed, templates: Sequence[str], state: State, world: World, a
         if isinstance(own, str) and own.strip():
             return _sentence(plain(own))
     return words("done", state, world, **known)
+
+
+def _undone(deeds: Sequence[Deed], state: State, world: World) -> str:
+    """That it is taken back, and what is there again, as it is."""
+    titles = [t.title for d in deeds for t in (d.things or _taken(d))]
+    back = [t for d in reversed(deeds) for t in d.things if t.open]
+    said = chosen(_confirming(deeds[0], world), _known(deeds[0]), state.turn)
+    said = said or words("undone", state, world, title=listed(list(dict.fromkeys(titles))))
+    return joined((said, _sentence(told(back)) if back else ""))
+
+
+def _taken(deed: Deed) -> Sequence[Thing]:
+    return deed.wish.retracts.things if deed.wish.retracts is not None else ()
 
 
 def _answer(deed: Deed, state: State, world: World) -> str:
@@ -288,7 +309,7 @@ def asking(
     world: World,
 ) -> str:
     """The question for what is missing."""
-    names = named(things[:_LISTED])
+    names = named(things[: _LISTED if missing.kind != "none" else _FEW])
     some = {**known, "choices": listed(names, "or" if missing.kind == "which" else "and")}
     match missing.kind:
         case "sure":

@@ -129,6 +129,8 @@ def patterns(text: str) -> tuple[str, ...]:
     parts = pieces(name)
     if not parts:
         return (re.escape(name),)
+    if (figure := _figure(name)) is not None:
+        return (rf"\b{figure}\b", figure)
     parts[-1] = _maybe_plural(parts[-1])
     close = "[_-]?".join(map(_one, parts))
     loose = r"[\s_./-]*".join(map(_one, parts))
@@ -138,6 +140,14 @@ def patterns(text: str) -> tuple[str, ...]:
         known = [re.escape(stem(part)) for part in telling(name)]
         tries.append(r"\w*".join(known) if len(known) > 1 else known[0])
     return tuple(dict.fromkeys(tries))
+
+
+def _figure(name: str) -> str | None:
+    """ "five hundreds" are 500 each."""
+    try:
+        return f"{number(re.sub(r'(?<=[a-z0-9])s$', '', name.lower()))}"
+    except ValueError:
+        return None
 
 
 def _maybe_plural(word: str) -> str:
@@ -158,6 +168,43 @@ def settings(text: str) -> tuple[str, ...]:
     some = "|".join(dict.fromkeys(known))
     given = r"\w*[\"'`*]*\s*(?:[:=]|\s-\s)"
     return (rf"\b\w*(?:{some}){given}", rf"\b(?:{some})")
+
+
+_TYPO = re.compile(r"\b(?:typos?|mis-?spel\w+|spel(?:t|led|ling)|mis-?typed)\b", re.IGNORECASE)
+
+
+def about_spelling(said: str) -> bool:
+    return _TYPO.search(said) is not None
+
+
+def misspelt(words: str) -> tuple[str, ...]:
+    """An expression for how the longer of these words may be spelt wrongly: two letters the wrong
+    way round, one too many, one missing, one for another."""
+    forms: dict[str, None] = {}
+    for word in telling(words):
+        if len(word) < 5:
+            continue
+        for at in range(1, len(word)):
+            swapped = word[: at - 1] + word[at] + word[at - 1] + word[at + 1 :]
+            forms[swapped] = forms[word[:at] + r"\w" + word[at:]] = None
+            forms[word[:at] + word[at + 1 :]] = forms[word[:at] + r"\w" + word[at + 1 :]] = None
+    return (rf"\b(?:{'|'.join(forms)})\b",) if forms else ()
+
+
+_IS = r"(?:is|was|isn't|sounds|looks|should|needs|has|ought|could)"
+_SUBJECT = re.compile(
+    rf"(?:^|[.!?;]\s+)(?:(?:so|right|ok|okay|hey|well|listen|now|um|uh),?\s+)*(?P<who>[^.!?;,]+?)\s+{_IS}\b",
+    re.IGNORECASE,
+)
+_POINTS = re.compile(r"(?:it|that|this|that one|this one|them)(?: one)?", re.IGNORECASE)
+
+
+def pointed(words: str, said: str) -> str:
+    """What "it" is, where a sentence before says: "get rows is a poor name, rename it"."""
+    if not _POINTS.fullmatch(words.strip().strip(_END)):
+        return words
+    subject = _SUBJECT.search(said)
+    return subject["who"] if subject and not _POINTS.fullmatch(subject["who"]) else words
 
 
 # --- To write it
@@ -458,15 +505,15 @@ def _same(word: str, part: str) -> float:
     return 0.0
 
 
-def mentioned(said: str, files: Iterable[str]) -> Choice:
+def mentioned(said: str, files: Iterable[str], *, anywhere: bool = False) -> Choice:
     """A file that a whole sentence speaks of: by its written name, or by its stem behind a word
-    that leads to a place ("in the config")."""
+    that leads to a place ("in the config"), or, `anywhere`, to a thing ("the config")."""
     text = dictated(said)
     there = list(files)
     if exact := _exactly(text, there):
         return Choice(tuple(exact[:_MOST]))
     found_: dict[str, None] = {}
-    for words in _behind(text):
+    for words in _behind(text, _PLACES | _THE if anywhere else _PLACES):
         for size in (3, 2, 1):
             choice = chosen(" ".join(words[:size]), there)
             if len(words) >= size and choice.only and _likely(words[:size], choice.only):
@@ -481,10 +528,13 @@ def leads_to_place(said: str) -> bool:
     return any(_behind(text)) or re.search(r"\w\.\w", text) is not None
 
 
-def _behind(text: str) -> Iterator[list[str]]:
+_THE = frozenset({"the", "my", "our", "your"})
+
+
+def _behind(text: str, leading: frozenset[str] = _PLACES) -> Iterator[list[str]]:
     words = [word.strip(_END + "\"'") for word in text.split()]
     for at, word in enumerate(words):
-        if word.lower() in _PLACES:
+        if word.lower() in leading:
             rest = words[at + 1 : at + 6]
             while rest and rest[0].lower() in ("the", "my", "our", "your", "that", "this"):
                 rest = rest[1:]

@@ -5,7 +5,8 @@ the answer, so that a reply can tell it; what is missing or can be two things ha
 one can ask for it. Nothing is in the past.
 
 A bare hour is one of two. Which, in this order: the part of the day that was said; the half of the
-day of the hour it corrects; the evening, if what it is about is in the evening; else the one in
+day of the hour it corrects; that of what it is for (`about`: one is woken in the morning); the
+evening, if what it is about is in the evening; else the one in
 which people are awake (from 7, or when the profile says that they get up, to 22), which makes 1 to
 6 the afternoon and 12 noon. Of 7 to 10, which may be both, it is the morning of a day that was
 named and of what repeats, and the next to come of today. It is always told (`assumed`).
@@ -20,10 +21,11 @@ from typing import Literal
 from zoneinfo import ZoneInfo
 
 from vivavoce.language.en.recurrence.reading import Often, often
-from vivavoce.language.en.recurrence.rules import at_clock, next_occurrence, parts_of
+from vivavoce.language.en.recurrence.rules import at_clock, next_occurrence
 from vivavoce.language.en.times import lexicon as lex
 from vivavoce.language.en.times import pieces as p
 from vivavoce.language.en.times.dates import Calendar, Either, shifted
+from vivavoce.language.en.times.reading import Mention
 from vivavoce.language.en.times.said import Said, said
 from vivavoce.wire.values import Record
 
@@ -102,21 +104,24 @@ class Resolution(Record):
 
 
 def resolve(
-    words: str | Sequence[str],
+    words: str | Sequence[str | Mention],
     *,
     now: datetime,
     profile: Profile | None = None,
     anchor: datetime | None = None,
     same: datetime | None = None,
     recurring: bool = False,
+    about: str = "",
 ) -> Resolution:
-    """`words`: one text, or several in the order they were said, of which the later correct and
-    complete the earlier. `now` is aware and in the user's zone. `anchor` is the time of what the
-    words are about (what is moved or corrected, or "that"): what they leave out is as it is there.
+    """`words`: one text, or several (or mentions that were found in some) in the order they were
+    said, of which the later correct and complete the earlier. `now` is aware and in the user's
+    zone. `anchor` is the time of what the words are about (what is moved or corrected, or "that"):
+    what they leave out is as it is there.
     `same`: the hour of "the same time", where it is another one. `recurring`: it is for many days,
-    though these words do not say so."""
-    texts = [words] if isinstance(words, str) else list(words)
-    whole = ", ".join(texts)
+    though these words do not say so. `about`: what it is for, in the user's words: one is woken
+    in the morning, and dines in the evening."""
+    texts: list[str | Mention] = [words] if isinstance(words, str) else list(words)
+    whole = ", ".join(text if isinstance(text, str) else text.words for text in texts)
     if len(whole) > lex.MOST_CHARS:
         return _unclear(whole[: lex.MOST_CHARS])
     known = said(texts)
@@ -130,6 +135,7 @@ def resolve(
         anchor=anchor,
         same=same.astimezone(now.tzinfo) if same else None,
         recurring=recurring or known.every is not None,
+        half=_half_of(about),
     )
     try:
         return one.answer()
@@ -156,6 +162,8 @@ class _Question(Record):
     anchor: datetime | None
     same: datetime | None
     recurring: bool
+    half: str
+    """Which half of the day what it is for is in: am, pm, or not known."""
 
     # --- In order: spans, what is relative to something, repetitions, days with hours ---------
 
@@ -253,7 +261,8 @@ class _Question(Record):
         base = self._answer(rule=rule, clock=usual, assumed=hours.assumed)
         if missing:
             clock = None if "hour" in missing else usual
-            return replace(base, missing=tuple(missing), clock=clock, usual=at)
+            assumed = base.assumed - {"hour"} if "hour" in missing else base.assumed
+            return replace(base, missing=tuple(missing), clock=clock, usual=at, assumed=assumed)
         return replace(base, at=at, day=at.date())
 
     def _start(self, found: Often) -> date | None:
@@ -325,6 +334,7 @@ class _Question(Record):
         if known.start is not None and not known.days:
             others = [known.start]
         weeks = [day for day in others if isinstance(day, p.Period) and day.unit == "week"]
+        beside = beside or known.shift is not None
         if weekdays and weeks:
             return calendar.within(weekdays[0], weeks[0])
         if weeks and self.anchor is not None and weeks[0].ahead and not weeks[0].edge:
@@ -338,6 +348,8 @@ class _Question(Record):
                 return Either(tuple(sorted(d for d in dates if isinstance(d, date))))
         if dates:
             found = next(iter(dates))
+            if weekdays and weekdays[0].which in ("before", "after") and isinstance(found, date):
+                return calendar.beside(weekdays[0], found)
             clash = isinstance(found, date) and any(found.weekday() != day.day for day in weekdays)
             return Either((found,)) if clash and isinstance(found, date) else found
         if not weekdays:
@@ -363,11 +375,21 @@ class _Question(Record):
 
     def _no_day(self, named: date | Either | None) -> Resolution:
         if not isinstance(named, Either):
-            return self._answer(missing=("day",), clock=_first(self._hours(None).times))
+            return self._answer(
+                missing=("day",), clock=_first(self._hours(None).times), usual=self._end_of_this()
+            )
         clash = len(named.days) == 1
         trouble: Trouble = "conflict" if clash else "either"
         clock = _first(self._hours(named.days[0]).times)
         return self._answer(missing=("day",), trouble=trouble, choices=named.days, clock=clock)
+
+    def _end_of_this(self) -> datetime | None:
+        """ "this year": at the latest on its last day."""
+        for day in self.known.days:
+            if isinstance(day, p.Period) and (last := self._calendar().end_of_this(day)):
+                usual = self._instant(last, lex.PARTS["morning"])
+                return usual if usual > self.now else None
+        return None
 
     def _next(self) -> Resolution:
         """No day: that of what it is about, or the next that comes."""
@@ -415,6 +437,8 @@ class _Question(Record):
         known = self.known
         if known.hours:
             return self._of_hour(known.hours[0], on)
+        if known.this_time:
+            return _Hours(times=(self.now.time(),), said=True)
         if known.routine and (at := self.profile.hour(known.routine)):
             late = known.routine in ("before bed", "bed", "last thing") and at.hour < 5
             return _Hours(times=(at,), assumed=frozenset({"hour"}), said=True, next_day=late)
@@ -458,6 +482,8 @@ class _Question(Record):
     def _either_half(self, hour: int, minute: int, on: date | None) -> _Hours:
         both = [time(hour % 12, minute), time(hour % 12 + 12, minute)]
         assumed = frozenset({"half"})
+        if self.half and not self.anchor:
+            return _Hours(times=(both[self.half == "pm"],), said=True, assumed=assumed)
         if self.known.half_before:
             return _Hours(times=(both[self.known.half_before == "pm"],), said=True)
         wake, sleep = self.profile.wake or time(7), self.profile.sleep or time(22)
@@ -570,12 +596,16 @@ def _parts_said(known: Said) -> frozenset[str]:
     return frozenset(name for name, there in found.items() if there)
 
 
+def _half_of(about: str) -> str:
+    words = frozenset(about.lower().replace("'", " ").split())
+    if words & lex.MORNING_DEEDS:
+        return "am"
+    return "pm" if words & lex.EVENING_DEEDS else ""
+
+
 def _first(times: Sequence[time]) -> time | None:
     return times[0] if times else None
 
 
 def _unclear(words: str) -> Resolution:
     return Resolution(words=words, trouble="unclear", missing=("day", "hour"))
-
-
-__all__ = ["Missing", "Profile", "Resolution", "Trouble", "parts_of", "resolve"]

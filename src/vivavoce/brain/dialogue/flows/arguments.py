@@ -60,6 +60,8 @@ def _spelt(text: str, known: Known) -> tuple[str, ...]:
 
 def _settings(text: str, known: Known) -> tuple[str, ...]:
     old = str(known.get("from_written") or "")
+    if naming.about_spelling(known["said"]):
+        return (*naming.patterns(text)[:1], *naming.misspelt(f"{text} {known.get('to') or ''}"))
     made = naming.settings(text) if text else ()
     return (*made, *naming.patterns(old)[:2]) if old else made
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from vivavoce.brain.dialogue.flows.arguments import Missing, made
 from vivavoce.brain.dialogue.flows.readings import READINGS
-from vivavoce.brain.dialogue.flows.results import joined, names_in, refusal, spoken_path
+from vivavoce.brain.dialogue.flows.results import joined, left_out, names_in, refusal, spoken_path
 from vivavoce.language.en import naming
 from vivavoce.language.en.dictation import dictated
 from vivavoce.wire.hints import Flow, Hint, Slot, Stage
@@ -86,7 +86,11 @@ def flows_in(hints: Mapping[str, Hint | None]) -> dict[str, Flow]:
 def begin(flow: Flow, words: Mapping[str, Any], said: str, scene: Scene) -> Next | End:
     """`words` by the flow's parameters: as the user said them, or paths that they chose."""
     known = {name: value for name, value in words.items() if value not in (None, "")}
+    if "what" in known:
+        known["what"] = naming.pointed(str(known["what"]), said)
     written = {f"{n}_written": naming.literal(str(known[n])) for n in known if _is_words(flow, n)}
+    if flow.careful and _TAKEN_BACK.search(said):
+        return End({"status": "dropped", "told": "All right, I leave it."}, scene)
     known = {"said": said, **written, **known}
     if "what_written" in known:
         known["what_line"] = f"{known['what_written']}\n"
@@ -96,6 +100,14 @@ def begin(flow: Flow, words: Mapping[str, Any], said: str, scene: Scene) -> Next
 
 
 _FILES = re.compile(r"\b(?:files?|scripts?|documents?|modules?|pictures?|images?)\b", re.IGNORECASE)
+
+
+_TAKEN_BACK = re.compile(
+    r"\b(?:no,? (?:wait|hang on|don't|leave)|wait,? (?:no|wait)|leave it|don't|never mind|"
+    r"actually,? no|scratch that|keep it)\b",
+    re.IGNORECASE,
+)
+"""In the same breath as something that cannot be undone: then it is not done."""
 
 
 def _is_words(flow: Flow, name: str) -> bool:
@@ -258,7 +270,7 @@ def _path(flow: Flow, name: str, said: str, running: Running) -> Running | Next 
         if scene.file:
             return _with(running, {f"{name}_path": scene.file})
         said = ""
-    if said and naming.everywhere(said):
+    if said and (naming.everywhere(said) or left_out(said)):
         return _with(running, {f"{name}_none": True})
     if said in scene.files:
         return _with(running, {f"{name}_path": said})
@@ -289,7 +301,7 @@ def _look(running: Running, name: str) -> Next:
 def _mentioned(flow: Flow, name: str, running: Running) -> Running | Next | End:
     """Not in its slot, but perhaps in the sentence; or the file that the talk is about."""
     scene, said, needed = running.scene, running.known["said"], _needed(flow, name)
-    choice = naming.mentioned(said, scene.files)
+    choice = naming.mentioned(said, scene.files, anywhere=needed)
     if not choice.fits and not running.looked and (needed or naming.leads_to_place(said)):
         return _look(running, name)
     if len(choice.fits) > 1 and needed:

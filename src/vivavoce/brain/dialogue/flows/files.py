@@ -32,6 +32,7 @@ from vivavoce.brain.dialogue.flows.text import (
     undo,
 )
 from vivavoce.language.en.naming import pieces, stem, telling
+from vivavoce.language.en.numbers import number
 
 
 def names(output: str, known: Known) -> Mapping[str, Any] | None:
@@ -151,8 +152,36 @@ def content(output: str, known: Known) -> Mapping[str, Any] | None:
         return {"told": f"{name} is empty.", "path": path}
     if re.match(r"\S+ is binary|\S+: a picture", text):
         return {"told": sentence(clipped(text)), "path": path}
+    if some := _some_lines(text, known["said"]):
+        return {"told": some, "path": path}
     answer = _answering(text, known, path)
     return {"told": answer or overview(text, path), "path": path}
+
+
+_LINES = re.compile(
+    r"\b(?P<which>first|last|top|bottom)\s+(?P<count>\w+\s+)?lines?\b|"
+    r"\bline (?:number )?(?P<at>\w+)\b",
+    re.IGNORECASE,
+)
+
+
+def _some_lines(text: str, said: str) -> str:
+    """The first line, the last three, line twelve, where that is what was asked for."""
+    asked = _LINES.search(said)
+    lines = [line for line in text.split("\n") if line.strip()]
+    if asked is None:
+        return ""
+    try:
+        count = int(number((asked["count"] or asked["at"] or "one").strip()))
+    except ValueError:
+        return ""
+    if asked["at"]:
+        every = text.split("\n")
+        picked = every[count - 1 : count] if 0 < count <= len(every) else []
+    else:
+        front = asked["which"].lower() in ("first", "top")
+        picked = lines[:count] if front else lines[-count:]
+    return " ".join(sentence(clipped(prose(line))) for line in picked[: 2 * FEW])
 
 
 def _answering(text: str, known: Known, path: str) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
+from vivavoce.language.en.naming import stem
 from vivavoce.wire.values import Value
 
 Known = Mapping[str, Any]
@@ -160,3 +161,17 @@ def where(matches: Sequence[Match]) -> str:
 
 def is_prose(path: str) -> bool:
     return PurePosixPath(path).suffix.lower() in ("", ".md", ".txt", ".rst", ".adoc")
+
+
+_BUT = re.compile(
+    r"\b(?:other than|except(?:ing)?(?: for| in)?|excluding|apart from|aside from|besides|"
+    r"not (?:counting|including|in)|outside(?: of)?|leaving out|ignoring|but not(?: in)?|without)"
+    r"\s+(?:(?:the|any|our|my)\s+)?([\w-]+)",
+    re.IGNORECASE,
+)
+
+
+def left_out(said: str, *, whole: bool = False) -> str:
+    """The place that does not count: "other than the tests". Its stem, or the `whole` word."""
+    named = _BUT.search(said)
+    return (named[1] if whole else stem(named[1])) if named else ""

@@ -16,27 +16,23 @@ from vivavoce.brain.dialogue.flows.results import (
     counted,
     is_prose,
     joined,
+    left_out,
     matches_in,
     prose,
     sentence,
     spoken_path,
     where,
 )
-from vivavoce.language.en.naming import bare, patterns, pieces, stem, telling
-from vivavoce.wire.values import Value
-
-_BUT = re.compile(
-    r"\b(?:other than|except(?:ing)?(?: for| in)?|excluding|apart from|aside from|besides|"
-    r"not (?:counting|including|in)|outside(?: of)?|leaving out|ignoring|but not(?: in)?|without)"
-    r"\s+(?:(?:the|any|our|my)\s+)?([\w-]+)",
-    re.IGNORECASE,
+from vivavoce.language.en.naming import (
+    about_spelling,
+    bare,
+    misspelt,
+    patterns,
+    pieces,
+    stem,
+    telling,
 )
-
-
-def left_out(said: str) -> str:
-    """The place that does not count: "other than the tests"."""
-    named = _BUT.search(said)
-    return stem(named[1]) if named else ""
+from vivavoce.wire.values import Value
 
 
 def _counting(found: Matches, known: Known) -> list[Match]:
@@ -72,7 +68,7 @@ def places(output: str, known: Known) -> Mapping[str, Any] | None:
     whole = found.whole or bool(out)
     number = len(there) if whole else found.count
     least = "at least " if found.least else ""
-    beside = f" outside the {_BUT.search(said)[1]}" if out else ""  # type: ignore[index]
+    beside = f" outside the {left_out(said, whole=True)}" if out else ""
     if number == 1:
         told = f"In one place{beside}: {where(there)}{_quoted(there[0])}."
     else:
@@ -178,7 +174,7 @@ def _named_so(name: str, wanted: Sequence[str], match: Match, *, at_start: bool)
     unsaid = len([p for p in parts if p not in wanted and not any(_close(w, p) for w in wanted)])
     rate = len(hit) / len(wanted) - 0.15 * unsaid / len(parts)
     around = [stem(part) for part in pieces(match.path)]
-    rate += 0.05 * any(one in around for one in wanted if one not in hit)
+    rate += 0.3 * any(one in around for one in wanted if one not in hit)
     return rate + 0.1 * at_start - 0.2 * ("test" in around and "test" not in wanted)
 
 
@@ -247,6 +243,8 @@ def line_to_change(output: str, known: Known) -> Mapping[str, Any] | None:
         new = text[: first.start] + _like(first.value, to) + text[first.end :]
         before = plain_value(first.value)
         return _edit(first.match, new, f"The {plain_name(first.name)}", before)
+    if about_spelling(known["said"]):
+        return _respelt(there, f"{what} {to}")
     return _replaced(there, old or what, to)
 
 
@@ -269,6 +267,25 @@ def _replaced(there: Sequence[Match], old: str, new: str) -> Mapping[str, Any] |
             text = match.text[: one.start()] + cased_like(one[0], new) + match.text[one.end() :]
             return _edit(match, text, one[0], one[0])
     return None
+
+
+def _respelt(there: Sequence[Match], right: str) -> Mapping[str, Any] | None:
+    """The one word that is nearly one of those that were said."""
+    found = []
+    for word in telling(right):
+        for pattern in misspelt(word):
+            rule = re.compile(pattern, re.IGNORECASE)
+            found += [
+                (match, one, word)
+                for match in there
+                for one in rule.finditer(match.text)
+                if stem(one[0]) != stem(word)
+            ]
+    if len({one[0].lower() for _, one, _ in found}) != 1:
+        return _replaced(there, *right.split()[:2]) if len(right.split()) == 2 else None
+    match, one, word = found[0]
+    text = match.text[: one.start()] + cased_like(one[0], word) + match.text[one.end() :]
+    return _edit(match, text, one[0], one[0])
 
 
 def _edit(match: Match, new: str, name: str, before: str) -> Mapping[str, Any] | None:
@@ -326,10 +343,19 @@ def taken_back(output: str, known: Known) -> Mapping[str, Any] | None:
 # --- Names of code
 
 
+_BEHIND = re.compile(
+    r"\s*(?:[,.;]|\b(?:everywhere|wherever|throughout|across|in all|in the|and|then|please|instead|"
+    r"obviously)\b)",
+    re.IGNORECASE,
+)
+"""What may follow a name that was said."""
+
+
 def spots(output: str, known: Known) -> Mapping[str, Any] | None:
     """Where a name stands, exactly as it is written; or that it is not a simple matter."""
     there = matches_in(output)
-    name, to = bare(str(known.get("what") or "")), bare(str(known.get("to") or ""))
+    name = bare(str(known.get("what") or ""))
+    to = bare(_BEHIND.split(str(known.get("to") or ""))[0])
     parts = "[_-]?".join(map(re.escape, pieces(name)))
     forms = Counter(
         one for m in there.there for one in re.findall(rf"(?<!\w){parts}(?!\w)", m.text, re.I)

@@ -267,9 +267,13 @@ FUNCTION = SAYING | words(
     "unless otherwise still"
 )
 """Words that a bare hour may stand before: what follows it is no thing that is counted."""
+ALSO_NOUNS = words("call remind reminder work time")
+"""Of these: what may as well be the thing that is spoken of."""
 COUNTED = words(
     "hundred thousand million billion percent point more of people men women children times kids "
     "degrees point grams kilos miles feet quid pounds dollars euros bucks things"
 )
+MORNING_DEEDS = words("wake waking woken alarm breakfast sunrise")
+EVENING_DEEDS = words("dinner supper bed bedtime theatre theater cinema movie pub nightcap sunset")
 MOST_CHARS = 400
 """Longer words are not read as one time."""

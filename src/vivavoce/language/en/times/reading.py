@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import field
 from functools import lru_cache
 
 from vivavoce.language.en.times import lexicon as lex
@@ -32,6 +33,7 @@ _BEFORE_HOUR = lex.words(
     "well ugh oh approx roughly hmm yeah yes nope wait actually just more exactly is be let's "
     "lets only circa rather make"
 )
+_AT_DAYS = lex.words("on at over in by until till before after during from since")
 _SYMBOLS = frozenset("=+*/<>%^\\")
 _PLURAL = re.compile(r"(?!this|always|unless|thanks|yes|days|mondays|weekdays|hours)\w{2,}[^s\W]s")
 _DANGLING = re.compile(
@@ -52,6 +54,8 @@ class Mention(Value):
     """Any of: day, hour, part, repetition, relative, zone."""
     describes: bool = False
     """It says which thing is meant, not when: "my nine o'clock meeting", "Friday's lunch"."""
+    found: tuple[Found, ...] = field(default=(), repr=False)
+    """What it was read as, in its sentence: "forward" after "bring" is earlier."""
 
 
 class Read(Value):
@@ -80,7 +84,8 @@ def find(text: str) -> list[Mention]:
         least = found[-1].end if found else 0
         start, end = _stretch(known, group, len(text) if describes else least)
         says = frozenset(word for one in group for word in _says(one.piece))
-        found.append(Mention(start, end, text[start:end], says, describes))
+        pieces = _within(known, group)
+        found.append(Mention(start, end, text[start:end], says, describes, pieces))
     return found
 
 
@@ -191,8 +196,8 @@ def _hour_counts(t: Tokens, one: Found, near: list[p.Piece], whole: bool) -> boo
     word = t.word(one.start)
     if word in ("one", "1") and before in ("the", "that", "this", "which", "no", "any", "another"):
         return before == "no" and t.kind(one.start - 1) == "word" and bool(near)
-    if word == "one" and t.nth(one.start - 1):
-        return False
+    if word == "one" and (t.nth(one.start - 1) or "the" in (t.word(one.start - 2), before)):
+        return False  # "the evening one"
     counted = after in lex.COUNTED or (
         t.kind(one.end) == "word" and _PLURAL.fullmatch(after) is not None
     )
@@ -317,6 +322,9 @@ def _tells(piece: p.Piece) -> bool:
 def _fits(t: Tokens, group: list[Found], one: Found) -> bool:
     """Two hours with nothing but a comma between them are of two things."""
     kinds = [type(other.piece) for other in group]
+    if isinstance(one.piece, p.Every):
+        every = [o.piece for o in group if isinstance(o.piece, p.Every)]
+        return not every or one.piece in every or p.Hour not in kinds
     if isinstance(one.piece, p.Hour):
         hours = [o.piece for o in group if isinstance(o.piece, p.Hour)]
         link = t.word(group[-1].end)
@@ -324,7 +332,8 @@ def _fits(t: Tokens, group: list[Found], one: Found) -> bool:
             not hours
             or one.piece in hours
             or _refines(hours[-1], one.piece)
-            or link in ("or", "and")
+            or link == "or"
+            or (link == "and" and one.start == group[-1].end + 1)
         )
     if isinstance(one.piece, p.Weekday | p.Relative) and type(one.piece) in kinds:
         same = [o.piece for o in group if type(o.piece) is type(one.piece)]
@@ -344,7 +353,7 @@ def _refines(first: p.Hour, second: p.Hour) -> bool:
 def _says(piece: p.Piece) -> Iterator[str]:
     if isinstance(piece, (*_DAYS, p.Unknown)) or (isinstance(piece, p.Part) and piece.today):
         yield "day"
-    if isinstance(piece, p.Hour | p.Routine | p.Now):
+    if isinstance(piece, p.Hour | p.Range | p.Routine | p.Now):
         yield "hour"
     if isinstance(piece, p.Part) or (isinstance(piece, p.Every | p.Shift) and piece.part):
         yield "part"
@@ -361,20 +370,43 @@ def _says(piece: p.Piece) -> Iterator[str]:
 def _describes(t: Tokens, group: list[Found], text: str) -> bool:
     """Does it stand before its noun, as what belongs to it?"""
     start, end = group[0].start, group[-1].end
-    if t.kind(end) != "word" or t.words[end] in lex.FUNCTION or _starts_time(t, end):
+    noun = t.kind(end) == "word" and t.words[end] not in lex.FUNCTION - lex.ALSO_NOUNS
+    if not noun or _starts_time(t, end):
         return False
-    if any(isinstance(one.piece, p.Shift | p.FromNow | p.Every) for one in group):
+    if text[t.starts[end - 1] : t.ends[end - 1]].replace("’", "'").lower().endswith("'s"):
+        return True
+    kinds = (p.Weekday, p.Hour, p.Part, p.Relative, p.Feast)
+    if not all(isinstance(one.piece, kinds) for one in group):
         return False
-    owned = text[t.starts[end - 1] : t.ends[end - 1]].replace("’", "'").lower().endswith("'s")
-    first = t.words[start]
-    before = first if first in ("the", "my", "our") else t.word(start - 1)
-    return owned or before in ("the", "my", "our", "his", "her", "that", "their", "your")
+    at = start if t.words[start] in ("the", "my", "our") else start - 1
+    if t.word(at) == "the":
+        return t.word(at - 1) not in _AT_DAYS
+    return t.word(at) in ("my", "our", "his", "her", "that", "their", "your")
+
+
+def _negation(known: Read, group: list[Found]) -> Found | None:
+    """ "not" before what it says no to."""
+    for one in known.found:
+        if one.end == group[0].start and isinstance(one.piece, p.Negation):
+            return one
+    return None
+
+
+def _within(known: Read, group: list[Found]) -> tuple[Found, ...]:
+    """Its pieces, with the changes of mind among them."""
+    start, end = group[0].start, group[-1].end
+    negated = _negation(known, group)
+    inside = (one for one in known.found if start <= one.start and one.end <= end)
+    return (negated, *inside) if negated else tuple(inside)
 
 
 def _stretch(known: Read, group: list[Found], least: int) -> tuple[int, int]:
     """From the preposition before it to its last word."""
     t = known.tokens
     start, end = group[0].start, group[-1].end
+    negated = _negation(known, group)
+    if negated is not None and t.starts[negated.start] >= least:
+        start = negated.start
     while start and t.starts[start - 1] >= least:
         word, before = t.words[start - 1], t.word(start - 2)
         if word not in _LEADING and not (word in ("a", "an") and before in lex.PREPOSITIONS):

@@ -18,7 +18,7 @@ _TOKEN = re.compile(
     r"|(?P<ordinal>\d{1,3}(?:st|nd|rd|th)\b)"
     r"|(?P<figure>\d+(?:\.\d+)*(?:,\d{3})*)"
     r"|(?P<half>[ap]\.\s?m\b\.?|[ap]m\b)"
-    r"|(?P<word>[^\W\d_]+(?:'[^\W\d_]+)*)"
+    r"|(?P<word>[^\W\d_]+(?:'[^\W\d_]+)*(?:(?<=s)')?)"
     r"|(?P<mark>\.\.\.|[^\w\s]|_)"
 )
 _TENS = {word: n for word, n in CARDINALS.items() if n >= 20}

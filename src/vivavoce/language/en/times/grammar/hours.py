@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from vivavoce.language.en.times import lexicon as lex
 from vivavoce.language.en.times.grammar.found import Found, Strength
-from vivavoce.language.en.times.pieces import Degree, Hour, Part, Routine
+from vivavoce.language.en.times.pieces import Degree, Hour, Part, Range, Routine
 from vivavoce.language.en.times.tokens import Tokens
 
 _HALVES = lex.words("past after to till til of")
@@ -17,6 +17,25 @@ def hour_at(t: Tokens, at: int) -> Found | None:
         if (found := production(t, at)) is not None:
             return found
     return None
+
+
+def range_at(t: Tokens, at: int) -> Found | None:
+    """ "between two and three", "from two to three pm"."""
+    word = t.word(at)
+    if word not in ("between", "from"):
+        return None
+    first = hour_at(t, at + 1)
+    links = ("and",) if word == "between" else ("to", "till", "until", "til")
+    if first is None or t.word(first.end) not in links:
+        return None
+    last = hour_at(t, first.end + 1)
+    if last is None or not (isinstance(first.piece, Hour) and isinstance(last.piece, Hour)):
+        return None
+    begins, ends = first.piece, last.piece
+    if ends.certain and not begins.certain and ends.hour and begins.hour and begins.hour <= 12:
+        noon = 12 if ends.hour >= 12 and begins.hour % 12 <= ends.hour % 12 else 0
+        begins = Hour(begins.hour % 12 + noon, begins.minute, certain=True)
+    return Found(Range(begins, ends, word == "from"), at, last.end, "fair")
 
 
 def _closed(
@@ -109,12 +128,9 @@ def _past_or_to(t: Tokens, at: int) -> Found | None:
         return None
     hour = _hour_number(t, t.skip(ahead + 1))
     if hour is None:
-        bare = word in ("half", "quarter") and link in ("past", "to") and not t.word(ahead + 1)
-        return (
-            Found(Hour(None, minutes if link == "past" else -minutes), begun, ahead + 1, "weak")
-            if bare
-            else None
-        )
+        bare = link in ("past", "to") and not t.word(ahead + 1)
+        only = Hour(None, minutes if link == "past" else -minutes)
+        return Found(only, begun, ahead + 1, "weak") if bare else None
     value, end = hour
     fixed = t.word(end - 1) in ("noon", "midday", "midnight")
     if link in ("to", "till", "til", "of"):

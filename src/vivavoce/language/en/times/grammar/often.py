@@ -78,7 +78,9 @@ def _range(t: Tokens, at: int) -> Found | None:
     """ "Monday to Friday", "Saturday mornings", "Monday, Wednesday and Friday every week"."""
     first = lex.WEEKDAYS.get(t.word(at))
     if first is None:
-        return None
+        days = _SETS.get(t.word(at), ())
+        plural = t.word(at + 1) in lex.PLURAL_PARTS
+        return Found(Every(freq="WEEKLY", days=days), at, at + 1) if days and plural else None
     end = at + 1
     if t.word(end) in _THROUGH and (last := _day_of(t, end + 1)) is not None:
         days = tuple((first + n) % 7 for n in range((last - first) % 7 + 1))
@@ -142,6 +144,8 @@ def _each(t: Tokens, at: int) -> Found | None:
     at = t.skip(at)
     word = t.word(at)
     unit = lex.UNITS.get(word, "")
+    if word == "quarter" and t.word(at + 1) not in ("past", "to", "of"):
+        return Found(Every(freq="MONTHLY", interval=3 * interval), begun, at + 1)
     if unit in ("minute", "hour"):
         return Found(Every(open_days=True), begun, at + 1)
     if unit:
@@ -194,6 +198,8 @@ def _every_nth(t: Tokens, begun: int, at: int) -> Found | None:
             days, end = _weekdays(t, end)
             return Found(Every(freq="WEEKLY", interval=2, days=days), begun, end)
         return Found(Every(freq="MONTHLY", nth=numbers, days=(day,)), begun, after or end + 1)
+    if word == "of" and month_at(t, end + 1):
+        return None  # "every ninth of June"
     if unit or word in _SETS or numbers == (2,) or -1 in numbers:
         return None
     after = _of_month(t, end)

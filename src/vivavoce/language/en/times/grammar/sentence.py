@@ -8,7 +8,7 @@ from vivavoce.language.en.times import lexicon as lex
 from vivavoce.language.en.times import zones
 from vivavoce.language.en.times.grammar.days import day_at
 from vivavoce.language.en.times.grammar.found import Found
-from vivavoce.language.en.times.grammar.hours import hour_at, part_at, routine_at
+from vivavoce.language.en.times.grammar.hours import hour_at, part_at, range_at, routine_at
 from vivavoce.language.en.times.grammar.often import bounds_at, every_at
 from vivavoce.language.en.times.grammar.spans import direction_at, span_at, vague_at
 from vivavoce.language.en.times.pieces import Correction, Negation, Same, Zone
@@ -17,6 +17,10 @@ from vivavoce.language.en.times.tokens import Tokens
 
 def _same(t: Tokens, at: int) -> Found | None:
     begun = at
+    if t.are(at, "this", "time") and (
+        t.word(at + 2) in ("tomorrow", "on") or t.are(at + 2, "next", "week")
+    ):
+        return Found(Same("now"), at, at + 2)
     at += t.word(at) in ("the", "that")
     if t.word(at) in ("same", "usual"):
         if t.word(at + 1) in ("time", "hour"):
@@ -96,6 +100,7 @@ _PRODUCTIONS: tuple[Callable[[Tokens, int], Found | None], ...] = (
     day_at,
     routine_at,
     part_at,
+    range_at,
     hour_at,
     _zone,
     vague_at,

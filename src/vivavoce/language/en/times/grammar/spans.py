@@ -68,7 +68,8 @@ def span_at(t: Tokens, at: int) -> Found | None:
     if t.word(end) in ("later", "earlier", "sooner", "early", "late"):
         sign: Sign = 1 if t.word(end) in ("later", "late") else -1
         strength: Strength = "weak" if t.word(end) in ("early", "late") else "firm"
-        return Found(Shift(found, sign), begun, end + 1, strength)
+        than = t.word(end + 1) == "than" and t.word(end + 2) in ("that", "it", "planned", "this")
+        return Found(Shift(found, sign), begun, end + 1 + 2 * than, strength)
     if word == "after":
         return Found(FromNow(found), begun, end, "fair")
     beside = _beside(t, end)
