@@ -177,6 +177,8 @@ def assemble(
             clock,
             check_voice=profile.check_voice,
             limits=lambda: profile.agent.session_limits(),
+            time_zone=settings.time_zone,
+            changed=voice.inform,
         ),
         tickets=Tickets(clock),
         streams=stream_tokens(settings, clock),
