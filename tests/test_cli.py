@@ -453,7 +453,7 @@ def test_a_start_loads_nothing_that_it_can_do_without() -> None:
     or when they are needed."""
     code = (
         "import sys, vivavoce.app.listen; "
-        "heavy = {'openai', 'mcp', 'mcp_types', 'dbos', 'alembic', 'dateparser', 'aiortc', 'av', "
+        "heavy = {'openai', 'mcp', 'mcp_types', 'dbos', 'alembic', 'aiortc', 'av', "
         "'numpy', 'onnxruntime', 'xllamacpp', 'httpx', 'httpx2', 'jwt', 'a2a', 'acp', 'psycopg'}; "
         "sys.exit(', '.join(heavy & sys.modules.keys()) or None)"
     )

@@ -179,7 +179,7 @@ def test_with_nothing_set_it_thinks_on_this_machine_and_has_manners() -> None:
     )
     assert settings.manners
     assert not settings.brain_by_url
-    assert settings.needed_models == (*HEARING, "qwen-1.5b", "kokoro")
+    assert settings.needed_models == (*HEARING, "qwen-1.5b", "minilm", "kokoro")
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ def test_a_brain_elsewhere_is_named_by_its_base_url_and_needs_no_model_here(
 def test_the_choices_are_what_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in (("BRAIN", "QWEN-0.5B"), ("EARS", "Whisper-Small"), ("MOUTH", "piper-joe")):
         monkeypatch.setenv(f"VIVAVOCE_{name}", value)
-    wanted = ("silero-vad", "smart-turn", "whisper-small", "qwen-0.5b", "piper-joe")
+    wanted = ("silero-vad", "smart-turn", "whisper-small", "qwen-0.5b", "minilm", "piper-joe")
     assert load_settings().needed_models == wanted
 
 

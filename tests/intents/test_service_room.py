@@ -101,31 +101,76 @@ def _folder(tmp_path: Path) -> Path:
 
 async def test_the_tools_of_flux_make_goals_in_our_own_database(tmp_path: Path) -> None:
     house = _House(FLUX, data_dir=tmp_path)
-    assert house.names == [
+    intents = [
         "submit_goal_intent",
         "submit_new_task_intent",
         "submit_reschedule_intent",
-        "amend_intent",
-        "retract_intent",
+        "list_things",
+        "complete_thing",
+        "delete_thing",
+        "rename_thing",
+        "note_goal",
     ]
+    assert house.names == [*intents, "amend_intent", "retract_intent"]
     await house.open("I want to learn the guitar by next summer")
     told = await house.call("submit_goal_intent", goal_statement="learn the guitar")
     goal = await house.store.goal(told["goal_id"], user_id=USER)
     assert goal is not None
     assert goal.statement == "learn the guitar"
     assert house.room.status() == {
-        "names": ["submit_goal_intent", "submit_new_task_intent", "submit_reschedule_intent"],
+        "names": intents,
         "orchestrator": "embedded",
         "ready": True,
         "waiting": 0,
     }
 
 
-@pytest.mark.parametrize("missing", ["dateparser", "dateutil"])
-def test_without_the_packages_for_times_a_server_with_intents_does_not_begin(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing: str
+async def test_a_question_is_answered_and_leaves_nothing_to_take_back(tmp_path: Path) -> None:
+    house = _House(FLUX, data_dir=tmp_path)
+    await house.open("Remind me to call mom tomorrow at 7 pm, and what is on tomorrow?")
+    made = await house.call(
+        "submit_new_task_intent",
+        title="call mom",
+        trigger_type="time",
+        scheduled_at="tomorrow at 7 pm",
+    )
+    told = await house.call("list_things", when="tomorrow")
+    assert (told["status"], told["count"]) == ("told", 1)
+    assert told["answer"] == "One thing tomorrow: call mom, at 7 PM."
+    assert [one["id"] for one in told["things"]] == [made["task_id"]]
+    assert len(await house.store.intents(user_id=USER)) == 1
+    back = await house.call("retract_intent")
+    assert (back["status"], back["title"]) == ("retracted", "call mom")
+    assert (await house.call("list_things", when="tomorrow"))["things"] == []
+
+
+async def test_what_was_ticked_off_is_put_back_by_an_undo(tmp_path: Path) -> None:
+    house = _House(FLUX, data_dir=tmp_path)
+    await house.open("I called mom. Oh no, that was dad")
+    now = house.clock.now()
+    call = Todo(
+        id=entry_id(PLACE, "call"),
+        user_id=USER,
+        title="Call mom",
+        trigger_type="time",
+        created_at=now,
+        updated_at=now,
+        scheduled_at=now + timedelta(hours=3),
+    )
+    await house.store.commit([Put(call)])
+    told = await house.call("complete_thing", thing_id=call.id)
+    assert (told["status"], told["title"], told["task_id"]) == ("accepted", "Call mom", call.id)
+    assert told["things"][0]["open"] is False
+    await house.call("retract_intent")
+    found = await house.store.todo(call.id, user_id=USER)
+    assert found is not None
+    assert found.status is TodoStatus.ACTIVE
+
+
+def test_without_the_package_for_times_a_server_with_intents_does_not_begin(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, missing, None)
+    monkeypatch.setitem(sys.modules, "dateutil", None)
     with pytest.raises(Unavailable, match=r"vivavoce\[intents\]"):
         _House(FLUX, data_dir=tmp_path)
     _House(FLUX.parent / "workbench", data_dir=tmp_path)  # has none, and needs none

@@ -12,7 +12,7 @@ from vivavoce.app.settings import BRAINS, Settings
 from vivavoce.models.manifest import MODELS, Joined, Web
 from vivavoce.models.terminal import megabytes
 
-_NEEDED = ("silero-vad", "smart-turn", "moonshine-base", "qwen-1.5b", "kokoro")
+_NEEDED = ("silero-vad", "smart-turn", "moonshine-base", "qwen-1.5b", "minilm", "kokoro")
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "models.md"
 
 

@@ -24,6 +24,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from vivavoce.app.begin import Begin, at_once
 from vivavoce.app.settings import Settings, plain
+from vivavoce.app.settings.parts import LIKENESS
 from vivavoce.brain.script import script as script_file
 from vivavoce.brain.script.brain import ScriptedBrain
 from vivavoce.errors import InvalidRequest, Unavailable, VivavoceError
@@ -31,7 +32,6 @@ from vivavoce.language.en.answers import BACKCHANNEL
 from vivavoce.models.store import ModelProgress, ModelStore, OnProgress
 from vivavoce.models.terminal import Terminal
 from vivavoce.runtime.calls.shaping import MODEL_LIMIT
-from vivavoce.runtime.ports import ToolDefinition
 from vivavoce.server.gate.auth import is_loopback
 from vivavoce.wire.brain import Ask, Brain, Tool
 
@@ -211,10 +211,10 @@ class EmbeddedEngine:
                 await parts.brain.warm(replace(self._expected, spoken=spoken))
             self._reading = False
 
-    def expect(self, instructions: str, tools: Sequence[ToolDefinition]) -> None:
-        """What every session begins with: its prompt and its tools. The hour at the end of the
-        prompt will be another one."""
-        offered = tuple(Tool(tool.name, tool.described, tool.parameters) for tool in tools)
+    def expect(self, instructions: str, tools: Sequence[Mapping[str, Any]]) -> None:
+        """What every session begins with: its prompt and its tools, as they are given to it. The
+        hour at the end of the prompt will be another one."""
+        offered = tuple(Tool(one["name"], one["description"], one["parameters"]) for one in tools)
         self._expected = Ask(instructions=instructions, turns=(), tools=offered)
 
     def result_chars(self) -> int:
@@ -326,6 +326,7 @@ async def _brain(
         settings.data_dir / "brain",
         name=settings.brain,
         live_slots=LIVE_SLOTS,
+        likeness=store.folder / LIKENESS,
     )
     await processes.enter_async_context(local.running())
     group.create_task(local.ready())

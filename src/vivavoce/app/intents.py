@@ -102,12 +102,13 @@ class AgentIntents:
                 warming.cancel()
 
     async def _warm(self, begin: Begin) -> None:
-        """The library of times takes a second to load; not while somebody waits."""
+        """The library that counts the days of rules takes its time to load; not while somebody
+        waits."""
         await begin()
         if not self._source.intents.definitions or self._named is not None:
             return
         try:
-            await asyncio.to_thread(understand, "tomorrow at 5", now=utc_now(), time_zone="UTC")
+            await asyncio.to_thread(understand, "every day at 5", now=utc_now(), time_zone="UTC")
         except Exception:  # the boundary of this task: a call that needs it says what is wrong
             log.exception("Times cannot be understood: is the extra 'intents' installed?")
 
@@ -132,7 +133,7 @@ class AgentIntents:
 def _need_packages(intents: IntentRegistry, *, remote: bool) -> None:
     """Said at the start, not when the first user names a day. Raises `Unavailable`."""
     inside = any(not remote and definition.url is None for definition in intents.definitions)
-    if inside and not all(find_spec(name) for name in ("dateparser", "dateutil")):
+    if inside and not find_spec("dateutil"):
         raise Unavailable(
             "An agent with intents needs more packages: pip install 'vivavoce[intents]'"
         )

@@ -138,7 +138,7 @@ def assemble(
     )
     intents = AgentIntents(settings, source, tools, store, journal, clock)
     if engine is not None:
-        offered = tools.definitions(profile.tool_names())
+        offered = profile.tools(tools.definitions(profile.tool_names()))
         engine.expect(profile.words(clock.now()), offered)
     parts = Parts(
         store=store,
@@ -177,6 +177,8 @@ def assemble(
             clock,
             check_voice=profile.check_voice,
             limits=lambda: profile.agent.session_limits(),
+            time_zone=settings.time_zone,
+            changed=voice.inform,
         ),
         tickets=Tickets(clock),
         streams=stream_tokens(settings, clock),

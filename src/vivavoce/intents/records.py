@@ -15,6 +15,7 @@ from vivavoce.wire.records.plans import Intent, IntentStatus, Submission
 from vivavoce.wire.records.talk import Announce, Change, Conversation, Put, PutConversation
 
 WORDS = 300  # of a backend's or an error's message
+_ROOM = 3_800  # characters that a model is given of a result, and a few less
 INVALID = "intent_invalid"
 UNREACHED = "orchestrator_error"
 
@@ -118,9 +119,23 @@ def answer(intent: Intent, told: Mapping[str, Any] | None = None) -> str:
         "task_id": intent.task_id,
         "intent_id": intent.id,
     }
-    more = clean_json(dict(told or {}), characters=4_000)
+    more = clean_json(dict(told or {}), characters=_ROOM)
     parts |= {key: value for key, value in more.items() if key not in parts}
-    return orjson.dumps({k: v for k, v in parts.items() if v is not None}).decode()
+    return _written({k: v for k, v in parts.items() if v is not None})
+
+
+def telling(told: Mapping[str, Any]) -> str:
+    """The answer to a question."""
+    return _written({"status": "told", **clean_json(dict(told), characters=2 * _ROOM)})
+
+
+def _written(parts: dict[str, Any]) -> str:
+    """With as many of the things as there is room for: half a JSON says nothing."""
+    things = list(parts.get("things") or ())
+    while len(text := orjson.dumps(parts).decode()) > _ROOM and things:
+        things.pop()
+        parts = {**parts, "things": things}
+    return text
 
 
 def same_payload(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:

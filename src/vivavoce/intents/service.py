@@ -44,6 +44,7 @@ from vivavoce.intents.registry.intents import IntentRegistry
 from vivavoce.intents.scene import Scene, scene_of
 from vivavoce.runtime.ports import Clock, ToolContext, ToolDefinition, ToolExample
 from vivavoce.wire.clean import clean_line
+from vivavoce.wire.hints import KEY, Hint
 from vivavoce.wire.records.plans import Intent, IntentStatus, Submission
 from vivavoce.wire.records.talk import Conversation, entry_id
 
@@ -55,12 +56,21 @@ _FILE = Path(__file__).with_name("correcting.toml").read_text(encoding="utf-8")
 
 
 def _correcting(
-    name: str, description: str, properties: dict[str, Any], examples: list[Any]
+    name: str,
+    description: str,
+    properties: dict[str, Any],
+    examples: list[Any],
+    hint: dict[str, Any],
 ) -> ToolDefinition:
     return ToolDefinition(
         name=name,
         description=description,
-        parameters={"type": "object", "properties": properties, "additionalProperties": False},
+        parameters={
+            "type": "object",
+            "properties": properties,
+            "additionalProperties": False,
+            KEY: Hint.model_validate(hint).model_dump(mode="json", exclude_defaults=True),
+        },
         category="intents",
         timeout=30.0,
         examples=tuple(ToolExample(*one) for one in examples),
@@ -151,7 +161,19 @@ class IntentService:
             )
             said = _heard(context, scene.words)
             found = await self._checked(fresh, definition, arguments, said)
+            if definition.does == "tell":
+                return await self._tell(definition, fresh, found, scene)
             return await self._submit(definition, fresh, found, scene)
+
+    async def _tell(
+        self, definition: IntentDefinition, fresh: Intent, found: Checked, scene: Scene
+    ) -> str:
+        """A question: it is answered, and nothing is kept of it, so that there is nothing to take
+        back either."""
+        asked = replace(fresh, payload=found.payload)
+        told = await self._inside.tell(asked, await self._given(asked, scene))
+        left = {"left_out": list(found.left_out)} if found.left_out else {}
+        return write.telling({**told, **left})
 
     async def _submit(
         self, definition: IntentDefinition, fresh: Intent, found: Checked, scene: Scene

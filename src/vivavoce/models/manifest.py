@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 
 from vivavoce.wire.values import Value
 
-Role: TypeAlias = Literal["speech detection", "end of turn", "ears", "brain", "mouth"]
+Role: TypeAlias = Literal["speech detection", "end of turn", "ears", "brain", "likeness", "mouth"]
 
 
 class Web(Value):

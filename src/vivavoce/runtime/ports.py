@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import Any, Literal, Protocol
 
 from vivavoce.errors import ToolFailed
+from vivavoce.wire.hints import bare
 from vivavoce.wire.records.plans import (
     ConversationSummary,
     Delivery,
@@ -358,8 +359,12 @@ class ToolDefinition(Value):
             "type": "function",
             "name": self.name,
             "description": self.described,
-            "parameters": dict(self.parameters),
+            "parameters": bare(self.parameters),
         }
+
+    def hinted(self) -> dict[str, Any]:
+        """The same with its hints, for our own engine."""
+        return {**self.function(), "parameters": dict(self.parameters)}
 
 
 Report = Callable[[str, int | None], Awaitable[None]]

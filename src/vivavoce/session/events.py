@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from vivavoce.wire.hints import Briefing
 from vivavoce.wire.realtime.facts import ProviderEvent
 from vivavoce.wire.records.talk import Entry, Status
 from vivavoce.wire.values import Record, Value
@@ -28,6 +29,8 @@ class CallPlaced(Value):
     history_tokens: int = 0
     greeting: str | None = None
     reason: str = "start"
+    briefing: Briefing | None = None
+    """What is known of the user now."""
 
 
 class CallSurvived(Record):
@@ -147,6 +150,12 @@ class Reconfigure(Value):
     fields: tuple[str, ...]
 
 
+class Inform(Value):
+    """What is known of the user was changed from elsewhere. It is no sign of life."""
+
+    briefing: Briefing
+
+
 class End(Value):
     """`reason`: completed, timeout, error, user_ended, budget."""
 
@@ -173,6 +182,7 @@ OwnEvent = (
     | TypedText
     | BudgetSpent
     | Reconfigure
+    | Inform
     | End
 )
 

@@ -135,6 +135,8 @@ class Machine:
                 sideband.configured(event, draft)
             case own.Reconfigure():
                 sideband.reconfigure(event, draft)
+            case own.Inform():
+                sideband.inform(event, draft)
             case rt.Fault():
                 sideband.fault(event, draft)
             case rt.RateLimits():

@@ -15,6 +15,7 @@ from vivavoce.session.effects import Attach, Close, HangUp
 from vivavoce.session.events import (
     CallPlaced,
     CallSurvived,
+    Inform,
     Reconfigure,
     SidebandLost,
     ToolFinished,
@@ -30,6 +31,7 @@ from vivavoce.wire.events import (
     SessionStarted,
     SessionUpdated,
 )
+from vivavoce.wire.hints import Briefing, briefed
 from vivavoce.wire.realtime.client import (
     UpdateSession,
     message_item,
@@ -63,6 +65,8 @@ def call_placed(event: CallPlaced, draft: Draft) -> None:
     if event.instructions is not None:
         # The time of day is part of them, and it has moved on.
         state.setup = state.setup.merged({"instructions": event.instructions})
+    if event.briefing is not None:
+        _brief(event.briefing, draft)
     state.sideband.placed = event
     draft.active()
     draft.signal(Signal.CALL_PLACED)
@@ -211,6 +215,18 @@ def reconfigure(event: Reconfigure, draft: Draft) -> None:
         _order(draft)
     draft.tell(SessionUpdated, changes=list(event.fields))
     draft.active()
+
+
+def inform(event: Inform, draft: Draft) -> None:
+    """Nobody else is told: the configuration that people know is the same."""
+    _brief(event.briefing, draft)
+    if draft.state.sideband.up:
+        _order(draft)
+
+
+def _brief(briefing: Briefing, draft: Draft) -> None:
+    tools = briefed(draft.state.setup.session.get("tools") or (), briefing)
+    draft.state.setup = draft.state.setup.merged({"tools": tools})
 
 
 # --- What the provider reports

@@ -14,10 +14,18 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
+
+import yaml
 
 from vivavoce.runtime.ports import ToolExample
 from vivavoce.tools.functions import DEFAULT_TIMEOUT, Describe, Tool, tool
+from vivavoce.wire.hints import KEY
+
+try:
+    from yaml import CSafeLoader as Loader
+except ImportError:  # without libyaml it takes ten times as long
+    from yaml import SafeLoader as Loader  # type: ignore[assignment]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +46,10 @@ def _read(words: dict[str, Any]) -> Wording:
 _FILE = json.loads(Path(__file__).with_name("wording.json").read_text(encoding="utf-8"))
 WORDING: Mapping[str, Wording] = {name: _read(words) for name, words in _FILE["measured"].items()}
 """Of the workbench's tools: small models were measured with these."""
+_WISHES: Mapping[str, Any] = yaml.load(
+    Path(__file__).with_name("wishes.yaml").read_text(encoding="utf-8"), Loader
+)
+"""What people wish for that the tools do: hints for brains that are led (`wire.hints`)."""
 _ALL = {**WORDING, **{name: _read(words) for name, words in _FILE["others"].items()}}
 
 
@@ -56,6 +68,9 @@ def worded(
             describe=describe,
             changes=words.changes,
         )(function)
+        if (hint := _WISHES.get(function.__name__)) is not None:
+            # Also the mapping that the definition holds: it is this tool's own, made just now.
+            cast("dict[str, Any]", made.definition.parameters)[KEY] = hint
         properties = made.definition.parameters["properties"]
         for name, about in words.parameters.items():
             properties[name] = dict(sorted((properties[name] | {"description": about}).items()))

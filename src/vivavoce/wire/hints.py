@@ -7,13 +7,16 @@ never see the key. A tool without one gets defaults from its schema (`brain.dial
 
 A tool that has such hints answers with JSON. Where it did something: `status`, the values that can
 be told (`title`, `when`, …, in resolved words), and `things`, those of the user's that it changed,
-as they are now. Where it did not: `success: false` with `error`, and, if the user can help,
-`question`, `missing` (names of parameters) and `choices` (things to choose from).
+as they are now. What names it later (`intent_id`) is there under the name that it has as a
+parameter of the tools that `amend` and `retract`; a tool that amends takes the new values as
+`changes`, by the parameters of what is corrected. Where it did nothing: `success: false` with
+`error`, and, if the user can help, `question`, `missing` (names of parameters) and `choices`
+(things to choose from).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, Literal
 
@@ -24,6 +27,31 @@ KEY = "x-vivavoce"
 SlotKind = Literal["words", "time", "repeat", "place", "thing", "choice", "number", "file", "text"]
 """`words` are the user's own; `time` and `repeat` are read by the clock; `thing` is one of the
 user's things (`Thing`); `file` is a name in the workspace; `text` is written, not said."""
+
+
+OCCASIONS: Mapping[str, str] = {
+    "cannot": "it does not do such a thing",
+    "chat": "small talk",
+    "unclear": "nothing to go by",
+    "unclear_again": "and once more",
+    "dropped": "what was begun is let go",
+    "bye": "thanks, or a goodbye",
+    "more": "asked now and then once something went through",
+    "nothing": "there is nothing on the list, or not then",
+    "which": "several could be meant: {choices}",
+    "none": "none is called that; there are {choices}",
+    "none_at_all": "none is called that, and there are no others",
+    "sure": "before several are changed at once: {count}, {choices}",
+    "undone": "what was submitted last is taken back",
+    "nothing_to_undo": "there is nothing to take back",
+    "nothing_to_change": "a correction of nobody knows what",
+    "failed": "it did not work: {error}",
+    "unknown": "no result came",
+    "slow": "said to who waits",
+    "unheard": "nothing was heard, first the first time, last from then on",
+    "typing": "added to the last of `unheard` where the user can type",
+}
+"""When an agent has a sentence of its own to say, and what is in braces then besides `{name}`."""
 
 
 class _Part(BaseModel):
@@ -48,6 +76,9 @@ class Slot(_Part):
     """Of a `thing`: which kind, such as `task`."""
     many: bool = False
     """Of a `thing`: several may be meant at once; the tool is then called for each."""
+    choices: dict[str, tuple[str, ...]] = {}
+    """Of a `choice`: its values, each with the words that people call it by; without them those
+    of the schema's `enum`, by their own names."""
     derived: dict[str, Any] = {}
     """Never said: it has this value where that other parameter is filled."""
 
@@ -62,6 +93,25 @@ class Shown(_Part):
     """The user's things at that time, each as it is shown to the brain."""
     slots: dict[str, str] = {}
     """By a slot's short name, in words of `said`."""
+
+
+class Told(_Part):
+    """What somebody says and what it means, in the notation of commands (`brain.dialogue`): for
+    what a tool's own examples cannot show, such as several wishes in one breath, or a yes."""
+
+    said: str
+    asked: str = ""
+    things: tuple[str, ...] = ()
+    means: str
+
+
+class Lessons(_Part):
+    """How people speak to an agent, carried by one of its tools."""
+
+    shown: tuple[Told, ...] = ()
+    """The brain reads them, with the examples of the tools, before every talk."""
+    heard: dict[str, tuple[str, ...]] = {}
+    """By wish, or by what else is meant: what is near to one of these counts towards it."""
 
 
 class Thing(_Part):
@@ -93,20 +143,92 @@ class Briefing(_Part):
     `bye`, `chat`, `nothing`, `more`, `which`, `failed`, … (the manager has defaults)."""
 
 
+class Stage(_Part):
+    """One step of a flow: one call of one tool, and what is taken from its result."""
+
+    do: str
+    """The tool."""
+    given: dict[str, Any] = {}
+    """Its arguments. `{what}` is a slot or a value of an earlier stage; `{what:spelt}` is the same,
+    made into what the tool takes (`brain.dialogue.flows` lists the ways)."""
+    read: str = ""
+    """What is taken from its result (`brain.dialogue.results` lists the readings)."""
+    when: str = ""
+    """Only where this value is known; with `!` before it, where it is not."""
+    each: str = ""
+    """A list among the known values: it is done for each of them, as `{item}`."""
+    none: tuple[str, ...] = ()
+    """Told where there is nothing of that in the result; it is the end then."""
+
+
 class Hint(_Part):
-    wish: str
-    """One short word or two for commands and prompts: `remind`, `move`, `read`."""
+    wish: str = ""
+    """One short word or two for commands and prompts: `remind`, `move`, `read`. None where nobody
+    wishes for the tool as such: it is used by flows."""
     about: str = ""
     """When it is meant, in one line."""
     does: Literal["act", "tell", "amend", "retract"] = "act"
     """`tell`: it changes nothing, its result is the answer. `amend` and `retract` are about what
     was submitted last."""
+    careful: bool = False
+    """Nobody should lose several things by a word that was misheard: with more than one thing it
+    is asked about first."""
     slots: dict[str, Slot] = {}
     """By the parameter's name, in the order in which they are asked for."""
     confirm: tuple[str, ...] = ()
     """Told when it went through; `{title}`, `{when}` … come from the result, not from the call."""
     examples: tuple[Shown, ...] = ()
+    lessons: Lessons | None = None
+    flows: tuple[Flow, ...] = ()
+    """Wishes that take several steps, or a tool with an argument that nobody says. They are there
+    where all the tools of their stages are."""
     briefing: Briefing | None = None
+
+
+class Flow(Hint):
+    """A wish that is carried out by calls, one after the other. To those who lead the talk it is
+    a tool like any other: its slots are its parameters, and its result has the field `told`, which
+    the last stage's reading filled."""
+
+    name: str
+    stages: tuple[Stage, ...]
+
+
+Hint.model_rebuild()
+
+
+def bare(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema alone, for who is not led by hints."""
+    return {key: value for key, value in parameters.items() if key != KEY}
+
+
+def bare_tools(tools: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Function tools as the Realtime API has them, without hints."""
+    return [
+        {**tool, "parameters": bare(tool["parameters"])}
+        if isinstance(tool.get("parameters"), Mapping)
+        else dict(tool)
+        for tool in tools
+    ]
+
+
+def briefed(tools: Iterable[Mapping[str, Any]], briefing: Briefing) -> list[dict[str, Any]]:
+    """The same tools; the first that has hints carries the briefing."""
+    return carried(tools, "briefing", briefing)
+
+
+def carried(
+    tools: Iterable[Mapping[str, Any]], name: str, part: Briefing | Lessons
+) -> list[dict[str, Any]]:
+    """The same tools; the first that has hints carries this."""
+    made = [dict(tool) for tool in tools]
+    for tool in made:
+        parameters = tool.get("parameters") or {}
+        if isinstance(hint := parameters.get(KEY), Mapping):
+            told = part.model_dump(mode="json", exclude_defaults=True)
+            tool["parameters"] = {**parameters, KEY: {**hint, name: told}}
+            break
+    return made
 
 
 def hint_of(parameters: Mapping[str, Any] | None) -> Hint | None:

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from vivavoce.brain.llama.guessing.descriptions import described
+from vivavoce.brain.llama.prompt import described
 from vivavoce.brain.llama.prompt import examples, parted
 from vivavoce.wire.brain import Call, Result, Said, Tool, Turn
 

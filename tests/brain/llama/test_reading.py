@@ -110,10 +110,3 @@ def test_nobody_is_stopped_in_the_middle_of_a_call() -> None:
     assert not reading.enough
     pieces += list(reading.feed('x"}'))
     assert [type(piece) for piece in pieces][-1] is CallEnded
-
-
-def test_a_question_for_what_is_missing_is_said_and_calls_nothing() -> None:
-    assert _read("@add_task due? ", "When should", " it be?").text == "When should it be?"
-    answer = _read("Sure.", " @add", "_task ", "du", "e? When?")
-    assert answer.text == "Sure. When?"
-    assert answer.calls == []

@@ -61,6 +61,12 @@ class Agenda:
         mine = [t for t in self.todo_rows.values() if t.user_id == user_id]
         return [t for t in mine if t.status.open or not open_only][offset : offset + limit]
 
+    async def goals(
+        self, *, user_id: str, status: str | None = None, limit: int = 50, offset: int = 0
+    ) -> list[Goal]:
+        mine = [g for g in self.goal_rows.values() if g.user_id == user_id]
+        return [g for g in mine if status in (None, g.status)][offset : offset + limit]
+
     async def milestones(self, goal_ids: Sequence[str], *, user_id: str) -> list[Milestone]:
         mine = [s for s in self.steps.values() if s.goal_id in goal_ids and s.user_id == user_id]
         return sorted(mine, key=lambda s: s.position)
@@ -113,7 +119,9 @@ class House:
         previous = accepted.previous if accepted.previous is not None else intent.previous
         task_id = accepted.task_id or intent.task_id
         previous = dict(previous) if previous is not None else None
-        return replace(intent, payload=payload, previous=previous, task_id=task_id), accepted
+        goal_id = accepted.goal_id or intent.goal_id
+        amended = replace(intent, payload=payload, previous=previous, task_id=task_id)
+        return replace(amended, goal_id=goal_id), accepted
 
     async def retract(self, intent: Intent) -> Accepted:
         accepted = await self.orchestrator.retract(intent, given(intent.route, intent.payload))
@@ -149,8 +157,9 @@ def kept(route: str, payload: dict[str, Any], accepted: Accepted) -> Intent:
     )
 
 
-def at(day: int, hour: int) -> datetime:
-    return datetime(2026, 11, day, hour, tzinfo=HERE)
+def at(day: int, hour: int, minute: int = 0) -> datetime:
+    """Of November, and of December after it."""
+    return datetime(2026, 11, 1, hour, minute, tzinfo=HERE) + timedelta(days=day - 1)
 
 
 async def test_a_goal_keeps_the_words_of_its_timeline_and_the_day_they_mean() -> None:
@@ -163,7 +172,8 @@ async def test_a_goal_keeps_the_words_of_its_timeline_and_the_day_they_mean() ->
     assert goal.context_notes == "For Mexico"
     assert goal.target_at is not None
     assert goal.target_at.astimezone(HERE).date().isoformat() == "2027-02-18"
-    assert accepted.told["target"] == "Thursday, February 18, 2027"
+    assert accepted.told["target"] == "by Thursday, February 18, 2027"
+    assert accepted.told["summary"] == "Learn Spanish, by Thursday, February 18, 2027"
     assert accepted.previous is None
 
 
@@ -249,7 +259,13 @@ async def test_a_task_at_a_time_has_the_instant_and_the_words() -> None:
     assert todo.scheduled_at == at(18, 19)
     assert todo.scheduled_at.tzinfo is UTC
     assert (todo.recurrence_rule, todo.time_zone) == (None, ZONE)
-    assert accepted.told == {"task": "Call mom", "when": "today at 7 PM"}
+    thing = {"id": todo.id, "title": "Call mom", "when": "today at 7 PM"}
+    assert accepted.told == {
+        "title": "Call mom",
+        "when": "today at 7 PM",
+        "summary": "Call mom, today at 7 PM",
+        "things": [thing | {"at": "2026-11-18T19:00:00-05:00"}],
+    }
 
 
 async def test_a_recurring_task_starts_on_the_first_day_its_rule_allows() -> None:
@@ -269,14 +285,15 @@ async def test_a_recurring_task_starts_on_the_first_day_its_rule_allows() -> Non
         assert change.record.recurrence_rule == "FREQ=WEEKLY;BYDAY=SA,SU"
         assert change.record.scheduled_at is not None
         assert change.record.scheduled_at.astimezone(HERE).day == 21
-        assert accepted.told["repeats"] == "every weekend day"
+        assert accepted.told["when"].startswith("every weekend day at 6 ")
+        assert accepted.told["when"].endswith(", next time Saturday, November 21")
 
 
 async def test_an_hour_for_many_days_does_not_depend_on_the_hour_it_is_now() -> None:
     _, accepted = await House().submit(
         "NEW_TASK", title="x", trigger_type="time", scheduled_at="8", recurrence_rule="every day"
     )
-    assert accepted.told["when"] == "tomorrow at 8 AM"
+    assert accepted.told["when"] == "every day at 8 AM, next time tomorrow"
 
 
 async def test_a_task_at_a_place_keeps_the_words_for_it() -> None:
@@ -287,7 +304,8 @@ async def test_a_task_at_a_place_keeps_the_words_for_it() -> None:
     todo = house.store.todo_rows[accepted.task_id or ""]
     assert (todo.trigger_type, todo.location_trigger) == ("location", "away_from_home")
     assert todo.scheduled_at is None
-    assert accepted.told == {"task": "Buy milk", "where": "away_from_home"}
+    assert accepted.told["place"] == "away_from_home"
+    assert "when" not in accepted.told
 
 
 @pytest.mark.parametrize(
@@ -305,6 +323,8 @@ async def test_a_task_whose_time_is_not_clear_is_refused_with_a_question(
     with pytest.raises(IntentRefused) as refused:
         await House().submit("NEW_TASK", title="x", trigger_type="time", **payload)
     assert asked in refused.value.suggestion
+    assert refused.value.details["question"] in refused.value.suggestion
+    assert refused.value.details["missing"] == ["scheduled_at"]
 
 
 async def test_a_task_without_its_title_or_place_is_refused() -> None:
@@ -356,4 +376,35 @@ def test_a_handler_that_does_not_load_leaves_the_others(monkeypatch: pytest.Monk
     ]
     monkeypatch.setattr(builtin, "entry_points", lambda group: points)
     found = installed_handlers(cast("AgendaStore", Agenda()))
-    assert sorted(found) == ["GOAL", "RESCHEDULE_TASK", "WISH"]
+    assert sorted(found) == sorted({*builtin.OWN, "WISH"} - {"NEW_TASK"})
+
+
+@pytest.mark.parametrize(
+    ("words", "when"),
+    [
+        ("an hour before", at(20, 8, 40)),
+        ("half an hour before my train", at(20, 9, 10)),
+        ("the day before at noon", at(19, 12)),
+        ("two hours after it", at(20, 11, 40)),
+    ],
+)
+async def test_a_reminder_may_count_from_a_task_that_is_there(words: str, when: datetime) -> None:
+    house = House()
+    train = house.has("Train to Boston", at(20, 9, 40))
+    _, accepted = await house.submit(
+        "NEW_TASK", title="Pack", trigger_type="time", scheduled_at=words, relative_to=train.id
+    )
+    assert house.store.todo_rows[accepted.task_id or ""].scheduled_at == when
+
+
+async def test_what_it_counts_from_is_not_guessed() -> None:
+    house = House()
+    house.has("Train to Boston", at(20, 9, 40))
+    house.has("Train to York", at(21, 9, 40))
+    house.has("Wine", None)
+    pack = {"title": "Pack", "trigger_type": "time", "scheduled_at": "an hour before"}
+    with pytest.raises(IntentRefused, match="More than one") as refused:
+        await house.submit("NEW_TASK", **pack, relative_to="train")
+    assert refused.value.details["missing"] == ["relative_to"]
+    with pytest.raises(IntentRefused, match="has no time"):
+        await house.submit("NEW_TASK", **pack, relative_to="wine")

@@ -71,8 +71,8 @@ async def test_another_hour_of_a_recurring_task_leaves_how_often() -> None:
         "Thu 19 07:00",
         "FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR",
     )
-    assert (told["repeats"], house.task.recurrence_words) == (
-        "every weekday",
+    assert (told["when"], house.task.recurrence_words) == (
+        "every weekday at 7 AM, next time tomorrow",
         "every weekday at 6 am",
     )
     intent, _ = await house.corrects(intent, recurrence_rule="every weekend")
@@ -135,7 +135,7 @@ async def test_another_title_does_not_take_a_moved_task_back_to_its_place() -> N
     intent, _ = await house.corrects(intent, title="Oat milk")
     assert (house.task.trigger_type, house.when) == ("time", "Sun 22 17:00")
     _, told = await house.corrects(intent, location_trigger="market")
-    assert (told["where"], house.task.scheduled_at) == ("market", None)
+    assert (told["place"], house.task.scheduled_at) == ("market", None)
 
 
 async def test_a_corrected_move_keeps_what_the_move_said() -> None:

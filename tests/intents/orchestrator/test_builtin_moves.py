@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
+
 import pytest
 
 from tests.intents.orchestrator.test_builtin import HERE, NOW, ZONE, House, at
@@ -23,7 +25,8 @@ async def test_a_moved_task_has_the_new_time_the_status_and_the_reason() -> None
     assert (moved.status, moved.reason) == (TodoStatus.RESCHEDULED, "Late meeting")
     assert moved.scheduled_words == "Friday at the same time"
     assert accepted.task_id == gym.id
-    assert accepted.told == {"task": "Gym", "when": "Friday, November 20 at 6 PM"}
+    assert accepted.told["summary"] == "Gym, Friday, November 20 at 6 PM"
+    assert [thing["id"] for thing in accepted.told["things"]] == [gym.id]
 
 
 @pytest.mark.parametrize("words", ["gym", "Gym session", "my gym task", "gym-session", "GYM"])
@@ -43,7 +46,8 @@ async def test_an_id_that_is_not_there_is_refused_with_the_titles_there_are(word
     house.has("Secret", at(18, 17), user="ben")
     with pytest.raises(IntentRefused) as refused:
         await house.submit(MOVE, task_id=words, preferred_new_time="tomorrow at noon")
-    assert refused.value.details["open_tasks"] == ["Gym", "Groceries"]
+    assert [one["title"] for one in refused.value.details["choices"]] == ["Gym", "Groceries"]
+    assert refused.value.details["missing"] == ["task_id"]
     assert "id-of" not in refused.value.message
 
 
@@ -61,7 +65,7 @@ async def test_words_that_fit_a_title_by_half_are_asked() -> None:
     lunch = house.has("Lunch with Ann", at(18, 12))
     with pytest.raises(IntentRefused, match="Do you mean: Lunch with Ann") as refused:
         await house.submit(MOVE, task_id="team-lunch", preferred_new_time="tomorrow at noon")
-    assert refused.value.details["open_tasks"] == ["Lunch with Ann"]
+    assert [one["id"] for one in refused.value.details["choices"]] == [lunch.id]
     assert house.store.todo_rows[lunch.id] == lunch
     _, moved = await house.submit(MOVE, task_id="ann-lunch", preferred_new_time="tomorrow at noon")
     assert moved.task_id == lunch.id
@@ -72,7 +76,7 @@ async def test_a_task_of_another_user_or_a_closed_one_is_not_there() -> None:
     house.has("Secret", at(18, 17), user="ben")
     house.has("Done", at(18, 17), status=TodoStatus.COMPLETED)
     for task_id in ("id-of-Secret", "id-of-Done"):
-        with pytest.raises(IntentRefused, match="There are no open tasks"):
+        with pytest.raises(IntentRefused, match="There is no open task"):
             await house.submit(MOVE, task_id=task_id, preferred_new_time="tomorrow at noon")
 
 
@@ -190,3 +194,56 @@ async def test_what_was_moved_and_is_to_come_is_what_is_moved_again() -> None:
     moved = house.store.todo_rows[gym.id]
     assert (moved.scheduled_at, moved.moved_from) == (at(22, 20), at(18, 18))
     assert moved.recurs_from == at(11, 18)
+
+
+@pytest.mark.parametrize(
+    ("rule", "words", "to", "becomes"),
+    [
+        ("FREQ=WEEKLY;BYDAY=TH", "from now on at 8 pm", at(19, 20), "FREQ=WEEKLY;BYDAY=TH"),
+        ("FREQ=WEEKLY;BYDAY=TH", "always on Friday", at(20, 7), "FREQ=WEEKLY;BYDAY=FR"),
+        ("FREQ=WEEKLY;BYDAY=TH", "every day at noon", at(18, 12), "FREQ=DAILY"),
+        ("FREQ=DAILY", "from now on an hour later", at(19, 8), "FREQ=DAILY"),
+    ],
+)
+async def test_from_now_on_moves_the_whole_series(
+    rule: str, words: str, to: datetime, becomes: str
+) -> None:
+    house = House()
+    bins = house.has("Bins", at(19, 7), recurrence_rule=rule)
+    intent, accepted = await house.submit(MOVE, task_id=bins.id, preferred_new_time=words)
+    moved = house.store.todo_rows[bins.id]
+    assert (moved.scheduled_at, moved.recurrence_rule, moved.moved_from) == (to, becomes, None)
+    assert accepted.told["when"].startswith("every ")
+    await house.retract(intent)
+    back = house.store.todo_rows[bins.id]
+    assert (back.scheduled_at, back.recurrence_rule, back.status) == (at(19, 7), rule, bins.status)
+
+
+async def test_which_of_the_two_is_meant_may_be_said_in_a_word_of_its_own() -> None:
+    house = House()
+    bins = house.has("Bins", at(19, 7), recurrence_rule="FREQ=DAILY")
+    intent, _ = await house.submit(MOVE, task_id=bins.id, preferred_new_time="at 8 pm")
+    assert house.store.todo_rows[bins.id].moved_from is not None
+    words = {"task_id": bins.id, "preferred_new_time": "at 8 pm", "scope": "series"}
+    await house.amend(intent, **words)
+    moved = house.store.todo_rows[bins.id]
+    assert (moved.scheduled_at, moved.moved_from) == (at(19, 20), None)
+
+
+@pytest.mark.parametrize(
+    ("due", "words", "to"),
+    [
+        (at(18, 9), "for ten minutes", NOW + timedelta(minutes=10)),
+        (at(18, 9), "ten more minutes", NOW + timedelta(minutes=10)),
+        (at(18, 9), "an hour later", NOW + timedelta(hours=1)),
+        (at(18, 9), "in half an hour", NOW + timedelta(minutes=30)),
+        (at(18, 18), "an hour later", at(18, 19)),
+    ],
+)
+async def test_a_snooze_counts_from_its_time_or_from_now_if_that_is_past(
+    due: datetime, words: str, to: datetime
+) -> None:
+    house = House()
+    oven = house.has("Oven", due)
+    await house.submit(MOVE, task_id=oven.id, preferred_new_time=words)
+    assert house.store.todo_rows[oven.id].scheduled_at == to

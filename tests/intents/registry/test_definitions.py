@@ -14,6 +14,7 @@ from vivavoce.errors import InvalidArguments
 from vivavoce.intents.registry.definition import Example, IntentDefinition, Parameter
 from vivavoce.intents.registry.intents import AMEND, RETRACT, IntentRegistry, load_intents
 from vivavoce.intents.service import AMENDING, RETRACTING
+from vivavoce.wire.hints import Slot, hint_of
 
 FLUX = Path(__file__).resolve().parents[3] / "agents" / "flux"
 TASK = "submit_new_task_intent"
@@ -37,43 +38,40 @@ def refusal(intent: IntentDefinition, arguments: Any) -> InvalidArguments:
     return caught.value
 
 
-def test_flux_has_the_names_of_seed_004() -> None:
+def test_flux_has_the_names_of_seed_004_and_more() -> None:
     found = {
-        intent.name: (
-            intent.route,
-            [(p.name, p.type, p.required, list(p.enum or ())) for p in intent.parameters],
-        )
+        intent.name: (intent.route, [(p.name, p.required) for p in intent.parameters])
         for intent in load_intents(FLUX).definitions
     }
-    words = "string"
-    assert found == {
-        "submit_goal_intent": (
-            "GOAL",
-            [
-                ("goal_statement", words, True, []),
-                ("timeline", words, False, []),
-                ("context_notes", words, False, []),
-            ],
-        ),
-        TASK: (
-            "NEW_TASK",
-            [
-                ("title", words, True, []),
-                ("trigger_type", words, True, ["time", "location"]),
-                ("scheduled_at", words, False, []),
-                ("recurrence_rule", words, False, []),
-                ("location_trigger", words, False, []),
-            ],
-        ),
-        "submit_reschedule_intent": (
-            "RESCHEDULE_TASK",
-            [
-                ("task_id", words, True, []),
-                ("preferred_new_time", words, False, []),
-                ("reason", words, False, []),
-            ],
-        ),
-    }
+    assert list(found) == [
+        "submit_goal_intent",
+        TASK,
+        "submit_reschedule_intent",
+        "list_things",
+        "complete_thing",
+        "delete_thing",
+        "rename_thing",
+        "note_goal",
+    ]
+    assert found["submit_goal_intent"] == (
+        "GOAL",
+        [("goal_statement", True), ("timeline", False), ("context_notes", False)],
+    )
+    assert found[TASK] == (
+        "NEW_TASK",
+        [
+            ("title", True),
+            ("trigger_type", True),
+            ("scheduled_at", False),
+            ("relative_to", False),
+            ("recurrence_rule", False),
+            ("location_trigger", False),
+        ],
+    )
+    assert found["submit_reschedule_intent"] == (
+        "RESCHEDULE_TASK",
+        [("task_id", True), ("preferred_new_time", False), ("scope", False), ("reason", False)],
+    )
 
 
 def test_an_agent_without_intents_has_none_and_no_tools_for_them(tmp_path: Path) -> None:
@@ -86,10 +84,12 @@ def test_whoever_can_submit_can_correct() -> None:
     registry = load_intents(FLUX)
     assert registry.tool_names == (*registry.names, AMEND, RETRACT)
     assert (AMENDING.name, RETRACTING.name) == (AMEND, RETRACT)
+    hints = [hint_of(tool.parameters) for tool in (AMENDING, RETRACTING)]
+    assert [hint.does for hint in hints if hint] == ["amend", "retract"]
 
 
 def test_the_model_gets_a_plain_schema_with_conditions_in_words() -> None:
-    [_, tool, _] = load_intents(FLUX).tools()
+    tool = load_intents(FLUX).tools()[1]
     schema = tool.function()["parameters"]
     assert set(schema) == {"type", "properties", "required", "additionalProperties"}
     assert schema["required"] == ["title", "trigger_type"]
@@ -101,18 +101,50 @@ def test_the_model_gets_a_plain_schema_with_conditions_in_words() -> None:
     assert schema["properties"]["title"]["maxLength"] == 200
 
 
-def test_a_brain_is_told_what_is_the_users_to_say_and_how_a_talk_goes() -> None:
+def test_a_led_brain_is_told_by_hints_what_each_slot_is_and_how_it_is_asked_for() -> None:
+    tool = load_intents(FLUX).tools()[1]
+    hint = hint_of(tool.hinted()["parameters"])
+    assert hint is not None
+    assert (hint.wish, hint.does) == ("remind", "act")
+    assert {slot.name: slot.kind for slot in hint.slots.values()} == {
+        "what": "words",
+        "": "choice",
+        "when": "time",
+        "event": "thing",
+        "place": "place",
+    }
+    assert hint.slots["title"].required
+    # Either a time or a place: the time is asked for, as long as no place was said.
+    assert hint.slots["scheduled_at"].required_when == {"location_trigger": (None,)}
+    assert hint.slots["scheduled_at"].questions[0] == "Sure! When should that be?"
+    assert hint.slots["trigger_type"].derived["scheduled_at"] == "time"
+    assert not hint.slots["trigger_type"].required
+    assert all("remind you" not in words for words in hint.confirm)  # it is on the list, no more
+
+
+def test_descriptions_have_no_words_for_machines_and_few_examples() -> None:
+    for tool in load_intents(FLUX).tools():
+        assert "From the user" not in tool.described
+        assert "Ask for " not in tool.described
+        assert tool.described.count("Example: ") <= 3
     lines = load_intents(FLUX).tools()[1].described.splitlines()
     assert lines[1] == (
-        "From the user's words: scheduled_at (time, if trigger_type is time); "
-        "recurrence_rule (repeat, asked for); location_trigger (place, if trigger_type is location)"
+        'Example: "can you remind me on Saturday at about quarter past four to collect the cake" '
+        '{"title": "collect the cake", "scheduled_at": "on Saturday at about quarter past four", '
+        '"trigger_type": "time"}'
     )
-    assert lines[2] == 'Ask for scheduled_at: "Sure! When should I remind you?"'
-    assert lines[3] == 'Ask for recurrence_rule: "Every day, or only on some days?"'
-    assert lines[5].startswith('Example: "Remind me to call the garage" "Sure! When ')
-    assert lines[5].endswith(
-        '} "Got it! I\'ll remind you to call the garage today at half past five. Anything else?"'
+
+
+def test_every_intent_has_a_wish_and_slots_where_the_file_says_nothing_of_them() -> None:
+    size = Parameter(name="size", enum=("s", "m"), required=True, description="How big.")
+    many = Parameter(name="many", type="integer", required_when={"size": "m"})
+    intent = IntentDefinition(
+        name="submit_pizza_intent", route="P", description="Order it. Now.", parameters=(size, many)
     )
+    hint = intent.hint()
+    assert (hint.wish, hint.about) == ("pizza", "Order it")
+    assert hint.slots["size"] == Slot(kind="choice", required=True, about="How big")
+    assert hint.slots["many"] == Slot(kind="number", required_when={"size": ("m",)})
 
 
 def test_every_type_has_its_schema() -> None:
@@ -150,7 +182,8 @@ def test_what_is_missing_is_named_so_that_the_model_asks_for_just_that() -> None
     fault = refusal(flux(), {"title": "Call mom", "trigger_type": "time"})
     assert fault.details["missing_params"] == ["scheduled_at"]
     assert "missing required parameter 'scheduled_at'" in fault.message
-    assert "Ask the user for 'scheduled_at' (When, in the user's own words)" in fault.message
+    assert "Ask the user for 'scheduled_at' (When, in the user's own words" in fault.message
+    assert fault.details["question"] == "Sure! When should that be?"
     fault = refusal(flux(), {"title": "Call mom", "trigger_type": "location"})
     assert fault.details["missing_params"] == ["location_trigger"]
     assert refusal(flux(), {}).details["missing_params"] == ["title", "trigger_type"]
@@ -283,7 +316,18 @@ def test_numbers_that_no_database_holds_are_refused(kind: str) -> None:
     refusal(one(type=kind), {"slot": 10**400})
 
 
-def test_an_example_is_a_sentence_or_a_talk() -> None:
-    talks = (Example(said="Hi", arguments={}), Example(talk=("Hi", "When?", "Now"), arguments={}))
-    intent = IntentDefinition(name="it", route="IT", description="It.", examples=talks)
-    assert [example.description for example in intent.tool().examples] == ["Hi", 'Hi" "When?" "Now']
+def test_an_example_is_a_call_where_it_says_all_that_one_needs() -> None:
+    thing = Parameter(name="what_id", slot="what", kind="thing")
+    when = Parameter(name="at", slot="when", required=True)
+    examples = (
+        Example(said="Tea at five", slots={"when": "at five"}),
+        Example(said="Tea", asked="When?"),
+        Example(said="Move tea to five", slots={"what": "tea", "when": "to five"}),
+    )
+    intent = IntentDefinition(
+        name="it", route="IT", description="It.", parameters=(thing, when), examples=examples
+    )
+    assert [(e.description, e.arguments) for e in intent.tool().examples] == [
+        ("Tea at five", {"at": "at five"})
+    ]
+    assert [shown.asked for shown in intent.hint().examples] == ["", "When?", ""]

@@ -54,15 +54,26 @@ intents:
       - {name: tags, type: array, enum: [food, place], max_length: 2}
       - {name: share, type: boolean}
       - {name: "with", type: string, required_when: {share: true}, grounded: true}
-      - {name: at, type: string, grounded: true, kind: time, ask: true, pattern: "[0-9]"}
+      - {name: at, slot: when, grounded: true, kind: time, ask: true, pattern: "[0-9]"}
+      - {name: mood, enum: [good, bad], called: {good: [fine, lovely]}, slot: how}
+      - {name: whom, type: string, kind: thing, of: task, many: true, questions: ["Whom, {name}?"]}
+      - {name: kind, type: string, derived: {whom: person, at: hour}, enum: [person, hour]}
+      - {name: place, ask: until_said, ask_unless: [at], questions: ["Where?"]}
+      - {name: notes, slot: false}
+    wish: rate
+    about: they rate it
+    careful: true
+    confirm: ["Rated, {title}."]
     examples:
-      - {said: Five stars, arguments: {stars: 5}}
-      - talk: [Share it, With whom then, My mom]
-        arguments: {stars: 4, share: true, with: my mom}
+      - {said: Five stars, slots: {stars: Five}}
+      - {said: My mom, asked: "With whom then?", slots: {with: My mom}}
+      - {said: it was fine, things: ["Lunch, today"], slots: {how: fine}}
 """
     [intent] = load_intents(file(tmp_path, said)).definitions
     assert (intent.url, intent.description) == ("https://api.example.org/ratings", "Rate it.")
-    assert [example.said for example in intent.examples] == ["Five stars", None]
+    assert [example.said for example in intent.examples] == ["Five stars", "My mom", "it was fine"]
+    assert intent.hint().slots["mood"].choices == {"good": ("fine", "lovely"), "bad": ()}
+    assert "notes" not in intent.hint().slots
     assert [p.name for p in intent.parameters if p.grounded] == ["with", "at"]
     assert intent.missing({"stars": 3, "share": True})[0].name == "with"
 
@@ -131,26 +142,40 @@ def end(extra: str) -> str:
         (ONE + "    url: ftp://x\n", "11: intents.0.url: should be an http or https address"),
         (ONE + "    url: https://me:pw@x.org\n", "without a user or a password"),
         (
-            ONE + "    examples:\n      - {said: Hi, arguments: {how: slow}}\n",
-            "12: intents.0.examples.0.arguments: what would be missing",
+            ONE + "    examples:\n      - {said: Hi, slots: {who: Hi}}\n",
+            "12: intents.0.examples.0.slots.who: there is no slot 'who'; did you mean 'how'?",
         ),
         (
-            ONE + "    examples:\n      - {said: Hi, arguments: {what: ab, who: me}}\n",
-            "12: intents.0.examples.0.arguments: unknown parameter 'who'",
+            ONE + "    examples:\n      - {said: Hi, slots: {what: bye}}\n",
+            "12: intents.0.examples.0.slots.what: should be words of what was said",
         ),
+        (ONE + "    examples:\n      - {slots: {what: ab}}\n", "examples.0.said: is missing"),
         (
-            ONE + "    examples:\n      - {said: Hi, arguments: {what: ab, how: Slow}}\n",
-            "12: intents.0.examples.0.arguments.how: is not written as it would be submitted",
-        ),
-        (ONE + "    examples:\n      - {arguments: {what: ab}}\n", "should have either said or"),
-        (
-            ONE + "    examples:\n      - {talk: [Hi, What now], arguments: {what: ab}}\n",
-            "12: intents.0.examples.0.talk: should begin and end with the user",
-        ),
-        (
-            ONE + "    examples:\n      - {said: 'Say \"hi\"', arguments: {what: ab}}\n",
+            ONE + "    examples:\n      - {said: 'Say \"hi\"'}\n",
             "examples.0.said: should match",
         ),
+        (end("slot: what"), "slot: 'what' is what 'what' is called already"),
+        (end("kind: clock"), "kind: should be 'words', 'time', "),
+        (end("type: integer\nkind: time"), "kind: 'time' is for strings, and 'when' is integer"),
+        (end("many: true"), "11: intents.0.parameters.2.many: is for a parameter of the kind"),
+        (end("called: {a: [b]}"), "called.a: 'a' is no value of its enum"),
+        (end("slot: false\nquestions: ['When?']"), "questions: says nothing, since slot is false"),
+        (end("ask_unless: [how]"), "ask_unless: is for what is asked for 'until_said'"),
+        (end("ask: until_said\nask_unless: [hov]"), "there is no parameter 'hov'; did you mean"),
+        (end("derived: {hov: x}"), "derived.hov: there is no parameter 'hov'; did you mean 'how'?"),
+        (end("derived: {how: 5}"), "derived.how: 'when' is string, and this is 5"),
+        (end("questions: [When]"), "questions.0: should match"),
+        (
+            end("questions: ['When is {waht}?']"),
+            "11: intents.0.parameters.2.questions.0: there is no '{waht}' to be filled in; did "
+            "you mean 'what'?",
+        ),
+        (ONE + "    confirm: ['{']\n", "confirm.0: should "),
+        (
+            ONE + "    wish: undo\n",
+            "11: intents.0.wish: 'undo' is the wish of 'correcting' already",
+        ),
+        (ONE + "    does: tell\n    url: https://x.org\n", "url: is not for an intent that only"),
         (ONE.replace("submit_it", "amend_intent"), "'amend_intent' is the name of a tool of our"),
     ],
 )

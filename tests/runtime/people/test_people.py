@@ -18,7 +18,8 @@ from vivavoce.runtime.sessions.profile import Defaults, Profile
 from vivavoce.session.context import Situation, instructions
 from vivavoce.testing import MemoryStore
 from vivavoce.tools.registry import Registry
-from vivavoce.wire.records.plans import Person, Todo, TodoStatus
+from vivavoce.wire.hints import Thing
+from vivavoce.wire.records.plans import Goal, GoalStatus, Person, Todo, TodoStatus
 from vivavoce.wire.records.talk import Put
 
 NOW = datetime(2026, 11, 17, 9, 0, tzinfo=UTC)  # a Tuesday; 10 in Berlin
@@ -65,8 +66,11 @@ async def told(
 
 async def test_the_user_is_told_with_their_day() -> None:
     context = await told(GYM)
+    thing = Thing(id=GYM.id, title="Gym session", at=GYM.scheduled_at, when="today at 6 PM")
     assert context == UserContext(
         time_zone="Europe/Berlin",
+        name="Ada",
+        things=(thing,),
         lines=(
             "The user's name: Ada",
             "Chronotype: early",
@@ -119,6 +123,8 @@ async def test_todays_tasks_are_those_of_the_users_day_the_overdue_and_those_of_
         f"- Read, today at 11:30 PM (id: {named('t-late')})",
         f"- Post the letter, when I leave home (id: {named('t-place')})",
         f"- Old, yesterday at 10 AM (id: {named('t-old')})",
+        "Later tasks:",
+        f"- Next, tomorrow at 12:30 AM (id: {named('t-next')})",
     )
 
 
@@ -167,8 +173,12 @@ async def test_a_task_that_recurs_is_told_on_the_days_of_its_rule() -> None:
     )
     other = replace(tuesdays, id=named("never"), recurrence_rule="FREQ=WEEKLY;BYDAY=WE")
     lines = (await told(tuesdays, other)).lines
-    tasks = [line for line in lines if line.startswith("- ")]
-    assert tasks == [f"- Gym session, today at 6 PM, every Tuesday (id: {GYM.id})"]
+    assert lines[-4:] == (
+        "Today's active tasks:",
+        f"- Gym session, today at 6 PM, every Tuesday (id: {GYM.id})",
+        "Later tasks:",
+        f"- Gym session, every Wednesday at 6 PM, next time tomorrow (id: {other.id})",
+    )
 
 
 async def test_at_most_twenty_tasks_are_told() -> None:
@@ -238,3 +248,37 @@ def test_a_session_has_the_users_clock_voice_and_manner() -> None:
     assert voice(Options(voice="alloy"), user) == "alloy"
     assert voice(Options(), replace(user, voice="kermit")) == "alloy"
     assert voice(Options(), None) == "alloy"
+
+
+async def test_what_is_on_other_days_and_the_goals_are_told_with_their_ids() -> None:
+    aim = Goal(
+        id=named("aim"), user_id="ada", statement="Learn Welsh", created_at=NOW, updated_at=NOW
+    )
+    later = replace(GYM, scheduled_at=NOW + timedelta(days=9))
+    store = MemoryStore()
+    await store.open()
+    done = replace(aim, id=named("done"), status=GoalStatus.COMPLETED)
+    await store.commit([Put(ADA), Put(later), Put(aim), Put(done)])
+    context = await user_context(store, "ada", now=NOW, time_zone="UTC")
+    assert context.lines[-5:] == (
+        "Today's active tasks: none",
+        "Later tasks:",
+        f"- Gym session, Thursday, November 26 at 10 AM (id: {GYM.id})",
+        "Goals:",
+        f"- Learn Welsh (id: {aim.id})",
+    )
+    assert [(one.kind, one.title) for one in context.things] == [
+        ("task", "Gym session"),
+        ("goal", "Learn Welsh"),
+    ]
+
+
+async def test_a_brain_is_told_of_sixty_things_the_next_first_and_what_is_stale_last() -> None:
+    todos = [
+        replace(GYM, id=named(f"t{n}"), title=f"In {n}", scheduled_at=NOW + timedelta(days=n))
+        for n in range(1, 80)
+    ]
+    old = replace(GYM, id=named("old"), title="Old", scheduled_at=NOW - timedelta(days=9))
+    things = (await told(old, *reversed(todos))).things
+    assert [one.title for one in things] == [f"In {n}" for n in range(1, 61)]
+    assert (await told(old, todos[0])).things[-1].title == "Old"

@@ -180,6 +180,8 @@ EMBEDDED = "embedded"
 OPENAI_URL = "https://api.openai.com/v1"
 OPENAI_MODEL = "gpt-realtime-2.1"
 _MODELS = {EMBEDDED: "vivavoce"}
+LIKENESS = "minilm"
+"""The model by which a local brain compares what was said with examples."""
 BRAINS = ("qwen-1.5b", "qwen-0.5b", "scripted")
 
 
@@ -319,5 +321,5 @@ class EngineSettings(BaseSettings):
     @property
     def needed_models(self) -> tuple[str, ...]:
         """The models of the catalogue that the embedded engine needs."""
-        local = () if self.brain_by_url or self.brain == "scripted" else (self.brain,)
+        local = () if self.brain_by_url or self.brain == "scripted" else (self.brain, LIKENESS)
         return ("silero-vad", "smart-turn", self.ears, *local, self.mouth)

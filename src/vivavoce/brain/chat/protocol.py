@@ -30,6 +30,7 @@ from vivavoce.wire.brain import (
     Tool,
     Words,
 )
+from vivavoce.wire.hints import bare
 from vivavoce.wire.values import Value
 
 Json: TypeAlias = dict[str, Any]
@@ -140,7 +141,7 @@ def _call(call: Call) -> Json:
 
 
 def _tool(tool: Tool) -> Json:
-    function: Json = {"name": tool.name, "parameters": tool.parameters or _NO_PARAMETERS}
+    function: Json = {"name": tool.name, "parameters": bare(tool.parameters or _NO_PARAMETERS)}
     if tool.description:
         function["description"] = tool.description
     return {"type": "function", "function": function}

@@ -15,23 +15,24 @@ import secrets
 import shutil
 import sys
 import tempfile
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Literal
 
-from vivavoce.brain.llama.grammar import MARK, Reading, grammar, offered
-from vivavoce.brain.llama.guessing.descriptions import held
-from vivavoce.brain.llama.guessing.evidence import one_by_one
-from vivavoce.brain.llama.guessing.ids import shortened
-from vivavoce.brain.llama.guessing.shaping import fitting, variants
-from vivavoce.brain.llama.prompt import END, is_chat, prompt
+from vivavoce.brain.dialogue.claims import claims
+from vivavoce.brain.llama.grammar import MARK, PLAIN_WORDS, Reading, grammar, offered
+from vivavoce.brain.llama.ids import shortened
+from vivavoce.brain.llama.leading import Free, Leading, Writing
+from vivavoce.brain.llama.likeness import Likeness
+from vivavoce.brain.llama.prompt import END, clipped, is_chat, prompt
 from vivavoce.brain.llama.server import Connection, Heard
-from vivavoce.brain.llama.slots import Seats, Shelf, Warming
+from vivavoce.brain.llama.slots import Place, Seats, Shelf, Warming
 from vivavoce.errors import BrainError
 from vivavoce.processes.supervised import Child
-from vivavoce.wire.brain import Ask, Budget, CallBegun, Finished, Piece, Words
+from vivavoce.wire.brain import Ask, Budget, CallBegun, Finished, Piece, Result, Words
 
 NICENESS = 3
 """Below the mouth, and not by much: threads that wait for each other starve together."""
@@ -42,8 +43,7 @@ _STEP = 48
 _START_SECONDS = 120
 _RELUCTANT: list[list[str | float]] = [[MARK, -1.5]]
 """A call must be clearly more likely than words. In our own requests those that want a tool are
-above this by far, and nearly all small talk is below. Where a tool says what must come from the
-user's words, the grammar sees to it, and a talk is about its tools in any case."""
+above this by far, and nearly all small talk is below."""
 _BATCH = 128
 _SAID, _WRITTEN = 3, 12
 """Sentences of an answer, for the ear and for the eye."""
@@ -51,6 +51,8 @@ _RESULT_SECONDS = 3.0
 _MOST_RESULT, _LEAST_RESULT = 4_000, 300
 _GUESS = 60.0
 _CHARS = 4.0
+_LIKELY = 100
+"""Tokens whose likelihood is looked at: what is not among them is not meant."""
 _FEW = 24
 """Tokens; below it the time is mostly not that of reading."""
 _OLD, _NEW = 0.8, 0.2
@@ -68,7 +70,11 @@ class LlamaBrain:
         live_slots: int = 2,
         context: int = 6_144,
         threads: int = 0,
+        likeness: Path | None = None,
+        led: bool = True,
     ) -> None:
+        """`likeness` is the folder of the embedding model. `led`: it is not trusted to hold the
+        thread of a talk by itself, where the tools say how that is done."""
         self._name = name
         self._model, self._cache = model, cache
         self._context = context
@@ -79,6 +85,8 @@ class LlamaBrain:
         self._ready, self._failed = asyncio.Event(), asyncio.Event()
         self._child: Child | None = None
         self._seats = Seats(live_slots, self._shelf())
+        near = None if likeness is None else Likeness(likeness, cache)
+        self._leading = Leading(self, near) if led else None
 
     @property
     def name(self) -> str:
@@ -86,13 +94,17 @@ class LlamaBrain:
 
     @property
     def budget(self) -> Budget:
-        return self._pace.budget(self._context - _OUTPUT)
+        budget = self._pace.budget(self._context - _OUTPUT)
+        # Where the talk is led it is not the model who reads results.
+        return budget if self._leading is None else replace(budget, result_chars=_MOST_RESULT)
 
     def count(self, text: str) -> int:
         return self._pace.count(text)
 
     def forget(self, live: str) -> None:
         self._seats.leave(live)
+        if self._leading is not None:
+            self._leading.forget(live)
 
     # --- Its life -------------------------------------------------------------------
 
@@ -190,12 +202,71 @@ class LlamaBrain:
     # --- Questions ------------------------------------------------------------------
 
     async def answer(self, ask: Ask) -> AsyncGenerator[Piece, None]:
+        leading = self._leading
+        if leading is None or not leading.leads(ask):
+            answer = self._by_itself(ask)
+        elif leading.answers(ask):
+            answer = self._led(ask, leading)
+        else:
+            answer = self._freely(ask, leading.freely(ask))
+        async with aclosing(answer) as pieces:
+            async for piece in pieces:
+                yield piece
+
+    async def _led(self, ask: Ask, leading: Leading) -> AsyncGenerator[Piece, None]:
+        async with aclosing(leading.answer(ask)) as pieces:
+            async for piece in pieces:
+                if not isinstance(piece, Free):
+                    yield piece
+                    continue
+                said = ""
+                async with aclosing(self._freely(ask, piece.prompt)) as words:
+                    async for one in words:
+                        said += one.text if isinstance(one, Words) else ""
+                yield Words(piece.instead if claims(said) else said or piece.instead)
+
+    async def _freely(self, ask: Ask, text: str) -> AsyncGenerator[Piece, None]:
+        """Words and no calls, from a prompt of its own."""
+        connection = self._there()
+        reading = Reading(lambda: "", _SAID if ask.spoken else _WRITTEN)
+        async with self._seats.taken(connection, ask.live, text) as seat:
+            request = {
+                "prompt": text,
+                "id_slot": seat.slot,
+                "n_predict": min(ask.max_tokens or _OUTPUT, _OUTPUT),
+                "grammar": PLAIN_WORDS,
+                "stop": ["\n", END],
+                "stream": True,
+                "cache_prompt": True,
+                "temperature": 0,
+            }
+            heard = Heard("")
+            seat.held = text
+            async with aclosing(connection.write(request)) as writing:
+                async for heard in writing:
+                    for piece in reading.feed(heard.text):
+                        yield piece
+                    if reading.enough:
+                        break
+        reason: Literal["length", "stop"] = "length" if heard.limited else "stop"
+        yield Finished(reason, heard.input_tokens, heard.cached_tokens, heard.output_tokens)
+
+    @asynccontextmanager
+    async def writing(self, live: str, text: str) -> AsyncIterator[Writing]:
+        connection = self._there()
+        async with self._seats.taken(connection, live, text) as seat:
+            yield _Line(self, connection, seat)
+
+    async def tokenize(self, text: str) -> list[int]:
+        return await self._there().tokenize(text)
+
+    async def _by_itself(self, ask: Ask) -> AsyncGenerator[Piece, None]:
         chat = is_chat(ask)
         limit = min(ask.max_tokens or (_LONGEST_OUTPUT if chat else _OUTPUT), _LONGEST_OUTPUT)
-        ask, short = shortened(ask)
-        rules, names = grammar(fitting(ask)), {tool.name for tool in offered(ask)}
-        text = prompt(one_by_one(ask), room=self._context - limit, count=self.count)
-        reluctant = ask.tool_choice == "auto" and not any(map(held, ask.tools))
+        ask, short = shortened(self._readable(ask))
+        rules, names = grammar(ask), {tool.name for tool in offered(ask)}
+        text = prompt(ask, room=self._context - limit, count=self.count)
+        reluctant = ask.tool_choice == "auto"
         connection = self._there()
         async with self._seats.taken(connection, ask.live, text) as seat:
             request = {
@@ -228,54 +299,96 @@ class LlamaBrain:
                             yield one
                     if reading.enough or (reading.calls and not ask.parallel_calls):
                         break
-            self._learn(text, heard)
+            self.learn(text, heard)
             reason: Literal["length", "stop"] = "length" if heard.limited else "stop"
             yield Finished(reason, heard.input_tokens, heard.cached_tokens, heard.output_tokens)
 
+    def _readable(self, ask: Ask) -> Ask:
+        """With no more of a tool's result than can be read while somebody waits."""
+        most = self._pace.budget(self._context).result_chars
+        turns = (clipped(turn, most) if isinstance(turn, Result) else turn for turn in ask.turns)
+        return replace(ask, turns=tuple(turns))
+
     async def warm(self, ask: Ask) -> None:
-        ask, _ = shortened(ask)
         with contextlib.suppress(BrainError):
-            told = one_by_one(ask)
-            text = prompt(told, room=self._context - _OUTPUT, count=self.count, finished=False)
-            connection = self._there()
-            tokens = await connection.tokenize(text)
-            async with self._seats.warming(connection, ask.live, text) as warming:
-                begun = len(await connection.tokenize(warming.held)) if warming.held else 0
-                # Never to before what is read already: that would be forgotten.
-                for upto in (*range(begun + _STEP, len(tokens), _STEP), len(tokens)):
-                    async with warming.step() as seat:
-                        if seat is None:
-                            return  # the question itself has come
-                        heard = await connection.read(seat.slot, tokens[:upto])
-                        seat.held = text[: len(text) * upto // len(tokens)]
-                    self._learn(text if upto == len(tokens) else "", heard)
-                if not ask.turns:
-                    await warming.keep(text)
+            if self._leading is not None and self._leading.leads(ask):
+                await self._read(ask, await self._leading.ahead(ask))
+                return
+            ask, _ = shortened(self._readable(ask))
+            text = prompt(ask, room=self._context - _OUTPUT, count=self.count, finished=False)
+            await self._read(ask, text, compiling=True)
+
+    async def _read(self, ask: Ask, text: str, *, compiling: bool = False) -> None:
+        connection = self._there()
+        tokens = await connection.tokenize(text)
+        async with self._seats.warming(connection, ask.live, text) as warming:
+            begun = len(await connection.tokenize(warming.held)) if warming.held else 0
+            # Never to before what is read already: that would be forgotten.
+            for upto in (*range(begun + _STEP, len(tokens), _STEP), len(tokens)):
+                async with warming.step() as seat:
+                    if seat is None:
+                        return  # the question itself has come
+                    heard = await connection.read(seat.slot, tokens[:upto])
+                    seat.held = text[: len(text) * upto // len(tokens)]
+                self.learn(text if upto == len(tokens) else "", heard)
+            if not ask.turns:
+                await warming.keep(text)
+                if compiling:
                     await self._compile(connection, ask, warming, tokens)
 
     async def _compile(
         self, connection: Connection, ask: Ask, warming: Warming, tokens: list[int]
     ) -> None:
         """llama.cpp needs most of a second for a grammar, once: not when somebody waits."""
-        for rules in dict.fromkeys(map(grammar, variants(ask))):
-            async with warming.step() as seat:
-                if seat is None:
-                    return
-                given = {"prompt": tokens, "id_slot": seat.slot, "n_predict": 1}
-                given |= {"grammar": rules, "cache_prompt": True, "stream": True}
-                async with aclosing(connection.write(given)) as writing:
-                    async for _ in writing:
-                        pass
+        async with warming.step() as seat:
+            if seat is None:
+                return
+            given = {"prompt": tokens, "id_slot": seat.slot, "n_predict": 1}
+            given |= {"grammar": grammar(ask), "cache_prompt": True, "stream": True}
+            async with aclosing(connection.write(given)) as writing:
+                async for _ in writing:
+                    pass
 
     def _there(self) -> Connection:
         if self._connection is None:
             raise BrainError("The language model is not ready yet.")
         return self._connection
 
-    def _learn(self, text: str, heard: Heard) -> None:
+    def learn(self, text: str, heard: Heard) -> None:
         self._pace.read(heard.read_tokens, heard.read_ms)
         if text:
             self._pace.weighed(len(text), heard.input_tokens)
+
+
+class _Line:
+    """Fills `Writing`: one line, after what would be written first was looked at."""
+
+    def __init__(self, brain: LlamaBrain, connection: Connection, seat: Place) -> None:
+        self._brain, self._connection, self._seat = brain, connection, seat
+
+    async def likely(self, text: str) -> tuple[Mapping[int, float], Heard]:
+        found, heard = await self._connection.likely(self._seat.slot, text, _LIKELY)
+        self._seat.held = text
+        self._brain.learn(text, heard)
+        return found, heard
+
+    async def line(self, text: str, grammar: str, most: int) -> tuple[str, Heard]:
+        request = {
+            "prompt": text,
+            "id_slot": self._seat.slot,
+            "n_predict": most,
+            "grammar": grammar,
+            "stop": ["\n", END],
+            "stream": True,
+            "cache_prompt": True,
+            "temperature": 0,
+        }
+        written, heard = "", Heard("")
+        async with aclosing(self._connection.write(request)) as writing:
+            async for heard in writing:
+                written += heard.text
+                self._seat.held = text + written
+        return written, heard
 
 
 class Pace:

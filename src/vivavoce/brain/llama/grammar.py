@@ -16,17 +16,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from vivavoce.brain.llama.guessing.descriptions import held as asks
-from vivavoce.brain.llama.guessing.evidence import DONE, goes_on, one_by_one
-from vivavoce.brain.llama.guessing.shaping import OWN_WORDS, Shape, shapes
 from vivavoce.errors import BrainError
 from vivavoce.wire.brain import Ask, CallArguments, CallBegun, CallEnded, Piece, Tool, Words
 
 MARK = "@"
 """What a call begins with, and words never hold. Plain text: the token that the Qwen family has for
 it was never trained in its coding models, which then talk about their tools instead."""
-ASKED = "? "
-"""After a tool's name and a parameter: what follows is a question for it."""
 _MAX_TEXT = 2_000
 _DEPTH = 8
 # What llguidance understands; the rest (`format`, `not`, `if`, …) is left to who checks the
@@ -59,42 +54,27 @@ def offered(ask: Ask) -> tuple[Tool, ...]:
 
 def grammar(ask: Ask) -> str:
     """The grammar of an answer."""
-    more = goes_on(ask)
-    ask = one_by_one(ask)
-    made = shapes(ask, offered(ask))
     # In one line: a bracket ends with it.
-    choices = " | ".join(_call(shape.tool) for shape in made if not shape.missing)
-    questions = " | ".join(_asking(shape, more) for shape in made if shape.missing)
+    choices = " | ".join(map(_call, offered(ask)))
     calls = "call+" if ask.parallel_calls else "call"
-    acts = [name for name, there in ((calls, choices), ("ask", questions)) if there]
-    start = acts
-    if not ask.demanded:
-        start = acts if more and acts else ["WORDS", *(f"WORDS {act}" for act in acts), *acts]
+    start = (
+        ["WORDS"]
+        if not choices
+        else [calls]
+        if ask.demanded
+        else ["WORDS", f"WORDS {calls}", calls]
+    )
     rules = f'call: "{MARK}" ({choices})\n' if choices else ""
-    rules += _question(questions) if questions else ""
-    words = _WORDS_TO_A_QUESTION if any(map(asks, ask.tools)) else _WORDS
     either = f"({' | '.join(start)})" if len(start) > 1 else start[0]
-    return f"%llguidance {{}}\nstart: {either} END\n{words}{rules}"
+    return f"%llguidance {{}}\nstart: {either} END\n{_WORDS}{rules}"
 
 
-def _asking(shape: Shape, more: bool) -> str:
-    question = (DONE if more and shape.question else "") + shape.question
-    words = json.dumps(f"{shape.tool.name} {shape.missing}{ASKED}{question}")
-    return words if shape.question else f"{words} QUESTION"
-
-
-def _question(names: str) -> str:
-    rule = f'ask: "{MARK}" ({names})\n'
-    return rule + _QUESTION if "QUESTION" in names else rule
-
-
-_QUESTION = "QUESTION: /[A-Z][^@<>{}`*#?_\\n\\r]{4,150}\\?/\n"
 # Words are one line, never empty, and never look like a call, markup or code: none of it can be
 # spoken, and a small model that cannot describe a call makes it.
 _WORDS = "WORDS: /[^@<>{}`*#=\\s][^@<>{}`*#\\n\\r]*/\nEND: /\\n/\n"
-# Where the user is asked for things, a question ends the answer: a small model that goes on after
-# it gives the user's answer too. Nor are names of parameters words.
-_WORDS_TO_A_QUESTION = "WORDS: /[^@<>{}`*#=?_\\s][^@<>{}`*#?_\\n\\r]*\\??/\nEND: /\\n/\n"
+
+PLAIN_WORDS = f"%llguidance {{}}\nstart: WORDS END?\n{_WORDS}"
+"""Words alone."""
 
 
 def _call(tool: Tool) -> str:
@@ -131,9 +111,7 @@ def _held(schema: Any, root: Mapping[str, Any], depth: int) -> dict[str, Any]:
         return _held(parts[0], root, depth - 1)
     held = {key: value for key, value in schema.items() if key in _KEPT}
     kind = held.get("type")
-    if kind == "string" and OWN_WORDS in schema:
-        held["pattern"] = f"^{schema[OWN_WORDS]}$"
-    elif kind == "string" and not held.keys() & {"enum", "const"}:
+    if kind == "string" and not held.keys() & {"enum", "const"}:
         # A string without an end is how a small model loops.
         held["maxLength"] = min(held.get("maxLength", _MAX_TEXT), _MAX_TEXT)
     if kind == "object" or "properties" in schema:
@@ -237,9 +215,6 @@ class Reading:
             name, space, rest = self._held.partition(" ")
             if not space or not rest:
                 return
-            if not rest.startswith("{"):
-                self._asking(rest)
-                return
             self._held, self._named = rest, True
             yield CallBegun(self._call_id, name)
         if size := self._object.feed(self._held):
@@ -249,13 +224,6 @@ class Reading:
             yield CallEnded(self._call_id)
             self._call_id = ""
             self.calls += 1
-
-    def _asking(self, rest: str) -> None:
-        """No arguments but what is missing: the words after it are a question, and said."""
-        _, mark, question = rest.partition(ASKED)
-        if mark:
-            self._call_id = ""
-            self._held = f" {question}" if self.words else question
 
 
 @dataclass

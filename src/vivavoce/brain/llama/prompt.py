@@ -29,6 +29,7 @@ the small talk, which would teach an agent with one errand to chat:
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -36,7 +37,6 @@ from itertools import chain, islice
 from typing import Any
 
 from vivavoce.brain.llama.grammar import MARK
-from vivavoce.brain.llama.guessing.descriptions import EACH, NEXT, described, uses
 from vivavoce.errors import BrainError
 from vivavoce.wire.brain import Ask, Call, Result, Said, Tool, Turn
 
@@ -74,6 +74,9 @@ _STOPS = " .,!?;:…"
 _MARKS = f">=#{MARK} "
 """What the lines of others begin with, and its own never."""
 _ASIDE = '- "'
+_EXAMPLE = 'Example: "'
+_NEXT = re.compile('" (?:> )?"')
+_EACH = 6
 _LONGEST = 500
 """Letters of one. Descriptions come from anywhere."""
 _MOST = 32
@@ -225,6 +228,15 @@ def _from(turns: tuple[Turn, ...], weights: Sequence[int], dropped: int) -> tupl
     return turns[last:]
 
 
+def clipped(result: Result, most: int) -> Result:
+    """Head and tail of a long one."""
+    text = result.output
+    if len(text) <= most:
+        return result
+    head, tail = most * 2 // 3, most // 3
+    return replace(result, output=f"{text[:head]}\n[… cut …]\n{text[len(text) - tail :]}")
+
+
 def _shortened(turn: Turn) -> Turn:
     if isinstance(turn, Result) and len(turn.output) > _SHORT_RESULT:
         return replace(turn, output=f"{turn.output[:_SHORT_RESULT]} … (cut)")
@@ -319,14 +331,14 @@ def _turns(said: str) -> tuple[Turn, ...]:
     """The user and the assistant in turn."""
     return tuple(
         Said("assistant" if at % 2 else "user", text.strip())
-        for at, text in enumerate(NEXT.split(said))
+        for at, text in enumerate(_NEXT.split(said))
     )
 
 
 def _own(tools: Sequence[Tool]) -> Iterator[tuple[Turn, ...]]:
     """One of each tool, then a second of each: next to each other they would blur."""
-    found = [list(islice(uses(tool), EACH)) for tool in tools]
-    for place in range(EACH):
+    found = [list(islice(uses(tool), _EACH)) for tool in tools]
+    for place in range(_EACH):
         for tool, lines in zip(tools, found, strict=True):
             if place < len(lines):
                 said, arguments, answer = lines[place]
@@ -336,3 +348,43 @@ def _own(tools: Sequence[Tool]) -> Iterator[tuple[Turn, ...]]:
 def _end(answer: str) -> tuple[Turn, ...]:
     """What is done is told, and not done again."""
     return (Result("", _ACCEPTED), Said("assistant", answer)) if answer else ()
+
+
+# --- What a tool's description shows
+#
+#     Example: "What changed in git?" {"command": "git diff"}
+#     Example: "Set an alarm." > "For when?" > "For six." {"at": "six"}
+
+
+def described(tool: Tool) -> str:
+    """What it does, without the examples."""
+    told = (line for line in tool.description.splitlines() if not _example(line))
+    return " ".join(" ".join(told).split())
+
+
+def uses(tool: Tool) -> Iterator[tuple[str, str, str]]:
+    """Its examples: what is said, the arguments, and what is said when it is done, if anything."""
+    for line in tool.description.splitlines():
+        example = _example(line)
+        if example and len(line) <= _LONGEST and _is_json(example[1]):
+            yield example
+
+
+def _example(line: str) -> tuple[str, str, str] | None:
+    """What is said, the arguments, and what is said when it is done, if anything. No pattern: the
+    worst line must not cost more than others."""
+    line, answer = line.rstrip(), ""
+    if line.startswith(_EXAMPLE) and line.endswith('"'):
+        line, _, answer = line.removesuffix('"').rpartition(' "')
+    if not (line.startswith(_EXAMPLE) and line.endswith("}")):
+        return None
+    said, found, rest = line.removeprefix(_EXAMPLE).partition('" {')
+    return (said, "{" + rest, answer) if found and said.strip() else None
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True

@@ -83,6 +83,14 @@ class Connection:
         given = {"prompt": tokens, "id_slot": slot, "n_predict": 0, "cache_prompt": True}
         return _heard(await self._post("/completion", given))
 
+    async def likely(self, slot: int, text: str, most: int) -> tuple[dict[int, float], Heard]:
+        """Log-probabilities of the likeliest tokens after it."""
+        given = {"prompt": text, "id_slot": slot, "n_predict": 1, "cache_prompt": True}
+        reply = await self._post("/completion", given | {"temperature": 0, "n_probs": most})
+        first = (reply.get("completion_probabilities") or [{}])[0]
+        found = {one["id"]: one["logprob"] for one in first.get("top_logprobs", ())}
+        return found, _heard(reply)
+
     async def save(self, slot: int, file: str) -> None:
         await self._post(f"/slots/{slot}?action=save", {"filename": file})
 

@@ -15,6 +15,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field, fields, replace
 from typing import Any, Literal
 
+from vivavoce.wire.hints import bare_tools
 from vivavoce.wire.realtime import session as asked
 from vivavoce.wire.realtime.items import Item, Reference
 from vivavoce.wire.realtime.refusal import Refused, printable, reading, refused
@@ -298,7 +299,8 @@ def session_object(configuration: Configuration, *, session_id: str, expires_at:
         "model": c.model,
         "output_modalities": [c.output_modalities],
         "instructions": c.guidance,
-        "tools": [tool.model_dump(exclude_none=True) for tool in c.tools],
+        # Without hints: they are for the brain, and the whole call listens here.
+        "tools": bare_tools(tool.model_dump(exclude_none=True) for tool in c.tools),
         "tool_choice": choice,
         "max_output_tokens": c.max_output_tokens,
         "tracing": _plain(c.tracing),

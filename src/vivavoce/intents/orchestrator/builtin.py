@@ -22,6 +22,8 @@ from typing import Any
 from vivavoce.errors import IntentRefused, OrchestratorUnavailable, Unavailable
 from vivavoce.intents import again
 from vivavoce.intents import records as write
+from vivavoce.intents.orchestrator.changing import Completing, Deleting, Noting, Renaming
+from vivavoce.intents.orchestrator.listing import Listing
 from vivavoce.intents.orchestrator.moves import Moves
 from vivavoce.intents.orchestrator.ports import (
     MOST_CHARS,
@@ -29,12 +31,13 @@ from vivavoce.intents.orchestrator.ports import (
     gone,
     needed,
     text,
+    told,
 )
 from vivavoce.intents.orchestrator.tasks import Tasks
 from vivavoce.intents.ports import Accepted, Action, Done, IntentStore, Journal, Orchestrator
-from vivavoce.language.en.telling import spoken
 from vivavoce.language.en.understanding import understand
 from vivavoce.logs import failure
+from vivavoce.runtime.people import things
 from vivavoce.runtime.plugins import entry_points
 from vivavoce.runtime.ports import AgendaStore, Clock
 from vivavoce.wire.clean import clean_line, clean_text
@@ -78,8 +81,8 @@ class Goals:
     async def retract(self, intent: Intent, given: Submission) -> Accepted:
         goal = await self._goal(intent)
         undone = replace(goal, status=GoalStatus.RETRACTED, updated_at=given.now)
-        told = {"goal": goal.statement, "removed": True}
-        return Accepted(goal_id=goal.id, changes=(Put(undone),), told=told)
+        said = told(things.goal(undone, given.now, given.time_zone), removed=True)
+        return Accepted(goal_id=goal.id, changes=(Put(undone),), told=said)
 
     async def _goal(self, intent: Intent) -> Goal:
         goal = await self._store.goal(intent.goal_id or "", user_id=intent.user_id)
@@ -100,19 +103,18 @@ class Goals:
             updated_at=given.now,
         )
         changes: list[Change] = [Put(goal)]
-        told: dict[str, Any] = {"goal": goal.statement}
+        more: dict[str, Any] = {}
         if goal.target_at is not None:
-            told["target"] = spoken(
-                goal.target_at, now=given.now, time_zone=given.time_zone, clock=False
-            )
+            more["target"] = things.goal_words(goal, given.now, given.time_zone)
         elif timeline:
-            told["timeline"] = timeline
+            more["timeline"] = timeline
         steps, old = _steps(payload), _steps(before)
         if steps != old:
             changes += await self._planned(goal, steps, old, given)
         if steps:
-            told["milestones"] = steps
-        return Accepted(goal_id=goal.id, changes=tuple(changes), told=told)
+            more["milestones"] = steps
+        said = told(things.goal(goal, given.now, given.time_zone), **more)
+        return Accepted(goal_id=goal.id, changes=tuple(changes), told=said)
 
     async def _planned(
         self, goal: Goal, steps: Sequence[str], before: Sequence[str], given: Submission
@@ -193,7 +195,16 @@ log = logging.getLogger(__name__)
 
 _TROUBLE = "I'm having trouble setting that up"
 GROUP = "vivavoce.intents"
-OWN: Mapping[str, HandlerFactory] = {"GOAL": Goals, "NEW_TASK": Tasks, "RESCHEDULE_TASK": Moves}
+OWN: Mapping[str, HandlerFactory] = {
+    "GOAL": Goals,
+    "NEW_TASK": Tasks,
+    "RESCHEDULE_TASK": Moves,
+    "LIST": Listing,
+    "COMPLETE": Completing,
+    "DELETE": Deleting,
+    "RENAME": Renaming,
+    "NOTE": Noting,
+}
 
 
 def installed_handlers(store: AgendaStore) -> dict[str, Orchestrator]:
@@ -284,6 +295,10 @@ class Inside:
         await self._journal.commit([*outcome.changes, *changes])
         return Done(intent, outcome.told)
 
+    async def tell(self, intent: Intent, given: Submission) -> Mapping[str, Any]:
+        """What is known; nothing is written."""
+        return (await self._ask("submit", intent, given, None)).told
+
     async def holds(self, known: Intent, given: Submission, *, asked: bool) -> bool:
         """Tried without a commit: would it come to what is there?"""
         if not asked:
@@ -307,11 +322,10 @@ class Inside:
 
     async def standing(self, known: Intent, given: Submission) -> Mapping[str, Any]:
         todo = await self._store.todo(known.task_id or "", user_id=known.user_id)
-        if todo is None or todo.scheduled_at is None:
-            return {}
-        if todo.recurrence_rule and todo.scheduled_at <= given.now:
-            return {"repeats": todo.recurrence_words}  # its first time is over
-        return {"when": spoken(todo.scheduled_at, now=given.now, time_zone=given.time_zone)}
+        if todo is not None:
+            return told(await asyncio.to_thread(things.task, todo, given.now, given.time_zone))
+        goal = await self._store.goal(known.goal_id or "", user_id=known.user_id)
+        return {} if goal is None else told(things.goal(goal, given.now, given.time_zone))
 
     async def _ask(
         self, action: Action, intent: Intent, given: Submission, before: Intent | None

@@ -2,28 +2,31 @@
 
 The new time is optional (seed 004 §6.2): without one the task stays open with no
 time, and the model is told to ask. Of a recurring task one time is moved, the next
-unless another is meant; the others stay where its rule has them. What was there
-before is kept with the intent, so that taking it back puts it back.
+unless another is meant; the others stay where its rule has them, unless the whole
+series is meant ("from now on"). What was there before is kept with the intent, so
+that taking it back puts it back.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, time, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from vivavoce.errors import IntentRefused
-from vivavoce.intents.orchestrator.ports import WHEN, needed, text
+from vivavoce.intents.orchestrator.finding import open_task
+from vivavoce.intents.orchestrator.ports import asking, text, told
+from vivavoce.intents.orchestrator.tasks import moved_series
 from vivavoce.intents.ports import Accepted
+from vivavoce.language.en.ranges import scope_of, unscoped
 from vivavoce.language.en.recurrence.rules import next_occurrence
-from vivavoce.language.en.telling import spoken
 from vivavoce.language.en.times.dates import instant
 from vivavoce.language.en.understanding import When, relative, understand
-from vivavoce.language.en.words import STOP, alike, pieces
-from vivavoce.runtime.people.due import anchor_of, next_due
+from vivavoce.runtime.people.due import anchor_of
+from vivavoce.runtime.people.things import task
 from vivavoce.runtime.ports import AgendaStore
 from vivavoce.wire.records.plans import Intent, Submission, Todo, TodoStatus
 from vivavoce.wire.records.talk import Change, Put, iso
@@ -32,10 +35,6 @@ _TIME = "preferred_new_time"
 _KEPT = ("trigger_type", "scheduled_words", "recurrence_rule", "reason")
 _INSTANTS = ("scheduled_at", "recurs_from", "moved_from")
 _MOMENT = timedelta(seconds=1)
-_LOOKED_AT = 200
-_NAMED = 8
-# What people call any task.
-_ANY = frozenset({"session", "appointment", "meeting", "event", "id", "reminders", "tasks"})
 
 
 class Moves:
@@ -50,7 +49,8 @@ class Moves:
         Where another task was meant, the first one goes back."""
         todo, back = await self._meant(given), await self._back(intent, given)
         before, words = text(intent.payload, _TIME), text(given.payload, _TIME)
-        if todo.id == intent.task_id and words == before:
+        same = intent.payload.get("scope") == given.payload.get("scope")
+        if todo.id == intent.task_id and words == before and same:
             reason = text(given.payload, "reason")
             todo = replace(todo, reason=reason, updated_at=given.now)
             return await asyncio.to_thread(_as_it_is, todo, given)
@@ -73,8 +73,7 @@ class Moves:
         return await asyncio.to_thread(_as_it_is, back, given)
 
     async def _meant(self, given: Submission) -> Todo:
-        words = needed(given.payload, "task_id", "Which task is meant?")
-        return await _open_task(self._store, words, user_id=given.user_id)
+        return await open_task(self._store, given, "task_id")
 
     async def _back(self, intent: Intent, given: Submission) -> Todo | None:
         """The task as it was before, unless somebody else has moved or closed it since."""
@@ -94,7 +93,17 @@ async def _moved(
 ) -> Accepted:
     """`known` is which time of it is moved, where that is known; `last` where it was moved to."""
     words = text(given.payload, _TIME)
-    place, found = await asyncio.to_thread(_target, words, todo, given, known, last)
+    whole = False
+    if todo.recurrence_rule and words:
+        whole = await asyncio.to_thread(_whole, words, todo, given)
+    if words and whole:
+        series = await asyncio.to_thread(moved_series, todo, unscoped(words), given)
+        series = replace(series, reason=text(given.payload, "reason"))
+        accepted = await asyncio.to_thread(_as_it_is, series, given)
+        return replace(accepted, previous=_previous(todo, series.scheduled_at))
+    place, found = await asyncio.to_thread(
+        _target, words and (unscoped(words) or words), todo, given, known, last
+    )
     recurs = todo.recurrence_rule is not None
     moved = replace(
         todo,
@@ -107,23 +116,15 @@ async def _moved(
         reason=text(given.payload, "reason"),
         updated_at=given.now,
     )
-    told = _told(moved, moved.scheduled_at, given)
-    if found.assumed:
-        told["assumed"] = found.assumed
-    previous = _previous(todo, found.at)
-    return Accepted(task_id=todo.id, changes=(Put(moved),), told=told, previous=previous)
+    accepted = await asyncio.to_thread(_as_it_is, moved, given, assumed=found.assumed)
+    return replace(accepted, previous=_previous(todo, found.at))
 
 
-def _as_it_is(todo: Todo, given: Submission) -> Accepted:
-    due = next_due(todo, given.now, given.time_zone)
-    return Accepted(task_id=todo.id, changes=(Put(todo),), told=_told(todo, due, given))
-
-
-def _told(todo: Todo, at: datetime | None, given: Submission) -> dict[str, Any]:
-    if at is None:
-        note = "It has no time now. Ask when it should be."
-        return {"task": todo.title, "when": None, "note": note}
-    return {"task": todo.title, "when": spoken(at, now=given.now, time_zone=given.time_zone)}
+def _as_it_is(todo: Todo, given: Submission, **more: Any) -> Accepted:
+    thing = task(todo, given.now, given.time_zone)
+    if todo.scheduled_at is None and not todo.location_trigger:
+        more["note"] = "It has no time now. Ask when it should be."
+    return Accepted(task_id=todo.id, changes=(Put(todo),), told=told(thing, **more))
 
 
 def _previous(todo: Todo, moved_to: datetime | None) -> dict[str, Any]:
@@ -143,6 +144,18 @@ def _restored(todo: Todo, before: Mapping[str, Any], now: datetime) -> Todo:
     kept["trigger_type"] = kept["trigger_type"] or "time"
     status = TodoStatus(before.get("status", TodoStatus.ACTIVE))
     return replace(todo, **kept, status=status, updated_at=now)
+
+
+def _whole(words: str, todo: Todo, given: Submission) -> bool:
+    """Is the whole series meant, and not one time of it? It is where the new time repeats itself,
+    too."""
+    scope = given.payload.get("scope") or scope_of(words) or scope_of(given.said)
+    if scope is not None:
+        return bool(scope == "series")
+    found = understand(
+        words, now=given.now, time_zone=given.time_zone, base=todo.scheduled_at, recurring=True
+    )
+    return found.rule is not None
 
 
 # --- Which time of it is moved, and to when; blocking -------------------------------------
@@ -198,67 +211,14 @@ def _target(
         return places[-1], When(words="")
     for place in places:
         base, same = last or place.at, last and place.at
+        if base and base < given.now and not todo.recurrence_rule and relative(words):
+            base = given.now  # "an hour later", of something that should have been done by now
         found = understand(words, now=given.now, time_zone=zone, base=base, same=same)
         if found.at is not None and (place is places[-1] or _on_its_day(found.at, place, zone)):
             return place, found
-    raise IntentRefused(found.problem, suggestion=f"Ask: {found.question or WHEN}")
+    raise asking(found.problem, found.question, _TIME)
 
 
 def _on_its_day(at: datetime, place: _Place, time_zone: str) -> bool:
     zone = ZoneInfo(time_zone)
     return place.at is not None and at.astimezone(zone).date() == place.at.astimezone(zone).date()
-
-
-# --- Which task is meant ------------------------------------------------------------------
-
-
-async def _open_task(store: AgendaStore, words: str, *, user_id: str) -> Todo:
-    """By its id, or by words that all fit exactly one title: models hand over titles and slugs
-    where an id is asked for, and ids that are not there. An id is never guessed: what does not fit
-    exactly one is refused (`IntentRefused`), with the titles that come near or those there are."""
-    todo = await store.todo(words, user_id=user_id)
-    if todo is not None and todo.status.open:
-        return todo
-    todos = await store.todos(user_id=user_id, open_only=True, limit=_LOOKED_AT)
-    best, found = _matching(words, todos)
-    if len(found) == 1 and best == 1.0:
-        return found[0]
-    raise _refusal(best, found, todos)
-
-
-def _matching(words: str, todos: Sequence[Todo]) -> tuple[float, list[Todo]]:
-    """Those with this title; else those that share the most of its words, and how much of them.
-    Half of them is only near: "team lunch" is not "Lunch with Ann"."""
-    wanted = pieces(words)
-    same = [todo for todo in todos if pieces(todo.title) == wanted]
-    if same:
-        return 1.0, same
-    shares = [(_share(wanted, pieces(todo.title)), todo) for todo in todos]
-    best = max((share for share, _ in shares), default=0.0)
-    return best, [todo for share, todo in shares if share == best and best >= 0.5]
-
-
-def _share(wanted: list[str], title: list[str]) -> float:
-    """How much of what was asked for is in the title."""
-    meant = [w for w in wanted if w not in STOP and w not in _ANY] or wanted
-    if not meant:
-        return 0.0
-    return sum(any(alike(w, other) for other in title) for w in meant) / len(meant)
-
-
-def _refusal(best: float, found: Sequence[Todo], todos: Sequence[Todo]) -> IntentRefused:
-    if not todos:
-        return IntentRefused(
-            "There are no open tasks",
-            suggestion="Say that there is no such task, and ask whether to make a new one",
-            open_tasks=[],
-        )
-    titles = [todo.title for todo in (found or todos)][:_NAMED]
-    listed = "; ".join(titles)
-    if found and best < 1.0:
-        message = f"No open task is called that. Do you mean: {listed}?"
-    elif found:
-        message = f"More than one open task fits: {listed}"
-    else:
-        message = f"There is no such open task. The open tasks are: {listed}"
-    return IntentRefused(message, suggestion="Ask which task is meant", open_tasks=titles)

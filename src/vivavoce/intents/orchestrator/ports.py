@@ -6,13 +6,15 @@ nothing. Its ids come from the intent's id, so that a repeat is the same row.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from vivavoce.errors import IntentRefused
 from vivavoce.intents.ports import Orchestrator
+from vivavoce.runtime.people.things import summary
 from vivavoce.runtime.ports import AgendaStore
 from vivavoce.wire.clean import clean_line
+from vivavoce.wire.hints import Thing
 
 MOST_CHARS = 2000
 WHEN = "When should it be?"
@@ -34,8 +36,41 @@ def text(payload: Mapping[str, Any], key: str) -> str | None:
 def needed(payload: Mapping[str, Any], key: str, question: str) -> str:
     value = text(payload, key)
     if value is None:
-        raise IntentRefused(f"{key} is missing", suggestion=f"Ask: {question}")
+        raise asking(f"{key} is missing", question, key)
     return value
+
+
+def asking(
+    message: str, question: str | None, *missing: str, choices: Sequence[Thing] = ()
+) -> IntentRefused:
+    """A refusal that the user can help with. `missing`: the parameters that are asked for."""
+    question = question or WHEN
+    return IntentRefused(
+        message,
+        suggestion=f"Ask: {question}",
+        question=question,
+        missing=list(missing) or None,
+        choices=shown(choices) or None,
+    )
+
+
+def shown(things: Iterable[Thing]) -> list[dict[str, Any]]:
+    """For a result: as they are now."""
+    return [one.model_dump(mode="json", exclude_defaults=True) for one in things]
+
+
+def told(*things: Thing, **more: Any) -> dict[str, Any]:
+    """What a result says of what it is about: in resolved words, so that they can be said."""
+    first = things[0]
+    said = {
+        "title": first.title,
+        "when": first.when or None,
+        "place": first.place,
+        "summary": summary(first),
+        **more,
+        "things": shown(things),
+    }
+    return {name: value for name, value in said.items() if value not in (None, "")}
 
 
 def gone(what: str) -> IntentRefused:

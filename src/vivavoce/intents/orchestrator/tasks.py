@@ -11,20 +11,21 @@ from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from vivavoce.errors import IntentRefused
-from vivavoce.intents.orchestrator.ports import WHEN, gone, needed, text
+from vivavoce.intents.orchestrator.finding import open_task
+from vivavoce.intents.orchestrator.ports import WHEN, asking, gone, needed, text, told
 from vivavoce.intents.ports import Accepted
 from vivavoce.language.en.recurrence.reading import recurrence
-from vivavoce.language.en.recurrence.rules import next_occurrence
-from vivavoce.language.en.telling import rule_words, spoken
+from vivavoce.language.en.recurrence.rules import next_occurrence, on_another_day
+from vivavoce.language.en.telling import rule_words
 from vivavoce.language.en.times.dates import instant
-from vivavoce.language.en.understanding import When, clocked, understand
+from vivavoce.language.en.understanding import When, clocked, says_when, understand
 from vivavoce.runtime.people.due import anchor_of, next_due
+from vivavoce.runtime.people.things import task
 from vivavoce.runtime.ports import AgendaStore
 from vivavoce.wire.records.plans import Intent, Submission, Todo, TodoStatus
 from vivavoce.wire.records.talk import Put, entry_id
 
-_TIMES = ("trigger_type", "scheduled_at", "recurrence_rule", "location_trigger")
+_TIMES = ("trigger_type", "scheduled_at", "recurrence_rule", "relative_to", "location_trigger")
 
 
 class Tasks:
@@ -44,9 +45,10 @@ class Tasks:
         )
         todo = _titled(todo, given)
         if given.payload.get("trigger_type") == "location":
-            return _at_a_place(todo, given)
-        plan = await asyncio.to_thread(_first_plan, given)
-        return _planned(todo, plan, given)
+            return await asyncio.to_thread(_at_a_place, todo, given)
+        event = await self._event(given)
+        plan = await asyncio.to_thread(_first_plan, given, event)
+        return await asyncio.to_thread(_planned, todo, plan, given)
 
     async def amend(self, intent: Intent, given: Submission) -> Accepted:
         """Only what was said anew is understood anew: the old words meant the day they were said
@@ -58,19 +60,32 @@ class Tasks:
         new = {key for key in _TIMES if intent.payload.get(key) != given.payload.get(key)}
         if given.payload.get("trigger_type") == "location":
             if new:
-                return _at_a_place(todo, given)
-        elif new & set(_TIMES[:3]):
+                return await asyncio.to_thread(_at_a_place, todo, given)
+        elif new - {"location_trigger"}:
             at, again = "scheduled_at" in new, "recurrence_rule" in new
-            plan = await asyncio.to_thread(_changed_plan, todo, given, at=at, again=again)
-            return _planned(todo, plan, given)
+            event = await self._event(given) if "relative_to" in new else None
+            if event is not None:
+                plan = await asyncio.to_thread(_first_plan, given, event)
+            else:
+                plan = await asyncio.to_thread(_changed_plan, todo, given, at=at, again=again)
+            return await asyncio.to_thread(_planned, todo, plan, given)
         return await asyncio.to_thread(_as_it_is, todo, given)
 
     async def retract(self, intent: Intent, given: Submission) -> Accepted:
         todo = await self._todo(intent)
         undone = replace(todo, status=TodoStatus.RETRACTED, updated_at=given.now)
-        return Accepted(
-            task_id=todo.id, changes=(Put(undone),), told={"task": todo.title, "removed": True}
-        )
+        said = told(task(undone, given.now, given.time_zone), removed=True)
+        return Accepted(task_id=todo.id, changes=(Put(undone),), told=said)
+
+    async def _event(self, given: Submission) -> datetime | None:
+        """The time of the task that its own counts from. Raises `IntentRefused`."""
+        if text(given.payload, "relative_to") is None:
+            return None
+        other = await open_task(self._store, given, "relative_to")
+        at = await asyncio.to_thread(next_due, other, given.now, given.time_zone)
+        if at is None:
+            raise asking(f"{other.title} has no time to count from", WHEN, "scheduled_at")
+        return at
 
     async def _todo(self, intent: Intent) -> Todo:
         todo = await self._store.todo(intent.task_id or "", user_id=intent.user_id)
@@ -102,26 +117,13 @@ def _planned(todo: Todo, plan: _Plan, given: Submission) -> Accepted:
         time_zone=given.time_zone,
         location_trigger=None,
     )
-    told = _told(todo, given)
-    if plan.assumed:
-        told["assumed"] = plan.assumed
-    return Accepted(task_id=todo.id, changes=(Put(todo),), told=told)
+    return _as_it_is(todo, given, assumed=plan.assumed)
 
 
-def _as_it_is(todo: Todo, given: Submission) -> Accepted:
-    return Accepted(task_id=todo.id, changes=(Put(todo),), told=_told(todo, given))
-
-
-def _told(todo: Todo, given: Submission) -> dict[str, Any]:
-    if todo.trigger_type == "location":
-        return {"task": todo.title, "where": todo.location_trigger}
-    due = next_due(todo, given.now, given.time_zone)
-    when = spoken(due, now=given.now, time_zone=given.time_zone) if due else None
-    told: dict[str, Any] = {"task": todo.title, "when": when}
-    if todo.recurrence_rule:
-        # What was understood, not what was said: the user hears it if it is another.
-        told["repeats"] = rule_words(todo.recurrence_rule)
-    return told
+def _as_it_is(todo: Todo, given: Submission, **more: Any) -> Accepted:
+    """Told is what was understood, not what was said: the user hears it if it is another."""
+    said = told(task(todo, given.now, given.time_zone), **more)
+    return Accepted(task_id=todo.id, changes=(Put(todo),), told=said)
 
 
 def _at_a_place(todo: Todo, given: Submission) -> Accepted:
@@ -157,14 +159,14 @@ class _Plan:
     assumed: str | None = None
 
 
-def _first_plan(given: Submission) -> _Plan:
+def _first_plan(given: Submission, event: datetime | None = None) -> _Plan:
     """A recurring task may say its hour in either of its two fields; the first time is the first
-    one that its rule allows."""
+    one that its rule allows. `event`: the time that the words count from."""
     at, again = _said(given)
     if not (words := at or again):
-        raise IntentRefused("scheduled_at is missing", suggestion=f"Ask: {WHEN}")
+        raise asking("scheduled_at is missing", WHEN, "scheduled_at")
     rule = _rule(again, given)
-    found = _understood(words, given, None, recurring=bool(rule))
+    found = _understood(words, given, event, recurring=bool(rule))
     return _begun(found, rule, given) if rule or found.rule else _once(found)
 
 
@@ -177,13 +179,42 @@ def _changed_plan(todo: Todo, given: Submission, *, at: bool, again: bool) -> _P
     rule = _rule(often, given) if again else None
     kept = None if again else todo.recurrence_rule
     words = (when if at else None) or (often if again else None)
-    if words is None or (words == often and not at and not _says_a_time(often, given, base)):
+    if words is None or (words == often and not at and not says_when(often)):
         found = When(words=words or "", at=base)  # "FREQ=DAILY", "once": nothing about the hour
     else:
         found = _understood(words, given, base, recurring=bool(rule or kept))
     if rule or found.rule:
         return _begun(found, rule, given)
     return _going_on(todo, kept, found, base, given) if kept else _once(found)
+
+
+def moved_series(todo: Todo, words: str, given: Submission) -> Todo:
+    """All its times from now on: another hour, another day, or another rule. Raises
+    `IntentRefused`."""
+    base = _series_time(todo, given.now)
+    found = _understood(words, given, base, recurring=True, key="preferred_new_time")
+    assert found.at is not None
+    rule = todo.recurrence_rule or ""
+    if found.rule:
+        plan = _begun(found, None, given)
+    else:
+        if found.day_said:
+            meant = found.at.astimezone(ZoneInfo(given.time_zone))
+            rule = on_another_day(rule, meant.date())
+        plan = _going_on(todo, rule, found, base or found.at, given)
+    return replace(
+        todo,
+        trigger_type="time",
+        scheduled_at=plan.at,
+        scheduled_words=words,
+        recurrence_rule=plan.rule,
+        recurrence_words=plan.rule_said,
+        recurs_from=plan.recurs_from,
+        moved_from=None,
+        time_zone=given.time_zone,
+        status=TodoStatus.RESCHEDULED,
+        updated_at=given.now,
+    )
 
 
 def _series_time(todo: Todo, now: datetime) -> datetime | None:
@@ -194,25 +225,28 @@ def _series_time(todo: Todo, now: datetime) -> datetime | None:
     return next_occurrence(todo.recurrence_rule, anchor, now, todo.time_zone) or anchor
 
 
-def _says_a_time(words: str, given: Submission, base: datetime) -> bool:
-    return bool(understand(words, now=given.now, time_zone=given.time_zone, base=base).at)
-
-
 def _rule(often: str | None, given: Submission) -> str | None:
     if often is None:
         return None
     found = recurrence(often, now=given.now, time_zone=given.time_zone)
     if found.question:
-        raise IntentRefused("That recurrence is not clear", suggestion=f"Ask: {found.question}")
+        raise asking("That recurrence is not clear", found.question, "scheduled_at")
     return found.rule
 
 
-def _understood(words: str, given: Submission, base: datetime | None, *, recurring: bool) -> When:
+def _understood(
+    words: str,
+    given: Submission,
+    base: datetime | None,
+    *,
+    recurring: bool,
+    key: str = "scheduled_at",
+) -> When:
     found = understand(
         words, now=given.now, time_zone=given.time_zone, base=base, recurring=recurring
     )
     if found.at is None:
-        raise IntentRefused(found.problem, suggestion=f"Ask: {found.question or WHEN}")
+        raise asking(found.problem, found.question, key)
     return found
 
 
@@ -245,9 +279,10 @@ def _going_on(todo: Todo, rule: str, found: When, base: datetime, given: Submiss
         )
     first = _first(rule, start, given)
     if found.day_said and first.astimezone(zone).date() != meant.date():
-        raise IntentRefused(
+        raise asking(
             f"It repeats {rule_words(rule)}, and {meant:%A} is not one of its days",
-            suggestion="Ask: On which days should it be from now on? Then change recurrence_rule",
+            "On which days should it be from now on?",
+            "recurrence_rule",
         )
     return _Plan(
         at=first,
@@ -261,7 +296,7 @@ def _going_on(todo: Todo, rule: str, found: When, base: datetime, given: Submiss
 def _first(rule: str, start: datetime, given: Submission) -> datetime:
     first = next_occurrence(rule, start, given.now, given.time_zone)
     if first is None:
-        raise IntentRefused("That never occurs", suggestion=f"Ask: {WHEN}")
+        raise asking("That never occurs", WHEN, "scheduled_at")
     return first
 
 

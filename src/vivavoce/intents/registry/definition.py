@@ -1,15 +1,17 @@
 """What an intent is, once its file was read: its parameters, how arguments are checked, and how a
-model is told of it.
+model is told of it: a schema and a description, and hints for a brain that is led (`wire.hints`).
 
-Values, and pure functions of them. What the file looks like is `file`'s; what happens with a
+Values, and pure functions of them. What the file looks like is `intents`'; what happens with a
 checked payload is the service's.
 """
 
 from __future__ import annotations
 
+import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import islice
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -29,6 +31,7 @@ from vivavoce.errors import InvalidArguments
 from vivavoce.runtime.agents.work import Address
 from vivavoce.runtime.ports import ToolDefinition, ToolExample
 from vivavoce.wire.clean import clean_line
+from vivavoce.wire.hints import KEY, Hint, Shown, Slot, SlotKind
 
 _TIMEOUT = 30.0
 
@@ -42,6 +45,8 @@ _LONGEST = 2_000
 _MOST_ITEMS = 50
 _LARGEST = 2**63 - 1
 _TOLD = 3
+_MOST_EXAMPLES = 3
+"""In a description, which is read with every turn."""
 _LONGEST_TOLD = 600
 _TOLD_AS = {
     "string_too_short": "must have at least {min_length} characters",
@@ -51,15 +56,17 @@ _TOLD_AS = {
     "string_pattern_mismatch": "must match {pattern}",
     "literal_error": "must be {expected}",
 }
-_USERS_WORDS = "From the user's words: "
-"""The line by which a small brain knows what it must not make up."""
-_ASK_FOR = "Ask for {}: "
-"""And those by which it knows how to ask for it."""
 
 
 _Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
 _Sentence = Annotated[str, Field(min_length=1, max_length=300, pattern=r'^[^"\n]*$')]
 """They are shown to the model between quotation marks, in one line."""
+_Word = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,23}$")]
+_Told = Annotated[str, Field(min_length=2, max_length=300, pattern=r"^([^{}\n]|\{[a-z_]+\})*$")]
+"""Said aloud, with `{names}` of what is known."""
+_Question = Annotated[
+    str, Field(min_length=4, max_length=200, pattern=r"^([^{}\n]|\{[a-z_]+\})*\?$")
+]
 _Prose = Annotated[
     str, Field(min_length=1, max_length=2000), AfterValidator(lambda text: " ".join(text.split()))
 ]
@@ -92,12 +99,43 @@ class Parameter(Part):
     maximum: _Bound | None = None
     grounded: StrictBool = False
     """Its value must come from what the user said."""
-    kind: Literal["time", "place", "repeat"] | None = None
-    """What sort of words it is filled from."""
-    ask: StrictBool = False
-    """Not required, and still worth one question."""
-    question: str | None = Field(default=None, pattern=r"^[A-Z][^@<>{}`*#?_\"\n]{3,150}\?$")
-    """How it is asked for: a small brain takes it word for word."""
+    slot: _Word | Literal[False] | None = None
+    """What a led brain calls it, in one short word; None is its name, False that such a brain does
+    without it."""
+    kind: SlotKind | None = None
+    """What sort of words it is filled from; None is by its type."""
+    of: Literal["task", "goal"] | None = None
+    """Of a `thing`: which kind."""
+    many: StrictBool = False
+    """Of a `thing`: several may be meant at once."""
+    called: dict[str, tuple[_Sentence, ...]] = {}
+    """Of an `enum`: the words that people have for its values."""
+    ask: StrictBool | Literal["until_said"] = False
+    """Not required, and still worth one question; or asked for until it is said."""
+    ask_unless: tuple[_Name, ...] = ()
+    """Not asked for where one of these has a value."""
+    questions: tuple[_Question, ...] = Field(default=(), max_length=8)
+    """How it is asked for, several to vary."""
+    derived: dict[str, Value] = {}
+    """Never said: it has this value where that other parameter has one."""
+
+    @property
+    def said(self) -> str:
+        """What a led brain calls it."""
+        return self.slot or self.name
+
+    @property
+    def question(self) -> str | None:
+        """One that needs nothing to be known."""
+        return next((one for one in self.questions if "{" not in one), None)
+
+    @property
+    def sort(self) -> SlotKind:
+        if self.kind is not None:
+            return self.kind
+        if self.enum or self.type == "boolean":
+            return "choice"
+        return "number" if self.type in ("integer", "number") else "words"
 
     @property
     def conditions(self) -> dict[str, tuple[Value, ...]]:
@@ -125,13 +163,15 @@ class Parameter(Part):
 
 
 class Example(Part):
-    """What leads to a call: the user's words, or a talk that begins and ends with them."""
+    """What somebody says, and what it means."""
 
-    said: _Sentence | None = None
-    talk: tuple[_Sentence, ...] | None = Field(default=None, min_length=1, max_length=15)
-    arguments: dict[str, Any]
-    done: _Sentence | None = None
-    """How it is confirmed."""
+    said: _Sentence
+    asked: _Sentence | None = None
+    """What the agent had said before."""
+    things: tuple[_Sentence, ...] = Field(default=(), max_length=8)
+    """What the user has at that time, each in a few words: "Book club, Friday 7:30 pm"."""
+    slots: dict[_Word, _Sentence] = {}
+    """By a slot's short name, in words of `said`."""
 
 
 class IntentDefinition(Part):
@@ -141,6 +181,16 @@ class IntentDefinition(Part):
     route: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_.-]{0,63}$")
     description: _Prose
     parameters: tuple[Parameter, ...] = Field(default=(), max_length=64)
+    wish: _Word | None = None
+    """What a led brain calls it, in one short word; None is made of its name."""
+    about: _Sentence | None = None
+    """When it is meant, in one line, for such a brain; None is the description's first sentence."""
+    does: Literal["act", "tell"] = "act"
+    """`tell`: it changes nothing and nothing is kept of it; its result is the answer."""
+    careful: StrictBool = False
+    """Where several things are meant at once, it is asked about first."""
+    confirm: tuple[_Told, ...] = Field(default=(), max_length=8)
+    """How it is confirmed, several to vary; `{title}` and the like are of the result."""
     examples: tuple[Example, ...] = Field(default=(), max_length=50)
     url: Address | None = None
     """Who acts on it, instead of the agent's orchestrator."""
@@ -177,6 +227,7 @@ class IntentDefinition(Part):
                 _ask_for(self.name, missing),
                 tool=self.name,
                 missing_params=[one.name for one in missing],
+                question=missing[0].question,
             )
         try:
             checked = self.payload.model_validate(self._tidy(arguments))
@@ -192,22 +243,59 @@ class IntentDefinition(Part):
         """
         return ToolDefinition(
             name=self.name,
-            description=_described(self.description, self.parameters),
+            description=self.description,
             parameters={
                 "type": "object",
                 "properties": {one.name: _property(one) for one in self.parameters},
                 "required": list(self.required),
                 "additionalProperties": False,
+                KEY: self.hint().model_dump(mode="json", exclude_defaults=True),
             },
             category="intents",
             timeout=_TIMEOUT,
+            examples=tuple(islice(self._whole_examples(), _MOST_EXAMPLES)),
+        )
+
+    def hint(self) -> Hint:
+        """For a brain that is led."""
+        return Hint(
+            wish=self.wish or _short(self.name),
+            about=self.about or self.description.partition(". ")[0].rstrip("."),
+            does=self.does,
+            careful=self.careful,
+            slots={one.name: _slot(one) for one in self.parameters if one.slot is not False},
+            confirm=self.confirm,
             examples=tuple(
-                ToolExample(
-                    '" "'.join(one.talk or (one.said or "",)), one.arguments, "", one.done or ""
-                )
+                Shown(said=one.said, asked=one.asked or "", things=one.things, slots=one.slots)
                 for one in self.examples
             ),
         )
+
+    def arguments(self, example: Example) -> dict[str, Any]:
+        """Of a call that comes of it, with the user's words as they are."""
+        given: dict[str, Any] = {
+            one.name: example.slots[one.said]
+            for one in self.parameters
+            if one.said in example.slots
+        }
+        for one in self.parameters:
+            found = [value for other, value in one.derived.items() if other in given]
+            if found and one.name not in given:
+                given[one.name] = found[0]
+        return given
+
+    def _whole_examples(self) -> Iterator[ToolExample]:
+        """Those that say all that a call needs. One of the user's things is named by its id, which
+        no example knows."""
+        things = {one.name for one in self.parameters if one.sort == "thing"}
+        for example in self.examples:
+            given = self.arguments(example)
+            try:
+                self.check(given)
+            except InvalidArguments:
+                continue
+            if given and not things & given.keys():
+                yield ToolExample(example.said, given, "")
 
     def _tidy(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         known = {one.name: one for one in self.parameters}
@@ -336,18 +424,32 @@ def _said(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _described(description: str, parameters: Sequence[Parameter]) -> str:
-    """With what the user has to have said, for brains that hold to it."""
-    items = "; ".join(
-        f"{one.name} ({one.kind}{_when(one)})" for one in parameters if one.grounded and one.kind
+# --- Hinted: what a led brain is told besides ----------------------------------------------
+
+
+def _slot(one: Parameter) -> Slot:
+    asked = one.required or one.ask == "until_said"
+    conditions = dict.fromkeys(one.ask_unless, (None,)) if one.ask_unless else {}
+    return Slot(
+        name=one.said if one.said != one.name else "",
+        kind=one.sort,
+        about=one.description.strip().rstrip("."),
+        required=asked and not conditions and not one.derived,
+        required_when=conditions or ({} if asked else one.conditions),
+        worth_asking=one.ask is True,
+        questions=one.questions,
+        of=one.of or "",
+        many=one.many,
+        choices={value: one.called.get(value, ()) for value in (one.enum or ()) if one.called},
+        derived=one.derived,
     )
-    lines = [description, *([f"{_USERS_WORDS}{items}"] if items else [])]
-    lines += [f'{_ASK_FOR.format(one.name)}"{one.question}"' for one in parameters if one.question]
-    return "\n".join(lines)
 
 
-def _when(one: Parameter) -> str:
-    conditions = [(name, v) for name, values in one.conditions.items() for v in values]
-    if len(conditions) == 1:
-        return f", if {conditions[0][0]} is {_said(conditions[0][1])}"
-    return ", asked for" if one.ask else ""
+def _short(name: str) -> str:
+    words = name.removeprefix("submit_").removesuffix("_intent").lower()
+    return words[:24] or name[:24].lower()
+
+
+def placeholders(sentence: str) -> list[str]:
+    """What has to be filled in: the names between braces."""
+    return re.findall(r"\{([a-z_]+)\}", sentence)

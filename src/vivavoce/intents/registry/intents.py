@@ -6,7 +6,7 @@ goes (seed 004 §6.2). Everything wrong with it is told at once, each with its l
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -14,7 +14,6 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
-from vivavoce.errors import InvalidArguments
 from vivavoce.intents.registry.definition import (
     Example,
     IntentDefinition,
@@ -22,6 +21,7 @@ from vivavoce.intents.registry.definition import (
     Part,
     Value,
     payload_model,
+    placeholders,
 )
 from vivavoce.runtime.agents.yaml_file import (
     FileProblems,
@@ -41,6 +41,11 @@ MOST_INTENTS = 64
 
 Problem = tuple[tuple[str | int, ...], str]
 """A path within the intent, and what would be right."""
+
+USER = "name"
+"""In a question: the name to call them by."""
+_OWN_WISHES = ("change", "undo")
+_OF_WORDS = ("words", "time", "repeat", "place", "thing", "file", "text")
 
 _ONLY_FOR = {
     "enum": ("string", "array"),
@@ -142,11 +147,17 @@ def _read(path: Path) -> tuple[IntentDefinition, ...]:
     problems: list[str] = []
     definitions: list[IntentDefinition] = []
     first: dict[str, int] = {}
+    wishes: dict[str, str] = {}
     for at, one in enumerate(said):
         definition, wrong = _intent(source, one, at)
         problems += wrong
         if definition is not None:
             definitions.append(definition)
+            wish = definition.hint().wish
+            if wishes.setdefault(wish, definition.name) != definition.name or wish in _OWN_WISHES:
+                whose = wishes[wish] if wish not in _OWN_WISHES else "correcting"
+                words = f"'{wish}' is the wish of '{whose}' already"
+                problems.append(complaint(source, ("intents", at, "wish"), words))
         name = one.get("name") if isinstance(one, dict) else None
         if isinstance(name, str):
             problems += _taken(source, name, at, first)
@@ -160,7 +171,11 @@ def _intent(source: YamlFile, said: Any, at: int) -> tuple[IntentDefinition | No
         intent = IntentDefinition.model_validate(said)
     except ValidationError as exc:
         return None, explain(source, exc, _KEYS, ("intents", at))
-    found = list(_intent_problems(intent.parameters)) or list(_example_problems(intent))
+    found = (
+        list(_intent_problems(intent.parameters))
+        or list(_hint_problems(intent))
+        or list(_example_problems(intent))
+    )
     return intent, [complaint(source, ("intents", at, *where), reason) for where, reason in found]
 
 
@@ -205,7 +220,7 @@ def _bounds(one: Parameter) -> Iterator[Problem]:
             yield (low,), f"should be at most {high}, which is {most:g}, and is {least:g}"
     if one.max_length == 0:
         yield ("max_length",), "should be at least 1: with 0 there could be no value"
-    if one.ask and one.required:
+    if one.ask and one.required and not one.ask_unless:
         yield ("ask",), "is not needed: what is required is asked for anyway"
     if one.pattern is not None and not one.enum:
         try:
@@ -250,25 +265,71 @@ def _quote(value: Value) -> str:
     return "; put it between quotation marks" if isinstance(value, bool) else ""
 
 
+def _hint_problems(intent: IntentDefinition) -> Iterator[Problem]:
+    """What a led brain would be told wrong."""
+    if intent.does == "tell" and intent.url:
+        yield ("url",), "is not for an intent that only tells: nothing is sent"
+    slots: dict[str, str] = {}
+    known = {one.name: one for one in intent.parameters}
+    for at, one in enumerate(intent.parameters):
+        where = ("parameters", at)
+        if one.slot is not False and slots.setdefault(one.said, one.name) != one.name:
+            yield (*where, "slot"), f"'{one.said}' is what '{slots[one.said]}' is called already"
+        for key, reason in (*_slot_problems(one), *_named(one, known)):
+            yield (*where, *key), reason
+    names = {*known, *slots, USER}
+    for at, one in enumerate(intent.parameters):
+        for number, question in enumerate(one.questions):
+            for name in placeholders(question):
+                if name not in names:
+                    near = did_you_mean(get_close_matches(name, names, n=1))
+                    path = ("parameters", at, "questions", number)
+                    yield path, f"there is no '{{{name}}}' to be filled in{near}"
+
+
+def _slot_problems(one: Parameter) -> Iterator[Problem]:
+    if one.kind in _OF_WORDS and one.type != "string":
+        yield ("kind",), f"'{one.kind}' is for strings, and '{one.name}' is {one.type}"
+    for key in ("of", "many"):
+        if getattr(one, key) and one.sort != "thing":
+            yield (key,), "is for a parameter of the kind 'thing'"
+    for value in one.called:
+        if value not in (one.enum or ()):
+            near = did_you_mean(get_close_matches(value, one.enum or (), n=1))
+            yield ("called", value), f"'{value}' is no value of its enum{near}"
+    if one.slot is False:
+        idle = [key for key in ("questions", "ask", "called", "derived") if getattr(one, key)]
+        yield from (((key,), "says nothing, since slot is false") for key in idle)
+    if one.ask_unless and one.ask != "until_said":
+        yield ("ask_unless",), "is for what is asked for 'until_said'"
+    if one.derived and one.questions:
+        yield ("questions",), "are not asked: it is derived"
+
+
+def _named(one: Parameter, known: Mapping[str, Parameter]) -> Iterator[Problem]:
+    """Other parameters, by name."""
+    places: list[tuple[tuple[str | int, ...], str]] = [
+        *((("derived", name), name) for name in one.derived),
+        *((("ask_unless", at), name) for at, name in enumerate(one.ask_unless)),
+    ]
+    for where, name in places:
+        if name == one.name:
+            yield where, "should name another parameter"
+        elif name not in known:
+            near = did_you_mean(get_close_matches(name, known, n=1))
+            yield where, f"there is no parameter '{name}'{near}"
+    for name, value in one.derived.items():
+        yield from ((("derived", name), words) for words in _never(one, [value]))
+
+
 def _example_problems(intent: IntentDefinition) -> Iterator[Problem]:
-    """An example that the intent itself would refuse teaches a mistake."""
+    """An example that says what nobody said teaches to make things up."""
+    slots = [one.said for one in intent.parameters if one.slot is not False and not one.derived]
     for at, one in enumerate(intent.examples):
-        where = ("examples", at)
-        if (one.said is None) == (one.talk is None):
-            yield where, "should have either said or talk"
-        elif one.talk is not None and len(one.talk) % 2 == 0:
-            yield (*where, "talk"), "should begin and end with the user, in turns"
-        try:
-            checked = intent.check(one.arguments)
-        except InvalidArguments as exc:
-            yield (*where, "arguments"), _bare(exc)
-        else:
-            unlike = [k for k, v in one.arguments.items() if checked.get(k) != v]
-            if unlike:
-                yield (*where, "arguments", unlike[0]), "is not written as it would be submitted"
-
-
-def _bare(exc: InvalidArguments) -> str:
-    if missing := exc.details.get("missing_params"):
-        return f"{', '.join(missing)} would be missing"
-    return exc.message.split(": ", 1)[-1]
+        for name, words in one.slots.items():
+            where = ("examples", at, "slots", name)
+            if name not in slots:
+                near = did_you_mean(get_close_matches(name, slots, n=1))
+                yield where, f"there is no slot '{name}'{near}"
+            elif words.casefold() not in one.said.casefold():
+                yield where, "should be words of what was said"

@@ -82,6 +82,11 @@ _NO_NAMES = frozenset(
 """Words in front of a dot that is only a dot."""
 
 
+def ending_of(word: str) -> str | None:
+    """The ending that a file has where this is said for it: "pie" is py."""
+    return _WRITTEN.get(word.lower())
+
+
 def dictated(text: str) -> str:
     """The text with its names written. Applied twice it does no more than once."""
     while (written := _slashes(_DOTTED.sub(_named, _SAID.sub(_named, text)))) != text:

@@ -9,12 +9,13 @@ and what would be right. What tools and voices there are is told by others, and
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import Field, ValidationError
+from pydantic import AfterValidator, Field, ValidationError
 
 from vivavoce.runtime.agents.mcp import Mcp, McpServer, servers
 from vivavoce.runtime.agents.work import Backend, Delegation, Permissions
@@ -22,10 +23,12 @@ from vivavoce.runtime.agents.yaml_file import (
     FileProblems,
     Part,
     YamlFile,
+    did_you_mean,
     explain,
     keys_of,
     read_text,
 )
+from vivavoce.wire.hints import OCCASIONS, Lessons, Told
 from vivavoce.wire.records.plans import SessionLimits
 
 A = TypeVar("A")
@@ -80,6 +83,20 @@ class _Limits(Part):
     executions_per_minute: int = Field(default=60, ge=0)
 
 
+def _occasion(name: str) -> str:
+    if name in OCCASIONS:
+        return name
+    near = did_you_mean(get_close_matches(name, OCCASIONS, n=1))
+    raise ValueError(f"be one of {', '.join(OCCASIONS)}{near}")
+
+
+_Saying = Annotated[str, Field(min_length=2, max_length=300, pattern=r"^([^{}\n]|\{[a-z_]+\})*$")]
+_Words = dict[
+    Annotated[str, AfterValidator(_occasion)],
+    Annotated[tuple[_Saying, ...], Field(min_length=1, max_length=12)],
+]
+
+
 class _Restore(Part):
     turns: int = Field(default=10, ge=0, le=200)
 
@@ -106,6 +123,40 @@ class AgentFile(Part):
     """Of the conversations that begin with it (seed 004 §8)."""
     orchestrator: Literal["embedded"] | Backend = "embedded"
     """`embedded` is the built-in one; elsewhere the word is the engine's."""
+    words: _Words = Field(default_factory=dict)
+    """Its own sentences by occasion (`OCCASIONS`), several to vary."""
+
+
+_Line = Annotated[str, Field(min_length=1, max_length=400, pattern=r"^[^\n]*$")]
+_Wish = Annotated[str, Field(pattern=r"^[a-z][a-z0-9 _-]{0,63}$")]
+
+
+class _Told(Part):
+    said: _Line
+    asked: _Line | Literal[""] = ""
+    things: tuple[_Line, ...] = Field(default=(), max_length=8)
+    means: _Line
+
+
+class _Lessons(Part):
+    """`examples.yaml`."""
+
+    shown: tuple[_Told, ...] = Field(default=(), max_length=60)
+    heard: dict[_Wish, Annotated[tuple[_Line, ...], Field(max_length=500)]] = Field(
+        default={}, max_length=100
+    )
+
+
+def read_lessons(path: Path) -> Lessons:
+    """Empty where there is no such file. Raises `FileProblems`."""
+    if not path.exists():
+        return Lessons()
+    source = YamlFile(path)
+    try:
+        given = _Lessons.model_validate(source.value)
+    except ValidationError as exc:
+        raise FileProblems(explain(source, exc, keys_of(_Lessons))) from None
+    return Lessons(shown=tuple(Told(**dict(one)) for one in given.shown), heard=given.heard)
 
 
 def read_agent_file(path: Path) -> AgentFile:
@@ -155,6 +206,8 @@ class Agent(AgentFile):
 
     prompt: str
     folder: Path
+    lessons: Lessons = Lessons()
+    """How people speak to it: its `examples.yaml`."""
     intents: tuple[str, ...] = ()
     """Tools that it has because of its `intents.yaml`, whatever `tools` says, unless it takes
     them away."""
@@ -234,7 +287,8 @@ def load_agent(
         if part:
             change = {part: getattr(said, part).model_copy(update=change)}
         said = said.model_copy(update=change)
-    return Agent(folder=folder, prompt=prompt, **dict(said))
+    taught = read_lessons(folder / "examples.yaml")
+    return Agent(folder=folder, prompt=prompt, lessons=taught, **dict(said))
 
 
 def together(one: Callable[[], A], other: Callable[[], B]) -> tuple[A, B]:

@@ -130,6 +130,7 @@ def failed(
         "error": error,
         "recoverable": said.recoverable,
         "suggestion": said.suggestion,
+        **_helpful(fault),
     }
     return ToolOutcome(
         success=False,
@@ -141,6 +142,18 @@ def failed(
         suggestion=said.suggestion,
         fault=fault,
     )
+
+
+def _helpful(fault: VivavoceError) -> dict[str, Any]:
+    """What the user can be asked, as `wire.hints` has it."""
+    details = fault.details
+    missing = details.get("missing") or details.get("missing_params")
+    found = {
+        "question": details.get("question"),
+        "missing": missing,
+        "choices": details.get("choices"),
+    }
+    return {name: value for name, value in found.items() if value}
 
 
 def recalled(call: ToolCall) -> ToolOutcome:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from datetime import date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
@@ -18,6 +19,8 @@ from vivavoce.wire.records.plans import Todo
 
 _DAY = timedelta(days=1)
 _MINUTE = timedelta(minutes=1)
+_LOOK_BACK = timedelta(days=40)
+"""What was due longer ago is not what somebody has just done."""
 
 
 def zone_or(name: str | None, otherwise: str) -> str:
@@ -51,12 +54,74 @@ def next_due(todo: Todo, after: datetime, time_zone: str) -> datetime | None:
 def due_on(todo: Todo, on: date, time_zone: str) -> datetime | None:
     """When it is due on this day of the user's; None: not on this day."""
     first, last = (instant(on + n * _DAY, time(), time_zone) for n in (0, 1))
+    return next(iter(dues_between(todo, first, last, time_zone)), None)
+
+
+def dues_between(todo: Todo, first: datetime, last: datetime, time_zone: str) -> list[datetime]:
+    """Its times from the first on and before the last, in order."""
     found = [] if todo.scheduled_at is None else [todo.scheduled_at]
     if todo.recurrence_rule:
         with suppress(*FAULTS):
             anchor = anchor_of(todo) or todo.created_at
             found += _of_rule(todo, anchor, first, last, time_zone)
-    return min((came for came in found if first <= came < last), default=None)
+    return sorted({came for came in found if first <= came < last})
+
+
+def after_this_time(todo: Todo, now: datetime, time_zone: str) -> Todo | None:
+    """A recurring task without the time that it is about now: the last, where that is nearer than
+    the next, else the next. None: there are no more of it."""
+    anchor = anchor_of(todo)
+    if anchor is None or not todo.recurrence_rule:
+        return None
+    with suppress(*FAULTS):
+        since = max(anchor, now - _LOOK_BACK) - _MINUTE
+        until = max(anchor, now) + HORIZON
+        zone = zone_or(todo.time_zone, time_zone)
+        # By the place that each has in the rule: one that was moved is skipped where it was.
+        times = instants(todo.recurrence_rule, anchor, since, until, zone)
+        before, coming = None, None
+        for came in times:
+            if (_moved_to(todo, came) or came) <= now:
+                before = came
+            elif coming is None:
+                coming = came
+            else:
+                break
+        this = _nearer(before, coming, now)
+        if this is None:
+            return None
+        times = instants(todo.recurrence_rule, anchor, this, until, zone)
+        following = next((came for came in times if came > this), None)
+        if following is None:
+            return None
+        rule = _fewer(todo.recurrence_rule, anchor, following, zone)
+        return replace(
+            todo, scheduled_at=following, recurrence_rule=rule, recurs_from=None, moved_from=None
+        )
+    return None
+
+
+def _moved_to(todo: Todo, came: datetime) -> datetime | None:
+    """Where it is instead, if it is the one that was moved."""
+    if todo.moved_from is None or abs(came - todo.moved_from) >= _MINUTE:
+        return None
+    return todo.scheduled_at
+
+
+def _nearer(before: datetime | None, coming: datetime | None, now: datetime) -> datetime | None:
+    if before is None or coming is None:
+        return before or coming
+    return before if now - before <= coming - now else coming
+
+
+def _fewer(rule: str, anchor: datetime, start: datetime, zone: str) -> str:
+    """A rule that counts its times has as many less as are over."""
+    parts = dict(part.split("=", 1) for part in rule.split(";") if "=" in part)
+    if "COUNT" not in parts:
+        return rule
+    gone = sum(1 for came in instants(rule, anchor, anchor - _MINUTE, start, zone) if came < start)
+    parts["COUNT"] = str(max(1, int(parts["COUNT"]) - gone))
+    return ";".join(f"{name}={value}" for name, value in parts.items())
 
 
 def _of_rule(

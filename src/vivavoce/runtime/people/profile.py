@@ -1,4 +1,4 @@
-"""Who the user is and what they have to do today, as a session is told (seed 004 §5.1, §6.1).
+"""Who the user is and what they have to do, as a session is told (seed 004 §5.1, §6.1).
 
 Lines for "Current Context", and what the user prefers. Counting the days of rules takes
 its time, so it is done beside the loop.
@@ -15,29 +15,27 @@ from zoneinfo import ZoneInfo
 from vivavoce.errors import VivavoceError
 from vivavoce.language.en.telling import clock_words, spoken
 from vivavoce.logs import fields
+from vivavoce.runtime.people import things
 from vivavoce.runtime.people.due import due_on, zone_or
+from vivavoce.runtime.people.things import harmless
 from vivavoce.runtime.ports import AgendaStore
-from vivavoce.wire.clean import clean_line
-from vivavoce.wire.records.plans import Person, Todo, Verbosity
+from vivavoce.wire.hints import Thing
+from vivavoce.wire.records.plans import Goal, Person, Todo, Verbosity
 from vivavoce.wire.values import Record, Value
 
 log = logging.getLogger(__name__)
 
 MOST_TASKS = 20
-LOOKED_AT = 200  # recurring ones come with every question, whatever day they are for
+MOST_LATER = 20
+MOST_GOALS = 10
+LOOKED_AT = 200
 PAGES = 5  # what is long overdue comes first, and is told last
 _HOUR = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)")
 
 
-def harmless(text: str, limit: int = 120) -> str:
-    """One line that neither opens a heading, nor a turn of a chat template, nor names an id."""
-    line = clean_line(text, limit).replace("<|", "‹|").replace("|>", "|›")
-    return re.sub(r"\(\s*id\s*:", "(id ", line, flags=re.IGNORECASE).lstrip("#>*-`~= \t")
-
-
 class Telling(Value):
-    """Today's tasks as lines that a model reads: which, in what order, in what words. Titles were
-    written by people or models: each becomes one harmless line."""
+    """Tasks and goals as lines that a model reads: which, in what order, in what words. Titles
+    were written by people or models: each becomes one harmless line."""
 
     now: datetime
     time_zone: str
@@ -52,8 +50,10 @@ class Telling(Value):
         end = datetime.combine(self.today + timedelta(days=1), time(), ZoneInfo(self.time_zone))
         return end.astimezone(UTC)
 
-    def plans(self, todos: list[Todo], opened: Todo | None, *, known: bool) -> list[str]:
-        told = self.tasks(todos, known=known)
+    def plans(
+        self, todos: list[Todo], goals: list[Goal], opened: Todo | None, *, known: bool
+    ) -> list[str]:
+        told = [*self.tasks(todos, known=known), *self.later(todos), *self.goals(goals)]
         if opened is not None and opened.status.open:
             words = self.line(opened, self._on_today(opened) or self._to_come(opened))
             told.append(
@@ -80,6 +80,25 @@ class Telling(Value):
         if mine:
             return ["Today's active tasks:", *(f"- {self.line(todo, at)}" for at, todo in mine)]
         return ["Today's active tasks: none"] if known else []
+
+    def later(self, todos: list[Todo]) -> list[str]:
+        """What is on another day, the next first: it can be moved or ticked off as well."""
+        told = [things.task(todo, self.now, self.time_zone) for todo in todos]
+        coming = [one for one in told if one.at is not None and one.at >= self.midnight]
+        coming.sort(key=lambda one: (one.at is None, one.at))
+        lines = [
+            f"- {', '.join(filter(None, (one.title, one.when)))} (id: {harmless(one.id, 64)})"
+            for one in coming[:MOST_LATER]
+        ]
+        return ["Later tasks:", *lines] if lines else []
+
+    def goals(self, goals: list[Goal]) -> list[str]:
+        told = [things.goal(goal, self.now, self.time_zone) for goal in goals[:MOST_GOALS]]
+        lines = [
+            f"- {', '.join(filter(None, (one.title, one.when)))} (id: {harmless(one.id, 64)})"
+            for one in told
+        ]
+        return ["Goals:", *lines] if lines else []
 
     def _on_today(self, todo: Todo) -> datetime | None:
         try:
@@ -113,6 +132,9 @@ class UserContext(Record):
     """What a session knows of its user; None and "normal" is "as the agent says"."""
 
     time_zone: str = "UTC"
+    name: str = ""
+    things: tuple[Thing, ...] = ()
+    """Open tasks and active goals, the next first."""
     lines: tuple[str, ...] = ()
     voice: str | None = None
     verbosity: Verbosity = "normal"
@@ -134,14 +156,22 @@ async def user_context(
         person = await store.person(user_id)
         who = person or Person(id=user_id, created_at=now, updated_at=now)
         telling = Telling(now, zone_or(who.time_zone, time_zone))
-        todos = await _open_until(store, user_id, telling.midnight)
+        todos = await open_todos(store, user_id)
+        goals = await store.goals(user_id=user_id, status="active", limit=MOST_GOALS)
         opened = await store.todo(task_id, user_id=user_id) if task_id else None
     except VivavoceError as fault:
         log.warning("A session begins without knowing its user", extra=fields(code=fault.code))
         return UserContext(time_zone=telling.time_zone)
-    plans = await asyncio.to_thread(telling.plans, todos, opened, known=person is not None)
+    plans, mine = await asyncio.to_thread(
+        lambda: (
+            telling.plans(todos, goals, opened, known=person is not None),
+            things.in_order(todos, goals, now, telling.time_zone),
+        )
+    )
     return UserContext(
         time_zone=telling.time_zone,
+        name=harmless(who.name or "", 60),
+        things=tuple(mine),
         lines=(*_about(who), *plans),
         voice=who.voice,
         verbosity=who.verbosity,
@@ -149,11 +179,11 @@ async def user_context(
     )
 
 
-async def _open_until(store: AgendaStore, user_id: str, until: datetime) -> list[Todo]:
+async def open_todos(store: AgendaStore, user_id: str) -> list[Todo]:
     found: list[Todo] = []
     for page in range(PAGES):
         more = await store.todos(
-            user_id=user_id, open_only=True, until=until, limit=LOOKED_AT, offset=page * LOOKED_AT
+            user_id=user_id, open_only=True, limit=LOOKED_AT, offset=page * LOOKED_AT
         )
         found += more
         if len(more) < LOOKED_AT:

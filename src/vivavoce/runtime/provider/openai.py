@@ -33,6 +33,7 @@ from vivavoce.errors import (
 from vivavoce.retrying import retried
 from vivavoce.runtime.ports import AudioCall, Call, Capabilities, Clock, Closed
 from vivavoce.runtime.provider.known_models import capabilities_of
+from vivavoce.wire.hints import bare_tools
 
 CALL_NOT_FOUND = "call_not_found"
 """In `details["code"]` of the refusal to attach to a call that is not there, or not yet."""
@@ -135,13 +136,15 @@ class OpenAISideband:
     parses what it receives: the session decides about both. A dead connection is noticed by the
     keepalive, within 40 s."""
 
-    def __init__(self, connection: AsyncRealtimeConnection) -> None:
-        self._connection = connection
+    def __init__(self, connection: AsyncRealtimeConnection, *, ours: bool = False) -> None:
+        """`ours`: it is our own engine, and may know all."""
+        self._connection, self._ours = connection, ours
 
     async def send(self, payload: Mapping[str, Any]) -> None:
         """Raises `ProviderError` when the connection is down; the caller keeps the payload."""
         try:
-            await self._connection.send_raw(orjson.dumps(payload).decode())
+            frame = payload if self._ours else _for_others(payload)
+            await self._connection.send_raw(orjson.dumps(frame).decode())
         except (WebSocketException, OSError):
             raise ProviderError("The connection to the provider is down.") from None
 
@@ -159,6 +162,20 @@ class OpenAISideband:
             await self._connection.close()
         except (WebSocketException, OSError):
             return  # it was closed already, which is all we want
+
+
+def _for_others(payload: Mapping[str, Any]) -> Mapping[str, Any]:
+    session = payload.get("session")
+    return {**payload, "session": _plain(session)} if isinstance(session, Mapping) else payload
+
+
+def _plain(session: Mapping[str, Any]) -> dict[str, Any]:
+    """Without what only our own engine takes: to others the user's things are nobody's business,
+    and a key that they do not know is a mistake."""
+    kept = {name: value for name, value in session.items() if not name.startswith("vivavoce_")}
+    if kept.get("tools"):
+        kept["tools"] = bare_tools(kept["tools"])
+    return kept
 
 
 def _closed(end: ConnectionClosed) -> Closed:
@@ -242,7 +259,7 @@ class OpenAIProvider:
             answer = await self._request(
                 lambda client: client.realtime.client_secrets.create(
                     expires_after={"anchor": "created_at", "seconds": SECRET_SECONDS},
-                    session=cast("Any", dict(session)),
+                    session=cast("Any", self._told(session)),
                     extra_headers=marked,
                 )
             )
@@ -264,7 +281,7 @@ class OpenAIProvider:
         def create(client: AsyncOpenAI) -> Awaitable[Any]:
             calls = client.realtime.calls.with_raw_response
             if secret is None:
-                return calls.create(sdp=offer, session=cast("Any", dict(session)))
+                return calls.create(sdp=offer, session=cast("Any", self._told(session)))
             # The secret carries the session; with the offer alone the SDK sends raw SDP.
             bearer = {"Authorization": f"Bearer {secret}"}
             return calls.create(sdp=offer, extra_headers=bearer)
@@ -324,7 +341,7 @@ class OpenAIProvider:
             **cast("Any", where), websocket_connection_options=options
         )
         try:
-            return OpenAISideband(await connecting.enter())
+            return OpenAISideband(await connecting.enter(), ours=self._embedded)
         except InvalidStatus as error:
             answer, attaching = error.response, "call_id" in where
             if attaching and answer.status_code == 404:
@@ -371,6 +388,9 @@ class OpenAIProvider:
             await client.close()
 
     # --- Inside -------------------------------------------------------------------
+
+    def _told(self, session: Mapping[str, Any]) -> dict[str, Any]:
+        return dict(session) if self._embedded else _plain(session)
 
     @property
     def _is_openai(self) -> bool:

@@ -151,7 +151,8 @@ class Connector:
         if not await live.submit(Flush()):
             return False
         past = await self._maker.history(live.records.conversation, live.setup)
-        words = await self._maker.words(live.records.session)
+        user = await self._maker.about(live.records.session)
+        words = await self._maker.words(live.records.session, user)
         seeded = [str(item["id"]) for item in past.items]
         live.records.called(call_id, self._parts.clock.now(), seeded)
         fresh = self._parts.profile.agent.greeting if live.records.session.voice else None
@@ -159,6 +160,7 @@ class Connector:
             CallPlaced(
                 call_id,
                 instructions=words,
+                briefing=self._parts.profile.briefing(user),
                 history=past.items,
                 history_tokens=past.tokens,
                 greeting=waiting.greeting if past.items else fresh,

@@ -21,6 +21,7 @@ from vivavoce.runtime.sessions.records import SessionRecords
 from vivavoce.session.context import History, history, history_budget
 from vivavoce.session.machine import Machine
 from vivavoce.session.policy import Identity, Policy, Setup
+from vivavoce.wire.hints import bare_tools
 from vivavoce.wire.records.talk import Conversation, VoiceSession
 
 LOOKED_AT = 300  # entries that a session may begin with: the rest of a long talk is not read
@@ -69,10 +70,13 @@ class Maker:
         setup = self._parts.profile.setup(options, tools, self._parts.clock.now(), user)
         return tools, user, in_text(setup) if options.text else setup
 
-    async def words(self, session: VoiceSession) -> str:
+    async def about(self, session: VoiceSession) -> UserContext:
+        """What is known of its user now."""
+        return await self._about(session.user_id, remembered(session))
+
+    async def words(self, session: VoiceSession, user: UserContext) -> str:
         """The instructions for a call that begins now."""
         parts, options = self._parts, remembered(session)
-        user = await self._about(session.user_id, options)
         memory = await parts.memory.of(session.user_id)
         return parts.profile.words(parts.clock.now(), options.instructions, memory, user)
 
@@ -141,7 +145,7 @@ class Maker:
         budget = history_budget(
             parts.profile.capabilities.context_tokens,
             str(setup.session.get("instructions") or ""),
-            list(setup.session.get("tools") or ()),
+            bare_tools(setup.session.get("tools") or ()),
         )
         return history(
             entries,

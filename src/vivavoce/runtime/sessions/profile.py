@@ -15,6 +15,7 @@ from vivavoce.runtime.ports import Capabilities, Toolbox, ToolDefinition
 from vivavoce.runtime.sessions.options import Options
 from vivavoce.session.context import Situation, instructions
 from vivavoce.session.policy import Policy, Setup
+from vivavoce.wire.hints import Briefing, briefed, carried
 from vivavoce.wire.values import Record
 
 GREET_RESTORED = (
@@ -152,10 +153,28 @@ class Profile:
                     },
                     "output": {"voice": self.check_voice(voice)},
                 },
-                "tools": [tool.function() for tool in tools],
+                "tools": self.tools(tools, user),
                 "tool_choice": "auto",
                 "max_output_tokens": agent.max_output_tokens,
             }
+        )
+
+    def tools(
+        self, tools: Sequence[ToolDefinition], user: UserContext | None = None
+    ) -> list[dict[str, Any]]:
+        """As the session is given them: with hints, and with what is known of the user in one of
+        them, for brains that are led. Whoever is not never sees that (`runtime.provider`)."""
+        taught = carried([tool.hinted() for tool in tools], "lessons", self.agent.lessons)
+        return briefed(taught, self.briefing(user))
+
+    def briefing(self, user: UserContext | None) -> Briefing:
+        user = user or UserContext(time_zone=self.defaults.time_zone)
+        return Briefing(
+            agent=self.agent.name,
+            user=user.name,
+            time_zone=user.time_zone,
+            things=user.things,
+            words=self.agent.words,
         )
 
     def _preferred(self, user: UserContext | None) -> str | None:

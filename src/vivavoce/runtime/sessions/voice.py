@@ -11,6 +11,7 @@ from dataclasses import field, replace
 from typing import Any
 
 from vivavoce.errors import Conflict, SessionNotFound, found
+from vivavoce.runtime.people.profile import UserContext
 from vivavoce.runtime.ports import ToolDefinition
 from vivavoce.runtime.sessions.admission import Admission
 from vivavoce.runtime.sessions.connecting import Connector, Waiting
@@ -22,7 +23,7 @@ from vivavoce.runtime.sessions.parts import Parts
 from vivavoce.runtime.sessions.profile import GREET_RECONNECTED, GREET_RESTORED, detection
 from vivavoce.runtime.sessions.texting import Exchange, Texting
 from vivavoce.session.context import History
-from vivavoce.session.events import Created, End, Reconfigure
+from vivavoce.session.events import Created, End, Inform, Reconfigure
 from vivavoce.session.policy import Setup
 from vivavoce.session.state import Phase
 from vivavoce.wire.records.talk import Conversation, Status, VoiceSession, new_id
@@ -154,14 +155,17 @@ class Voice:
         if live is None:
             await self._find(session_id, user_id)
             raise Conflict(OVER)
-        changes = self._changes(live, wanted)
+        user = await self.maker.about(live.records.session)
+        changes = self._changes(live, wanted, user)
         if wanted:
             live.records.session = remember(live.records.session, wanted)
             if not await live.submit(Reconfigure(changes, tuple(wanted))):
                 raise Conflict(OVER)
         return list(wanted), live.setup
 
-    def _changes(self, live: LiveSession, wanted: Mapping[str, Any]) -> dict[str, Any]:
+    def _changes(
+        self, live: LiveSession, wanted: Mapping[str, Any], user: UserContext
+    ) -> dict[str, Any]:
         profile = self._profile
         changes: dict[str, Any] = {}
         audio: dict[str, Any] = {}
@@ -177,8 +181,14 @@ class Voice:
             changes["instructions"] = profile.words(self._clock.now(), wanted["instructions"])
         if "tools_enabled" in wanted:
             tools = self.maker.tools(wanted["tools_enabled"])
-            changes["tools"] = [tool.function() for tool in tools]
+            changes["tools"] = profile.tools(tools, user)
         return changes
+
+    async def inform(self, user_id: str) -> None:
+        """The user's things were changed from elsewhere: who talks with them knows at once."""
+        for live in self._registry.of_user(user_id):
+            user = await self.maker.about(live.records.session)
+            await live.post(Inform(self._profile.briefing(user)))
 
     async def end(self, session_id: str, user_id: str, how: End = BY_USER) -> bool:
         """Was it live, here or in another process? Waits until the end is stored."""

@@ -35,6 +35,7 @@ from vivavoce.wire.brain import (
     Turn,
     Words,
 )
+from vivavoce.wire.hints import bare
 from vivavoce.wire.values import Value
 
 FindBrain = Callable[[], Brain | None]
@@ -144,7 +145,7 @@ class Shift:
         """Its words and the calls it makes."""
         seen = fit(self.turns, self.bounds.context_chars)
         offered = (*self.tools, *own_tools.OWN)
-        tools = tuple(Tool(one.name, one.described, one.parameters) for one in offered)
+        tools = tuple(Tool(one.name, one.described, bare(one.parameters)) for one in offered)
 
         async def think() -> dict[str, Any]:
             async with asyncio.timeout(self.bounds.think_seconds):

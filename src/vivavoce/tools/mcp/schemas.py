@@ -15,6 +15,7 @@ from typing import Any
 
 from vivavoce.tools.checks import Checker
 from vivavoce.tools.functions import without
+from vivavoce.wire.hints import KEY
 
 MAX_NAME = 64  # what function calling allows
 MAX_DESCRIPTION = 1000
@@ -23,7 +24,8 @@ MAX_STEPS = 10_000  # schemas evaluated for one look at one value, references fo
 MAX_DEPTH = 40
 
 _UNFIT = re.compile(r"[^A-Za-z0-9_-]+")
-_LEFT_OUT = ("pattern", "patternProperties", "$schema", "$id")
+_LEFT_OUT = ("pattern", "patternProperties", "$schema", "$id", KEY)
+"""Hints among them: a server must not put words into the agent's mouth."""
 
 
 def tool_name(server: str, tool: str, taken: Container[str]) -> str:

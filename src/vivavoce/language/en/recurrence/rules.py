@@ -228,6 +228,19 @@ def at_clock(rule: str, clock: time) -> str:
     return joined({**parts, **{key: hour[key] for key in hour if key not in parts}})
 
 
+def on_another_day(rule: str, on: date) -> str:
+    """The rule on this day of the week or the month instead, where it has one such day; else it is
+    as it was."""
+    parts = dict(part.split("=", 1) for part in rule.split(";") if "=" in part)
+    days = parts.get("BYDAY", "").split(",")
+    if parts.get("FREQ") == "WEEKLY" and len(days) == 1:
+        parts["BYDAY"] = DAYS[on.weekday()]
+    monthly = parts.get("FREQ") == "MONTHLY" and days == [""]
+    if monthly and parts.get("BYMONTHDAY", "1").isdecimal():
+        parts["BYMONTHDAY"] = str(on.day)
+    return joined(parts)
+
+
 def _local(at: datetime, time_zone: str) -> datetime:
     aware = at if at.tzinfo else at.replace(tzinfo=UTC)
     return aware.astimezone(ZoneInfo(time_zone)).replace(tzinfo=None)

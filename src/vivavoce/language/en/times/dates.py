@@ -1,149 +1,269 @@
-"""The day that words mean, by dateparser; how far they are from another time; and local clock
-times as instants, by zoneinfo.
+"""The days that pieces of a spoken time mean, and local clock times as instants.
 
-The only module that knows dateparser. It is loaded at the first question: it takes a
-quarter of a second. It is asked for days, and for spans of hours and minutes; the hour
-of the day is never left to it, since it takes "Friday at 6" for a day of June. From what
-"an hour later" counts is the caller's to know: the time of the task that is moved, or the
-time that the other words name.
+The only module with a calendar: weekdays, months, holidays, seasons. What can be two days comes
+back as both (`Either`), and it is for the caller to ask; a day is none before today unless the
+words say so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from calendar import monthrange
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Any
 from zoneinfo import ZoneInfo
 
-from vivavoce.language.en.numbers import ordinal_of
-from vivavoce.language.en.times.clock import military
-from vivavoce.language.en.times.lexicon import MONTHS, UNITS, WEEKDAYS, listed
+from vivavoce.language.en.times import lexicon as lex
+from vivavoce.language.en.times import pieces as p
 from vivavoce.wire.values import Value
 
-EMPTY = frozenset(
-    listed(
-        "at on by the of around about approximately roughly maybe please for before until till "
-        "in-the let's say make it and to sometime some time starting beginning again instead no "
-        "actually"
-    )
-)
-"""Words that say nothing about which day it is."""
-_SETTINGS: dict[str, Any] = {
-    "PREFER_DATES_FROM": "future",
-    "DATE_ORDER": "MDY",
-    # Its timestamps and figures without spaces make dates of numbers nobody meant as one.
-    "PARSERS": ["relative-time", "absolute-time"],
-    "RETURN_AS_TIMEZONE_AWARE": False,
-}
+_DAY = timedelta(days=1)
+_MONTH_FIRST = ("America/", "US/", "Pacific/Honolulu", "Pacific/Guam")
+_MOTHERING = ("Europe/London", "Europe/Dublin", "Europe/Belfast", "Europe/Jersey", "GB")
 
 
-def library(words: str, base: datetime) -> datetime | None:
-    """What dateparser makes of it, from a naive `base`."""
-    import dateparser  # late: slow to load, and not every server understands times
+class Either(Value):
+    """It can be any of these days."""
 
-    try:
-        return dateparser.parse(
-            words, languages=["en"], settings={**_SETTINGS, "RELATIVE_BASE": base}
-        )
-    except (ValueError, OverflowError, TypeError, KeyError, IndexError):  # words nobody foresaw
+    days: tuple[date, ...]
+
+
+class Calendar(Value):
+    """Days as seen from `today`, in a place. `other` is the day of the thing spoken of."""
+
+    today: date
+    time_zone: str = "UTC"
+    other: date | None = None
+
+    def day(
+        self, piece: p.Day, *, past_today: bool = False, beside: bool = False
+    ) -> date | Either | None:
+        """`past_today`: the hour that was said is over today. `beside`: it counts from that day."""
+        match piece:
+            case p.Relative(days):
+                return self.today + days * _DAY
+            case p.Weekday():
+                return self._weekday(piece, past_today=past_today, beside=beside)
+            case p.Date():
+                return self._date(piece)
+            case p.NthWeekday(nth, day, month, ahead):
+                return self._nth(nth, day, month, ahead)
+            case p.Feast(name):
+                return self._feast(name)
+            case p.Period():
+                return self._period(piece)
+            case p.Written(text):
+                return self._written(text)
+
+    def _weekday(self, piece: p.Weekday, *, past_today: bool, beside: bool) -> date | Either | None:
+        ahead = (piece.day - self.today.weekday()) % 7
+        coming = self.today + ahead * _DAY
+        match piece.which:
+            case "last":
+                return coming - 7 * _DAY
+            case "after next":
+                return self.today + (ahead or 7) * _DAY + 7 * _DAY
+            case "after" | "before":
+                return self.beside(piece, self.other or self.today)
+            case "next" if not ahead:
+                return self.today + 7 * _DAY
+            case "next" if ahead < 7 - self.today.weekday():
+                return Either((coming, coming + 7 * _DAY))
+            case "":
+                if piece.weeks:
+                    return coming + 7 * piece.weeks * _DAY
+                if not ahead:
+                    later = self.today + 7 * _DAY
+                    return later if past_today or beside else Either((self.today, later))
+        return coming + 7 * piece.weeks * _DAY
+
+    def beside(self, piece: p.Weekday, other: date) -> date:
+        """ "the Saturday before Christmas"."""
+        if piece.which == "before":
+            return other - ((other.weekday() - piece.day - 1) % 7 + 1) * _DAY
+        return other + ((piece.day - other.weekday() - 1) % 7 + 1) * _DAY
+
+    def within(self, piece: p.Weekday, week: p.Period) -> date:
+        """ "Friday of next week"."""
+        monday = self.today - self.today.weekday() * _DAY
+        return monday + (7 * week.ahead + piece.day) * _DAY
+
+    def _date(self, piece: p.Date) -> date | None:
+        if piece.year is not None:
+            return _valid(piece.year, piece.month or 1, piece.day or 1)
+        if piece.month is None:
+            return self._day_of_month(piece.day or 1, piece.ahead, this=piece.this)
+        if piece.day is None:
+            if piece.month == self.today.month and not piece.ahead:
+                return None  # it is running: which of its days is not said
+            return date(self.today.year + (piece.month <= self.today.month), piece.month, 1)
+        for year in range(self.today.year, self.today.year + 9):
+            found = _valid(year, piece.month, piece.day)
+            if found is not None and found >= self.today:
+                return found
         return None
 
-
-def span(found: Sequence[str], now: datetime) -> datetime | None:
-    """ "in 90 minutes": elapsed time, whatever the clocks do meanwhile. None: it is no such."""
-    kept = [w for w in found if w not in EMPTY]
-    if not any(UNITS.get(w) in ("hour", "minute") for w in kept) or {"to", "past"} & set(found):
+    def _day_of_month(self, number: int, ahead: int, *, this: bool) -> date | None:
+        """The next one that there is: not every month has a 31st."""
+        for months in (ahead,) if ahead or this else range(13):
+            first = added(self.today.replace(day=1), months)
+            found = _valid(first.year, first.month, number)
+            if found is not None and (found >= self.today or this):
+                return found
         return None
-    if any(military(found, at) for at in range(len(found))):
+
+    def _nth(self, nth: int, day: int, month: int | None, ahead: int) -> date | None:
+        if month is None:
+            first = added(self.today.replace(day=1), ahead)
+            return nth_weekday(first.year, first.month, nth, day)
+        for year in (self.today.year, self.today.year + 1):
+            found = nth_weekday(year, month, nth, day)
+            if found is not None and found >= self.today:
+                return found
         return None
-    kept = [w for w in kept if w not in ("in", "from", "now", "later", "within")]
-    elapsed = library("in " + " ".join(kept), now.astimezone(UTC).replace(tzinfo=None))
-    return elapsed.replace(tzinfo=UTC) if elapsed else None
 
-
-def day(found: Sequence[str], today: date) -> date | None:
-    """The day these tokens mean, none before today unless they say so."""
-    kept = [w for w in found if w not in EMPTY]
-    if "from" in kept and kept[-1] != "now":  # "1 week from friday"
-        split = kept.index("from")
-        later = day(kept[split + 1 :], today)
-        return day(["in", *kept[:split]], later) if later else None
-    if kept[:1] == ["end"] or kept[:1] == ["later"]:
-        return _end(kept[1:], today)
-    if kept[-1:] and kept[-1] in MONTHS and set(kept[:-1]) <= {"in", "this", "next"}:
-        month = MONTHS[kept[-1]]  # the month alone: its first day that is to come
-        if month == today.month and "this" in kept:
-            return None  # it is running: which of its days is not said
-        return date(today.year + (month <= today.month), month, 1)
-    if any(map(_stray, kept)) and not any(w in MONTHS or w in UNITS for w in kept):
+    def _feast(self, name: str) -> date | None:
+        for year in (self.today.year, self.today.year + 1):
+            found = self.feast_in(name, year)
+            if found is not None and found >= self.today:
+                return found
         return None
-    if len(kept) == 2 and kept[0].isdecimal() and kept[1] in UNITS:
-        kept = ["in", *kept]
-    weekday = next((WEEKDAYS[w] for w in kept if w in WEEKDAYS), None)
-    if weekday is not None and _dated(kept):
-        kept = [w for w in kept if w not in WEEKDAYS and w not in ("next", "this")]
-    elif weekday is not None and len(kept) <= 2:
-        return _weekday(kept, weekday, today)
-    if len(kept) == 1 and (number := ordinal_of(kept[0])):
-        return _day_of_month(number, today)
-    meant = library(" ".join(kept), datetime.combine(today, time())) if kept else None
-    return meant.date() if meant else None
 
+    def feast_in(self, name: str, year: int) -> date | None:
+        if name in lex.FEASTS:
+            return date(year, *lex.FEASTS[name])
+        if name in lex.FROM_EASTER:
+            return easter(year) + lex.FROM_EASTER[name] * _DAY
+        if name in lex.NTH_FEASTS:
+            month, nth, day, after = lex.NTH_FEASTS[name]
+            found = nth_weekday(year, month, nth, day)
+            return found + after * _DAY if found else None
+        if self.time_zone in _MOTHERING:
+            return easter(year) - 21 * _DAY
+        return nth_weekday(year, 5, 2, 6)
 
-def _stray(word: str) -> bool:
-    """A number that is no year: the library would take "in 5" for May."""
-    return word.isdecimal() and not (len(word) == 4 and word.startswith("20"))
+    def _period(self, piece: p.Period) -> date | Either | None:
+        match piece.unit:
+            case "week":
+                return self._week(piece)
+            case "weekend":
+                coming = self.today + ((5 - self.today.weekday()) % 7) * _DAY
+                sunday = _DAY if piece.edge == "end" else 0 * _DAY
+                return coming + 7 * piece.ahead * _DAY + sunday
+            case "season":
+                return self._season(piece)
+            case "month":
+                return self._month(piece)
+        return self._year(piece)
 
+    def end_of_this(self, piece: p.Period) -> date | None:
+        """The last day of what is running."""
+        return self._period(p.Period(piece.unit, edge="end")) if piece.which == "this" else None  # type: ignore[return-value]
 
-def _dated(kept: Sequence[str]) -> bool:
-    """Is there a day of the month or a date beside the weekday?"""
-    return any(w in MONTHS or ordinal_of(w) or w[:1].isdecimal() for w in kept)
+    def _week(self, piece: p.Period) -> date | None:
+        sunday = self.today + (6 - self.today.weekday() + 7 * piece.ahead) * _DAY
+        match piece.edge:
+            case "end":
+                return sunday
+            case "" if piece.ahead:
+                return self.today + 7 * piece.ahead * _DAY
+        return None  # which day of it is not said
 
+    def _month(self, piece: p.Period) -> date | None:
+        if piece.month is not None:
+            year = piece.year or self.today.year + (piece.month < self.today.month)
+            first = _valid(year, piece.month, 1)
+            if first is None:
+                return None
+            if piece.edge == "start" and first <= self.today:
+                first = added(first, 12)
+        elif not piece.edge:
+            return added(self.today, piece.ahead) if piece.ahead else None
+        else:
+            first = added(self.today.replace(day=1), piece.ahead)
+        match piece.edge:
+            case "end":
+                return _last(first)
+            case "middle":
+                return first.replace(day=15)
+        return first if first > self.today else None
 
-def _weekday(kept: Sequence[str], weekday: int, today: date) -> date | None:
-    ahead = (weekday - today.weekday()) % 7
-    match kept[0]:
-        case _ if kept[-1] not in WEEKDAYS:
+    def _year(self, piece: p.Period) -> date | None:
+        year = piece.year or self.today.year + piece.ahead
+        match piece.edge:
+            case "end":
+                return _valid(year, 12, 31)
+            case "middle":
+                return _valid(year, 7, 1)
+            case "start":
+                return _valid(year, 1, 1)
+        return added(self.today, 12 * piece.ahead) if piece.ahead else None
+
+    def _season(self, piece: p.Period) -> date:
+        month, day = lex.SEASONS[piece.season]
+        year = piece.year or self.today.year
+        begins = date(min(max(year, 1), 9998), month, day)
+        if piece.year is None and begins <= self.today:
+            begins = date(self.today.year + 1, month, day)
+        return begins + {"middle": 45, "end": 90}.get(piece.edge, 0) * _DAY
+
+    def _written(self, text: str) -> date | None:
+        try:
+            if "-" in text:
+                return date.fromisoformat(text[:10])
+            parts = [int(number) for number in text.split("/")]
+            us = self.time_zone.startswith(_MONTH_FIRST)
+            month, day = (parts[0], parts[1]) if us else (parts[1], parts[0])
+            if month > 12:
+                month, day = day, month
+            if len(parts) == 3:
+                return _valid(parts[2] + (2000 if parts[2] < 100 else 0), month, day)
+        except ValueError:
             return None
-        case "last" | "previous":
-            return today - timedelta(days=(7 - ahead) % 7 or 7)
-        case "next":
-            return today + timedelta(days=ahead or 7)
-        case word if len(kept) == 1 or word == "this":
-            return today + timedelta(days=ahead)
-    return None
+        return self._date(p.Date(day, month)) if 1 <= month <= 12 else None
 
 
-def _end(kept: Sequence[str], today: date) -> date | None:
-    unit = UNITS.get(kept[-1], "") if kept else ""
-    if "next" in kept and unit in ("week", "month", "year"):
-        ahead = day(["in", "1", unit], today)
-        return _end([unit], ahead) if ahead else None
-    match unit:
-        case "week":
-            return today + timedelta(days=6 - today.weekday())
-        case "month":
-            return _last_of(today.year, today.month)
-        case "year":
-            return date(today.year, 12, 31)
-    month = next((MONTHS[w] for w in kept if w in MONTHS), None)
-    if month is None:
-        return today if unit == "day" or kept == ["today"] else None
-    return _last_of(today.year + (month < today.month), month)
+def _valid(year: int, month: int, day: int) -> date | None:
+    """-1 is the last day of the month."""
+    if not (1 <= year <= 9998 and 1 <= month <= 12):
+        return None
+    last = monthrange(year, month)[1]
+    return date(year, month, last if day == -1 else day) if -1 <= day <= last and day else None
 
 
-def _last_of(year: int, month: int) -> date:
-    return date(year + month // 12, month % 12 + 1, 1) - timedelta(days=1)
+def _last(on: date) -> date:
+    return on.replace(day=monthrange(on.year, on.month)[1])
 
 
-def _day_of_month(number: int, today: date) -> date | None:
-    """The next one that there is: not every month has a 31st."""
-    for months in range(13):
-        year, month = divmod(today.year * 12 + today.month - 1 + months, 12)
-        last = _last_of(year, month + 1).day
-        if 1 <= number <= last and (months or number >= today.day):
-            return date(year, month + 1, number)
-    return None
+def added(on: date, months: int, days: int = 0) -> date:
+    """So many months later; the last of the month where there is no such day. Raises
+    `OverflowError` at the edges of the calendar."""
+    year, month = divmod(on.year * 12 + on.month - 1 + months, 12)
+    if not 1 <= year <= 9998:
+        raise OverflowError("no such year")
+    last = monthrange(year, month + 1)[1]
+    return date(year, month + 1, min(on.day, last)) + days * _DAY
+
+
+def nth_weekday(year: int, month: int, nth: int, day: int) -> date | None:
+    """The nth of its Mondays, or the last."""
+    if nth < 0:
+        last = _last(date(year, month, 1))
+        return last - ((last.weekday() - day) % 7) * _DAY
+    first = date(year, month, 1)
+    found = first + ((day - first.weekday()) % 7 + 7 * (nth - 1)) * _DAY
+    return found if found.month == month else None
+
+
+def easter(year: int) -> date:
+    """Easter Sunday by the Gregorian computus (Meeus, Jones and Butcher)."""
+    a, b, c = year % 19, year // 100, year % 100
+    d, e = divmod(b, 4)
+    g = (8 * b + 13) // 25
+    h = (19 * a + b - d - g + 15) % 30
+    i, k = divmod(c, 4)
+    m = (32 + 2 * e + 2 * i - h - k) % 7
+    n = (a + 11 * h + 22 * m) // 451
+    month, day = divmod(h + m - 7 * n + 114, 31)
+    return date(year, month, day + 1)
 
 
 def instant(on: date, at: time, time_zone: str) -> datetime:
@@ -153,85 +273,12 @@ def instant(on: date, at: time, time_zone: str) -> datetime:
     return local.astimezone(UTC)
 
 
-# --- How far from another time: "an hour later", "an hour before dinner" ----------------
-
-# "Push it back" makes it later. "Forward" is earlier to some and later to others.
-_LATER = frozenset({"later", "back", "by", "after", "postpone", "delay", "push"})
-_EARLIER = frozenset({"earlier", "sooner", "up", "bring", "pull"})
-_EITHER = frozenset({"forward", "forwards"})
-_VERBS = frozenset({"move", "shift", "put", "than", "planned", "another"})
-_NOW = frozenset({"in", "from", "now", "within"})
-_MOST = 4  # characters of a number
-
-
-class Shift(Value):
-    """By the clock of a place: a day later is the same hour, whatever the clocks do meanwhile."""
-
-    minutes: int = 0
-    days: int = 0
-    months: int = 0
-
-    def of(self, at: datetime, time_zone: str, sign: int = 1) -> datetime:
-        from dateutil.relativedelta import relativedelta  # late, like all of its library
-
-        local = at.astimezone(ZoneInfo(time_zone))
-        there = local.date() + relativedelta(months=sign * self.months, days=sign * self.days)
-        moved = instant(there, local.time(), time_zone) if there != local.date() else at
-        return moved.astimezone(UTC) + timedelta(minutes=sign * self.minutes)
-
-
-def amount(found: Sequence[str]) -> Shift | None:
-    """ "1 hour 30 minutes"; None where there is anything else."""
-    if not found or len(found) % 2:
-        return None
-    minutes = days = months = 0
-    for number, word in zip(found[::2], found[1::2], strict=True):
-        whole, _, part = number.partition(".")
-        if not (whole.isdecimal() and number.isascii() and len(number) <= _MOST):
-            return None
-        count, unit = int(whole), UNITS.get(word)
-        if unit == "hour" and part.isdecimal():
-            minutes += round(60 * float(number))  # "1.5 hours"
-            continue
-        match unit if number == whole else None:
-            case "minute" | "hour":
-                minutes += count * (60 if unit == "hour" else 1)
-            case "day" | "week":
-                days += count * (7 if unit == "week" else 1)
-            case "month" | "year":
-                months += count * (12 if unit == "year" else 1)
-            case _:
-                return None
-    return Shift(minutes, days, months)
-
-
-def _some(found: Sequence[str]) -> Shift | None:
-    """Also "the day" and "the week", as one."""
-    return amount(["1", *found] if len(found) == 1 else found)
-
-
-def shift(found: Sequence[str]) -> tuple[Shift, int] | None:
-    """How far from the time that it has, and the sign, 0 for one that can be either. None: the
-    words are about another time, or about now."""
-    if _NOW & set(found):
-        return None
-    if [w for w in found if w not in EMPTY] in (["next", "day"], ["following", "day"]):
-        return Shift(days=1), 1
-    signs = _LATER | _EARLIER | _EITHER
-    before = bool(found) and found[-1] == "before"  # "a day before", not "before noon"
-    by = _some([w for w in found if w not in signs | _VERBS | EMPTY])
-    if by is None or not (before or signs & set(found)):
-        return None
-    if before or _EARLIER & set(found):
-        return by, -1
-    return by, 0 if _EITHER & set(found) and "push" not in found else 1
-
-
-def beside(found: Sequence[str]) -> tuple[Shift, int, list[str]] | None:
-    """ "1 hour before dinner": how far, the sign, and the words for the other time."""
-    for at, word in enumerate(found):
-        if word in ("before", "after"):
-            by = _some([w for w in found[:at] if w not in EMPTY])
-            rest = list(found[at + 1 :])
-            return (by, 1 if word == "after" else -1, rest) if by and rest else None
-    return None
+def shifted(at: datetime, amount: p.Amount, sign: int) -> datetime:
+    """An aware moment so much later or earlier: days and months by the clock of its place, hours
+    and minutes as they pass."""
+    if amount.days or amount.months:
+        on = added(at.date(), sign * amount.months, sign * amount.days)
+        at = datetime.combine(on, at.timetz()).astimezone(UTC).astimezone(at.tzinfo)
+    if not amount.minutes:
+        return at
+    return (at.astimezone(UTC) + timedelta(minutes=sign * amount.minutes)).astimezone(at.tzinfo)

@@ -1,4 +1,4 @@
-"""Ids in a question: short for the model, whole for everybody else, and only those there are. Pure.
+"""Ids in a question: short for the model, whole for everybody else. Pure.
 
 An id of 36 letters is 25 tokens: a third of a second to read and a whole one to
 write, and a small model gets it wrong. So what stands as `(id: …)` in what is
@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from vivavoce.wire.brain import Ask, Call, CallArguments, CallEnded, Piece, Result, Said, Tool, Turn
+from vivavoce.wire.brain import Ask, Call, CallArguments, CallEnded, Piece, Result, Turn
 from vivavoce.wire.values import Value
 
 _LISTED = re.compile(r"([^\n;(]{0,200})\(id: ([\w.:-]{1,64})\)")
@@ -22,7 +22,6 @@ _LONG = 20
 _MOST = 50
 _WORDS = 3
 _SMALL = frozenset(["the", "and", "for", "with", "today", "task", "tasks", "due", "this", "about"])
-_PRONOUN = re.compile(r"\b(?:it|this|that|this one|that one)\b", re.IGNORECASE)
 _PARAMETER = re.compile(r"(?:^|_)id$")
 
 
@@ -30,8 +29,6 @@ class Listed(Value):
     id: str
     about: str
     """The words beside it."""
-    topic: bool = False
-    """It stands by itself, after words that introduce it: the talk is about that."""
 
 
 @dataclass
@@ -92,10 +89,7 @@ def listed(ask: Ask) -> list[Listed]:
     found: dict[str, Listed] = {}
     today = ask.instructions[max(ask.instructions.rfind("\n## "), 0) :]
     for match in _LISTED.finditer(today):
-        before, introduced, about = match[1].rpartition(": ")
-        topic = bool(introduced and before) and not match[1].startswith("- ")
-        known = found.get(match[2], Listed(match[2], about))
-        found[match[2]] = replace(known, topic=known.topic or topic)
+        found.setdefault(match[2], Listed(match[2], match[1].rpartition(": ")[2]))
     calls = {turn.call_id: turn.arguments for turn in ask.turns if isinstance(turn, Call)}
     for turn in ask.turns:
         if isinstance(turn, Result):
@@ -105,27 +99,6 @@ def listed(ask: Ask) -> list[Listed]:
     return list(found.values())[:_MOST]
 
 
-def mentioned(ask: Ask, turns: Sequence[Turn]) -> tuple[str, ...]:
-    """Which of them what was said in these turns can be about."""
-    there = listed(ask)
-    said = [turn.text for turn in turns if isinstance(turn, Said) and turn.role != "system"]
-    heard = {part for text in said for part in _parts(text)}
-    named = [one.id for one in there if not heard.isdisjoint(_parts(one.about))]
-    if not named and (topics := [one.id for one in there if one.topic]):
-        return tuple(topics)
-    if not named and there and said and _PRONOUN.search(said[-1]):
-        last = there[-1].id
-        # The only one, or one that came up in this talk.
-        return (last,) if len(there) == 1 or last not in ask.instructions else ()
-    return tuple(named)
-
-
-def wants_id(tool: Tool) -> str | None:
-    """The id it cannot be called without."""
-    required = (tool.parameters or {}).get("required") or ()
-    return next((str(name) for name in required if is_id(str(name))), None)
-
-
 def _values(arguments: str) -> str:
     try:
         given = json.loads(arguments)
@@ -133,13 +106,6 @@ def _values(arguments: str) -> str:
         return ""
     values = given.values() if isinstance(given, dict) else ()
     return " ".join(value for value in values if isinstance(value, str))[:200]
-
-
-def _parts(text: str) -> Iterator[str]:
-    """The beginnings of its words: "meditate" and "meditating" are about the same."""
-    for word in re.findall(r"[^\W\d_]{3,}", text[:1_000].lower()):
-        if word not in _SMALL:
-            yield word.rstrip("s")[:5]
 
 
 def _name(about: str, taken: Mapping[str, str]) -> str:

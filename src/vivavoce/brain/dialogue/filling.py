@@ -1,0 +1,643 @@
+"""From the user's words to values: what each kind of slot makes of them, and what is missing.
+
+The model copies words, and often too few or from the wrong place. Times are read by the clock
+(`times`), things found by the resolver (`things`); what neither can settle becomes a question.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, Literal
+
+from vivavoce.brain.dialogue import times
+from vivavoce.brain.dialogue.commands import Begin, Command, Fill
+from vivavoce.brain.dialogue.state import Deed, State, Wish, World
+from vivavoce.brain.dialogue.things import Found, Known, resolve
+from vivavoce.language.en.mentions import places_in
+from vivavoce.language.en.numbers import numbers_in
+from vivavoce.language.en.times import lexicon
+from vivavoce.wire.hints import Hint, Slot, Thing
+from vivavoce.wire.values import Record
+
+_LEADING = re.compile(
+    r"(?i)^(?:[\s,.;:!?-]+|(?:please|so|well|um+|uh+|er+|oh|okay|ok|and|then|also|now|just|"
+    r"actually)\b"
+    r"|(?:can|could|would|will) you\b|remind me\b|tell me\b|nudge me\b|ping me\b|poke me\b|"
+    r"don'?t let me forget\b|don'?t forget\b|i(?:'ve| have)? (?:got to|need to|have to|must|"
+    r"want to|ought to|should)\b|i(?:'d| would) (?:like|love) to\b|make a note\b|note\b|"
+    r"(?:to|that|about|of|for|on|at|in|by)\b)"
+)
+_TRAILING = re.compile(
+    r"(?i)(?:[\s,.;:!?-]+|\b(?:please|and|or|then|at|on|in|by|for|from|around|about|the|to|thanks|"
+    r"thank you|would you|will you|if you can|um+|uh+|okay|ok))$"
+)
+_JOINER = re.compile(
+    r"(?i)^[\s,.;-]*(?:(?:at|on|in|the|of|around|about|and|from|by|for|say|maybe|uh|um)[\s,]*){0,3}$"
+)
+
+_EMPTY = frozenset(
+    lexicon.listed(
+        "make that this it them so a an the one goal reminder actual real my please put down as "
+        "fine well okay ok thing something for me to do be is and of add set up new note"
+    )
+)
+_SAME_DAY = re.compile(r"(?i)\b(?:on )?(?:the|that) (?:very )?(?:same )?day(?: too| as well)?\b")
+
+
+class Gap(Record):
+    """What is missing of a wish."""
+
+    slot: str
+    kind: Literal["slot", "which", "none", "sure"]
+    part: Literal["", "day", "hour"] = ""
+    """Of a time: what of it."""
+    choices: tuple[str, ...] = ()
+    question: str = ""
+    """In words that somebody else found: the clock, or the tool."""
+    hopeless: bool = False
+    """Nothing could be answered: there are no such things at all."""
+
+
+class Heard(Record):
+    """One command's share of what was said."""
+
+    said: str
+    spans: Sequence[times.Span] = ()
+    """Words about time that belong to this command."""
+    among: tuple[str, ...] = ()
+    """Ids of the things that were asked about."""
+    state: State
+    world: World
+
+
+# --- Which words belong to which command ----------------------------------------------
+
+
+def params(hint: Hint, slots: Mapping[str, str], world: World) -> dict[str, str]:
+    """By parameter: short names are the hint's own, or those of another tool for the same kind."""
+    said = {short: words.strip() for short, words in slots.items() if words.strip()}
+    own = {s.name or n: n for n, s in hint.slots.items()} | {n: n for n in hint.slots}
+    found = {own[short]: words for short, words in said.items() if short in own}
+    for short, words in said.items():
+        if short in own:
+            continue
+        kinds = {
+            slot.kind
+            for other in world.hints.values()
+            for name, slot in other.slots.items()
+            if short in (slot.name, name)
+        }
+        free = [n for n, s in hint.slots.items() if s.kind in kinds and n not in found]
+        # What some call words is a time where others know it for one.
+        free.sort(key=lambda name: hint.slots[name].kind == "words")
+        if free:
+            found[free[0]] = words
+    return found
+
+
+def allotted(said: str, commands: Sequence[Command], world: World) -> list[list[times.Span]]:
+    """For each command the words about time that are its own: those it copied from, or those
+    nearest to what it copied. Words that name a thing are nobody's time."""
+    places = [_places(said, command) for command in commands]
+    naming = [
+        place
+        for command in commands
+        for place in _places(said, command, only=_things_named(command, world))
+    ]
+    shares: list[list[times.Span]] = [[] for _ in commands]
+    for span in times.find(said):
+        if span.describes or any(start <= span.start and span.end <= end for start, end in naming):
+            continue
+        best, distance = -1, len(said) + 1
+        for at, copied in enumerate(places):
+            for start, end in copied:
+                apart = max(start - span.end, span.start - end, 0)
+                if apart < distance:
+                    best, distance = at, apart
+        if best < 0 and len(commands) == 1:
+            best = 0
+        if best >= 0:
+            shares[best].append(span)
+    return shares
+
+
+def _things_named(command: Command, world: World) -> set[str]:
+    if not isinstance(command, Begin | Fill):
+        return set()
+    return {
+        short
+        for short in command.slots
+        for hint in world.hints.values()
+        for name, slot in hint.slots.items()
+        if slot.kind == "thing" and short in (slot.name, name)
+    }
+
+
+def _places(said: str, command: Command, only: set[str] | None = None) -> list[tuple[int, int]]:
+    if not isinstance(command, Begin | Fill):
+        return []
+    found = []
+    for short, words in command.slots.items():
+        at = said.casefold().find(words.casefold().strip())
+        if at >= 0 and words.strip() and (only is None or short in only):
+            found.append((at, at + len(words.strip())))
+    return found
+
+
+# --- Filling --------------------------------------------------------------------------
+
+
+def filled(wish: Wish, given: Mapping[str, str], heard: Heard) -> Wish:
+    """The wish with what these words say, things first: times can depend on them."""
+    hint = heard.world.hints[wish.tool]
+    given = _with_place(wish, hint, _with_things(wish, hint, given, heard))
+    for name in [n for n in given if hint.slots[n].kind == "thing"]:
+        wish = _put(wish, name, hint.slots[name], given.pop(name), heard)
+    if heard.spans and any(slot.kind == "time" for slot in hint.slots.values()):
+        given = _with_times(wish, hint, given, heard)
+    for name in sorted(given, key=lambda n: hint.slots[n].kind == "words"):
+        wish = _put(wish, name, hint.slots[name], given[name], heard)
+    return _anchored(_chosen(wish, hint, heard), hint, heard)
+
+
+def _put(wish: Wish, name: str, slot: Slot, words: str, heard: Heard) -> Wish:
+    wish = replace(wish, words={**wish.words, name: words}, problem="")
+    if slot.kind == "thing":
+        return _thing(wish, name, slot, words, heard)
+    value: Any = words
+    if wish.amends is not None and slot.kind == "words":
+        value = retitled(str(wish.amends.wish.values.get(name, "")), words, wish, heard)
+    elif slot.kind == "time":
+        value = _time(wish, name, words, heard)
+    elif slot.kind == "repeat":
+        value = " ".join(times.repeats(words)) or words
+    elif slot.kind == "choice":
+        value = choice(slot, words)
+    elif slot.kind == "number":
+        numbers = numbers_in(words)
+        value = numbers[0] if numbers else None
+    elif slot.kind in ("words", "place"):
+        value = _title(words, wish, heard) if slot.kind == "words" else words.strip(" .,!?")
+    values = {key: one for key, one in wish.values.items() if key != name}
+    return replace(wish, values=values | ({name: value} if value not in (None, "") else {}))
+
+
+def choice(slot: Slot, words: str) -> str | None:
+    said = f" {' '.join(re.findall(r'[a-z0-9]+', words.casefold()))} "
+    fitting = [
+        value
+        for value, called in slot.choices.items()
+        if any(f" {one.casefold().replace('_', ' ')} " in said for one in (*called, value))
+    ]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def _chosen(wish: Wish, hint: Hint, heard: Heard) -> Wish:
+    """What is said in so many words about something that repeats ("only this once"), though no
+    slot copied it."""
+    repeats = any(
+        thing.rule
+        for id_ in (*wish.many, *map(str, wish.values.values()))
+        if (thing := heard.state.things.get(id_)) is not None
+    )
+    for name, slot in hint.slots.items():
+        if repeats and slot.kind == "choice" and not slot.derived and name not in wish.values:
+            value = choice(slot, heard.said)
+            if value is not None:
+                wish = replace(wish, values={**wish.values, name: value})
+    return wish
+
+
+# Things
+
+
+def candidates(slot: Slot, state: State) -> list[Thing]:
+    there = [t for t in state.things.values() if t.open and (not slot.of or t.kind == slot.of)]
+    return sorted(there, key=times.sooner)
+
+
+def find_things(slot: Slot, words: str, heard: Heard, among: Sequence[str] = ()) -> Found:
+    """Among those that were asked about first, then among all."""
+    state, world = heard.state, heard.world
+    last = [thing.id for deed in state.last for thing in deed.things]
+    there = candidates(slot, state)
+    known = Known(there, state.view, state.listed, last, world.now, world.briefing.time_zone)
+    asked = [thing for thing in there if thing.id in (among or heard.among)]
+    if asked:
+        found = resolve(words, known._replace(things=asked), many=slot.many, said=heard.said)
+        if found.ids or len(asked) == len(there):
+            return found
+    return resolve(words, known, many=slot.many, said=heard.said)
+
+
+def _thing(wish: Wish, name: str, slot: Slot, words: str, heard: Heard) -> Wish:
+    found = find_things(slot, words, heard)
+    values = {key: one for key, one in wish.values.items() if key != name}
+    if len(found.ids) == 1:
+        return replace(wish, values={**values, name: found.ids[0]}, many=(), left=())
+    if found.ids and slot.many:
+        return replace(wish, values=values, many=found.ids, left=(), agreed=False)
+    return replace(wish, values=values, many=(), left=found.left or found.ids)
+
+
+def anchor_slot(hint: Hint) -> str | None:
+    """The parameter for what a time is relative to."""
+    if not any(slot.kind == "time" for slot in hint.slots.values()):
+        return None
+    return next((n for n, s in hint.slots.items() if s.kind == "thing" and not s.required), None)
+
+
+def _anchored(wish: Wish, hint: Hint, heard: Heard) -> Wish:
+    """ "An hour before my train": the train is the anchor, where the tool can take one."""
+    name = anchor_slot(hint)
+    timed = next((n for n, s in hint.slots.items() if s.kind == "time" and n in wish.values), None)
+    if name is None or timed is None or name in wish.values:
+        return wish
+    if not read(str(wish.values[timed]), wish, heard).anchor:
+        return wish
+    slot, alone = hint.slots[name], replace(heard, said="")
+    words = times.beside(heard.said)
+    found = find_things(slot, words, alone) if words else Found()
+    if len(found.ids) != 1:  # "You know my train? An hour before that …"
+        at = heard.said.find(words) if words else len(heard.said)
+        named = find_things(slot, heard.said[:at], alone) if heard.said[:at].strip() else found
+        found = named if len(named.ids) == 1 else found
+    if len(found.ids) == 1:
+        return replace(wish, values={**wish.values, name: found.ids[0]})
+    return replace(wish, left=found.left)
+
+
+def _with_things(wish: Wish, hint: Hint, given: Mapping[str, str], heard: Heard) -> dict[str, str]:
+    """Where the wish is about a thing and no words for it were copied, the utterance may have them
+    all the same: "push it to Friday", "the bins are out"."""
+    found = dict(given)
+    for name, slot in hint.slots.items():
+        bare = name not in given and name not in wish.values and not wish.many
+        sought = slot.kind == "thing" and slot.required and name not in wish.words
+        if sought and bare and find_things(slot, heard.said, heard).ids:
+            found[name] = heard.said
+    return found
+
+
+def place_slot(hint: Hint) -> str | None:
+    return next((name for name, slot in hint.slots.items() if slot.kind == "place"), None)
+
+
+def _with_place(wish: Wish, hint: Hint, given: Mapping[str, str]) -> dict[str, str]:
+    """ "When I'm at the shop" is where, though it answers "When?"."""
+    found, place = dict(given), place_slot(hint)
+    for name, words in given.items():
+        timed = hint.slots[name].kind == "time"
+        if timed and place and place not in found and not times.find(words) and places_in(words):
+            found[place] = found.pop(name)
+    return found
+
+
+# Times
+
+
+def dayless(words: str, wish: Wish, heard: Heard) -> bool:
+    """An hour of no day, or of one that was said before."""
+    meant = read(words, wish, heard)
+    return _SAME_DAY.search(words) is not None or (meant.hour and not meant.day and not meant.rule)
+
+
+def on_the_same_day(earlier: str, words: str, wish: Wish, heard: Heard) -> str:
+    day = part_of(earlier, wish, heard, day=True)
+    bare = _SAME_DAY.sub("", words).strip(" ,")
+    whole = f"{day}, {bare}"
+    return whole if day and read(whole, wish, heard).whole else words
+
+
+def base(wish: Wish, hint: Hint, state: State) -> datetime | None:
+    """The time of what the wish is about: what the words leave out stays as it is there."""
+    if wish.amends is not None:
+        return next((t.at for t in wish.amends.things if t.at is not None), None)
+    for name, slot in hint.slots.items():
+        if slot.kind == "thing":
+            ids = [wish.values[name]] if name in wish.values else list(wish.many)
+            for id_ in ids:
+                thing = state.things.get(str(id_))
+                if thing is not None and thing.at is not None:
+                    return thing.at
+    return None
+
+
+def read(words: str, wish: Wish, heard: Heard) -> times.Meant:
+    hint = heard.world.hints[wish.tool]
+    return times.meant(
+        words,
+        now=heard.world.now,
+        zone=heard.world.briefing.time_zone,
+        base=base(wish, hint, heard.state),
+    )
+
+
+def _with_times(wish: Wish, hint: Hint, given: Mapping[str, str], heard: Heard) -> dict[str, str]:
+    """The time slot's words extended to whole phrases, and what no slot copied put into it."""
+    slot = next(name for name, one in hint.slots.items() if one.kind == "time")
+    repeat = next((name for name, one in hint.slots.items() if one.kind == "repeat"), None)
+    copied = [given[name] for name in (slot, repeat) if name and name in given]
+    places = [at for words in copied if (at := heard.said.casefold().find(words.casefold())) >= 0]
+    ends = [(at, at + len(words)) for at, words in zip(places, copied, strict=False)]
+    own = [s for s in heard.spans if any(s.start < end and start < s.end for start, end in ends)]
+    others = [span for span in heard.spans if span not in own]
+    own = _covered(heard.said, own, ends)
+    text = _joined(heard.said, own) or ", ".join(copied)
+    if copied and own and _better(", ".join(copied), text, wish, heard):
+        own, text = [], ", ".join(copied)
+    if not _enough(text, wish, heard):
+        for span in others:
+            longer = _joined(heard.said, sorted((*own, span), key=lambda s: s.start))
+            longer = longer if own or not text else f"{text}, {span.text}"
+            if not text or _better(longer, text, wish, heard):
+                own, text = sorted((*own, span), key=lambda s: s.start), longer
+    found = dict(given)
+    if text and not read(text, wish, heard).turned:
+        text = times.turned(text, f"{heard.said} {_words_before(wish, slot)}")
+    if text:
+        found[slot] = text
+        if repeat is not None and times.repeats(text):
+            found[repeat] = " and ".join(times.repeats(text))
+        elif repeat is not None:
+            found.pop(repeat, None)
+    return found
+
+
+def _words_before(wish: Wish, name: str) -> str:
+    """What was said of it in what is corrected."""
+    return str(wish.amends.wish.values.get(name, "")) if wish.amends is not None else ""
+
+
+def _covered(
+    said: str, spans: Sequence[times.Span], copied: Sequence[tuple[int, int]]
+) -> list[times.Span]:
+    """The phrases, each made longer by what was copied with it."""
+    found: list[times.Span] = []
+    for span in spans:
+        start, end = span.start, span.end
+        for first, last in copied:
+            if first < end and start < last:
+                start, end = min(start, first), max(end, last)
+        if found and start < found[-1].end:
+            start, end = found[-1].start, max(end, found.pop().end)
+        found.append(times.Span(start, end, said[start:end].strip(" ,.;!?")))
+    return found
+
+
+def _enough(text: str, wish: Wish, heard: Heard) -> bool:
+    if not text:
+        return False
+    meant = read(text, wish, heard)
+    return meant.whole and meant.day
+
+
+def _better(longer: str, text: str, wish: Wish, heard: Heard) -> bool:
+    old, new = read(text, wish, heard), read(longer, wish, heard)
+    return (new.at is not None, new.hour, new.day) > (old.at is not None, old.hour, old.day)
+
+
+def _joined(said: str, spans: Sequence[times.Span]) -> str:
+    text, end = "", -1
+    for span in spans:
+        between = said[end : span.start] if end >= 0 else ""
+        joint = between if end >= 0 and _JOINER.match(between) else ", "
+        text += (joint if end >= 0 else "") + span.text
+        end = span.end
+    return text
+
+
+def _time(wish: Wish, name: str, words: str, heard: Heard) -> str:
+    """The words, with what was said before where they are an answer to "at what time?"."""
+    before = str(wish.values.get(name) or wish.refuted.get(name) or "")
+    return combined(before, words, wish, heard)
+
+
+def combined(before: str, words: str, wish: Wish, heard: Heard) -> str:
+    """What is said now, with the day or the hour of what was said before where it has none."""
+    if not before or _enough(words, wish, heard):
+        return words
+    # "Thursday" and "at six" go together; "Thursday at six" and "seven" only as a change of mind.
+    tried = (f"{before}, {words}", f"{before}, no, {words}")
+    for together in tried:
+        if _enough(together, wish, heard):
+            return together
+    # "Next week", and then "Tuesday": still without an hour.
+    alone, both = read(words, wish, heard), read(tried[0], wish, heard)
+    return tried[0] if alone.day and both.day and not alone.hour and not both.question else words
+
+
+def part_of(text: str, wish: Wish, heard: Heard, *, day: bool) -> str:
+    """The longest stretch of the words that says the day and no hour, or the hour and no day."""
+    pieces = text.split()
+    bare = replace(wish, values={}, many=())
+    for length in range(len(pieces), 0, -1):
+        for start in range(len(pieces) - length + 1):
+            stretch = _TRAILING.sub("", " ".join(pieces[start : start + length])).strip(" ,.")
+            if not times.find(stretch):
+                continue
+            meant = read(stretch, bare, heard)
+            if meant.day is day and meant.hour is not day:
+                return stretch
+    return ""
+
+
+# Words
+
+
+def _title(words: str, wish: Wish, heard: Heard) -> str:
+    """As one would write it on a list. Only where the tool knows times are they taken out."""
+    hint = heard.world.hints[wish.tool]
+    if not any(s.kind == "time" for s in hint.slots.values()):
+        return _whole_times(words, heard).strip(" ,.;!?")
+    timed = [n for n, s in hint.slots.items() if s.kind in ("time", "repeat") and n in wish.words]
+    text = _untimed(words, " ".join(str(wish.words[name]) for name in timed))
+    text = _stripped(text)
+    if not says_something(text):
+        text = _stripped(_untimed(_before(words, heard.said), None))
+        text = text if says_something(text) else ""
+    return text[:1].upper() + text[1:]
+
+
+def retitled(before: str, words: str, wish: Wish, heard: Heard) -> str:
+    """ "I meant Stella": the name in "Call Sheila" is another one, the rest is as it was."""
+    new = _title(words, wish, heard)
+    new = new[:1].lower() + new[1:] if words[:1].islower() else new
+    bare = re.sub(r"(?i)\s*,?\s*\bnot\b.*$", "", new).strip(" ,.") or new
+    denied = re.search(r"(?i)\bnot (?:the |my |an? )?([^,.;!?]+)", heard.said)
+    if denied and (at := before.casefold().find(denied.group(1).strip().casefold())) >= 0:
+        return before[:at] + bare + before[at + len(denied.group(1).strip()) :]
+    named = [w for w in re.findall(r"[^\W\d_]+", before)[1:] if w[:1].isupper()]
+    if len(bare.split()) == 1 and words[:1].isupper() and len(named) == 1:
+        return before.replace(named[0], bare, 1)
+    return bare[:1].upper() + bare[1:]
+
+
+def _untimed(words: str, consumed: str | None) -> str:
+    """Without the times that are said elsewhere; None: without any."""
+    text = words
+    for span in reversed(times.find(words)):
+        if consumed is None or span.text.casefold() in consumed.casefold():
+            text = f"{text[: span.start].rstrip()} {text[span.end :].lstrip()}"
+    return text
+
+
+def _whole_times(words: str, heard: Heard) -> str:
+    """Where nothing but a time was copied, all of it."""
+    at = heard.said.casefold().find(words.casefold())
+    if at < 0 or not times.find(words) or not times.only(words):
+        return words
+    for span in times.find(heard.said):
+        if span.start < at + len(words) and at < span.end:
+            return heard.said[min(at, span.start) : max(at + len(words), span.end)]
+    return words
+
+
+def says_something(title: str) -> bool:
+    """More than "make that" or "it"."""
+    found = [word for word in re.findall(r"[^\W_]+", title.casefold()) if word not in _EMPTY]
+    return bool(found)
+
+
+def _before(words: str, said: str) -> str:
+    """What "that" is about: the last thing that was said before it."""
+    at = said.casefold().find(words.casefold())
+    parts = [_stripped(part) for part in re.split(r"[.!?;,]+", said[: max(at, 0)])]
+    return next((part for part in reversed(parts) if says_something(part)), "")
+
+
+def _stripped(text: str) -> str:
+    before = None
+    while text != before:
+        before = text
+        text = _TRAILING.sub("", _LEADING.sub("", text.strip(), count=1), count=1).strip()
+    return text
+
+
+# --- What is missing, and the call when nothing is ------------------------------------
+
+
+def values(wish: Wish, hint: Hint) -> dict[str, Any]:
+    """What would be submitted, with what follows from it."""
+    found = dict(wish.values)
+    for name, slot in hint.slots.items():
+        if name in found:
+            continue
+        for other, value in slot.derived.items():
+            if other in found:
+                found[name] = value
+                break
+    return found
+
+
+def call(wish: Wish, world: World) -> tuple[str, dict[str, Any]]:
+    """The tool and its arguments. A correction goes to the tool that amends, where there is one;
+    else what it is about is done again, with the new words."""
+    hint = world.hints[wish.tool]
+    if wish.retracts is not None:
+        return wish.tool, _naming(hint, wish.retracts)
+    given = values(wish, hint)
+    if wish.amends is None:
+        return wish.tool, given
+    amending = tool_that("amend", world)
+    if amending is not None:
+        naming = _naming(world.hints[amending], wish.amends)
+        return amending, {"changes": given, **naming}
+    return wish.tool, {**wish.amends.wish.values, **given}
+
+
+def _naming(hint: Hint, deed: Deed) -> dict[str, Any]:
+    """What names the deed: values of its result that the tool has parameters for."""
+    return {name: deed.result[name] for name in hint.slots if deed.result.get(name) is not None}
+
+
+def tool_that(does: Literal["amend", "retract"], world: World) -> str | None:
+    return next((tool for tool, hint in world.hints.items() if hint.does == does), None)
+
+
+def many_slot(hint: Hint) -> str:
+    return next(name for name, one in hint.slots.items() if one.kind == "thing" and one.many)
+
+
+def gap(wish: Wish, state: State, world: World) -> Gap | None:
+    """The first thing to ask for; None: it can be submitted."""
+    hint = world.hints[wish.tool]
+    known = values(wish, hint)
+    if wish.retracts is not None:
+        return None
+    for name, slot in hint.slots.items():
+        if wish.amends is not None and name not in wish.words:
+            continue  # the rest stays as it was
+        missing = _gap_at(name, slot, wish, known, state, world)
+        if missing is not None:
+            return missing
+    return None
+
+
+def _gap_at(
+    name: str, slot: Slot, wish: Wish, known: Mapping[str, Any], state: State, world: World
+) -> Gap | None:
+    hint = world.hints[wish.tool]
+    needed = _needed(slot, known) or (wish.amends is not None and name in wish.words)
+    if slot.derived:
+        if not needed or name in known:
+            return None
+        first = next((n for n in hint.slots if n in slot.derived and _sayable(n, hint)), name)
+        return Gap(slot=first, kind="slot")
+    if slot.kind == "thing":
+        return _thing_gap(name, slot, wish, state, hint)
+    if slot.kind == "time" and needed and name in known:
+        return _time_gap(name, str(known[name]), wish, state, world)
+    if name in known:
+        return None
+    if needed or (slot.worth_asking and name not in wish.asked):
+        return Gap(slot=name, kind="slot")
+    return None
+
+
+def _sayable(name: str, hint: Hint) -> bool:
+    return name in hint.slots and not hint.slots[name].derived and bool(hint.slots[name].questions)
+
+
+def _time_gap(name: str, words: str, wish: Wish, state: State, world: World) -> Gap | None:
+    meant = read(words, wish, Heard(said="", state=state, world=world))
+    if meant.whole:
+        return None
+    anchor = anchor_slot(world.hints[wish.tool])
+    if meant.anchor and anchor is not None and anchor not in wish.values:
+        there = tuple(thing.id for thing in candidates(world.hints[wish.tool].slots[anchor], state))
+        left = tuple(id_ for id_ in wish.left if id_ in there)
+        if there:
+            return Gap(slot=anchor, kind="which", choices=left or there)
+    part: Literal["", "day", "hour"] = ""
+    if meant.day != meant.hour:
+        part = "hour" if meant.day else "day"
+    return Gap(slot=name, kind="slot", part=part, question=meant.question)
+
+
+def _thing_gap(name: str, slot: Slot, wish: Wish, state: State, hint: Hint) -> Gap | None:
+    if slot.many and wish.many:
+        if hint.careful and len(wish.many) > 1 and not wish.agreed:
+            return Gap(slot=name, kind="sure", choices=wish.many)
+        return None
+    if name in wish.values:
+        return None
+    there = tuple(thing.id for thing in candidates(slot, state))
+    left = tuple(id_ for id_ in wish.left if id_ in there)
+    if name in wish.words and (slot.required or left or hint.does == "tell"):
+        kind: Literal["which", "none"] = "which" if left else "none"
+        # Who only asks about something wants to know that it is not there.
+        hopeless = not there or (not left and hint.does == "tell")
+        return Gap(slot=name, kind=kind, choices=left or there, hopeless=hopeless)
+    if slot.required:
+        return Gap(slot=name, kind="slot", choices=there, hopeless=not there)
+    return None
+
+
+def _needed(slot: Slot, known: Mapping[str, Any]) -> bool:
+    if slot.required_when:
+        return all(known.get(name) in allowed for name, allowed in slot.required_when.items())
+    return slot.required

@@ -1,0 +1,235 @@
+"""How words become what a tool takes: patterns, paths, commands, sums, addresses.
+
+A template in a flow names the way after a colon: `{what:spelt}`. A way gives all that could be
+meant, the likeliest first; nothing means that something is missing.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable, Mapping
+from pathlib import PurePosixPath
+from typing import Any
+
+from vivavoce.language.en import naming
+from vivavoce.language.en.dictation import dictated
+
+Known = Mapping[str, Any]
+
+_PART = re.compile(r"\{(?P<name>\w+)(?P<must>!)?(?::(?P<way>\w+))?\}")
+
+
+class Missing(Exception):
+    """Something that nobody said, and that the call needs."""
+
+    def __init__(self, slot: str) -> None:
+        self.slot = slot
+
+
+def made(template: Any, known: Known) -> tuple[Any, ...]:
+    """What an argument can be, the likeliest first; nothing where it is left out."""
+    if not isinstance(template, str):
+        return (template,)
+    whole = _PART.fullmatch(template)
+    if whole is None:
+        texts = {one["name"]: _values(one, known) for one in _PART.finditer(template)}
+        if not all(texts.values()):
+            return ()
+        return (_PART.sub(lambda one: str(texts[one["name"]][0]), template),)
+    return _values(whole, known)
+
+
+def _values(part: re.Match[str], known: Known) -> tuple[Any, ...]:
+    name, way = part["name"], part["way"]
+    slot = name.removesuffix("_path")
+    given = known.get(name)
+    if way is None:
+        if given in (None, "") and part["must"]:
+            raise Missing(slot)
+        return () if given in (None, "") else (given,)
+    made = WAYS[way](str(given or ""), known)
+    if not made:
+        raise Missing(slot)
+    return made
+
+
+def _spelt(text: str, known: Known) -> tuple[str, ...]:
+    return naming.patterns(text) if text else ()
+
+
+def _settings(text: str, known: Known) -> tuple[str, ...]:
+    old = str(known.get("from_written") or "")
+    if naming.about_spelling(known["said"]):
+        return (*naming.patterns(text)[:1], *naming.misspelt(f"{text} {known.get('to') or ''}"))
+    made = naming.settings(text) if text else ()
+    return (*made, *naming.patterns(old)[:2]) if old else made
+
+
+_KINDS = {
+    "test": r"^\s*(?:(?:async )?def test_|(?:it|test)\(|func Test|#\[test\])",
+    "function": r"^\s*(?:export )?(?:async )?(?:def|function|func|fn) ",
+    "method": r"^\s+(?:async )?(?:def|function|func|fn) ",
+    "class": r"^\s*(?:export )?class ",
+    "import": r"^\s*(?:import|from|use|require)\b",
+    "line": r"^",
+    "comment": r"^\s*(?:#|//)",
+}
+
+
+def _counted(text: str, known: Known) -> tuple[str, ...]:
+    """A kind of line that code has, or a text."""
+    said = naming.pieces(text)
+    rest = naming.telling(text)
+    for word in said:
+        kind = naming.stem(word)
+        pattern = next((p for name, p in _KINDS.items() if naming.stem(name) == kind), None)
+        if pattern and all(
+            naming.stem(one) == kind or one in ("unit", "case", "cases") for one in rest
+        ):
+            return (pattern,)
+    return naming.patterns(text) if text else ()
+
+
+def _literal(text: str, known: Known) -> tuple[str, ...]:
+    made = naming.literal(text)
+    return (made,) if made else ()
+
+
+def _git(text: str, known: Known) -> tuple[str, ...]:
+    said = f"{text} {known['said']}".lower()
+    if re.search(r"\bcommit(?:s|ted)?\b|\blog\b|\bhistory\b", said) and "uncommitted" not in said:
+        return ("git log --oneline -5",)
+    if re.search(r"\bbranch(?:es)?\b", said):
+        return ("git branch --show-current",)
+    return (
+        ("git diff --stat",) if re.search(r"\bdiff(?:erences?)?\b", said) else ("git status -sb",)
+    )
+
+
+_PROGRAMS = frozenset(
+    re.findall(
+        r"\S+",
+        "pytest ls pwd wc git make npm npx yarn pnpm node python python3 pip uv ruff mypy black "
+        "isort flake8 cargo rustc go docker kubectl curl cat echo df du free date uname whoami env "
+        "which ps uptime head tail sort grep rg find tree java mvn gradle tsc eslint prettier jest "
+        "tox nox sqlite3 psql redis-cli bash sh hostname",
+    )
+)
+_STARTERS = {".py": "python3", ".sh": "bash", ".js": "node", ".ts": "npx tsx", ".rb": "ruby"}
+_JOBS = (
+    (r"\b(?:lint(?:er|ing)?|ruff)\b", "ruff check ."),
+    (r"\btype[ -]?check(?:er|ing|s)?\b|\bmypy\b", "mypy ."),
+    (r"\b(?:build)\b", "make build"),
+    (r"\bdisk (?:space|usage)\b|\bspace (?:is )?left\b", "df -h ."),
+    (r"\bfree memory\b|\bmemory\b|\bram\b", "free -h"),
+    (r"\bformatter\b", "ruff format ."),
+)
+
+
+def _program(text: str, known: Known) -> tuple[str, ...]:
+    """A command as it was dictated, or the one by which such a job is done."""
+    if path := known.get("file_path"):
+        start = _STARTERS.get(PurePosixPath(str(path)).suffix)
+        if start:
+            return (f"{start} {shlex.quote(str(path))}",)
+    said = _command_words(text)
+    first = said.split(" ", 1)[0].lower()
+    if first in _PROGRAMS:
+        return (said[: len(first)].lower() + said[len(first) :],)
+    for sounds, line in _JOBS:
+        if re.search(sounds, text or known["said"], re.IGNORECASE):
+            return (line,)
+    return ()
+
+
+def _command_words(text: str) -> str:
+    said = dictated(text).strip().strip(".!?\"'`")
+    said = re.sub(r"^(?:the )?(?:command|program)\s+", "", said, flags=re.IGNORECASE)
+    said = re.sub(r"\b(?:dash|minus) (?:dash|minus) (?=\w)", "--", said, flags=re.IGNORECASE)
+    said = re.sub(r"\b(?:dash|minus) (?=\w\b)", "-", said, flags=re.IGNORECASE)
+    return re.sub(r"\s+(?:for me|please|again|now)$", "", said, flags=re.IGNORECASE)
+
+
+def _new_path(text: str, known: Known) -> tuple[str, ...]:
+    """A name for a file that is not there yet."""
+    if path := known.get("file_path"):
+        return (str(path),)
+    said = naming.bare(dictated(text))
+    if written := re.search(r"[\w./-]*\w\.\w+", said):
+        return (written[0],)
+    words = naming.pieces(said)
+    return ("_".join(words) + ".txt",) if words else ()
+
+
+def _instruction(text: str, known: Known) -> tuple[str, ...]:
+    said = (text or known["said"]).strip()
+    return (said,) if len(said) > 2 else ()
+
+
+def _globs(text: str, known: Known) -> tuple[str, ...]:
+    return naming.globs(text) if text else ("**/*",)
+
+
+_ZONES = {
+    "london": "Europe/London", "new york": "America/New_York", "tokyo": "Asia/Tokyo",
+    "paris": "Europe/Paris", "berlin": "Europe/Berlin", "sydney": "Australia/Sydney",
+    "los angeles": "America/Los_Angeles", "san francisco": "America/Los_Angeles",
+    "california": "America/Los_Angeles", "chicago": "America/Chicago", "delhi": "Asia/Kolkata",
+    "india": "Asia/Kolkata", "mumbai": "Asia/Kolkata", "singapore": "Asia/Singapore",
+    "hong kong": "Asia/Hong_Kong", "dubai": "Asia/Dubai", "toronto": "America/Toronto",
+    "dublin": "Europe/Dublin", "madrid": "Europe/Madrid", "rome": "Europe/Rome",
+    "amsterdam": "Europe/Amsterdam", "warsaw": "Europe/Warsaw", "lagos": "Africa/Lagos",
+    "nairobi": "Africa/Nairobi", "beijing": "Asia/Shanghai", "shanghai": "Asia/Shanghai",
+    "seoul": "Asia/Seoul", "moscow": "Europe/Moscow", "boston": "America/New_York",
+    "seattle": "America/Los_Angeles", "denver": "America/Denver", "auckland": "Pacific/Auckland",
+    "utc": "UTC", "germany": "Europe/Berlin", "japan": "Asia/Tokyo", "lisbon": "Europe/Lisbon",
+}  # fmt: skip
+
+
+def _zone(text: str, known: Known) -> tuple[str, ...]:
+    low = f"{text}".lower()
+    return tuple(zone for place, zone in _ZONES.items() if re.search(rf"\b{place}\b", low))[:1]
+
+
+def _single(make: Callable[[str], str]) -> Callable[[str, Mapping[str, Any]], tuple[str, ...]]:
+    def way(text: str, known: Known) -> tuple[str, ...]:
+        made = make(text) or make(str(known["said"]))
+        return (made,) if made else ()
+
+    return way
+
+
+def _quoted(text: str, known: Known) -> tuple[str, ...]:
+    return (shlex.quote(text),) if text else ()
+
+
+def _moved(text: str, known: Known) -> tuple[str, ...]:
+    """Where a file goes: another name beside it, or a folder."""
+    old = PurePosixPath(str(known.get("file_path") or ""))
+    said = naming.bare(dictated(text))
+    folder = naming.chosen(text, known.get("files") or (), folders=True).only or ""
+    if folder.endswith("/"):
+        return (shlex.quote(f"{folder}{old.name}"),)
+    written = re.search(r"[\w./-]*\w\.\w+", said)
+    name = written[0] if written else "_".join(naming.pieces(said)) + old.suffix
+    return (shlex.quote(name if "/" in name else str(old.parent / name)),) if said else ()
+
+
+WAYS: Mapping[str, Callable[[str, Mapping[str, Any]], tuple[Any, ...]]] = {
+    "spelt": _spelt,
+    "setting": _settings,
+    "counted": _counted,
+    "literal": _literal,
+    "glob": _globs,
+    "git": _git,
+    "program": _program,
+    "new": _new_path,
+    "instruction": _instruction,
+    "zone": _zone,
+    "sum": _single(naming.expression),
+    "url": _single(naming.address),
+    "quoted": _quoted,
+    "moved": _moved,
+}
+"""How words become an argument: by the name that a template gives after the colon."""

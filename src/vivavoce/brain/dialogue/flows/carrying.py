@@ -1,0 +1,325 @@
+"""Wishes that take several calls, carried out one call at a time. No I/O.
+
+A flow is data (`wire.hints.Flow`): stages, each a tool with arguments made from what was said and
+from what earlier stages found. `begin` and `resume` say which call comes next, or how it ended. To
+the manager a flow is a tool: it answers with JSON, `told` being what its last reading made of the
+result, or it says what is missing, with the files to choose from.
+
+Names are resolved before a tool gets them: a slot of the kind `file` is looked up among the files
+of the workspace, from a listing of this talk. Two that fit are asked about, never guessed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from vivavoce.brain.dialogue.flows.arguments import Missing, made
+from vivavoce.brain.dialogue.flows.readings import READINGS
+from vivavoce.brain.dialogue.flows.results import joined, left_out, names_in, refusal, spoken_path
+from vivavoce.language.en import naming
+from vivavoce.language.en.dictation import dictated
+from vivavoce.wire.hints import Flow, Hint, Slot, Stage
+from vivavoce.wire.values import Record, Value
+
+LOOK = "glob"
+"""The tool that lists the files; a workspace without it has no names to resolve."""
+_EVERYTHING = {"pattern": "**/*"}
+_STEPS = 24
+"""Calls of one flow, at most: whatever a flow says, it ends."""
+
+
+class Scene(Record):
+    """What this talk has seen of the workspace."""
+
+    files: tuple[str, ...] = ()
+    file: str = ""
+    """The last one that something was done with: "it", "that file"."""
+    choices: tuple[str, ...] = ()
+    """Those that were just asked about."""
+
+
+class Running(Record):
+    """A flow that waits for a result."""
+
+    flow: str
+    known: Mapping[str, Any]
+    """Slots as they were said, `said`, and what was made and found so far."""
+    stage: int = 0
+    attempt: int = 0
+    """Which of the ways to search for it."""
+    item: int = 0
+    looking: str = ""
+    """The slot whose file is looked for."""
+    looked: bool = False
+    soft: tuple[str, ...] = ()
+    """Paths that were only mentioned: without them where they lead to nothing."""
+    calls: int = 0
+    tool: str = ""
+    """Which is called now."""
+    scene: Scene = Scene()
+
+
+class Next(Value):
+    """A call to be made."""
+
+    running: Running
+    tool: str
+    arguments: Mapping[str, Any]
+
+
+class End(Value):
+    """How it came out, as a tool would tell it."""
+
+    result: Mapping[str, Any]
+    scene: Scene
+
+
+def flows_in(hints: Mapping[str, Hint | None]) -> dict[str, Flow]:
+    """The flows that these tools bring, by name; only those whose tools are all there."""
+    every = (flow for hint in hints.values() if hint is not None for flow in hint.flows)
+    return {flow.name: flow for flow in every if all(s.do in hints for s in flow.stages)}
+
+
+def begin(flow: Flow, words: Mapping[str, Any], said: str, scene: Scene) -> Next | End:
+    """`words` by the flow's parameters: as the user said them, or paths that they chose."""
+    known = {name: value for name, value in words.items() if value not in (None, "")}
+    if "what" in known:
+        known["what"] = naming.pointed(str(known["what"]), said)
+    written = {f"{n}_written": naming.literal(str(known[n])) for n in known if _is_words(flow, n)}
+    if flow.careful and _TAKEN_BACK.search(said):
+        return End({"status": "dropped", "told": "All right, I leave it."}, scene)
+    known = {"said": said, **written, **known}
+    if "what_written" in known:
+        known["what_line"] = f"{known['what_written']}\n"
+    if _FILES.search(str(known.get("what") or "")):
+        known["counts_files"] = True
+    return _forward(flow, Running(flow=flow.name, known=known, scene=scene))
+
+
+_FILES = re.compile(r"\b(?:files?|scripts?|documents?|modules?|pictures?|images?)\b", re.IGNORECASE)
+
+
+_TAKEN_BACK = re.compile(
+    r"\b(?:no,? (?:wait|hang on|don't|leave)|wait,? (?:no|wait)|leave it|don't|never mind|"
+    r"actually,? no|scratch that|keep it)\b",
+    re.IGNORECASE,
+)
+"""In the same breath as something that cannot be undone: then it is not done."""
+
+
+def _is_words(flow: Flow, name: str) -> bool:
+    return name in flow.slots and flow.slots[name].kind in ("words", "text")
+
+
+def resume(flow: Flow, running: Running, output: str) -> Next | End:
+    """After the result of the call that `begin` or `resume` asked for."""
+    if running.looking:
+        files = () if refusal(output) else names_in(output).there
+        scene = replace(running.scene, files=files)
+        return _forward(flow, replace(running, looking="", looked=True, scene=scene))
+    stage = flow.stages[running.stage]
+    if (why := refusal(output)) is not None:
+        return _failed(running, why)
+    reading = READINGS.get(stage.read)
+    found = {"told": output} if reading is None else reading(output, running.known)
+    if found is None:
+        return _otherwise(flow, stage, running)
+    known = {**running.known, **found}
+    scene = replace(running.scene, file=str(found.get("path") or running.scene.file))
+    running = replace(running, known=known, scene=scene, attempt=0)
+    if "choices" in found:
+        return _which(flow, running, list(found["choices"]))
+    if stage.each and running.item + 1 < len(known[stage.each]):
+        return _forward(flow, replace(running, item=running.item + 1))
+    return _forward(flow, replace(running, stage=running.stage + 1, item=0))
+
+
+def _forward(flow: Flow, running: Running) -> Next | End:
+    """To the next call."""
+    if running.calls >= _STEPS:
+        return _failed(running, "that took too many steps")
+    settled = _settled(flow, running)
+    if not isinstance(settled, Running):
+        return settled
+    running = settled
+    while running.stage < len(flow.stages):
+        stage = flow.stages[running.stage]
+        if _wanted(stage, running.known):
+            return _call(flow, stage, running)
+        running = replace(running, stage=running.stage + 1)
+    told = running.known.get("told")
+    if not told:
+        return _failed(running, "nothing came of that")
+    kept = {
+        k: v for k, v in running.known.items() if k in ("told", "path") or k.startswith("undo_")
+    }
+    return End({"status": "done", **kept}, replace(running.scene, choices=()))
+
+
+def _wanted(stage: Stage, known: Mapping[str, Any]) -> bool:
+    name = stage.when.removeprefix("!")
+    return not stage.when or bool(known.get(name)) != stage.when.startswith("!")
+
+
+def _call(flow: Flow, stage: Stage, running: Running) -> Next | End:
+    known = {**running.known, "files": running.scene.files}
+    if stage.each:
+        known["item"] = known[stage.each][running.item]
+    try:
+        ways = {name: made(value, known) for name, value in stage.given.items()}
+    except Missing as missing:
+        if flow.does == "retract":
+            return _failed(running, "that cannot be taken back")
+        return _ask(flow, running, missing.slot)
+    given = {n: w[min(running.attempt, len(w) - 1)] for n, w in ways.items() if w}
+    tries = max(map(len, ways.values()), default=1)
+    now = {**running.known, "tries": tries, "command": given.get("command", "")}
+    running = replace(running, calls=running.calls + 1, known=now, tool=stage.do)
+    return Next(running, stage.do, given)
+
+
+def _otherwise(flow: Flow, stage: Stage, running: Running) -> Next | End:
+    """Nothing of that in the result: another way, another place, or the truth."""
+    if running.attempt + 1 < running.known["tries"]:
+        return _forward(flow, replace(running, attempt=running.attempt + 1))
+    if running.soft:
+        known = {k: v for k, v in running.known.items() if k not in running.soft}
+        known |= {name.replace("_path", "_none"): True for name in running.soft}
+        return _forward(flow, replace(running, known=known, soft=(), attempt=0))
+    words = stage.none[0] if stage.none else "I find nothing of that."
+    known = dict(running.known)
+    paths = [str(path) for name, path in known.items() if name.endswith("_path")]
+    known["in_file"] = f"in {spoken_path(paths[0])}" if paths else "in the files"
+    return End({"status": "nothing", "told": filled(words, known)}, running.scene)
+
+
+def _failed(running: Running, why: str) -> End:
+    return End({"success": False, "error": why}, running.scene)
+
+
+def _ask(flow: Flow, running: Running, slot: str) -> End:
+    hint = flow.slots.get(slot, Slot())
+    question = hint.questions[0] if hint.questions else f"Which {hint.name or slot}?"
+    result = {
+        "success": False,
+        "error": "",
+        "question": filled(question, running.known),
+        "missing": [slot],
+    }
+    return End(result, running.scene)
+
+
+def _which(flow: Flow, running: Running, paths: list[str]) -> End:
+    slot = next((name for name, one in flow.slots.items() if one.kind == "file"), "")
+    shown = [spoken_path(path, paths) for path in paths[:4]]
+    choices = [
+        {"id": path, "kind": "file", "title": name}
+        for path, name in zip(paths[:4], shown, strict=True)
+    ]
+    question = f"Which one do you mean, {joined(shown, 'or')}?"
+    result = {"success": False, "error": "", "question": question, "missing": [slot]}
+    return End({**result, "choices": choices}, replace(running.scene, choices=tuple(paths[:4])))
+
+
+def filled(template: str, known: Mapping[str, Any]) -> str:
+    """`{what}` as it was said, without what leads to it."""
+
+    def value(found: re.Match[str]) -> str:
+        given = known.get(found[1])
+        if found[1].endswith("_path") and given:
+            return spoken_path(str(given))
+        if found[1] == "in_file":
+            return str(given)
+        return naming.bare(str(given)) if given else found[2] or "that"
+
+    return re.sub(r"\{(\w+)(?:\|([^}]*))?\}", value, template)
+
+
+# --- Names in the workspace
+
+_IT = re.compile(
+    r"(?:it|that|this|there|here|the same|same|that one|this one|"
+    r"(?:that|this|the|the same) (?:file|one|script))[.!?]*",
+    re.IGNORECASE,
+)
+
+
+def _settled(flow: Flow, running: Running) -> Running | Next | End:
+    """Every file that the flow speaks of is a path, or is nowhere."""
+    for name, slot in flow.slots.items():
+        if (
+            slot.kind != "file"
+            or f"{name}_path" in running.known
+            or f"{name}_none" in running.known
+        ):
+            continue
+        said = str(running.known.get(name) or "")
+        found = _path(flow, name, said, running)
+        if not isinstance(found, Running):
+            return found
+        running = found
+    return running
+
+
+def _path(flow: Flow, name: str, said: str, running: Running) -> Running | Next | End:
+    scene, slot = running.scene, flow.slots[name]
+    if said and _IT.fullmatch(said.strip()):
+        if scene.file:
+            return _with(running, {f"{name}_path": scene.file})
+        said = ""
+    if said and (naming.everywhere(said) or left_out(said)):
+        return _with(running, {f"{name}_none": True})
+    if said in scene.files:
+        return _with(running, {f"{name}_path": said})
+    if said and (one := naming.picked(said, scene.choices).only):
+        return _with(running, {f"{name}_path": one})
+    if not said:
+        return _mentioned(flow, name, running)
+    choice = naming.chosen(said, scene.files, folders=slot.many)
+    if not choice.fits and not running.looked:
+        return _look(running, name)
+    if choice.only:
+        return _with(running, {f"{name}_path": choice.only.rstrip("/")})
+    if choice.fits and (_needed(flow, name) or slot.of == "new"):
+        return _which(flow, running, list(choice.fits))
+    if choice.fits:
+        return _with(running, {f"{name}_none": True, "among": choice.fits})
+    if _needed(flow, name) and slot.of != "new":
+        told = f"I don't find a file called {naming.bare(dictated(said))} here."
+        return End({"status": "nothing", "told": told}, scene)
+    return _with(running, {f"{name}_none": True})
+
+
+def _look(running: Running, name: str) -> Next:
+    running = replace(running, looking=name, calls=running.calls + 1, tool=LOOK)
+    return Next(running, LOOK, dict(_EVERYTHING))
+
+
+def _mentioned(flow: Flow, name: str, running: Running) -> Running | Next | End:
+    """Not in its slot, but perhaps in the sentence; or the file that the talk is about."""
+    scene, said, needed = running.scene, running.known["said"], _needed(flow, name)
+    choice = naming.mentioned(said, scene.files, anywhere=needed)
+    if not choice.fits and not running.looked and (needed or naming.leads_to_place(said)):
+        return _look(running, name)
+    if len(choice.fits) > 1 and needed:
+        return _which(flow, running, list(choice.fits))
+    path = choice.only or ""
+    if not path and needed and re.search(r"\b(?:it|that|this|the file|there)\b", said, re.I):
+        path = scene.file
+    if path:
+        soft = replace(running, soft=(*running.soft, f"{name}_path"))
+        return _with(soft, {f"{name}_path": path})
+    return _with(running, {f"{name}_none": True})
+
+
+def _with(running: Running, values: Mapping[str, Any]) -> Running:
+    return replace(running, known={**running.known, **values})
+
+
+def _needed(flow: Flow, name: str) -> bool:
+    """Some stage cannot do without it."""
+    given = (str(value) for stage in flow.stages for value in stage.given.values())
+    return any(re.search(rf"\{{{name}_path[!:]", one) for one in given)

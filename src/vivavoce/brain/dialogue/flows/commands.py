@@ -1,0 +1,206 @@
+"""Readings of commands: how one ended, which tests failed, what git says, how tests are run."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import Any
+
+from vivavoce.brain.dialogue.flows.results import (
+    FEW,
+    Ended,
+    Known,
+    clipped,
+    counted,
+    ended,
+    joined,
+    matches_in,
+    sentence,
+    spoken_path,
+)
+
+
+def command(output: str, known: Known) -> Mapping[str, Any] | None:
+    """How it ended, and the last thing it said."""
+    done = ended(output)
+    tests = test_words(done)
+    if tests:
+        return {"told": tests, "ok": done.ok}
+    last = clipped(done.lines[-1]) if done.lines else ""
+    if done.ok:
+        told = _printed(done.lines) if done.lines else "It ran and printed nothing."
+    else:
+        how = re.sub(r"^Failed \(exit code (\d+)\)(?:: )?(.*)\.$", _how, done.how)
+        told = f"{sentence(how)} {sentence(f'The last line is: {last}') if last else ''}"
+    return {"told": told.strip(), "ok": done.ok}
+
+
+def _how(found: re.Match[str]) -> str:
+    return f"It failed: {found[2]}" if found[2] else f"It failed with exit code {found[1]}"
+
+
+def _printed(lines: Sequence[str]) -> str:
+    if len(lines) <= FEW:
+        return "It printed: " + " ".join(sentence(clipped(line)) for line in lines)
+    return f"It went through, with {len(lines)} lines. The last is: {sentence(clipped(lines[-1]))}"
+
+
+_RAN = re.compile(r"^Ran (\d+) tests?", re.MULTILINE)
+_UNITTEST = re.compile(r"^FAILED \((.+)\)|^OK\b", re.MULTILINE)
+_PYTEST = re.compile(
+    r"(?:^|=+ )((?:\d+ (?:passed|failed|errors?|skipped|xfailed|deselected|warnings?)(?:, )?)+)"
+    r" in [\d.]+",
+    re.M,
+)
+_JEST = re.compile(r"^Tests:\s+(.+)$", re.MULTILINE)
+_GO = re.compile(r"^(ok|FAIL|---\s+FAIL:?)\s+(\S+)", re.MULTILINE)
+_CARGO = re.compile(r"^test result: \w+\. (\d+) passed; (\d+) failed", re.MULTILINE)
+_FAILED = re.compile(
+    r"^(?:FAILED|ERROR) \S*?::(?:\w+::)?(\w+)|^(?:FAIL|ERROR): (\w+)|^--- FAIL: (\w+)|"
+    r"^test (\S+) \.\.\. FAILED",
+    re.MULTILINE,
+)
+
+
+def test_words(done: Ended) -> str:
+    """Of a run of tests: how many, and which failed. Empty where it was none."""
+    text = "\n".join(done.lines)
+    tally = _tally(text)
+    if tally is None:
+        return ""
+    passed, failed = tally
+    names = [next(filter(None, one)) for one in _FAILED.findall(text)]
+    total = passed + failed
+    if failed:
+        which = f": {joined(list(dict.fromkeys(names))[:FEW])}" if names else ""
+        return f"{failed} of {counted(total, 'test')} failed{which}."
+    if not total:
+        return "No tests were run."
+    if not done.ok:
+        return f"{counted(passed, 'test')} passed, and still it ended badly: {sentence(done.how)}"
+    return f"All {total} tests passed." if total > 1 else "The one test passed."
+
+
+def _tally(text: str) -> tuple[int, int] | None:
+    if ran := _RAN.search(text):
+        end = _UNITTEST.search(text)
+        bad = sum(map(int, re.findall(r"(?:failures|errors)=(\d+)", end[0]))) if end else 0
+        return int(ran[1]) - bad, bad
+    if found := [*_CARGO.finditer(text)]:
+        return sum(int(one[1]) for one in found), sum(int(one[2]) for one in found)
+    for summary in (_PYTEST, _JEST):
+        if told := summary.search(text):
+            bad = sum(map(int, re.findall(r"(\d+) (?:failed|errors?)", told[1])))
+            good = sum(map(int, re.findall(r"(\d+) passed", told[1])))
+            return good, bad
+    if re.search(r"^no tests ran", text, re.MULTILINE):
+        return 0, 0
+    return None
+
+
+_DOCUMENTED = re.compile(
+    r"(?:^|[`$>:\s])((?:(?:python3?|uv run|poetry run|npx)\s+(?:-m\s+)?)?"
+    r"(?:pytest|unittest|tox|nox|"
+    r"npm (?:run )?test|yarn test|pnpm test|make (?:test|check)|cargo test|go test|jest|vitest)"
+    r"(?: [\w./:=@,+-]+)*)"
+)
+"""A command that a file gives for the tests. Nothing in it that a shell could take further."""
+
+
+def runner(output: str, known: Known) -> Mapping[str, Any] | None:
+    """How the tests of this project are run, from what its files say."""
+    there = matches_in(output).there
+    by_name = {PurePosixPath(m.path).name.lower(): m for m in there}
+    for match in there:
+        name = PurePosixPath(match.path).name.lower()
+        if name.startswith(("readme", "contributing")) and (said := _DOCUMENTED.search(match.text)):
+            plain = re.sub(r"^\s*[`$>]*\s*", "", said[1]).strip(" .,:")
+            return {"command": plain}
+    if any(n == "makefile" and re.match(r"test:", m.text) for n, m in by_name.items()):
+        return {"command": "make test"}
+    if "package.json" in by_name:
+        return {"command": "npm test"}
+    lines = "\n".join(m.text for m in there)
+    tests = [m for m in there if PurePosixPath(m.path).suffix == ".py"]
+    if "pytest" in lines or any(re.match(r"def test_", m.text) for m in tests):
+        return {"command": "pytest"}
+    if "unittest" in lines and tests:
+        folder = str(PurePosixPath(tests[0].path).parent)
+        return {"command": f"python3 -m unittest discover -s {folder}"}
+    if "cargo.toml" in by_name:
+        return {"command": "cargo test"}
+    return {"command": "go test ./..."} if "go.mod" in by_name else None
+
+
+def repository(output: str, known: Known) -> Mapping[str, Any] | None:
+    """What git says."""
+    done = ended(output)
+    text = "\n".join(done.lines)
+    if "not a git repository" in text.lower():
+        return {"told": "This folder isn't a git repository."}
+    if not done.ok:
+        return command(output, known)
+    asked = str(known.get("command") or "")
+    if " log" in asked:
+        titles = [line.split(" ", 1)[-1] for line in done.lines]
+        if not titles:
+            return {"told": "There are no commits yet."}
+        first = f"The last commit is: {sentence(clipped(titles[0]))}"
+        more = (
+            f" Before that: {'; '.join(clipped(t, 60) for t in titles[1:3])}." if titles[1:] else ""
+        )
+        return {"told": first + (more if re.search(r"commits|log|history", known["said"]) else "")}
+    if " branch" in asked:
+        return {
+            "told": f"You're on the branch {done.lines[0].strip('* ')}."
+            if done.lines
+            else "There is no branch."
+        }
+    return {"told": _status(done.lines)}
+
+
+def _status(lines: Sequence[str]) -> str:
+    branch = next(
+        (
+            re.split(r"\.\.\.| ", line[3:])[-1 if "No commits" in line else 0]
+            for line in lines
+            if line.startswith("## ")
+        ),
+        "",
+    )
+    files = [line for line in lines if not line.startswith("## ")]
+    on = f"On {branch}: " if branch else ""
+    if not files:
+        return f"{on}nothing has changed." if on else "Nothing has changed."
+    if any(re.search(r"\|\s+\d+|files? changed", line) for line in files):  # a diff in figures
+        last = files[-1].strip()
+        paths = [line.split("|")[0].strip() for line in files if "|" in line]
+        return f"{sentence(last.split(',')[0])} {sentence(_shown(paths))}".strip()
+    new = [line[3:] for line in files if line.startswith("??")]
+    other = [line[3:] for line in files if not line.startswith("??")]
+    told = []
+    if other:
+        told.append(f"{counted(len(other), 'file')} changed ({_shown(other)})")
+    if new:
+        told.append(f"{counted(len(new), 'new file')} ({_shown(new)})")
+    return f"{on}{joined(told)}."
+
+
+def _shown(paths: Sequence[str]) -> str:
+    return joined([spoken_path(path) for path in paths[:FEW]])
+
+
+def gone(output: str, known: Known) -> Mapping[str, Any] | None:
+    """A file that was deleted or has another name now."""
+    done = ended(output)
+    if not done.ok:
+        return command(output, known)
+    path = str(known.get("file_path") or "")
+    to = shlex.split(str(known.get("command") or path))[-1]
+    if to == path:
+        return {"told": f"{spoken_path(path)} is deleted."}
+    old, new = PurePosixPath(path), PurePosixPath(to)
+    where_to = f"called {new.name}" if new.name != old.name else f"in {new.parent.name}"
+    return {"told": f"{old.name} is now {where_to}.", "path": to}

@@ -1,0 +1,398 @@
+"""Readings of text that was found: where it is, how often, what a setting is, what to change."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from vivavoce.brain.dialogue.flows.results import (
+    FEW,
+    Known,
+    Match,
+    Matches,
+    clipped,
+    counted,
+    is_prose,
+    joined,
+    left_out,
+    matches_in,
+    prose,
+    sentence,
+    spoken_path,
+    where,
+)
+from vivavoce.language.en.naming import (
+    about_spelling,
+    bare,
+    misspelt,
+    patterns,
+    pieces,
+    stem,
+    telling,
+)
+from vivavoce.wire.values import Value
+
+
+def _counting(found: Matches, known: Known) -> list[Match]:
+    """Those that are in a place that counts: among several files that were meant, and not where
+    the user said it does not matter."""
+    among, out = known.get("among") or (), left_out(known["said"])
+    there = [m for m in found.there if not among or m.path in among]
+    return [m for m in there if not out or not any(stem(p) == out for p in pieces(m.path))]
+
+
+_DEFINES = r"(?:def|class|function|func|fn|const|let|var|type|interface|struct|enum)\s+"
+_IMPORTS = re.compile(r"^\s*(?:from\s+\S+\s+)?import\b|^\s*(?:use|require|#include)\b|require\(")
+_ASKS_DEFINED = re.compile(
+    r"\b(?:define[ds]?|definition|declared?|implement(?:ed|ation)?|lives?|comes? from)\b", re.I
+)
+_ASKS_USED = re.compile(r"\b(?:call(?:s|ed|ing)?|us(?:e|es|ed|ing)|invoke[ds]?|refer\w*)\b", re.I)
+
+
+def places(output: str, known: Known) -> Mapping[str, Any] | None:
+    """Where a text is."""
+    found = matches_in(output)
+    out = left_out(known["said"])
+    there = _counting(found, known)
+    if not there:
+        return None
+    name, said = bare(str(known.get("what") or "it")), known["said"]
+    defined = [m for m in there if _defines(m.text, name)]
+    if _ASKS_DEFINED.search(said) and defined:
+        return {"told": f"It's defined in {where(defined)}.", **_spots(defined)}
+    if _ASKS_USED.search(said):
+        used = [m for m in there if m not in defined and not _IMPORTS.search(m.text)]
+        there = used or there
+    whole = found.whole or bool(out)
+    number = len(there) if whole else found.count
+    least = "at least " if found.least else ""
+    beside = f" outside the {left_out(said, whole=True)}" if out else ""
+    if number == 1:
+        told = f"In one place{beside}: {where(there)}{_quoted(there[0])}."
+    else:
+        told = f"In {least}{number} places{beside}: {where(there)}."
+    return {"told": told, "count": number, **_spots(there)}
+
+
+def _spots(there: Sequence[Match]) -> dict[str, Any]:
+    return {"path": there[0].path, "paths": list(dict.fromkeys(m.path for m in there))}
+
+
+def _quoted(match: Match) -> str:
+    """What the line says, where it is words and no code."""
+    line = prose(match.text)
+    return f": {clipped(line)}" if is_prose(match.path) and len(line.split()) > 2 else ""
+
+
+def _defines(line: str, name: str) -> bool:
+    parts = "[_-]?".join(map(re.escape, pieces(name)))
+    return re.search(rf"\b{_DEFINES}{parts}\b|^\s*{parts}\s*=[^=]", line, re.I) is not None
+
+
+_COUNTED = {
+    "tests": "test",
+    "test": "test",
+    "functions": "function",
+    "classes": "class",
+    "imports": "import",
+    "lines": "line",
+}
+
+
+def count(output: str, known: Known) -> Mapping[str, Any] | None:
+    """How often a text is there. None is an answer too."""
+    found, what = matches_in(output), str(known.get("what") or "")
+    there = _counting(found, known)
+    number = found.count - (len(found.there) - len(there))
+    kind = next((one for word, one in _COUNTED.items() if word in pieces(what)), "")
+    paths = Counter(m.path for m in there)
+    place = known.get("where_path")
+    at = f" in {spoken_path(str(place))}" if place else ""
+    if not number:
+        return {"told": f"None{at}: I find no {bare(what) or 'such thing'}.", "count": 0}
+    least = "at least " if found.least else ""
+    if kind:
+        told = f"There {'is' if number == 1 else 'are'} {least}{counted(number, kind)}{at}"
+    else:
+        told = f"{least}{number}{at}".capitalize()
+    if len(paths) > 1 and found.whole:
+        most = [f"{n} in {spoken_path(path, paths)}" for path, n in paths.most_common(FEW)]
+        rest = number - sum(n for _, n in paths.most_common(FEW))
+        told += ": " + joined([*most, *([f"{rest} elsewhere"] if rest else [])])
+    elif len(paths) == 1 and not at and found.whole:
+        told += f", {'' if number == 1 else 'all '}in {spoken_path(next(iter(paths)))}"
+    return {"told": f"{told}.", "count": number}
+
+
+# --- Values
+
+PAIR = re.compile(
+    r"(?P<name>[\w.\-]+|\"[^\"]+\"|'[^']+'|\*\*[^*]+\*\*)[\"'`*\])]*\s*(?::(?!:)\s?\w*\s*=|:=|=>|[:=](?!=))\s*"
+    r"(?P<value>\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|[\[{(][^\n]*|[^\s,;)\]}#][^,;)\]}#\n]*)"
+)
+
+
+class Setting(Value):
+    match: Match
+    name: str
+    value: str
+    start: int
+    end: int
+    rate: float
+
+
+def settings_in(matches: Iterable[Match], key: str) -> list[Setting]:
+    """Everything on these lines that has a name and a value, the likeliest first."""
+    wanted = list(dict.fromkeys(map(stem, telling(key))))
+    found = []
+    for match in matches:
+        text = match.text
+        at = 0
+        while pair := PAIR.search(text, at):
+            at = pair.end("name") + 1
+            rate = _named_so(
+                pair["name"], wanted, match, at_start=not text[: pair.start()].strip(" -\"'*")
+            )
+            if rate > 0:
+                value = pair["value"].strip()
+                start = pair.start("value")
+                found.append(
+                    Setting(
+                        match, pair["name"].strip("\"'*"), value, start, start + len(value), rate
+                    )
+                )
+    return sorted(found, key=lambda one: -one.rate)
+
+
+def _named_so(name: str, wanted: Sequence[str], match: Match, *, at_start: bool) -> float:
+    parts = [stem(part) for part in pieces(name)]
+    hit = [one for one in wanted if one in parts or any(_close(one, part) for part in parts)]
+    if not hit or not parts:
+        return 0.0
+    unsaid = len([p for p in parts if p not in wanted and not any(_close(w, p) for w in wanted)])
+    rate = len(hit) / len(wanted) - 0.15 * unsaid / len(parts)
+    around = [stem(part) for part in pieces(match.path)]
+    rate += 0.3 * any(one in around for one in wanted if one not in hit)
+    return rate + 0.1 * at_start - 0.2 * ("test" in around and "test" not in wanted)
+
+
+def _close(one: str, other: str) -> bool:
+    return min(len(one), len(other)) >= 4 and (one.startswith(other) or other.startswith(one))
+
+
+def plain_value(value: str) -> str:
+    value = value.strip().rstrip(",;")
+    if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
+        value = value[1:-1]
+    return clipped(value, 80)
+
+
+def plain_name(name: str) -> str:
+    return " ".join(part if part.isdigit() else part.lower() for part in pieces(name)) or name
+
+
+def setting(output: str, known: Known) -> Mapping[str, Any] | None:
+    """What something is set to."""
+    there = _counting(matches_in(output), known)
+    found = settings_in(there, str(known.get("what") or known["said"]))
+    if found:
+        best = [one for one in found if one.rate > found[0].rate - 0.08]
+        values = list(dict.fromkeys((plain_value(o.value), o.match.path) for o in best))
+        first = best[0]
+        name = plain_name(first.name).capitalize()
+        paths = [one.match.path for one in best]
+        if len({value for value, _ in values}) == 1:
+            told = f"{name} is {values[0][0]}, in {spoken_path(first.match.path, paths)}."
+        else:
+            each = [f"{value} in {spoken_path(path, paths)}" for value, path in values[:FEW]]
+            told = f"{name} is {joined(each)}."
+        return {"told": told, "path": first.match.path, "value": values[0][0]}
+    lines = [m for m in there if is_prose(m.path)]
+    wanted = list(map(stem, telling(str(known.get("what") or ""))))
+    rated = [(sum(one in [stem(p) for p in pieces(m.text)] for one in wanted), m) for m in lines]
+    rated = [one for one in rated if one[0] >= max(1, (len(wanted) + 1) // 2)]
+    if not rated:
+        return None
+    line = max(rated, key=lambda one: one[0])[1]
+    told = f"{spoken_path(line.path)} says: {sentence(clipped(prose(line.text)))}"
+    return {"told": told, "path": line.path}
+
+
+# --- Changing a value
+
+
+def line_to_change(output: str, known: Known) -> Mapping[str, Any] | None:
+    """The line that has it, and the same line with the new value."""
+    there = _counting(matches_in(output), known)
+    what, to = str(known.get("what") or ""), str(known.get("to_written") or known.get("to") or "")
+    old = str(known.get("from_written") or known.get("from") or "")
+    if not to:
+        return None
+    found = settings_in(there, what) if what else []
+    if old:
+        same = [one for one in found if plain_value(one.value).lower() == old.lower()]
+        found = same or [one for one in found if old.lower() in one.value.lower()]
+    if found:
+        best = [one for one in found if one.rate > found[0].rate - 0.08]
+        if (several := _several(best)) is not None:
+            return several
+        first = best[0]
+        text = first.match.text
+        new = text[: first.start] + _like(first.value, to) + text[first.end :]
+        before = plain_value(first.value)
+        return _edit(first.match, new, f"The {plain_name(first.name)}", before)
+    if about_spelling(known["said"]):
+        return _respelt(there, f"{what} {to}")
+    return _replaced(there, old or what, to)
+
+
+def _several(best: Sequence[Setting]) -> Mapping[str, Any] | None:
+    """Which of these files? Only where they differ in it: two lines of one file are a line each."""
+    paths = list(dict.fromkeys(one.match.path for one in best))
+    return {"choices": paths} if len(paths) > 1 else None
+
+
+def _replaced(there: Sequence[Match], old: str, new: str) -> Mapping[str, Any] | None:
+    """A text in a line by another, as it is written there."""
+    for pattern in patterns(old) if old else ():
+        rule = re.compile(pattern, re.IGNORECASE)
+        hits = [(m, one) for m in there if (one := rule.search(m.text))]
+        if hits:
+            paths = list(dict.fromkeys(m.path for m, _ in hits))
+            if len(paths) > 1:
+                return {"choices": paths}
+            match, one = hits[0]
+            text = match.text[: one.start()] + cased_like(one[0], new) + match.text[one.end() :]
+            return _edit(match, text, one[0], one[0])
+    return None
+
+
+def _respelt(there: Sequence[Match], right: str) -> Mapping[str, Any] | None:
+    """The one word that is nearly one of those that were said."""
+    found = []
+    for word in telling(right):
+        for pattern in misspelt(word):
+            rule = re.compile(pattern, re.IGNORECASE)
+            found += [
+                (match, one, word)
+                for match in there
+                for one in rule.finditer(match.text)
+                if stem(one[0]) != stem(word)
+            ]
+    if len({one[0].lower() for _, one, _ in found}) != 1:
+        return _replaced(there, *right.split()[:2]) if len(right.split()) == 2 else None
+    match, one, word = found[0]
+    text = match.text[: one.start()] + cased_like(one[0], word) + match.text[one.end() :]
+    return _edit(match, text, one[0], one[0])
+
+
+def _edit(match: Match, new: str, name: str, before: str) -> Mapping[str, Any] | None:
+    return {"path": match.path, "old": match.text, "new": new, "name": name, "before": before}
+
+
+def _like(old: str, new: str) -> str:
+    """In quotes where the old one is."""
+    mark = old[:1]
+    if mark in "\"'" and old.endswith(mark) and new[:1] != mark:
+        return f"{mark}{new}{mark}"
+    return cased_like(old, new) if re.fullmatch(r"True|False", old) else new
+
+
+def cased_like(old: str, new: str) -> str:
+    """A word at the beginning of a sentence stays one; a name keeps the way it is spelt."""
+    if old[:1].isupper() and old[1:].islower() and new.islower() and " " not in new:
+        return new.capitalize()
+    return new
+
+
+ADDED = re.compile(r"^\+(?!\+\+)(.*)$", re.MULTILINE)
+_REMOVED = re.compile(r"^-(?!--)(.*)$", re.MULTILINE)
+
+
+def changed(output: str, known: Known) -> Mapping[str, Any] | None:
+    """The line as it is now, from the tool's own account of what it wrote."""
+    if not re.match(r"Replaced \d+ place", output):
+        return None
+    name, place = str(known.get("name") or "That"), spoken_path(str(known.get("path") or ""))
+    now = ADDED.search(output)
+    pairs = settings_in([Match("", 0, now[1])], name) if now else []
+    before = str(known.get("before") or "")
+    if name.startswith("The ") and pairs:
+        told = f"{name} in {place} is now {plain_value(pairs[0].value)}; it was {before}."
+    elif now and is_prose(place):
+        told = f"Changed. {place} now says: {sentence(clipped(prose(now[1])))}"
+    else:
+        told = f"Changed {before} to {known.get('to_written') or known.get('to')} in {place}."
+    return {"told": told, **undo(known)}
+
+
+def undo(known: Known) -> dict[str, Any]:
+    """What takes an edit back."""
+    return {"undo_path": known["path"], "undo_old": known["new"], "undo_new": known["old"]}
+
+
+def taken_back(output: str, known: Known) -> Mapping[str, Any] | None:
+    """The file is as it was, by the tool's own account."""
+    if not re.match(r"Replaced \d+ place", output):
+        return None
+    return {"told": f"I've put {spoken_path(str(known['undo_path']))} back as it was."}
+
+
+# --- Names of code
+
+
+_BEHIND = re.compile(
+    r"\s*(?:[,.;]|\b(?:everywhere|wherever|throughout|across|in all|in the|and|then|please|instead|"
+    r"obviously)\b)",
+    re.IGNORECASE,
+)
+"""What may follow a name that was said."""
+
+
+def spots(output: str, known: Known) -> Mapping[str, Any] | None:
+    """Where a name stands, exactly as it is written; or that it is not a simple matter."""
+    there = matches_in(output)
+    name = bare(str(known.get("what") or ""))
+    to = bare(_BEHIND.split(str(known.get("to") or ""))[0])
+    parts = "[_-]?".join(map(re.escape, pieces(name)))
+    forms = Counter(
+        one for m in there.there for one in re.findall(rf"(?<!\w){parts}(?!\w)", m.text, re.I)
+    )
+    if not forms or not to:
+        return None
+    old = forms.most_common(1)[0][0]
+    inside = any(re.search(rf"\w{re.escape(old)}|{re.escape(old)}\w", m.text) for m in there.there)
+    paths = list(
+        dict.fromkeys(
+            m.path for m in there.there if re.search(rf"(?<!\w){re.escape(old)}(?!\w)", m.text)
+        )
+    )
+    if inside or not there.whole or len(paths) > 8:
+        return {"handed": f"rename {old} to {spelt_like(old, to)} everywhere", "old": old}
+    return {"old": old, "new": spelt_like(old, to), "paths": paths}
+
+
+def spelt_like(old: str, words: str) -> str:
+    """Words as a name in the same way as another: with underscores, or in one with capitals."""
+    if re.fullmatch(r"\w+", words.strip()) and (
+        "_" in words or not words.islower() or len(words.split()) == 1
+    ):
+        return words.strip()
+    parts = pieces(words)
+    if old.isupper():
+        return "_".join(parts).upper()
+    if "_" in old or old.islower():
+        return "_".join(parts)
+    name = "".join(part.capitalize() for part in parts)
+    return name if old[:1].isupper() else name[:1].lower() + name[1:]
+
+
+def renamed(output: str, known: Known) -> Mapping[str, Any] | None:
+    if not re.match(r"Replaced \d+ place", output):
+        return None
+    paths = list(known.get("paths") or [])
+    files = joined([spoken_path(path, paths) for path in paths[:FEW]])
+    files += f" and {len(paths) - FEW} more" if len(paths) > FEW else ""
+    return {"told": f"{known['old']} is now {known['new']}, in {files}."}

@@ -1,0 +1,512 @@
+"""What the commands of one utterance mean in this talk. They change the agenda; nothing is done.
+
+The model sees one utterance; here is what it cannot know. An answer to what was asked is one,
+whatever the model called it; a correction is of what is open or was submitted last; "no" beside
+something that is to be is not the end of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from vivavoce.brain.dialogue import filling, times, wording
+from vivavoce.brain.dialogue.commands import Begin, Command, Fill, Plain
+from vivavoce.brain.dialogue.filling import Heard, allotted
+from vivavoce.brain.dialogue.state import Deed, State, Wish, World
+from vivavoce.brain.dialogue.things import similar
+from vivavoce.language.en import answers
+from vivavoce.language.en.mentions import places_in
+from vivavoce.language.en.times.lexicon import listed
+from vivavoce.wire.hints import Hint, Slot
+
+_UNCLEAR = Plain("unclear")
+_MEANT = re.compile(
+    r"(?i)\b(?:i mean[t]?|make (?:it|that)|rather|instead|not .{1,30}\bbut|as an?)\b"
+)
+_QUESTION = re.compile(
+    r"(?i)\?|^\W*(?:and |so |well )*(?:what|when|which|who|how|do|does|am|is|are|have|tell|read)\b"
+)
+_PLEASED = frozenset(
+    listed(
+        "ok okay great good perfect lovely fine cool brilliant super nice right alright excellent "
+        "wonderful wicked sweet cheers ta sorted that's that is all it works fab sounds got"
+    )
+)
+
+
+def listened(state: State, said: str, commands: Sequence[Command], world: World) -> State:
+    return _Turn(state, said, world).taken(commands)
+
+
+class _Turn:
+    """One utterance being worked through."""
+
+    def __init__(self, state: State, said: str, world: World) -> None:
+        self.world, self.said = world, said
+        notes: tuple[str, ...] = ()
+        if state.pending is not None:  # the user went on before the result was there
+            notes = (wording.words("unknown", state, world),)
+        things = {thing.id: thing for thing in world.briefing.things} | dict(state.things)
+        self.asked = state.asked
+        self.before = state
+        self.begun: list[Wish] = []
+        self.doing = False
+        self.waiting = list(state.agenda)
+        self.state = replace(
+            state,
+            said=said,
+            turn=state.turn + 1,
+            made=(),
+            done=(),
+            notes=notes,
+            pending=None,
+            running=None,
+            things=things,
+            asked=None,
+            free=False,
+        )
+
+    def taken(self, commands: Sequence[Command]) -> State:
+        settled = self._settled(commands)
+        if not settled:
+            self._note("okay")
+        self.doing = any(isinstance(c, Begin | Fill) for c in settled)
+        shares = allotted(self.said, settled, self.world)
+        for command, spans in zip(settled, shares, strict=True):
+            match command:
+                case Begin():
+                    self._begin(command, spans)
+                case Fill():
+                    self._fill(command, spans)
+                case Plain():
+                    self._plain(command.kind)
+        lost = bool(settled) and all(c == _UNCLEAR for c in settled)
+        return replace(
+            self.state,
+            agenda=(*self.begun, *self.waiting),
+            unclear=self.state.unclear + 1 if lost else 0,
+            free=bool(settled) and all(c == Plain("chat") for c in settled),
+        )
+
+    # --- What the commands mean here --------------------------------------------------
+
+    def _settled(self, commands: Sequence[Command]) -> list[Command]:
+        known: list[Command] = []
+        for command in commands:
+            seen = self._seen(command)
+            if seen is not None and seen not in known:
+                known.append(seen)
+        if self._asked_wish() is not None:
+            known = [self._as_answer(command) for command in known or [_UNCLEAR]]
+        elif known and all(isinstance(c, Plain) for c in known) and self._pleased():
+            return []
+        elif not known:
+            known = [_UNCLEAR]
+        # Beside something that is wanted, the rest is manners.
+        acts = [c for c in known if not isinstance(c, Plain) or c.kind in ("undo", "drop")]
+        wanted = any(isinstance(c, Begin | Fill) for c in acts)
+        if wanted:
+            return [c for c in acts if c != Plain("drop")] if self._asked_wish() is None else acts
+        return acts or known
+
+    def _seen(self, command: Command) -> Command | None:
+        """A command that means something: with wishes that there are."""
+        if isinstance(command, Fill):
+            return command if any(words.strip() for words in command.slots.values()) else None
+        if not isinstance(command, Begin):
+            return command
+        tool = self._tool(command.wish)
+        if tool is None:
+            return None
+        does = self.world.hints[tool].does
+        if does == "retract":
+            return Plain("undo")
+        if does == "amend":
+            return Fill(command.slots) if command.slots else None
+        return self._corrected(command, tool)
+
+    def _corrected(self, command: Begin, tool: str) -> Command:
+        """ "No, I meant Stella" begins nothing, though a model may say so."""
+        if self._asked_wish() is not None or not self._just_done():
+            return command
+        deed = self.before.last[-1]
+        if deed.wish.tool != tool or not answers.corrects(self.said):
+            return command
+        given = filling.params(self.world.hints[tool], command.slots, self.world)
+        title = self._title_of(deed)
+        own = [words for name, words in given.items() if self._slot(tool, name).kind == "words"]
+        renamed = own and title and not any(similar(words, title) for words in own)
+        if renamed and not _MEANT.search(self.said):
+            return command
+        return Fill(command.slots) if command.slots else command
+
+    def _as_answer(self, command: Command) -> Command:
+        asked, wish = self.asked, self._asked_wish()
+        assert asked is not None
+        assert wish is not None
+        hint = self.world.hints[wish.tool]
+        slot = hint.slots.get(asked.slot)
+        short = (slot.name or asked.slot) if slot else ""
+        if slot is not None and isinstance(command, Begin) and self._answers(command, slot, wish):
+            given = filling.params(hint, command.slots, self.world)
+            if set(given) == {asked.slot} or len(command.slots) > 1:
+                return Fill(command.slots)
+            return Fill({short: " ".join(command.slots.values()) or self.said})
+        if isinstance(command, Fill) and slot is not None:
+            given = filling.params(hint, command.slots, self.world)
+            words = " ".join(command.slots.values())
+            timed = slot.kind == "time" and asked.slot not in given and times.only(words)
+            if not given or timed:
+                return Fill({short: words})
+        if isinstance(command, Plain) and slot is not None and self._holds(slot, command.kind):
+            return Fill({short: self.said})
+        if asked.kind == "sure" and isinstance(command, Plain):
+            answer = answers.answer(self.said)
+            if answer and command.kind in ("unclear", "chat", "thanks", "drop"):
+                return Plain(answer)
+        return command
+
+    def _answers(self, command: Begin, slot: Slot, wish: Wish) -> bool:
+        """Whether what looks like a new wish only says what was asked for."""
+        if not command.slots and self._tool(command.wish) == wish.tool:
+            return self._holds(slot, "unclear")
+        same = self._tool(command.wish) == wish.tool
+        if slot.kind in ("time", "repeat") and times.only(self.said):
+            return same or not _QUESTION.search(self.said)
+        if not same or not command.slots:
+            return False
+        if slot.kind in ("time", "repeat") and all(map(times.only, command.slots.values())):
+            return True
+        hint = self.world.hints[wish.tool]
+        given = filling.params(hint, command.slots, self.world)
+        assert self.asked is not None
+        again = [
+            name
+            for name, words in given.items()
+            if name in wish.words
+            and hint.slots[name].kind in ("words", "thing")
+            and not similar(words, wish.words[name])
+        ]
+        return self.asked.slot in given and not again
+
+    def _holds(self, slot: Slot, kind: str) -> bool:
+        """Whether the utterance has what was asked for, though the model made nothing of it."""
+        assert self.asked is not None
+        if kind not in ("unclear", "chat", "yes", "no", "thanks"):
+            return False
+        if slot.kind in ("time", "repeat"):
+            wish = self._asked_wish()
+            where = wish and filling.place_slot(self.world.hints[wish.tool])
+            placed = bool(where) and bool(places_in(self.said))
+            return (bool(times.find(self.said)) or placed) and kind != "no"
+        if slot.kind == "choice":
+            return filling.choice(slot, self.said) is not None
+        if self.asked.kind == "which":
+            heard = Heard(said=self.said, state=self.state, world=self.world)
+            found = filling.find_things(slot, self.said, heard, among=self.asked.choices)
+            return bool(found.ids)
+        return False
+
+    def _pleased(self) -> bool:
+        """ "Okay, great": nothing is wanted."""
+        words = re.findall(r"[a-z']+", self.said.casefold())
+        return 0 < len(words) <= 6 and all(word in _PLEASED for word in words)
+
+    def _asked_wish(self) -> Wish | None:
+        if self.asked is None:
+            return None
+        return next((w for w in self.waiting if w.number == self.asked.wish), None)
+
+    def _just_done(self) -> bool:
+        return bool(self.before.last) and self.before.last_turn == self.before.turn
+
+    def _tool(self, wish: str) -> str | None:
+        for tool, hint in self.world.hints.items():
+            if wish and wish in (hint.wish, tool):
+                return tool
+        return None
+
+    def _slot(self, tool: str, name: str) -> Slot:
+        return self.world.hints[tool].slots[name]
+
+    def _title_of(self, deed: Deed) -> str:
+        if deed.things:
+            return deed.things[0].title
+        title = deed.result.get("title")
+        return title if isinstance(title, str) else ""
+
+    # --- Wishes -----------------------------------------------------------------------
+
+    def _begin(self, command: Begin, spans: Sequence[times.Span]) -> None:
+        tool = self._tool(command.wish)
+        assert tool is not None
+        if (asked := self._asked_wish()) is not None and self._renames_kind(command, tool, asked):
+            self._convert(command, tool, asked, spans)
+            return
+        if self._changes_kind(command, tool):
+            self._otherwise(command, tool, spans)
+            return
+        wish = self._filled(self._new(tool), command.slots, spans)
+        self.begun.append(self._with_day_of(wish))
+
+    def _new(self, tool: str) -> Wish:
+        number = self.state.wishes + 1
+        self.state = replace(self.state, wishes=number)
+        return Wish(number=number, tool=tool, said=self.said)
+
+    def _filled(self, wish: Wish, slots: Mapping[str, str], spans: Sequence[times.Span]) -> Wish:
+        hint = self.world.hints[wish.tool]
+        given = filling.params(hint, slots, self.world)
+        among = self.asked.choices if self.asked and self.asked.wish == wish.number else ()
+        share = Heard(said=self.said, spans=spans, state=self.state, world=self.world, among=among)
+        if wish.said != self.said:
+            wish = replace(wish, said=f"{wish.said} {self.said}".strip())
+        return filling.filled(wish, given, share)
+
+    def _with_day_of(self, wish: Wish) -> Wish:
+        """ "Monday at ten the tax adviser, and at three the tyres": both are on Monday."""
+        hint = self.world.hints[wish.tool]
+        share = Heard(said=self.said, state=self.state, world=self.world)
+        for name, slot in hint.slots.items():
+            words = str(wish.values.get(name) or "")
+            if slot.kind != "time" or not words or not self.begun:
+                continue
+            earlier = self._time_of(self.begun[-1])
+            if earlier and filling.dayless(words, wish, share):
+                whole = filling.on_the_same_day(earlier, words, wish, share)
+                return replace(wish, values={**wish.values, name: whole})
+        return wish
+
+    def _time_of(self, wish: Wish) -> str:
+        slots = self.world.hints[wish.tool].slots
+        timed = [
+            str(wish.values[n]) for n, s in slots.items() if s.kind == "time" and n in wish.values
+        ]
+        return timed[0] if timed else ""
+
+    def _fill(self, command: Fill, spans: Sequence[times.Span]) -> None:
+        open_now = [*self.begun[-1:], *self.waiting]
+        wish = self._asked_wish() or next(iter(open_now), None)
+        if wish is None:
+            self._correct(command, spans)
+            return
+        self._replace(self._filled(wish, command.slots, spans))
+
+    def _replace(self, wish: Wish) -> None:
+        self.waiting = [wish if w.number == wish.number else w for w in self.waiting]
+        self.begun = [wish if w.number == wish.number else w for w in self.begun]
+
+    # --- Corrections ------------------------------------------------------------------
+
+    def _correct(self, command: Fill, spans: Sequence[times.Span]) -> None:
+        """Of what was submitted last; what is not named stays as it is."""
+        deed = self._corrected_deed(command)
+        if deed is None:
+            self._fitting(command, spans)
+            return
+        tool = deed.wish.tool
+        hint = self.world.hints[tool]
+        given = filling.params(hint, command.slots, self.world)
+        other = [n for n in given if hint.slots[n].kind == "thing" and hint.slots[n].required]
+        if other and self._same_thing(deed, hint.slots[other[0]], given[other[0]]):
+            del given[other[0]]
+            other = []
+        if other:
+            self._instead(deed, self._filled(self._again(deed), command.slots, spans))
+            return
+        if not given:
+            self._note("nothing_to_change")
+            return
+        wish = replace(self._new(tool), amends=deed)
+        short = {hint.slots[name].name or name: words for name, words in given.items()}
+        wish = self._filled(wish, short, spans)
+        if filling.tool_that("amend", self.world) is None:
+            wish = self._merged(wish, deed, hint)
+            if not any(s.kind == "thing" and s.required for s in hint.slots.values()):
+                self._instead(
+                    deed, replace(wish, amends=None, values={**deed.wish.values, **wish.values})
+                )
+                return
+        self.begun.append(wish)
+
+    def _merged(self, wish: Wish, deed: Deed, hint: Hint) -> Wish:
+        share = Heard(said=self.said, state=self.state, world=self.world)
+        values = dict(wish.values)
+        for name, slot in hint.slots.items():
+            if slot.kind == "time" and name in values and name in deed.wish.values:
+                before = str(deed.wish.values[name])
+                values[name] = filling.combined(before, str(values[name]), wish, share)
+        return replace(wish, values=values)
+
+    def _again(self, deed: Deed) -> Wish:
+        return replace(self._new(deed.wish.tool), values=dict(deed.wish.values))
+
+    def _corrected_deed(self, command: Fill) -> Deed | None:
+        """The deed that has such slots; of several the one that the words name, or the last."""
+        able = [
+            deed
+            for deed in self.before.last
+            if deed.wish.tool in self.world.hints
+            and len(filling.params(self.world.hints[deed.wish.tool], command.slots, self.world))
+            == len(command.slots)
+        ]
+        named = [deed for deed in able if similar(self.said, self._title_of(deed))]
+        return (named or able or [None])[-1]  # type: ignore[list-item]
+
+    def _same_thing(self, deed: Deed, slot: Slot, words: str) -> bool:
+        share = Heard(said="", state=self.state, world=self.world)
+        found = filling.find_things(slot, words, share)
+        mine = {thing.id for thing in deed.things} | set(map(str, deed.wish.values.values()))
+        return bool(found.ids) and set(found.ids) <= mine
+
+    def _instead(self, deed: Deed, wish: Wish) -> None:
+        """What was done is taken back, and this is done."""
+        retracting = filling.tool_that("retract", self.world)
+        if retracting is None:
+            self._note("cannot_undo")
+            return
+        taking = replace(self._new(retracting), retracts=deed)
+        slots = self.world.hints[wish.tool].slots
+        # What was done stands for what is wanted: nothing but what is needed is asked for.
+        wish = replace(wish, after=taking.number, asked=tuple(slots))
+        self.begun += [taking, wish]
+
+    def _changes_kind(self, command: Begin, tool: str) -> bool:
+        """ "No, as a goal": the same again, as something else."""
+        if not self._just_done() or not (answers.corrects(self.said) or _MEANT.search(self.said)):
+            return False
+        deed = self.before.last[-1]
+        made = self.world.hints.get(deed.wish.tool)
+        hint = self.world.hints[tool]
+        if made is None or deed.wish.tool == tool or hint.does != "act":
+            return False
+        if any(s.kind == "thing" and s.required for h in (made, hint) for s in h.slots.values()):
+            return False  # these are about what is there already
+        given = filling.params(hint, command.slots, self.world)
+        own = [words for name, words in given.items() if hint.slots[name].kind == "words"]
+        title = self._title_of(deed)
+        return not own or any(similar(words, title) for words in own)
+
+    def _renames_kind(self, command: Begin, tool: str, wish: Wish) -> bool:
+        """ "It's a goal, not a reminder", while the reminder is still being asked about."""
+        hints = (self.world.hints[tool], self.world.hints[wish.tool])
+        if wish.tool == tool or any(h.does != "act" for h in hints):
+            return False
+        if any(s.kind == "thing" and s.required for h in hints for s in h.slots.values()):
+            return False
+        given = filling.params(hints[0], command.slots, self.world)
+        own = [words for n, words in given.items() if hints[0].slots[n].kind == "words"]
+        named = [w for w in own if filling.says_something(w)]
+        titles = [str(v) for n, v in wish.values.items() if hints[1].slots[n].kind == "words"]
+        return bool(titles) and not any(not similar(w, titles[0]) for w in named)
+
+    def _convert(self, command: Begin, tool: str, wish: Wish, spans: Sequence[times.Span]) -> None:
+        kept = self._moved(wish, tool)
+        said = {k: v for k, v in command.slots.items() if times.find(v)}
+        asked = replace(wish, tool=tool, values=dict(kept), words=dict(kept), asked=())
+        self._replace(self._filled(asked, said, spans) if said else asked)
+
+    def _moved(self, wish: Wish, tool: str) -> dict[str, str]:
+        """What was said of one wish, by the parameters of another."""
+        made = self.world.hints[wish.tool]
+        short = {
+            made.slots[name].name or name: str(value)
+            for name, value in wish.values.items()
+            if name in made.slots and not made.slots[name].derived
+        }
+        return filling.params(self.world.hints[tool], short, self.world)
+
+    def _otherwise(self, command: Begin, tool: str, spans: Sequence[times.Span]) -> None:
+        deed = self.before.last[-1]
+        kept = self._moved(deed.wish, tool)
+        wish = replace(self._new(tool), values=dict(kept), words=dict(kept))
+        said = {k: v for k, v in command.slots.items() if times.find(v)}
+        self._instead(deed, self._filled(wish, said, spans) if said else wish)
+
+    def _fitting(self, command: Fill, spans: Sequence[times.Span]) -> None:
+        """Nothing is open and nothing was done: a wish that has just these slots, if there is only
+        one, such as "the second one to Friday" after a list."""
+        able = []
+        for tool, hint in self.world.hints.items():
+            kinds = {hint.slots[n].kind for n in filling.params(hint, command.slots, self.world)}
+            needed = {s.kind for s in hint.slots.values() if s.required or s.worth_asking}
+            full = len(filling.params(hint, command.slots, self.world)) == len(command.slots)
+            if hint.does == "act" and full and len(command.slots) > 1 and needed <= kinds:
+                able.append(tool)
+        if len(able) == 1:
+            self.begun.append(self._filled(self._new(able[0]), command.slots, spans))
+        else:
+            self._note("nothing_to_change")
+
+    # --- Short answers ----------------------------------------------------------------
+
+    def _plain(self, kind: str) -> None:
+        match kind:
+            case "yes" | "no":
+                self._answered(kind == "yes")
+            case "drop":
+                self._drop()
+            case "undo":
+                self._undo()
+            case "thanks":
+                self._note("bye")
+            case "unclear" if self._open():
+                self._note("unclear_open")
+            case "unclear":
+                self._note("unclear_again" if self.before.unclear else "unclear")
+            case "chat" if self._open():
+                self._note("chat_open")
+            case _:
+                self._note(kind)
+
+    def _open(self) -> bool:
+        return bool(self.waiting or self.begun)
+
+    def _answered(self, yes: bool) -> None:
+        asked, wish = self.asked, self._asked_wish()
+        if asked is None or wish is None:
+            more = self.before.told.rstrip().endswith("?")
+            self._note(("go_on" if more else "okay") if yes else "no_more")
+            return
+        slot = self.world.hints[wish.tool].slots.get(asked.slot)
+        optional = slot is not None and slot.worth_asking and not slot.required
+        if asked.kind == "sure" and yes:
+            self._replace(replace(wish, agreed=True))
+        elif not yes and optional and asked.kind == "slot":
+            pass  # it was asked for once, and is left out
+        elif not yes:
+            self._drop()
+
+    def _drop(self) -> None:
+        wish = self._asked_wish() or next(iter([*self.begun, *self.waiting]), None)
+        if wish is None:
+            self._note("no_open")
+            return
+        self.waiting = [w for w in self.waiting if w.number != wish.number]
+        self.begun = [w for w in self.begun if w.number != wish.number]
+        if not self.doing:
+            self._note("dropped")
+
+    def _undo(self) -> None:
+        """What was done last, all of that turn, or what of it is named; what is open, if nothing
+        was done since it was begun."""
+        if self._asked_wish() is not None and not self._just_done():
+            self._drop()
+            return
+        deeds = list(self.before.last)
+        if not deeds:
+            self._note("nothing_to_undo")
+            return
+        retracting = filling.tool_that("retract", self.world)
+        if retracting is None:
+            self._note("cannot_undo")
+            return
+        named = [deed for deed in deeds if similar(self.said, self._title_of(deed))]
+        for deed in reversed(named or deeds):
+            self.begun.append(replace(self._new(retracting), retracts=deed))
+
+    def _note(self, occasion: str) -> None:
+        text = wording.words(occasion, self.state, self.world)
+        self.state = replace(self.state, notes=(*self.state.notes, text))

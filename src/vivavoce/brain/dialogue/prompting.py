@@ -1,0 +1,309 @@
+"""How the model is asked what was meant, and what it may write. Pure.
+
+It translates: the things of the user, the assistant's last line and the person's words in, a line
+of commands out, each with the person's own words:
+
+    move task="the boiler man" to="Monday at noon"; remind what="ring Vera" when="Sunday"+"at ten"
+
+The beginning of the prompt (`head`) is the same for every talk with an agent, made from what its
+tools say of themselves: it is read once and kept. What changes is short (`tail`). A grammar, made
+anew for every utterance (`grammar`), lets it write only commands that can be meant now, and only
+words that were said: a small model that may write a time writes one, whether or not anybody named
+it.
+
+`WISH name="" - about` is how a wish is shown; `set` is an answer or a correction.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from itertools import islice
+
+from vivavoce.brain.dialogue.commands import Begin, Command, Fill, Plain
+from vivavoce.brain.dialogue.state import View
+from vivavoce.wire.hints import Hint, Lessons, Shown, Thing, Told
+from vivavoce.wire.values import Record, Value
+
+SET = "set"
+PLAIN = ("yes", "no", "undo", "drop", "thanks", "cannot", "chat", "unclear")
+_MOST_COMMANDS = 3
+_MOST_SHOWN, _MOST_THINGS = 32, 8
+_LONGEST_SAID, _LONGEST_TOLD = 600, 240
+_PAIR = re.compile(r'(\w+)=("[^"]*"(?:\+"[^"]*")*)')
+_QUOTES = re.compile(r'["“”„«»]')
+_MARKUP = re.compile(r"<(?=\|)")
+
+_TASK = (
+    "You translate what a person says to an assistant into commands. You never answer the person."
+)
+_GENERAL = {
+    "yes / no": "to the bot's question",
+    "undo": "take back what the bot just did",
+    "drop": "the person drops what they began to ask for",
+    "thanks": "thanks or goodbye",
+    "cannot": "wants something else done, which is not in this list",
+    "chat": "small talk, or a question that is not about their things",
+    "unclear": "broken off, nothing to go by",
+}
+_SET = "an answer to the bot's question, or a correction of what the bot just did"
+_RULES = (
+    "Copy the person's own words. Words about time are copied in full: day, hour, part of the day, "
+    "how often. Leave out what is not said. Several wishes: several commands with ; between."
+)
+
+
+class Template(Value):
+    """How a model's messages are written: each with its text in the middle. ChatML by default."""
+
+    system: tuple[str, str] = ("<|im_start|>system\n", "<|im_end|>\n")
+    user: tuple[str, str] = ("<|im_start|>user\n", "<|im_end|>\n")
+    assistant: tuple[str, str] = ("<|im_start|>assistant\n", "<|im_end|>\n")
+
+    @property
+    def stop(self) -> str:
+        return self.assistant[1].strip()
+
+
+CHATML = Template()
+
+
+class Likely(Record):
+    """What could be meant first, with how likely the model and the examples hold it."""
+
+    by_model: Mapping[str, float]
+    """Log-probabilities; of what is not among them it is less than of any of them."""
+    by_examples: Mapping[str, float]
+    """How near the nearest of its examples is, from -1 to 1."""
+
+
+# --- The prompt
+
+
+def head(hints: Iterable[Hint], template: Template = CHATML) -> str:
+    """The same for every talk with these tools."""
+    hints = [hint for hint in hints if hint.wish and hint.does in ("act", "tell")]
+    wishes = [_described(hint) for hint in hints]
+    names = dict.fromkeys(name for hint in hints for name in said_slots(hint))
+    answers = " ".join(f'{name}=""' for name in names)
+    general = [f"{word} - {about}" for word, about in _GENERAL.items()]
+    commands = "\n".join([*wishes, f"{SET} ... - {_SET}: {answers}", *general])
+    text = _wrapped(template.system, f"{_TASK}\n\nCommands:\n{commands}\n\n{_RULES}")
+    for one in islice(_shown(hints), _MOST_SHOWN):
+        text += _wrapped(template.user, _asked(one.things, one.asked, one.said))
+        text += _wrapped(template.assistant, one.means)
+    return text
+
+
+def tail(view: View, said: str, now: datetime, template: Template = CHATML) -> str:
+    """What changes from turn to turn, to where the model begins to write."""
+    things = [shown_thing(thing, now) for thing in view.things[:_MOST_THINGS]]
+    return _wrapped(template.user, _asked(things, view.told, said)) + template.assistant[0]
+
+
+def beginning(view: View, said: str, now: datetime, template: Template = CHATML) -> str:
+    """The same while the person still speaks."""
+    things = [shown_thing(thing, now) for thing in view.things[:_MOST_THINGS]]
+    return template.user[0] + safe(_before(things, view.told) + clean(said)).rstrip()
+
+
+def clean(said: str) -> str:
+    """An utterance as it is shown, and as words can be copied from it."""
+    return " ".join(_QUOTES.sub("", safe(said)).split())[:_LONGEST_SAID].rstrip()
+
+
+def shown_thing(thing: Thing, now: datetime) -> str:
+    """In a few words: `Book club, Friday 7:30 pm`."""
+    title = clean(thing.title)[:60]
+    if thing.at is not None:
+        return f"{title}, {_moment(thing.at.astimezone(now.tzinfo), now)}"
+    where = thing.place or (thing.kind if thing.kind != "task" else "")
+    return f"{title}, {clean(where)[:40]}" if where else title
+
+
+def _moment(at: datetime, now: datetime) -> str:
+    days = (at.date() - now.date()).days
+    hour = f"{at.hour % 12 or 12}" + (f":{at.minute:02}" if at.minute else "")
+    clock = f"{hour} {'am' if at.hour < 12 else 'pm'}"
+    if 0 <= days <= 1:
+        day = ("today", "tomorrow")[days]
+    elif 1 < days < 7:
+        day = f"{at:%A}"
+    else:
+        day = f"{at.day} {at:%B}"
+    return f"{day} {clock}"
+
+
+def _described(hint: Hint) -> str:
+    slots = "".join(f' {name}=""' for name in said_slots(hint))
+    return f"{hint.wish}{slots} - {clean(hint.about)}"
+
+
+def said_slots(hint: Hint) -> tuple[str, ...]:
+    """Short names of what a person says of it. How often is said with when."""
+    slots = {slot.name or name: slot for name, slot in hint.slots.items() if not slot.derived}
+    timed = any(slot.kind == "time" for slot in slots.values())
+    return tuple(name for name, slot in slots.items() if not (timed and slot.kind == "repeat"))
+
+
+def _shown(hints: Sequence[Hint]) -> Iterator[Told]:
+    """What the agent shows, then one of each tool's own, then a second of each, and so on."""
+    for hint in hints:
+        if hint.lessons is not None:
+            yield from hint.lessons.shown
+    longest = max((len(hint.examples) for hint in hints), default=0)
+    for place in range(longest):
+        for hint in hints:
+            if place < len(hint.examples):
+                yield _as_told(hint, hint.examples[place])
+
+
+def _as_told(hint: Hint, one: Shown) -> Told:
+    """An answer where something had been asked and the wish is open; else the wish itself."""
+    slots = "".join(f' {name}="{clean(words)}"' for name, words in one.slots.items())
+    means = f"{SET if one.asked else hint.wish}{slots}"
+    return Told(said=one.said, asked=one.asked, things=one.things, means=means)
+
+
+def _asked(things: Iterable[str], told: str, said: str) -> str:
+    return f"{_before(things, told)}{clean(said)}"
+
+
+def _before(things: Iterable[str], told: str) -> str:
+    numbered = "; ".join(f"{at} {clean(thing)}" for at, thing in enumerate(things, 1))
+    last = clean(told)
+    if len(last) > _LONGEST_TOLD:
+        last = f"… {last[-_LONGEST_TOLD:].partition(' ')[2]}"
+    lines = [f"Things: {numbered}"] if numbered else []
+    lines += [f"Bot: {last}"] if last else []
+    return "\n".join([*lines, "Person: "])
+
+
+def _wrapped(marks: tuple[str, str], text: str) -> str:
+    return f"{marks[0]}{safe(text)}{marks[1]}"
+
+
+def safe(text: str) -> str:
+    """Words from outside must not end a message or begin another."""
+    return _MARKUP.sub("< ", text)
+
+
+# --- What may be written
+
+
+def candidates(view: View) -> tuple[str, ...]:
+    """The words that a first command can begin with now."""
+    words = [word for word in view.wishes if word]
+    if view.answers:
+        words.append(SET)
+    if view.yes_no:
+        words += ["yes", "no"]
+    if view.undo:
+        words.append("undo")
+    if view.drop:
+        words.append("drop")
+    return (*words, "thanks", "cannot", "chat", "unclear")
+
+
+def grammar(view: View, said: str, first: Sequence[str] = ()) -> str:
+    """In Lark, for llguidance. `first`: which words the first command may begin with; all that
+    can be meant where none are given."""
+    known = candidates(view)
+    rules = {f"c{at}": word for at, word in enumerate(known)}
+    names = {word: rule for rule, word in rules.items()}
+    begin = " | ".join(names[word] for word in (first or known) if word in names)
+    more = " | ".join(names[word] for word in known if word in view.wishes or word == SET)
+    lines = ["%llguidance {}"]
+    # A plain word says it all; after a wish there may be another.
+    lines.append(
+        f"start: ({begin})" + (f' ("; " ({more})){{0,{_MOST_COMMANDS - 1}}}' if more else "")
+    )
+    for rule, word in rules.items():
+        slots = view.wishes.get(word, view.answers if word == SET else ())
+        parts = "".join(f' (" {name}=" w)?' for name in slots)
+        if word == SET and slots:
+            # An answer answers something.
+            either = " | ".join(
+                f'" {name}=" w' + "".join(f' (" {n}=" w)?' for n in slots[at + 1 :])
+                for at, name in enumerate(slots)
+            )
+            parts = f" ({either})"
+        lines.append(f"{rule}: {json.dumps(word)}{parts}")
+    lines.append('w: v ("+" v)?')
+    lines.append('v: "\\"" SUB "\\""')
+    lines.append(f"SUB: %regex {json.dumps({'substring_words': clean(said) or '-'})}")
+    return "\n".join(lines) + "\n"
+
+
+def chosen(likely: Likely, words: Sequence[str], weight: float = 40.0) -> str:
+    """The likeliest by both. The model's own choice where there are no examples to be near to."""
+    least = min(likely.by_model.values(), default=0.0) - 1.0
+    nearest = max(likely.by_examples.values(), default=0.0)
+    # A wish without any examples is no less likely for that.
+    usual = sum(likely.by_examples.values()) / max(1, len(likely.by_examples))
+
+    def score(word: str) -> float:
+        near = likely.by_examples.get(word, usual) - nearest
+        return likely.by_model.get(word, least) + weight * near
+
+    return max(words, key=score)
+
+
+# --- What was written
+
+
+def read(text: str, view: View) -> tuple[Command, ...]:
+    """The commands of a line; what is no command is left out."""
+    found = (_command(part.strip(), view) for part in _parts(text))
+    return tuple(command for command in found if command is not None)
+
+
+def _parts(text: str) -> Iterator[str]:
+    """At each `;` outside of quotation marks."""
+    part, quoted = "", False
+    for letter in text:
+        if letter == '"':
+            quoted = not quoted
+        if letter == ";" and not quoted:
+            yield part
+            part = ""
+        else:
+            part += letter
+    yield part
+
+
+def _command(text: str, view: View) -> Command | None:
+    word = text.partition('="')[0]
+    word = word.rpartition(" ")[0] if '="' in text else word
+    slots = {name: _value(words) for name, words in _PAIR.findall(text)}
+    slots = {name: words for name, words in slots.items() if words}
+    if word == SET:
+        return Fill({n: w for n, w in slots.items() if n in view.answers}) if slots else None
+    if word in view.wishes:
+        return Begin(word, {n: w for n, w in slots.items() if n in view.wishes[word]})
+    if word in PLAIN:
+        return Plain(word)  # type: ignore[arg-type] # it is one of them
+    return None
+
+
+def _value(words: str) -> str:
+    pieces = (piece.strip().strip(",;").strip() for piece in words.strip('"').split('"+"'))
+    return " ".join(dict.fromkeys(piece for piece in pieces if piece))
+
+
+def sayings(hints: Iterable[Hint], general: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    """Lines to be near to, by what they mean: everybody's, the agent's, and the tools' own."""
+    lines: dict[str, list[str]] = {word: list(known) for word, known in general.items()}
+    for hint in hints:
+        for one in hint.examples:
+            lines.setdefault(SET if one.asked else hint.wish, []).append(clean(one.said))
+        given = hint.lessons or Lessons()
+        for word, heard in given.heard.items():
+            lines.setdefault(word, []).extend(map(clean, heard))
+        for told in given.shown:
+            first = told.means.partition(";")[0].partition('="')[0]
+            word = first.rpartition(" ")[0] if '="' in told.means.partition(";")[0] else first
+            lines.setdefault(word.strip(), []).append(clean(told.said))
+    return {word: list(dict.fromkeys(known)) for word, known in lines.items()}

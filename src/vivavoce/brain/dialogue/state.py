@@ -1,0 +1,167 @@
+"""What a talk is about, as values: the wishes, what was asked, what was done, and what comes next.
+
+Everything here can be made again from the turns of an `Ask` (`following`): nothing is kept
+elsewhere, so that a guess costs nothing and a restart forgets nothing that counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+from datetime import datetime
+from typing import Any, Literal
+
+from vivavoce.brain.dialogue.flows.carrying import Running, Scene
+from vivavoce.wire.hints import Briefing, Hint, Thing
+from vivavoce.wire.values import Record, Value
+
+
+class World(Record):
+    """What holds during one turn."""
+
+    hints: Mapping[str, Hint]
+    """By the tool's name; tools without hints have made-up ones (`offering`)."""
+    briefing: Briefing = Briefing()
+    now: datetime
+    """Aware, in the user's zone."""
+
+
+class Wish(Record):
+    """Something the user wants, with what is known of it so far."""
+
+    number: int
+    """Rises through the talk; no two wishes have the same."""
+    tool: str
+    values: Mapping[str, Any] = field(default_factory=dict)
+    """By parameter: what would be submitted."""
+    words: Mapping[str, str] = field(default_factory=dict)
+    """By parameter: as the user said it, also what could not be made a value of."""
+    said: str = ""
+    """All that was said of it, with what the model copied nothing from."""
+    many: tuple[str, ...] = ()
+    """Ids, where the wish is about several things and the tool is called for each."""
+    left: tuple[str, ...] = ()
+    """Ids of which one is meant; empty where words were said and nothing fits them."""
+    agreed: bool = False
+    """The user said yes to doing it to all of them."""
+    asked: tuple[str, ...] = ()
+    """Parameters that were asked for already: what is not needed is asked for once."""
+    refused: int = 0
+    """How often the tool did not take it."""
+    refuted: Mapping[str, Any] = field(default_factory=dict)
+    """By parameter: what it did not take, which may be right with what is said next."""
+    problem: str = ""
+    """The question that a refusal brought."""
+    wanted: str = ""
+    """The parameter that it is about."""
+    amends: Deed | None = None
+    """It corrects what this did: only what is said anew is in `values`."""
+    retracts: Deed | None = None
+    """It takes back what this did."""
+    after: int = 0
+    """Only once the wish of this number went through: it comes instead of what that takes back."""
+
+
+class Asked(Record):
+    """The question that waits for an answer."""
+
+    wish: int
+    kind: Literal["slot", "which", "sure"]
+    """For words; for one of several things; for a yes."""
+    slot: str = ""
+    choices: tuple[str, ...] = ()
+    """Ids of things."""
+    text: str = ""
+
+
+class Deed(Record):
+    """What came of one call."""
+
+    wish: Wish
+    tool: str
+    arguments: Mapping[str, Any]
+    ok: bool
+    result: Mapping[str, Any] = field(default_factory=dict)
+    """As it was told; empty where it could not be read."""
+    things: tuple[Thing, ...] = ()
+    text: str = ""
+    """The result of a tool that answers in words."""
+
+
+class State(Record):
+    agenda: tuple[Wish, ...] = ()
+    """What is not done yet, the open wish first."""
+    asked: Asked | None = None
+    pending: tuple[Wish, str, Mapping[str, Any]] | None = None
+    """Whose result is waited for: the wish, the tool, the arguments."""
+    made: tuple[tuple[str, Mapping[str, Any]], ...] = ()
+    """Of this turn: all calls, whatever came of them."""
+    running: Running | None = None
+    """Of a flow: how far it is. `pending` has its name then."""
+    scene: Scene = field(default_factory=Scene)
+    """What flows have seen of the workspace."""
+    done: tuple[Deed, ...] = ()
+    """Of this turn: told when all of it is back."""
+    last: tuple[Deed, ...] = ()
+    """What was submitted last and went through, all of that turn: corrections and `undo` are about
+    it."""
+    last_turn: int = 0
+    """When that was."""
+    things: Mapping[str, Thing] = field(default_factory=dict)
+    """Those of the briefing, as results changed them; gone ones are not `open`."""
+    view: tuple[str, ...] = ()
+    """Ids of what was last told or asked about, in that order: "the second one", "that"."""
+    listed: tuple[str, ...] = ()
+    """Ids of the last several that were told together: one of them may be spoken of later."""
+    notes: tuple[str, ...] = ()
+    """Of this turn: what else is to be told."""
+    said: str = ""
+    """The user's last words."""
+    told: str = ""
+    """The assistant's."""
+    turn: int = 0
+    wishes: int = 0
+    """How many there have been."""
+    unclear: int = 0
+    """Turns in a row that nothing could be made of."""
+    free: bool = False
+    """Of this turn: it was small talk, and nothing else."""
+
+
+class Say(Value):
+    text: str
+    free: bool = False
+    """Small talk: whoever can may say something of its own instead (`claims` says what not)."""
+
+
+class Do(Value):
+    tool: str
+    arguments: Mapping[str, Any]
+
+
+Act = Say | Do
+
+
+class Step(Value):
+    state: State
+    acts: tuple[Act, ...]
+
+
+class View(Record):
+    """What whoever understands the next utterance needs to know."""
+
+    things: Sequence[Thing]
+    """Those that may be meant, the likelier first."""
+    told: str
+    """The assistant's last line."""
+    wishes: Mapping[str, Sequence[str]]
+    """The wishes that can be begun, by their word, with the short names of their slots."""
+    answers: Sequence[str]
+    """Short names of the slots that `Fill` can have now: of what was asked, or what was last
+    submitted."""
+    asked: str = ""
+    """The short name of the slot that was asked for."""
+    yes_no: bool = False
+    """A yes or a no would answer."""
+    undo: bool = False
+    drop: bool = False

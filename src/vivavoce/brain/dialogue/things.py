@@ -1,0 +1,281 @@
+"""Which of the user's things are meant: by the words of their title, by time, by place in a list,
+by "that" and "everything". Whoever finds two asks; nobody guesses."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from difflib import SequenceMatcher
+from typing import NamedTuple
+
+from vivavoce.brain.dialogue import times
+from vivavoce.language.en.numbers import CARDINALS, ORDINALS
+from vivavoce.language.en.times.lexicon import listed
+from vivavoce.language.en.words import STOP, alike
+from vivavoce.wire.hints import Thing
+from vivavoce.wire.values import Record
+
+_GENERIC = frozenset(
+    listed(
+        "task tasks reminder reminders thing things one ones appointment appointments item items "
+        "entry entries event events todo todos stuff goal goals note notes list plan plans"
+    )
+)
+"""What any of the user's things may be called."""
+_POINTING = frozenset(listed("it that this them those these him her same"))
+_ALL = frozenset(listed("all everything both whatever anything lot every each whole"))
+_SKIPPED = frozenset(
+    listed(
+        "move shift push put change make delete remove cancel scrap drop bin clear done finished "
+        "tick cross off mark get rid please want need would could mine also again back instead "
+        "later sooner earlier no yes not now okay ok forget take only just other another"
+    )
+)
+_KEPT = re.compile(
+    r"(?i)\b(?:stays?|keep|must stay|can stay|leave (?:the|my|that|it)|remains?|not the|not my|"
+    r"except|but not|apart from|other than)\b"
+)
+_NOBODY = re.compile(
+    r"(?i)(?<!\bat )(?<!\bby )(?<!\bto )(?<!\bpast )(?<!\baround )(?<!\babout )"
+    r"\bones?\b(?! (?:o'?clock|in the|a\.?m|p\.?m|thirty|fifteen|forty))"
+)
+"""The "one" that stands for a thing; the other is an hour."""
+_CLAUSE = re.compile(r"(?<=[.!?;,])\s+|\s+(?=(?:but|except|apart from|other than)\b)")
+_LETTERS = str.maketrans({"ł": "l", "ø": "o", "đ": "d", "ß": "s", "æ": "e", "œ": "e", "þ": "t"})
+_SOUNDS = (("ph", "f"), ("ck", "k"), ("th", "t"), ("w", "v"), ("c", "k"), ("q", "k"), ("z", "s"),
+           ("y", "i"), ("j", "i"))  # fmt: skip
+_ALIKE = 0.8
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+
+
+class Found(Record):
+    """`ids` are meant. Where none are: one of `left` is, or, if that is empty too, nothing fits."""
+
+    ids: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+
+
+class Known(NamedTuple):
+    """What the resolver looks at."""
+
+    things: Sequence[Thing]
+    """Candidates."""
+    view: Sequence[str]
+    listed: Sequence[str]
+    """Ids of the last list that was told, in its order."""
+    last: Sequence[str]
+    """Ids of what was done last."""
+    now: datetime
+    zone: str
+
+
+def resolve(words: str, known: Known, *, many: bool = False, said: str = "") -> Found:
+    """`said` is the whole utterance: it helps where the words themselves leave several."""
+    there = {thing.id: thing for thing in known.things}
+    wanted, kept = _apart(words, said)
+    if kept:
+        spared = _by_title(_content(kept, known), list(there.values()))
+        if len(spared) < len(there):
+            there = {id_: thing for id_, thing in there.items() if id_ not in spared}
+    tokens = _tokens(wanted)
+    if not there or not tokens:
+        return Found(left=tuple(there)) if there else Found()
+    if (position := _position(tokens, known, there)) is not None:
+        return Found(ids=position)
+    wanted = _NOBODY.sub("", wanted)
+    spans = times.find(wanted)
+    content = _content(wanted, known)
+    if many and _ALL & set(tokens):
+        return _set(content, spans, known, there)
+    if not content and not spans and _POINTING & set(tokens) | _GENERIC & set(tokens):
+        pointed = _pointed(tokens, known, there)
+        if pointed:
+            return pointed
+    titled = _by_title(content, list(there.values())) if content else []
+    left = titled or list(there)
+    if (len(left) > 1 or not titled) and spans:
+        when = " ".join(span.text for span in spans)
+        timed = [id_ for id_ in left if _fits(there[id_], when, known)]
+        if timed:
+            return _one(timed)
+        if not titled:
+            return Found()
+    if titled or not content:
+        if len(left) > 1 and said:
+            more = _by_title(_content(_rest(said, kept), known), [there[id_] for id_ in left])
+            left = more or left
+        return _one(left)
+    return Found()
+
+
+def _one(left: Sequence[str]) -> Found:
+    return Found(ids=tuple(left)) if len(left) == 1 else Found(left=tuple(left))
+
+
+def _apart(words: str, said: str) -> tuple[str, str]:
+    """What is meant, and what is said to stay as it is."""
+    kept = " ".join(part for part in _CLAUSE.split(said or words) if _KEPT.search(part))
+    mine = " ".join(part for part in _CLAUSE.split(words) if not _KEPT.search(part))
+    return mine or words, kept if mine else ""
+
+
+def _rest(said: str, kept: str) -> str:
+    return " ".join(part for part in _CLAUSE.split(said) if part not in kept)
+
+
+def similar(words: str, title: str) -> bool:
+    """Whether they have a word in common that says something."""
+    skipped = STOP | _GENERIC | _SKIPPED | _POINTING | _ALL
+    ones = [t for t in _tokens(words) if t not in skipped]
+    others = [t for t in _tokens(title) if t not in skipped]
+    return any(_near(one, other) for one in ones for other in others)
+
+
+# --- By position, by pointing, in sets ------------------------------------------------
+
+
+def _position(
+    tokens: Sequence[str], known: Known, there: Mapping[str, Thing]
+) -> tuple[str, ...] | None:
+    """ "The second one", "the last", "number two", "the first two", in what was last told."""
+    order = [id_ for id_ in known.view if id_ in there]
+    if len(order) < 2:  # the talk went on to one of them
+        order = [id_ for id_ in known.listed if id_ in there]
+    if len(order) < 2:
+        return None
+    plain = [t for t in tokens if t not in STOP or t in ("one",)]
+    places: list[int] = []
+    for at, word in enumerate(plain):
+        after = plain[at + 1 : at + 2]
+        count = CARDINALS.get(after[0]) if after else None
+        if word == "first" and count and count > 1:
+            return tuple(order[:count])
+        if word == "last" and count and count > 1:
+            return tuple(order[-count:])
+        if word in ORDINALS and (not after or after[0] in _GENERIC | set(ORDINALS)):
+            places.append(ORDINALS[word] - 1)
+        elif word in ("last", "bottom") and (not after or after[0] in _GENERIC):
+            places.append(len(order) - 1)
+        elif word in ("top", "former"):
+            places.append(0)
+        elif word == "latter":
+            places.append(len(order) - 1)
+        elif word == "middle" and len(order) % 2:
+            places.append(len(order) // 2)
+        elif word == "number" and after and (n := _number(after[0])):
+            places.append(n - 1)
+    inside = list(dict.fromkeys(order[place] for place in places if 0 <= place < len(order)))
+    return tuple(inside) or None
+
+
+def _number(token: str) -> int | None:
+    return int(token) if token.isdecimal() else CARDINALS.get(token)
+
+
+def _pointed(tokens: Sequence[str], known: Known, there: Mapping[str, Thing]) -> Found | None:
+    """ "It", "that", "my appointment": what the talk is about, or the only one there is."""
+    view = [id_ for id_ in known.view if id_ in there]
+    last = [id_ for id_ in known.last if id_ in there]
+    several = {"them", "those", "these"} & set(tokens)
+    if several and (view or last):
+        return Found(ids=tuple(view or last))
+    for about in (view, last):
+        if len(about) == 1:
+            return Found(ids=tuple(about))
+    if len(there) == 1:
+        return Found(ids=tuple(there))
+    return Found(left=tuple(view or last or there))
+
+
+def _set(
+    content: Sequence[str], spans: Sequence[times.Span], known: Known, there: Mapping[str, Thing]
+) -> Found:
+    """ "Everything tomorrow", "both", "all my calls"."""
+    meant = list(there)
+    if spans:
+        words = [span.text for span in spans]
+        meant = [i for i in meant if any(_fits(there[i], one, known) for one in words)]
+    if content:
+        titled = _by_title(content, [there[id_] for id_ in meant], every=True)
+        meant = titled or ([] if not spans else meant)
+    elif not spans:
+        meant = [id_ for id_ in known.view if id_ in there] or meant
+    return Found(ids=tuple(meant))
+
+
+# --- By title and time ----------------------------------------------------------------
+
+
+def _content(words: str, known: Known) -> list[str]:
+    """The words that can be of a title."""
+    bare = words
+    for span in reversed(times.find(words)):
+        bare = bare[: span.start] + " " + bare[span.end :]
+    skipped = STOP | _GENERIC | _POINTING | _ALL | set(ORDINALS)
+    kept = [t for t in _tokens(bare) if t not in skipped and (len(t) > 1 or t.isdecimal())]
+    titles = {t for thing in known.things for t in _tokens(thing.title)}
+    # What is to be done with it is not its name, unless nothing else is.
+    named = [t for t in kept if t not in _SKIPPED]
+    return named or [t for t in kept if any(_near(t, title) for title in titles)]
+
+
+def _by_title(content: Sequence[str], things: Sequence[Thing], *, every: bool = False) -> list[str]:
+    """Those that the words fit best, or at all."""
+    tokens = {thing.id: _tokens(thing.title) for thing in things}
+    weight = {
+        word: 1 / (1 + sum(any(_near(word, t) for t in title) for title in tokens.values()))
+        for word in content
+    }
+    scores: dict[str, float] = {}
+    for thing in things:
+        title = tokens[thing.id]
+        score = sum(
+            weight[word] * max((_near(word, t) for t in title), default=0.0)
+            for word in dict.fromkeys(content)
+        )
+        if not score:
+            score = 0.5 * sum(_initials(word, thing.title) for word in content)
+        if score:
+            scores[thing.id] = score
+    best = max(scores.values(), default=0.0)
+    return [id_ for id_, score in scores.items() if every or score > best - 0.01]
+
+
+def _near(word: str, other: str) -> float:
+    """How much a word is like another: the same, with another ending, or by its sound."""
+    if word == other:
+        return 1.0
+    if alike(word, other) and not word.isdecimal():
+        return 0.9
+    if min(len(word), len(other)) < 4 or other in STOP:
+        return 0.0
+    one, two = _sound(word), _sound(other)
+    if one == two:
+        return 0.8
+    close = one[0] == two[0] and SequenceMatcher(None, one, two).ratio() >= _ALIKE
+    return 0.7 if close else 0.0
+
+
+def _sound(word: str) -> str:
+    for spelt, heard in _SOUNDS:
+        word = word.replace(spelt, heard)
+    return re.sub(r"(.)\1", r"\1", word)
+
+
+def _initials(word: str, title: str) -> bool:
+    names = re.findall(r"\b[^\W\d_]", " ".join(w for w in title.split() if w[:1].isupper()))
+    return len(word) in (2, 3) and word in "".join(names).casefold()
+
+
+def _tokens(text: str) -> list[str]:
+    plain = unicodedata.normalize("NFKD", text.replace("’", "'").casefold().translate(_LETTERS))
+    bare = "".join(c for c in plain if not unicodedata.combining(c))
+    return [word.removesuffix("'s").replace("'", "") for word in _WORD.findall(bare)]
+
+
+def _fits(thing: Thing, words: str, known: Known) -> bool:
+    """Whether the time in the words can be the thing's."""
+    at = thing.at
+    return at is not None and times.covers(words, at, now=known.now, zone=known.zone)

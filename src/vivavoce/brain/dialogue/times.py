@@ -1,0 +1,165 @@
+"""The seam to the clock of the language: where times are in a text, and whether they say enough.
+
+Nobody else in this package reads a time.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
+
+from vivavoce.language.en import mentions
+from vivavoce.language.en.resolving import Resolution, resolve
+from vivavoce.language.en.times import reading
+from vivavoce.language.en.understanding import understand
+from vivavoce.wire.hints import Thing
+from vivavoce.wire.values import Record, Value
+
+_PART_HOURS = {
+    "morning": range(12),
+    "afternoon": range(12, 18),
+    "evening": range(16, 24),
+    "night": range(17, 24),
+    "lunchtime": range(11, 15),
+}
+_WEEK = re.compile(r"(?i)\b(?:(next|following) )?(week(?:end)?)\b")
+_LOOSE = re.compile(r"(?i)\b(?:week|weekend|month|year|spring|summer|autumn|winter|days)\b")
+_NAMED_DAY = re.compile(r"(?i)\b(?:\w+day|today|tonight|tomorrow|\d+(?:st|nd|rd|th)?|first|last)\b")
+_AMOUNT = re.compile(r"(?i)\b(?:minutes?|hours?|days?|weeks?|months?)\W*$")
+_DIRECTED = re.compile(r"(?i)\b(?:in|later|earlier|sooner|before|after|from|ago|back|forward|up)\b")
+_EARLIER = re.compile(
+    r"(?i)\b(?:earlier|sooner|before|(?:bring|pull|move)\b[^.!?]{0,60}\b(?:forward|up|in))\b"
+)
+_LATER = re.compile(
+    r"(?i)\b(?:later|longer|back|off|push|pushed|shove|delay\w*|postpone\w*|after)\b"
+)
+_EACH = re.compile(r"(?i)\s*(?:,|\band\b|\bor\b)\s*")
+_BESIDE = re.compile(
+    r"(?i)\b(?:before|after|prior to|ahead of|from)\s+"
+    r"((?:that|it|this|the|my|our|his|her|their|we|i)\b[^.,;!?]*)"
+)
+
+
+class Span(Value):
+    """Words about time, and where they are."""
+
+    start: int
+    end: int
+    text: str
+    describes: bool = False
+    """It says which thing is meant, not when: "my nine o'clock meeting"."""
+
+
+class Meant(Record):
+    """What words about time mean, or what is to be asked."""
+
+    at: datetime | None = None
+    rule: str | None = None
+    question: str = ""
+    """In the clock's words, where it is not simply the day or the hour that is missing."""
+    day: bool = False
+    """A day is said, or days are."""
+    hour: bool = False
+    """An hour is said, or a part of the day that stands for one."""
+    anchor: bool = False
+    """It is relative to something, and nobody knows to what."""
+    turned: bool = True
+    """It is said whether earlier or later, where that has to be."""
+
+    @property
+    def whole(self) -> bool:
+        return self.at is not None
+
+
+def find(text: str) -> list[Span]:
+    return [Span(one.start, one.end, one.words, one.describes) for one in reading.find(text)]
+
+
+def meant(words: str, *, now: datetime, zone: str, base: datetime | None = None) -> Meant:
+    here = now.astimezone(ZoneInfo(zone))
+    found = resolve(words, now=here, anchor=base)
+    days = {"day", "repetition", "relative"} & found.said
+    question = ""
+    named = found.trouble not in (None, "unclear")
+    if named or set(found.missing) - {"day", "hour", "anchor"}:
+        question = understand(words, now=here, time_zone=zone, base=base).question or ""
+    return Meant(
+        at=found.at,
+        rule=found.rule,
+        question=question,
+        day=bool(days) and "day" not in found.missing and not (found.at is None and vague(words)),
+        hour=_hour(found),
+        anchor="anchor" in found.missing,
+        turned="direction" not in found.missing and not (base is not None and _bare(words)),
+    )
+
+
+def vague(words: str) -> bool:
+    """A week, a month or a season, and no day of it."""
+    return bool(_LOOSE.search(words)) and not _NAMED_DAY.search(words)
+
+
+def _bare(words: str) -> bool:
+    """ "An hour", and not in which direction."""
+    return bool(_AMOUNT.search(words)) and not _DIRECTED.search(words)
+
+
+def turned(words: str, said: str) -> str:
+    """With the direction that the rest of what was said gives it."""
+    bare = _DIRECTED.sub("", words).strip(" ,.")
+    if _EARLIER.search(said):
+        return f"{bare} earlier"
+    return f"{bare} later" if _LATER.search(said) else words
+
+
+def _hour(found: Resolution) -> bool:
+    return "hour" not in found.missing and bool(found.clock or found.at or "hour" in found.said)
+
+
+def repeats(words: str) -> list[str]:
+    return mentions.repeats_in(words)
+
+
+def only(words: str) -> bool:
+    """A time and nothing else."""
+    return mentions.only_time(words)
+
+
+def beside(text: str) -> str:
+    """The words for what a time is relative to: "my train" of "an hour before my train"."""
+    match = _BESIDE.search(text)
+    return match.group(1) if match else ""
+
+
+def covers(words: str, at: datetime, *, now: datetime, zone: str) -> bool:
+    """Whether something at that time is "tomorrow", "at three", "on Friday morning"."""
+    local = at.astimezone(ZoneInfo(zone))
+    morning = now.astimezone(ZoneInfo(zone)).replace(hour=0, minute=0, second=0, microsecond=0)
+    whole = [words, *(part for part in _EACH.split(words) if find(part) and part != words)]
+    return any(_covers(part, local, morning) for part in whole)
+
+
+def _covers(words: str, local: datetime, morning: datetime) -> bool:
+    found = resolve(words, now=morning)
+    if found.clock is not None and "hour" in found.said:
+        apart = (local.hour - found.clock.hour) % (24 if "half" in found.said else 12)
+        if apart or local.minute != found.clock.minute:
+            return False
+    elif found.part and local.hour not in _PART_HOURS.get(found.part.split()[-1], range(24)):
+        return False
+    if (week := _WEEK.search(words)) is not None and "hour" not in found.said:
+        first = morning.date() - timedelta(days=morning.weekday())
+        first += timedelta(days=7) if week.group(1) else timedelta()
+        days = range(5, 7) if week.group(2).casefold() == "weekend" else range(7)
+        return (local.date() - first).days in days
+    if found.choices:
+        return local.date() in found.choices
+    if "day" in found.said or "relative" in found.said:
+        return found.day == local.date()
+    return "hour" in found.said or bool(found.part)
+
+
+def sooner(thing: Thing) -> tuple[bool, float]:
+    """To sort by: what has no time comes last."""
+    return thing.at is None, thing.at.timestamp() if thing.at else 0.0

@@ -1,0 +1,261 @@
+"""Talks that are led: the model says what was meant, the manager what is done and said.
+
+For a model that is not trusted to hold the thread by itself. An utterance becomes commands
+(`dialogue.prompting`, and how near it is to lines whose meaning is known); what follows from them
+is the manager's (`dialogue.manager`), and after a tool's result no model is asked at all. Only
+small talk, and what a client asks to be said in words of its own, is written freely.
+
+Owns what earlier utterances were understood as, for as long as their talk lives: a guess at what
+will be said and the same words afterwards are the same question.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+from collections import OrderedDict
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from datetime import datetime
+from typing import Protocol
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from vivavoce.brain.dialogue import prompting
+from vivavoce.brain.dialogue.commands import Command, Plain
+from vivavoce.brain.dialogue.following import awaited, follow
+from vivavoce.brain.dialogue.manager import heard, returned, view
+from vivavoce.brain.dialogue.offering import world as world_of
+from vivavoce.brain.dialogue.prompting import Likely, Template
+from vivavoce.brain.dialogue.state import Do, Say, State, View, World
+from vivavoce.brain.llama.likeness import Likeness
+from vivavoce.brain.llama.server import Heard
+from vivavoce.language.en.sayings import SAYINGS
+from vivavoce.wire.brain import (
+    Ask,
+    CallArguments,
+    CallBegun,
+    CallEnded,
+    Finished,
+    Piece,
+    Said,
+    Words,
+)
+from vivavoce.wire.hints import KEY
+from vivavoce.wire.values import Value
+
+_LINE = 96
+"""Tokens of one line of commands."""
+_SHORT = 6
+"""Words; so few hold no second wish after a plain answer."""
+_MOST_KNOWN, _MOST_WORLDS = 256, 8
+_FREE_TURNS, _FREE_CHARS = 6, 700
+_FREELY = (
+    "Answer in one or two short sentences, plain words, no lists, no markup. You have done nothing "
+    "yet and you promise nothing. What you do not know you say you do not know."
+)
+
+
+class Writing(Protocol):
+    """The model's place for one talk, while it is held."""
+
+    async def likely(self, text: str) -> tuple[Mapping[int, float], Heard]:
+        """What it would write first after the text: log-probabilities by token."""
+        ...
+
+    async def line(self, text: str, grammar: str, most: int) -> tuple[str, Heard]: ...
+
+
+class Model(Protocol):
+    def writing(self, live: str, text: str) -> AbstractAsyncContextManager[Writing]: ...
+
+    async def tokenize(self, text: str) -> list[int]: ...
+
+
+class Free(Value):
+    """To be said in words of the model's own, or, where it cannot, in these."""
+
+    instead: str
+    prompt: str
+
+
+class Leading:
+    def __init__(
+        self,
+        model: Model,
+        likeness: Likeness | None = None,
+        *,
+        template: Template = prompting.CHATML,
+        now: Callable[[ZoneInfo], datetime] = datetime.now,
+    ) -> None:
+        self._model, self._likeness = model, likeness
+        self._template, self._now = template, now
+        self._known: OrderedDict[str, dict[tuple[str, str], tuple[Command, ...]]] = OrderedDict()
+        self._firsts: dict[str, int] = {}
+        self._lines: tuple[str, dict[str, list[str]]] = "", {}
+
+    def leads(self, ask: Ask) -> bool:
+        """Is it a talk with tools that say how they are wished for, left to us as a whole?"""
+        return ask.tool_choice == "auto" and any(KEY in (t.parameters or {}) for t in ask.tools)
+
+    def forget(self, live: str) -> None:
+        self._known.pop(live, None)
+
+    # --- Answering --------------------------------------------------------------------
+
+    async def answer(self, ask: Ask) -> AsyncGenerator[Piece | Free, None]:
+        """What to say or call."""
+        world = self._world(ask)
+        state = self._state(ask, world)
+        cost = Heard("")
+        if (result := awaited(ask)) is not None:
+            step = returned(state, *result, world)
+        else:
+            said = _words(ask)
+            commands, cost = await self._understood(ask, state, world, said)
+            step = heard(state, said, commands, world)
+        for act in step.acts:
+            match act:
+                case Say(text, free=True) if "chat" not in world.briefing.words:
+                    yield Free(text, self.freely(ask))
+                case Say(text):
+                    yield Words(text)
+                case Do(tool, arguments):
+                    for piece in _call(tool, arguments):
+                        yield piece
+        yield Finished("stop", cost.input_tokens, cost.cached_tokens, cost.output_tokens)
+
+    def answers(self, ask: Ask) -> bool:
+        """Somebody said something, or a tool returned: else it is to speak by itself."""
+        if awaited(ask) is not None:
+            return True
+        turn = ask.turns[-1] if ask.turns else None
+        return isinstance(turn, Said) and turn.role == "user"
+
+    def freely(self, ask: Ask) -> str:
+        """The prompt of words of its own: short, since nothing of it was read before."""
+        briefing = self._world(ask).briefing
+        about = ask.instructions.strip()
+        if len(about) > _FREE_CHARS:
+            about = about[:_FREE_CHARS].rpartition("\n\n")[0] or about[:_FREE_CHARS]
+        who = f" The user is called {briefing.user}." if briefing.user else ""
+        messages = self._template.system[0] + prompting.safe(f"{about}\n\n{_FREELY}{who}")
+        messages += self._template.system[1]
+        for turn in [t for t in ask.turns if isinstance(t, Said)][-_FREE_TURNS:]:
+            marks = {"user": self._template.user, "assistant": self._template.assistant}
+            before, after = marks.get(turn.role, self._template.system)
+            messages += f"{before}{prompting.safe(turn.text[-_FREE_CHARS:])}{after}"
+        return messages + self._template.assistant[0]
+
+    async def _understood(
+        self, ask: Ask, state: State, world: World, said: str
+    ) -> tuple[tuple[Command, ...], Heard]:
+        known = self._known.setdefault(ask.live, {})
+        self._known.move_to_end(ask.live)
+        while len(self._known) > _MOST_WORLDS * 8:
+            self._known.popitem(last=False)
+        key = _told_before(ask, len(ask.turns) - 1), said
+        if (found := known.get(key)) is not None:
+            return found, Heard("")
+        if not prompting.clean(said):
+            return (Plain("unclear"),), Heard("")
+        made, cost = await self._translated(ask.live, view(state, world), world, said)
+        while len(known) >= _MOST_KNOWN:
+            known.pop(next(iter(known)))
+        known[key] = made
+        return made, cost
+
+    async def _translated(
+        self, live: str, seen: View, world: World, said: str
+    ) -> tuple[tuple[Command, ...], Heard]:
+        words = prompting.candidates(seen)
+        text = self._head(world) + prompting.tail(seen, said, world.now, self._template)
+        firsts = {word: await self._first(word) for word in words}
+        async with asyncio.TaskGroup() as group:
+            near = group.create_task(self._near(said, words, world))
+            async with self._model.writing(live, text) as writing:
+                likely, cost = await writing.likely(text)
+                by_model = {w: likely[t] for w, t in firsts.items() if t in likely}
+                first = prompting.chosen(Likely(by_model=by_model, by_examples=await near), words)
+                if first in prompting.PLAIN and len(said.split()) <= _SHORT:
+                    return prompting.read(first, seen), cost
+                rules = prompting.grammar(seen, said, [first])
+                line, _ = await writing.line(text, rules, _LINE)
+        # A grammar that could not be kept would leave nothing: what was chosen still holds.
+        return prompting.read(line, seen) or prompting.read(first, seen), cost
+
+    async def _near(self, said: str, words: Sequence[str], world: World) -> Mapping[str, float]:
+        if self._likeness is None:
+            return {}
+        lines = self._sayings(world)
+        near = await self._likeness.near(prompting.clean(said), lines)
+        return {word: near[word] for word in words if word in near}
+
+    def _sayings(self, world: World) -> dict[str, list[str]]:
+        head = self._head(world)
+        if self._lines[0] != head:
+            self._lines = head, prompting.sayings(world.hints.values(), SAYINGS)
+        return self._lines[1]
+
+    async def _first(self, word: str) -> int:
+        if word not in self._firsts:
+            self._firsts[word] = (await self._model.tokenize(word))[0]
+        return self._firsts[word]
+
+    # --- Reading ahead ----------------------------------------------------------------
+
+    async def ahead(self, ask: Ask) -> str:
+        """How the next question will begin, as far as it is known."""
+        world = self._world(ask)
+        head = self._head(world)
+        if self._likeness is not None and not ask.turns:
+            await self._likeness.prepare(self._sayings(world))
+        if not ask.turns or not ask.live:
+            return head
+        turn = ask.turns[-1]
+        spoken = isinstance(turn, Said) and turn.role == "user"
+        whole = ask if spoken else Ask(ask.instructions, (*ask.turns, Said("user", "")), ask.tools)
+        state = self._state(whole, world)
+        seen = view(state, world)
+        said = _words(whole) if spoken else ""
+        return head + prompting.beginning(seen, said, world.now, self._template)
+
+    def _head(self, world: World) -> str:
+        return prompting.head(world.hints.values(), self._template)
+
+    # --- The talk ---------------------------------------------------------------------
+
+    def _world(self, ask: Ask) -> World:
+        made = world_of(ask.tools, self._now(ZoneInfo("UTC")))
+        try:
+            zone = ZoneInfo(made.briefing.time_zone)
+        except (ZoneInfoNotFoundError, ValueError):
+            return made
+        return World(hints=made.hints, briefing=made.briefing, now=made.now.astimezone(zone))
+
+    def _state(self, ask: Ask, world: World) -> State:
+        known = self._known.get(ask.live, {})
+
+        def commands(at: int) -> tuple[Command, ...] | None:
+            turn = ask.turns[at]
+            assert isinstance(turn, Said)
+            return known.get((_told_before(ask, at), turn.text))
+
+        return follow(ask, world, commands)
+
+
+def _told_before(ask: Ask, at: int) -> str:
+    before = (t for t in reversed(ask.turns[:at]) if isinstance(t, Said) and t.role == "assistant")
+    return next((turn.text for turn in before), "")
+
+
+def _words(ask: Ask) -> str:
+    turn = ask.turns[-1]
+    return turn.text if isinstance(turn, Said) else ""
+
+
+def _call(tool: str, arguments: Mapping[str, object]) -> Iterator[Piece]:
+    call_id = f"call_{secrets.token_hex(8)}"
+    yield CallBegun(call_id, tool)
+    yield CallArguments(call_id, json.dumps(arguments, ensure_ascii=False))
+    yield CallEnded(call_id)

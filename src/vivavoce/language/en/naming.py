@@ -1,0 +1,569 @@
+"""Names of code and files as people say them, and as they are written. Pure.
+
+"fetch user" is `fetch_user` or `fetchUser`, "T O D O" is TODO, "the config" is config.yaml if that
+is there, "sixty" as a value is 60. Nothing is decided where two names fit: whoever asks is given
+both.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from difflib import SequenceMatcher
+from functools import lru_cache
+from pathlib import PurePosixPath
+
+from vivavoce.language.en import answers
+from vivavoce.language.en.dictation import dictated, ending_of
+from vivavoce.language.en.numbers import CARDINALS, found, number
+from vivavoce.wire.values import Value
+
+_CAMEL = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
+_LETTERS = re.compile(r"\b(?:[A-Za-z][ .-]){2,}[A-Za-z]\b(?!')")
+_WRITTEN = re.compile(r"[\w-]+(?:[./][\w-]+)+|\w+_\w+|\w*[a-z][A-Z]\w*")
+_QUOTED = re.compile(r"[\"“”`](.+?)[\"“”`]")
+_END = ".,!?;:…"
+
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+_SMALL = _set(
+    "a an the my our your his her their its this that these those of for in on at to from into "
+    "with and or is are was were be do does did has have had it we i you they he she me us them "
+    "what which where when who how why there here please just now then so well uh um erm like "
+    "all any some every each other than up out by as if not no can could would should will shall"
+)
+_AROUND = _set(
+    "called named name thing things one ones bit part function functions method methods class "
+    "classes variable variables constant constants setting settings value values key keys option "
+    "options property properties field fields parameter parameters argument comment comments "
+    "string strings text word words phrase line lines number entry entries currently current "
+    "usage usages use uses reference references mention mentions occurrence occurrences call calls "
+    "file files folder folders directory script scripts module modules code source anything "
+    "everything something anywhere everywhere somewhere again set defined used configured left "
+    "marked marker markers tag tags item items set-up actual actually exactly still many much "
+    "long big large often high low size "
+    "statement statements definition"
+)
+_ALL = re.compile(
+    r"(?:(?:in|of|across|over|throughout|through)\s+)?(?:(?:the|this|my|our|all|whole|entire|of)\s+"
+    r")*(?:code|codebase|code base|source|project|repo|repository|workspace|folder|directory|"
+    r"files?|tree|place|here|anywhere|everywhere|everything|it all|lot)[.!?]*",
+    re.IGNORECASE,
+)
+_PLACES = _set(
+    "in into from of to on at inside within check open read see under per for at "
+    "according look reading checking"
+)
+
+
+def everywhere(text: str) -> bool:
+    """Is that all of the workspace, and no place in it?"""
+    return not text.strip() or _ALL.fullmatch(text.strip()) is not None
+
+
+def pieces(text: str) -> list[str]:
+    """Its words in small letters, names taken apart, spelled letters put together."""
+    joined = _LETTERS.sub(lambda found: re.sub(r"[ .-]", "", found[0]), text)
+    parts = (part for word in re.findall(r"[A-Za-z0-9]+", joined) for part in _taken_apart(word))
+    return [part.lower() for part in parts]
+
+
+def _taken_apart(word: str) -> list[str]:
+    return [word] if word.isupper() else _CAMEL.findall(word)
+
+
+def stem(word: str) -> str:
+    """So that "retries" is like "retry", and "logging" like "log"."""
+    word = word.lower()
+    for end, least in (
+        ("ies", 3),
+        ("ings", 3),
+        ("ing", 3),
+        ("es", 4),
+        ("s", 3),
+        ("ed", 3),
+        ("y", 3),
+    ):
+        if word.endswith(end) and len(word) - len(end) >= least and not word.endswith("ss"):
+            word = word[: -len(end)]
+            break
+    return word[:-1] if len(word) > 3 and word[-1:] == word[-2:-1] else word
+
+
+def telling(text: str) -> list[str]:
+    """The words of it that can be part of a name."""
+    said = pieces(text)
+    return [w for w in said if w not in _SMALL | _AROUND] or [w for w in said if w not in _SMALL]
+
+
+def bare(text: str) -> str:
+    """Without what only says that a name follows: "the function calc vat" is "calc vat"."""
+    if quoted := _QUOTED.search(text):
+        return quoted[1].strip()
+    words = text.strip().strip(_END + "'\"").split()
+    words = words[_edge(words) :]
+    return " ".join(words[: len(words) - _edge(words[::-1])]).strip(_END + "'\"") or text.strip()
+
+
+def _edge(words: Sequence[str]) -> int:
+    """How many of the first only lead to it; never all."""
+    noise = _SMALL | _AROUND
+    plain = [word.lower().strip(_END) in noise for word in words]
+    return next((at for at, one in enumerate(plain) if not one), 0)
+
+
+# --- To search for it
+
+
+def patterns(text: str) -> tuple[str, ...]:
+    """Regular expressions for a search in which case does not count, the likeliest first."""
+    name = bare(dictated(text))
+    if _QUOTED.search(text) or (written := _WRITTEN.fullmatch(name)):
+        exact = re.escape(name).replace(r"\ ", " ").replace(r"\-", "-")
+        if not _QUOTED.search(text) and written and "/" not in name and "." not in name:
+            return (rf"\b{exact}\b", exact)
+        return (exact,)
+    parts = pieces(name)
+    if not parts:
+        return (re.escape(name),)
+    if (figure := _figure(name)) is not None:
+        return (rf"\b{figure}\b", figure)
+    parts[-1] = _maybe_plural(parts[-1])
+    close = "[_-]?".join(map(_one, parts))
+    loose = r"[\s_./-]*".join(map(_one, parts))
+    tries = [rf"\b{close}\b", close, loose]
+    if len(parts) > 1:
+        tries.append(".*".join(map(_one, parts)))
+        known = [re.escape(stem(part)) for part in telling(name)]
+        tries.append(r"\w*".join(known) if len(known) > 1 else known[0])
+    return tuple(dict.fromkeys(tries))
+
+
+def _figure(name: str) -> str | None:
+    """ "five hundreds" are 500 each."""
+    try:
+        return f"{number(re.sub(r'(?<=[a-z0-9])s$', '', name.lower()))}"
+    except ValueError:
+        return None
+
+
+def _maybe_plural(word: str) -> str:
+    return word[:-1] + "s?" if word.endswith("s") and len(word) > 2 and word[-2] != "s" else word
+
+
+def _one(word: str) -> str:
+    """A number may be written either way."""
+    value = CARDINALS.get(word)
+    return f"(?:{word}|{value})" if value is not None else word
+
+
+def settings(text: str) -> tuple[str, ...]:
+    """Expressions for where something of that name is given a value."""
+    known = [re.escape(stem(word)) for word in telling(text)]
+    if not known:
+        return ()
+    some = "|".join(dict.fromkeys(known))
+    given = r"\w*[\"'`*]*\s*(?:[:=]|\s-\s)"
+    return (rf"\b\w*(?:{some}){given}", rf"\b(?:{some})")
+
+
+_TYPO = re.compile(r"\b(?:typos?|mis-?spel\w+|spel(?:t|led|ling)|mis-?typed)\b", re.IGNORECASE)
+
+
+def about_spelling(said: str) -> bool:
+    return _TYPO.search(said) is not None
+
+
+def misspelt(words: str) -> tuple[str, ...]:
+    """An expression for how the longer of these words may be spelt wrongly: two letters the wrong
+    way round, one too many, one missing, one for another."""
+    forms: dict[str, None] = {}
+    for word in telling(words):
+        if len(word) < 5:
+            continue
+        for at in range(1, len(word)):
+            swapped = word[: at - 1] + word[at] + word[at - 1] + word[at + 1 :]
+            forms[swapped] = forms[word[:at] + r"\w" + word[at:]] = None
+            forms[word[:at] + word[at + 1 :]] = forms[word[:at] + r"\w" + word[at + 1 :]] = None
+    return (rf"\b(?:{'|'.join(forms)})\b",) if forms else ()
+
+
+_IS = r"(?:is|was|isn't|sounds|looks|should|needs|has|ought|could)"
+_SUBJECT = re.compile(
+    rf"(?:^|[.!?;]\s+)(?:(?:so|right|ok|okay|hey|well|listen|now|um|uh),?\s+)*(?P<who>[^.!?;,]+?)\s+{_IS}\b",
+    re.IGNORECASE,
+)
+_POINTS = re.compile(r"(?:it|that|this|that one|this one|them)(?: one)?", re.IGNORECASE)
+
+
+def pointed(words: str, said: str) -> str:
+    """What "it" is, where a sentence before says: "get rows is a poor name, rename it"."""
+    if not _POINTS.fullmatch(words.strip().strip(_END)):
+        return words
+    subject = _SUBJECT.search(said)
+    return subject["who"] if subject and not _POINTS.fullmatch(subject["who"]) else words
+
+
+# --- To write it
+
+
+def literal(text: str) -> str:
+    """A value as it is written: "sixty" is 60, "info" is info, "true" is true."""
+    if quoted := _QUOTED.fullmatch(text.strip().strip(".!?")):
+        return quoted[1]
+    said = text.strip().strip(_END + "'\"")
+    said = re.sub(r"^(?:(?:just|simply|be|to|say|exactly|about)\s+)+", "", said, flags=re.I)
+    try:
+        return f"{number(said)}"
+    except ValueError:
+        pass
+    words = said.split()
+    if len(words) > 1 and words[-1].lower() in _UNITS:
+        try:
+            return f"{number(' '.join(words[:-1]))}"
+        except ValueError:
+            pass
+    digits = [CARDINALS.get("zero" if w.lower() == "oh" else w.lower()) for w in words]
+    if len(digits) > 1 and all(d is not None and d < 10 for d in digits):
+        return "".join(map(str, digits))  # "eight oh eight one"
+    if (
+        len(words) <= 2
+        and words
+        and words[0].lower() in ("true", "false", "on", "off", "yes", "no")
+    ):
+        return words[0].lower()
+    return dictated(said)
+
+
+_UNITS = _set(
+    "second seconds minute minutes hour hours day days ms milliseconds times percent retries "
+    "attempts items rows lines pixels bytes megabytes please instead now workers threads"
+)
+
+_SIGNS = (
+    (r"\bmultiplied by\b|\btimes\b|(?<=\d)\s*x\s*(?=\d)|×", "*"),
+    (r"\bdivided by\b|\bover\b|÷", "/"),
+    (r"\bplus\b|\badded to\b", "+"),
+    (r"\bminus\b|\bless\b|\btake away\b", "-"),
+    (r"\bto the power of\b|\braised to\b", "^"),
+    (r"\bsquared\b", "^ 2"),
+    (r"\bcubed\b", "^ 3"),
+    (r"\bmod(?:ulo)?\b", "%"),
+)
+_TERM = r"(?:sqrt)?\(?-?\d[\d.]*(?: - \d[\d.]* / \d+)?\)?"
+_SUM = re.compile(rf"{_TERM}(?:\s*[-+*/^%]\s*{_TERM})*")
+_BRACKETS = re.compile(
+    r"(?=[^a-z]*\()[\d(][\d\s.+*/^%()-]*[-+*/^%][\d\s.+*/^%()-]*[\d)]", re.IGNORECASE
+)
+_MONEY = re.compile(
+    r"\b(\d+) (?:pounds?|dollars?|euros?|quid|bucks)(?: and)? (\d\d)\b", re.IGNORECASE
+)
+
+
+def expression(text: str) -> str:
+    """The sum that is said; empty where it is none, or where a number would be left over."""
+    if written := _BRACKETS.search(text.replace("×", "*").replace("÷", "/").replace(",", "")):
+        return written[0].strip()
+    text = _MONEY.sub(r"\1.\2", text)
+    words = re.findall(
+        r"[a-z]+|\d[\d,]*(?:\.\d+)?%?|[-+*/^()×÷%]", text.lower().replace("-", " - ")
+    )
+    words = _rejoined(words)
+    percent = [i for i, w in enumerate(words) if w == "percent" or (w.endswith("%") and len(w) > 1)]
+    words = [part for w in words for part in ([w[:-1], "percent"] if w[1:].endswith("%") else [w])]
+    done: list[str] = []
+    at = 0
+    for one in found(words, fractions=True):
+        if not one.ordinal:
+            done += [*words[at : one.start], f"{one.value}"]
+            at = one.end
+    said = " ".join([*done, *words[at:]])
+    said = re.sub(r"\b(?:the )?square root of (\d[\d.]*)", r"sqrt(\1)", said)
+    said = re.sub(r"\b(?:a )?half of (?=\d)", "0.5 * ", said)
+    said = re.sub(r"\ba quarter of (?=\d)", "0.25 * ", said)
+    said = re.sub(r"\b(?:a )?third of (?=\d)", "1 / 3 * ", said)
+    if percent:
+        said = re.sub(r"(\d[\d.]*) percent (?:of|off) (?:\w+ )??(\d[\d.]*)", _percent, said)
+        said = re.sub(r"(\d[\d.]*) (?:plus|and|with) (\d[\d.]*) percent.*", _more, said)
+        said = re.sub(r"(\d[\d.]*) (?:minus|less) (\d[\d.]*) percent.*", _less, said)
+    for sign, mark in _SIGNS:
+        said = re.sub(sign, mark, said)
+    sums = [one[0].strip() for one in _SUM.finditer(said)]
+    only = max(sums, key=len, default="")
+    return only if re.search(r"\d\s*[-+*/^%]|sqrt", only) and len(sums) == 1 else ""
+
+
+def _rejoined(words: list[str]) -> list[str]:
+    """ "forty-two" came apart at its hyphen; a sign between figures did not."""
+    kept: list[str] = []
+    for at, word in enumerate(words):
+        ahead = words[at + 1] if at + 1 < len(words) else ""
+        if word == "-" and kept and kept[-1].isalpha() and ahead.isalpha():
+            continue
+        kept.append(word.replace(",", "") if word[:1].isdigit() else word)
+    return kept
+
+
+def _percent(given: re.Match[str]) -> str:
+    off = " off " in given[0]
+    return f"{given[2]} * {f'(1 - {given[1]} / 100)' if off else f'{given[1]} / 100'}"
+
+
+def _more(given: re.Match[str]) -> str:
+    return f"{given[1]} + {given[1]} * {given[2]} / 100"
+
+
+def _less(given: re.Match[str]) -> str:
+    return f"{given[1]} - {given[1]} * {given[2]} / 100"
+
+
+# --- To find the file
+
+KINDS = {
+    "python": "py",
+    "javascript": "js",
+    "java script": "js",
+    "typescript": "ts",
+    "type script": "ts",
+    "markdown": "md",
+    "mark down": "md",
+    "yaml": "{yaml,yml}",
+    "yml": "{yaml,yml}",
+    "json": "json",
+    "toml": "toml",
+    "text": "txt",
+    "html": "html",
+    "css": "css",
+    "shell": "sh",
+    "bash": "sh",
+    "rust": "rs",
+    "go": "go",
+    "ruby": "rb",
+    "java": "java",
+    "sql": "sql",
+    "csv": "csv",
+    "log": "log",
+    "image": "{png,jpg,jpeg,gif,svg,webp}",
+    "picture": "{png,jpg,jpeg,gif,svg,webp}",
+    "doc": "{md,rst,txt}",
+    "documentation": "{md,rst,txt}",
+}
+"""Kinds of files by name, with the endings they have."""
+_LIKE = {"config": "settings", "configuration": "config", "settings": "config", "doc": "docs"}
+_TESTS = re.compile(r"\b(?:unit )?tests?\b|\bspecs?\b", re.IGNORECASE)
+
+
+def globs(text: str) -> tuple[str, ...]:
+    """Patterns for the files that are asked for, the likeliest first."""
+    said = dictated(text).strip().strip(_END)
+    if "*" in said:
+        return (said if "/" in said else f"**/{said}",)
+    if written := re.search(r"[\w./-]*\w\.\w+\b", said):
+        return (f"**/{written[0].lstrip('/')}", f"**/*{PurePosixPath(written[0]).stem}*")
+    low = " ".join(pieces(said))
+    kinds = [(one.start(), kind) for kind in KINDS if (one := re.search(rf"\b{kind}s?\b", low))]
+    named = {part for _, kind in kinds for part in kind.split()}
+    if kinds and not [word for word in telling(low) if word.removesuffix("s") not in named]:
+        return (f"**/*.{KINDS[min(kinds)[1]]}",)
+    if ended := re.search(r"\bdot (\w+)\b|\B\.(\w+)\b", said):
+        end = ended[1] or ended[2]
+        return (f"**/*.{ending_of(end) or end}",)
+    if _TESTS.search(low) and not set(telling(low)) - {"test", "tests", "spec", "specs", "unit"}:
+        return ("**/{test_*,*_test.*,*.test.*,*.spec.*}", "**/*test*")
+    known = telling(said)
+    if not known or everywhere(said):
+        return ("**/*",)
+    joined, starred = "".join(known), "*".join(stem(word) for word in known)
+    return tuple(dict.fromkeys((f"**/*{joined}*", f"**/*{starred}*", f"**/*{starred}*/**")))
+
+
+class Choice(Value):
+    """Names that fit, the best first; several where none of them is clearly meant."""
+
+    fits: tuple[str, ...]
+
+    @property
+    def only(self) -> str | None:
+        return self.fits[0] if len(self.fits) == 1 else None
+
+
+_CLEAR, _ENOUGH, _MOST = 0.12, 0.62, 4
+
+
+def chosen(text: str, files: Iterable[str], *, folders: bool = False) -> Choice:
+    """Which of the files (or the folders they lie in) is meant by these words?"""
+    said = dictated(text).strip().strip(_END)
+    there = list(dict.fromkeys(files))
+    if folders:
+        above = (str(one) for f in there for one in PurePosixPath(f).parents if str(one) != ".")
+        there = [*there, *(f"{one}/" for one in dict.fromkeys(above))]
+    if exact := _exactly(said, there):
+        return Choice(tuple(exact[:_MOST]))
+    spoken = _spoken(said)
+    if not spoken:
+        return Choice(())
+    wants_folder = re.search(r"\b(?:folder|directory|dir)\b", said, re.IGNORECASE) is not None
+    rated = [(_likeness(spoken, one, wants_folder), one) for one in there]
+    best = max((rate for rate, _ in rated), default=0.0)
+    if best < _ENOUGH:
+        # "the standup notes" may well be the notes.
+        headed = (
+            [one for one in there if (spoken[-1],) == _named(one)[0]] if len(spoken) > 1 else []
+        )
+        return Choice(tuple(headed[:_MOST]))
+    fits = sorted((one for one in rated if one[0] > best - _CLEAR), key=lambda one: -one[0])
+    return Choice(tuple(name for _, name in fits[:_MOST]))
+
+
+def picked(text: str, paths: Sequence[str]) -> Choice:
+    """Which of these few was meant by an answer: "the json one", "the one in lib", "the second"?"""
+    if len(places := answers.chosen(paths, text)) == 1:
+        return Choice((paths[places[0]],))
+    spoken = {ending_of(word) or word for word in _spoken(dictated(text))}
+    rates = [len(spoken & set(pieces(path))) for path in paths]
+    best = max(rates, default=0)
+    fits = [path for path, rate in zip(paths, rates, strict=True) if best and rate == best]
+    return Choice(tuple(fits)) if len(fits) == 1 else chosen(text, paths)
+
+
+def _exactly(said: str, there: Sequence[str]) -> list[str]:
+    """Written out, with its ending or its folder."""
+    for written in re.findall(r"[\w./-]*\w[./]\w[\w./-]*", said):
+        low = written.lower().strip("/")
+        for fits in (
+            [f for f in there if f.lower().rstrip("/") == low],
+            [f for f in there if f"/{f.lower()}".rstrip("/").endswith(f"/{low}")],
+        ):
+            if fits:
+                return fits
+    return []
+
+
+def _spoken(said: str) -> list[str]:
+    words = [w for w in pieces(said) if w not in _SMALL]
+    if len(words) > 1:
+        words = [w for w in words if w not in _FILE_WORDS] or words
+    return words
+
+
+_FILE_WORDS = _set(
+    "file files folder directory dir script module document doc page thing contents content top "
+    "bottom first last main's one dot"
+)
+
+
+def _likeness(spoken: Sequence[str], path: str, wants_folder: bool) -> float:
+    """How well the words name it, 0 to 1: all of them should be in it, and little else."""
+    stem_parts, above, ending = _named(path)
+    folder = path.endswith("/")
+    if wants_folder != folder and (wants_folder or folder):
+        handicap = 0.3 if wants_folder else 0.06
+    else:
+        handicap = 0.0
+    joined = "".join(spoken)
+    if joined in ("".join(stem_parts), "".join(stem_parts) + ending):
+        return 1.0 - handicap
+    total, used = 0.0, set[str]()
+    for word in spoken:
+        rates = [(_same(word, part), part) for part in stem_parts]
+        rate, part = max(rates, default=(0.0, ""))
+        if rate > 0.7:
+            used.add(part)
+        elsewhere = max((_same(word, part) * 0.6 for part in above), default=0.0)
+        as_ending = 0.6 if ending and ending_of(word) == ending else 0.0
+        total += max(rate, elsewhere, as_ending)
+    covered = total / len(spoken)
+    unsaid = len([p for p in stem_parts if p not in used]) / (len(stem_parts) or 1)
+    return covered - 0.3 * unsaid - handicap
+
+
+@lru_cache(maxsize=4096)
+def _named(path: str) -> tuple[tuple[str, ...], tuple[str, ...], str]:
+    pure = PurePosixPath(path.rstrip("/"))
+    name = pure.name.lstrip(".")
+    inner, dot, ending = name.rpartition(".")
+    if not dot or path.endswith("/"):
+        inner, ending = name, ""
+    above = tuple(part for one in pure.parts[:-1] for part in pieces(one))
+    return tuple(pieces(inner)) or (inner.lower(),), above, ending.lower()
+
+
+@lru_cache(maxsize=8192)
+def _same(word: str, part: str) -> float:
+    if word == part:
+        return 1.0
+    if stem(word) == stem(part) or _LIKE.get(word) == part:
+        return 0.95 if stem(word) == stem(part) else 0.85
+    shorter = min(len(word), len(part))
+    if shorter >= 3 and (word.startswith(part) or part.startswith(word)):
+        return 0.9 if shorter >= 4 else 0.75
+    if shorter >= 4 and (ratio := SequenceMatcher(None, word, part).ratio()) >= 0.75:
+        return ratio * 0.9
+    return 0.0
+
+
+def mentioned(said: str, files: Iterable[str], *, anywhere: bool = False) -> Choice:
+    """A file that a whole sentence speaks of: by its written name, or by its stem behind a word
+    that leads to a place ("in the config"), or, `anywhere`, to a thing ("the config")."""
+    text = dictated(said)
+    there = list(files)
+    if exact := _exactly(text, there):
+        return Choice(tuple(exact[:_MOST]))
+    found_: dict[str, None] = {}
+    for words in _behind(text, _PLACES | _THE if anywhere else _PLACES):
+        for size in (3, 2, 1):
+            choice = chosen(" ".join(words[:size]), there)
+            if len(words) >= size and choice.only and _likely(words[:size], choice.only):
+                found_[choice.only] = None
+                break
+    return Choice(tuple(found_)[:_MOST])
+
+
+def leads_to_place(said: str) -> bool:
+    """Might it name a file, whichever there are?"""
+    text = dictated(said)
+    return any(_behind(text)) or re.search(r"\w\.\w", text) is not None
+
+
+_THE = frozenset({"the", "my", "our", "your"})
+
+
+def _behind(text: str, leading: frozenset[str] = _PLACES) -> Iterator[list[str]]:
+    words = [word.strip(_END + "\"'") for word in text.split()]
+    for at, word in enumerate(words):
+        if word.lower() in leading:
+            rest = words[at + 1 : at + 6]
+            while rest and rest[0].lower() in ("the", "my", "our", "your", "that", "this"):
+                rest = rest[1:]
+            if rest and rest[0].lower() not in _SMALL:
+                yield rest[:3]
+
+
+def _likely(words: Sequence[str], path: str) -> bool:
+    """A whole stem, not only a piece of one that sounds alike."""
+    stem_parts = _named(path)[0]
+    said = [w for w in pieces(" ".join(words)) if w not in _FILE_WORDS]
+    joined, whole = "".join(said), "".join(stem_parts)
+    alike = len(joined) > 3 and stem(joined) == stem(whole)
+    return joined == whole or alike or sorted(map(stem, said)) == sorted(map(stem, stem_parts))
+
+
+_HOST = re.compile(
+    r"(?:https?://)?(?:[\w-]+\.)+[a-z]{2,}(?::\d+)?(?:/[\w./?=&%#~+-]*)?"
+    r"|(?:https?://)?localhost(?::\d+)?(?:/[\w./?=&%#~+-]*)?",
+    re.IGNORECASE,
+)
+
+
+def address(text: str) -> str:
+    """The page that is named; empty where none is."""
+    said = re.sub(r"\s+dot\s+", ".", dictated(text), flags=re.IGNORECASE)
+    said = re.sub(r"\s+slash\s+", "/", said, flags=re.IGNORECASE)
+    named = _HOST.search(said)
+    if named is None:
+        return ""
+    url = named[0].rstrip("./")
+    return url if url.startswith("http") else f"{'http' if 'localhost' in url else 'https'}://{url}"

@@ -1,0 +1,128 @@
+"""Whatever is understood, in whatever order, and whatever comes back: nothing is submitted twice,
+nothing with a required value missing, no wish is lost, and it always ends in words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.brain.dialogue.talking import NOW, PLANS, ZONE, thing
+from vivavoce.brain.dialogue.claims import unsupported
+from vivavoce.brain.dialogue.commands import Begin, Command, Fill, Plain
+from vivavoce.brain.dialogue.manager import heard, returned, view
+from vivavoce.brain.dialogue.state import Do, Say, State, Step, World
+from vivavoce.wire.hints import Briefing, Hint
+
+THINGS = (
+    thing("bank", "Call with the bank", "tomorrow at 10 am"),
+    thing("mum", "Call Mum", "tomorrow at 6 pm"),
+    thing("hair", "Haircut", "Thursday at half past twelve"),
+)
+WORLD = World(hints=PLANS, briefing=Briefing(user="Rosa", time_zone=ZONE, things=THINGS), now=NOW)
+WORDS = st.sampled_from(
+    ["ring Mum", "the bank", "my call", "tomorrow at five", "Thursday", "half past six", "it",
+     "everything tomorrow", "the second one", "at the chemist's", "learn Welsh", "", "um", "ten",
+     "every morning at eight", "an hour before that", "both", "no", "same time", "{title}"]
+)  # fmt: skip
+SHORT = st.sampled_from(["what", "when", "task", "to", "by", "place", "event", "nonsense"])
+SLOTS = st.dictionaries(SHORT, WORDS, max_size=3)
+WISHES = st.sampled_from([*(h.wish for h in PLANS.values()), "dance"])
+PLAIN = st.sampled_from(["yes", "no", "undo", "drop", "thanks", "cannot", "chat", "unclear"])
+COMMANDS = st.lists(
+    st.one_of(st.builds(Begin, WISHES, SLOTS), st.builds(Fill, SLOTS), st.builds(Plain, PLAIN)),
+    max_size=3,
+)
+TURNS = st.lists(st.tuples(WORDS, COMMANDS), min_size=1, max_size=6)
+OUTCOMES = st.lists(
+    st.sampled_from(["ok", "ok", "ok", "refused", "asks", "garbage", "empty", "none"]), max_size=25
+)
+
+
+def result(kind: str, number: int, given: Mapping[str, Any], hint: Hint) -> str:
+    match kind:
+        case "ok":
+            made = {"id": f"n{number}", "title": "Something", "when": "tomorrow"}
+            return json.dumps({"status": "ok", "intent_id": f"i{number}", "things": [made]})
+        case "refused":
+            return json.dumps({"success": False, "error": "It is full."})
+        case "asks":
+            missing = [name for name in given if name in hint.slots]
+            asks = {"question": "Which?", "missing": missing, "choices": []}
+            return json.dumps({"success": False, "error": "Not clear.", **asks})
+        case "garbage":
+            return "<html>Bad gateway</html>"
+        case _:
+            return ""
+
+
+def complete(tool: str, arguments: Mapping[str, Any]) -> bool:
+    hint = WORLD.hints[tool]
+    for name, slot in hint.slots.items():
+        needed = slot.required
+        if slot.required_when:
+            needed = all(arguments.get(k) in v for k, v in slot.required_when.items())
+        if needed and arguments.get(name) in (None, ""):
+            return False
+    return True
+
+
+@settings(max_examples=300, deadline=None)
+@given(TURNS, OUTCOMES)
+def test_any_order_of_commands_and_results(
+    turns: list[tuple[str, list[Command]]], outcomes: list[str]
+) -> None:
+    state, coming = State(), iter(outcomes)
+    number = 0
+    succeeded: list[tuple[str, str]] = []
+    for said, commands in turns:
+        open_before = {wish.number: wish.tool for wish in state.agenda}
+        made: list[tuple[str, Mapping[str, Any]]] = []
+        step: Step = heard(state, said, commands, WORLD)
+        accounted: set[int] = set()
+        for _ in range(60):
+            assert len(step.acts) == 1
+            (act,) = step.acts
+            if isinstance(act, Say):
+                break
+            assert isinstance(act, Do)
+            assert (act.tool, act.arguments) not in made, "submitted twice"
+            assert complete(act.tool, act.arguments), "a required value is missing"
+            made.append((act.tool, act.arguments))
+            number += 1
+            assert step.state.pending is not None
+            accounted.add(step.state.pending[0].number)
+            if act.tool == "retract":
+                name = ("retract", str(act.arguments.get("intent_id")))
+                assert name not in succeeded, "taken back twice"
+            kind = next(coming, "ok")
+            if kind == "ok":
+                succeeded.append((act.tool, str(act.arguments.get("intent_id"))))
+            output = result(kind, number, act.arguments, WORLD.hints[act.tool])
+            step = returned(step.state, act.tool, act.arguments, output, WORLD)
+        else:
+            raise AssertionError("It never comes to words")
+        assert act.text.strip(), "it ends in words"
+        if not made:
+            assert not unsupported(act.text.replace("{", ""), [], WORLD), act.text
+        state = step.state
+        there = {wish.number for wish in state.agenda}
+        again = {tool for tool, _ in made}  # the same as another one of this turn
+        gone = {
+            number
+            for number, tool in open_before.items()
+            if number not in there | accounted and tool not in again
+        }
+        dropping = any(c in (Plain("drop"), Plain("no"), Plain("undo")) for c in commands) or any(
+            isinstance(c, Begin) and c.wish == "undo" for c in commands
+        )
+        told = "nothing like that here" in act.text
+        assert not gone or dropping or told or said == "no", "a wish is lost"
+        assert len(gone) <= max(len(commands), 1)
+        assert view(state, WORLD).wishes
+        if state.agenda:
+            assert state.asked is not None
+            assert act.text.rstrip().endswith("?"), "what is open is asked about"

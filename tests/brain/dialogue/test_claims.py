@@ -1,0 +1,69 @@
+"""Words that claim a deed."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.brain.dialogue.talking import NOW, PLANS
+from vivavoce.brain.dialogue.claims import claims, unsupported
+from vivavoce.brain.dialogue.state import Deed, Wish, World
+
+WORLD = World(hints=PLANS, now=NOW)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Done! I'll remind you tomorrow.",
+        "I've added that to your list.",
+        "Your meeting has been moved to Friday.",
+        "All set, Rosa.",
+        "It's on your list.",
+        "I have just sent the message to Dave.",
+        "Sure. Sent.",
+        "I found a picture of a cat.",
+        "I checked the file and the port is 80.",
+        "The tests passed.",
+        "You have three appointments tomorrow.",
+        "Here are your tasks: swim, run.",
+        "I’ve gone ahead and deleted it.",
+        "You'll get a notification.",
+    ],
+)
+def test_a_deed_is_claimed(text: str) -> None:
+    assert claims(text)
+    assert unsupported(text, [], WORLD)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "That sounds like a long standup.",
+        "I'm doing fine, thanks for asking!",
+        "I can't send messages, I'm afraid.",
+        "Nothing has been stored yet.",
+        "When should that be?",
+        "What would you like to do?",
+        "I could not find that file.",
+        "Coffee number three? Good luck with the build.",
+        "I'm glad to hear that.",
+        "Seventeen percent of two thousand four hundred is four hundred and eight.",
+    ],
+)
+def test_nothing_is_claimed(text: str) -> None:
+    assert not claims(text)
+
+
+def test_a_change_is_shown_only_by_what_changes_something() -> None:
+    wish = Wish(number=1, tool="list_tasks")
+    looked = Deed(wish=wish, tool="list_tasks", arguments={}, ok=True, result={"status": "ok"})
+    assert unsupported("I've moved it.", [looked], WORLD)
+    assert not unsupported("I found two of them.", [looked], WORLD)
+    moved = Deed(wish=wish, tool="move_task", arguments={}, ok=True, result={"status": "ok"})
+    assert not unsupported("I've moved it.", [moved], WORLD)
+
+
+def test_a_failed_call_shows_nothing() -> None:
+    wish = Wish(number=1, tool="move_task")
+    failed = Deed(wish=wish, tool="move_task", arguments={}, ok=False)
+    assert unsupported("I've moved it.", [failed], WORLD)

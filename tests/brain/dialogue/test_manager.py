@@ -1,0 +1,637 @@
+"""Talks with the manager: what was said and understood, and what it does about it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.brain.dialogue.talking import (
+    CANNOT,
+    CHAT,
+    DROP,
+    NO,
+    PLANS,
+    THANKS,
+    UNCLEAR,
+    UNDO,
+    WORKSPACE,
+    YES,
+    Talk,
+    begin,
+    fill,
+    move,
+    remind,
+    thing,
+)
+from vivavoce.wire.hints import Hint
+
+BANK = thing("bank", "Call with the bank", "tomorrow at 10 am")
+MUM = thing("mum", "Call Mum", "tomorrow at 6 pm")
+HAIR = thing("hair", "Haircut", "Thursday at half past twelve")
+
+
+# --- One wish -------------------------------------------------------------------------
+
+
+def test_a_wish_that_says_everything_is_done_and_confirmed_with_resolved_words() -> None:
+    talk = Talk()
+    told = talk.says(
+        "remind me to ring Mum tomorrow at five",
+        remind(what="ring Mum", when="tomorrow at five"),
+    )
+    assert talk.calls == [
+        ("add_task", {"title": "Ring Mum", "at": "tomorrow at five", "trigger": "time"})
+    ]
+    assert told.startswith("It is on your list: Ring Mum, tomorrow at 5 PM.")
+
+
+def test_what_is_missing_is_asked_for_one_thing_at_a_time() -> None:
+    talk = Talk()
+    assert talk.says("remind me", remind()) == "What should I put down?"
+    assert "post the letter" in talk.says("to post the letter", fill(what="to post the letter"))
+    assert not talk.calls
+    talk.says("Friday at nine", fill(when="Friday at nine"))
+    assert talk.there == {"Post the letter": "Friday, November 20 at 9 AM"}
+
+
+def test_an_answer_to_when_is_one_even_if_the_model_calls_it_a_new_wish() -> None:
+    talk = Talk()
+    talk.says("remind me to ring Mum", remind(what="ring Mum"))
+    talk.says("tomorrow at five", remind(when="tomorrow at five"))
+    assert talk.there == {"Ring Mum": "tomorrow at 5 PM"}
+
+
+@pytest.mark.parametrize("meant", [UNCLEAR, CHAT, remind(), begin("list", when="tomorrow at five")])
+def test_an_answer_to_when_is_one_whatever_the_model_made_of_it(meant: object) -> None:
+    talk = Talk()
+    talk.says("remind me to ring Mum", remind(what="ring Mum"))
+    talk.says("tomorrow at five", meant)  # type: ignore[arg-type]
+    assert talk.there == {"Ring Mum": "tomorrow at 5 PM"}
+
+
+def test_a_day_and_an_hour_may_come_one_after_the_other() -> None:
+    talk = Talk()
+    told = talk.says("remind me on Thursday to ring Mum", remind(what="ring Mum", when="Thursday"))
+    assert "time" in told
+    talk.says("half past six in the evening", fill(when="half past six in the evening"))
+    assert talk.there == {"Ring Mum": "Thursday, November 19 at 6:30 PM"}
+
+
+def test_half_copied_times_are_taken_whole() -> None:
+    talk = Talk()
+    talk.says(
+        "the day after tomorrow at two in the afternoon remind me to ring Mum",
+        remind(what="ring Mum", when="two in the afternoon"),
+    )
+    assert talk.there == {"Ring Mum": "Thursday, November 19 at 2 PM"}
+
+
+def test_a_time_that_no_slot_copied_is_used() -> None:
+    talk = Talk()
+    talk.says("remind me to ring Mum tomorrow at five", remind(what="ring Mum"))
+    assert talk.there == {"Ring Mum": "tomorrow at 5 PM"}
+
+
+def test_times_do_not_stay_in_titles() -> None:
+    talk = Talk()
+    talk.says("remind me to ring Mum tomorrow at five", remind(what="to ring Mum tomorrow at five"))
+    assert talk.there == {"Ring Mum": "tomorrow at 5 PM"}
+
+
+def test_a_place_needs_no_time() -> None:
+    talk = Talk()
+    talk.says(
+        "when I'm at the chemist's tell me to get plasters",
+        remind(what="get plasters", place="at the chemist's"),
+    )
+    assert talk.calls[0][1] == {
+        "title": "Get plasters",
+        "place": "at the chemist's",
+        "trigger": "place",
+    }
+
+
+def test_what_is_worth_a_question_is_asked_once_and_may_be_left_out() -> None:
+    talk = Talk()
+    assert talk.says("I want to learn Welsh", begin("goal", what="learn Welsh")) in (
+        "By when?",
+        "Until when?",
+    )
+    assert talk.says("no, no date", NO).startswith(("Noted", "Your goal"))
+    assert talk.calls == [("add_goal", {"statement": "Learn Welsh"})]
+
+
+def test_what_a_tool_asks_back_is_asked_and_the_answer_completes_it() -> None:
+    asked = iter([{"success": False, "error": "Two", "question": "This or next week?",
+                   "missing": ["at"]}])  # fmt: skip
+    talk = Talk()
+    talk.backend = lambda tool, given: next(asked, None) or talk.plans(tool, given)
+    told = talk.says("remind me Friday at 5 to swim", remind(what="swim", when="Friday at 5"))
+    assert told == "This or next week?"
+    talk.says("November 27 at 5 pm", fill(when="November 27 at 5 pm"))
+    assert len(talk.calls) == 1
+    assert list(talk.there) == ["Swim"]
+
+
+# --- Several wishes -------------------------------------------------------------------
+
+
+def test_two_wishes_in_one_breath_are_both_done_and_told_in_one_reply() -> None:
+    talk = Talk()
+    told = talk.says(
+        "tomorrow at nine the vet, and on Friday at ten the bank",
+        remind(what="the vet", when="tomorrow at nine"),
+        remind(what="the bank", when="on Friday at ten"),
+    )
+    assert talk.did == ["add_task", "add_task"]
+    assert "vet" in told.lower()
+    assert "bank" in told.lower()
+
+
+def test_the_second_of_two_is_on_the_day_of_the_first_if_none_is_said() -> None:
+    talk = Talk()
+    talk.says(
+        "on Monday at ten in the morning the tax adviser, and at three in the afternoon the tyres",
+        remind(what="the tax adviser", when="on Monday at ten in the morning"),
+        remind(what="the tyres", when="at three in the afternoon"),
+    )
+    assert talk.there["The tyres"] == "Monday, November 23 at 3 PM"
+
+
+def test_the_complete_one_is_done_while_the_other_is_asked_about() -> None:
+    talk = Talk()
+    told = talk.says(
+        "remind me to ring Mum, and tomorrow at nine about the vet",
+        remind(what="ring Mum"),
+        remind(what="the vet", when="tomorrow at nine"),
+    )
+    assert talk.there == {"The vet": "tomorrow at 9 AM"}
+    assert "vet" in told
+    assert told.endswith("?")
+    talk.says("Friday at noon", fill(when="Friday at noon"))
+    assert set(talk.there) == {"The vet", "Ring Mum"}
+
+
+def test_a_new_wish_does_not_lose_the_open_one() -> None:
+    talk = Talk(BANK)
+    talk.says("remind me to ring Mum", remind(what="ring Mum"))
+    told = talk.says("what's on tomorrow?", begin("list", when="tomorrow"))
+    assert "Call with the bank" in told
+    assert "ring Mum" in told
+    talk.says("Friday at noon", fill(when="Friday at noon"))
+    assert "Ring Mum" in talk.there
+
+
+def test_a_new_reminder_while_one_is_open_is_another_one() -> None:
+    talk = Talk()
+    talk.says("remind me to ring Mum", remind(what="ring Mum"))
+    told = talk.says(
+        "and remind me to water the plants tomorrow at eight",
+        remind(what="water the plants", when="tomorrow at eight"),
+    )
+    assert list(talk.there) == ["Water the plants"]
+    assert "ring Mum" in told
+
+
+# --- Dropping, taking back, correcting ------------------------------------------------
+
+
+def test_what_is_dropped_is_not_done() -> None:
+    talk = Talk()
+    talk.says("remind me to ring Mum", remind(what="ring Mum"))
+    talk.says("never mind", DROP)
+    assert not talk.there
+    assert not talk.says("Friday at noon", fill(when="Friday at noon")).startswith("It is on")
+    assert not talk.there
+
+
+def test_taking_back_undoes_all_of_the_last_turn() -> None:
+    talk = Talk()
+    talk.says(
+        "tomorrow at nine the vet, and on Friday at ten the bank",
+        remind(what="the vet", when="tomorrow at nine"),
+        remind(what="the bank", when="on Friday at ten"),
+    )
+    talk.says("no, undo that", UNDO)
+    assert talk.did == ["retract", "retract"]
+    assert not talk.there
+
+
+def test_taking_back_what_is_named_leaves_the_rest() -> None:
+    talk = Talk()
+    talk.says(
+        "tomorrow at nine the vet, and on Friday at ten the bank",
+        remind(what="the vet", when="tomorrow at nine"),
+        remind(what="the bank", when="on Friday at ten"),
+    )
+    talk.says("ah, take back the vet", UNDO)
+    assert list(talk.there) == ["The bank"]
+
+
+def test_nothing_is_taken_back_twice() -> None:
+    talk = Talk()
+    talk.says("remind me to swim at five", remind(what="swim", when="at five"))
+    talk.says("undo that", UNDO)
+    talk.says("undo that", UNDO)
+    assert not talk.calls
+
+
+def test_a_correction_amends_and_keeps_what_was_not_named() -> None:
+    talk = Talk()
+    talk.says(
+        "remind me Saturday at nine in the morning to ring the vet",
+        remind(what="ring the vet", when="Saturday at nine in the morning"),
+    )
+    told = talk.says("make it ten", fill(when="ten"))
+    assert talk.did == ["amend"]
+    assert talk.calls[0][1]["changes"] == {"at": "ten", "trigger": "time"}
+    assert talk.there == {"Ring the vet": "Saturday, November 21 at 10 AM"}
+    assert "10 AM" in told
+
+
+def test_a_correction_that_the_model_takes_for_a_new_wish_is_one_all_the_same() -> None:
+    talk = Talk()
+    talk.says(
+        "remind me to call Sheila on Friday at noon",
+        remind(what="call Sheila", when="on Friday at noon"),
+    )
+    talk.says("no sorry, I meant Stella", remind(what="call Stella"))
+    assert talk.did == ["amend"]
+    assert list(talk.there) == ["Call Stella"]
+
+
+def test_a_no_before_another_wish_is_no_correction() -> None:
+    talk = Talk()
+    talk.says("remind me to swim on Friday at noon", remind(what="swim", when="on Friday at noon"))
+    talk.says(
+        "no, but remind me to buy milk tomorrow at five",
+        remind(what="buy milk", when="tomorrow at five"),
+    )
+    assert set(talk.there) == {"Swim", "Buy milk"}
+
+
+def test_the_move_of_a_task_can_be_corrected() -> None:
+    talk = Talk(BANK, MUM)
+    talk.says("move the bank to Thursday at noon", move(task="the bank", to="Thursday at noon"))
+    talk.says("no, sorry, half past one", fill(to="half past one"))
+    assert talk.there["Call with the bank"] == "Thursday, November 19 at 1:30 PM"
+
+
+def test_as_a_goal_instead_takes_the_reminder_back() -> None:
+    talk = Talk()
+    talk.says("remind me at five to learn Welsh", remind(what="learn Welsh", when="at five"))
+    talk.says("no, as a goal", begin("goal"))
+    assert talk.did == ["retract", "add_goal"]
+    assert list(talk.there) == ["Learn Welsh"]
+
+
+# --- Which thing ----------------------------------------------------------------------
+
+
+def test_one_of_several_is_asked_for_and_never_guessed() -> None:
+    talk = Talk(BANK, MUM, HAIR)
+    told = talk.says(
+        "Shove my call to half past four tomorrow afternoon",
+        move(task="my call", to="half past four tomorrow afternoon"),
+    )
+    assert not talk.calls
+    assert "Call with the bank" in told
+    assert "Call Mum" in told
+    assert "Haircut" not in told
+    talk.says("the bank one", fill(task="the bank one"))
+    assert talk.there["Call with the bank"] == "tomorrow at 4:30 PM"
+
+
+@pytest.mark.parametrize("answer", ["the first one", "the bank", "the one at ten", "the former"])
+def test_which_one_may_be_answered_by_name_place_or_time(answer: str) -> None:
+    talk = Talk(BANK, MUM, HAIR)
+    talk.says("delete my call", begin("delete", task="my call"))
+    talk.says(answer, UNCLEAR)
+    assert talk.calls == [("delete_task", {"task_id": "bank"})]
+
+
+def test_what_is_not_there_is_said_with_what_is() -> None:
+    talk = Talk(BANK, HAIR)
+    told = talk.says("delete the dentist", begin("delete", task="the dentist"))
+    assert "Call with the bank" in told
+    assert "Haircut" in told
+    assert not talk.calls
+
+
+def test_several_are_deleted_after_one_yes() -> None:
+    talk = Talk(BANK, MUM, HAIR)
+    told = talk.says("delete everything tomorrow", begin("delete", task="everything tomorrow"))
+    assert "two things" in told
+    assert "Call Mum" in told
+    told = talk.says("yes", YES)
+    assert talk.did == ["delete_task", "delete_task"]
+    assert told.startswith("Deleted: Call with the bank and Call Mum.")
+    assert list(talk.there) == ["Haircut"]
+
+
+def test_several_are_kept_after_a_no() -> None:
+    talk = Talk(BANK, MUM, HAIR)
+    talk.says("delete everything tomorrow", begin("delete", task="everything tomorrow"))
+    talk.says("no, leave it", NO)
+    assert len(talk.there) == 3
+
+
+def test_only_one_of_them_after_all() -> None:
+    talk = Talk(BANK, MUM, HAIR)
+    talk.says("delete everything tomorrow", begin("delete", task="everything tomorrow"))
+    talk.says("no, only the bank", NO, fill(task="the bank"))
+    assert talk.calls == [("delete_task", {"task_id": "bank"})]
+
+
+def test_the_second_of_what_was_listed() -> None:
+    talk = Talk(BANK, MUM, HAIR)
+    talk.says("what's on?", begin("list"))
+    talk.says("the second one is done", begin("done", task="the second one"))
+    assert talk.calls == [("finish_task", {"task_id": "mum"})]
+
+
+def test_it_is_what_the_talk_is_about() -> None:
+    talk = Talk(BANK, MUM)
+    talk.says("remind me at five to swim", remind(what="swim", when="at five"))
+    talk.says("push it to six", move(task="it", to="six"))
+    assert talk.there["Swim"] == "today at 6 PM"
+
+
+def test_a_time_can_depend_on_a_thing() -> None:
+    train = thing("train", "Train to Edinburgh", "Thursday at 9:40 am")
+    talk = Talk(train, BANK)
+    talk.says(
+        "You know my train to Edinburgh? Remind me an hour before that to take my railcard",
+        remind(what="take my railcard", when="an hour before"),
+    )
+    assert talk.calls[0][1]["relative_to"] == "train"
+
+
+# --- What is said ---------------------------------------------------------------------
+
+
+def test_a_failure_is_never_told_as_a_success() -> None:
+    talk = Talk(backend=lambda tool, given: {"success": False, "error": "The list is full."})
+    told = talk.says("remind me at five to swim", remind(what="swim", when="at five"))
+    assert "did not work" in told
+    assert "The list is full." in told
+
+
+@pytest.mark.parametrize("output", ["", "{}", "ok", "[]", "null", '{"status": "failed"}', "{"])
+def test_what_cannot_be_read_is_no_success(output: str) -> None:
+    talk = Talk(backend=lambda tool, given: output)
+    told = talk.says("remind me at five to swim", remind(what="swim", when="at five"))
+    assert "on your list" not in told
+    assert told
+
+
+def test_an_okay_after_a_confirmation_needs_no_act() -> None:
+    talk = Talk()
+    talk.says("remind me at five to swim", remind(what="swim", when="at five"))
+    for meant in (YES, CHAT, UNCLEAR, THANKS):
+        told = talk.says("okay, great", meant)
+        assert not talk.calls
+        assert told
+
+
+def test_thanks_are_answered_shortly() -> None:
+    talk = Talk(user="Rosa")
+    assert len(talk.says("thanks, bye", THANKS)) < 40
+
+
+def test_what_it_cannot_do_it_says_with_what_it_can() -> None:
+    told = Talk().says("text my husband", CANNOT)
+    assert "remind" in told
+
+
+def test_what_is_unclear_twice_is_asked_in_other_words() -> None:
+    talk = Talk()
+    assert talk.says("so, um", UNCLEAR) != talk.says("the, uh", UNCLEAR)
+
+
+def test_the_agents_own_sentences_come_first() -> None:
+    talk = Talk(words={"cannot": ("Not my cup of tea.",)})
+    assert talk.says("play jazz", CANNOT) == "Not my cup of tea."
+
+
+def test_small_talk_may_be_answered_freely() -> None:
+    talk = Talk()
+    talk.says("how are you?", CHAT)
+    assert not talk.calls
+
+
+# --- A workspace ----------------------------------------------------------------------
+
+
+def test_the_result_of_a_question_is_the_answer() -> None:
+    talk = Talk(hints=WORKSPACE, backend=lambda tool, given: "calc_vat is used in app.py")
+    told = talk.says("where do we call calc vat", begin("find", what="calc vat"))
+    assert talk.calls == [("grep", {"pattern": "calc vat"})]
+    assert told.startswith("Calc_vat is used in app.py")
+
+
+def test_two_questions_are_answered_in_one_reply() -> None:
+    talk = Talk(hints=WORKSPACE, backend=lambda tool, given: f"Found {given['pattern']}.")
+    told = talk.says(
+        "where's port, and where's debug", begin("find", what="port"), begin("find", what="debug")
+    )
+    assert "Found port. Found debug." in told
+
+
+# --- Titles ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("copied", "title"),
+    [
+        ("remind me to ring the vet", "Ring the vet"),
+        ("to ring the vet", "Ring the vet"),
+        ("ring the vet tomorrow at five", "Ring the vet"),
+        ("tomorrow at five ring the vet", "Ring the vet"),
+        ("that I need to ring the vet, please", "Ring the vet"),
+        ("um, ring the vet", "Ring the vet"),
+        ("about my BP tablet", "My BP tablet"),
+        ("take my mother to the airport", "Take my mother to the airport"),
+        ("book Sunday lunch", "Book Sunday lunch"),
+    ],
+)
+def test_titles_are_what_one_would_write_down(copied: str, title: str) -> None:
+    talk = Talk()
+    said = copied if "tomorrow" in copied else f"tomorrow at five: {copied}"
+    talk.says(said, remind(what=copied, when="tomorrow at five"))
+    assert list(talk.there) == [title]
+
+
+def test_a_title_that_says_nothing_is_asked_for() -> None:
+    talk = Talk()
+    told = talk.says("remind me about it tomorrow at five", remind(what="it"))
+    assert told == "What should I put down?"
+    assert not talk.calls
+
+
+def test_that_is_what_was_said_before() -> None:
+    talk = Talk()
+    talk.says(
+        "I have to send the invoices. Remind me of that tomorrow at five",
+        remind(what="that", when="tomorrow at five"),
+    )
+    assert list(talk.there) == ["Send the invoices"]
+
+
+def test_with_nothing_on_the_list_there_is_nothing_to_ask_about() -> None:
+    talk = Talk()
+    told = talk.says("delete the dentist", begin("delete", task="the dentist"))
+    assert "nothing like that" in told
+    assert not talk.state.agenda
+
+
+# --- Times ----------------------------------------------------------------------------
+
+
+def test_a_day_that_can_be_two_is_asked_about_and_settled() -> None:
+    talk = Talk()
+    told = talk.says("Tuesday at five, ring Mum", remind(what="ring Mum", when="Tuesday at five"))
+    assert "today" in told
+    talk.says("today", fill(when="today"))
+    assert talk.there == {"Ring Mum": "today at 5 PM"}
+
+
+def test_a_change_of_mind_while_it_is_open_keeps_the_day() -> None:
+    talk = Talk()
+    talk.says("remind me Thursday at six pm", remind(when="Thursday at six pm"))
+    talk.says("to swim, and make it seven pm", fill(what="to swim", when="seven pm"))
+    assert talk.there == {"Swim": "Thursday, November 19 at 7 PM"}
+
+
+def test_what_a_time_is_relative_to_is_asked_for_if_it_is_not_clear() -> None:
+    talk = Talk(BANK, MUM)
+    told = talk.says(
+        "an hour before my call remind me to find the papers",
+        remind(what="find the papers", when="an hour before my call"),
+    )
+    assert "Call with the bank" in told
+    talk.says("the bank", fill(task="the bank"))
+    assert talk.calls[0][1]["relative_to"] == "bank"
+
+
+def test_something_that_repeats_needs_its_hour() -> None:
+    talk = Talk()
+    told = talk.says(
+        "every evening remind me to water the plants",
+        remind(what="water the plants", when="every evening"),
+    )
+    assert "time" in told
+    talk.says("at nine", fill(when="at nine"))
+    assert "every day" in talk.there["Water the plants"]
+    assert "9 PM" in talk.there["Water the plants"]
+
+
+def test_a_time_within_the_name_of_a_thing_is_not_the_new_time() -> None:
+    eye = thing("eye", "Eye doctor", "Thursday at 10:20 am")
+    talk = Talk(eye, BANK)
+    talk.says(
+        "my appointment Thursday gets pushed back exactly one week, same hour",
+        move(task="my appointment Thursday", to="pushed back exactly one week, same hour"),
+    )
+    assert talk.there["Eye doctor"] == "Thursday, November 26 at 10:20 AM"
+
+
+def test_a_leftover_time_completes_what_was_copied() -> None:
+    talk = Talk()
+    talk.says(
+        "On Sunday I'm at my sister's. Remind me at four in the afternoon to bring the cake.",
+        remind(what="bring the cake", when="at four in the afternoon"),
+    )
+    assert talk.there == {"Bring the cake": "Sunday, November 22 at 4 PM"}
+
+
+def test_a_time_that_is_no_time_is_asked_for() -> None:
+    talk = Talk()
+    told = talk.says("remind me soon to swim", remind(what="swim", when="soon"))
+    assert told.startswith("When")
+
+
+# --- What talks have shown ------------------------------------------------------------
+
+
+def test_a_place_answers_when_too() -> None:
+    for answer in (fill(when="when I'm at the shop"), UNCLEAR):
+        talk = Talk()
+        talk.says("remind me to buy sandpaper", remind(what="buy sandpaper"))
+        talk.says("when I'm at the shop", answer)
+        assert talk.calls[0][1]["place"] == "when I'm at the shop"
+
+
+@pytest.mark.parametrize(
+    ("said", "title"),
+    [
+        ("no, I meant Stella", "Call Stella about the car"),
+        ("Stella, not Sheila", "Call Stella about the car"),
+        ("not the car, the bike", "Call Sheila about the bike"),
+    ],
+)
+def test_a_name_is_corrected_within_its_title(said: str, title: str) -> None:
+    talk = Talk()
+    talk.says(
+        "remind me to call Sheila about the car at five",
+        remind(what="call Sheila about the car", when="at five"),
+    )
+    new = "bike" if "bike" in said else "Stella"
+    talk.says(said, fill(what=new))
+    assert list(talk.there) == [title]
+
+
+def test_the_kind_of_an_open_wish_can_change() -> None:
+    talk = Talk()
+    talk.says("remind me to learn the cello", remind(what="learn the cello"))
+    talk.says("it's a goal, not a reminder", begin("goal", what="a goal"))
+    talk.says("by 2029", fill(by="by 2029"))
+    assert talk.calls == [("add_goal", {"statement": "Learn the cello", "timeline": "by 2029"})]
+    assert not talk.state.agenda
+
+
+def test_one_of_a_list_is_remembered_when_the_talk_went_on() -> None:
+    talk = Talk(BANK, MUM, HAIR)
+    talk.says("what's on?", begin("list"))
+    talk.says("the last one to Friday", move(task="the last one", to="Friday"))
+    talk.says("and the first is done", begin("done", task="the first"))
+    assert talk.calls == [("finish_task", {"task_id": "bank"})]
+
+
+def test_what_is_asked_after_something_else_says_what_it_is_about() -> None:
+    talk = Talk(BANK, hints=talk_hints())
+    talk.says("remind me to ring Mum", remind(what="ring Mum"))
+    told = talk.says("what's on tomorrow?", begin("list", when="tomorrow"))
+    assert "ring Mum" in told
+
+
+def talk_hints() -> dict[str, Hint]:
+    """A question that does not say what it is about."""
+    task = PLANS["add_task"]
+    at = task.slots["at"].model_copy(update={"questions": ("When is it for?",)})
+    slots = {**task.slots, "at": at}
+    return {**PLANS, "add_task": task.model_copy(update={"slots": slots})}
+
+
+def test_what_is_taken_back_is_told_as_it_is_again() -> None:
+    talk = Talk(BANK, MUM)
+    talk.says("move the bank to Friday at noon", move(task="the bank", to="Friday at noon"))
+    told = talk.says("leave it where it was", UNDO)
+    assert "Call with the bank, tomorrow at 10 AM" in told
+
+
+def test_a_shift_takes_its_direction_from_the_verb() -> None:
+    talk = Talk(BANK)
+    talk.says("bring the bank forward half an hour", move(task="the bank", to="half an hour"))
+    assert talk.there["Call with the bank"] == "tomorrow at 9:30 AM"
+
+
+def test_letting_go_of_one_for_another_only_tells_of_the_other() -> None:
+    talk = Talk(BANK, MUM, HAIR)
+    talk.says("delete my call", begin("delete", task="my call"))
+    talk.says(
+        "no, never mind, move the haircut to Friday at ten",
+        DROP,
+        move(task="the haircut", to="Friday at ten"),
+    )
+    assert talk.did == ["move_task"]
+    assert not talk.state.agenda

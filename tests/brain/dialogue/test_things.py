@@ -1,0 +1,134 @@
+"""Which thing is meant."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.brain.dialogue.talking import NOW, ZONE, thing
+from vivavoce.brain.dialogue.things import Known, resolve
+
+THINGS = (
+    thing("pawel", "Meeting with Paweł", "Thursday at noon"),
+    thing("paulina", "Meeting with Paulina", "Thursday at 2 pm"),
+    thing("dent", "Dentist", "tomorrow at 9:15 am"),
+    thing("bins", "Put the bins out", "tomorrow at 7 pm"),
+    thing("car", "Wash the car", "Saturday at 10 am"),
+    thing("jb", "Lunch with James Brown", "Friday at 1 pm"),
+    thing("vat", "Submit VAT return for Brookes", "Monday at 4 pm"),
+)
+
+
+def known(*view: str, last: tuple[str, ...] = ()) -> Known:
+    return Known(THINGS, view, (), last, NOW, ZONE)
+
+
+@pytest.mark.parametrize(
+    ("words", "ids"),
+    [
+        ("the dentist", ("dent",)),
+        ("my dentist appointment", ("dent",)),
+        ("the dentist's", ("dent",)),
+        ("meeting with Pavel", ("pawel",)),
+        ("the one with Pawel", ("pawel",)),
+        ("Paulina", ("paulina",)),
+        ("the meeting at two", ("paulina",)),
+        ("the meeting at noon", ("pawel",)),
+        ("washing the car", ("car",)),
+        ("the bin thing", ("bins",)),
+        ("my lunch", ("jb",)),
+        ("lunch with JB", ("jb",)),
+        ("the Saturday one", ("car",)),
+        ("the thing on Saturday", ("car",)),
+        ("what I have tomorrow morning", ("dent",)),
+        ("the seven o'clock one", ("bins",)),
+        ("the VAT return", ("vat",)),
+        ("Brooks", ("vat",)),
+    ],
+)
+def test_one_is_meant(words: str, ids: tuple[str, ...]) -> None:
+    assert resolve(words, known()).ids == ids
+
+
+@pytest.mark.parametrize(
+    ("words", "left"),
+    [
+        ("my meeting", {"pawel", "paulina"}),
+        ("the meeting on Thursday", {"pawel", "paulina"}),
+        ("the one tomorrow", {"dent", "bins"}),
+    ],
+)
+def test_two_are_left(words: str, left: set[str]) -> None:
+    found = resolve(words, known())
+    assert not found.ids
+    assert set(found.left) == left
+
+
+@pytest.mark.parametrize("words", ["the plumber", "yoga", "my haircut on Saturday"])
+def test_what_is_not_there_is_not_found(words: str) -> None:
+    found = resolve(words, known())
+    assert found.ids == () or words == "my haircut on Saturday"
+
+
+@pytest.mark.parametrize(
+    ("words", "ids"),
+    [
+        ("everything tomorrow", ("dent", "bins")),
+        ("everything on Thursday", ("pawel", "paulina")),
+        ("both meetings", ("pawel", "paulina")),
+        ("all my meetings", ("pawel", "paulina")),
+        ("whatever there is on Saturday", ("car",)),
+        ("all of it", tuple(t.id for t in THINGS)),
+    ],
+)
+def test_a_set_is_meant(words: str, ids: tuple[str, ...]) -> None:
+    assert set(resolve(words, known(), many=True).ids) == set(ids)
+
+
+@pytest.mark.parametrize(
+    ("words", "ids"),
+    [
+        ("the second one", ("bins",)),
+        ("the last one", ("car",)),
+        ("the last", ("car",)),
+        ("the middle one", ("bins",)),
+        ("number one", ("dent",)),
+        ("the first two", ("dent", "bins")),
+        ("the first and the third one", ("dent", "car")),
+        ("the latter", ("car",)),
+    ],
+)
+def test_a_place_in_what_was_listed(words: str, ids: tuple[str, ...]) -> None:
+    assert resolve(words, known("dent", "bins", "car"), many=True).ids == ids
+
+
+@pytest.mark.parametrize("words", ["it", "that", "that one", "this one", "the same one"])
+def test_pointing_means_what_is_in_view(words: str) -> None:
+    assert resolve(words, known("car")).ids == ("car",)
+    assert resolve(words, known(last=("jb",))).ids == ("jb",)
+
+
+def test_pointing_at_several_is_a_question() -> None:
+    assert set(resolve("that one", known("car", "jb")).left) == {"car", "jb"}
+
+
+def test_them_and_both_are_those_in_view() -> None:
+    assert resolve("them", known("car", "jb"), many=True).ids == ("car", "jb")
+    assert resolve("both", known("car", "jb"), many=True).ids == ("car", "jb")
+    assert resolve("both of them", known("car", "jb"), many=True).ids == ("car", "jb")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("meeting", "Please delete the meeting. The one with Paulina must stay."),
+        ("the meeting, not the one with Paulina", ""),
+        ("my meeting on Thursday", "my meeting on Thursday, but keep Paulina's"),
+    ],
+)
+def test_what_is_to_stay_is_not_meant(words: str, said: str) -> None:
+    assert resolve(words, known(), said=said).ids == ("pawel",)
+
+
+def test_the_rest_of_the_utterance_helps() -> None:
+    said = "Paulina is ill, so my meeting has to go"
+    assert resolve("my meeting", known(), said=said).ids == ("paulina",)

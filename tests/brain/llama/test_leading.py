@@ -1,0 +1,150 @@
+"""Talks that are led, with a model that writes what the test says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from datetime import datetime
+from typing import Any
+
+from tests.brain.asking import Answer
+from vivavoce.brain.llama.leading import Free, Leading
+from vivavoce.brain.llama.server import Heard
+from vivavoce.wire.brain import Ask, Call, Piece, Result, Said, Tool, Turn
+from vivavoce.wire.hints import KEY
+
+ADD = Tool(
+    "add_plant",
+    "Write down a plant.",
+    {
+        "type": "object",
+        "properties": {"title": {"type": "string"}},
+        "required": ["title"],
+        KEY: {
+            "wish": "plant",
+            "about": "a plant is to be written down",
+            "slots": {"title": {"name": "what", "required": True, "questions": ["Which plant?"]}},
+            "confirm": ["Written down: {title}."],
+            "briefing": {"user": "Ann", "time_zone": "Europe/Berlin"},
+        },
+    },
+)
+PLAIN = Tool("water", "Water the plants.", {"type": "object", "properties": {}})
+
+
+class _Model:
+    """Each word is a token of its own; the first of a line is the likeliest."""
+
+    def __init__(self, *lines: str) -> None:
+        self.lines = list(lines)
+        self.prompts: list[str] = []
+        self.grammars: list[str] = []
+
+    @asynccontextmanager
+    async def writing(self, live: str, text: str) -> AsyncIterator[_Model]:
+        self.prompts.append(text)
+        yield self
+
+    async def tokenize(self, text: str) -> list[int]:
+        return [sum(map(ord, text))]
+
+    async def likely(self, text: str) -> tuple[Mapping[int, float], Heard]:
+        word = self.lines[0].partition(" ")[0]
+        return {sum(map(ord, word)): -0.1}, Heard("", input_tokens=9)
+
+    async def line(self, text: str, grammar: str, most: int) -> tuple[str, Heard]:
+        self.grammars.append(grammar)
+        return self.lines.pop(0), Heard("", output_tokens=3)
+
+
+def _leading(*lines: str) -> tuple[Leading, _Model]:
+    model = _Model(*lines)
+    return Leading(model, now=lambda zone: datetime(2026, 3, 2, 9, tzinfo=zone)), model
+
+
+def _ask(*turns: Turn | str, tools: tuple[Tool, ...] = (ADD,), **more: Any) -> Ask:
+    said = tuple(Said("user", turn) if isinstance(turn, str) else turn for turn in turns)
+    return Ask("You know plants.", said, tools, live="a", **more)
+
+
+async def _answer(leading: Leading, ask: Ask) -> Answer:
+    pieces: list[Piece] = []
+    async for piece in leading.answer(ask):
+        assert not isinstance(piece, Free)
+        pieces.append(piece)
+    return Answer(pieces)
+
+
+def test_only_a_talk_with_hints_that_is_left_to_the_brain_is_led() -> None:
+    leading, _ = _leading()
+    assert leading.leads(_ask("hello"))
+    assert not leading.leads(_ask("hello", tools=(PLAIN,)))
+    assert not leading.leads(_ask("hello", tool_choice="required"))
+    assert not leading.leads(_ask("hello", tool_choice="none"))
+
+
+async def test_what_was_said_becomes_a_call_and_its_result_words_without_the_model() -> None:
+    leading, model = _leading('plant what="the blue fern"')
+    said = "please write down the blue fern"
+    called = await _answer(leading, _ask(said))
+    assert called.calls == [("add_plant", {"title": "the blue fern"})]
+    assert called.end.input_tokens == 9
+    result = json.dumps({"status": "ok", "title": "The blue fern"})
+    call = Call("1", "add_plant", json.dumps({"title": "the blue fern"}))
+    told = await _answer(leading, _ask(said, call, Result("1", result)))
+    assert "Written down: The blue fern" in told.text
+    assert len(model.prompts) == 1
+
+
+async def test_the_same_words_are_understood_once_whoever_asks() -> None:
+    leading, model = _leading('plant what="the fern"')
+    for _ in range(3):
+        assert (await _answer(leading, _ask("the fern please, write it down"))).calls
+    assert len(model.prompts) == 1
+    leading.forget("a")
+    model.lines = ["thanks"]
+    await _answer(leading, _ask("the fern please, write it down"))
+    assert len(model.prompts) == 2
+
+
+async def test_what_is_missing_is_asked_for_and_the_answer_is_an_answer() -> None:
+    leading, model = _leading("plant", 'set what="the fern"')
+    asked = await _answer(leading, _ask("write down a plant for me would you"))
+    assert asked.text == "Which plant?"
+    talk = ("write down a plant for me would you", Said("assistant", asked.text), "the fern")
+    assert (await _answer(leading, _ask(*talk))).calls == [("add_plant", {"title": "the fern"})]
+    assert '"set"' in model.grammars[-1]
+    assert "Bot: Which plant?\nPerson: the fern" in model.prompts[-1]
+
+
+async def test_a_short_plain_answer_costs_one_look_at_the_model() -> None:
+    leading, model = _leading("thanks")
+    assert (await _answer(leading, _ask("thank you"))).text
+    assert model.grammars == []
+
+
+async def test_silence_needs_no_model() -> None:
+    leading, model = _leading()
+    assert (await _answer(leading, _ask(" "))).text
+    assert model.prompts == []
+
+
+async def test_small_talk_is_in_the_models_words_unless_the_agent_has_its_own() -> None:
+    leading, _ = _leading("chat", "chat")
+    pieces = [piece async for piece in leading.answer(_ask("do you like ferns"))]
+    (free,) = [piece for piece in pieces if isinstance(piece, Free)]
+    assert "You know plants." in free.prompt
+    assert free.instead
+    hint = {**(ADD.parameters or {})[KEY], "briefing": {"words": {"chat": ["Plants only."]}}}
+    own = Tool("add_plant", "", {**(ADD.parameters or {}), KEY: hint})
+    assert (await _answer(leading, _ask("do you like cats", tools=(own,)))).text == "Plants only."
+
+
+async def test_what_is_read_ahead_is_how_the_question_will_begin() -> None:
+    leading, model = _leading("chat")
+    head = await leading.ahead(_ask())
+    ahead = await leading.ahead(_ask("do you like"))
+    assert ahead.startswith(head)
+    [piece async for piece in leading.answer(_ask("do you like ferns"))]
+    assert model.prompts[0].startswith(ahead)
