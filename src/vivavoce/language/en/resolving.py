@@ -248,7 +248,7 @@ class _Question(Record):
         missing: list[Missing] = []
         if found.open == "day" and not (self.anchor and not found.days_left):
             missing.append("day")
-        clock = _first(hours.times)
+        clock = _first(hours.times) if len(self.known.hours) < 2 else None
         if clock is None or (self.known.part and not hours.said) or found.open == "hour":
             missing.append("hour")
         usual = clock or hours.usual or lex.PARTS["morning"]
