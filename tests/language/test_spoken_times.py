@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from vivavoce.language.en.resolving import Profile, Resolution, resolve
 from vivavoce.language.en.telling import hour_in_words, in_words, rule_in_words
 from vivavoce.language.en.times.reading import find, read, without
+from vivavoce.wire.records.plans import Person
 
 LONDON = ZoneInfo("Europe/London")
 NOW = datetime(2026, 11, 17, 10, tzinfo=LONDON)  # a Tuesday
@@ -151,6 +152,19 @@ def test_a_day_has_the_hours_that_the_profile_says() -> None:
     assert _hour("tomorrow before bed", nurse) == "19:30"
     assert _hour("tomorrow at five", nurse) == "05:00"
     assert _hour("tomorrow at five", Profile()) == "17:00"
+
+
+def test_a_profile_is_read_from_the_record_of_a_person() -> None:
+    sam = Person(
+        id="u",
+        created_at=NOW,
+        updated_at=NOW,
+        sleep_start="23:30",
+        sleep_end="6:15",
+        work_start="soon",
+    )
+    assert Profile.of(sam) == Profile(sleep=time(23, 30), wake=time(6, 15))
+    assert Profile.of(None) == Profile()
 
 
 def _hour(words: str, profile: Profile) -> str:

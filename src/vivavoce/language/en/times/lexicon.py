@@ -243,7 +243,9 @@ HESITATIONS = words(
 BRIDGES = (
     PREPOSITIONS
     | HESITATIONS
-    | words("the , - – — ... or and i suppose think guess mean you know should shall we a an")
+    | words(
+        "the , - – — ... or and i suppose think guess mean you know should shall we a an once all"
+    )
 )
 """What may lie between two words of one time."""
 SAYING = (

@@ -279,6 +279,7 @@ def _period_named(
         if t.are(at + 1, "after", "next"):
             return Found(Period(unit, "next", edge, ahead=2), begun, at + 3)
         if word == "weekend" and t.word(begun - 1) not in ("every", "each"):
+            edge = "after" if t.word(begun - 1) == "after" else edge
             return Found(Period("weekend", named, edge, ahead=ahead), begun, at + 1)
         if not edge and not which:
             return None
