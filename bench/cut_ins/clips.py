@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -47,6 +47,7 @@ class Dialogue:
     """The first and the last word of each, in milliseconds."""
     pauses: tuple[Pause, ...]
     """Inside the turns, by us."""
+    number: int = 0
 
 
 def human(spoken: Callable[[Samples], Samples]) -> list[Clip]:
@@ -68,11 +69,12 @@ def speaker(name: str) -> str:
 def dialogues(clips: Sequence[Clip], rounds: int, seed: int = 7) -> list[Dialogue]:
     """So many of each speaker, of all that this speaker says; the same ones every time."""
     dice = np.random.default_rng(seed)
-    made = []
+    made: list[Dialogue] = []
     for _ in range(rounds):
         for one in sorted({clip.speaker for clip in clips}):
             said = [clip.samples for clip in clips if clip.speaker == one]
-            made.append(_dialogue([said[i] for i in dice.permutation(len(said))], dice))
+            shuffled = [said[i] for i in dice.permutation(len(said))]
+            made.append(replace(_dialogue(shuffled, dice), number=len(made)))
     return made
 
 

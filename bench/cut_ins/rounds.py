@@ -1,13 +1,14 @@
-"""False cut-ins on human speech, our endpointing beside Smart Turn alone.
+"""False cut-ins on human speech: our turn taking beside Smart Turn alone and a fixed silence.
 
-Dialogues are those of `bench.cut_ins.clips`. A turn that is taken before its
-last word is a false cut-in; the delay is from the end of that word (by the
-detector, on the clip alone) to the moment the turn is taken. The peer asks Smart
-Turn the usual way: once, 200 ms into a pause, takes the turn at 0.5, and else
-waits for 3 s of silence. Both have the same detector and the same judge.
-Offline: sound goes to the objects directly, and the judge's answer comes two
-frames after the question.
-`python -m bench.cut_ins.rounds [--rounds N]`.
+Dialogues are those of `bench.cut_ins.clips`, and what happens in them is that of
+`bench.cut_ins.room`. A turn that is taken before its last word is a false cut-in; it is
+*noticed* where an answer was heard before the user's turn was over. The delay is from the
+end of the last word (by the detector, on the clip alone) to the moment the turn is taken,
+and to the first sound of an answer. All have the same detector, judge and answer.
+
+Whole speakers are kept apart: what is tuned is tuned on the open ones, and the figures
+that count are those of the closed ones.
+`python -m bench.cut_ins.rounds [--rounds N] [--speakers open|closed|all]`.
 """
 
 from __future__ import annotations
@@ -17,224 +18,160 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Protocol
+from typing import Literal
 
 import numpy as np
 
 from bench import report as report_line
 from bench import size
 from bench.cut_ins.clips import Clip, Dialogue, dialogues, human
+from bench.cut_ins.room import LATE_FRAMES, Course, Finder, OncePerPause, Room, Talk, ours
 from vivavoce.app.settings import load_settings
-from vivavoce.engine.ears.detecting import SileroVad, SmartTurn, load_silero
-from vivavoce.engine.ports import EAR_RATE, FRAME, Samples
-from vivavoce.engine.turn.endpoint import FRAME_MS, Endpointer, Judge
-from vivavoce.engine.turn.facts import SpeechStopped
+from vivavoce.engine.ears.detecting import SmartTurn, load_silero
+from vivavoce.engine.ears.moonshine import MoonshineEars
+from vivavoce.engine.turn.endpoint import FRAME_MS
 from vivavoce.models.store import ModelStore
 from vivavoce.wire.realtime.session import Eagerness, SemanticVad, ServerVad
 
 Report = Callable[[str, float, float, str], None]
-Ask = Callable[[int], float]
-"""How probable is it that the turn is over, at this millisecond?"""
+Speakers = Literal["open", "closed", "all"]
 
 ROUNDS = size(6, quick=1)
-LATE_FRAMES = 2
-"""What the judge takes: 46 ms, and the way there and back."""
+OPEN = frozenset({"spk1_", "cards", "example1.wav", "LJ050-0131.wav", "jfk.wav", "goforward.raw"})
+"""The speakers that may be looked at. All others are closed."""
 EAGERNESS: tuple[Eagerness, ...] = ("low", "medium", "auto", "high")
 PEER = "Smart Turn alone"
-_WINDOW_MS = 8_000
-_PER_MS = EAR_RATE // 1000
+KINDS = ("in a sentence", "after a sentence", "the speaker's own")
 
 
-class Watcher(Protocol):
-    """Hears probabilities of speech, and says when a turn is over."""
-
-    def feed(self, probability: float, ask: Ask) -> bool: ...
-
-
-class Ours:
-    def __init__(self, settings: ServerVad | SemanticVad) -> None:
-        self._endpointer = Endpointer(settings)
-        self._due: list[tuple[int, int]] = []
-        """When each answer of the judge is there, and when it was asked for."""
-
-    def feed(self, probability: float, ask: Ask) -> bool:
-        told = self._endpointer.feed(probability)
-        now = self._endpointer.now_ms
-        late = LATE_FRAMES * FRAME_MS
-        self._due += [(now + late, one.at_ms) for one in told if isinstance(one, Judge)]
-        while self._due and self._due[0][0] <= now:
-            asked_ms = self._due.pop(0)[1]
-            told = [*told, *self._endpointer.verdict(ask(asked_ms), asked_ms)]
-        return any(isinstance(one, SpeechStopped) for one in told)
-
-
-class OncePerPause:
-    """The peer."""
-
-    BEGIN, STOP, LONGEST, SURE = 200, 200, 3000, 0.5
-
-    def __init__(self) -> None:
-        self._speaking = self._turn = False
-        self._changed_ms = self._quiet_ms = self._now = 0
-        self._due: tuple[int, int] | None = None
-
-    def feed(self, probability: float, ask: Ask) -> bool:
-        self._now += FRAME_MS
-        loud = probability >= 0.5
-        self._quiet_ms = 0 if loud else self._quiet_ms + FRAME_MS
-        self._changed_ms = self._changed_ms + FRAME_MS if loud != self._speaking else 0
-        if self._changed_ms >= (self.STOP if self._speaking else self.BEGIN):
-            self._speaking, self._changed_ms = loud, 0
-            self._turn = self._turn or loud
-            late = LATE_FRAMES * FRAME_MS
-            self._due = None if loud else (self._now + late, self._now)
-        return self._turn and not self._speaking and self._over(ask)
-
-    def _over(self, ask: Ask) -> bool:
-        over = self._quiet_ms >= self.LONGEST
-        if self._due is not None and self._now >= self._due[0]:
-            over = over or ask(self._due[1]) >= self.SURE
-            self._due = None
-        self._turn = not over
-        return over
-
-
-# --- Listening and counting -----------------------------------------------------------
+# --- Counting -------------------------------------------------------------------------
 
 
 @dataclass
 class Tally:
     false: Counter[str] = field(default_factory=Counter)
+    noticed: Counter[str] = field(default_factory=Counter)
     turns: int = 0
     pauses: int = 0
     missed: int = 0
     """Turns that nobody took before the next one began."""
+    backs: int = 0
     delays: list[int] = field(default_factory=list)
-
-    @property
-    def cut_ins(self) -> int:
-        return self.false.total()
+    sounds: list[int] = field(default_factory=list)
 
     @property
     def share(self) -> float:
-        """Of a hundred turns; never quite none, since it is divided by."""
-        return max(0.1, 100 * self.cut_ins / max(1, self.turns))
-
-    def delay(self, share: float) -> float:
-        return float(np.percentile(self.delays, share)) if self.delays else float("nan")
+        """Noticed, of a hundred turns; never quite none, since it is divided by."""
+        return max(0.1, 100 * self.noticed.total() / max(1, self.turns))
 
 
-class Room:
-    """The models, and what they said of a dialogue: asked once, told to every watcher."""
-
-    def __init__(self, detector: SileroVad, judge: SmartTurn) -> None:
-        self._detector, self._judge = detector, judge
-        self._said: dict[tuple[int, int, int], float] = {}
-
-    def probabilities(self, sound: Samples) -> list[float]:
-        self._detector.reset()
-        whole = len(sound) - len(sound) % FRAME
-        return [self._detector.feed(sound[at : at + FRAME]) for at in range(0, whole, FRAME)]
-
-    def spoken(self, sound: Samples) -> Samples:
-        """From the first word to the last, by the detector: some rooms are loud in between."""
-        (speech,) = np.nonzero(np.array(self.probabilities(np.pad(sound, (0, FRAME)))) >= 0.5)
-        return sound[max(0, speech[0] - 1) * FRAME : (speech[-1] + 1) * FRAME]
-
-    def finished(self, dialogue: Dialogue, from_ms: int, at_ms: int) -> float:
-        """Like the engine, the judge hears the last eight seconds since the turn before."""
-        begin = max(from_ms, at_ms - _WINDOW_MS)
-        key = (id(dialogue), begin, at_ms)
-        if key not in self._said:
-            heard = dialogue.sound[begin * _PER_MS : at_ms * _PER_MS]
-            self._said[key] = asyncio.run(self._judge.finished(heard))
-        return self._said[key]
+def middle(values: Sequence[int], share: float = 50) -> float:
+    return float(np.percentile(values, share)) if values else float("nan")
 
 
-def taken(room: Room, dialogue: Dialogue, speech: Sequence[float], watcher: Watcher) -> list[int]:
-    """When a turn is taken, in milliseconds."""
-    found: list[int] = []
-
-    def ask(ms: int) -> float:
-        return room.finished(dialogue, found[-1] if found else 0, ms)
-
-    for number, probability in enumerate(speech, 1):
-        if watcher.feed(probability, ask):
-            found.append(number * FRAME_MS)
-    return found
-
-
-def count(tally: Tally, dialogue: Dialogue, found: Sequence[int]) -> None:
+def count(tally: Tally, dialogue: Dialogue, course: Course) -> None:
     """Inside a turn it is a false cut-in, and the first one after it is its end."""
     tally.turns += len(dialogue.turns)
     tally.pauses += len(dialogue.pauses)
+    tally.backs += course.backs
     next_begins = [begins for begins, _ in dialogue.turns[1:]] + [1 << 31]
     for (begins, ends), following in zip(dialogue.turns, next_begins, strict=True):
-        tally.false.update(_kind(dialogue, ms) for ms in found if begins <= ms < ends)
-        after = [ms - ends for ms in found if ends <= ms < following]
+        tally.false.update(_kind(dialogue, ms) for ms in course.taken if begins <= ms < ends)
+        tally.noticed.update(_kind(dialogue, ms) for ms in course.sounds if begins <= ms < ends)
+        after = [ms - ends for ms in course.taken if ends <= ms < following]
         tally.delays += after[:1]
         tally.missed += not after
+        tally.sounds += [ms - ends for ms in course.sounds if ends <= ms < following][:1]
 
 
 def _kind(dialogue: Dialogue, ms: int) -> str:
     # An end that is told a few frames into the next word was found in the pause before.
     late = LATE_FRAMES * FRAME_MS
     inside = [pause.kind for pause in dialogue.pauses if pause.begins <= ms <= pause.ends + late]
-    return inside[0] if inside else "the speaker's own"
+    return inside[0] if inside else KINDS[-1]
 
 
-def watchers() -> dict[str, Callable[[], Watcher]]:
-    ours = {f"semantic_vad, {one}": partial(Ours, SemanticVad(eagerness=one)) for one in EAGERNESS}
-    return {PEER: OncePerPause, **ours, "server_vad, 500 ms": partial(Ours, ServerVad())}
+def contestants() -> dict[str, tuple[Callable[[], Finder], dict[str, str]]]:
+    """Who finds the end, and what the machine is told of it."""
+    semantic: dict[str, tuple[Callable[[], Finder], dict[str, str]]] = {
+        f"semantic_vad, {one}": (
+            ours(SemanticVad(eagerness=one)),
+            {"type": "semantic_vad", "eagerness": one},
+        )
+        for one in EAGERNESS
+    }
+    plain = {"type": "server_vad"}
+    return {
+        PEER: (OncePerPause, plain),
+        **semantic,
+        "server_vad, 500 ms": (ours(ServerVad()), plain),
+    }
 
 
 def measure(room: Room, clips: Sequence[Clip], rounds: int) -> dict[str, Tally]:
-    tallies = {name: Tally() for name in watchers()}
+    tallies = {name: Tally() for name in contestants()}
     for dialogue in dialogues(clips, rounds):
         speech = room.probabilities(dialogue.sound)
-        for name, make in watchers().items():
-            count(tallies[name], dialogue, taken(room, dialogue, speech, make()))
+        for name, (make, detection) in contestants().items():
+            course = Talk(room, dialogue, make(), detection).run(speech)
+            count(tallies[name], dialogue, course)
     return tallies
 
 
 # --- Telling --------------------------------------------------------------------------
 
 
-def run(report: Report, rounds: int = ROUNDS) -> None:
+def run(report: Report, rounds: int = ROUNDS, speakers: Speakers = "all") -> None:
     store = ModelStore(load_settings().models_dir)
-    asyncio.run(store.pull(["silero-vad", "smart-turn"]))
+    asyncio.run(store.pull(["silero-vad", "smart-turn", "moonshine-base"]))
     judge = SmartTurn(store.path("smart-turn", "smart_turn.onnx"))
+    ears = MoonshineEars(store.folder / "moonshine-base")
     detector = load_silero(store.path("silero-vad", "silero_vad.onnx"))()
     try:
-        room = Room(detector, judge)
-        tallies = measure(room, human(room.spoken), rounds)
+        room = Room(detector, judge, ears)
+        tallies = measure(room, chosen(human(room.spoken), speakers), rounds)
     finally:
         judge.close()
-    show(tallies)
+        ears.close()
+    show(tallies, speakers)
     peer = tallies[PEER]
     for name, tally in tallies.items():
         if tally is not peer:
             what = f"cut-ins, {name}"
-            report(f"{what}: false, of 100 turns", tally.share, peer.share, "cut-ins")
-            report(f"{what}: delay of a true end, p50", tally.delay(50), peer.delay(50), "ms")
+            report(f"{what}: noticed, of 100 turns", tally.share, peer.share, "cut-ins")
+            delays = middle(tally.delays), middle(peer.delays)
+            report(f"{what}: delay of a true end, p50", *delays, "ms")
 
 
-def show(tallies: dict[str, Tally]) -> None:
-    kinds = ("in a sentence", "after a sentence", "the speaker's own")
+def chosen(clips: Sequence[Clip], speakers: Speakers) -> list[Clip]:
+    wanted = {"all": (True, False), "open": (True,), "closed": (False,)}[speakers]
+    return [clip for clip in clips if (clip.speaker in OPEN) in wanted]
+
+
+def show(tallies: dict[str, Tally], speakers: Speakers = "all") -> None:
     first = next(iter(tallies.values()))
-    print(f"   {first.turns} turns with {first.pauses} pauses put into them; false cut-ins:")
+    print(f"   {speakers} speakers: {first.turns} turns with {first.pauses} pauses put into them")
+    print("   false cut-ins, in brackets those in which an answer was heard; delays p50 / p95:")
+    heads = ("all", *KINDS)
     print(
-        f"   {'':<24}{'all':>6}" + "".join(f"{k:>19}" for k in kinds) + f"{'delay p50 / p95':>20}"
+        f"   {'':<21}"
+        + "".join(f"{head:>19}" for head in heads)
+        + f"{'taken':>16}{'first sound':>16}"
     )
     for name, tally in tallies.items():
-        cells = "".join(f"{tally.false[kind]:>19}" for kind in kinds)
-        delay = f"{tally.delay(50):>12,.0f} /{tally.delay(95):>6,.0f}"
+        figures = [(tally.false.total(), tally.noticed.total())]
+        figures += [(tally.false[kind], tally.noticed[kind]) for kind in KINDS]
+        cells = "".join(f"{f'{taken} ({heard})':>19}" for taken, heard in figures)
+        for delays in (tally.delays, tally.sounds):
+            cells += f"{middle(delays):>9,.0f} /{middle(delays, 95):>5,.0f}"
         missed = f", {tally.missed} never taken" if tally.missed else ""
-        print(f"   {name:<24}{tally.cut_ins:>6}{cells}{delay}{missed}")
+        back = f", {tally.backs} taken back" if tally.backs else ""
+        print(f"   {name:<21}{cells}{back}{missed}")
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m bench.cut_ins.rounds")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="dialogues of each speaker")
-    run(report_line, parser.parse_args().rounds)
+    parser.add_argument("--speakers", choices=("open", "closed", "all"), default="all")
+    asked = parser.parse_args()
+    run(report_line, asked.rounds, asked.speakers)

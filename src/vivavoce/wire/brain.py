@@ -104,6 +104,10 @@ class CallEnded(Value):
     call_id: str
 
 
+Awaited = Literal["yes_no", "time", "recurrence", "number", "name", "words"]
+"""What the user was just asked for. `name`: one of their things, or a file; `words`: anything."""
+
+
 class Finished(Value):
     """Always the last piece. `length`: cut at `max_tokens`."""
 
@@ -111,6 +115,8 @@ class Finished(Value):
     input_tokens: int = 0
     cached_tokens: int = 0
     output_tokens: int = 0
+    awaits: Awaited | None = None
+    """Where the answer asks for something of a known kind: a whole one ends the user's turn."""
 
 
 Piece = Words | CallBegun | CallArguments | CallEnded | Finished

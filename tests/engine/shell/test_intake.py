@@ -79,7 +79,7 @@ def test_a_semantic_pause_asks_the_judge_and_hears_its_verdict() -> None:
     told.intake.feed_wire(loud(500) + quiet(300))
     assert len(told.questions) == 1
     told.intake.verdict(0.9, told.questions[0])
-    told.intake.feed_wire(quiet(200))
+    told.intake.heard("whole", told.all(facts.SpeechPaused)[0].at_ms)
     assert len(told.all(facts.SpeechStopped)) == 1
 
 

@@ -104,7 +104,8 @@ class World:
 
     def do_stop(self, pick: int) -> None:
         self.ms += 1 + pick
-        self.scene.tell(facts.SpeechStopped(self.ms), position=self.at)
+        stopped = facts.SpeechStopped(self.ms, pick // 3 * 500, pick // 2 * 300)
+        self.scene.tell(stopped, position=self.at)
 
     def do_heard(self, pick: int) -> None:
         self.scene.tell(

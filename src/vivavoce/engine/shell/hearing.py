@@ -24,6 +24,7 @@ from vivavoce.engine.turn import endpoint, facts
 from vivavoce.engine.turn.configuration import Configuration
 from vivavoce.errors import VivavoceError
 from vivavoce.language.en.dictation import dictated, settled
+from vivavoce.language.en.ending import Ending
 from vivavoce.wire.realtime.refusal import Refused
 from vivavoce.wire.realtime.session import NoiseReductionType
 
@@ -133,6 +134,11 @@ class Intake:
         """The judge's answer to `judge(asked_ms)`."""
         if self._endpointer is not None:
             self._tell(self._endpointer.verdict(probability, asked_ms))
+
+    def heard(self, ending: Ending, pause_ms: int) -> None:
+        """What the words before the pause of `pause_ms` look like."""
+        if self._endpointer is not None:
+            self._tell(self._endpointer.heard(ending, pause_ms))
 
     def _tell(self, milestones: list[facts.Milestone]) -> None:
         for milestone in milestones:

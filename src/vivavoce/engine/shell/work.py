@@ -22,6 +22,7 @@ from vivavoce.engine.turn.configuration import keyterms
 from vivavoce.engine.turn.machine import Machine
 from vivavoce.engine.turn.state import State
 from vivavoce.errors import VivavoceError
+from vivavoce.language.en.ending import ending as looking
 from vivavoce.wire.brain import Ask, Brain
 from vivavoce.wire.values import Value
 
@@ -170,7 +171,12 @@ class Work:
         hint = partials.newest if partials and partials.item_id == order.item_id else ""
         speech = ending(self._intake.span(order.start_ms, order.end_ms))
         guess = _Guess(order.item_id, self._machine.state, partial(self._answerer, held=True))
-        work = guess.run(partial(self._heard, speech, hint))
+
+        def judged(heard: Transcript) -> None:
+            looks = looking(heard.text, asking.awaited(self._machine.state))
+            self._intake.heard(looks, order.pause_ms)
+
+        work = guess.run(partial(self._heard, speech, hint), judged)
         if (task := self._spawn(work, f"guess {order.item_id}")) is not None:
             self._guess = (guess, task)
 
@@ -283,7 +289,9 @@ class _Guess:
         self._heard: Transcript | None = None
         self._listened = asyncio.Event()
 
-    async def run(self, hear: Callable[[], Awaitable[Transcript]]) -> None:
+    async def run(
+        self, hear: Callable[[], Awaitable[Transcript]], judged: Callable[[Transcript], None]
+    ) -> None:
         try:
             self._heard = written(await hear())
         except VivavoceError as fault:
@@ -298,6 +306,8 @@ class _Guess:
         self._order = asking.foresee(self.item_id, self._heard, self._state)
         if self._order is not None:
             self.answerer = self._make(self._order)
+        judged(self._heard)  # which may end the turn, here and now
+        if self.answerer is not None:
             await self.answerer.run()
 
     def dropped(self) -> None:

@@ -265,6 +265,8 @@ def thought(fact: facts.Thought, draft: Draft) -> None:
             end_call(response, call_id, draft)
         case brain.Finished() as finished:
             response.finished = finished
+            if response.in_conversation:
+                draft.state.awaits = finished.awaits
             _maybe_done(response, draft)
 
 
@@ -382,7 +384,8 @@ def slow(response_id: str, draft: Draft) -> None:
     response = state.responses.get(response_id)
     if manners is None or response is None or not response.spoken:
         return
-    if state.acknowledged or response.outputs:
+    ready = state.open is not None and state.open.response_id == response_id and state.open.facts
+    if state.acknowledged or response.outputs or ready:
         return
     words = manners.acknowledgement(state.acknowledgements) + " "
     state.acknowledged, state.acknowledgements = True, state.acknowledgements + 1

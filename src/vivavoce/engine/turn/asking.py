@@ -18,7 +18,7 @@ from vivavoce.engine.turn.conversation import user_audio, with_transcript
 from vivavoce.engine.turn.manners import without_acknowledgement
 from vivavoce.engine.turn.orders import Answer
 from vivavoce.engine.turn.state import SILENCE, UNHEARD, State
-from vivavoce.wire.brain import Ask, Call, Result, Said, Tool, Turn
+from vivavoce.wire.brain import Ask, Awaited, Call, Result, Said, Tool, Turn
 from vivavoce.wire.realtime.client import SAY
 from vivavoce.wire.realtime.items import FunctionCall, FunctionCallOutput, Item, Message, Reference
 from vivavoce.wire.realtime.session import RetentionRatio
@@ -108,6 +108,17 @@ def _turns(settings: ResponseSettings, state: State) -> tuple[Turn, ...]:
     turns = as_turns(sources(settings, state), told, state.notes)
     most = state.policy.result_chars
     return tuple(shortened(turn, most) if isinstance(turn, Result) else turn for turn in turns)
+
+
+def awaited(state: State) -> Awaited | None:
+    """What the user was asked for last, as far as it is known."""
+    if state.awaits is not None:
+        return state.awaits
+    messages = (item for item in state.conversation.newest() if isinstance(item, Message))
+    newest = next((item for item in messages if item.role != "system"), None)
+    if newest is None or newest.role != "assistant":
+        return None
+    return "words" if _words(newest, None).endswith("?") else None
 
 
 # --- Ahead of time ------------------------------------------------------------------------

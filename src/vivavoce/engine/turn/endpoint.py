@@ -5,9 +5,11 @@
       └─────────────────────────┴──────────────────────────────────────────────┘
 
 Server VAD ends a turn after a fixed silence. Semantic VAD asks a judge at a
-pause (`Judge`), hears the answer (`verdict`), and waits for more where the
-speaker seems not to have finished, up to a limit. All times are milliseconds
-of the session's audio. Knows nothing of sound, models or responses.
+pause (`Judge`), hears its answer (`verdict`) and what the words look like
+(`heard`), and waits for as much silence as the two together ask for. Where they
+leave a doubt the turn is over all the same, and `SpeechStopped` tells for how
+long it may still turn out not to be. All times are milliseconds of the session's
+audio. Knows nothing of sound, models or responses.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from __future__ import annotations
 from enum import Enum, auto
 
 from vivavoce.engine.turn import facts
+from vivavoce.language.en.ending import Ending
 from vivavoce.wire.realtime.session import Eagerness, SemanticVad, ServerVad
 from vivavoce.wire.values import Value
 
@@ -37,24 +40,48 @@ _SEMANTIC = ServerVad()
 
 
 class Patience(Value):
-    """What an eagerness means: the probability that ends a turn, and the longest wait.
+    """What an eagerness means: the probability that satisfies the judge, the longest wait, and how
+    much longer or shorter than usual everything takes.
 
-    `least_ms` of silence there must be however sure the judge is. The answer is
-    being made meanwhile, so they cost no time, and some people only breathe.
+    `least_ms` is the silence that ends a turn of which nobody knows the words.
     """
 
     sure: float
     least_ms: int
     longest_ms: int
+    pace: float = 1.0
 
 
 PATIENCE: dict[Eagerness, Patience] = {
-    "low": Patience(0.8, 700, 8_000),
-    "medium": Patience(0.5, 400, 4_000),
-    "auto": Patience(0.5, 400, 4_000),
-    "high": Patience(0.4, 300, 2_000),
+    "low": Patience(0.9, 900, 8_000, 1.6),
+    "medium": Patience(0.8, 600, 4_000),
+    "auto": Patience(0.8, 600, 4_000),
+    "high": Patience(0.5, 400, 2_000, 0.75),
 }
-ASK_MS = (192, 608, 1216, 2016, 3008, 4512, 6016)
+
+
+class Silences(Value):
+    """What words ask for, in milliseconds of silence since the last of them."""
+
+    sure: int
+    """Ends the turn where the judge is sure too."""
+    unsure: int
+    """Ends it where the judge is sure of the contrary; in between, in between."""
+    heard: int
+    """Before that nothing of the answer is heard, though it is made."""
+    settled: int
+    """Until then whoever goes on has never stopped."""
+
+
+SILENCES: dict[Ending, Silences] = {
+    "whole": Silences(250, 1_250, 0, 800),
+    "told": Silences(250, 1_250, 1_100, 1_300),
+    "unclear": Silences(1_000, 1_350, 1_350, 1_350),
+    "unfinished": Silences(1_500, 2_000, 0, 0),
+}
+_DOUBTED_MS = 1_100
+"""Nothing is heard earlier where the judge has any doubt."""
+ASK_MS = (128, 512, 1216, 2016, 3008, 4512, 6016)
 """The judge is asked when a pause has lasted so long; what it says may change with the silence."""
 
 
@@ -87,8 +114,10 @@ class Endpointer:
         self._frames = self._over = self._silent = 0
         self._questions = 0
         self._asked_ms: int | None = None
-        self._finished = False
-        """The judge has spoken; only the least silence is missing."""
+        self._probability: float | None = None
+        """What the judge said last of this pause."""
+        self._ending: Ending | None = None
+        """What its words look like."""
 
     @property
     def speaking(self) -> bool:
@@ -120,10 +149,18 @@ class Endpointer:
         if self._asked_ms != asked_ms or not isinstance(self.settings, SemanticVad):
             return []
         self._asked_ms = None
-        patience = PATIENCE[self.settings.eagerness]
-        self._finished = probability >= patience.sure
-        enough = self.now_ms - self._since_ms >= patience.least_ms
-        return self._stop() if self._finished and enough else []
+        before = self._probability
+        self._probability = probability if before is None else min(before, probability)
+        return self._if_over(self.settings)
+
+    def heard(self, ending: Ending, pause_ms: int) -> list[facts.Milestone]:
+        """What the words before the pause of `pause_ms` look like; too late, it counts for
+        nothing."""
+        here = self._state is _State.PAUSE and self._since_ms == pause_ms
+        if not here or not isinstance(self.settings, SemanticVad):
+            return []
+        self._ending = ending
+        return self._if_over(self.settings)
 
     # --- States ---------------------------------------------------------------------
 
@@ -154,13 +191,13 @@ class Endpointer:
             return []
         self._state = _State.PAUSE
         self._since_ms = begin_ms - (self._silent - 1) * FRAME_MS
-        self._questions, self._asked_ms, self._finished = 0, None, False
+        self._questions, self._asked_ms = 0, None
+        self._probability = self._ending = None
         return [facts.SpeechPaused(self._since_ms), *self._wait()]
 
     def _pause(self, probability: float, begin_ms: int) -> list[facts.Milestone]:
         if probability >= self._threshold:
             self._state, self._silent, self._asked_ms = _State.SPEECH, 0, None
-            self._finished = False
             return [facts.SpeechResumed(begin_ms)]
         return self._wait()
 
@@ -172,20 +209,40 @@ class Endpointer:
         if isinstance(self.settings, ServerVad):
             counted_ms = silence_ms + _LATE_MS + FRAME_MS // 2
             return self._stop() if counted_ms >= self.settings.silence_duration_ms else []
-        patience = PATIENCE[self.settings.eagerness]
-        if silence_ms >= (patience.least_ms if self._finished else patience.longest_ms):
-            return self._stop()
+        if over := self._if_over(self.settings):
+            return over
         due = sum(silence_ms >= ask_ms for ask_ms in ASK_MS)
         if due <= self._questions:
             return []
         self._questions, self._asked_ms = due, self.now_ms
         return [Judge(self.now_ms)]
 
-    def _stop(self) -> list[facts.Milestone]:
+    def _if_over(self, settings: SemanticVad) -> list[facts.Milestone]:
+        patience = PATIENCE[settings.eagerness]
+        silence_ms = self.now_ms - self._since_ms + _LATE_MS
+        doubt = _doubt(self._probability, patience.sure)
+        if self._ending is None:
+            enough = patience.least_ms if doubt == 0 else patience.longest_ms
+            return self._stop() if silence_ms >= enough else []
+        wanted = SILENCES[self._ending]
+        enough = int((wanted.sure + doubt * (wanted.unsure - wanted.sure)) * patience.pace)
+        if silence_ms < min(enough, patience.longest_ms):
+            return []
+        quiet_ms = max(wanted.heard, _DOUBTED_MS) if doubt and wanted.settled else wanted.heard
+        open_ms = max(quiet_ms, wanted.settled)
+        hold_ms, left_ms = (int(ms * patience.pace) - silence_ms for ms in (quiet_ms, open_ms))
+        return self._stop(max(0, hold_ms), max(0, left_ms))
+
+    def _stop(self, hold_ms: int = 0, open_ms: int = 0) -> list[facts.Milestone]:
         self.reset()
-        return [facts.SpeechStopped(self.now_ms)]
+        return [facts.SpeechStopped(self.now_ms, hold_ms, open_ms)]
 
     def _under(self, probability: float) -> bool:
         # A threshold near zero must still leave room for silence below it.
         low = max(self._threshold - _HYSTERESIS, self._threshold / 2)
         return probability < low
+
+
+def _doubt(probability: float | None, sure: float) -> float:
+    """Of the judge: from none to complete. One who was not heard yet doubts everything."""
+    return 1.0 if probability is None else max(0.0, 1 - probability / sure)

@@ -63,6 +63,11 @@ class SpeechResumed(Milestone):
 class SpeechStopped(Milestone):
     """The turn is judged to be over, with the silence that ended it."""
 
+    hold_ms: int = 0
+    """For so long nothing of the answer should be heard: the user may go on."""
+    open_ms: int = 0
+    """For so long the turn is taken back if the user goes on."""
+
 
 class HeardSoFar(Fact):
     """The beginning of an item's transcript, as far as it is certain, all of it."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from vivavoce.engine.turn import answering, facts, orders, playback
+from vivavoce.engine.turn import answering, facts, orders, playback, taking
 from vivavoce.engine.turn.configuration import response_settings
 from vivavoce.engine.turn.conversation import user_audio, with_transcript
 from vivavoce.engine.turn.state import SILENCE, UNHEARD, Draft, Signal, Speech
@@ -25,11 +25,13 @@ _WORD = re.compile(r"[^\w' -]+")
 
 def suspected(draft: Draft) -> None:
     """The assistant makes way at once, before anyone knows what it will be."""
+    draft.state.suspected = True
     if draft.state.playing:
         draft.order(orders.Duck(True))
 
 
 def dismissed(draft: Draft) -> None:
+    taking.unsuspected(draft)
     if draft.state.speech is None and not draft.state.probes:
         draft.order(orders.Duck(False))
 
@@ -38,7 +40,10 @@ def started(fact: facts.SpeechStarted, draft: Draft) -> None:
     state = draft.state
     if state.speech is not None:
         return
-    state.speech = Speech(draft.new_id("item"), max(fact.at_ms, state.committed_ms))
+    start_ms = max(fact.at_ms, state.committed_ms)
+    if _interrupts(draft):
+        start_ms = taking.taken_back(draft, start_ms)
+    state.speech = Speech(draft.new_id("item"), start_ms)
     draft.order(orders.StopTimer("idle"))
     draft.signal(Signal.SPEECH_STARTED)
     if state.policy.backchannel and state.playing and _interrupts(draft):
@@ -46,6 +51,7 @@ def started(fact: facts.SpeechStarted, draft: Draft) -> None:
         draft.order(orders.Duck(True), orders.StartTimer("yield", state.policy.yield_seconds))
     else:
         _announce(state.speech, draft)
+    taking.unsuspected(draft)
     if state.policy.speculate:
         draft.order(orders.Listen(state.speech.item_id, state.speech.start_ms))
 
@@ -57,7 +63,8 @@ def paused(fact: facts.SpeechPaused, draft: Draft) -> None:
     if speech.held:
         draft.order(orders.StopTimer("yield"))
     if draft.state.policy.speculate:
-        draft.order(orders.Guess(speech.item_id, speech.start_ms, fact.at_ms + _TAIL_MS))
+        end_ms = fact.at_ms + _TAIL_MS
+        draft.order(orders.Guess(speech.item_id, speech.start_ms, end_ms, fact.at_ms))
 
 
 def resumed(draft: Draft) -> None:
@@ -74,6 +81,7 @@ def stopped(fact: facts.SpeechStopped, draft: Draft) -> None:
     speech, state.speech = state.speech, None
     if speech is None:
         return
+    taking.settle(draft)
     draft.signal(Signal.SPEECH_STOPPED)
     draft.order(orders.StopListening())
     speech.end_ms = max(fact.at_ms, speech.start_ms)
@@ -84,7 +92,7 @@ def stopped(fact: facts.SpeechStopped, draft: Draft) -> None:
         draft.order(orders.StopTimer("yield"), transcribe)
     else:
         draft.order(orders.Duck(False), transcribe)
-        _finish(speech, draft)
+        _finish(speech, draft, fact)
 
 
 def abandon(draft: Draft) -> None:
@@ -98,6 +106,8 @@ def abandon(draft: Draft) -> None:
     )
     state.speech = None
     state.probes.clear()
+    state.suspected = False
+    taking.settle(draft)
 
 
 def _interrupts(draft: Draft) -> bool:
@@ -115,12 +125,18 @@ def _announce(speech: Speech, draft: Draft) -> None:
         draft.order(orders.Duck(False))
 
 
-def _finish(speech: Speech, draft: Draft) -> None:
+def _finish(speech: Speech, draft: Draft, doubt: facts.SpeechStopped | None = None) -> None:
+    state = draft.state
     draft.send(
         "input_audio_buffer.speech_stopped", audio_end_ms=speech.end_ms, item_id=speech.item_id
     )
-    _add_audio_item(speech.item_id, None, speech.end_ms, draft)
+    before, unheard = state.active, state.unheard
+    is_open = doubt is not None and doubt.open_ms > 0
+    _add_audio_item(speech.item_id, None, speech.end_ms, draft, keep=is_open)
     _answer_turn(draft)
+    if doubt is not None and is_open:
+        begun = state.active if state.active != before else None
+        taking.leave_open(speech, begun, unheard, doubt, draft)
 
 
 def _answer_turn(draft: Draft) -> None:
@@ -150,8 +166,10 @@ def forget(end_ms: int, draft: Draft) -> None:
     draft.order(orders.ForgetAudio(draft.state.committed_ms))
 
 
-def _add_audio_item(item_id: str, text: str | None, end_ms: int, draft: Draft) -> None:
-    """Without a text: the ears are at it."""
+def _add_audio_item(
+    item_id: str, text: str | None, end_ms: int, draft: Draft, *, keep: bool = False
+) -> None:
+    """Without a text: the ears are at it. `keep`: its sound may be needed again."""
     draft.state.transcripts[item_id] = text
     if text is None:
         draft.state.acknowledged = False
@@ -159,7 +177,10 @@ def _add_audio_item(item_id: str, text: str | None, end_ms: int, draft: Draft) -
     previous = draft.state.conversation.append(item)
     draft.send("input_audio_buffer.committed", previous_item_id=previous, item_id=item_id)
     draft.tell_item(item, previous)
-    forget(end_ms, draft)
+    if keep:
+        draft.state.committed_ms = max(draft.state.committed_ms, end_ms)
+    else:
+        forget(end_ms, draft)
 
 
 def _judge_probe(speech: Speech, words: str, draft: Draft) -> None:
@@ -206,11 +227,13 @@ def heard_all(fact: facts.HeardAll | facts.HearingFailed, draft: Draft) -> None:
                 _show(item_id, text, draft)
                 usage = server.transcription_usage(seconds)
                 where = {"item_id": item_id, "content_index": 0}
-                draft.send(_COMPLETED, where, transcript=text, usage=usage)
+                told = server.frame(_COMPLETED, where, transcript=text, usage=usage)
+                taking.once_certain(item_id, orders.Send(told), draft)
         case facts.HearingFailed(_, message):
             known = False
             if state.configuration.transcription:
-                draft.order(orders.Send(server.transcript_failed(item_id, message)))
+                failed = orders.Send(server.transcript_failed(item_id, message))
+                taking.once_certain(item_id, failed, draft)
     if known:
         state.unheard = 0
     else:  # told to the brain as such, and counted
@@ -259,6 +282,8 @@ def timer(fact: facts.TimerFired, draft: Draft) -> None:
             answering.played(response_id, draft)
         case ("slow", _, response_id):
             answering.slow(response_id, draft)
+        case ("hold" | "settle", _, _):
+            taking.timer(fact.name, draft)
         case ("expiry", _, _):
             fault = Refused("Your session hit its maximum duration.", code="session_expired")
             draft.order(orders.Send(server.error(fault, None)))

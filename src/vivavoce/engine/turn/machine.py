@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from vivavoce.engine.ports import Position
-from vivavoce.engine.turn import answering, facts, listening, requests
+from vivavoce.engine.turn import answering, facts, listening, requests, taking
 from vivavoce.engine.turn.configuration import Configuration, response_settings
 from vivavoce.engine.turn.orders import Order, Send
 from vivavoce.engine.turn.state import Draft, Phase, Policy, Signal, State
@@ -93,14 +93,8 @@ class Machine:
             case facts.HeardAll() | facts.HearingFailed():
                 listening.heard_all(fact, draft)
             # The assistant
-            case facts.Thought():
-                answering.thought(fact, draft)
-            case facts.Spoken():
-                answering.spoken(fact, draft)
-            case facts.AllSpoken():
-                answering.all_spoken(fact, draft)
-            case facts.AnswerFailed():
-                answering.failed(fact, draft)
+            case facts.Thought() | facts.Spoken() | facts.AllSpoken() | facts.AnswerFailed():
+                taking.arrived(fact, draft)
             case facts.Playing():
                 answering.playing(fact, draft)
             case facts.Played():

@@ -73,6 +73,8 @@ class Guess(Order):
     item_id: str
     start_ms: int
     end_ms: int
+    pause_ms: int = 0
+    """Where the silence began, by which the ears know it."""
 
 
 class DropGuess(Order):

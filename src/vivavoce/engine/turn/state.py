@@ -15,9 +15,10 @@ from typing import Any
 from vivavoce.engine.ports import Position
 from vivavoce.engine.turn.configuration import Configuration, ResponseSettings, session_object
 from vivavoce.engine.turn.conversation import Conversation, clip_of
+from vivavoce.engine.turn.facts import AllSpoken, AnswerFailed, Spoken, Thought
 from vivavoce.engine.turn.manners import Manners
 from vivavoce.engine.turn.orders import Audience, Order, Send
-from vivavoce.wire.brain import Finished
+from vivavoce.wire.brain import Awaited, Finished
 from vivavoce.wire.realtime.items import Item, Status, item_object
 from vivavoce.wire.realtime.server import EventType, frame
 from vivavoce.wire.realtime.session import ServerVad
@@ -77,6 +78,25 @@ class Speech:
     held: bool = False
     end_ms: int = 0
     """Once it is over."""
+
+
+@dataclass(slots=True)
+class OpenTurn:
+    """A turn that was taken, and is taken back if the user goes on."""
+
+    item_id: str
+    start_ms: int
+    response_id: str
+    unheard: int
+    """Turns in a row that nobody understood, before this one."""
+    silent: bool
+    """Nothing of the answer may be heard yet."""
+    facts: list[Thought | Spoken | AllSpoken | AnswerFailed] = field(default_factory=list)
+    """What came of the answer meanwhile: all of it while `silent`, then from the first call on."""
+    orders: list[Order] = field(default_factory=list)
+    """What is not told before it is certain: the words of an item that may go again."""
+    due: set[str] = field(default_factory=set)
+    """Timers that fired while somebody seemed to speak."""
 
 
 @dataclass(slots=True)
@@ -163,6 +183,11 @@ class State:
     probes: dict[str, Speech] = field(default_factory=dict)
     """Speech over the assistant that ended soon: the ears say whether it was a word at all."""
     committed_ms: int = 0
+    open: OpenTurn | None = None
+    suspected: bool = False
+    """Something sounds like speech, and nobody knows yet."""
+    awaits: Awaited | None = None
+    """What the assistant asked for last, where the brain said so."""
     responses: dict[str, Response] = field(default_factory=dict)
     active: str | None = None
     """The response that writes to the conversation; one at most."""
