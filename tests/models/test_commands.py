@@ -44,6 +44,7 @@ def test_the_list_says_what_there_is_and_where(
         "smart-turn",
         "moonshine-base",
         "qwen-1.5b",
+        "hibari",
         "kokoro",
     ]
     assert [row[0] for row in rows if "*" not in row] == [

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from vivavoce.engine.ports import Mouth
     from vivavoce.engine.shell.work import Parts
     from vivavoce.engine.speech.process import Speech
+    from vivavoce.engine.speech.protocol import SpeechPart
 
 log = logging.getLogger(__name__)
 
@@ -302,12 +303,20 @@ async def _speech(settings: Settings, store: ModelStore, processes: AsyncExitSta
     speech = Speech(
         SpeechFiles(
             ears=SpeechPart(settings.ears, store.folder / settings.ears),
-            mouth=SpeechPart(settings.mouth, store.folder / settings.mouth),
+            mouth=_mouth_part(settings, store),
             judge=SpeechPart("smart-turn", store.path("smart-turn", "smart_turn.onnx")),
         )
     )
     await processes.enter_async_context(speech.running())
     return speech
+
+
+def _mouth_part(settings: Settings, store: ModelStore) -> SpeechPart:
+    from vivavoce.engine.speech.protocol import SpeechPart
+
+    if settings.mouth == "auto":
+        return SpeechPart("by-voice", store.folder)
+    return SpeechPart(settings.mouth, store.folder / settings.mouth)
 
 
 async def _brain(
