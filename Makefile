@@ -11,7 +11,7 @@ PAGE := src/vivavoce/server/static/index.html
 PAGE_SOURCES := $(wildcard web/*.*) $(shell find web/src -type f)
 NPM := PATH="$(CURDIR)/$(BIN):$$PATH" npm --prefix web
 # What `make test` runs with, beside the scripted brain: the large ones are for the long runs.
-TESTED := silero-vad smart-turn moonshine-base moonshine-tiny kokoro
+TESTED := silero-vad smart-turn moonshine-base moonshine-tiny hibari kokoro
 CLIENTS := tests/clients/node/node_modules/.package-lock.json
 # Other people's Python clients have an environment of their own: each brings a hundred packages.
 OTHERS := .venv-clients
@@ -62,7 +62,7 @@ $(PYTHON_CLIENTS): tests/clients/python/requirements.txt
 	$(OTHERS)/bin/python -m pip install --disable-pip-version-check -q -r $<
 	@touch $@
 
-models: $(SERVING) ## Fetch the models that tests need (once, 212 MB; several clones share them)
+models: $(SERVING) ## Fetch the models that tests need (once, 220 MB; several clones share them)
 	$(BIN)/vivavoce models pull $(TESTED)
 
 models-all: $(SERVING) ## Fetch every model, the brains too (once, 2.1 GB)

@@ -23,8 +23,8 @@ from bench import size
 from bench.material.sentences import SENTENCES
 from vivavoce.app.settings import Settings
 from vivavoce.engine.ears.moonshine import MoonshineEars
-from vivavoce.engine.mouth.kokoro import KokoroMouth
-from vivavoce.engine.ports import EAR_RATE, MOUTH_RATE, Ears, Mouth
+from vivavoce.engine.mouth.hibari import HibariMouth
+from vivavoce.engine.ports import EAR_RATE, MOUTH_RATE, Ears, Mouth, Utterance
 from vivavoce.language.en.aloud.text import spoken
 from vivavoce.models.store import ModelStore
 
@@ -64,7 +64,7 @@ class Trip:
 
 def run(report: Report) -> None:
     store = ModelStore(Settings().models_dir)
-    mouth = KokoroMouth(store.folder / "kokoro")
+    mouth = HibariMouth(store.folder / "hibari")
     ears = MoonshineEars(store.folder / "moonshine-base")
     try:
         trips = asyncio.run(there_and_back(mouth, ears, SENTENCES))
@@ -85,7 +85,10 @@ async def there_and_back(
 
 
 async def _heard(mouth: Mouth, ears: Ears, text: str, voice: str) -> str:
-    utterance = await mouth.speak(text, voice=voice)
+    return await transcribed(ears, await mouth.speak(text, voice=voice))
+
+
+async def transcribed(ears: Ears, utterance: Utterance) -> str:
     speech = np.frombuffer(utterance.pcm, dtype="<i2").astype(np.float32) / 32768
     padded = np.pad(soxr.resample(speech, MOUTH_RATE, EAR_RATE), _SILENCE)
     return (await ears.transcribe(padded)).text

@@ -126,7 +126,7 @@ def test_secrets_are_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
         ("VIVAVOCE_BRAIN", "http://h:port", "port could not be"),
         ("VIVAVOCE_BRAIN", "http://h/v1?key=k", "should be a base URL"),
         ("VIVAVOCE_EARS", "whisper", "should be 'moonshine-base', 'moonshine-tiny' or 'whisper-"),
-        ("VIVAVOCE_MOUTH", "piper", "should be 'kokoro' or 'piper-joe', and is 'piper'"),
+        ("VIVAVOCE_MOUTH", "piper", "should be 'auto', 'hibari', 'kokoro' or 'piper-joe', and is"),
         ("VIVAVOCE_MANNERS", "good", "should be a valid boolean, and is 'good'"),
         ("VIVAVOCE_ICE_SERVERS", "{", "should be JSON"),
         ("VIVAVOCE_ICE_SERVERS", "{}", "should be a list"),
@@ -168,6 +168,7 @@ def test_token_mode_needs_a_token(monkeypatch: pytest.MonkeyPatch) -> None:
 # --- The embedded engine's models ---------------------------------------------------
 
 HEARING = ("silero-vad", "smart-turn", "moonshine-base")
+SPEAKING = ("hibari", "kokoro")
 
 
 def test_with_nothing_set_it_thinks_on_this_machine_and_has_manners() -> None:
@@ -175,11 +176,11 @@ def test_with_nothing_set_it_thinks_on_this_machine_and_has_manners() -> None:
     assert (settings.brain, settings.ears, settings.mouth) == (
         "qwen-1.5b",
         "moonshine-base",
-        "kokoro",
+        "auto",
     )
     assert settings.manners
     assert not settings.brain_by_url
-    assert settings.needed_models == (*HEARING, "qwen-1.5b", "minilm", "kokoro")
+    assert settings.needed_models == (*HEARING, "qwen-1.5b", "minilm", *SPEAKING)
 
 
 @pytest.mark.parametrize(
@@ -200,7 +201,7 @@ def test_a_brain_elsewhere_is_named_by_its_base_url_and_needs_no_model_here(
     settings = load_settings()
     assert (settings.brain, settings.brain_model) == (taken, "llama3.2")
     assert settings.brain_by_url
-    assert settings.needed_models == (*HEARING, "kokoro")
+    assert settings.needed_models == (*HEARING, *SPEAKING)
 
 
 def test_the_choices_are_what_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -213,7 +214,7 @@ def test_the_choices_are_what_is_needed(monkeypatch: pytest.MonkeyPatch) -> None
 def test_a_script_chooses_the_scripted_brain(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VIVAVOCE_SCRIPT", "mine.yaml")
     assert load_settings().brain == "scripted"
-    assert load_settings().needed_models == (*HEARING, "kokoro")
+    assert load_settings().needed_models == (*HEARING, *SPEAKING)
     assert problems(monkeypatch, VIVAVOCE_BRAIN="qwen-0.5b") == [
         "VIVAVOCE_SCRIPT: is for VIVAVOCE_BRAIN=scripted"
     ]

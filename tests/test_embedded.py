@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import httpx
@@ -12,8 +13,12 @@ from vivavoce.app.engine import UPLOADS, EmbeddedEngine
 from vivavoce.app.lifecycle import running
 from vivavoce.app.server import assemble, build_app
 from vivavoce.app.settings import Settings
+from vivavoce.brain.script import script as script_file
+from vivavoce.brain.script.brain import ScriptedBrain
 from vivavoce.engine.shell.work import Parts
 from vivavoce.errors import InvalidRequest, Unavailable
+from vivavoce.testing.engine import HummingMouth, LoudnessDetector, ScriptedEars, SureJudge
+from vivavoce.wire.brain import Ask, Brain
 
 
 def settings(folder: Path, **more: object) -> Settings:
@@ -54,6 +59,64 @@ async def test_a_server_whose_engine_cannot_start_is_not_healthy(tmp_path: Path)
         health, ready = await http.get("/health"), await http.get("/ready")
         assert (health.status_code, health.json()["status"]) == (503, "unhealthy")
         assert (ready.status_code, ready.json()["failed"]) == (503, True)
+
+
+class SlowReader(ScriptedBrain):
+    """Reads its instructions for as long as nobody lets it go on."""
+
+    def __init__(self) -> None:
+        super().__init__(script_file.load("otherwise: Hello."))
+        self.read: list[bool] = []
+        self.begun, self.go_on = asyncio.Event(), asyncio.Event()
+        self.broken = False
+
+    async def warm(self, ask: Ask) -> None:
+        self.begun.set()
+        if self.broken:
+            raise RuntimeError("no memory left")
+        await self.go_on.wait()
+        self.read.append(ask.spoken)
+
+
+def parts(brain: Brain) -> Parts:
+    return Parts(ScriptedEars(), HummingMouth(), brain, SureJudge(), LoudnessDetector)
+
+
+async def test_it_is_ready_to_talk_before_the_brain_has_read_its_instructions(
+    tmp_path: Path,
+) -> None:
+    brain = SlowReader()
+    inside = EmbeddedEngine(settings(tmp_path), parts=lambda: parts(brain))
+    inside.expect("You are Ada.", [])
+    async with inside.running():
+        await until(lambda: not inside.waiting_for(), seconds=60)
+        await brain.begun.wait()
+        assert brain.read == []  # and it answers meanwhile
+        assert inside.brain is brain
+        brain.go_on.set()
+        await until(lambda: len(brain.read) == 2)
+        assert brain.read == [True, False]  # those who talk first
+
+
+async def test_it_ends_in_the_middle_of_reading(tmp_path: Path) -> None:
+    brain = SlowReader()
+    inside = EmbeddedEngine(settings(tmp_path), parts=lambda: parts(brain))
+    inside.expect("You are Ada.", [])
+    async with asyncio.timeout(60), inside.running():
+        await brain.begun.wait()
+    assert brain.read == []
+
+
+async def test_a_brain_that_cannot_read_ahead_stays_in_service(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    brain = SlowReader()
+    brain.broken = True
+    inside = EmbeddedEngine(settings(tmp_path), parts=lambda: parts(brain))
+    inside.expect("You are Ada.", [])
+    async with inside.running():
+        await until(lambda: "no memory left" in caplog.text, seconds=60)
+        assert inside.waiting_for() == []
 
 
 def test_a_wrong_script_is_one_clear_complaint(tmp_path: Path) -> None:

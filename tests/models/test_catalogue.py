@@ -12,7 +12,7 @@ from vivavoce.app.settings import BRAINS, Settings
 from vivavoce.models.manifest import MODELS, Joined, Web
 from vivavoce.models.terminal import megabytes
 
-_NEEDED = ("silero-vad", "smart-turn", "moonshine-base", "qwen-1.5b", "minilm", "kokoro")
+_NEEDED = ("silero-vad", "smart-turn", "moonshine-base", "qwen-1.5b", "minilm", "hibari", "kokoro")
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "models.md"
 
 
@@ -39,17 +39,18 @@ def test_the_settings_choose_among_the_models_of_each_role() -> None:
     roles = {model.name: model.role for model in MODELS}
     for name, role in (("ears", "ears"), ("mouth", "mouth")):
         choices = get_args(Settings.model_fields[name].annotation)
-        assert set(choices) == {name for name, its in roles.items() if its == role}
+        assert {*choices} - {"auto"} == {name for name, its in roles.items() if its == role}
     assert {*BRAINS} - {"scripted"} == {name for name, its in roles.items() if its == "brain"}
 
 
-def test_with_no_settings_one_model_a_role_is_needed(
+def test_with_no_settings_one_model_a_role_is_needed_and_two_mouths(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for name in ("BRAIN", "EARS", "MOUTH", "SCRIPT"):
         monkeypatch.delenv(f"VIVAVOCE_{name}", raising=False)
     assert Settings(_env_file=None).needed_models == _NEEDED  # type: ignore[call-arg]
     roles = [model.role for model in MODELS if model.name in _NEEDED]
+    roles.remove("mouth")  # the quick one, and the one with all other voices
     assert len(set(roles)) == len(roles)
 
 

@@ -45,6 +45,7 @@ def test_the_list_says_what_there_is_and_where(
         "moonshine-base",
         "qwen-1.5b",
         "minilm",
+        "hibari",
         "kokoro",
     ]
     assert [row[0] for row in rows if "*" not in row] == [

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from vivavoce.engine.ports import Mouth
     from vivavoce.engine.shell.work import Parts
     from vivavoce.engine.speech.process import Speech
+    from vivavoce.engine.speech.protocol import SpeechPart
 
 log = logging.getLogger(__name__)
 
@@ -73,7 +74,6 @@ class EmbeddedEngine:
         self._names = settings.needed_models
         self._given = parts
         self._expected: Ask | None = None
-        self._reading = False
         if settings.brain == "scripted" and settings.script is not None:
             scripted(settings)  # a wrong script is told at once; our own is right
         self._engine: Engine | None = None
@@ -114,8 +114,6 @@ class EmbeddedEngine:
         if engine is not None and engine.problem is not None:
             return [engine.problem]
         models = self.models()
-        if self._reading:
-            return ["The brain is reading its instructions; that takes a minute or two, once."]
         if all(model["state"] == "ready" for model in models):
             return ["The engine is loading its models."]
         done, total = sum(m["received"] for m in models), sum(m["total"] for m in models)
@@ -163,9 +161,9 @@ class EmbeddedEngine:
             try:
                 async with AsyncExitStack() as processes:
                     parts = await self._parts(processes)
-                    await self._read_in(parts)
                     engine.provide(parts)
                     log.info("The engine is ready")
+                    await self._read_in(parts)
                     await self._stop.wait()
                 return
             except Exception as raised:  # the boundary of this task: it tries again
@@ -202,14 +200,16 @@ class EmbeddedEngine:
     async def _read_in(self, parts: Parts) -> None:
         """The brain reads what every session begins with: a minute or two, once, then it is kept.
 
-        Nobody is let in before: the first question would wait for it in silence.
+        Everybody is let in meanwhile. A call that comes goes on from what is read by then, and
+        reads the rest itself while its user speaks.
         """
         if self._expected is not None:
-            self._reading = True
-            # Written sessions begin with other rules. Read beside a talk, it would slow it down.
-            for spoken in (False, True):
-                await parts.brain.warm(replace(self._expected, spoken=spoken))
-            self._reading = False
+            # Written sessions begin with other rules.
+            for spoken in (True, False):
+                try:
+                    await parts.brain.warm(replace(self._expected, spoken=spoken))
+                except Exception:  # the boundary of this work: each session reads it itself
+                    log.exception("Reading the instructions ahead failed")
 
     def expect(self, instructions: str, tools: Sequence[Mapping[str, Any]]) -> None:
         """What every session begins with: its prompt and its tools, as they are given to it. The
@@ -302,12 +302,20 @@ async def _speech(settings: Settings, store: ModelStore, processes: AsyncExitSta
     speech = Speech(
         SpeechFiles(
             ears=SpeechPart(settings.ears, store.folder / settings.ears),
-            mouth=SpeechPart(settings.mouth, store.folder / settings.mouth),
+            mouth=_mouth_part(settings, store),
             judge=SpeechPart("smart-turn", store.path("smart-turn", "smart_turn.onnx")),
         )
     )
     await processes.enter_async_context(speech.running())
     return speech
+
+
+def _mouth_part(settings: Settings, store: ModelStore) -> SpeechPart:
+    from vivavoce.engine.speech.protocol import SpeechPart
+
+    if settings.mouth == "auto":
+        return SpeechPart("by-voice", store.folder)
+    return SpeechPart(settings.mouth, store.folder / settings.mouth)
 
 
 async def _brain(

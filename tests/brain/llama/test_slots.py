@@ -220,3 +220,74 @@ async def test_nothing_is_remembered_of_a_process_that_is_gone(tmp_path: Path) -
 )
 def test_alike_counts_the_letters_in_common(one: str, other: str, same: int) -> None:
     assert alike(one, other) == same
+
+
+async def test_the_background_reads_ahead_only_while_nobody_talks(tmp_path: Path) -> None:
+    seats, memory = Seats(1, Shelf(tmp_path, "m")), _Memory(tmp_path)
+    order = []
+
+    async def background() -> None:
+        await _warm(seats, memory, "", _PREFIX)
+        order.append("read")
+
+    async with asyncio.TaskGroup() as group:
+        await _ask(seats, memory, "a", "hello")
+        group.create_task(background())
+        for _ in range(10):
+            await asyncio.sleep(0)
+        order.append("left")  # between two questions too, until the conversation is over
+        seats.leave("a")
+    assert order == ["left", "read"]
+
+
+async def test_who_comes_in_the_middle_of_it_goes_on_from_there(tmp_path: Path) -> None:
+    seats, memory = Seats(1, Shelf(tmp_path, "m")), _Memory(tmp_path)
+    begun = _PREFIX[: len(_PREFIX) // 2]
+    async with seats.warming(memory, "", _PREFIX) as warming:
+        async with warming.step() as place:
+            assert place is not None
+            place.held = begun
+        assert await _ask(seats, memory, "a", f"{_PREFIX}Hello!") == begun
+        assert memory.done == [("save", 0), ("restore", 1)]
+        assert list(tmp_path.iterdir()) == []
+        seats.leave("a")
+        async with warming.step() as place:  # and it goes on itself, with what it had
+            assert place is not None
+            assert place.held == begun
+
+
+async def test_who_comes_in_the_middle_of_a_step_waits_for_its_end_only(tmp_path: Path) -> None:
+    seats, memory = Seats(1, Shelf(tmp_path, "m")), _Memory(tmp_path)
+    async with (
+        asyncio.TaskGroup() as group,
+        seats.warming(memory, "", _PREFIX) as warming,
+        warming.step() as place,
+    ):
+        assert place is not None
+        place.held = _PREFIX[:-50]
+        asking = group.create_task(_ask(seats, memory, "a", _PREFIX))
+        for _ in range(10):
+            await asyncio.sleep(0)
+        assert not asking.done()
+        place.held = _PREFIX
+    assert asking.result() == _PREFIX
+
+
+async def test_a_background_that_answers_is_not_waited_for(tmp_path: Path) -> None:
+    seats, memory = Seats(1, Shelf(tmp_path, "m")), _Memory(tmp_path)
+    async with seats.taken(memory, "", _PREFIX) as place:
+        place.held = _PREFIX
+        async with asyncio.timeout(5):
+            assert await _ask(seats, memory, "a", _PREFIX) == ""
+
+
+async def test_what_a_conversation_has_left_on_the_shelf_is_not_read_behind_it(
+    tmp_path: Path,
+) -> None:
+    seats, memory = Seats(1, Shelf(tmp_path, "m")), _Memory(tmp_path)
+    async with seats.warming(memory, "", _PREFIX) as warming:
+        await _warm(seats, memory, "a", _PREFIX)
+        seats.leave("a")
+        async with warming.step() as place:
+            assert place is not None
+            assert place.held == _PREFIX

@@ -1,4 +1,4 @@
-"""What every mouth does alike: the hum of the tests, Kokoro, Piper."""
+"""What every mouth does alike: the hum of the tests, hibari, Kokoro, Piper."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from vivavoce.testing.engine import HummingMouth
 PIPER = pytest.param("piper", marks=pytest.mark.full)
 
 
-@pytest.fixture(params=["humming", "mouth", PIPER])
+@pytest.fixture(params=["humming", "hibari", "mouth", PIPER])
 def speaker(request: pytest.FixtureRequest) -> Mouth:
     if request.param == "humming":
         return HummingMouth()
@@ -27,7 +27,7 @@ def speaker(request: pytest.FixtureRequest) -> Mouth:
     return found
 
 
-@pytest.fixture(params=["mouth", PIPER])
+@pytest.fixture(params=["hibari", "mouth", PIPER])
 def model(request: pytest.FixtureRequest) -> SpeakingMouth:
     found: SpeakingMouth = request.getfixturevalue(request.param)
     return found

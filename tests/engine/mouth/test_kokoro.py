@@ -17,7 +17,8 @@ from tests.engine.mouth.listening import heard, loudness, until
 from tests.speech import model_folder, word_errors
 from vivavoce.engine.ears.moonshine import MoonshineEars
 from vivavoce.engine.mouth import graph
-from vivavoce.engine.mouth.kokoro import KokoroMouth, portions
+from vivavoce.engine.mouth.kokoro import KokoroMouth
+from vivavoce.engine.mouth.portions import portions
 from vivavoce.engine.mouth.speaking import OPENAI_VOICES
 from vivavoce.errors import ModelUnavailable, MouthError
 from vivavoce.language.en.aloud.text import spoken
@@ -105,7 +106,7 @@ def test_a_folder_without_the_model_says_what_is_missing(tmp_path: Path) -> None
         KokoroMouth(tmp_path)
 
 
-@pytest.mark.parametrize("edit", [graph.kokoro, graph.piper])
+@pytest.mark.parametrize("edit", [graph.kokoro, graph.hibari, graph.piper])
 def test_an_unknown_graph_is_left_as_it_is_with_a_warning(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, edit: graph.Edit
 ) -> None:

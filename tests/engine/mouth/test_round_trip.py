@@ -7,7 +7,7 @@ from bench.material.sentences import SENTENCES
 from bench.round_trip import TARGET, share, there_and_back, trip
 
 from vivavoce.engine.ears.moonshine import MoonshineEars
-from vivavoce.engine.mouth.kokoro import KokoroMouth
+from vivavoce.engine.mouth.hibari import HibariMouth
 from vivavoce.language.en.aloud.text import spoken
 
 ALL = [(written, said) for some in SENTENCES.values() for written, said in some.items()]
@@ -41,7 +41,7 @@ def test_errors_are_counted_in_words_however_they_are_spelled(
 
 
 @pytest.mark.full
-async def test_what_the_mouth_says_the_ears_hear(mouth: KokoroMouth, ears: MoonshineEars) -> None:
-    trips = await there_and_back(mouth, ears, SENTENCES)
+async def test_what_the_mouth_says_the_ears_hear(hibari: HibariMouth, ears: MoonshineEars) -> None:
+    trips = await there_and_back(hibari, ears, SENTENCES)
     failed = [(trip.written, trip.heard) for trip in trips if trip.fair]
     assert share(trips, "fair") <= TARGET, failed

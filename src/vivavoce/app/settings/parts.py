@@ -249,8 +249,10 @@ class EngineSettings(BaseSettings):
     )
     """Who writes down what was said: `moonshine-base`, the quicker `moonshine-tiny`, or
     `whisper-small`, which is exact and slow."""
-    mouth: Annotated[Literal["kokoro", "piper-joe"], LOWER] = "kokoro"
-    """Who speaks: `kokoro`, or the much quicker and plainer `piper-joe`."""
+    mouth: Annotated[Literal["auto", "hibari", "kokoro", "piper-joe"], LOWER] = "auto"
+    """Who speaks: `auto`, which is `hibari` for its one voice (`marin`, `af_heart`) and `kokoro`
+    for all others; one of the two alone; or the plainer `piper-joe`. With `hibari` alone and with
+    `piper-joe` every name is the one voice there is."""
     noise_reduction: Literal["off", "near_field", "far_field"] = "off"
     """Noise taken out of the user's sound where a session does not say: `off`, `near_field` for a
     microphone at the mouth, `far_field` for one across the room. Browsers do it themselves."""
@@ -322,4 +324,5 @@ class EngineSettings(BaseSettings):
     def needed_models(self) -> tuple[str, ...]:
         """The models of the catalogue that the embedded engine needs."""
         local = () if self.brain_by_url or self.brain == "scripted" else (self.brain, LIKENESS)
-        return ("silero-vad", "smart-turn", self.ears, *local, self.mouth)
+        mouths = ("hibari", "kokoro") if self.mouth == "auto" else (self.mouth,)
+        return ("silero-vad", "smart-turn", self.ears, *local, *mouths)

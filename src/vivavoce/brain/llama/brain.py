@@ -322,14 +322,16 @@ class LlamaBrain:
         connection = self._there()
         tokens = await connection.tokenize(text)
         async with self._seats.warming(connection, ask.live, text) as warming:
-            begun = len(await connection.tokenize(warming.held)) if warming.held else 0
-            # Never to before what is read already: that would be forgotten.
-            for upto in (*range(begun + _STEP, len(tokens), _STEP), len(tokens)):
+            held, upto = "", 0
+            while upto < len(tokens):
                 async with warming.step() as seat:
                     if seat is None:
                         return  # the question itself has come
+                    if seat.held != held:  # never to before what is read: that is forgotten
+                        upto = len(await connection.tokenize(seat.held)) if seat.held else 0
+                    upto = min(upto + _STEP, len(tokens))
                     heard = await connection.read(seat.slot, tokens[:upto])
-                    seat.held = text[: len(text) * upto // len(tokens)]
+                    seat.held = held = text[: len(text) * upto // len(tokens)]
                 self.learn(text if upto == len(tokens) else "", heard)
             if not ask.turns:
                 await warming.keep(text)

@@ -2,10 +2,11 @@
 
 Slot 0 is for work in the background; it never takes another. The live
 conversations share the rest: who has not been heard of for longest goes. A
-question goes before the reading ahead of it, and the background reads only
-while no live conversation is at work. A conversation that loses its slot is
-saved and comes back in milliseconds; a new one begins with what the shelf
-has kept of its prompt.
+question goes before the reading ahead of it. The background answers only
+while no live conversation is at work, and reads ahead only while there is
+none. A conversation that loses its slot is saved and comes back in
+milliseconds; a new one begins with what the shelf has kept of its prompt, or
+with what the background has read of it so far.
 
 A file on the shelf is the model's memory of a text, written and read by llama.cpp;
 beside it lies the text. A later prompt seldom is that text, but often begins like it
@@ -53,6 +54,7 @@ class Place:
     """What it has read, as far as we know."""
     asked: int = 0
     """Counts the questions: reading ahead stops when one has come."""
+    answering: bool = False
 
 
 class Seats:
@@ -63,18 +65,21 @@ class Seats:
         self._locks = [asyncio.Lock() for _ in self._places]
         self._saved: dict[str, str] = {}
         self._working = 0
-        self._quiet = asyncio.Event()
+        self._quiet, self._empty = asyncio.Event(), asyncio.Event()
         self._quiet.set()
+        self._empty.set()
 
     def leave(self, live: str) -> None:
         self._slots.leave(live)
         self._drop_saved(live)
+        self._look_round()
 
     def lost(self) -> None:
         """The process is gone, and with it all it remembered, but for the shelf."""
         for live in list(self._saved):
             self.leave(live)
         self._slots.clear()
+        self._look_round()
         for place in self._places:
             place.held = ""
             place.asked += 1
@@ -87,8 +92,12 @@ class Seats:
             place = self._places[seat.slot]
             place.asked += 1
             async with self._locks[seat.slot]:
-                await self._prepare(memory, seat, live, text)
-                yield place
+                place.answering = True
+                try:
+                    await self._prepare(memory, seat, live, text)
+                    yield place
+                finally:
+                    place.answering = False
 
     @asynccontextmanager
     async def warming(self, memory: Memory, live: str, text: str) -> AsyncIterator[Warming]:
@@ -98,7 +107,7 @@ class Seats:
             place = self._places[seat.slot]
             async with self._locks[seat.slot]:
                 await self._prepare(memory, seat, live, text)
-            yield Warming(self, memory, live, place)
+            yield Warming(self, memory, live, text, place)
 
     @asynccontextmanager
     async def _at_work(self, live: str) -> AsyncIterator[None]:
@@ -117,7 +126,16 @@ class Seats:
 
     def _seat(self, live: str) -> Seat:
         busy = {slot for slot, lock in enumerate(self._locks) if lock.locked()}
-        return self._slots.take(live, busy)
+        seat = self._slots.take(live, busy)
+        self._look_round()
+        return seat
+
+    def _look_round(self) -> None:
+        """Whether somebody is there."""
+        if self._slots.anyone:
+            self._empty.clear()
+        else:
+            self._empty.set()
 
     async def _prepare(self, memory: Memory, seat: Seat, live: str, text: str) -> None:
         """Who leaves is put away; who comes gets the best beginning there is."""
@@ -130,11 +148,34 @@ class Seats:
         if seat.arrived and live in self._saved:
             await self._restore(memory, place, self._shelf.live_name(live), self._saved[live])
             self._drop_saved(live)
+        await self._begin(memory, place, text)
+        if live:
+            await self._take_over(memory, place, text)
+
+    async def _begin(self, memory: Memory, place: Place, text: str) -> None:
+        """With the best that the shelf has, if that is better than what is there."""
         if (kept := self._shelf.best(text, place.held)) and not await self._restore(
             memory, place, kept.file, kept.text
         ):
             self._shelf.drop(kept)
         place.held = text[: alike(place.held, text)]
+
+    async def _take_over(self, memory: Memory, place: Place, text: str) -> None:
+        """What the background is reading just now, as far as it is. Its lock is held for a step at
+        a time, by somebody who wants no other; an answer may hold it for long, and is let be."""
+        behind = self._places[BACKGROUND]
+        if behind.answering or alike(behind.held, text) < alike(place.held, text) + _WORTH:
+            return
+        file = self._shelf.live_name("")
+        async with self._locks[BACKGROUND]:
+            held = behind.held
+            try:
+                with contextlib.suppress(BrainError):  # no room on the disk: it is read anew
+                    await memory.save(BACKGROUND, file)
+                    if await self._restore(memory, place, file, held):
+                        place.held = text[: alike(held, text)]
+            finally:
+                self._shelf.remove(file)
 
     def _drop_saved(self, live: str) -> None:
         if self._saved.pop(live, None) is not None:
@@ -153,21 +194,23 @@ class Seats:
 class Warming:
     """Reading ahead in one slot, until it is done or the question comes."""
 
-    def __init__(self, seats: Seats, memory: Memory, live: str, place: Place) -> None:
+    def __init__(self, seats: Seats, memory: Memory, live: str, text: str, place: Place) -> None:
         self._seats, self._memory = seats, memory
-        self._live, self._place, self._asked = live, place, place.asked
-
-    @property
-    def held(self) -> str:
-        return self._place.held
+        self._live, self._text = live, text
+        self._place, self._asked = place, place.asked
 
     @asynccontextmanager
     async def step(self) -> AsyncIterator[Place | None]:
-        """The slot for one step; None when somebody else has it now."""
+        """The slot for one step; None when somebody else has it now. A conversation that came
+        between two steps may have left more of the text on the shelf than is read here."""
         if not self._live:
+            await self._seats._empty.wait()
             await self._seats._quiet.wait()
         async with self._seats._locks[self._place.slot]:
-            yield self._place if self._place.asked == self._asked else None
+            ours = self._place.asked == self._asked
+            if ours and not self._live:
+                await self._seats._begin(self._memory, self._place, self._text)
+            yield self._place if ours else None
 
     async def keep(self, text: str) -> None:
         """On the shelf, unless something much like it is there."""
@@ -223,6 +266,10 @@ class Slots:
 
     def clear(self) -> None:
         self._taken.clear()
+
+    @property
+    def anyone(self) -> bool:
+        return bool(self._taken)
 
 
 # --- The shelf

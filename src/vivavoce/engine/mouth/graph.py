@@ -1,6 +1,6 @@
 """The graphs of the voices, changed as they are loaded: what they know inside comes out.
 
-Both kinds of voice predict so many frames for each phoneme and then draw the
+All kinds of voice predict so many frames for each phoneme and then draw the
 sound over them; that number becomes an output, so that words have their time.
 Kokoro also predicts how loud each frame will be: the silence before and after
 the speech is left undrawn, which is a third of a clause and half of a word.
@@ -50,6 +50,18 @@ def piper(graph: onnx.GraphProto) -> bool:
     if _maker(graph, "/Ceil_output_0") is None:
         return False
     _give(graph, "/Ceil_output_0", DURATIONS)
+    return True
+
+
+def hibari(graph: onnx.GraphProto) -> bool:
+    """Durations come out. Its names are those of its exporter, and say little: so what feeds them
+    is looked at as well."""
+    durations = _maker(graph, "/Clip_output_0")
+    if durations is None or _maker(graph, "/Round_output_0") is None:
+        return False
+    if "/Round_output_0" not in durations.input:
+        return False
+    _give(graph, "/Clip_output_0", DURATIONS)
     return True
 
 

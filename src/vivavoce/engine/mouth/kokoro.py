@@ -6,7 +6,6 @@ model is not incremental: a clause goes in, its whole sound comes out.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,7 +14,8 @@ import numpy.typing as npt
 import onnxruntime as ort
 
 from vivavoce.engine.mouth import graph
-from vivavoce.engine.mouth.speaking import OPENAI_VOICES, Said, SpeakingMouth, heard
+from vivavoce.engine.mouth.portions import PhonemeMouth, read_vocabulary, spread
+from vivavoce.engine.mouth.speaking import OPENAI_VOICES, heard
 from vivavoce.engine.ports import Samples
 from vivavoce.engine.speech.inference import open_model
 from vivavoce.errors import ModelUnavailable
@@ -23,8 +23,6 @@ from vivavoce.errors import ModelUnavailable
 _LONGEST = 510
 """Phonemes the model takes at once, and rows in a voice's table."""
 _STYLE = 256
-_EDGE = 0
-"""The token before and after."""
 _FRAME = 600
 """Samples: 25 ms."""
 _EARLY = 3
@@ -34,7 +32,7 @@ _FAINTER = 0.8
 this power of the share that was drawn (measured; it is within 10 % afterwards)."""
 
 
-class KokoroMouth(SpeakingMouth):
+class KokoroMouth(PhonemeMouth):
     """A `Mouth` on a folder with model.onnx, vocab.json and voices/*.bin.
 
     Loading blocks for a second or two; one object serves all sessions. Text
@@ -45,46 +43,31 @@ class KokoroMouth(SpeakingMouth):
     def __init__(
         self, folder: Path, *, threads: int = 2, longest: int = _LONGEST, plain: bool = False
     ) -> None:
-        self._longest = min(longest, _LONGEST)
         edit = None if plain else graph.edited(graph.kokoro)
         self._session = open_model(folder / "model.onnx", threads=threads, edit=edit)
         self._timed = any(out.name == graph.DURATIONS for out in self._session.get_outputs())
-        self._vocabulary = _vocabulary(folder / "vocab.json")
+        vocabulary = read_vocabulary(folder / "vocab.json")
         self._styles = {path.stem: _styles(path) for path in sorted(folder.glob("voices/*.bin"))}
         if not self._styles:
             raise ModelUnavailable(f"There are no voices in {folder.name}.")
-        own = {voice: voice for voice in self._styles}
-        voices = {n: v for n, v in (OPENAI_VOICES | own).items() if v in self._styles}
-        super().__init__(folder.name, voices)
-
-    def _say(self, words: Sequence[str], voice: str, speed: float, options: ort.RunOptions) -> Said:
-        known = ["".join(p for p in word if p in self._vocabulary) for word in words]
-        parts: list[Samples] = []
-        ends: list[int] = []  # of each phoneme that is no space
-        length = 0
-        for portion in portions(" ".join(filter(None, known)), self._longest):
-            speech, times = self._draw(portion, self._styles[voice], speed, options)
-            ends += [length + time for p, time in zip(portion, times, strict=True) if p != " "]
-            parts.append(speech)
-            length += len(speech)
-        speech = np.concatenate(parts) if parts else np.zeros(0, dtype=np.float32)
-        return Said(speech, _word_ends(known, ends))
+        super().__init__(
+            folder.name, voice_names(folder), vocabulary=vocabulary, longest=min(longest, _LONGEST)
+        )
 
     def _draw(
-        self, phonemes: str, style: npt.NDArray[np.float32], speed: float, options: ort.RunOptions
+        self, ids: Sequence[int], voice: str, speed: float, options: ort.RunOptions
     ) -> tuple[Samples, list[int]]:
-        """A portion, trimmed, and the sample at which each of its phonemes has been said."""
-        ids = [self._vocabulary[phoneme] for phoneme in phonemes]
+        count = len(ids) - 2
         inputs = {
-            "input_ids": np.array([[_EDGE, *ids, _EDGE]], dtype=np.int64),
-            "style": style[len(ids) - 1][np.newaxis],
+            "input_ids": np.array([ids], dtype=np.int64),
+            "style": self._styles[voice][count - 1][np.newaxis],
             "speed": np.array([speed], dtype=np.float32),
         }
         sound, *inside = self._session.run(None, inputs, options)
         sound = sound.reshape(-1)
         if not self._timed:
             speech = sound[heard(sound)]
-            return speech, [len(speech) * (n + 1) // len(ids) for n in range(len(ids))]
+            return speech, spread(len(speech), count)
         durations, start = inside[0].reshape(-1), int(inside[1][0])
         sound = sound * (max(1.0, durations.sum() * _FRAME / len(sound)) ** _FAINTER)
         place = heard(sound)
@@ -93,37 +76,10 @@ class KokoroMouth(SpeakingMouth):
         return speech, np.clip(ends, 0, len(speech)).astype(int).tolist()
 
 
-def _word_ends(words: Sequence[str], ends: Sequence[int]) -> list[int]:
-    """When each word has been said: with its last sound, and not with the pause after it."""
-    found, place, now = [], 0, 0
-    for word in words:
-        sounds = word.replace(" ", "")
-        if last := max((n for n, p in enumerate(sounds, 1) if p.isalpha()), default=0):
-            now = ends[place + last - 1]
-        found.append(now)
-        place += len(sounds)
-    return found
-
-
-def portions(phonemes: str, longest: int = _LONGEST) -> list[str]:
-    """Phonemes in strings of at most `longest`, cut after the last stop, else the last space."""
-    found = []
-    while len(phonemes) > longest:
-        window = phonemes[:longest]
-        stops = (".!?…", ";:,—", " ")
-        ends = (max(window.rfind(mark) for mark in marks) + 1 for marks in stops)
-        cut = next((end for end in ends if end > longest // 3), longest)
-        found.append(phonemes[:cut].strip())
-        phonemes = phonemes[cut:].strip()
-    return [*found, phonemes] if phonemes else found
-
-
-def _vocabulary(path: Path) -> dict[str, int]:
-    try:
-        table = json.loads(path.read_text(encoding="utf-8"))
-        return {str(phoneme): int(number) for phoneme, number in table["vocab"].items()}
-    except (OSError, ValueError, KeyError, AttributeError) as fault:
-        raise ModelUnavailable(f"The phonemes of {path.parent.name} cannot be read.") from fault
+def voice_names(folder: Path) -> dict[str, str]:
+    """The names that its voices answer to, OpenAI's first, and whose they are."""
+    own = {path.stem: path.stem for path in sorted(folder.glob("voices/*.bin"))}
+    return {name: voice for name, voice in (OPENAI_VOICES | own).items() if voice in own}
 
 
 def _styles(path: Path) -> npt.NDArray[np.float32]:

@@ -28,6 +28,8 @@ KINDS = {
     "moonshine-tiny": "vivavoce.engine.ears.moonshine:MoonshineEars",
     "whisper-small": "vivavoce.engine.ears.whisper:WhisperEars",
     "smart-turn": "vivavoce.engine.ears.detecting:SmartTurn",
+    "by-voice": "vivavoce.engine.mouth.by_voice:MouthByVoice",
+    "hibari": "vivavoce.engine.mouth.hibari:HibariMouth",
     "kokoro": "vivavoce.engine.mouth.kokoro:KokoroMouth",
     "piper-joe": "vivavoce.engine.mouth.piper:PiperMouth",
 }
@@ -70,7 +72,8 @@ async def read(stream: asyncio.StreamReader) -> Frame | None:
 
 
 class SpeechPart(Value):
-    """A model: what kind it is, and its folder (the judge: its file)."""
+    """A model: what kind it is, and its folder (the judge: its file; the mouth by voice: the folder
+    of all models)."""
 
     kind: str
     path: Path
