@@ -18,11 +18,11 @@ from collections import OrderedDict
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
-from typing import Protocol
+from typing import Any, Protocol
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from vivavoce.brain.dialogue import prompting
-from vivavoce.brain.dialogue.commands import Command, Plain
+from vivavoce.brain.dialogue.commands import Begin, Command, Plain
 from vivavoce.brain.dialogue.following import awaited, follow
 from vivavoce.brain.dialogue.manager import heard, returned, view
 from vivavoce.brain.dialogue.offering import world as world_of
@@ -39,6 +39,7 @@ from vivavoce.wire.brain import (
     Finished,
     Piece,
     Said,
+    Tool,
     Words,
 )
 from vivavoce.wire.hints import KEY
@@ -79,6 +80,13 @@ class Free(Value):
     prompt: str
 
 
+class Write(Value):
+    """This tool is meant, and its arguments cannot be words that were said: the model has to write
+    them. That is the whole answer."""
+
+    tool: Tool
+
+
 class Leading:
     def __init__(
         self,
@@ -103,7 +111,7 @@ class Leading:
 
     # --- Answering --------------------------------------------------------------------
 
-    async def answer(self, ask: Ask) -> AsyncGenerator[Piece | Free, None]:
+    async def answer(self, ask: Ask) -> AsyncGenerator[Piece | Free | Write, None]:
         """What to say or call."""
         world = self._world(ask)
         state = self._state(ask, world)
@@ -113,6 +121,9 @@ class Leading:
         else:
             said = _words(ask)
             commands, cost = await self._understood(ask, state, world, said)
+            if (written := _to_write(commands, ask, world)) is not None:
+                yield Write(written)
+                return
             step = heard(state, said, commands, world)
         for act in step.acts:
             match act:
@@ -252,6 +263,24 @@ def _told_before(ask: Ask, at: int) -> str:
 def _words(ask: Ask) -> str:
     turn = ask.turns[-1]
     return turn.text if isinstance(turn, Said) else ""
+
+
+def _to_write(commands: Sequence[Command], ask: Ask, world: World) -> Tool | None:
+    """A tool without hints that needs a list or an object."""
+    begun = next((one.wish for one in commands if isinstance(one, Begin)), None)
+    for tool in ask.tools if begun else ():
+        schema = tool.parameters or {}
+        if KEY not in schema and world.hints[tool.name].wish == begun:
+            properties = schema.get("properties") or {}
+            needed = (properties.get(name, {}) for name in schema.get("required") or ())
+            return tool if any(_is_made(one) for one in needed) else None
+    return None
+
+
+def _is_made(schema: Any) -> bool:
+    """Of several parts: nobody says such a value."""
+    kinds = schema.get("type") if isinstance(schema, Mapping) else None
+    return kinds not in ("string", "number", "integer", "boolean") and "enum" not in (schema or ())
 
 
 def _call(tool: str, arguments: Mapping[str, object]) -> Iterator[Piece]:
