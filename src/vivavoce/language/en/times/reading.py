@@ -91,7 +91,7 @@ def find(text: str) -> list[Mention]:
     known = read(text)
     found: list[Mention] = []
     for group in _groups(known):
-        describes = _describes(known.tokens, group, text)
+        describes = _describes(known, group, text)
         least = found[-1].end if found else 0
         start, end = _stretch(known, group, len(text) if describes else least)
         says = frozenset(word for one in group for word in _says(one.piece))
@@ -165,7 +165,9 @@ def _weakly(t: Tokens, every: list[Found], kept: list[bool], n: int, whole: bool
     piece, before, after = one.piece, t.word(one.start - 1), t.word(one.end)
     near = _near(t, every, kept, n)
     if isinstance(piece, p.Hour):
-        return _hour_counts(t, one, near, whole)
+        if _of_a_part(t, every, n):
+            return True
+        return _hour_counts(t, one, near, _touching(every, kept, n), whole)
     match piece:
         case p.Date(day=int(), month=None):
             if after == "one" or (t.kind(one.end) == "word" and after not in lex.FUNCTION):
@@ -203,8 +205,10 @@ def _weakly(t: Tokens, every: list[Found], kept: list[bool], n: int, whole: bool
     return whole or bool(near)
 
 
-def _hour_counts(t: Tokens, one: Found, near: list[p.Piece], whole: bool) -> bool:
-    """A bare number, as an hour."""
+def _hour_counts(
+    t: Tokens, one: Found, near: list[p.Piece], beside: tuple[bool, bool], whole: bool
+) -> bool:
+    """A bare number, as an hour. `beside`: does a time touch it, before and after?"""
     before, after = t.word(one.start - 1), t.word(one.end)
     word = t.word(one.start)
     if word in ("one", "1") and before in ("the", "that", "this", "which", "no", "any", "another"):
@@ -229,15 +233,16 @@ def _hour_counts(t: Tokens, one: Found, near: list[p.Piece], whole: bool) -> boo
     ends = ends or bool(near)
     if before == "at":
         return after != "-" or not t.kind(one.end + 1)
-    if before in lex.CLOCK_PREPOSITIONS:
+    than = before == "than" and t.word(one.start - 2) in ("later", "earlier", "sooner")
+    if before in lex.CLOCK_PREPOSITIONS or than:
         return ends and after not in ("the", "my", "your", "-")
     if near and t.kind(one.start) == "clock":
         return True
     begins = t.kind(one.start - 1) in ("", "mark") or before in _BEFORE_HOUR
     return (
         bool(near)
-        and (begins or _touches(t, one))
-        and (t.kind(one.end) != "word" or after in lex.FUNCTION or _starts_time(t, one.end))
+        and (begins or beside[0])
+        and (t.kind(one.end) != "word" or after in lex.FUNCTION or beside[1])
     )
 
 
@@ -247,27 +252,18 @@ def _corrected(t: Tokens, one: Found) -> bool:
     return made and (t.kind(one.end) != "word" or t.word(one.end) in lex.FUNCTION)
 
 
-def _touches(t: Tokens, one: Found) -> bool:
-    """Does a word of time stand right before it?"""
-    word = t.word(one.start - 1)
-    return (
-        word in lex.WEEKDAYS or word in lex.DAY_PARTS or word in lex.UNITS or word in lex.MONTHS
-        or word in lex.PLURAL_DAYS
-        or word in ("tomorrow", "today", "tonight", "day", "eve", "daily", "weekend", "weekdays")
-        or t.kind(one.start - 1) == "ordinal" or t.nth(one.start - 1) is not None
-    )  # fmt: skip
+def _of_a_part(t: Tokens, every: list[Found], n: int) -> bool:
+    """ "seven in the morning", whatever stands before it."""
+    if n + 1 == len(every) or not isinstance(every[n + 1].piece, p.Part):
+        return False
+    return t.words[every[n].end : every[n + 1].start] in (["in", "the"], ["at"])
 
 
-def _starts_time(t: Tokens, at: int) -> bool:
-    word = t.word(at)
-    return (
-        word in lex.WEEKDAYS or word in lex.DAY_PARTS or word in lex.PLURAL_DAYS
-        or word in lex.MONTHS
-        or word in ("tomorrow", "today", "tonight", "every", "each", "daily", "weekdays", "next",
-                    "this", "early", "late", "christmas", "easter", "new", "boxing", "eastern",
-                    "central", "pacific", "mountain")
-        or t.word(at + 1) == "time"
-    )  # fmt: skip
+def _touching(every: list[Found], kept: list[bool], n: int) -> tuple[bool, bool]:
+    """Do pieces that count stand right before and right after it?"""
+    before = n > 0 and kept[n - 1] and every[n - 1].end == every[n].start
+    after = n + 1 < len(every) and every[n + 1].start == every[n].end
+    return before, after and not isinstance(every[n + 1].piece, _MARKS)
 
 
 def _neighbours(t: Tokens, every: list[Found], n: int) -> list[int]:
@@ -383,11 +379,12 @@ def _says(piece: p.Piece) -> Iterator[str]:
         yield "zone"
 
 
-def _describes(t: Tokens, group: list[Found], text: str) -> bool:
+def _describes(known: Read, group: list[Found], text: str) -> bool:
     """Does it stand before its noun, as what belongs to it?"""
+    t = known.tokens
     start, end = group[0].start, group[-1].end
     noun = t.kind(end) == "word" and t.words[end] not in lex.FUNCTION - lex.ALSO_NOUNS
-    if not noun or _starts_time(t, end):
+    if not noun or any(one.start == end for one in known.found):
         return False
     if text[t.starts[end - 1] : t.ends[end - 1]].replace("’", "'").lower().endswith("'s"):
         return True

@@ -207,8 +207,8 @@ def feast_at(t: Tokens, at: int) -> Found | None:
         return None  # a date like others
     for length in (4, 3, 2, 1):
         words = [t.word(at + n) for n in range(length)]
-        name = " ".join(words)
-        if name in lex.FEASTS or name in lex.FROM_EASTER or name in lex.NTH_FEASTS:
+        name = lex.FEAST_NAMES.get(lex.feast_key(words))
+        if name is not None:
             end = at + length
             follows = t.kind(end) == "word" and t.word(end) not in lex.FUNCTION
             return Found(

@@ -21,6 +21,7 @@ from vivavoce.language.en.times.pieces import (
 from vivavoce.language.en.times.tokens import Tokens
 
 _WEEK = 7
+_ABOUT = lex.words("about around like roughly just the next another say approximately")
 _FORWARD = lex.words("bring brought bringing pull pulled come")
 
 
@@ -28,20 +29,12 @@ def span_at(t: Tokens, at: int) -> Found | None:
     """A length of time, with what says from when it counts."""
     begun = at
     word = t.word(at)
+    coming = word in ("over", "during", "for") and t.word(at + 1) == "the"
+    if coming and t.word(at + 2) in ("next", "coming") and (length := amount(t, at + 3)):
+        return Found(FromNow(length[0]), at, length[1], "weak" if word == "for" else "firm")
     if word in ("in", "within", "after"):
         at += 1
-        while t.word(at) in (
-            "about",
-            "around",
-            "like",
-            "roughly",
-            "just",
-            "the",
-            "next",
-            "another",
-            "say",
-            "approximately",
-        ):
+        while t.word(at) in _ABOUT:
             at += 1
         named = word == "within" and t.word(at) in ("hour", "week", "month", "year")
         if named:
