@@ -122,7 +122,7 @@ class Resolution(Record):
     other: datetime | None = None
     """The other reading of an hour whose half of the day was taken for granted."""
     usual: datetime | None = None
-    """With the usual hour, and the next day that comes, for what is missing."""
+    """With the usual hour, and a day of what was named, for what is missing."""
 
 
 def resolve(
@@ -334,6 +334,10 @@ class _Question(Record):
         hours = self._hours(named)
         if not hours.times:
             return self._ahead(self._open_hour(named))
+        if self._some_day:
+            usual = self._instant(named, hours.times[0])
+            clock = hours.times[0] if hours.said else None
+            return self._answer(missing=("day",), day=named, clock=clock, usual=usual)
         on = named + _DAY if hours.next_day else named
         found = [self._at(on, clock, hours) for clock in hours.times]
         coming = [one for one in found if one.at and one.at > self.now]
@@ -382,6 +386,19 @@ class _Question(Record):
             return next(iter(meant))
         each = [day.days if isinstance(day, Either) else (day,) for day in meant if day]
         return Either(tuple(sorted({day for days in each for day in days})))
+
+    @property
+    def _some_day(self) -> bool:
+        """ "Next week", and no day of it."""
+        days = self.known.days
+        return (
+            self.anchor is None
+            and any(
+                isinstance(day, p.Period) and day.unit in ("week", "month", "year") and not day.edge
+                for day in days
+            )
+            and len(days) == 1
+        )
 
     def _over_today(self) -> bool:
         """Is the hour that was said over today?"""
@@ -559,7 +576,7 @@ class _Question(Record):
     def _open_hour(self, on: date) -> Resolution:
         """A day whose hour is not said."""
         usual = self._instant(on, lex.PARTS["morning"])
-        missing: tuple[Missing, ...] = ("hour",)
+        missing: tuple[Missing, ...] = ("day", "hour") if self._some_day else ("hour",)
         if on < self.now.date():
             return self._answer(trouble="past", day=on)
         return self._answer(missing=missing, day=on, usual=usual if usual > self.now else None)
