@@ -474,6 +474,11 @@ class _Question(Record):
         known = self.known
         if known.hours:
             return self._of_hour(known.hours[0], on)
+        if known.half:
+            if self.anchor is None:
+                return _Hours()
+            kept = self.anchor.hour % 12 + (12 if known.half == "pm" else 0)
+            return _Hours(times=(time(kept, self.anchor.minute),), said=True)
         if known.this_time:
             return _Hours(times=(self.now.time(),), said=True)
         if known.routine and (at := self.profile.hour(known.routine)):
@@ -494,11 +499,18 @@ class _Question(Record):
     def _of_hour(self, said_: p.Hour, on: date | None) -> _Hours:
         minute = said_.minute
         if said_.hour is None:
+            if self.anchor is None and (self.known.names_day or self.known.part):
+                return _Hours()  # of which hour is not said
             base = self.anchor or self.now
             minutes = base.hour * 60 + minute
+            if self.anchor is None and minutes <= base.hour * 60 + base.minute:
+                minutes += 60
             return _Hours(times=(time(minutes // 60 % 24, minutes % 60),), said=True)
         hour = said_.hour
         part = self.known.part
+        if self.known.half and hour <= 12:
+            hour = hour % 12 + (12 if self.known.half == "pm" else 0)
+            return _Hours(times=(time(hour, minute),), said=True)
         if said_.certain or hour > 12:
             late = (said_.midnight or (part.endswith("night") and hour < _EARLY)) and on is not None
             return _Hours(times=(time(hour, minute),), said=True, next_day=late)
@@ -624,7 +636,8 @@ def _parts_said(known: Said) -> frozenset[str]:
     found = {
         "day": known.names_day or any(a.days or a.months for a in spans),
         "hour": bool(known.hours or known.routine) or any(a.minutes for a in spans),
-        "half": any(hour.certain for hour in known.hours) or bool(known.hours and known.part),
+        "half": any(hour.certain for hour in known.hours)
+        or bool(known.half or (known.hours and known.part)),
         "part": bool(known.part),
         "repetition": known.every is not None,
         "relative": bool(known.shift or known.same_time or known.same_day),
