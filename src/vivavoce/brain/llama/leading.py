@@ -181,19 +181,37 @@ class Leading:
     ) -> tuple[tuple[Command, ...], Heard]:
         words = prompting.candidates(seen)
         text = self._head(world) + prompting.tail(seen, said, world.now, self._template)
+        async with self._model.writing(live, text) as writing:
+            first, cost = await self._chosen(writing, text, said, words, world)
+            if first in prompting.PLAIN and len(said.split()) <= _SHORT:
+                return prompting.read(first, seen), cost
+            line, _ = await writing.line(text, prompting.grammar(seen, said, [first]), _LINE)
+            # What it goes on with it has not been asked: a small model repeats itself.
+            for at in range(1, prompting.MOST_COMMANDS):
+                parts = prompting.parts(line)
+                if len(parts) <= at:
+                    break
+                before = prompting.joined(parts[:at])
+                about = prompting.clause(parts[at], said)
+                more = [word for word in words if word in seen.wishes or word == prompting.SET]
+                first_, _ = await self._chosen(writing, text + before, about, more, world)
+                if first_ != prompting.word(parts[at]):
+                    rules = prompting.grammar(seen, said, [first_], at)
+                    rest, _ = await writing.line(text + before, rules, _LINE)
+                    line = before + rest
+        # A grammar that could not be kept would leave nothing: what was chosen still holds.
+        return prompting.read(line, seen) or prompting.read(first, seen), cost
+
+    async def _chosen(
+        self, writing: Writing, text: str, said: str, words: Sequence[str], world: World
+    ) -> tuple[str, Heard]:
+        """Which word is to be written next, by the model and by examples."""
         firsts = {word: await self._first(word) for word in words}
         async with asyncio.TaskGroup() as group:
             near = group.create_task(self._near(said, words, world))
-            async with self._model.writing(live, text) as writing:
-                likely, cost = await writing.likely(text)
-                by_model = {w: likely[t] for w, t in firsts.items() if t in likely}
-                first = prompting.chosen(Likely(by_model=by_model, by_examples=await near), words)
-                if first in prompting.PLAIN and len(said.split()) <= _SHORT:
-                    return prompting.read(first, seen), cost
-                rules = prompting.grammar(seen, said, [first])
-                line, _ = await writing.line(text, rules, _LINE)
-        # A grammar that could not be kept would leave nothing: what was chosen still holds.
-        return prompting.read(line, seen) or prompting.read(first, seen), cost
+            likely, cost = await writing.likely(text)
+        by_model = {word: likely[token] for word, token in firsts.items() if token in likely}
+        return prompting.chosen(Likely(by_model=by_model, by_examples=near.result()), words), cost
 
     async def _near(self, said: str, words: Sequence[str], world: World) -> Mapping[str, float]:
         if self._likeness is None:
