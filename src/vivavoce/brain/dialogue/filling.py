@@ -108,8 +108,10 @@ def allotted(said: str, commands: Sequence[Command], world: World) -> list[list[
         for place in _places(said, command, only=_things_named(command, world))
     ]
     shares: list[list[times.Span]] = [[] for _ in commands]
-    for span in times.find(said):
-        if span.describes or any(start <= span.start and span.end <= end for start, end in naming):
+    found = times.find(said)
+    plain = [span for span in found if not span.describes] if naming else found
+    for span in plain or found:
+        if any(start <= span.start and span.end <= end for start, end in naming):
             continue
         best, distance = -1, len(said) + 1
         for at, copied in enumerate(places):
