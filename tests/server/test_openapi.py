@@ -121,6 +121,10 @@ def _config(ids: dict[str, list[str]], examples: int) -> SchemathesisConfig:
         "GET /session/reconnect",
         "GET /session/pending_updates",
         "PATCH /api/v1/profile",
+        # Words that nobody can see, a time in words that means none, a rule that is none.
+        "POST /api/v1/goals",
+        "PATCH /api/v1/goals/{goal_id}",
+        "POST /api/v1/tasks",
         "PATCH /api/v1/preferences",
         f"POST {CONVERSATIONS}/{{conversation_id}}/messages",  # words that nobody can see
     ]
@@ -157,8 +161,9 @@ def _config(ids: dict[str, list[str]], examples: int) -> SchemathesisConfig:
                 {
                     "include-name": f"{method} /api/v1/tasks/{{task_id}}",
                     "parameters": {"path.task_id": _one_of("todos")},
+                    "checks": meaning if method == "PATCH" else {},
                 }
-                for method in ("GET", "PATCH")
+                for method in ("GET", "PATCH", "DELETE")
             ]
             + [
                 {  # not those that the others read
@@ -375,11 +380,15 @@ GET /api/v1/conversations/{conversation_id}/messages
 POST /api/v1/conversations/{conversation_id}/messages
 GET /api/v1/goals
 GET /api/v1/goals/{goal_id}
+POST /api/v1/goals
 PATCH /api/v1/goals/{goal_id}
+DELETE /api/v1/goals/{goal_id}
 PATCH /api/v1/goals/{goal_id}/milestones/{milestone_id}
 GET /api/v1/tasks
 GET /api/v1/tasks/{task_id}
+POST /api/v1/tasks
 PATCH /api/v1/tasks/{task_id}
+DELETE /api/v1/tasks/{task_id}
 GET /api/v1/intents
 GET /api/v1/profile
 PATCH /api/v1/profile

@@ -64,7 +64,7 @@ async def test_a_task_that_is_ticked_off_while_it_is_moved_is_both() -> None:
     )
     await store.commit([Put(gym)])
     agenda = Agenda(store, Journal(store, clock), clock, check_voice=str)
-    await agenda.tick_todo(gym.id, "ann", done=True)
+    await agenda.change_todo(gym.id, "ann", {"status": "completed"})
     found = await MemoryStore.todo(store, gym.id, user_id="ann")
     assert found is not None
     assert (found.status, found.scheduled_at) == (TodoStatus.COMPLETED, now + timedelta(hours=1))

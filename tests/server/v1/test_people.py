@@ -137,7 +137,7 @@ async def test_plans_are_ticked_off_by_their_owner_and_taken_up_again(tmp_path: 
         done, open_again = {"status": "completed"}, {"status": "active"}
         for one in (path, step, task):
             refused(await d.http.patch(one, json=done, **EVE), 404, "not_found")
-            for wrong in ({"status": "retracted"}, {"status": None}, {}, done | {"title": "x"}):
+            for wrong in ({"status": "retracted"}, {"status": None}, {}, done | {"x": "y"}):
                 refused(await d.http.patch(one, json=wrong), 400, "invalid_request")
 
         ticked = await d.patch(step, done)
@@ -157,6 +157,55 @@ async def test_plans_are_ticked_off_by_their_owner_and_taken_up_again(tmp_path: 
         elsewhere = f"{V1}/goals/{uuid4()}/milestones/{before['milestones'][1]['id']}"
         refused(await d.http.patch(elsewhere, json=done), 404, "not_found")
         refused(await d.http.patch(f"{path}/milestones/{uuid4()}", json=done), 404, "not_found")
+
+
+async def test_a_goal_is_made_changed_and_taken_away_by_its_owner(tmp_path: Path) -> None:
+    async with doors(tmp_path) as d:
+        made = await d.post(f"{V1}/goals", {"statement": " Learn  Welsh ", "timeline": "in May"})
+        assert (made["statement"], made["timeline"]) == ("Learn Welsh", "in May")
+        assert made["target_at"][5:7] == "05"
+        path = f"{V1}/goals/{made['id']}"
+        changed = await d.http.patch(path, json={"timeline": None, "context_notes": "With Nan"})
+        assert (changed.json()["target_at"], changed.json()["context_notes"]) == (None, "With Nan")
+        assert await d.get(path) == changed.json()
+        refused(await d.http.delete(path, **EVE), 404, "not_found")
+        for _ in range(2):
+            assert (await d.http.delete(path)).status_code == 204
+        assert (await d.get(path))["status"] == "retracted"
+        refused(await d.http.patch(path, json={"statement": "Learn Irish"}), 409, "conflict")
+
+
+async def test_a_task_is_made_by_a_time_by_words_or_by_a_place(tmp_path: Path) -> None:
+    async with doors(tmp_path) as d:
+        at = "2027-01-31T14:30:00.000Z"
+        by_time = await d.post(f"{V1}/tasks", {"title": "Run", "scheduled_at": at})
+        assert (by_time["scheduled_at"], by_time["trigger_type"]) == (at, "time")
+        words = await d.post(f"{V1}/tasks", {"title": "Yoga", "when": "every Monday at 6 pm"})
+        assert words["recurrence_rule"] == "FREQ=WEEKLY;BYDAY=MO"
+        place = await d.post(f"{V1}/tasks", {"title": "Milk", "location_trigger": "the shop"})
+        assert (place["trigger_type"], place["scheduled_at"]) == ("location", None)
+        path = f"{V1}/tasks/{place['id']}"
+        moved = (await d.http.patch(path, json={"scheduled_at": at, "title": "Oat milk"})).json()
+        assert (moved["title"], moved["scheduled_at"]) == ("Oat milk", at)
+        assert (moved["trigger_type"], moved["location_trigger"]) == ("time", None)
+        assert (await d.http.delete(path)).status_code == 204
+        open_ones = await d.get(f"{V1}/tasks", params={"open_only": True})
+        assert [one["title"] for one in open_ones["tasks"]] == ["Yoga", "Run"]
+
+
+async def test_a_task_without_a_time_that_can_be_told_is_refused(tmp_path: Path) -> None:
+    async with doors(tmp_path) as d:
+        for wrong in (
+            {"title": "Run"},
+            {"title": "Run", "when": "when the cows come home"},
+            {"title": "Run", "when": "noon", "location_trigger": "home"},
+            {"title": "Run", "when": "tomorrow at 5", "recurrence_rule": "FREQ=SECONDLY"},
+            {"title": "Run", "when": "tomorrow at 5", "goal_id": str(uuid4())},
+            {"title": "\u200b\n", "when": "tomorrow at 5 pm"},
+            {"title": "Run", "scheduled_at": "soon"},
+        ):
+            refused(await d.http.post(f"{V1}/tasks", json=wrong), 400, "invalid_request")
+        assert (await d.get(f"{V1}/tasks"))["tasks"] == []
 
 
 async def test_what_was_retracted_is_not_ticked_off_and_what_was_moved_is_still_to_be_done(

@@ -1,22 +1,26 @@
 """What a user plans, who they are, and what their sessions took: the quiet side of the agent.
 
-Reads for the doors, and what a client may change: the profile, the preferences, and what is
-done of the plans. All else of goals and tasks is changed by talking (`intents`).
+Reads for the doors, and what a client may change: the profile, the preferences, goals and tasks.
+The same can be done by talking (`intents`); here a client writes what it means, and nothing has to
+be understood but a time in words.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+import unicodedata
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import fields, replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from vivavoce.errors import Conflict, InvalidRequest, found
+from vivavoce.language.en.recurrence.rules import joined, parts_of
+from vivavoce.language.en.understanding import understand
 from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.people.due import zone_or
 from vivavoce.runtime.ports import Clock, Store
-from vivavoce.wire.clean import clean_line
+from vivavoce.wire.clean import clean_line, clean_text
 from vivavoce.wire.records.plans import (
     Goal,
     GoalStatus,
@@ -28,7 +32,7 @@ from vivavoce.wire.records.plans import (
     Todo,
     TodoStatus,
 )
-from vivavoce.wire.records.talk import Put, SessionSummary
+from vivavoce.wire.records.talk import Put, SessionSummary, new_id
 from vivavoce.wire.values import Value
 
 DAY = timedelta(days=1)
@@ -62,9 +66,13 @@ class Agenda:
         *,
         check_voice: Callable[[str], str],
         limits: Callable[[], SessionLimits] = SessionLimits,
+        time_zone: str = "UTC",
+        changed: Callable[[str], Awaitable[None]] | None = None,
     ) -> None:
+        """`changed` hears whose plans are others now."""
         self._store, self._journal, self._clock = store, journal, clock
-        self._check_voice, self._limits = check_voice, limits
+        self._check_voice, self._limits, self._time_zone = check_voice, limits, time_zone
+        self._changed = changed
         self._changing = asyncio.Lock()
 
     # --- Plans --------------------------------------------------------------------------
@@ -83,20 +91,123 @@ class Agenda:
     async def todo(self, todo_id: str, user_id: str) -> Todo:
         return found(await self._store.todo(todo_id, user_id=user_id), "Task", todo_id)
 
-    # --- What is done -------------------------------------------------------------------
+    # --- Made, changed and taken away ---------------------------------------------------
 
-    async def tick_goal(self, goal_id: str, user_id: str, *, done: bool) -> Plan:
-        """Done, or not after all; its milestones stay as they are. Raises `Conflict`."""
+    async def add_goal(self, user_id: str, wanted: Mapping[str, Any]) -> Plan:
+        """Raises `InvalidRequest`."""
+        now = self._clock.now()
+        goal = Goal(id=new_id(), user_id=user_id, statement="", created_at=now, updated_at=now)
+        goal = self._goal_with(goal, wanted, await self._zone(user_id))
+        await self._put(goal)
+        return Plan(goal, [])
+
+    async def change_goal(self, goal_id: str, user_id: str, wanted: Mapping[str, Any]) -> Plan:
+        """What is named is changed; with `status` it is ticked off, or open again. Its milestones
+        stay as they are. Raises `InvalidRequest`, `Conflict`."""
         async with self._changing:
             plan = await self.goal(goal_id, user_id)
             if plan.goal.status is GoalStatus.RETRACTED:
                 raise Conflict(RETRACTED)
-            status = GoalStatus.COMPLETED if done else GoalStatus.ACTIVE
-            if plan.goal.status is status:
+            goal = self._goal_with(plan.goal, wanted, await self._zone(user_id))
+            if "status" in wanted:
+                goal = replace(goal, status=GoalStatus(wanted["status"]))
+            if goal == plan.goal:
                 return plan
-            goal = replace(plan.goal, status=status, updated_at=self._clock.now())
-            await self._journal.commit([Put(goal, only=("status",))])
+            goal = replace(goal, updated_at=self._clock.now())
+            await self._put(goal, plan.goal)
         return Plan(goal, plan.milestones)
+
+    async def drop_goal(self, goal_id: str, user_id: str) -> None:
+        """Once more changes nothing."""
+        async with self._changing:
+            goal = (await self.goal(goal_id, user_id)).goal
+            if goal.status is not GoalStatus.RETRACTED:
+                gone = replace(goal, status=GoalStatus.RETRACTED, updated_at=self._clock.now())
+                await self._put(gone, goal)
+
+    def _goal_with(self, goal: Goal, wanted: Mapping[str, Any], zone: str) -> Goal:
+        changes: dict[str, Any] = {}
+        if "statement" in wanted:
+            changes["statement"] = _line(wanted["statement"], "statement")
+        if "context_notes" in wanted:
+            changes["context_notes"] = clean_text(wanted["context_notes"] or "").strip() or None
+        if "timeline" in wanted:
+            words = clean_line(wanted["timeline"] or "") or None
+            changes |= {"timeline": words, "target_at": None}
+            if words:
+                found = understand(words, now=self._clock.now(), time_zone=zone)
+                changes["target_at"] = found.at
+        if "target_at" in wanted:
+            changes["target_at"] = wanted["target_at"]
+        return replace(goal, **changes)
+
+    async def add_todo(self, user_id: str, wanted: Mapping[str, Any]) -> Todo:
+        """Raises `InvalidRequest`."""
+        now, zone = self._clock.now(), await self._zone(user_id)
+        todo = Todo(
+            id=new_id(),
+            user_id=user_id,
+            title="",
+            trigger_type="time",
+            created_at=now,
+            updated_at=now,
+            time_zone=zone,
+        )
+        if not any(wanted.get(name) for name in ("scheduled_at", "when", "location_trigger")):
+            raise InvalidRequest("Name a time or a place.", field="scheduled_at")
+        todo = await self._todo_with(todo, wanted, zone)
+        await self._put(todo)
+        return todo
+
+    async def change_todo(self, todo_id: str, user_id: str, wanted: Mapping[str, Any]) -> Todo:
+        """What is named is changed; with `status` it is ticked off, or open again: one that recurs
+        as a whole. Raises `InvalidRequest`, `Conflict`."""
+        async with self._changing:
+            before = await self.todo(todo_id, user_id)
+            if before.status is TodoStatus.RETRACTED:
+                raise Conflict(RETRACTED)
+            todo = await self._todo_with(before, wanted, await self._zone(user_id))
+            # A rescheduled one is still to be done, and stays so.
+            if "status" in wanted and todo.status.open is (wanted["status"] == "completed"):
+                todo = replace(todo, status=TodoStatus(wanted["status"]))
+            if todo != before:
+                todo = replace(todo, updated_at=self._clock.now())
+                await self._put(todo, before)
+        return todo
+
+    async def drop_todo(self, todo_id: str, user_id: str) -> None:
+        """Once more changes nothing."""
+        async with self._changing:
+            todo = await self.todo(todo_id, user_id)
+            if todo.status is not TodoStatus.RETRACTED:
+                gone = replace(todo, status=TodoStatus.RETRACTED, updated_at=self._clock.now())
+                await self._put(gone, todo)
+
+    async def _todo_with(self, todo: Todo, wanted: Mapping[str, Any], zone: str) -> Todo:
+        changes: dict[str, Any] = {}
+        if "title" in wanted:
+            changes["title"] = _line(wanted["title"], "title")
+        if "goal_id" in wanted:
+            changes["goal_id"] = str(wanted["goal_id"]) if wanted["goal_id"] else None
+            if changes["goal_id"] is not None:
+                goal = await self._store.goal(changes["goal_id"], user_id=todo.user_id)
+                if goal is None:
+                    raise InvalidRequest("There is no such goal.", field="goal_id")
+        return _timed(replace(todo, **changes), wanted, self._clock.now(), zone)
+
+    async def _zone(self, user_id: str) -> str:
+        person = await self._store.person(user_id)
+        return zone_or(person.time_zone if person else None, self._time_zone)
+
+    async def _put(self, record: Goal | Todo, before: Goal | Todo | None = None) -> None:
+        """Only what is another than before: somebody may be talking about the rest of it."""
+        names = [one.name for one in fields(record) if one.name != "updated_at"]
+        only = tuple(n for n in names if before and getattr(record, n) != getattr(before, n))
+        await self._journal.commit([Put(record, only=only) if before else Put(record)])
+        if self._changed is not None:
+            await self._changed(record.user_id)
+
+    # --- What is done -------------------------------------------------------------------
 
     async def tick_milestone(
         self, goal_id: str, milestone_id: str, user_id: str, *, done: bool
@@ -111,18 +222,6 @@ class Agenda:
                 step = replace(step, completed_at=self._clock.now() if done else None)
                 await self._journal.commit([Put(step, only=("completed_at",))])
         return step
-
-    async def tick_todo(self, todo_id: str, user_id: str, *, done: bool) -> Todo:
-        """One that recurs is done with as a whole. Raises `Conflict`."""
-        async with self._changing:
-            todo = await self.todo(todo_id, user_id)
-            if todo.status is TodoStatus.RETRACTED:
-                raise Conflict(RETRACTED)
-            if todo.status.open is done:  # a rescheduled one is still to be done, and stays so
-                status = TodoStatus.COMPLETED if done else TodoStatus.ACTIVE
-                todo = replace(todo, status=status, updated_at=self._clock.now())
-                await self._journal.commit([Put(todo, only=("status",))])
-        return todo
 
     async def intents(
         self, user_id: str, *, conversation_id: str | None, limit: int
@@ -170,3 +269,56 @@ class Agenda:
         spent = await self._store.spent(user_id=user_id, since=since)
         latest = await self._store.sessions(user_id=user_id, limit=sessions)
         return Account(since, spent, latest, self._limits())
+
+
+def _line(value: str, field: str) -> str:
+    line = clean_line(value)
+    if not any(unicodedata.category(letter)[0] in "LNS" for letter in line):
+        raise InvalidRequest("There is nothing in it that can be read.", field=field)
+    return line
+
+
+def _timed(todo: Todo, wanted: Mapping[str, Any], now: datetime, zone: str) -> Todo:
+    """With another time, rule or place. A place takes the time away, and the other way round."""
+    if (place := wanted.get("location_trigger")) is not None:
+        if any(wanted.get(name) for name in ("scheduled_at", "when", "recurrence_rule")):
+            raise InvalidRequest("It is at a time or at a place.", field="location_trigger")
+        return replace(
+            todo,
+            **_NO_TIME,
+            trigger_type="location",
+            location_trigger=_line(place, "location_trigger"),
+        )
+    changes: dict[str, Any] = {}
+    if "recurrence_rule" in wanted:
+        rule = wanted["recurrence_rule"]
+        parts = parts_of(rule, zone) if rule else {}
+        if parts is None:
+            raise InvalidRequest("That is no rule of RFC 5545.", field="recurrence_rule")
+        changes |= {"recurrence_rule": joined(parts) or None, "recurrence_words": None}
+    words = clean_line(wanted["when"]) if wanted.get("when") else None
+    if words:
+        found = understand(words, now=now, time_zone=zone)
+        if found.at is None:
+            raise InvalidRequest(found.problem, field="when", question=found.question)
+        changes |= {"scheduled_at": found.at, "scheduled_words": words}
+        if found.rule:
+            changes |= {"recurrence_rule": found.rule, "recurrence_words": words}
+    if "scheduled_at" in wanted:
+        changes |= {"scheduled_at": wanted["scheduled_at"], "scheduled_words": None}
+    if not changes:
+        return todo
+    timed: dict[str, Any] = {"trigger_type": "time", "location_trigger": None, "time_zone": zone}
+    return replace(todo, **timed, **changes, recurs_from=None, moved_from=None)
+
+
+_NO_TIME: dict[str, Any] = dict.fromkeys(
+    (
+        "scheduled_at",
+        "scheduled_words",
+        "recurrence_rule",
+        "recurrence_words",
+        "recurs_from",
+        "moved_from",
+    )
+)

@@ -1,5 +1,5 @@
 """`/api/v1/{goals,tasks,intents,profile,preferences,usage}`: what a client of seed 004 needs
-beside the conversations. Plans are made by talking; here they are read, and ticked off."""
+beside the conversations. Plans can be made by talking, and here."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, Query
+from fastapi.responses import Response
 
 from vivavoce.server.doors.conversations import Offset
 from vivavoce.server.problems import errors
@@ -36,6 +37,13 @@ async def goals(
     return s.GoalListResponse(goals=[s.GoalView.of_plan(plan) for plan in found])
 
 
+@router.post("/goals", operation_id="createGoal", status_code=201, responses=errors(415))
+async def add_goal(here: Here, user: User, body: s.NewGoal) -> s.GoalView:
+    """A new goal. Who talks with you at the moment knows of it at once."""
+    wanted = body.model_dump(exclude_none=True)
+    return s.GoalView.of_plan(await here.agenda.add_goal(user, wanted))
+
+
 @router.get("/goals/{goal_id}", operation_id="getGoal", responses=errors(404))
 async def goal(here: Here, user: User, goal_id: UUID) -> s.GoalView:
     """One goal with its milestones."""
@@ -43,10 +51,22 @@ async def goal(here: Here, user: User, goal_id: UUID) -> s.GoalView:
 
 
 @router.patch("/goals/{goal_id}", operation_id="updateGoal", responses=errors(404, 409, 415))
-async def change_goal(here: Here, user: User, goal_id: UUID, body: s.DoneChange) -> s.GoalView:
-    """Completed, or active again. Its milestones stay as they are; 409 if it was retracted."""
-    done = body.status == "completed"
-    return s.GoalView.of_plan(await here.agenda.tick_goal(str(goal_id), user, done=done))
+async def change_goal(here: Here, user: User, goal_id: UUID, body: s.GoalChange) -> s.GoalView:
+    """Change what it says, or set `status`: completed, or active again.
+
+    Its milestones stay as they are. 409 if it was retracted.
+    """
+    wanted = body.model_dump(exclude_unset=True)
+    return s.GoalView.of_plan(await here.agenda.change_goal(str(goal_id), user, wanted))
+
+
+@router.delete(
+    "/goals/{goal_id}", operation_id="deleteGoal", status_code=204, responses=errors(404)
+)
+async def delete_goal(here: Here, user: User, goal_id: UUID) -> Response:
+    """Retract a goal; once more changes nothing."""
+    await here.agenda.drop_goal(str(goal_id), user)
+    return Response(status_code=204)
 
 
 @router.patch(
@@ -84,6 +104,18 @@ async def tasks(
     return s.TodoListResponse(tasks=await _shown(here, found))
 
 
+@router.post("/tasks", operation_id="createPlannedTask", status_code=201, responses=errors(415))
+async def add_task(here: Here, user: User, body: s.NewTask) -> s.TodoView:
+    """A new task, at a time or at a place. Who talks with you at the moment knows of it at once.
+
+    A time in words (`when`) is understood in your time zone; 400 with a question if it is not
+    clear.
+    """
+    wanted = body.model_dump(exclude_none=True)
+    (shown,) = await _shown(here, [await here.agenda.add_todo(user, wanted)])
+    return shown
+
+
 @router.get("/tasks/{task_id}", operation_id="getPlannedTask", responses=errors(404))
 async def task(here: Here, user: User, task_id: UUID) -> s.TodoView:
     """One task."""
@@ -92,15 +124,25 @@ async def task(here: Here, user: User, task_id: UUID) -> s.TodoView:
 
 
 @router.patch("/tasks/{task_id}", operation_id="updatePlannedTask", responses=errors(404, 409, 415))
-async def change_task(here: Here, user: User, task_id: UUID, body: s.DoneChange) -> s.TodoView:
-    """Completed, or active again; 409 if it was retracted.
+async def change_task(here: Here, user: User, task_id: UUID, body: s.TaskChange) -> s.TodoView:
+    """Change what it says, or set `status`: completed, or active again. 409 if it was retracted.
 
     One that recurs is completed as a whole: it comes no more. One that was rescheduled is active
     already, and stays `rescheduled`.
     """
-    done = body.status == "completed"
-    (shown,) = await _shown(here, [await here.agenda.tick_todo(str(task_id), user, done=done)])
+    wanted = body.model_dump(exclude_unset=True)
+    todo = await here.agenda.change_todo(str(task_id), user, wanted)
+    (shown,) = await _shown(here, [todo])
     return shown
+
+
+@router.delete(
+    "/tasks/{task_id}", operation_id="deletePlannedTask", status_code=204, responses=errors(404)
+)
+async def delete_task(here: Here, user: User, task_id: UUID) -> Response:
+    """Retract a task; once more changes nothing."""
+    await here.agenda.drop_todo(str(task_id), user)
+    return Response(status_code=204)
 
 
 async def _shown(here: Services, found: list[Todo]) -> list[s.TodoView]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from typing import Annotated, Any, Literal, Self
+from uuid import UUID
 
-from pydantic import BeforeValidator, Field, StrictBool
+from pydantic import BeforeValidator, Field, StrictBool, model_validator
 
 from vivavoce.runtime.people.plans import Account, Plan
 from vivavoce.server.schemas.conversations import Uuid
-from vivavoce.server.schemas.fields import Request, Timestamp, View
+from vivavoce.server.schemas.fields import Moment, Request, Timestamp, View
 from vivavoce.wire.records.plans import Person, SessionLimits, Spent
 
 Clock = Annotated[str, Field(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]$", examples=["09:00"])]
@@ -44,6 +45,79 @@ class GoalView(View):
     @classmethod
     def of_plan(cls, plan: Plan) -> Self:
         return cls.of(plan.goal, milestones=plan.milestones)
+
+
+def _no_default(schema: dict[str, Any]) -> None:
+    schema.pop("default", None)
+
+
+LEFT_OUT: Any = Field(default=None, json_schema_extra=_no_default)
+"""Never null: a field that is left out stays as it is."""
+Timeline = Annotated[str, Field(min_length=1, max_length=200, examples=["in three months"])]
+Notes = Annotated[str, Field(max_length=2000)]
+Title = Annotated[str, Field(min_length=1, max_length=200, examples=["Water the plants"])]
+Statement = Annotated[str, Field(min_length=3, max_length=500, examples=["Learn Spanish"])]
+Rule = Annotated[str, Field(min_length=1, max_length=200, examples=["FREQ=WEEKLY;BYDAY=MO"])]
+InWords = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=160,
+        description="The time in words, in English, instead of `scheduled_at`",
+        examples=["every weekday at 6am"],
+    ),
+]
+
+
+class NewGoal(Request):
+    """`timeline` is in words, and dated where it can be; `target_at` is more exact."""
+
+    statement: Statement
+    timeline: Timeline | None = None
+    target_at: Moment | None = None
+    context_notes: Notes | None = None
+
+
+class _Change(Request):
+    @model_validator(mode="after")
+    def _something(self) -> Self:
+        if not self.model_fields_set:
+            raise ValueError("should name what changes")
+        return self
+
+
+class GoalChange(_Change):
+    """What is left out stays; null takes it away."""
+
+    statement: Statement = LEFT_OUT
+    timeline: Timeline | None = None
+    target_at: Moment | None = None
+    context_notes: Notes | None = None
+    status: Literal["active", "completed"] = LEFT_OUT
+
+
+class NewTask(Request):
+    """At a time, by `scheduled_at` or `when`, or at a place."""
+
+    title: Title
+    scheduled_at: Moment | None = None
+    when: InWords | None = None
+    recurrence_rule: Rule | None = Field(default=None, description="RFC 5545, without DTSTART")
+    location_trigger: Title | None = None
+    goal_id: UUID | None = Field(default=None, description="The goal that it is for")
+
+
+class TaskChange(_Change):
+    """What is left out stays; null takes it away. A place takes the time away, and a time the
+    place. Of one that recurs another time is of all of it."""
+
+    title: Title = LEFT_OUT
+    scheduled_at: Moment | None = None
+    when: InWords | None = None
+    recurrence_rule: Rule | None = None
+    location_trigger: Title | None = None
+    goal_id: UUID | None = None
+    status: Literal["active", "completed"] = LEFT_OUT
 
 
 class DoneChange(Request):
