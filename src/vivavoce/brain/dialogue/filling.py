@@ -48,6 +48,7 @@ _EMPTY = frozenset(
         "fine well okay ok thing something for me to do be is and of add set up new note"
     )
 )
+_POINTS = re.compile(r"(?i)\b(?:that|this|it|those|these|them|so)\b")
 _SAME_DAY = re.compile(r"(?i)\b(?:on )?(?:the|that) (?:very )?(?:same )?day(?: too| as well)?\b")
 
 
@@ -498,7 +499,8 @@ def _title(words: str, wish: Wish, heard: Heard) -> str:
     text = _untimed(words, " ".join(str(wish.words[name]) for name in timed))
     text = _stripped(text)
     if not says_something(text):
-        text = _stripped(_untimed(_before(words, heard.said), None))
+        pointed = _before(words, heard.said) if _POINTS.search(words) else ""
+        text = _stripped(_untimed(pointed, None))
         text = text if says_something(text) else ""
     return text[:1].upper() + text[1:]
 

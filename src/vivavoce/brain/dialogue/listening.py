@@ -29,6 +29,10 @@ _SOUNDS = re.compile(r"(?i)^\W*(?:(?:oh|ah|um+|uh+|er+|well|okay|ok|hang on|hold
 _MEANT = re.compile(
     r"(?i)\b(?:i mean[t]?|make (?:it|that)|rather|instead|not .{1,30}\bbut|as an?)\b"
 )
+_LET_GO = re.compile(
+    r"(?i)\b(?:never ?mind|forget (?:it|about it|that)|doesn'?t matter|don'?t (?:bother|worry)|"
+    r"leave it|drop it|no matter)\b"
+)
 _QUESTION = re.compile(
     r"(?i)\?|^\W*(?:and |so |well )*(?:what|when|which|who|how|do|does|am|is|are|have|tell|read)\b"
 )
@@ -323,6 +327,10 @@ class _Turn:
             self._otherwise(command, tool, spans)
             return
         wish = self._filled(self._new(tool), command.slots, spans)
+        missing = filling.gap(wish, self.state, self.world)
+        if missing is not None and missing.kind == "none" and _LET_GO.search(self.said):
+            self._drop()  # nothing is meant by it: "never mind, it's gone"
+            return
         self.begun.append(self._with_day_of(wish))
 
     def _new(self, tool: str) -> Wish:
@@ -548,6 +556,9 @@ class _Turn:
         optional = slot is not None and slot.worth_asking and not slot.required
         if asked.kind == "sure" and yes:
             self._replace(replace(wish, agreed=True))
+        elif asked.kind == "which" and yes and len(asked.choices) == 1:
+            values = {**wish.values, asked.slot: asked.choices[0]}
+            self._replace(replace(wish, values=values, left=()))
         elif not yes and optional and asked.kind == "slot":
             pass  # it was asked for once, and is left out
         elif not yes:

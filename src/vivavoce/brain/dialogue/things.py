@@ -193,7 +193,7 @@ def _pointed(tokens: Sequence[str], known: Known, there: Mapping[str, Thing]) ->
     for about in (view, last):
         if len(about) == 1:
             return Found(ids=tuple(about))
-    if len(there) == 1:
+    if len(there) == 1 and _GENERIC & set(tokens):  # "my appointment", and there is one
         return Found(ids=tuple(there))
     return Found(left=tuple(view or last or there))
 
