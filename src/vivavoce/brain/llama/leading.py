@@ -217,7 +217,7 @@ class Leading:
         if self._likeness is None:
             return {}
         lines = self._sayings(world)
-        near = await self._likeness.near(prompting.clean(said), lines)
+        near = await self._likeness.near(prompting.sentences(said), lines)
         return {word: near[word] for word in words if word in near}
 
     def _sayings(self, world: World) -> dict[str, list[str]]:
