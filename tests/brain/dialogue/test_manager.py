@@ -659,3 +659,62 @@ def test_it_of_nothing_in_particular_is_asked_about_though_there_is_only_one() -
     assert talk.says("get rid of it", begin("delete", task="it")) == "Do you mean Haircut?"
     talk.says("yes", YES)
     assert talk.calls == [("delete_task", {"task_id": "hair"})]
+
+
+def test_two_things_named_in_one_go_are_both_meant() -> None:
+    talk = Talk(BANK, MUM, HAIR)
+    talk.says("the bank and the haircut are done", begin("done", task="the bank and the haircut"))
+    assert talk.calls == [
+        ("finish_task", {"task_id": "bank"}),
+        ("finish_task", {"task_id": "hair"}),
+    ]
+
+
+def test_the_same_thing_at_two_hours_is_two_reminders() -> None:
+    talk = Talk()
+    talk.says(
+        "tomorrow tell me to take my pills at eight in the morning and nine at night",
+        remind(what="take my pills", when="at eight in the morning"),
+        remind(what="take my pills", when="nine at night"),
+    )
+    assert {t.when for t in talk.plans.things.values()} == {"tomorrow at 8 AM", "tomorrow at 9 PM"}
+
+
+def test_an_hour_that_does_not_matter_is_left_to_the_tool() -> None:
+    talk = Talk()
+    talk.says("remind me tomorrow to swim", remind(what="swim", when="tomorrow"))
+    talk.says("oh, whenever, it doesn't matter", UNCLEAR)
+    assert talk.calls[0][1]["at"] == "tomorrow"
+
+
+def test_neither_of_them_ends_it() -> None:
+    talk = Talk(BANK, MUM)
+    talk.says("delete my call", begin("delete", task="my call"))
+    talk.says("neither", UNCLEAR)
+    assert not talk.calls
+    assert not talk.state.agenda
+
+
+def test_both_as_an_answer_needs_no_second_question() -> None:
+    talk = Talk(BANK, MUM, HAIR)
+    talk.says("delete my call", begin("delete", task="my call"))
+    talk.says("both", fill(task="both"))
+    assert talk.did == ["delete_task", "delete_task"]
+
+
+def test_a_time_that_comes_first_is_for_both() -> None:
+    talk = Talk()
+    talk.says(
+        "tomorrow at nine remind me to call the bank and to buy stamps",
+        remind(what="call the bank", when="tomorrow at nine"),
+        remind(what="buy stamps"),
+    )
+    assert talk.there == {"Call the bank": "tomorrow at 9 AM", "Buy stamps": "tomorrow at 9 AM"}
+
+
+def test_an_unclear_answer_to_what_is_optional_leaves_it_out() -> None:
+    talk = Talk()
+    talk.says("I want to learn Welsh", begin("goal", what="learn Welsh"))
+    told = talk.says("no idea really", UNCLEAR)
+    assert talk.did == ["add_goal"]
+    assert "get that" not in told

@@ -118,6 +118,16 @@ def allotted(said: str, commands: Sequence[Command], world: World) -> list[list[
     for span in plain or found:
         if any(start <= span.start and span.end <= end for start, end in naming):
             continue
+        sharing = [
+            (at, place)
+            for at, copied in enumerate(places)
+            for place in copied
+            if place[0] < span.end and span.start < place[1]
+        ]
+        if len({at for at, _ in sharing}) > 1:  # "at eight and at nine": to each its own
+            for at, (start, end) in sharing:
+                shares[at].append(times.Span(start, end, said[start:end]))
+            continue
         best, distance = -1, len(said) + 1
         for at, copied in enumerate(places):
             for start, end in copied:
@@ -263,14 +273,28 @@ def _thing(wish: Wish, name: str, slot: Slot, words: str, heard: Heard) -> Wish:
     if first != words:  # "the dentist, and scrap the book club" is copied too long
         nearer = find_things(slot, first, replace(heard, said=""))
         found = nearer if len(nearer.ids) == 1 else found
+    if slot.many and len(found.ids) < 2 and (each := _each(slot, words, heard)):
+        found = Found(ids=each)
     if not found.ids and words in (heard.said, untimed(heard)):
         found = find_things(slot, words, replace(heard, said=""), loose=True)
     values = {key: one for key, one in wish.values.items() if key != name}
     if len(found.ids) == 1:
         return replace(wish, values={**values, name: found.ids[0]}, many=(), left=())
     if found.ids and slot.many:
-        return replace(wish, values=values, many=found.ids, left=(), agreed=False)
+        chosen = bool(heard.among) and set(found.ids) <= set(heard.among) and bool(wish.left)
+        return replace(wish, values=values, many=found.ids, left=(), agreed=chosen)
     return replace(wish, values=values, many=(), left=found.left or found.ids)
+
+
+def _each(slot: Slot, words: str, heard: Heard) -> tuple[str, ...]:
+    """ "The boiler thing and the dentist": two, each plain by itself."""
+    parts = [part for part in re.split(r",\s*(?:and\s+)?|\s+and\s+", words) if part.strip()]
+    if len(parts) < 2:
+        return ()
+    alone = replace(heard, said="")
+    found = [find_things(slot, part, alone, loose=True).ids for part in parts]
+    ids = tuple(dict.fromkeys(id_ for one in found for id_ in one))
+    return ids if all(len(one) == 1 for one in found) and len(ids) == len(parts) else ()
 
 
 def anchor_slot(hint: Hint) -> str | None:
@@ -656,6 +680,8 @@ def _time_gap(name: str, words: str, wish: Wish, state: State, world: World) -> 
         left = tuple(id_ for id_ in wish.left if id_ in there)
         if there:
             return Gap(slot=anchor, kind="which", choices=left or there)
+    if name in wish.easy and meant.day:
+        return None
     part: Literal["", "day", "hour"] = ""
     if meant.day != meant.hour:
         part = "hour" if meant.day else "day"

@@ -29,6 +29,11 @@ _SOUNDS = re.compile(r"(?i)^\W*(?:(?:oh|ah|um+|uh+|er+|well|okay|ok|hang on|hold
 _MEANT = re.compile(
     r"(?i)\b(?:i mean[t]?|make (?:it|that)|rather|instead|not .{1,30}\bbut|as an?)\b"
 )
+_WHENEVER = re.compile(
+    r"(?i)\b(?:any ?time|whenever|(?:does|do)n'?t (?:matter|mind|care)|you (?:choose|decide|pick)|"
+    r"no preference|all day|not important)\b"
+)
+_NEITHER = re.compile(r"(?i)^\W*(?:no\W+)?(?:neither|none)\b")
 _LET_GO = re.compile(
     r"(?i)\b(?:never ?mind|forget (?:it|about it|that)|doesn'?t matter|don'?t (?:bother|worry)|"
     r"leave it|drop it|no matter)\b"
@@ -204,6 +209,12 @@ class _Turn:
             if set(given) == {asked.slot} or len(command.slots) > 1:
                 return Fill(command.slots)
             return Fill({short: " ".join(command.slots.values()) or self.said})
+        easy = slot is not None and slot.kind == "time" and asked.slot in wish.values
+        if easy and _WHENEVER.search(self.said) and not times.find(self.said):
+            self._replace(replace(wish, easy=(*wish.easy, asked.slot)))
+            return Plain("yes")
+        if asked.kind != "slot" and _NEITHER.search(self.said) and isinstance(command, Plain):
+            return Plain("no")
         if isinstance(command, Fill) and slot is not None:
             given = filling.params(hint, command.slots, self.world)
             if asked.kind != "slot" and asked.slot not in given and (more := self._meant_one(slot)):
@@ -353,13 +364,27 @@ class _Turn:
         share = Heard(said=self.said, state=self.state, world=self.world)
         for name, slot in hint.slots.items():
             words = str(wish.values.get(name) or "")
-            if slot.kind != "time" or not words or not self.begun:
+            if slot.kind != "time" or not self.begun:
                 continue
             earlier = self._time_of(self.begun[-1])
+            if not words:
+                return self._at_the_time_of(self.begun[-1], earlier, wish, name)
             if earlier and filling.dayless(words, wish, share):
                 whole = filling.on_the_same_day(earlier, words, wish, share)
                 return replace(wish, values={**wish.values, name: whole})
         return wish
+
+    def _at_the_time_of(self, first: Wish, time: str, wish: Wish, name: str) -> Wish:
+        """ "Tomorrow at nine call the bank and buy stamps": the time came before both."""
+        titles = [
+            str(w) for n, w in first.words.items() if self._slot(first.tool, n).kind == "words"
+        ]
+        said = self.said.casefold()
+        same = first.tool == wish.tool and bool(time) and bool(titles)
+        if not same or not 0 <= said.find(time.casefold()) < said.find(titles[0].casefold()):
+            return wish
+        words = {**wish.words, name: time}
+        return replace(wish, values={**wish.values, name: time}, words=words)
 
     def _time_of(self, wish: Wish) -> str:
         slots = self.world.hints[wish.tool].slots
@@ -534,6 +559,8 @@ class _Turn:
                 self._undo()
             case "thanks":
                 self._note("bye")
+            case "unclear" | "chat" if self._optional():
+                pass  # it was asked for once, and is left out
             case "unclear" if self._open():
                 self._note("unclear_open")
             case "unclear":
@@ -542,6 +569,12 @@ class _Turn:
                 self._note("chat_open")
             case _:
                 self._note(kind)
+
+    def _optional(self) -> bool:
+        """Whether what was asked for is only worth a question."""
+        wish = self._asked_wish()
+        slot = wish and self.asked and self.world.hints[wish.tool].slots.get(self.asked.slot)
+        return bool(slot and slot.worth_asking and not slot.required and not slot.required_when)
 
     def _open(self) -> bool:
         return bool(self.waiting or self.begun)
