@@ -48,6 +48,8 @@ _EMPTY = frozenset(
         "fine well okay ok thing something for me to do be is and of add set up new note"
     )
 )
+_SOMEWHEN = re.compile(r"(?i)\b(?:before|after|until|till|when|by|once|while|during)\b")
+_AT = re.compile(r"(?i)\b(?:at|to|in|near|by|from|outside|into|home|reach|leave|pass)\b")
 _POINTS = re.compile(r"(?i)\b(?:that|this|it|those|these|them|so)\b")
 _SAME_DAY = re.compile(r"(?i)\b(?:on )?(?:the|that) (?:very )?(?:same )?day(?: too| as well)?\b")
 
@@ -126,6 +128,9 @@ def allotted(said: str, commands: Sequence[Command], world: World) -> list[list[
         ]
         if len({at for at, _ in sharing}) > 1:  # "at eight and at nine": to each its own
             for at, (start, end) in sharing:
+                for _, (first, last) in sharing:
+                    if first < end and start < last:  # two copies of one
+                        start, end = min(start, first), max(end, last)
                 shares[at].append(times.Span(start, end, said[start:end]))
             continue
         best, distance = -1, len(said) + 1
@@ -171,6 +176,7 @@ def filled(wish: Wish, given: Mapping[str, str], heard: Heard) -> Wish:
     """The wish with what these words say, things first: times can depend on them."""
     hint = heard.world.hints[wish.tool]
     given = _with_place(hint, _with_things(wish, hint, given, heard), heard)
+    given = {n: w for n, w in given.items() if _plausible(n, w, hint, given, heard)}
     for name in [n for n in given if hint.slots[n].kind == "thing"]:
         wish = _put(wish, name, hint.slots[name], given.pop(name), heard)
     if heard.spans and any(slot.kind == "time" for slot in hint.slots.values()):
@@ -180,6 +186,23 @@ def filled(wish: Wish, given: Mapping[str, str], heard: Heard) -> Wish:
     for name in sorted(given, key=lambda n: hint.slots[n].kind == "words"):
         wish = _put(wish, name, hint.slots[name], given[name], heard)
     return _anchored(_chosen(wish, hint, heard), hint, heard)
+
+
+def _plausible(name: str, words: str, hint: Hint, given: Mapping[str, str], heard: Heard) -> bool:
+    """Whether the words can be what the slot is for: a time has a word of time in it, and a place
+    sets something off only where it is said so."""
+    slot = hint.slots[name]
+    if slot.kind == "time" and not times.find(words):
+        return not slot.required and not slot.required_when and bool(_SOMEWHEN.search(words))
+    if slot.kind != "place" or places_in(words):
+        return True
+    at = heard.said.casefold().find(words.casefold())
+    if at < 0:
+        return True
+    timed = any(hint.slots[n].kind == "time" and times.find(w) for n, w in given.items())
+    before = heard.said[max(0, at - 30) : at]
+    said = places_in(heard.said[: at + len(words)])
+    return bool(said) or (not timed and not heard.spans and bool(_AT.search(before + words)))
 
 
 def _loosely_timed(hint: Hint, given: Mapping[str, str], world: World) -> str | None:
