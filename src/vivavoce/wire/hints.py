@@ -191,6 +191,9 @@ class Flow(Hint):
     the last stage's reading filled."""
 
     name: str
+    makes: dict[str, str] = {}
+    """Values made before the first stage, by templates as in `Stage.given`; one of which nothing
+    can be made is not there."""
     stages: tuple[Stage, ...]
 
 

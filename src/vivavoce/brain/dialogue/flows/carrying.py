@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -92,14 +93,11 @@ def begin(flow: Flow, words: Mapping[str, Any], said: str, scene: Scene) -> Next
     if flow.careful and _TAKEN_BACK.search(said):
         return End({"status": "dropped", "told": "All right, I leave it."}, scene)
     known = {"said": said, **written, **known}
-    if "what_written" in known:
-        known["what_line"] = f"{known['what_written']}\n"
-    if _FILES.search(str(known.get("what") or "")):
-        known["counts_files"] = True
+    for name, template in flow.makes.items():
+        with suppress(Missing):
+            if found := made(template, known):
+                known[name] = found[0]
     return _forward(flow, Running(flow=flow.name, known=known, scene=scene))
-
-
-_FILES = re.compile(r"\b(?:files?|scripts?|documents?|modules?|pictures?|images?)\b", re.IGNORECASE)
 
 
 _TAKEN_BACK = re.compile(

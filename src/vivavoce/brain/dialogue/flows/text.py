@@ -26,7 +26,7 @@ from vivavoce.brain.dialogue.flows.results import (
 from vivavoce.language.en.naming import (
     about_spelling,
     bare,
-    misspelt,
+    nearly,
     patterns,
     pieces,
     stem,
@@ -271,16 +271,12 @@ def _replaced(there: Sequence[Match], old: str, new: str) -> Mapping[str, Any] |
 
 def _respelt(there: Sequence[Match], right: str) -> Mapping[str, Any] | None:
     """The one word that is nearly one of those that were said."""
-    found = []
-    for word in telling(right):
-        for pattern in misspelt(word):
-            rule = re.compile(pattern, re.IGNORECASE)
-            found += [
-                (match, one, word)
-                for match in there
-                for one in rule.finditer(match.text)
-                if stem(one[0]) != stem(word)
-            ]
+    found = [
+        (match, one, word)
+        for word in telling(right)
+        for match in there
+        for one in nearly(word, match.text)
+    ]
     if len({one[0].lower() for _, one, _ in found}) != 1:
         return _replaced(there, *right.split()[:2]) if len(right.split()) == 2 else None
     match, one, word = found[0]
