@@ -6,8 +6,7 @@ import pytest
 from bench.tool_choice.fresh import FRESH
 from bench.tool_choice.requests import REQUESTS, TOOLS, plain
 
-from vivavoce.brain.llama.prompt import described
-from vivavoce.brain.llama.prompt import examples
+from vivavoce.brain.llama.prompt import described, examples
 from vivavoce.tools.wording import WORDING
 from vivavoce.wire.brain import Call, Tool
 
