@@ -17,7 +17,7 @@ from tests.intents.service_bench import FLUX, PLACE, USER
 from vivavoce.app.agent import open_agent
 from vivavoce.app.intents import AgentIntents
 from vivavoce.app.settings import Settings
-from vivavoce.errors import Unavailable
+from vivavoce.errors import IntentRefused, OrchestratorUnavailable, Unavailable
 from vivavoce.intents.delivery.outbox import GIVE_UP
 from vivavoce.runtime.agents.work import Permissions
 from vivavoce.runtime.calls.executor import ToolExecutor
@@ -51,7 +51,7 @@ intents:
 
 
 class _House:
-    def __init__(self, folder: Path, **settings: Any) -> None:
+    def __init__(self, folder: Path, told_with: Any = None, **settings: Any) -> None:
         self.clock, self.store, self.tools = ManualClock(), MemoryStore(), Registry()
         self.source = open_agent(folder)
         chosen: dict[str, Any] = {
@@ -66,6 +66,7 @@ class _House:
             self.store,
             Journal(self.store, self.clock),
             self.clock,
+            told_with=told_with,
         )
 
     async def open(self, said: str) -> None:
@@ -84,8 +85,12 @@ class _House:
         await self.store.commit([PutConversation(place), PutEntry(entry)])
         await self.clock.advance(1)
 
-    async def call(self, name: str, **arguments: Any) -> dict[str, Any]:
-        context = ToolContext(user_id=USER, conversation_id=PLACE, call_id="c1")
+    async def call(
+        self, name: str, session_id: str | None = None, **arguments: Any
+    ) -> dict[str, Any]:
+        context = ToolContext(
+            user_id=USER, session_id=session_id, conversation_id=PLACE, call_id="c1"
+        )
         checked = self.tools.check(name, arguments)
         told: dict[str, Any] = json.loads(str(await self.tools.run(name, checked, context)))
         return told
@@ -488,3 +493,97 @@ async def test_reschedule_intent_function_call(tmp_path: Path) -> None:
     assert moved.status is TodoStatus.RESCHEDULED
     assert moved.scheduled_at is not None
     assert moved.scheduled_at.isoformat() == "2026-02-01T17:00:00+00:00"
+
+
+def _told(**said: Any) -> Any:
+    return (200, {}, json.dumps(said).encode())
+
+
+_DENTIST = {"id": "T-7", "title": "Dentist", "scheduled_at": "2027-01-31T14:30:00Z"}
+_GYM = {"id": "T-8", "title": "Gym", "scheduled_at": "2027-02-01T10:00:00Z"}
+
+
+async def test_a_backends_own_tasks_are_listed_and_moved_by_its_own_ids(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = _folder(tmp_path)
+    monkeypatch.setenv("BACKEND_SECRET", "hush")
+    context = UserBackend(usual=_told(tasks=[_DENTIST, _GYM]))
+    async with UserBackend().running() as backend, context.running():
+        _with_backend(folder, backend.url, f'context_url: "{context.url}"')
+        house = _House(folder)
+        await house.open("What have I got, and move the dentist to Friday at noon")
+        async with house.room.running():
+            told = await house.call("list_things")
+            assert told["answer"].startswith("2 things on your list: Dentist, ")
+            assert [one["id"] for one in told["things"]] == ["T-7", "T-8"]
+            assert backend.seen == []
+            moved = await house.call(
+                "submit_reschedule_intent",
+                task_id="dentist",
+                preferred_new_time="Friday at noon",
+            )
+            assert moved["status"] == "accepted"
+            [seen] = backend.seen
+            assert seen.body["payload"]["task_id"] == "T-7"
+            await house.call("list_things")
+            assert len(context.seen) == 2  # what was known before it was submitted is over
+
+
+async def test_an_id_that_the_backend_does_not_have_is_refused_and_never_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = _folder(tmp_path)
+    monkeypatch.setenv("BACKEND_SECRET", "hush")
+    context = UserBackend(usual=_told(tasks=[_DENTIST, _GYM]))
+    async with UserBackend().running() as backend, context.running():
+        _with_backend(folder, backend.url, f'context_url: "{context.url}"')
+        house = _House(folder)
+        await house.open("Delete the meeting")
+        async with house.room.running():
+            with pytest.raises(IntentRefused) as refused:
+                await house.call("delete_thing", thing_id="T-99")
+            assert [one["id"] for one in refused.value.details["choices"]] == ["T-7", "T-8"]
+            context.usual = "drop"
+            await house.clock.advance(3600)
+            with pytest.raises(OrchestratorUnavailable):
+                await house.call("delete_thing", thing_id="T-7")
+            assert backend.seen == []
+
+
+async def test_the_client_may_tell_the_tasks_with_the_session(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = _folder(tmp_path)
+    monkeypatch.setenv("BACKEND_SECRET", "hush")
+    async with UserBackend().running() as backend:
+        _with_backend(folder, backend.url)
+        house = _House(folder, told_with=lambda session_id, user_id: {"tasks": [_GYM]})
+        await house.open("I did the gym")
+        async with house.room.running():
+            await house.call("complete_thing", session_id="vs_1", thing_id="gym")
+            [seen] = backend.seen
+            assert (seen.body["intent"], seen.body["payload"]) == ("COMPLETE", {"thing_id": "T-8"})
+            with pytest.raises(IntentRefused, match="not known here"):
+                await house.call("list_things")  # of another session, of which nothing was told
+
+
+async def test_what_the_backend_made_of_it_is_told_in_its_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = _folder(tmp_path)
+    monkeypatch.setenv("BACKEND_SECRET", "hush")
+    answer = _told(status="accepted", task_id="T-1", title="Milk", when="tomorrow at 5 PM", x=[1])
+    async with UserBackend(usual=answer).running() as backend:
+        _with_backend(folder, backend.url)
+        house = _House(folder)
+        await house.open("Remind me to buy milk tomorrow at five")
+        async with house.room.running():
+            told = await house.call(
+                "submit_new_task_intent",
+                title="buy milk",
+                trigger_type="time",
+                scheduled_at="tomorrow at five",
+            )
+    assert (told["task_id"], told["title"], told["when"]) == ("T-1", "Milk", "tomorrow at 5 PM")
+    assert "x" not in told

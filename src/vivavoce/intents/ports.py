@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any, Literal, Protocol
 
-from vivavoce.runtime.ports import AgendaStore
+from vivavoce.runtime.people.elsewhere import Elsewhere
+from vivavoce.runtime.ports import AgendaStore, ToolContext
 from vivavoce.wire.records.plans import Intent, Submission
 from vivavoce.wire.records.talk import Change, Conversation, LogEvent
 from vivavoce.wire.values import Record, Value
@@ -24,6 +25,19 @@ class Journal(Protocol):
     """Durable first, announced after."""
 
     async def commit(self, changes: Sequence[Change]) -> list[LogEvent]: ...
+
+
+class KnowsPlans(Protocol):
+    """Where a user's plans are, if that is elsewhere."""
+
+    async def of(self, context: ToolContext) -> Elsewhere | None:
+        """None: nobody tells them. Raises `OrchestratorUnavailable` where they cannot be had
+        now."""
+        ...
+
+    def forget(self, user_id: str) -> None:
+        """Something was submitted: what was known is over."""
+        ...
 
 
 class Done(Value):

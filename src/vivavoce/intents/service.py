@@ -38,10 +38,20 @@ from vivavoce.intents import records as write
 from vivavoce.intents.checking import Checked, checked, grounds
 from vivavoce.intents.delivery.outside import Outside
 from vivavoce.intents.orchestrator.builtin import Inside
-from vivavoce.intents.ports import Acting, Action, IntentStore, Journal, Orchestrator
+from vivavoce.intents.orchestrator.finding import thing_named
+from vivavoce.intents.orchestrator.listing import Listing
+from vivavoce.intents.ports import (
+    Acting,
+    Action,
+    IntentStore,
+    Journal,
+    KnowsPlans,
+    Orchestrator,
+)
 from vivavoce.intents.registry.definition import IntentDefinition
 from vivavoce.intents.registry.intents import IntentRegistry
 from vivavoce.intents.scene import Scene, scene_of
+from vivavoce.runtime.people.elsewhere import Elsewhere
 from vivavoce.runtime.ports import Clock, ToolContext, ToolDefinition, ToolExample
 from vivavoce.wire.clean import clean_line
 from vivavoce.wire.hints import KEY, Hint
@@ -123,12 +133,14 @@ class IntentService:
         time_zone_of: Callable[[str], Awaitable[str]],
         *,
         outside: Outside | None = None,
+        elsewhere: KnowsPlans | None = None,
     ) -> None:
-        """`outside`: for the intents that go to a backend of the user's."""
+        """`outside`: for the intents that go to a backend of the user's; `elsewhere`: what the
+        backend or the client tells of the user's things."""
         self._registry, self._store, self._journal, self._clock = registry, store, journal, clock
         self._time_zone_of = time_zone_of
         self._inside = Inside(orchestrator, store, journal, clock)
-        self._outside = outside
+        self._outside, self._elsewhere = outside, elsewhere
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def submit(self, name: str, arguments: Mapping[str, Any], context: ToolContext) -> str:
@@ -161,28 +173,49 @@ class IntentService:
             )
             said = _heard(context, scene.words)
             found = await self._checked(fresh, definition, arguments, said)
+            there = await self._there(definition, context)
             if definition.does == "tell":
-                return await self._tell(definition, fresh, found, scene)
-            return await self._submit(definition, fresh, found, scene)
+                return await self._tell(definition, fresh, found, scene, there)
+            return await self._submit(definition, fresh, found, scene, there)
 
     async def _tell(
-        self, definition: IntentDefinition, fresh: Intent, found: Checked, scene: Scene
+        self,
+        definition: IntentDefinition,
+        fresh: Intent,
+        found: Checked,
+        scene: Scene,
+        there: Elsewhere | None,
     ) -> str:
         """A question: it is answered, and nothing is kept of it, so that there is nothing to take
         back either."""
         asked = replace(fresh, payload=found.payload)
-        told = await self._inside.tell(asked, await self._given(asked, scene))
+        given = await self._given(asked, scene, there=there)
+        if self._acting(definition) is self._inside:
+            told = await self._inside.tell(asked, given)
+        elif there is not None:
+            told = (await Listing(there).submit(given)).told
+        else:
+            raise IntentRefused(
+                "What is on the user's list is not known here",
+                suggestion="Say that you cannot see their list",
+            )
         left = {"left_out": list(found.left_out)} if found.left_out else {}
         return write.telling({**told, **left})
 
     async def _submit(
-        self, definition: IntentDefinition, fresh: Intent, found: Checked, scene: Scene
+        self,
+        definition: IntentDefinition,
+        fresh: Intent,
+        found: Checked,
+        scene: Scene,
+        there: Elsewhere | None = None,
     ) -> str:
         acting = self._acting(definition)
+        found = await self._identified(definition, fresh, found, scene, there)
         known = await self._known(acting, fresh, found.payload, scene)
         if known is not None and known.status in (IntentStatus.ACCEPTED, IntentStatus.RETRACTED):
-            there = await acting.standing(known, await self._given(known, scene))
-            return write.answer(known, {"payload": known.payload, "already": True, **there})
+            stands = await acting.standing(known, await self._given(known, scene))
+            return write.answer(known, {"payload": known.payload, "already": True, **stands})
         # One that waits for its backend, or whose outcome was lost, is tried again as itself.
         intent = replace(
             known or fresh,
@@ -193,6 +226,7 @@ class IntentService:
         )
         given = await self._given(intent, scene)
         done = await acting.act("amend" if intent.revision else "submit", intent, given, known)
+        self._forget(intent.user_id)
         left = {"left_out": list(found.left_out)} if found.left_out else {}
         return write.answer(done.intent, {**done.told, **left})
 
@@ -224,6 +258,8 @@ class IntentService:
             merged = {k: v for k, v in (intent.payload | changes).items() if v not in (None, "")}
             said = _heard(context, _correction(scene, intent))
             found = await self._checked(intent, definition, merged, said, only=changes)
+            there = await self._there(definition, context)
+            found = await self._identified(definition, intent, found, scene, there)
             amended = intent  # on its way as it is: tried again, not said again
             if not write.same_payload(found.payload, intent.payload):
                 amended = replace(intent, payload=found.payload, revision=intent.revision + 1)
@@ -239,6 +275,7 @@ class IntentService:
             given = await self._given(amended, scene)
             action: Action = "amend" if amended.revision else "submit"
             done = await self._acting(definition).act(action, amended, given, intent)
+            self._forget(intent.user_id)
             return write.answer(done.intent, {"payload": done.intent.payload, **done.told})
 
     def _changed(
@@ -274,6 +311,7 @@ class IntentService:
             given = await self._given(taken, scene, reason=reason)
             acting = self._acting(self._registry().get(intent.name))
             done = await acting.act("retract", taken, given, intent)
+            self._forget(intent.user_id)
             return write.answer(done.intent, done.told)
 
     # --- What all of them do ------------------------------------------------------------
@@ -318,8 +356,46 @@ class IntentService:
             return self._outside
         return self._inside
 
-    async def _given(self, intent: Intent, scene: Scene, **extra: Any) -> Submission:
-        zone = await self._time_zone_of(intent.user_id)
+    async def _there(self, definition: IntentDefinition, context: ToolContext) -> Elsewhere | None:
+        """The user's things, where a backend acts on this intent and somebody tells them."""
+        if self._elsewhere is None or self._acting(definition) is self._inside:
+            return None
+        told = await self._elsewhere.of(context)
+        return told if told is not None and told.plans else None
+
+    async def _identified(
+        self,
+        definition: IntentDefinition,
+        intent: Intent,
+        found: Checked,
+        scene: Scene,
+        there: Elsewhere | None,
+    ) -> Checked:
+        """With the backend's own ids for things; one that it does not have is refused. Without a
+        list to look in, ids go on as they are: the backend refuses them itself."""
+        payload = dict(found.payload)
+        for one in definition.parameters:
+            if there is None or one.sort != "thing" or one.name not in payload:
+                continue
+            asked = replace(intent, payload=payload)
+            given = await self._given(asked, scene, there=there)
+            try:
+                payload[one.name] = (await thing_named(there, given, one.name, one.of)).id
+            except IntentRefused as fault:
+                event = write.told_error(intent, write.INVALID, fault.message, self._clock.now())
+                await self._journal.commit([event])
+                fault.announced = True
+                raise
+        return replace(found, payload=payload)
+
+    def _forget(self, user_id: str) -> None:
+        if self._elsewhere is not None:
+            self._elsewhere.forget(user_id)
+
+    async def _given(
+        self, intent: Intent, scene: Scene, *, there: Elsewhere | None = None, **extra: Any
+    ) -> Submission:
+        zone = (there and there.time_zone) or await self._time_zone_of(intent.user_id)
         return write.submission(intent, self._clock.now(), zone, scene.said, **extra)
 
 

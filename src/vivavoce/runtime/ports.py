@@ -76,13 +76,9 @@ class Journal(Protocol):
     async def commit(self, changes: Sequence[Change]) -> list[LogEvent]: ...
 
 
-class AgendaStore(Protocol):
-    """People, their plans and what they said: reads; writes are changes (`Put`) of a commit.
-    Whatever belongs to another user is not there."""
-
-    async def person(self, user_id: str) -> Person | None: ...
-
-    # --- Goals and to-dos ---------------------------------------------------------------
+class Plans(Protocol):
+    """Goals and to-dos of somebody, wherever they are kept. Whatever belongs to another user is
+    not there."""
 
     async def goal(self, goal_id: str, *, user_id: str) -> Goal | None: ...
 
@@ -90,10 +86,6 @@ class AgendaStore(Protocol):
         self, *, user_id: str, status: str | None = None, limit: int = 50, offset: int = 0
     ) -> list[Goal]:
         """Newest first."""
-        ...
-
-    async def milestones(self, goal_ids: Sequence[str], *, user_id: str) -> list[Milestone]:
-        """In order of goal and position."""
         ...
 
     async def todo(self, todo_id: str, *, user_id: str) -> Todo | None: ...
@@ -109,6 +101,16 @@ class AgendaStore(Protocol):
     ) -> list[Todo]:
         """By the time they are due, those without one last. `until`: due before it, or recurring,
         or without a time."""
+        ...
+
+
+class AgendaStore(Plans, Protocol):
+    """People, their plans and what they said: reads; writes are changes (`Put`) of a commit."""
+
+    async def person(self, user_id: str) -> Person | None: ...
+
+    async def milestones(self, goal_ids: Sequence[str], *, user_id: str) -> list[Milestone]:
+        """In order of goal and position."""
         ...
 
     # --- Intents and the outbox ---------------------------------------------------------

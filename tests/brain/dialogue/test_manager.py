@@ -635,3 +635,27 @@ def test_letting_go_of_one_for_another_only_tells_of_the_other() -> None:
     )
     assert talk.did == ["move_task"]
     assert not talk.state.agenda
+
+
+def test_a_wish_that_breaks_off_has_no_title() -> None:
+    talk = Talk()
+    told = talk.says(
+        "I wanted you to, oh, I had it a second ago, remind me about",
+        remind(what="remind me about"),
+    )
+    assert told == "What should I put down?"
+
+
+def test_who_lets_go_of_nothing_is_not_asked_which() -> None:
+    talk = Talk(HAIR)
+    told = talk.says("No, it's gone. Never mind.", begin("delete", task="it's gone"))
+    assert "?" not in told
+    assert not talk.calls
+    assert not talk.state.agenda
+
+
+def test_it_of_nothing_in_particular_is_asked_about_though_there_is_only_one() -> None:
+    talk = Talk(HAIR)
+    assert talk.says("get rid of it", begin("delete", task="it")) == "Do you mean Haircut?"
+    talk.says("yes", YES)
+    assert talk.calls == [("delete_task", {"task_id": "hair"})]

@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from vivavoce.brain.llama.prompt import described
-from vivavoce.brain.llama.prompt import examples, parted
+from vivavoce.brain.llama.prompt import described, examples, parted
 from vivavoce.wire.brain import Call, Result, Said, Tool, Turn
 
 

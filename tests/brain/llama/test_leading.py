@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from tests.brain.asking import Answer
-from vivavoce.brain.llama.leading import Free, Leading
+from vivavoce.brain.llama.leading import Free, Leading, Write
 from vivavoce.brain.llama.server import Heard
 from vivavoce.wire.brain import Ask, Call, Piece, Result, Said, Tool, Turn
 from vivavoce.wire.hints import KEY
@@ -71,7 +71,7 @@ def _ask(*turns: Turn | str, tools: tuple[Tool, ...] = (ADD,), **more: Any) -> A
 async def _answer(leading: Leading, ask: Ask) -> Answer:
     pieces: list[Piece] = []
     async for piece in leading.answer(ask):
-        assert not isinstance(piece, Free)
+        assert not isinstance(piece, Free | Write)
         pieces.append(piece)
     return Answer(pieces)
 
@@ -148,3 +148,21 @@ async def test_what_is_read_ahead_is_how_the_question_will_begin() -> None:
     assert ahead.startswith(head)
     [piece async for piece in leading.answer(_ask("do you like ferns"))]
     assert model.prompts[0].startswith(ahead)
+
+
+async def test_a_tool_of_others_is_wished_for_by_its_name_and_its_words_are_the_persons() -> None:
+    named = Tool("find_pot", "Find a pot.", _needs(size={"type": "string"}))
+    leading, _ = _leading('find pot size="a big one"')
+    called = await _answer(leading, _ask("find me a pot, a big one", tools=(ADD, named)))
+    assert called.calls == [("find_pot", {"size": "a big one"})]
+
+
+async def test_arguments_that_nobody_can_say_are_written_by_the_model() -> None:
+    listed = Tool("mix", "Mix soils.", _needs(parts={"type": "array", "items": {}}))
+    leading, _ = _leading("mix")
+    pieces = [piece async for piece in leading.answer(_ask("mix some soil", tools=(ADD, listed)))]
+    assert pieces == [Write(listed)]
+
+
+def _needs(**properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(properties)}

@@ -176,3 +176,16 @@ def test_whoever_typed_in_between_is_apologised_to_from_the_beginning() -> None:
     scene.respond()
     done(scene)
     assert say(scene, "", 4000).words == UNHEARD[0]
+
+
+def test_courtesies_may_be_in_words_of_the_session() -> None:
+    scene = polite()
+    said = {"slow": ["Hold on."], "unheard": ["Pardon?", "I still can't hear you."]}
+    scene.ask(client.UpdateSession({"vivavoce_manners": said}))
+    assert say(scene, "", 0).words == "Pardon?"
+    done(scene)
+    assert say(scene, "", 2000).words == "I still can't hear you."
+    done(scene)
+    say(scene, "Tell me.", 4000)
+    slow(scene)
+    assert scene.orders(orders.Interject)[-1].words.strip() == "Hold on."

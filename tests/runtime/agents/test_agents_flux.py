@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from tests.runtime.agents.test_agents import complaints, folder
+from vivavoce.intents.registry.intents import load_intents
 from vivavoce.runtime.agents.agent import Agent, load_agent
 from vivavoce.runtime.agents.work import Backend
+from vivavoce.runtime.people.profile import UserContext
 from vivavoce.runtime.ports import Capabilities
+from vivavoce.runtime.sessions.options import Options
 from vivavoce.runtime.sessions.profile import Defaults, Profile
 from vivavoce.tools.registry import Registry
+from vivavoce.wire.hints import KEY, Thing, hint_of
 from vivavoce.wire.records.plans import SessionLimits
 
 CAN = Capabilities(context_tokens=8_000, session_seconds=3600.0, voices=())
@@ -142,3 +147,53 @@ def test_an_agent_has_the_tools_of_its_intents_unless_it_takes_them_away() -> No
     assert agent.chosen(known) is None
     assert chosen() == ["submit_it", "amend_intent"]
     assert chosen("bash", "!amend_intent") == ["submit_it", "bash"]
+
+
+def test_flux_has_words_of_its_own_and_promises_no_reminder() -> None:
+    words = load_agent("flux").words
+    assert {"cannot", "unclear", "dropped", "bye", "chat", "nothing", "more", "which"} <= set(words)
+    every = [one for sentences in words.values() for one in sentences]
+    assert not any("remind you" in one for one in every)
+
+
+@pytest.mark.parametrize(
+    ("yaml", "complaint"),
+    [
+        ("words: {cannt: [Never]}\n", "agent.yaml:2: words.cannt: should be one of cannot, chat, "),
+        ("words:\n  bye: []\n", "agent.yaml:3: words.bye: should have at least 1 item"),
+        ("words:\n  bye: ['Bye {']\n", "agent.yaml:3: words.bye.0: should match"),
+    ],
+)
+def test_a_mistake_in_its_words_is_told_with_its_line(
+    tmp_path: Path, yaml: str, complaint: str
+) -> None:
+    [told] = complaints(folder(tmp_path, f"name: a\n{yaml}"))
+    assert told.startswith(complaint)
+
+
+def test_courtesies_are_the_agents_own_and_typing_is_offered_only_where_one_can() -> None:
+    profile = Profile(load_agent("flux"), Defaults(), CAN, Registry())
+    now = datetime(2026, 11, 18, 9, tzinfo=UTC)
+
+    def unheard(**options: bool) -> str:
+        said = profile.setup(Options(**options), [], now).session["vivavoce_manners"]
+        return str(said["unheard"][-1])
+
+    assert unheard() == "I'm having trouble hearing you."
+    assert unheard(can_type=True).endswith("You can also try typing your request.")
+    plain = Profile(load_agent("workbench"), Defaults(), CAN, Registry())
+    assert "vivavoce_manners" not in plain.setup(Options(), [], now).session
+
+
+def test_what_is_known_of_the_user_is_in_one_of_the_tools_and_in_no_answer_of_ours() -> None:
+    profile = Profile(load_agent("flux"), Defaults(), CAN, Registry())
+    tools = load_intents(load_agent("flux").folder).tools()
+    user = UserContext(time_zone="Europe/Berlin", name="Ann", things=(Thing(id="1", title="Run"),))
+    setup = profile.setup(Options(), tools, datetime(2026, 11, 18, 9, tzinfo=UTC), user)
+    hints = [hint_of(tool["parameters"]) for tool in setup.session["tools"]]
+    assert [bool(hint and hint.briefing) for hint in hints] == [True, *[False] * (len(tools) - 1)]
+    assert hints[0] is not None
+    assert hints[0].briefing is not None
+    assert (hints[0].briefing.user, hints[0].briefing.things) == ("Ann", user.things)
+    assert hints[0].briefing.words["more"]
+    assert all(KEY not in tool.function()["parameters"] for tool in tools)

@@ -12,6 +12,7 @@ import pytest
 from tests.runtime.calls.book import Book, Few
 from vivavoce.errors import (
     Conflict,
+    IntentRefused,
     InternalError,
     InvalidArguments,
     InvalidRequest,
@@ -23,7 +24,7 @@ from vivavoce.errors import (
 )
 from vivavoce.logs import PRIVATE
 from vivavoce.runtime.calls.executor import ToolExecutor
-from vivavoce.runtime.calls.outcomes import ToolOutcome, ToolRequest
+from vivavoce.runtime.calls.outcomes import ToolOutcome, ToolRequest, failed
 from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.limits import Window
 from vivavoce.runtime.ports import ToolContext
@@ -594,3 +595,17 @@ async def test_where_a_tool_failed_is_logged_without_our_own_frames(
     fields = record.__dict__["fields"]
     assert fields["error_type"] == "ZeroDivisionError"
     assert fields["at"] == f"{__file__}:{act.__code__.co_firstlineno + 1} in act"
+
+
+def test_a_refusal_that_the_user_can_help_with_says_what_to_ask() -> None:
+    choices = [{"id": "1", "title": "Run"}]
+    fault = IntentRefused("Two fit", question="Which one?", missing=["task_id"], choices=choices)
+    told = orjson.loads(failed(fault).for_model)
+    assert (told["success"], told["question"], told["missing"]) == (
+        False,
+        "Which one?",
+        ["task_id"],
+    )
+    assert told["choices"] == choices
+    lacking = InvalidArguments("Ask for it", missing_params=["when"], question=None)
+    assert orjson.loads(failed(lacking).for_model)["missing"] == ["when"]

@@ -15,6 +15,7 @@ from vivavoce.runtime.provider.known_models import capabilities_of
 from vivavoce.runtime.provider.openai import OpenAIProvider, read_error, scrub
 from vivavoce.testing import ManualClock, ScriptedProvider
 from vivavoce.testing.realtime.faults import HttpError, NoLocation
+from vivavoce.wire import hints
 
 KEY = "sk-proj-AbC123secretXYZ789"
 
@@ -208,3 +209,28 @@ def test_the_context_of_a_model_goes_by_its_name(model: str, tokens: int) -> Non
     assert capabilities.session_seconds == 3600
     recommended = [voice.id for voice in capabilities.voices if voice.recommended]
     assert recommended == ["marin", "cedar"]
+
+
+# --- What only our own engine is told -------------------------------------------------------
+
+
+async def test_hints_and_courtesies_go_to_our_own_engine_and_to_nobody_else() -> None:
+    parameters = {"type": "object", "properties": {}, hints.KEY: {"wish": "remind"}}
+    tool = {"type": "function", "name": "a", "parameters": parameters}
+    session = SESSION | {"tools": [tool], "vivavoce_manners": {"slow": ["Hold on."]}}
+    async with ScriptedProvider() as fake, connected(fake) as provider:
+        await provider.client_secret(session)
+        await provider.create_call(OFFER, session)
+        line = await provider.attach((await new_call(provider)).call_id)
+        await line.send({"type": "session.update", "session": session})
+        await line.close()
+        calls = [await fake.next_call(), await fake.next_call()]
+        assert hints.KEY not in repr([call.session for call in calls])
+        assert all("vivavoce_manners" not in call.session for call in calls)
+    assert hints.KEY in repr(session)
+
+
+def test_our_own_engine_is_told_all() -> None:
+    ours = OpenAIProvider(api_key="x", model="m", clock=ManualClock(), embedded=True)
+    session = {"tools": [{"parameters": {hints.KEY: {}}}], "vivavoce_manners": True}
+    assert ours._told(session) == session

@@ -70,12 +70,12 @@ export class Api {
   }
 
   createSession(): Promise<SessionResponse> {
-    return this.json("session", { method: "POST" });
+    return this.json("session", posted({ can_type: true }));
   }
 
   /** A voice session of a conversation that goes on. */
   resumeConversation(conversationId: string): Promise<VoiceSessionResponse> {
-    return this.json("api/v1/voice/session", posted({ conversation_id: conversationId }));
+    return this.json("api/v1/voice/session", posted({ conversation_id: conversationId, can_type: true }));
   }
 
   reconnect(sessionId: string): Promise<ReconnectResponse> {

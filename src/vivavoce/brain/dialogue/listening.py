@@ -22,8 +22,16 @@ from vivavoce.language.en.times.lexicon import listed
 from vivavoce.wire.hints import Hint, Slot
 
 _UNCLEAR = Plain("unclear")
+_INSTEAD = re.compile(
+    r"(?i)\bi mean[t]?,? (?:to say )?([^,.!?]+)|^\W*(?:no\W+|sorry\W+)*([^,.!?]{1,40}), not [^,.]+"
+)
+_SOUNDS = re.compile(r"(?i)^\W*(?:(?:oh|ah|um+|uh+|er+|well|okay|ok|hang on|hold on|hm+|so)\b\W*)+")
 _MEANT = re.compile(
     r"(?i)\b(?:i mean[t]?|make (?:it|that)|rather|instead|not .{1,30}\bbut|as an?)\b"
+)
+_LET_GO = re.compile(
+    r"(?i)\b(?:never ?mind|forget (?:it|about it|that)|doesn'?t matter|don'?t (?:bother|worry)|"
+    r"leave it|drop it|no matter)\b"
 )
 _QUESTION = re.compile(
     r"(?i)\?|^\W*(?:and |so |well )*(?:what|when|which|who|how|do|does|am|is|are|have|tell|read)\b"
@@ -34,6 +42,11 @@ _PLEASED = frozenset(
         "wonderful wicked sweet cheers ta sorted that's that is all it works fab sounds got"
     )
 )
+
+
+def _corrects(said: str) -> bool:
+    """Whether it begins as one who takes something back, after whatever sounds they make first."""
+    return answers.corrects(_SOUNDS.sub("", said))
 
 
 def listened(state: State, said: str, commands: Sequence[Command], world: World) -> State:
@@ -100,6 +113,8 @@ class _Turn:
                 known.append(seen)
         if self._asked_wish() is not None:
             known = [self._as_answer(command) for command in known or [_UNCLEAR]]
+        elif not self._pleased() and (correction := self._unmarked(known)) is not None:
+            known = [correction]
         elif known and all(isinstance(c, Plain) for c in known) and self._pleased():
             return []
         elif not known:
@@ -127,12 +142,47 @@ class _Turn:
             return Fill(command.slots) if command.slots else None
         return self._corrected(command, tool)
 
+    def _unmarked(self, commands: Sequence[Command]) -> Fill | None:
+        """A correction of what was just done that the model made nothing of, or took for a wish
+        with nothing but a time."""
+        empty = all(c in (_UNCLEAR, Plain("chat")) for c in commands)
+        only_time = len(commands) == 1 and self._only_time(commands[0])
+        if not self._just_done() or not (empty or only_time):
+            return None
+        found = times.find(self.said)
+        named = [d for d in self.before.last if similar(self.said, self._title_of(d))]
+        corrects = _corrects(self.said) or _MEANT.search(self.said) is not None
+        if found and (corrects or times.only(self.said) or (named and empty)):
+            slots = self.world.hints[(named or self.before.last)[-1].wish.tool].slots
+            timed = [s.name or n for n, s in slots.items() if s.kind == "time"]
+            return Fill({timed[0]: self._new_time(commands, found)}) if timed else None
+        match = _INSTEAD.search(self.said)
+        if empty and match is not None and not found:
+            slots = self.world.hints[self.before.last[-1].wish.tool].slots
+            own = [s.name or n for n, s in slots.items() if s.kind == "words"]
+            return Fill({own[0]: match.group(1) or match.group(2)}) if own else None
+        return None
+
+    def _new_time(self, commands: Sequence[Command], found: Sequence[times.Span]) -> str:
+        """What the model copied, or the first that is said after "no"."""
+        copied = [w for c in commands if isinstance(c, Begin) for w in c.slots.values()]
+        made = [match.end() for match in _MEANT.finditer(self.said)]
+        after = [span for span in found if made and span.start >= made[-1] - 1]
+        return copied[0] if copied else (after or found)[0].text
+
+    def _only_time(self, command: Command) -> bool:
+        if not isinstance(command, Begin) or (tool := self._tool(command.wish)) is None:
+            return False
+        hint = self.world.hints[tool]
+        given = filling.params(hint, command.slots, self.world)
+        return hint.does == "act" and {hint.slots[n].kind for n in given} == {"time"}
+
     def _corrected(self, command: Begin, tool: str) -> Command:
         """ "No, I meant Stella" begins nothing, though a model may say so."""
         if self._asked_wish() is not None or not self._just_done():
             return command
         deed = self.before.last[-1]
-        if deed.wish.tool != tool or not answers.corrects(self.said):
+        if deed.wish.tool != tool or not _corrects(self.said):
             return command
         given = filling.params(self.world.hints[tool], command.slots, self.world)
         title = self._title_of(deed)
@@ -156,12 +206,14 @@ class _Turn:
             return Fill({short: " ".join(command.slots.values()) or self.said})
         if isinstance(command, Fill) and slot is not None:
             given = filling.params(hint, command.slots, self.world)
+            if asked.kind != "slot" and asked.slot not in given and (more := self._meant_one(slot)):
+                return Fill({**command.slots, short: more})
             words = " ".join(command.slots.values())
             timed = slot.kind == "time" and asked.slot not in given and times.only(words)
             if not given or timed:
                 return Fill({short: words})
         if isinstance(command, Plain) and slot is not None and self._holds(slot, command.kind):
-            return Fill({short: self.said})
+            return Fill({short: self.said, **self._timed(hint, wish, slot)})
         if asked.kind == "sure" and isinstance(command, Plain):
             answer = answers.answer(self.said)
             if answer and command.kind in ("unclear", "chat", "thanks", "drop"):
@@ -175,6 +227,12 @@ class _Turn:
         same = self._tool(command.wish) == wish.tool
         if slot.kind in ("time", "repeat") and times.only(self.said):
             return same or not _QUESTION.search(self.said)
+        tool = self._tool(command.wish)
+        if slot.kind == "time" and tool and self.world.hints[tool].does == "act":
+            others = filling.params(self.world.hints[tool], command.slots, self.world)
+            kinds = {self._slot(tool, name).kind for name in others}
+            if kinds == {"time"} and any(times.find(w) for w in command.slots.values()):
+                return True  # nobody begins something new with nothing but a time
         if not same or not command.slots:
             return False
         if slot.kind in ("time", "repeat") and all(map(times.only, command.slots.values())):
@@ -207,7 +265,27 @@ class _Turn:
             heard = Heard(said=self.said, state=self.state, world=self.world)
             found = filling.find_things(slot, self.said, heard, among=self.asked.choices)
             return bool(found.ids)
-        return False
+        return self.asked.kind == "sure" and bool(self._meant_one(slot))
+
+    def _meant_one(self, slot: Slot) -> str:
+        """The words for which of those that were asked about, where the utterance has them."""
+        assert self.asked is not None
+        heard = Heard(said=self.said, state=self.state, world=self.world)
+        words = filling.untimed(heard)
+        alone = Heard(said="", state=self.state, world=self.world)
+        found = filling.find_things(slot, words, alone, among=self.asked.choices, loose=True)
+        ids = set(found.ids) & set(self.asked.choices)
+        return words if ids and len(ids) < len(self.asked.choices) else ""
+
+    def _timed(self, hint: Hint, wish: Wish, asked: Slot) -> dict[str, str]:
+        """The time that is said with the answer to something else."""
+        open_times = [
+            slot.name or name
+            for name, slot in hint.slots.items()
+            if slot.kind == "time" and name not in wish.values and slot is not asked
+        ]
+        found = times.find(self.said)
+        return {open_times[0]: found[-1].text} if open_times and found else {}
 
     def _pleased(self) -> bool:
         """ "Okay, great": nothing is wanted."""
@@ -249,6 +327,10 @@ class _Turn:
             self._otherwise(command, tool, spans)
             return
         wish = self._filled(self._new(tool), command.slots, spans)
+        missing = filling.gap(wish, self.state, self.world)
+        if missing is not None and missing.kind == "none" and _LET_GO.search(self.said):
+            self._drop()  # nothing is meant by it: "never mind, it's gone"
+            return
         self.begun.append(self._with_day_of(wish))
 
     def _new(self, tool: str) -> Wish:
@@ -375,7 +457,7 @@ class _Turn:
 
     def _changes_kind(self, command: Begin, tool: str) -> bool:
         """ "No, as a goal": the same again, as something else."""
-        if not self._just_done() or not (answers.corrects(self.said) or _MEANT.search(self.said)):
+        if not self._just_done() or not (_corrects(self.said) or _MEANT.search(self.said)):
             return False
         deed = self.before.last[-1]
         made = self.world.hints.get(deed.wish.tool)
@@ -474,6 +556,9 @@ class _Turn:
         optional = slot is not None and slot.worth_asking and not slot.required
         if asked.kind == "sure" and yes:
             self._replace(replace(wish, agreed=True))
+        elif asked.kind == "which" and yes and len(asked.choices) == 1:
+            values = {**wish.values, asked.slot: asked.choices[0]}
+            self._replace(replace(wish, values=values, left=()))
         elif not yes and optional and asked.kind == "slot":
             pass  # it was asked for once, and is left out
         elif not yes:

@@ -29,10 +29,11 @@ from vivavoce.wire.values import Record, Value
 
 SET = "set"
 PLAIN = ("yes", "no", "undo", "drop", "thanks", "cannot", "chat", "unclear")
-_MOST_COMMANDS = 3
+MOST_COMMANDS = 3
 _MOST_SHOWN, _MOST_THINGS = 32, 8
 _LONGEST_SAID, _LONGEST_TOLD = 600, 240
 _PAIR = re.compile(r'(\w+)=("[^"]*"(?:\+"[^"]*")*)')
+_STOP = re.compile(r"(?<![ap]\.m)[.!?;]+(?=\s|$)")
 _QUOTES = re.compile(r'["“”„«»]')
 _MARKUP = re.compile(r"<(?=\|)")
 
@@ -207,9 +208,9 @@ def candidates(view: View) -> tuple[str, ...]:
     return (*words, "thanks", "cannot", "chat", "unclear")
 
 
-def grammar(view: View, said: str, first: Sequence[str] = ()) -> str:
+def grammar(view: View, said: str, first: Sequence[str] = (), written: int = 0) -> str:
     """In Lark, for llguidance. `first`: which words the first command may begin with; all that
-    can be meant where none are given."""
+    can be meant where none are given. `written`: how many commands there are already."""
     known = candidates(view)
     rules = {f"c{at}": word for at, word in enumerate(known)}
     names = {word: rule for rule, word in rules.items()}
@@ -218,7 +219,8 @@ def grammar(view: View, said: str, first: Sequence[str] = ()) -> str:
     lines = ["%llguidance {}"]
     # A plain word says it all; after a wish there may be another.
     lines.append(
-        f"start: ({begin})" + (f' ("; " ({more})){{0,{_MOST_COMMANDS - 1}}}' if more else "")
+        f"start: ({begin})"
+        + (f' ("; " ({more})){{0,{MOST_COMMANDS - 1 - written}}}' if more else "")
     )
     for rule, word in rules.items():
         slots = view.wishes.get(word, view.answers if word == SET else ())
@@ -256,35 +258,57 @@ def chosen(likely: Likely, words: Sequence[str], weight: float = 40.0) -> str:
 
 def read(text: str, view: View) -> tuple[Command, ...]:
     """The commands of a line; what is no command is left out."""
-    found = (_command(part.strip(), view) for part in _parts(text))
+    found = (_command(part, view) for part in parts(text))
     return tuple(command for command in found if command is not None)
 
 
-def _parts(text: str) -> Iterator[str]:
-    """At each `;` outside of quotation marks."""
-    part, quoted = "", False
-    for letter in text:
+def parts(line: str) -> list[str]:
+    """Its commands, as they were written: cut at each `;` outside of quotation marks."""
+    found, quoted = [""], False
+    for letter in line:
         if letter == '"':
             quoted = not quoted
         if letter == ";" and not quoted:
-            yield part
-            part = ""
+            found.append("")
         else:
-            part += letter
-    yield part
+            found[-1] += letter
+    return [part.strip() for part in found if part.strip()]
+
+
+def joined(written: Sequence[str]) -> str:
+    """The beginning of a line that goes on."""
+    return "".join(f"{part}; " for part in written)
+
+
+def word(part: str) -> str:
+    """What a command begins with."""
+    begin, slots, _ = part.partition('="')
+    return begin.rpartition(" ")[0] if slots else begin.strip()
+
+
+def clause(part: str, said: str) -> str:
+    """The sentences of the utterance that a command's words are from."""
+    text = clean(said)
+    values = [piece for _, words in _PAIR.findall(part) for piece in words.strip('"').split('"+"')]
+    places = [(text.find(value), len(value)) for value in values if value in text]
+    if not places:
+        return text
+    begin, end = min(at for at, _ in places), max(at + size for at, size in places)
+    before = [stop.end() for stop in _STOP.finditer(text) if stop.end() <= begin]
+    after = [stop.start() for stop in _STOP.finditer(text) if stop.start() >= end]
+    return text[before[-1] if before else 0 : after[0] if after else len(text)].strip()
 
 
 def _command(text: str, view: View) -> Command | None:
-    word = text.partition('="')[0]
-    word = word.rpartition(" ")[0] if '="' in text else word
+    begun = word(text)
     slots = {name: _value(words) for name, words in _PAIR.findall(text)}
     slots = {name: words for name, words in slots.items() if words}
-    if word == SET:
+    if begun == SET:
         return Fill({n: w for n, w in slots.items() if n in view.answers}) if slots else None
-    if word in view.wishes:
-        return Begin(word, {n: w for n, w in slots.items() if n in view.wishes[word]})
-    if word in PLAIN:
-        return Plain(word)  # type: ignore[arg-type] # it is one of them
+    if begun in view.wishes:
+        return Begin(begun, {n: w for n, w in slots.items() if n in view.wishes[begun]})
+    if begun in PLAIN:
+        return Plain(begun)  # type: ignore[arg-type] # it is one of them
     return None
 
 
@@ -300,10 +324,8 @@ def sayings(hints: Iterable[Hint], general: Mapping[str, Sequence[str]]) -> dict
         for one in hint.examples:
             lines.setdefault(SET if one.asked else hint.wish, []).append(clean(one.said))
         given = hint.lessons or Lessons()
-        for word, heard in given.heard.items():
-            lines.setdefault(word, []).extend(map(clean, heard))
+        for meaning, heard in given.heard.items():
+            lines.setdefault(meaning, []).extend(map(clean, heard))
         for told in given.shown:
-            first = told.means.partition(";")[0].partition('="')[0]
-            word = first.rpartition(" ")[0] if '="' in told.means.partition(";")[0] else first
-            lines.setdefault(word.strip(), []).append(clean(told.said))
+            lines.setdefault(word(parts(told.means)[0]), []).append(clean(told.said))
     return {word: list(dict.fromkeys(known)) for word, known in lines.items()}

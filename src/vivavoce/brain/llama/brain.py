@@ -25,14 +25,14 @@ from typing import Literal
 from vivavoce.brain.dialogue.claims import claims
 from vivavoce.brain.llama.grammar import MARK, PLAIN_WORDS, Reading, grammar, offered
 from vivavoce.brain.llama.ids import shortened
-from vivavoce.brain.llama.leading import Free, Leading, Writing
+from vivavoce.brain.llama.leading import Free, Leading, Write, Writing
 from vivavoce.brain.llama.likeness import Likeness
 from vivavoce.brain.llama.prompt import END, clipped, is_chat, prompt
 from vivavoce.brain.llama.server import Connection, Heard
 from vivavoce.brain.llama.slots import Place, Seats, Shelf, Warming
 from vivavoce.errors import BrainError
 from vivavoce.processes.supervised import Child
-from vivavoce.wire.brain import Ask, Budget, CallBegun, Finished, Piece, Result, Words
+from vivavoce.wire.brain import Ask, Budget, CallBegun, Finished, Piece, Result, Said, Tool, Words
 
 NICENESS = 3
 """Below the mouth, and not by much: threads that wait for each other starve together."""
@@ -51,6 +51,7 @@ _RESULT_SECONDS = 3.0
 _MOST_RESULT, _LEAST_RESULT = 4_000, 300
 _GUESS = 60.0
 _CHARS = 4.0
+_LATELY = 4
 _LIKELY = 100
 """Tokens whose likelihood is looked at: what is not among them is not meant."""
 _FEW = 24
@@ -216,6 +217,11 @@ class LlamaBrain:
     async def _led(self, ask: Ask, leading: Leading) -> AsyncGenerator[Piece, None]:
         async with aclosing(leading.answer(ask)) as pieces:
             async for piece in pieces:
+                if isinstance(piece, Write):
+                    async with aclosing(self._by_itself(_only(piece.tool, ask))) as call:
+                        async for one in call:
+                            yield one
+                    continue
                 if not isinstance(piece, Free):
                     yield piece
                     continue
@@ -358,6 +364,13 @@ class LlamaBrain:
         self._pace.read(heard.read_tokens, heard.read_ms)
         if text:
             self._pace.weighed(len(text), heard.input_tokens)
+
+
+def _only(tool: Tool, ask: Ask) -> Ask:
+    """A call of this tool, from a prompt that is short: nothing of it was read before."""
+    talk = tuple(turn for turn in ask.turns if isinstance(turn, Said))[-_LATELY:]
+    forced = f"function:{tool.name}"
+    return replace(ask, instructions="", turns=talk, tools=(tool,), tool_choice=forced)
 
 
 class _Line:

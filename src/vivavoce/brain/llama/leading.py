@@ -18,11 +18,11 @@ from collections import OrderedDict
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
-from typing import Protocol
+from typing import Any, Protocol
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from vivavoce.brain.dialogue import prompting
-from vivavoce.brain.dialogue.commands import Command, Plain
+from vivavoce.brain.dialogue.commands import Begin, Command, Plain
 from vivavoce.brain.dialogue.following import awaited, follow
 from vivavoce.brain.dialogue.manager import heard, returned, view
 from vivavoce.brain.dialogue.offering import world as world_of
@@ -39,6 +39,7 @@ from vivavoce.wire.brain import (
     Finished,
     Piece,
     Said,
+    Tool,
     Words,
 )
 from vivavoce.wire.hints import KEY
@@ -79,6 +80,13 @@ class Free(Value):
     prompt: str
 
 
+class Write(Value):
+    """This tool is meant, and its arguments cannot be words that were said: the model has to write
+    them. That is the whole answer."""
+
+    tool: Tool
+
+
 class Leading:
     def __init__(
         self,
@@ -103,7 +111,7 @@ class Leading:
 
     # --- Answering --------------------------------------------------------------------
 
-    async def answer(self, ask: Ask) -> AsyncGenerator[Piece | Free, None]:
+    async def answer(self, ask: Ask) -> AsyncGenerator[Piece | Free | Write, None]:
         """What to say or call."""
         world = self._world(ask)
         state = self._state(ask, world)
@@ -113,6 +121,9 @@ class Leading:
         else:
             said = _words(ask)
             commands, cost = await self._understood(ask, state, world, said)
+            if (written := _to_write(commands, ask, world)) is not None:
+                yield Write(written)
+                return
             step = heard(state, said, commands, world)
         for act in step.acts:
             match act:
@@ -170,19 +181,37 @@ class Leading:
     ) -> tuple[tuple[Command, ...], Heard]:
         words = prompting.candidates(seen)
         text = self._head(world) + prompting.tail(seen, said, world.now, self._template)
+        async with self._model.writing(live, text) as writing:
+            first, cost = await self._chosen(writing, text, said, words, world)
+            if first in prompting.PLAIN and len(said.split()) <= _SHORT:
+                return prompting.read(first, seen), cost
+            line, _ = await writing.line(text, prompting.grammar(seen, said, [first]), _LINE)
+            # What it goes on with it has not been asked: a small model repeats itself.
+            for at in range(1, prompting.MOST_COMMANDS):
+                parts = prompting.parts(line)
+                if len(parts) <= at:
+                    break
+                before = prompting.joined(parts[:at])
+                about = prompting.clause(parts[at], said)
+                more = [word for word in words if word in seen.wishes or word == prompting.SET]
+                first_, _ = await self._chosen(writing, text + before, about, more, world)
+                if first_ != prompting.word(parts[at]):
+                    rules = prompting.grammar(seen, said, [first_], at)
+                    rest, _ = await writing.line(text + before, rules, _LINE)
+                    line = before + rest
+        # A grammar that could not be kept would leave nothing: what was chosen still holds.
+        return prompting.read(line, seen) or prompting.read(first, seen), cost
+
+    async def _chosen(
+        self, writing: Writing, text: str, said: str, words: Sequence[str], world: World
+    ) -> tuple[str, Heard]:
+        """Which word is to be written next, by the model and by examples."""
         firsts = {word: await self._first(word) for word in words}
         async with asyncio.TaskGroup() as group:
             near = group.create_task(self._near(said, words, world))
-            async with self._model.writing(live, text) as writing:
-                likely, cost = await writing.likely(text)
-                by_model = {w: likely[t] for w, t in firsts.items() if t in likely}
-                first = prompting.chosen(Likely(by_model=by_model, by_examples=await near), words)
-                if first in prompting.PLAIN and len(said.split()) <= _SHORT:
-                    return prompting.read(first, seen), cost
-                rules = prompting.grammar(seen, said, [first])
-                line, _ = await writing.line(text, rules, _LINE)
-        # A grammar that could not be kept would leave nothing: what was chosen still holds.
-        return prompting.read(line, seen) or prompting.read(first, seen), cost
+            likely, cost = await writing.likely(text)
+        by_model = {word: likely[token] for word, token in firsts.items() if token in likely}
+        return prompting.chosen(Likely(by_model=by_model, by_examples=near.result()), words), cost
 
     async def _near(self, said: str, words: Sequence[str], world: World) -> Mapping[str, float]:
         if self._likeness is None:
@@ -252,6 +281,24 @@ def _told_before(ask: Ask, at: int) -> str:
 def _words(ask: Ask) -> str:
     turn = ask.turns[-1]
     return turn.text if isinstance(turn, Said) else ""
+
+
+def _to_write(commands: Sequence[Command], ask: Ask, world: World) -> Tool | None:
+    """A tool without hints that needs a list or an object."""
+    begun = next((one.wish for one in commands if isinstance(one, Begin)), None)
+    for tool in ask.tools if begun else ():
+        schema = tool.parameters or {}
+        if KEY not in schema and world.hints[tool.name].wish == begun:
+            properties = schema.get("properties") or {}
+            needed = (properties.get(name, {}) for name in schema.get("required") or ())
+            return tool if any(_is_made(one) for one in needed) else None
+    return None
+
+
+def _is_made(schema: Any) -> bool:
+    """Of several parts: nobody says such a value."""
+    kinds = schema.get("type") if isinstance(schema, Mapping) else None
+    return kinds not in ("string", "number", "integer", "boolean") and "enum" not in (schema or ())
 
 
 def _call(tool: str, arguments: Mapping[str, object]) -> Iterator[Piece]:

@@ -22,8 +22,9 @@ _BATCH = 16
 _LONGEST = 128
 """Tokens of a text."""
 _MOST_KEPT = 8
-_NEAREST = 5
-"""How many of the lines count: one alone may be near for what it is about, not what it asks."""
+_WEIGHTS = (0.30, 0.20, 0.15, 0.10, 0.10, 0.08, 0.07)
+"""Of the nearest lines, the next, and so on: one alone may be near for what it is about, and not
+for what it asks."""
 
 Vectors = npt.NDArray[np.float32]
 
@@ -57,10 +58,10 @@ class Likeness:
         near: dict[str, float] = {}
         begin = 0
         for meaning, texts in lines.items():
-            like = np.sort(known[begin : begin + len(texts)] @ one)[::-1][:_NEAREST]
+            like = np.sort(known[begin : begin + len(texts)] @ one)[::-1][: len(_WEIGHTS)]
             begin += len(texts)
             if len(like):
-                near[meaning] = float(like.mean())
+                near[meaning] = float(np.average(like, weights=_WEIGHTS[: len(like)]))
         return near
 
     def _known(self, lines: Mapping[str, Sequence[str]]) -> Vectors:

@@ -107,7 +107,18 @@ def _turns(settings: ResponseSettings, state: State) -> tuple[Turn, ...]:
     told = {item_id: text for item_id, text in state.transcripts.items() if text}
     turns = as_turns(sources(settings, state), told, state.notes)
     most = state.policy.result_chars
-    return tuple(shortened(turn, most) if isinstance(turn, Result) else turn for turn in turns)
+    slow = () if state.manners is None else state.manners.slow
+    return tuple(_as_read(turn, most, slow) for turn in turns)
+
+
+def _as_read(turn: Turn, most: int, slow: Sequence[str]) -> Turn:
+    match turn:
+        case Result():
+            return shortened(turn, most)
+        case Said("assistant"):
+            return replace(turn, text=without_acknowledgement(turn.text, slow))
+        case _:
+            return turn
 
 
 # --- Ahead of time ------------------------------------------------------------------------

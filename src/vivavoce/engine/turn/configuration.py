@@ -66,6 +66,8 @@ class Configuration(Record):
     speed: float = 1.0
     manners: bool = False
     """Whether "One moment." and the like are said: on our own server's calls, and to who asks."""
+    courtesies: asked.Courtesies | None = None
+    """Their words, where they are others than ours."""
 
     @property
     def speaks(self) -> bool:
@@ -139,7 +141,9 @@ def applied(
         changes["tracing"] = said.tracing
     if said.include is not None:
         changes["include"] = tuple(said.include) or None
-    if said.vivavoce_manners is not None:
+    if isinstance(said.vivavoce_manners, asked.Courtesies):
+        changes |= {"manners": True, "courtesies": said.vivavoce_manners}
+    elif said.vivavoce_manners is not None:
         changes["manners"] = said.vivavoce_manners
     wanted = replace(current, **changes)
     _check(wanted, current, audio_started, "session")

@@ -6,12 +6,16 @@ twice in a row; it is no part of what the brain is told it said.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
+from vivavoce.wire.realtime.session import Courtesies
 from vivavoce.wire.values import Value
 
 SLOW = ("One moment.", "Let me see.", "Just a second.")
 UNHEARD = (
     "Sorry, I didn't catch that. Could you say that again?",
-    "I'm having trouble hearing you. You can also try typing your request.",
+    "I'm having trouble hearing you. Could you say it once more?",
 )
 OPENINGS = (
     *SLOW,
@@ -36,6 +40,11 @@ class Manners(Value):
     least_sure: float = 0.3
     """Ears that are less sure of their words than this have heard something garbled."""
 
+    def worded(self, words: Courtesies) -> Manners:
+        """The same in an agent's own words."""
+        slow, unheard = tuple(words.slow or self.slow), tuple(words.unheard or self.unheard)
+        return replace(self, slow=slow, unheard=unheard)
+
     def acknowledgement(self, said_before: int) -> str:
         return self.slow[said_before % len(self.slow)]
 
@@ -47,10 +56,10 @@ class Manners(Value):
         return any(letter.isalnum() for letter in text) and confidence >= self.least_sure
 
 
-def without_acknowledgement(text: str) -> str:
+def without_acknowledgement(text: str, slow: Sequence[str] = SLOW) -> str:
     """What the assistant said, but for the "One moment." in front: a model that reads its own
     courtesies begins every answer with them."""
-    for phrase in SLOW:
+    for phrase in slow:
         if text.startswith(phrase + " "):
             return text[len(phrase) :].lstrip()
         if text == phrase:

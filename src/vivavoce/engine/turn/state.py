@@ -195,7 +195,10 @@ class State:
     @property
     def manners(self) -> Manners | None:
         """None on other people's sessions that did not ask for them."""
-        return self.policy.manners if self.configuration.manners else None
+        manners = self.policy.manners if self.configuration.manners else None
+        if manners is None or self.configuration.courtesies is None:
+            return manners
+        return manners.worded(self.configuration.courtesies)
 
     def understood(self, text: str, confidence: float) -> bool:
         manners = self.manners

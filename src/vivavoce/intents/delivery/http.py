@@ -87,7 +87,7 @@ class HttpSender:
         self._clock = clock
         self._key = key_of(secret) if secret else None
         self._seconds = seconds
-        self._open_client = open_client or _open_client
+        self._open_client = open_client or open_plain_client
         self._client: httpx2.AsyncClient | None = None
         self._opening = asyncio.Lock()
 
@@ -112,7 +112,7 @@ class HttpSender:
                     about = {"status": response.status_code, "delivery": delivery.id}
                     log.error("A backend does not take our messages", extra=fields(**about))
                 return read_answer(
-                    response.status_code, response.headers, await _bounded(response), now
+                    response.status_code, response.headers, await read_bounded(response), now
                 )
         except TimeoutError:
             return Later(f"no answer within {self._seconds:g} seconds")
@@ -159,13 +159,14 @@ def signed(key: bytes | None, message_id: str, at: datetime, body: bytes) -> dic
     return headers
 
 
-def _open_client() -> httpx2.AsyncClient:
+def open_plain_client() -> httpx2.AsyncClient:
+    """One that follows nobody. Blocking: reading the certificates takes a while."""
     import httpx2
 
     return httpx2.AsyncClient(follow_redirects=False)
 
 
-async def _bounded(response: httpx2.Response) -> bytes | None:
+async def read_bounded(response: httpx2.Response) -> bytes | None:
     """The body, or None where it is too long to be an answer."""
     kept = b""
     async for piece in response.aiter_bytes():

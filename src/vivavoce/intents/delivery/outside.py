@@ -16,9 +16,13 @@ from vivavoce.intents.ports import Action, Done, IntentStore, Journal
 from vivavoce.intents.registry.definition import IntentDefinition
 from vivavoce.intents.registry.intents import IntentRegistry
 from vivavoce.runtime.ports import Clock
+from vivavoce.wire.clean import clean_line
 from vivavoce.wire.records.plans import Delivery, Intent, IntentStatus, Submission
 from vivavoce.wire.records.talk import Put, entry_id, iso
 from vivavoce.wire.values import Value
+
+_TELLING = ("title", "when", "place", "target", "summary", "message")
+_SAID = 300
 
 
 class Addresses(Value):
@@ -81,7 +85,8 @@ class Outside(Value):
             fresh = replace(fresh, body=body, due_at=due)
             await self._journal.commit([Put(kept), Put(fresh)])
         stored = await self._outbox.flush(intent.id, intent.user_id)
-        return Done(stored or kept)
+        sent = await self._store.deliveries(intent.id)
+        return Done(stored or kept, _told(sent[-1]) if sent else {})
 
     async def holds(self, known: Intent, given: Submission, *, asked: bool) -> bool:
         """What came of it only the backend knows: one that waits is the same, and one that was
@@ -94,6 +99,13 @@ class Outside(Value):
 
     async def standing(self, known: Intent, given: Submission) -> Mapping[str, Any]:
         return {}
+
+
+def _told(delivery: Delivery) -> dict[str, Any]:
+    """What the backend says that can be told: what it made of the words, in words."""
+    answer = delivery.answer or {}
+    said = {name: answer.get(name) for name in _TELLING}
+    return {name: clean_line(v, _SAID) for name, v in said.items() if isinstance(v, str) and v}
 
 
 def _delivery(

@@ -14,7 +14,7 @@ from vivavoce.errors import IntentRefused
 from vivavoce.intents.orchestrator.ports import asking, needed
 from vivavoce.language.en.words import STOP, alike, pieces
 from vivavoce.runtime.people import things
-from vivavoce.runtime.ports import AgendaStore
+from vivavoce.runtime.ports import Plans
 from vivavoce.wire.hints import Thing
 from vivavoce.wire.records.plans import Goal, GoalStatus, Submission, Todo
 
@@ -27,7 +27,7 @@ _NAMED = 8
 _ANY = frozenset({"session", "appointment", "meeting", "event", "id", "reminders", "tasks", "goal"})
 
 
-async def open_task(store: AgendaStore, given: Submission, key: str) -> Todo:
+async def open_task(store: Plans, given: Submission, key: str) -> Todo:
     """Raises `IntentRefused`."""
     words = needed(given.payload, key, WHICH)
     todo = await store.todo(words, user_id=given.user_id)
@@ -37,7 +37,7 @@ async def open_task(store: AgendaStore, given: Submission, key: str) -> Todo:
     return await _one(words, todos, given, key, "task")
 
 
-async def active_goal(store: AgendaStore, given: Submission, key: str) -> Goal:
+async def active_goal(store: Plans, given: Submission, key: str) -> Goal:
     """Raises `IntentRefused`."""
     words = needed(given.payload, key, WHICH)
     goal = await store.goal(words, user_id=given.user_id)
@@ -46,7 +46,7 @@ async def active_goal(store: AgendaStore, given: Submission, key: str) -> Goal:
     return await _one(words, await _goals(store, given), given, key, "goal")
 
 
-async def open_thing(store: AgendaStore, given: Submission, key: str) -> Todo | Goal:
+async def open_thing(store: Plans, given: Submission, key: str) -> Todo | Goal:
     """A task or a goal. Raises `IntentRefused`."""
     words = needed(given.payload, key, WHICH)
     todo = await store.todo(words, user_id=given.user_id)
@@ -59,11 +59,20 @@ async def open_thing(store: AgendaStore, given: Submission, key: str) -> Todo | 
     return await _one(words, there, given, key, "task or goal")
 
 
-async def _todos(store: AgendaStore, given: Submission) -> list[Todo]:
+async def thing_named(store: Plans, given: Submission, key: str, of: str | None) -> Todo | Goal:
+    """Of the kind that is meant there. Raises `IntentRefused`."""
+    if of == "task":
+        return await open_task(store, given, key)
+    if of == "goal":
+        return await active_goal(store, given, key)
+    return await open_thing(store, given, key)
+
+
+async def _todos(store: Plans, given: Submission) -> list[Todo]:
     return await store.todos(user_id=given.user_id, open_only=True, limit=_LOOKED_AT)
 
 
-async def _goals(store: AgendaStore, given: Submission) -> list[Goal]:
+async def _goals(store: Plans, given: Submission) -> list[Goal]:
     return await store.goals(user_id=given.user_id, status="active", limit=_LOOKED_AT)
 
 

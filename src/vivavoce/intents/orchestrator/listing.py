@@ -19,7 +19,7 @@ from vivavoce.language.en.telling import clock_words
 from vivavoce.runtime.people import things
 from vivavoce.runtime.people.due import dues_between
 from vivavoce.runtime.people.profile import open_todos
-from vivavoce.runtime.ports import AgendaStore
+from vivavoce.runtime.ports import Plans
 from vivavoce.wire.hints import Thing
 from vivavoce.wire.records.plans import Goal, Intent, Submission, Todo
 from vivavoce.wire.values import Value
@@ -32,7 +32,7 @@ _EVERYTHING = frozenset({"all", "everything", "anything", "list", "whole list", 
 
 
 class Listing:
-    def __init__(self, store: AgendaStore) -> None:
+    def __init__(self, store: Plans) -> None:
         self._store = store
 
     async def submit(self, given: Submission) -> Accepted:

@@ -1,6 +1,7 @@
 """English: the one place that knows what people mean by it, and how to say something in it.
 
-No I/O, nothing of ours below it but each other; dateutil is loaded at the first rule. What others call:
+No I/O, nothing of ours below it but each other; dateutil is loaded at the first rule. What
+others call:
 
     answers         consent (to what cannot be undone), answer (to a question for a yes or a no),
                     accepts (what was proposed), stops, dismisses, corrects, chosen (which one),

@@ -27,6 +27,7 @@ from vivavoce.language.en.times import pieces as p
 from vivavoce.language.en.times.dates import Calendar, Either, shifted
 from vivavoce.language.en.times.reading import Mention
 from vivavoce.language.en.times.said import Said, said
+from vivavoce.wire.records.plans import Person
 from vivavoce.wire.values import Record
 
 Missing = Literal["day", "hour", "days", "place", "anchor", "direction"]
@@ -38,6 +39,8 @@ weekday and the date differ; it can be several days (`choices`)."""
 _FARTHEST = timedelta(days=366 * 50)
 _DAY = timedelta(days=1)
 _EVENING = 16
+_EARLY = 5
+"""Before it, an hour at night is after midnight."""
 
 
 class Profile(Record):
@@ -47,6 +50,18 @@ class Profile(Record):
     sleep: time | None = None
     work_start: time | None = None
     work_end: time | None = None
+
+    @classmethod
+    def of(cls, person: Person | None) -> Profile:
+        """What their record says; hours that are none are not known."""
+        if person is None:
+            return cls()
+        return cls(
+            wake=_time(person.sleep_end),
+            sleep=_time(person.sleep_start),
+            work_start=_time(person.work_start),
+            work_end=_time(person.work_end),
+        )
 
     def hour(self, routine: str) -> time | None:
         """When that is: "before bed", "lunch"."""
@@ -69,6 +84,13 @@ class Profile(Record):
             or lex.DAILY.get(routine)
             or lex.DAILY.get(routine.rsplit(maxsplit=1)[-1])
         )
+
+
+def _time(hour: str | None) -> time | None:
+    try:
+        return time.fromisoformat(f"{hour or '':0>5}")
+    except ValueError:
+        return None
 
 
 def _moved(at: time, minutes: int) -> time:
@@ -248,7 +270,7 @@ class _Question(Record):
         missing: list[Missing] = []
         if found.open == "day" and not (self.anchor and not found.days_left):
             missing.append("day")
-        clock = _first(hours.times)
+        clock = _first(hours.times) if len(self.known.hours) < 2 else None
         if clock is None or (self.known.part and not hours.said) or found.open == "hour":
             missing.append("hour")
         usual = clock or hours.usual or lex.PARTS["morning"]
@@ -413,9 +435,7 @@ class _Question(Record):
             return self._answer(missing=("day", "hour"))
         for days in (0, 1, 2):
             on = today + (days + hours.next_day) * _DAY
-            if days and not self._bare:
-                pass
-            elif days:
+            if days and self._bare:  # which half it is no longer depends on the hour it is now
                 hours = replace(hours, times=self._hours(None).times)
             for clock in hours.times:
                 one = self._at(on, clock, hours)
@@ -463,10 +483,10 @@ class _Question(Record):
         hour = said_.hour
         part = self.known.part
         if said_.certain or hour > 12:
-            late = (said_.midnight or (part.endswith("night") and hour < 6)) and on is not None
+            late = (said_.midnight or (part.endswith("night") and hour < _EARLY)) and on is not None
             return _Hours(times=(time(hour, minute),), said=True, next_day=late)
         if part:
-            late = part.endswith("night") and (hour < 6 or hour == 12)
+            late = part.endswith("night") and (hour < _EARLY or hour == 12)
             late = late or (part.endswith("evening") and hour == 12)
             morning = part.endswith("morning") or late
             at = time(hour % 12 + (0 if morning else 12), minute)
@@ -477,7 +497,7 @@ class _Question(Record):
     @property
     def _after_midnight(self) -> bool:
         """Not in the small hours: then one at night is today's."""
-        return self.known.names_day or self.now.hour >= 6 or self.anchor is not None
+        return self.known.names_day or self.now.hour >= _EARLY or self.anchor is not None
 
     def _either_half(self, hour: int, minute: int, on: date | None) -> _Hours:
         both = [time(hour % 12, minute), time(hour % 12 + 12, minute)]

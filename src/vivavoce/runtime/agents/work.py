@@ -179,6 +179,8 @@ class Backend(Part):
     secret: Annotated[str, BeforeValidator(_named)] = Field(repr=False)
     """Named, never written: ${NAME} is of the environment, until `filled`."""
     timeout_seconds: float = Field(default=10, ge=1, le=60)
+    context_url: Address | None = None
+    """Where it tells what it knows of a user: their profile, tasks and goals."""
 
     def filled(self, environment: Mapping[str, str]) -> tuple[Backend | None, list[str]]:
         """With the secret in place; or why not, which names variables and never values."""

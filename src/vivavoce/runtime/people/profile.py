@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
@@ -17,8 +18,9 @@ from vivavoce.language.en.telling import clock_words, spoken
 from vivavoce.logs import fields
 from vivavoce.runtime.people import things
 from vivavoce.runtime.people.due import due_on, zone_or
+from vivavoce.runtime.people.elsewhere import Elsewhere
 from vivavoce.runtime.people.things import harmless
-from vivavoce.runtime.ports import AgendaStore
+from vivavoce.runtime.ports import AgendaStore, Plans
 from vivavoce.wire.hints import Thing
 from vivavoce.wire.records.plans import Goal, Person, Todo, Verbosity
 from vivavoce.wire.values import Record, Value
@@ -148,17 +150,23 @@ async def user_context(
     now: datetime,
     time_zone: str,
     task_id: str | None = None,
+    elsewhere: Elsewhere | None = None,
 ) -> UserContext:
-    """`task_id` is a task that the user comes from, by a notification. What cannot be read is left
-    out: nobody is refused a session for it."""
+    """`task_id` is a task that the user comes from, by a notification. `elsewhere`: what is told of
+    them where their things live elsewhere. What cannot be read is left out: nobody is refused a
+    session for it."""
     telling = Telling(now, time_zone)
     try:
         person = await store.person(user_id)
         who = person or Person(id=user_id, created_at=now, updated_at=now)
+        if elsewhere is not None:
+            name, zone = elsewhere.name or who.name, elsewhere.time_zone or who.time_zone
+            person = who = replace(who, name=name, time_zone=zone)
         telling = Telling(now, zone_or(who.time_zone, time_zone))
-        todos = await open_todos(store, user_id)
-        goals = await store.goals(user_id=user_id, status="active", limit=MOST_GOALS)
-        opened = await store.todo(task_id, user_id=user_id) if task_id else None
+        plans_of: Plans = elsewhere if elsewhere is not None and elsewhere.plans else store
+        todos = await open_todos(plans_of, user_id)
+        goals = await plans_of.goals(user_id=user_id, status="active", limit=MOST_GOALS)
+        opened = await plans_of.todo(task_id, user_id=user_id) if task_id else None
     except VivavoceError as fault:
         log.warning("A session begins without knowing its user", extra=fields(code=fault.code))
         return UserContext(time_zone=telling.time_zone)
@@ -179,7 +187,7 @@ async def user_context(
     )
 
 
-async def open_todos(store: AgendaStore, user_id: str) -> list[Todo]:
+async def open_todos(store: Plans, user_id: str) -> list[Todo]:
     found: list[Todo] = []
     for page in range(PAGES):
         more = await store.todos(

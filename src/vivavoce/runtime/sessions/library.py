@@ -197,13 +197,13 @@ class Library:
     # --- Conversations, as people lead and read them --------------------------------------
 
     async def open(
-        self, user_id: str, *, conversation_id: str | None = None, task_id: str | None = None
+        self, user_id: str, options: Options, *, conversation_id: str | None = None
     ) -> tuple[Opened, list[Entry]]:
         """A voice session: of a new conversation, or of one that goes on, with what was said
         before it."""
+        task_id = options.task_id
         if task_id is not None:
             found(await self._store.todo(task_id, user_id=user_id), "Task", task_id)
-        options = Options(task_id=task_id)
         if conversation_id is None:
             return await self._voice.create(user_id, options), []
         opened = await self._voice.resume_conversation(conversation_id, user_id, options)

@@ -7,10 +7,12 @@ for what only speech needs.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
-from vivavoce.errors import BridgeUnavailable, ToolNotFound
+from vivavoce.errors import BridgeUnavailable, OrchestratorUnavailable, ToolNotFound
+from vivavoce.runtime.people.elsewhere import Elsewhere, told
 from vivavoce.runtime.people.profile import UserContext, user_context
 from vivavoce.runtime.ports import ToolDefinition
 from vivavoce.runtime.provider.known_models import Budget, price_of
@@ -24,6 +26,9 @@ from vivavoce.session.policy import Identity, Policy, Setup
 from vivavoce.wire.hints import bare_tools
 from vivavoce.wire.records.talk import Conversation, VoiceSession
 
+log = logging.getLogger(__name__)
+
+CAN_TYPE = "The user can also type to you."
 LOOKED_AT = 300  # entries that a session may begin with: the rest of a long talk is not read
 TEXT_IDLE_SECONDS = 120.0  # a written session stays so long for the next message
 
@@ -54,12 +59,32 @@ class Maker:
 
     async def _about(self, user_id: str, options: Options) -> UserContext:
         parts = self._parts
-        return await user_context(
+        about = await user_context(
             parts.store,
             user_id,
             now=parts.clock.now(),
             time_zone=parts.profile.defaults.time_zone,
             task_id=options.task_id,
+            elsewhere=await self._elsewhere(user_id, options),
+        )
+        return replace(about, lines=(*about.lines, CAN_TYPE)) if options.can_type else about
+
+    async def _elsewhere(self, user_id: str, options: Options) -> Elsewhere | None:
+        """The client's word first. A backend that does not answer keeps nobody from talking."""
+        parts, zone = self._parts, self._parts.profile.defaults.time_zone
+        said, found = options.context, None
+        if parts.elsewhere is not None and not (said and "tasks" in said):
+            try:
+                found = await parts.elsewhere(user_id)
+            except OrchestratorUnavailable as fault:
+                log.warning("A session begins without its user's list: %s", fault.message)
+        if not said:
+            return found
+        client = told(said, user_id=user_id, now=parts.clock.now(), time_zone=zone)
+        if found is None or client.plans:
+            return client
+        return replace(
+            found, name=client.name or found.name, time_zone=client.time_zone or found.time_zone
         )
 
     async def wanted(

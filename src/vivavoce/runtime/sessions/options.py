@@ -26,6 +26,10 @@ class Options(Record):
     """A task of the user's that the session is about, such as one from a notification."""
     text: bool = False
     """Written, not spoken: a session without a voice."""
+    can_type: bool = False
+    """The client has a place to write in beside the voice."""
+    context: Mapping[str, Any] | None = None
+    """What the client tells of its user: `profile`, `tasks`, `goals` (`people.elsewhere`)."""
 
     def to_json(self) -> dict[str, Any]:
         """Without the voice, which the session's record has."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+
 from vivavoce.runtime.calls.executor import ToolExecutor
 from vivavoce.runtime.journal.log import Journal
+from vivavoce.runtime.people.elsewhere import Elsewhere
 from vivavoce.runtime.people.memory import WorkspaceMemory
 from vivavoce.runtime.ports import Clock, Store, Toolbox
 from vivavoce.runtime.provider.openai import OpenAIProvider
@@ -27,6 +30,8 @@ class Parts(Record):
     traced: Traced
     notifier: SessionNotifier
     memory: WorkspaceMemory
+    elsewhere: Callable[[str], Awaitable[Elsewhere | None]] | None = None
+    """What the user's backend tells of their things, where they are kept there."""
 
     async def active(self, user_id: str, conversation_id: str) -> list[VoiceSession]:
         """The sessions of a conversation that are stored as live, here or in another process."""

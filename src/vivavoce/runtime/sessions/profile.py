@@ -140,8 +140,10 @@ class Profile:
         transcription = spoken.model_dump(exclude={"keywords"}, exclude_none=True)
         if spoken.keywords:
             transcription["prompt"] = f"Keywords: {', '.join(spoken.keywords)}"
+        manners = self._manners(options, user)
         return Setup(
             session={
+                **({"vivavoce_manners": manners} if manners else {}),
                 "type": "realtime",
                 "model": self.defaults.model,
                 "instructions": self.words(now, options.instructions, user=user),
@@ -178,6 +180,20 @@ class Profile:
             words=self.agent.words,
         )
 
+    def _manners(self, options: Options, user: UserContext | None) -> dict[str, list[str]]:
+        """What our own engine says of itself to who waits, or was not understood. That one can
+        type is said only where one can."""
+        said = self.agent.words
+        known = {"name": user.name} if user is not None and user.name else {}
+        found = {
+            key: [words for one in said.get(key, ()) if (words := _filled(one, known))]
+            for key in ("slow", "unheard", "typing")
+        }
+        typing = found.pop("typing")
+        if found["unheard"] and typing and options.can_type:
+            found["unheard"][-1] += f" {typing[0]}"
+        return {key: words for key, words in found.items() if words}
+
     def _preferred(self, user: UserContext | None) -> str | None:
         """A voice that this provider does not have is no reason to refuse a session."""
         known = [option.id for option in self.capabilities.voices]
@@ -200,6 +216,14 @@ class Profile:
             interim=INTERIM,
             peer_text=defaults.peer_text,
         )
+
+
+def _filled(sentence: str, known: Mapping[str, str]) -> str | None:
+    """None: it names something that nobody knows."""
+    try:
+        return sentence.format_map(known)
+    except KeyError:
+        return None
 
 
 def detection(chosen: Mapping[str, Any] | None) -> dict[str, Any] | None:

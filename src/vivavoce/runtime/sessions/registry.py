@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from vivavoce.errors import RateLimited, Unavailable
 from vivavoce.logs import fields
 from vivavoce.runtime.ports import Clock
 from vivavoce.runtime.sessions.live import LiveSession
-from vivavoce.runtime.sessions.options import auto_approves
+from vivavoce.runtime.sessions.options import auto_approves, remembered
 from vivavoce.session.events import End
 from vivavoce.session.state import Phase
 
@@ -90,6 +90,11 @@ class Registry:
     def of_user(self, user_id: str) -> list[LiveSession]:
         """Oldest first."""
         return [live for live in self._live.values() if live.records.session.user_id == user_id]
+
+    def told_with(self, session_id: str, user_id: str) -> Mapping[str, Any] | None:
+        """What its client told of the user, with a session that is live."""
+        live = self.get(session_id, user_id)
+        return None if live is None else remembered(live.records.session).context
 
     def of_conversation(self, conversation_id: str) -> list[LiveSession]:
         return [

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import field, replace
 from typing import Any
 
-from vivavoce.errors import Conflict, SessionNotFound, found
+from vivavoce.errors import Conflict, InvalidRequest, SessionNotFound, found
 from vivavoce.runtime.people.profile import UserContext
 from vivavoce.runtime.ports import ToolDefinition
 from vivavoce.runtime.sessions.admission import Admission
@@ -114,6 +114,7 @@ class Voice:
     async def _open(
         self, before: Conversation, options: Options, waiting: Waiting, *, new: bool = False
     ) -> Opened:
+        self._check_context(options)
         tools, user, setup = await self.maker.wanted(before.user_id, options)
         conversation = replace(before, ended_at=None, updated_at=self._clock.now())
         async with self.admission.alone(before, new=new):
@@ -131,6 +132,15 @@ class Voice:
             self.connector.expect(live.id, waiting)
         await live.post(Created())
         return Opened(session=live.records.session, tools=tools, history=past)
+
+    def _check_context(self, options: Options) -> None:
+        """Tasks of a client's would be ids that our own orchestrator does not have."""
+        given = options.context or {}
+        if (given.get("tasks") or given.get("goals")) and self._profile.agent.backend is None:
+            raise InvalidRequest(
+                "This agent keeps its users' tasks itself; send them with POST /api/v1/tasks.",
+                field="context",
+            )
 
     async def _take_over(self, session: VoiceSession) -> None:
         for live in self._registry.of_conversation(session.conversation_id):

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 import orjson
 from fastapi import APIRouter, Depends, Query
@@ -39,7 +39,9 @@ async def create_session(
 ) -> s.SessionResponse:
     """Create a voice session: a key for `POST /sdp`, and the tools the model has."""
     body = body or s.CreateSessionRequest()
-    return _opened(here, await here.voice.create(user, Options(**body.model_dump())))
+    wanted = body.model_dump(exclude={"context"})
+    options = Options(**wanted, context=client_context(body.context))
+    return _opened(here, await here.voice.create(user, options))
 
 
 @router.get("/sessions", operation_id="listSessions", responses=errors())
@@ -261,6 +263,11 @@ def _opened(here: Services, opened: Opened) -> s.SessionResponse:
         stream_token=stream_token(here, session),
         last_event_id=here.journal.position,
     )
+
+
+def client_context(given: s.ClientContext | None) -> dict[str, Any] | None:
+    """As it is kept with the session, in JSON."""
+    return None if given is None else given.model_dump(mode="json", exclude_none=True)
 
 
 def _summary_of(history: History) -> str:

@@ -9,7 +9,8 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 
 from vivavoce.errors import InvalidSdp, Unauthorized, UnsupportedMedia
-from vivavoce.server.doors.sessions import stream_token
+from vivavoce.runtime.sessions.options import Options
+from vivavoce.server.doors.sessions import client_context, stream_token
 from vivavoce.server.gate.auth import bearer
 from vivavoce.server.problems import errors
 from vivavoce.server.schemas import conversations as c
@@ -139,8 +140,12 @@ async def create(
     body = body or c.CreateVoiceSessionRequest()
     opened, prior = await here.library.open(
         user,
+        Options(
+            task_id=str(body.task_id) if body.task_id else None,
+            can_type=body.can_type,
+            context=client_context(body.context),
+        ),
         conversation_id=str(body.conversation_id) if body.conversation_id else None,
-        task_id=str(body.task_id) if body.task_id else None,
     )
     session = opened.session
     ticket = here.tickets.issue(session_id=session.id, user_id=session.user_id)

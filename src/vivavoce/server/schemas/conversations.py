@@ -8,13 +8,14 @@ from uuid import UUID
 from pydantic import (
     BeforeValidator,
     Field,
+    StrictBool,
     ValidationInfo,
     WithJsonSchema,
     field_validator,
 )
 
 from vivavoce.server.schemas.fields import NUMBER, Request, Timestamp, View
-from vivavoce.server.schemas.sessions import ClientSecret
+from vivavoce.server.schemas.sessions import CAN_TYPE, ClientContext, ClientSecret
 from vivavoce.wire.records.talk import Entry, Kind
 
 Uuid = Annotated[str, WithJsonSchema({"type": "string", "format": "uuid"})]
@@ -44,6 +45,8 @@ class CreateVoiceSessionRequest(Request):
     task_id: UUID | None = Field(
         default=None, description="A task to talk about: the one that a notification named."
     )
+    can_type: StrictBool = Field(default=False, description=CAN_TYPE)
+    context: ClientContext | None = None
 
 
 class PriorMessage(View):

@@ -41,6 +41,42 @@ class ClientSecret(View):
     expires_at: Annotated[int, BeforeValidator(_seconds)]
 
 
+class ClientProfile(Request):
+    name: str | None = Field(default=None, max_length=200)
+    time_zone: str | None = Field(default=None, max_length=64, examples=["Europe/Berlin"])
+
+
+_Own = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_.:-]+$")]
+_Named = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class ClientTask(Request):
+    id: _Own = Field(description="As the backend calls it; it is sent back as it is")
+    title: _Named
+    scheduled_at: Moment | None = None
+    recurrence_rule: str | None = Field(default=None, max_length=200)
+    location_trigger: str | None = Field(default=None, max_length=200)
+
+
+class ClientGoal(Request):
+    id: _Own
+    statement: _Named
+    target_at: Moment | None = None
+    context_notes: str | None = Field(default=None, max_length=1_000)
+
+
+class ClientContext(Request):
+    """What the client knows of its user. Tasks and goals are for agents whose orchestrator is a
+    backend: its own ids are what it is sent."""
+
+    profile: ClientProfile | None = None
+    tasks: list[ClientTask] | None = Field(default=None, max_length=60)
+    goals: list[ClientGoal] | None = Field(default=None, max_length=30)
+
+
+CAN_TYPE = "Whether there is a place to write in: only then is it offered aloud."
+
+
 class CreateSessionRequest(Request):
     voice: str | None = Field(default=None, min_length=1, max_length=64, examples=["marin"])
     instructions: str | None = Field(default=None, min_length=1, max_length=32_000)
@@ -48,6 +84,8 @@ class CreateSessionRequest(Request):
     auto_approve: StrictBool = Field(
         default=False, description="Allow without asking whatever the policy would ask about."
     )
+    can_type: StrictBool = Field(default=False, description=CAN_TYPE)
+    context: ClientContext | None = None
 
 
 class SessionResponse(View):

@@ -283,6 +283,17 @@ _Include = list[Literal["item.input_audio_transcription.logprobs"]]
 _Hint = Annotated[str, Field(max_length=1_000)] | None
 
 
+_Courtesy = Annotated[str, Field(min_length=1, max_length=300)]
+
+
+class Courtesies(Model):
+    """Ours: what is said to who waits, and to who was not understood: the first time, and the last
+    of them from then on."""
+
+    slow: Annotated[list[_Courtesy], Field(min_length=1, max_length=12)] | None = None
+    unheard: Annotated[list[_Courtesy], Field(min_length=1, max_length=12)] | None = None
+
+
 class RealtimeSession(Model):
     """Any of its fields; what is not given stays as it is."""
 
@@ -303,8 +314,8 @@ class RealtimeSession(Model):
     reasoning: Reasoning | None = None
     safety_identifier: _Hint = None
     prompt_cache_key: _Hint = None
-    vivavoce_manners: bool | None = None
-    """Ours: whether "One moment." is said to who waits."""
+    vivavoce_manners: bool | Courtesies | None = None
+    """Ours: whether "One moment." is said to who waits, and in which words."""
     audio: Audio = Audio.model_construct()
 
 

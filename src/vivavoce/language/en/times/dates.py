@@ -146,8 +146,8 @@ class Calendar(Value):
                 return self._week(piece)
             case "weekend":
                 coming = self.today + ((5 - self.today.weekday()) % 7) * _DAY
-                sunday = _DAY if piece.edge == "end" else 0 * _DAY
-                return coming + 7 * piece.ahead * _DAY + sunday
+                days = {"end": 1, "after": 2}.get(piece.edge, 0)
+                return coming + (7 * piece.ahead + days) * _DAY
             case "season":
                 return self._season(piece)
             case "month":

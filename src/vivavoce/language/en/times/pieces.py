@@ -11,7 +11,7 @@ from typing import Literal
 from vivavoce.wire.values import Record, Value
 
 Sign = Literal[-1, 0, 1]
-Edge = Literal["", "start", "middle", "end"]
+Edge = Literal["", "start", "middle", "end", "after"]
 Which = Literal["", "this", "next", "last", "after next", "after", "before"]
 Unit = Literal["week", "weekend", "month", "year", "season"]
 
@@ -185,6 +185,8 @@ class Every(Record):
     days: tuple[int, ...] = ()
     nth: tuple[int, ...] = ()
     month_days: tuple[int, ...] = ()
+    position: int = 0
+    """Which of all these days in a month: -1 is the last ("the last working day")."""
     month: int | None = None
     feast: str = ""
     open_days: bool = False

@@ -24,16 +24,25 @@ _LONGEST = 2_000
 _GAP = 7
 """Tokens that may lie between two pieces of one time."""
 _MARKS = (p.Correction, p.Negation)
-_MOVERS = lex.words("move push put shift bring delay postpone pull make set moved pushed shove")
+_MOVERS = lex.words(
+    "move push put shift bring delay postpone pull make set moved pushed shove bump slide nudge "
+    "knock change reschedule"
+)
 _DAYS = (p.Relative, p.Weekday, p.Date, p.NthWeekday, p.Feast, p.Written, p.Period)
 _REPEATS = (p.Every, p.Until, p.From, p.For, p.Times, p.Except)
-_LEADING = lex.PREPOSITIONS | lex.words("round this the next just like say say, exactly from to")
+_LEADING = lex.PREPOSITIONS | lex.words(
+    "round this the next just like say exactly from to sharp all"
+)
 _BEFORE_HOUR = lex.words(
     "say like it that um uh er erm no sorry not mean meant maybe perhaps okay ok so then or and "
     "well ugh oh approx roughly hmm yeah yes nope wait actually just more exactly is be let's "
     "lets only circa rather make"
 )
 _AT_DAYS = lex.words("on at over in by until till before after during from since")
+_OWNERS = lex.words("my our his her their your")
+_THING_ENDS = lex.words("to at on and so please that for in by with is i we you")
+_LONGEST_THING = 5
+"""Words."""
 _SYMBOLS = frozenset("=+*/<>%^\\")
 _PLURAL = re.compile(r"(?!this|always|unless|thanks|yes|days|mondays|weekdays|hours)\w{2,}[^s\W]s")
 _DANGLING = re.compile(
@@ -54,6 +63,8 @@ class Mention(Value):
     """Any of: day, hour, part, repetition, relative, zone."""
     describes: bool = False
     """It says which thing is meant, not when: "my nine o'clock meeting", "Friday's lunch"."""
+    beside: str = ""
+    """The words for what it is before or after, at its end: "the train"."""
     found: tuple[Found, ...] = field(default=(), repr=False)
     """What it was read as, in its sentence: "forward" after "bring" is earlier."""
 
@@ -80,12 +91,14 @@ def find(text: str) -> list[Mention]:
     known = read(text)
     found: list[Mention] = []
     for group in _groups(known):
-        describes = _describes(known.tokens, group, text)
+        describes = _describes(known, group, text)
         least = found[-1].end if found else 0
         start, end = _stretch(known, group, len(text) if describes else least)
         says = frozenset(word for one in group for word in _says(one.piece))
         pieces = _within(known, group)
-        found.append(Mention(start, end, text[start:end], says, describes, pieces))
+        last = known.tokens.ends[group[-1].end - 1]
+        beside = text[last:end].strip() if isinstance(group[-1].piece, p.Shift) else ""
+        found.append(Mention(start, end, text[start:end], says, describes, beside, pieces))
     return found
 
 
@@ -152,7 +165,9 @@ def _weakly(t: Tokens, every: list[Found], kept: list[bool], n: int, whole: bool
     piece, before, after = one.piece, t.word(one.start - 1), t.word(one.end)
     near = _near(t, every, kept, n)
     if isinstance(piece, p.Hour):
-        return _hour_counts(t, one, near, whole)
+        if _of_a_part(t, every, n):
+            return True
+        return _hour_counts(t, one, near, _touching(every, kept, n), whole)
     match piece:
         case p.Date(day=int(), month=None):
             if after == "one" or (t.kind(one.end) == "word" and after not in lex.FUNCTION):
@@ -190,8 +205,10 @@ def _weakly(t: Tokens, every: list[Found], kept: list[bool], n: int, whole: bool
     return whole or bool(near)
 
 
-def _hour_counts(t: Tokens, one: Found, near: list[p.Piece], whole: bool) -> bool:
-    """A bare number, as an hour."""
+def _hour_counts(
+    t: Tokens, one: Found, near: list[p.Piece], beside: tuple[bool, bool], whole: bool
+) -> bool:
+    """A bare number, as an hour. `beside`: does a time touch it, before and after?"""
     before, after = t.word(one.start - 1), t.word(one.end)
     word = t.word(one.start)
     if word in ("one", "1") and before in ("the", "that", "this", "which", "no", "any", "another"):
@@ -216,13 +233,16 @@ def _hour_counts(t: Tokens, one: Found, near: list[p.Piece], whole: bool) -> boo
     ends = ends or bool(near)
     if before == "at":
         return after != "-" or not t.kind(one.end + 1)
-    if before in lex.CLOCK_PREPOSITIONS:
+    than = before == "than" and t.word(one.start - 2) in ("later", "earlier", "sooner")
+    if before in lex.CLOCK_PREPOSITIONS or than:
         return ends and after not in ("the", "my", "your", "-")
+    if near and t.kind(one.start) == "clock":
+        return True
     begins = t.kind(one.start - 1) in ("", "mark") or before in _BEFORE_HOUR
     return (
         bool(near)
-        and (begins or _touches(t, one))
-        and (t.kind(one.end) != "word" or after in lex.FUNCTION or _starts_time(t, one.end))
+        and (begins or beside[0])
+        and (t.kind(one.end) != "word" or after in lex.FUNCTION or beside[1])
     )
 
 
@@ -232,27 +252,18 @@ def _corrected(t: Tokens, one: Found) -> bool:
     return made and (t.kind(one.end) != "word" or t.word(one.end) in lex.FUNCTION)
 
 
-def _touches(t: Tokens, one: Found) -> bool:
-    """Does a word of time stand right before it?"""
-    word = t.word(one.start - 1)
-    return (
-        word in lex.WEEKDAYS or word in lex.DAY_PARTS or word in lex.UNITS or word in lex.MONTHS
-        or word in lex.PLURAL_DAYS
-        or word in ("tomorrow", "today", "tonight", "day", "eve", "daily", "weekend", "weekdays")
-        or t.kind(one.start - 1) == "ordinal" or t.nth(one.start - 1) is not None
-    )  # fmt: skip
+def _of_a_part(t: Tokens, every: list[Found], n: int) -> bool:
+    """ "seven in the morning", whatever stands before it."""
+    if n + 1 == len(every) or not isinstance(every[n + 1].piece, p.Part):
+        return False
+    return t.words[every[n].end : every[n + 1].start] in (["in", "the"], ["at"])
 
 
-def _starts_time(t: Tokens, at: int) -> bool:
-    word = t.word(at)
-    return (
-        word in lex.WEEKDAYS or word in lex.DAY_PARTS or word in lex.PLURAL_DAYS
-        or word in lex.MONTHS
-        or word in ("tomorrow", "today", "tonight", "every", "each", "daily", "weekdays", "next",
-                    "this", "early", "late", "christmas", "easter", "new", "boxing", "eastern",
-                    "central", "pacific", "mountain")
-        or t.word(at + 1) == "time"
-    )  # fmt: skip
+def _touching(every: list[Found], kept: list[bool], n: int) -> tuple[bool, bool]:
+    """Do pieces that count stand right before and right after it?"""
+    before = n > 0 and kept[n - 1] and every[n - 1].end == every[n].start
+    after = n + 1 < len(every) and every[n + 1].start == every[n].end
+    return before, after and not isinstance(every[n + 1].piece, _MARKS)
 
 
 def _neighbours(t: Tokens, every: list[Found], n: int) -> list[int]:
@@ -337,7 +348,8 @@ def _fits(t: Tokens, group: list[Found], one: Found) -> bool:
         )
     if isinstance(one.piece, p.Weekday | p.Relative) and type(one.piece) in kinds:
         same = [o.piece for o in group if type(o.piece) is type(one.piece)]
-        return one.piece in same or t.word(group[-1].end) in ("or", "and", ",")
+        touching = one.start == group[-1].end
+        return one.piece in same or touching or t.word(group[-1].end) in ("or", "and", ",")
     if isinstance(one.piece, p.Part) and p.Part in kinds:
         return any(o.piece == one.piece for o in group)
     return True
@@ -345,7 +357,7 @@ def _fits(t: Tokens, group: list[Found], one: Found) -> bool:
 
 def _refines(first: p.Hour, second: p.Hour) -> bool:
     """ "six, six in the evening", "at 7, 7 pm"."""
-    if first.hour is None or second.hour is None:
+    if first.hour is None or second.hour is None or (first.certain and second.certain):
         return False
     return first.hour % 12 == second.hour % 12 and first.minute == second.minute
 
@@ -367,11 +379,12 @@ def _says(piece: p.Piece) -> Iterator[str]:
         yield "zone"
 
 
-def _describes(t: Tokens, group: list[Found], text: str) -> bool:
+def _describes(known: Read, group: list[Found], text: str) -> bool:
     """Does it stand before its noun, as what belongs to it?"""
+    t = known.tokens
     start, end = group[0].start, group[-1].end
     noun = t.kind(end) == "word" and t.words[end] not in lex.FUNCTION - lex.ALSO_NOUNS
-    if not noun or _starts_time(t, end):
+    if not noun or any(one.start == end for one in known.found):
         return False
     if text[t.starts[end - 1] : t.ends[end - 1]].replace("’", "'").lower().endswith("'s"):
         return True
@@ -382,6 +395,19 @@ def _describes(t: Tokens, group: list[Found], text: str) -> bool:
     if t.word(at) == "the":
         return t.word(at - 1) not in _AT_DAYS
     return t.word(at) in ("my", "our", "his", "her", "that", "their", "your")
+
+
+def _thing(t: Tokens, group: list[Found], end: int) -> int:
+    """Where the words end for what it is before or after: "an hour before the train"."""
+    last = group[-1]
+    if not (isinstance(last.piece, p.Shift) and not last.piece.beside and last.end == end):
+        return end
+    if t.word(end - 1) not in ("before", "after") or t.word(end) not in _OWNERS | {"the"}:
+        return end
+    at = end + 1
+    while t.kind(at) == "word" and t.words[at] not in _THING_ENDS and at - end < _LONGEST_THING:
+        at += 1
+    return at if at > end + 1 else end
 
 
 def _negation(known: Read, group: list[Found]) -> Found | None:
@@ -407,11 +433,16 @@ def _stretch(known: Read, group: list[Found], least: int) -> tuple[int, int]:
     negated = _negation(known, group)
     if negated is not None and t.starts[negated.start] >= least:
         start = negated.start
+    unknown = isinstance(group[0].piece, p.Unknown)
     while start and t.starts[start - 1] >= least:
         word, before = t.words[start - 1], t.word(start - 2)
-        if word not in _LEADING and not (word in ("a", "an") and before in lex.PREPOSITIONS):
+        article = word in ("a", "an") or (unknown and word in _OWNERS)
+        if t.words[max(0, start - 3) : start] == ["no", "later", "than"]:
+            start -= 2
+        elif word not in _LEADING and not (article and before in lex.PREPOSITIONS):
             break
         start -= 1
+    end = _thing(t, group, end)
     if t.are(end, "or", "so"):
         end += 2
     elif t.word(end) in ("only", "sharp", "instead") and not known.whole:

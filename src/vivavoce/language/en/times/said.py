@@ -237,7 +237,7 @@ def _over(earlier: Said, later: Said) -> Said:
             )
         known = replace(known, part=later.part, degree=later.degree, hours=hours)
     if later.every is not None:
-        known = replace(known, every=_renewed(known.every, later.every), without=later.without)
+        known = replace(known, every=later.every, without=later.without)
     return replace(
         known,
         until=later.until or known.until,
@@ -250,10 +250,3 @@ def _over(earlier: Said, later: Said) -> Said:
         degree=later.degree or known.degree,
         later=later.later,
     )
-
-
-def _renewed(before: p.Every | None, after: p.Every) -> p.Every:
-    """ "twice a week", and then "on Mondays and Thursdays"."""
-    if before is not None and before.open_days and after.days:
-        return after
-    return after

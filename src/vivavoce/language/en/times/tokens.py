@@ -38,13 +38,15 @@ class Tokens:
     """The words of a text, lower case, with where they begin and end. Beyond them is "" on both
     sides, so that the grammar may look around."""
 
-    __slots__ = ("count", "ends", "kinds", "starts", "words")
+    __slots__ = ("count", "ends", "kinds", "near", "starts", "words")
 
     def __init__(self, text: str) -> None:
         self.words: list[str] = []
         self.kinds: list[str] = []
         self.starts: list[int] = []
         self.ends: list[int] = []
+        self.near: set[int] = set()
+        """Those that say so of themselves: "sevenish"."""
         lower = text.lower().replace("’", "'")
         if len(lower) != len(text):  # some letters have a longer lower case
             lower = "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
@@ -52,7 +54,10 @@ class Tokens:
             kind = match.lastgroup or ""
             word = match.group()
             if kind == "word":
-                word = _plain(word)
+                plain = _plain(word)
+                if word.endswith("ish") and plain != word:
+                    self.near.add(len(self.words))
+                word = plain
             elif kind == "half":
                 word = word[0] + "m"
             self.words.append(word)

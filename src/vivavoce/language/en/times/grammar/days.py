@@ -207,8 +207,8 @@ def feast_at(t: Tokens, at: int) -> Found | None:
         return None  # a date like others
     for length in (4, 3, 2, 1):
         words = [t.word(at + n) for n in range(length)]
-        name = " ".join(words)
-        if name in lex.FEASTS or name in lex.FROM_EASTER or name in lex.NTH_FEASTS:
+        name = lex.FEAST_NAMES.get(lex.feast_key(words))
+        if name is not None:
             end = at + length
             follows = t.kind(end) == "word" and t.word(end) not in lex.FUNCTION
             return Found(
@@ -279,6 +279,7 @@ def _period_named(
         if t.are(at + 1, "after", "next"):
             return Found(Period(unit, "next", edge, ahead=2), begun, at + 3)
         if word == "weekend" and t.word(begun - 1) not in ("every", "each"):
+            edge = "after" if t.word(begun - 1) == "after" else edge
             return Found(Period("weekend", named, edge, ahead=ahead), begun, at + 1)
         if not edge and not which:
             return None

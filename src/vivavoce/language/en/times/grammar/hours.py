@@ -46,7 +46,7 @@ def _closed(
     while True:
         ahead = t.skip(end)
         if t.word(ahead) in ("oclock", "ish", "sharp") or t.are(ahead, "o", "clock"):
-            strength = "firm" if t.word(ahead) != "ish" else strength
+            strength = "firm" if t.word(ahead) != "ish" else "fair"
             end = ahead + 1 + (t.word(ahead) == "o")
         elif (after := t.after(ahead, "on", "the", "dot")) > 0:
             end, strength = after, "firm"
@@ -95,7 +95,8 @@ def _written_clock(t: Tokens, at: int) -> Found | None:
     if found is None or not isinstance(found.piece, Hour) or found.piece.certain:
         return found
     sure = hours or word.startswith("0")
-    return found._replace(piece=Hour(found.piece.hour, minutes, certain=sure))
+    known: Strength = "firm" if hours else "fair" if sure and len(word) == 4 else "weak"
+    return found._replace(piece=Hour(found.piece.hour, minutes, certain=sure), strength=known)
 
 
 def _past_or_to(t: Tokens, at: int) -> Found | None:
@@ -128,7 +129,7 @@ def _past_or_to(t: Tokens, at: int) -> Found | None:
         return None
     hour = _hour_number(t, t.skip(ahead + 1))
     if hour is None:
-        bare = link in ("past", "to") and not t.word(ahead + 1)
+        bare = link in ("past", "to") and t.kind(ahead + 1) != "word"
         only = Hour(None, minutes if link == "past" else -minutes)
         return Found(only, begun, ahead + 1, "weak") if bare else None
     value, end = hour
@@ -195,7 +196,7 @@ def _plain(t: Tokens, at: int) -> Found | None:
     if t.word(end) == "h" and t.kind(at) == "figure":
         return Found(Hour(hour, 0, certain=True), at, end + 1)
     minute = 0
-    strength: Strength = "weak"
+    strength: Strength = "fair" if at in t.near else "weak"
     ahead = t.skip(end)
     if t.word(ahead) in ("oh", "o") and (one := t.small(t.skip(ahead + 1))) and 0 < one[0] < 10:
         minute, end, strength = one[0], one[1], "fair"

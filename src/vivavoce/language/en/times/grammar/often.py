@@ -94,6 +94,8 @@ def _range(t: Tokens, at: int) -> Found | None:
     if t.word(end) in lex.PLURAL_PARTS:
         return Found(Every(freq="WEEKLY", days=(first,)), at, end)
     days, end = _weekdays(t, at)
+    if len(days) > 2:
+        return Found(Every(freq="WEEKLY", days=days), at, end)  # nobody does one thing on three
     if len(days) > 1 and (t.are(end, "every", "week") or t.word(end) in lex.PLURAL_PARTS):
         return Found(Every(freq="WEEKLY", days=days), at, end)
     if len(days) > 1 and any(t.word(n) in lex.PLURAL_DAYS for n in range(at, end)):
@@ -252,6 +254,11 @@ def _monthly(t: Tokens, at: int) -> Found | None:
         return (
             Found(Every(freq="MONTHLY", nth=numbers, days=(day,)), begun, after) if after else None
         )
+    working = end + (t.word(end) in ("working", "business", "work"))
+    if t.word(working) in ("weekday", "workday") or (working > end and t.word(working) == "day"):
+        after = _of_month(t, working + 1)
+        found = Every(freq="MONTHLY", days=_WEEKLY, position=numbers[0])
+        return Found(found, begun, after) if after and len(numbers) == 1 else None
     end += t.word(end) == "day"
     after = _of_month(t, end)
     if not after or t.word(after - 2) not in ("every", "each"):

@@ -20,6 +20,7 @@ from vivavoce.language.en.times.pieces import (
 )
 from vivavoce.language.en.times.tokens import Tokens
 
+_WEEK = 7
 _FORWARD = lex.words("bring brought bringing pull pulled come")
 
 
@@ -76,6 +77,8 @@ def span_at(t: Tokens, at: int) -> Found | None:
     if beside is not None:
         other, sign, after = beside
         return Found(Shift(found, sign, beside=other), begun, after)
+    if found.days >= _WEEK and t.word(end) in lex.WEEKDAYS:  # "a week Wednesday"
+        return Found(Shift(found, 1, beside=True), begun, end)
     if t.word(end) in ("on", "today", "tomorrow") and not found.minutes:
         ahead = end + (t.word(end) == "on")
         if day_at(t, ahead) is not None:  # "a week on Tuesday", "a week today"
