@@ -187,6 +187,13 @@ async def test_what_is_not_found_is_not_said_to_be_changed(bench: Bench) -> None
     assert "edit_file" not in bench.called
 
 
+async def test_what_only_sounds_like_a_name_is_not_written_to(bench: Bench) -> None:
+    (bench.folder / "src/shop.py").write_text("CUSTOMERS = {\n}\ncust = 1\nprint(cust)\n")
+    before = bench.text("src/shop.py")
+    await bench.say("make cust get customer", Begin("change", {"what": "cust", "to": "get one"}))
+    assert bench.text("src/shop.py") == before.replace("cust = 1", "cust = get one")
+
+
 async def test_a_correction_changes_it_again(bench: Bench) -> None:
     wish = Begin("change", {"what": "timeout", "to": "sixty"})
     await bench.say("set the timeout to sixty", wish)
@@ -269,6 +276,15 @@ async def test_numbers_are_counted_as_figures(bench: Bench) -> None:
     wish = Begin("count", {"what": "five hundreds", "where": "access dot log"})
     told = await bench.say("how many five hundreds are in access dot log", wish)
     assert told.startswith("2")
+
+
+async def test_a_name_that_was_copied_in_part_is_taken_whole(bench: Bench) -> None:
+    said = "make slug is a poor name. Rename it to slugify everywhere, then run the tests."
+    bench.answers["bash"] = "Succeeded (exit code 0).\nRan 1 test in 0.01s\n\nOK"
+    rename = Begin("rename", {"what": "slug", "to": "slugify everywhere"})
+    told = await bench.say(said, rename, Begin("run", {"what": "the tests"}))
+    assert "def slugify(" in bench.text("src/util.py")
+    assert "test passed" in told
 
 
 async def test_what_it_is_may_have_been_said_before(bench: Bench) -> None:

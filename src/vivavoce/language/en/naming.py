@@ -215,6 +215,17 @@ def pointed(words: str, said: str) -> str:
     return subject["who"] if subject and not _POINTS.fullmatch(subject["who"]) else words
 
 
+def whole(words: str, said: str) -> str:
+    """The whole name, of which these words are only the end or the beginning: "get rows is a poor
+    name, rename it", where only "rows" was copied."""
+    subject = _SUBJECT.search(said)
+    if subject is None:
+        return words
+    named, part = pieces(bare(subject["who"])), pieces(bare(words))
+    ends = part and part in (named[: len(part)], named[-len(part) :])
+    return bare(subject["who"]) if ends and len(part) < len(named) <= 4 else words
+
+
 # --- To write it
 
 

@@ -230,6 +230,16 @@ def _line(text: str, known: Known) -> tuple[str, ...]:
     return (f"{naming.literal(text)}\n",) if text else ()
 
 
+def _whole(text: str, known: Known) -> tuple[str, ...]:
+    return (naming.whole(text, str(known["said"])),) if text else ()
+
+
+def _tests(text: str, known: Known) -> tuple[str, ...]:
+    """Whether it is the project's tests that are to be run."""
+    only = set(map(naming.stem, naming.telling(text))) <= {"test", "unit", "suit", "run"}
+    return ("tests",) if only and re.search(r"\btests?\b", text, re.IGNORECASE) else ()
+
+
 _PRINTS = re.compile(
     r"\b(?:prints?|printing|outputs?|echo(?:es)?|puts|displays?|says?)\s+(?:out\s+)?(?P<what>[^.!?]+)",
     re.IGNORECASE,
@@ -281,5 +291,7 @@ WAYS: Mapping[str, Callable[[str, Mapping[str, Any]], tuple[Any, ...]]] = {
     "files": _files,
     "line": _line,
     "text": _text,
+    "whole": _whole,
+    "tests": _tests,
 }
 """How words become an argument: by the name that a template gives after the colon."""

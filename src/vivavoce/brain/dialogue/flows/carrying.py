@@ -79,9 +79,13 @@ class End(Value):
 
 
 def flows_in(hints: Mapping[str, Hint | None]) -> dict[str, Flow]:
-    """The flows that these tools bring, by name; only those whose tools are all there."""
-    every = (flow for hint in hints.values() if hint is not None for flow in hint.flows)
-    return {flow.name: flow for flow in every if all(s.do in hints for s in flow.stages)}
+    """The flows that these tools bring, by name, the first of a name; only those whose tools are
+    all there."""
+    found: dict[str, Flow] = {}
+    for flow in (flow for hint in hints.values() if hint is not None for flow in hint.flows):
+        if all(stage.do in hints for stage in flow.stages):
+            found.setdefault(flow.name, flow)
+    return found
 
 
 def begin(flow: Flow, words: Mapping[str, Any], said: str, scene: Scene) -> Next | End:
