@@ -1,7 +1,7 @@
 """English: the one place that knows what people mean by it, and how to say something in it.
 
-No I/O, nothing of ours below it but each other; dateparser and dateutil are loaded at the first
-question. What others call:
+No I/O, nothing of ours below it but each other; dateutil is loaded at the first rule. What
+others call:
 
     answers         consent (to what cannot be undone), answer (to a question for a yes or a no),
                     accepts (what was proposed), stops, dismisses, corrects, chosen (which one),
@@ -12,12 +12,20 @@ question. What others call:
                     only_time, untimed, leaves_days_open; requests_in (several in one breath),
                     asks_for (what kind of words a question wants)
     words           pieces, content, alike, shares (words compared), foreign (not English)
-    understanding         understand (words to an instant, or what to ask), relative, clocked
-    times.dates           instant (a local clock time), day
-    times.lexicon         the names of days, months, units, parts of the day
+    resolving       resolve (words, or mentions found in them, to a moment or a rule, or what is
+                    missing, by name), Profile (somebody's day), Resolution
+    times.reading   find (the times in running speech, with their places), without (a title
+                    without them), Mention
+    windows         window (the stretch of time that words speak of: "this week"), fits (is a moment
+                    one they mean: "my three o'clock", "the Friday one")
+    understanding   understand (the same as an instant or a question in words), relative, clocked,
+                    says_when
+    times           tokens, grammar (words to pieces), said (pieces to one time), dates (the
+                    calendar; instant: a local clock time), lexicon and zones (words as data)
     recurrence.reading    recurrence (words to an RFC 5545 rule, or what to ask)
     recurrence.rules      parts_of (a rule checked), next_occurrence, instants
-    telling         spoken, moment_words, date_words, clock_words, rule_words: what the voice says
+    telling         in_words, day_in_words, hour_in_words, rule_in_words: what the voice says;
+                    spoken, moment_words, date_words, clock_words, rule_words: what a model reads
     dictation       dictated, settled (names as people spell them aloud)
     aloud           spoken (written English as one reads it out)
 """

@@ -5,7 +5,8 @@ the answer, so that a reply can tell it; what is missing or can be two things ha
 one can ask for it. Nothing is in the past.
 
 A bare hour is one of two. Which, in this order: the part of the day that was said; the half of the
-day of the hour it corrects; the evening, if what it is about is in the evening; else the one in
+day of the hour it corrects; that of what it is for (`about`: one is woken in the morning); the
+evening, if what it is about is in the evening; else the one in
 which people are awake (from 7, or when the profile says that they get up, to 22), which makes 1 to
 6 the afternoon and 12 noon. Of 7 to 10, which may be both, it is the morning of a day that was
 named and of what repeats, and the next to come of today. It is always told (`assumed`).
@@ -20,11 +21,13 @@ from typing import Literal
 from zoneinfo import ZoneInfo
 
 from vivavoce.language.en.recurrence.reading import Often, often
-from vivavoce.language.en.recurrence.rules import at_clock, next_occurrence, parts_of
+from vivavoce.language.en.recurrence.rules import at_clock, next_occurrence
 from vivavoce.language.en.times import lexicon as lex
 from vivavoce.language.en.times import pieces as p
 from vivavoce.language.en.times.dates import Calendar, Either, shifted
+from vivavoce.language.en.times.reading import Mention
 from vivavoce.language.en.times.said import Said, said
+from vivavoce.wire.records.plans import Person
 from vivavoce.wire.values import Record
 
 Missing = Literal["day", "hour", "days", "place", "anchor", "direction"]
@@ -36,6 +39,8 @@ weekday and the date differ; it can be several days (`choices`)."""
 _FARTHEST = timedelta(days=366 * 50)
 _DAY = timedelta(days=1)
 _EVENING = 16
+_EARLY = 5
+"""Before it, an hour at night is after midnight."""
 
 
 class Profile(Record):
@@ -45,6 +50,18 @@ class Profile(Record):
     sleep: time | None = None
     work_start: time | None = None
     work_end: time | None = None
+
+    @classmethod
+    def of(cls, person: Person | None) -> Profile:
+        """What their record says; hours that are none are not known."""
+        if person is None:
+            return cls()
+        return cls(
+            wake=_time(person.sleep_end),
+            sleep=_time(person.sleep_start),
+            work_start=_time(person.work_start),
+            work_end=_time(person.work_end),
+        )
 
     def hour(self, routine: str) -> time | None:
         """When that is: "before bed", "lunch"."""
@@ -67,6 +84,13 @@ class Profile(Record):
             or lex.DAILY.get(routine)
             or lex.DAILY.get(routine.rsplit(maxsplit=1)[-1])
         )
+
+
+def _time(hour: str | None) -> time | None:
+    try:
+        return time.fromisoformat(f"{hour or '':0>5}")
+    except ValueError:
+        return None
 
 
 def _moved(at: time, minutes: int) -> time:
@@ -98,25 +122,28 @@ class Resolution(Record):
     other: datetime | None = None
     """The other reading of an hour whose half of the day was taken for granted."""
     usual: datetime | None = None
-    """With the usual hour, and the next day that comes, for what is missing."""
+    """With the usual hour, and a day of what was named, for what is missing."""
 
 
 def resolve(
-    words: str | Sequence[str],
+    words: str | Sequence[str | Mention],
     *,
     now: datetime,
     profile: Profile | None = None,
     anchor: datetime | None = None,
     same: datetime | None = None,
     recurring: bool = False,
+    about: str = "",
 ) -> Resolution:
-    """`words`: one text, or several in the order they were said, of which the later correct and
-    complete the earlier. `now` is aware and in the user's zone. `anchor` is the time of what the
-    words are about (what is moved or corrected, or "that"): what they leave out is as it is there.
+    """`words`: one text, or several (or mentions that were found in some) in the order they were
+    said, of which the later correct and complete the earlier. `now` is aware and in the user's
+    zone. `anchor` is the time of what the words are about (what is moved or corrected, or "that"):
+    what they leave out is as it is there.
     `same`: the hour of "the same time", where it is another one. `recurring`: it is for many days,
-    though these words do not say so."""
-    texts = [words] if isinstance(words, str) else list(words)
-    whole = ", ".join(texts)
+    though these words do not say so. `about`: what it is for, in the user's words: one is woken
+    in the morning, and dines in the evening."""
+    texts: list[str | Mention] = [words] if isinstance(words, str) else list(words)
+    whole = ", ".join(text if isinstance(text, str) else text.words for text in texts)
     if len(whole) > lex.MOST_CHARS:
         return _unclear(whole[: lex.MOST_CHARS])
     known = said(texts)
@@ -130,6 +157,7 @@ def resolve(
         anchor=anchor,
         same=same.astimezone(now.tzinfo) if same else None,
         recurring=recurring or known.every is not None,
+        half=_half_of(about),
     )
     try:
         return one.answer()
@@ -156,6 +184,8 @@ class _Question(Record):
     anchor: datetime | None
     same: datetime | None
     recurring: bool
+    half: str
+    """Which half of the day what it is for is in: am, pm, or not known."""
 
     # --- In order: spans, what is relative to something, repetitions, days with hours ---------
 
@@ -240,7 +270,7 @@ class _Question(Record):
         missing: list[Missing] = []
         if found.open == "day" and not (self.anchor and not found.days_left):
             missing.append("day")
-        clock = _first(hours.times)
+        clock = _first(hours.times) if len(self.known.hours) < 2 else None
         if clock is None or (self.known.part and not hours.said) or found.open == "hour":
             missing.append("hour")
         usual = clock or hours.usual or lex.PARTS["morning"]
@@ -253,7 +283,8 @@ class _Question(Record):
         base = self._answer(rule=rule, clock=usual, assumed=hours.assumed)
         if missing:
             clock = None if "hour" in missing else usual
-            return replace(base, missing=tuple(missing), clock=clock, usual=at)
+            assumed = base.assumed - {"hour"} if "hour" in missing else base.assumed
+            return replace(base, missing=tuple(missing), clock=clock, usual=at, assumed=assumed)
         return replace(base, at=at, day=at.date())
 
     def _start(self, found: Often) -> date | None:
@@ -303,6 +334,10 @@ class _Question(Record):
         hours = self._hours(named)
         if not hours.times:
             return self._ahead(self._open_hour(named))
+        if self._some_day:
+            usual = self._instant(named, hours.times[0])
+            clock = hours.times[0] if hours.said else None
+            return self._answer(missing=("day",), day=named, clock=clock, usual=usual)
         on = named + _DAY if hours.next_day else named
         found = [self._at(on, clock, hours) for clock in hours.times]
         coming = [one for one in found if one.at and one.at > self.now]
@@ -325,6 +360,7 @@ class _Question(Record):
         if known.start is not None and not known.days:
             others = [known.start]
         weeks = [day for day in others if isinstance(day, p.Period) and day.unit == "week"]
+        beside = beside or known.shift is not None
         if weekdays and weeks:
             return calendar.within(weekdays[0], weeks[0])
         if weeks and self.anchor is not None and weeks[0].ahead and not weeks[0].edge:
@@ -338,6 +374,8 @@ class _Question(Record):
                 return Either(tuple(sorted(d for d in dates if isinstance(d, date))))
         if dates:
             found = next(iter(dates))
+            if weekdays and weekdays[0].which in ("before", "after") and isinstance(found, date):
+                return calendar.beside(weekdays[0], found)
             clash = isinstance(found, date) and any(found.weekday() != day.day for day in weekdays)
             return Either((found,)) if clash and isinstance(found, date) else found
         if not weekdays:
@@ -348,6 +386,19 @@ class _Question(Record):
             return next(iter(meant))
         each = [day.days if isinstance(day, Either) else (day,) for day in meant if day]
         return Either(tuple(sorted({day for days in each for day in days})))
+
+    @property
+    def _some_day(self) -> bool:
+        """ "Next week", and no day of it."""
+        days = self.known.days
+        return (
+            self.anchor is None
+            and any(
+                isinstance(day, p.Period) and day.unit in ("week", "month", "year") and not day.edge
+                for day in days
+            )
+            and len(days) == 1
+        )
 
     def _over_today(self) -> bool:
         """Is the hour that was said over today?"""
@@ -363,11 +414,21 @@ class _Question(Record):
 
     def _no_day(self, named: date | Either | None) -> Resolution:
         if not isinstance(named, Either):
-            return self._answer(missing=("day",), clock=_first(self._hours(None).times))
+            return self._answer(
+                missing=("day",), clock=_first(self._hours(None).times), usual=self._end_of_this()
+            )
         clash = len(named.days) == 1
         trouble: Trouble = "conflict" if clash else "either"
         clock = _first(self._hours(named.days[0]).times)
         return self._answer(missing=("day",), trouble=trouble, choices=named.days, clock=clock)
+
+    def _end_of_this(self) -> datetime | None:
+        """ "this year": at the latest on its last day."""
+        for day in self.known.days:
+            if isinstance(day, p.Period) and (last := self._calendar().end_of_this(day)):
+                usual = self._instant(last, lex.PARTS["morning"])
+                return usual if usual > self.now else None
+        return None
 
     def _next(self) -> Resolution:
         """No day: that of what it is about, or the next that comes."""
@@ -391,9 +452,7 @@ class _Question(Record):
             return self._answer(missing=("day", "hour"))
         for days in (0, 1, 2):
             on = today + (days + hours.next_day) * _DAY
-            if days and not self._bare:
-                pass
-            elif days:
+            if days and self._bare:  # which half it is no longer depends on the hour it is now
                 hours = replace(hours, times=self._hours(None).times)
             for clock in hours.times:
                 one = self._at(on, clock, hours)
@@ -415,6 +474,8 @@ class _Question(Record):
         known = self.known
         if known.hours:
             return self._of_hour(known.hours[0], on)
+        if known.this_time:
+            return _Hours(times=(self.now.time(),), said=True)
         if known.routine and (at := self.profile.hour(known.routine)):
             late = known.routine in ("before bed", "bed", "last thing") and at.hour < 5
             return _Hours(times=(at,), assumed=frozenset({"hour"}), said=True, next_day=late)
@@ -439,10 +500,10 @@ class _Question(Record):
         hour = said_.hour
         part = self.known.part
         if said_.certain or hour > 12:
-            late = (said_.midnight or (part.endswith("night") and hour < 6)) and on is not None
+            late = (said_.midnight or (part.endswith("night") and hour < _EARLY)) and on is not None
             return _Hours(times=(time(hour, minute),), said=True, next_day=late)
         if part:
-            late = part.endswith("night") and (hour < 6 or hour == 12)
+            late = part.endswith("night") and (hour < _EARLY or hour == 12)
             late = late or (part.endswith("evening") and hour == 12)
             morning = part.endswith("morning") or late
             at = time(hour % 12 + (0 if morning else 12), minute)
@@ -453,11 +514,13 @@ class _Question(Record):
     @property
     def _after_midnight(self) -> bool:
         """Not in the small hours: then one at night is today's."""
-        return self.known.names_day or self.now.hour >= 6 or self.anchor is not None
+        return self.known.names_day or self.now.hour >= _EARLY or self.anchor is not None
 
     def _either_half(self, hour: int, minute: int, on: date | None) -> _Hours:
         both = [time(hour % 12, minute), time(hour % 12 + 12, minute)]
         assumed = frozenset({"half"})
+        if self.half and not self.anchor:
+            return _Hours(times=(both[self.half == "pm"],), said=True, assumed=assumed)
         if self.known.half_before:
             return _Hours(times=(both[self.known.half_before == "pm"],), said=True)
         wake, sleep = self.profile.wake or time(7), self.profile.sleep or time(22)
@@ -513,7 +576,7 @@ class _Question(Record):
     def _open_hour(self, on: date) -> Resolution:
         """A day whose hour is not said."""
         usual = self._instant(on, lex.PARTS["morning"])
-        missing: tuple[Missing, ...] = ("hour",)
+        missing: tuple[Missing, ...] = ("day", "hour") if self._some_day else ("hour",)
         if on < self.now.date():
             return self._answer(trouble="past", day=on)
         return self._answer(missing=missing, day=on, usual=usual if usual > self.now else None)
@@ -570,12 +633,16 @@ def _parts_said(known: Said) -> frozenset[str]:
     return frozenset(name for name, there in found.items() if there)
 
 
+def _half_of(about: str) -> str:
+    words = frozenset(about.lower().replace("'", " ").split())
+    if words & lex.MORNING_DEEDS:
+        return "am"
+    return "pm" if words & lex.EVENING_DEEDS else ""
+
+
 def _first(times: Sequence[time]) -> time | None:
     return times[0] if times else None
 
 
 def _unclear(words: str) -> Resolution:
     return Resolution(words=words, trouble="unclear", missing=("day", "hour"))
-
-
-__all__ = ["Missing", "Profile", "Resolution", "Trouble", "parts_of", "resolve"]

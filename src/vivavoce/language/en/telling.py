@@ -1,18 +1,24 @@
-"""Instants and rules in words, as the voice says them where the user lives.
+"""Instants and rules in words, where the user lives: written for a model, or to be said.
 
-What was understood, not what was said: the user hears it if it is another.
+What was understood, not what was said: the user hears it if it is another. What is to be said
+(`in_words`, `hour_in_words`, `rule_in_words`) has no figures, leaves no doubt which half of the
+day it is, and is read back by `resolving` as the same moment.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from datetime import date, datetime, time
+from datetime import date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
-from vivavoce.language.en.numbers import nth, ordinal
+from vivavoce.language.en.numbers import cardinal, nth, ordinal, year
 from vivavoce.language.en.recurrence.rules import DAYS, parts_of
 from vivavoce.language.en.times.lexicon import DAY_NAMES, MONTH_NAMES
 
+_WEEK = 7
+_MINUTES = {5: "five", 10: "ten", 15: "quarter", 20: "twenty", 25: "twenty-five", 30: "half"}
+_NUMBER = re.compile(r"\d+(?:st|nd|rd|th)?\b")
 _UNITS = {"DAILY": "day", "WEEKLY": "week", "MONTHLY": "month", "YEARLY": "year"}
 _SETS = {"MO,TU,WE,TH,FR": "weekday", "SA,SU": "weekend day", ",".join(DAYS): "day"}
 
@@ -44,6 +50,93 @@ def moment_words(local: datetime) -> str:
     """ "Monday, November 16, 2026, 6:00 PM", of what is local already."""
     day = f"{local:%A}, {date_words(local.date())}, {local.year}"
     return f"{day}, {clock_words(local.time(), exact=True)}"
+
+
+def in_words(at: datetime, *, now: datetime, clock: bool = True) -> str:
+    """ "tomorrow, Tuesday, at half past ten at night", "on Friday the fourth of December at noon".
+    Both are aware; it is told by the clock of `now`."""
+    local = at.astimezone(now.tzinfo)
+    on = local.date()
+    if clock and local.time().replace(second=0, microsecond=0) == time():
+        on -= timedelta(days=1)  # midnight is the end of a day to those who hear it
+    told = day_in_words(on, now.date())
+    comma = "," if "," in told else ""
+    return f"{told}{comma} at {hour_in_words(local.time())}" if clock else told
+
+
+def day_in_words(on: date, today: date) -> str:
+    """ "tomorrow, Tuesday", "on Friday, the twentieth", "on Friday the fourth of December"."""
+    ahead = (on - today).days
+    if ahead == 0:
+        return "today"
+    if ahead == 1:
+        return f"tomorrow, {on:%A}"
+    if ahead == -1:
+        return "yesterday"
+    number = ordinal(str(on.day))
+    if 1 < ahead < _WEEK:
+        return f"on {on:%A}, the {number}"
+    told = f"on {on:%A} the {number} of {on:%B}"
+    return told if on.year == today.year else f"{told}, {year(on.year)}"
+
+
+def hour_in_words(at: time) -> str:
+    """ "half past ten at night", "noon", "seven in the evening"."""
+    hour, minute = at.hour, at.minute
+    if not minute and hour in (0, 12):
+        return "noon" if hour else "midnight"
+    if hour == 0 and minute <= 30:
+        return f"{_past(minute)} past midnight"
+    part = "in the morning"
+    if hour >= 12:
+        part = "in the afternoon" if hour < 18 else "in the evening" if hour < 21 else "at night"
+    return f"{_dial(hour, minute)} {part}"
+
+
+def _dial(hour: int, minute: int) -> str:
+    """As a clock face shows it, whichever half of the day it is."""
+    name = cardinal(str(hour % 12 or 12))
+    if not minute:
+        return name
+    if minute < 10 or minute in _MINUTES:
+        return f"{_past(minute)} past {name}"
+    if 60 - minute in _MINUTES:
+        return f"{_MINUTES[60 - minute]} to {cardinal(str((hour + 1) % 12 or 12))}"
+    return f"{name} {cardinal(str(minute))}"
+
+
+def _past(minute: int) -> str:
+    return _MINUTES.get(minute) or f"{cardinal(str(minute))} minute{'s' if minute > 1 else ''}"
+
+
+def rule_in_words(rule: str, at: datetime | None = None) -> str:
+    """ "every Monday and Thursday at seven in the evening"; the hour is that of `at`."""
+    parts = parts_of(rule, "UTC")
+    if parts is None:
+        return "again and again"
+    hour = (
+        time(int(parts["BYHOUR"]), int(parts.get("BYMINUTE", "0"))) if "BYHOUR" in parts else None
+    )
+    if hour is None and at is not None:
+        hour = at.time()
+    told = _how_often(parts)
+    if parts.get("INTERVAL") == "2":
+        told = told.replace(
+            f"every 2 {_UNITS[parts['FREQ']]}s", f"every other {_UNITS[parts['FREQ']]}"
+        )
+        told = re.sub(r"^every other week on (?!the\b)", "every other ", told)
+    told = f"{told} at {hour_in_words(hour)}" if hour is not None else told
+    if until := parts.get("UNTIL"):
+        last = datetime.fromisoformat(until)
+        told += f", until the {ordinal(str(last.day))} of {last:%B}, {year(last.year)}"
+    if count := parts.get("COUNT"):
+        told += ", once" if count == "1" else f", {count} times"
+    return _NUMBER.sub(lambda match: _aloud(match.group()), told)
+
+
+def _aloud(number: str) -> str:
+    digits = number.rstrip("stndrh")
+    return cardinal(digits) if digits == number else ordinal(digits)
 
 
 def rule_words(rule: str) -> str:

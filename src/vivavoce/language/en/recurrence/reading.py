@@ -20,6 +20,8 @@ from vivavoce.language.en.times.said import Said, said
 from vivavoce.wire.values import Record
 
 _HOW_OFTEN = "How often should it repeat, and on which days?"
+_FORTNIGHT = (14, 15)
+"""Every fifteen days on a Saturday is every other one."""
 _ONCE = frozenset(
     {"once", "one time", "never", "none", "no", "null", "one-time", "does not repeat"}
 )
@@ -84,14 +86,17 @@ def often(known: Said, *, now: datetime) -> Often:
 
 def _days(every: p.Every, known: Said, calendar: Calendar) -> tuple[p.Every, tuple[p.Day, ...]]:
     """Its days, with those that were said apart from it ("every week on Tuesday")."""
-    parts = {name: getattr(every, name) for name in ("freq", "interval", "month")}
+    parts = {name: getattr(every, name) for name in ("freq", "interval", "month", "position")}
     days, nth, month_days = set(every.days), every.nth, every.month_days
+    named = any(isinstance(day, p.Weekday) for day in known.days)
+    if named and every.freq == "DAILY" and every.interval in _FORTNIGHT:
+        parts |= {"freq": "WEEKLY", "interval": 2}
     left: list[p.Day] = []
     for day in known.days:
         match day:
-            case p.Weekday(number, "" | "this", 0) if every.freq in ("WEEKLY", "DAILY") and (
-                not every.days or every.open_days
-            ):
+            case p.Weekday(number, "" | "this", 0) if (
+                parts["freq"] == "WEEKLY" or (every.freq == "DAILY" and every.interval == 1)
+            ) and (not every.days or every.open_days):
                 days.add(number)
                 parts["freq"] = "WEEKLY"
             case p.Weekday(number, "", 0) if number in days and not nth:
@@ -134,6 +139,8 @@ def _parts(every: p.Every) -> list[str]:
     if every.days:
         which: Sequence[str] = [str(number) for number in every.nth] or [""]
         parts.append("BYDAY=" + ",".join(n + DAYS[day] for n in which for day in every.days))
+    if every.position:
+        parts.append(f"BYSETPOS={every.position}")
     return parts
 
 

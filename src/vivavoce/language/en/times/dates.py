@@ -61,9 +61,8 @@ class Calendar(Value):
                 return coming - 7 * _DAY
             case "after next":
                 return self.today + (ahead or 7) * _DAY + 7 * _DAY
-            case "after":
-                since = self.other or self.today
-                return since + ((piece.day - since.weekday() - 1) % 7 + 1) * _DAY
+            case "after" | "before":
+                return self.beside(piece, self.other or self.today)
             case "next" if not ahead:
                 return self.today + 7 * _DAY
             case "next" if ahead < 7 - self.today.weekday():
@@ -76,6 +75,12 @@ class Calendar(Value):
                     return later if past_today or beside else Either((self.today, later))
         return coming + 7 * piece.weeks * _DAY
 
+    def beside(self, piece: p.Weekday, other: date) -> date:
+        """ "the Saturday before Christmas"."""
+        if piece.which == "before":
+            return other - ((other.weekday() - piece.day - 1) % 7 + 1) * _DAY
+        return other + ((piece.day - other.weekday() - 1) % 7 + 1) * _DAY
+
     def within(self, piece: p.Weekday, week: p.Period) -> date:
         """ "Friday of next week"."""
         monday = self.today - self.today.weekday() * _DAY
@@ -87,7 +92,7 @@ class Calendar(Value):
         if piece.month is None:
             return self._day_of_month(piece.day or 1, piece.ahead, this=piece.this)
         if piece.day is None:
-            if piece.month == self.today.month and piece.this:
+            if piece.month == self.today.month and not piece.ahead:
                 return None  # it is running: which of its days is not said
             return date(self.today.year + (piece.month <= self.today.month), piece.month, 1)
         for year in range(self.today.year, self.today.year + 9):
@@ -141,13 +146,17 @@ class Calendar(Value):
                 return self._week(piece)
             case "weekend":
                 coming = self.today + ((5 - self.today.weekday()) % 7) * _DAY
-                sunday = _DAY if piece.edge == "end" else 0 * _DAY
-                return coming + 7 * piece.ahead * _DAY + sunday
+                days = {"end": 1, "after": 2}.get(piece.edge, 0)
+                return coming + (7 * piece.ahead + days) * _DAY
             case "season":
                 return self._season(piece)
             case "month":
                 return self._month(piece)
         return self._year(piece)
+
+    def end_of_this(self, piece: p.Period) -> date | None:
+        """The last day of what is running."""
+        return self._period(p.Period(piece.unit, edge="end")) if piece.which == "this" else None  # type: ignore[return-value]
 
     def _week(self, piece: p.Period) -> date | None:
         sunday = self.today + (6 - self.today.weekday() + 7 * piece.ahead) * _DAY

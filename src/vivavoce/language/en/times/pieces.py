@@ -11,8 +11,8 @@ from typing import Literal
 from vivavoce.wire.values import Record, Value
 
 Sign = Literal[-1, 0, 1]
-Edge = Literal["", "start", "middle", "end"]
-Which = Literal["", "this", "next", "last", "after next", "after"]
+Edge = Literal["", "start", "middle", "end", "after"]
+Which = Literal["", "this", "next", "last", "after next", "after", "before"]
 Unit = Literal["week", "weekend", "month", "year", "season"]
 
 
@@ -24,6 +24,14 @@ class Hour(Value):
     minute: int = 0
     certain: bool = False
     midnight: bool = False
+
+
+class Range(Value):
+    """From one hour to another. `starts`: it is then that it begins; else it may be any between."""
+
+    first: Hour
+    last: Hour
+    starts: bool = False
 
 
 class Part(Value):
@@ -103,9 +111,9 @@ class Now(Value):
 
 
 class Same(Value):
-    """The same time of day, or the same day."""
+    """The same time of day, or the same day; or the time that it is now ("this time tomorrow")."""
 
-    what: Literal["time", "day"]
+    what: Literal["time", "day", "now"]
 
 
 class Relative(Value):
@@ -117,7 +125,7 @@ class Relative(Value):
 class Weekday(Value):
     day: int
     which: Which = ""
-    """ "after" is the one after the thing that is spoken of."""
+    """ "before" and "after" are of the other day that is named, or of the thing spoken of."""
     weeks: int = 0
     """So many weeks after it."""
 
@@ -129,7 +137,8 @@ class Date(Value):
     month: int | None = None
     year: int | None = None
     ahead: int = 0
-    """Months from this one, where that was said instead of a month ("of next month")."""
+    """Months from this one, where that was said instead of a month ("of next month"); with a month
+    it is the next such one."""
     this: bool = False
 
 
@@ -176,6 +185,8 @@ class Every(Record):
     days: tuple[int, ...] = ()
     nth: tuple[int, ...] = ()
     month_days: tuple[int, ...] = ()
+    position: int = 0
+    """Which of all these days in a month: -1 is the last ("the last working day")."""
     month: int | None = None
     feast: str = ""
     open_days: bool = False
@@ -227,7 +238,7 @@ class Negation(Value):
 
 
 Piece = (
-    Hour | Part | Degree | Routine | Unknown | Span | Direction | FromNow | Shift | Past | Now
-    | Same | Relative | Weekday | Date | NthWeekday | Feast | Written | Period | Every | Except
-    | Until | From | For | Times | Zone | Correction | Negation
+    Hour | Range | Part | Degree | Routine | Unknown | Span | Direction | FromNow | Shift | Past
+    | Now | Same | Relative | Weekday | Date | NthWeekday | Feast | Written | Period | Every
+    | Except | Until | From | For | Times | Zone | Correction | Negation
 )  # fmt: skip

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import field
 from functools import lru_cache
 
 from vivavoce.language.en.times import lexicon as lex
@@ -23,15 +24,25 @@ _LONGEST = 2_000
 _GAP = 7
 """Tokens that may lie between two pieces of one time."""
 _MARKS = (p.Correction, p.Negation)
-_MOVERS = lex.words("move push put shift bring delay postpone pull make set moved pushed shove")
+_MOVERS = lex.words(
+    "move push put shift bring delay postpone pull make set moved pushed shove bump slide nudge "
+    "knock change reschedule"
+)
 _DAYS = (p.Relative, p.Weekday, p.Date, p.NthWeekday, p.Feast, p.Written, p.Period)
 _REPEATS = (p.Every, p.Until, p.From, p.For, p.Times, p.Except)
-_LEADING = lex.PREPOSITIONS | lex.words("round this the next just like say say, exactly from to")
+_LEADING = lex.PREPOSITIONS | lex.words(
+    "round this the next just like say exactly from to sharp all"
+)
 _BEFORE_HOUR = lex.words(
     "say like it that um uh er erm no sorry not mean meant maybe perhaps okay ok so then or and "
     "well ugh oh approx roughly hmm yeah yes nope wait actually just more exactly is be let's "
     "lets only circa rather make"
 )
+_AT_DAYS = lex.words("on at over in by until till before after during from since")
+_OWNERS = lex.words("my our his her their your")
+_THING_ENDS = lex.words("to at on and so please that for in by with is i we you")
+_LONGEST_THING = 5
+"""Words."""
 _SYMBOLS = frozenset("=+*/<>%^\\")
 _PLURAL = re.compile(r"(?!this|always|unless|thanks|yes|days|mondays|weekdays|hours)\w{2,}[^s\W]s")
 _DANGLING = re.compile(
@@ -50,6 +61,12 @@ class Mention(Value):
     words: str
     says: frozenset[str]
     """Any of: day, hour, part, repetition, relative, zone."""
+    describes: bool = False
+    """It says which thing is meant, not when: "my nine o'clock meeting", "Friday's lunch"."""
+    beside: str = ""
+    """The words for what it is before or after, at its end: "the train"."""
+    found: tuple[Found, ...] = field(default=(), repr=False)
+    """What it was read as, in its sentence: "forward" after "bring" is earlier."""
 
 
 class Read(Value):
@@ -74,16 +91,24 @@ def find(text: str) -> list[Mention]:
     known = read(text)
     found: list[Mention] = []
     for group in _groups(known):
-        start, end = _stretch(known, group, found[-1].end if found else 0)
+        describes = _describes(known, group, text)
+        least = found[-1].end if found else 0
+        start, end = _stretch(known, group, len(text) if describes else least)
         says = frozenset(word for one in group for word in _says(one.piece))
-        found.append(Mention(start, end, text[start:end], says))
+        pieces = _within(known, group)
+        last = known.tokens.ends[group[-1].end - 1]
+        beside = text[last:end].strip() if isinstance(group[-1].piece, p.Shift) else ""
+        found.append(Mention(start, end, text[start:end], says, describes, beside, pieces))
     return found
 
 
 def without(text: str, mentions: Sequence[Mention] | None = None) -> str:
-    """What is left when they are taken out: a title, with no "at" or "on" left hanging."""
+    """What is left when they are taken out: a title, with no "at" or "on" left hanging. Unless it
+    is said which, those that say which thing is meant stay."""
     rest, at = "", 0
-    for mention in find(text) if mentions is None else mentions:
+    if mentions is None:
+        mentions = [mention for mention in find(text) if not mention.describes]
+    for mention in mentions:
         rest = _joined(rest, text[at : mention.start])
         rest = _DANGLING.sub("", rest)
         at = mention.end
@@ -140,7 +165,9 @@ def _weakly(t: Tokens, every: list[Found], kept: list[bool], n: int, whole: bool
     piece, before, after = one.piece, t.word(one.start - 1), t.word(one.end)
     near = _near(t, every, kept, n)
     if isinstance(piece, p.Hour):
-        return _hour_counts(t, one, near, whole)
+        if _of_a_part(t, every, n):
+            return True
+        return _hour_counts(t, one, near, _touching(every, kept, n), whole)
     match piece:
         case p.Date(day=int(), month=None):
             if after == "one" or (t.kind(one.end) == "word" and after not in lex.FUNCTION):
@@ -158,7 +185,8 @@ def _weakly(t: Tokens, every: list[Found], kept: list[bool], n: int, whole: bool
                 return True
             return piece.trailing and any(isinstance(o, p.Relative) for o in near)
         case p.Zone():
-            return any(isinstance(other, p.Hour | p.Part) for other in near)
+            touching = n and kept[n - 1] and t.words[every[n - 1].end : one.start] in ([], ["in"])
+            return bool(touching) and any(isinstance(o, p.Hour | p.Part) for o in near)
         case p.For() | p.Times() | p.Except() | p.From():
             repeated = any(kept[m] and isinstance(o.piece, p.Every) for m, o in enumerate(every))
             return repeated or (whole and isinstance(piece, p.From))
@@ -177,14 +205,16 @@ def _weakly(t: Tokens, every: list[Found], kept: list[bool], n: int, whole: bool
     return whole or bool(near)
 
 
-def _hour_counts(t: Tokens, one: Found, near: list[p.Piece], whole: bool) -> bool:
-    """A bare number, as an hour."""
+def _hour_counts(
+    t: Tokens, one: Found, near: list[p.Piece], beside: tuple[bool, bool], whole: bool
+) -> bool:
+    """A bare number, as an hour. `beside`: does a time touch it, before and after?"""
     before, after = t.word(one.start - 1), t.word(one.end)
     word = t.word(one.start)
     if word in ("one", "1") and before in ("the", "that", "this", "which", "no", "any", "another"):
         return before == "no" and t.kind(one.start - 1) == "word" and bool(near)
-    if word == "one" and t.nth(one.start - 1):
-        return False
+    if word == "one" and (t.nth(one.start - 1) or "the" in (t.word(one.start - 2), before)):
+        return False  # "the evening one"
     counted = after in lex.COUNTED or (
         t.kind(one.end) == "word" and _PLURAL.fullmatch(after) is not None
     )
@@ -197,41 +227,43 @@ def _hour_counts(t: Tokens, one: Found, near: list[p.Piece], whole: bool) -> boo
         return False
     if whole:
         return (before != "in" and before != "for") or bool(near)
+    if _corrected(t, one):
+        return True
     ends = t.kind(one.end) != "word" or after in lex.FUNCTION or after == "a"
     ends = ends or bool(near)
     if before == "at":
         return after != "-" or not t.kind(one.end + 1)
-    if before in lex.CLOCK_PREPOSITIONS:
+    than = before == "than" and t.word(one.start - 2) in ("later", "earlier", "sooner")
+    if before in lex.CLOCK_PREPOSITIONS or than:
         return ends and after not in ("the", "my", "your", "-")
+    if near and t.kind(one.start) == "clock":
+        return True
     begins = t.kind(one.start - 1) in ("", "mark") or before in _BEFORE_HOUR
     return (
         bool(near)
-        and (begins or _touches(t, one))
-        and (t.kind(one.end) != "word" or after in lex.FUNCTION or _starts_time(t, one.end))
+        and (begins or beside[0])
+        and (t.kind(one.end) != "word" or after in lex.FUNCTION or beside[1])
     )
 
 
-def _touches(t: Tokens, one: Found) -> bool:
-    """Does a word of time stand right before it?"""
-    word = t.word(one.start - 1)
-    return (
-        word in lex.WEEKDAYS or word in lex.DAY_PARTS or word in lex.UNITS or word in lex.MONTHS
-        or word in lex.PLURAL_DAYS
-        or word in ("tomorrow", "today", "tonight", "day", "eve", "daily", "weekend", "weekdays")
-        or t.kind(one.start - 1) == "ordinal" or t.nth(one.start - 1) is not None
-    )  # fmt: skip
+def _corrected(t: Tokens, one: Found) -> bool:
+    """ "Make it ten.", at the end of what somebody says."""
+    made = t.word(one.start - 2) == "make" and t.word(one.start - 1) in ("it", "that")
+    return made and (t.kind(one.end) != "word" or t.word(one.end) in lex.FUNCTION)
 
 
-def _starts_time(t: Tokens, at: int) -> bool:
-    word = t.word(at)
-    return (
-        word in lex.WEEKDAYS or word in lex.DAY_PARTS or word in lex.PLURAL_DAYS
-        or word in lex.MONTHS
-        or word in ("tomorrow", "today", "tonight", "every", "each", "daily", "weekdays", "next",
-                    "this", "early", "late", "christmas", "easter", "new", "boxing", "eastern",
-                    "central", "pacific", "mountain")
-        or t.word(at + 1) == "time"
-    )  # fmt: skip
+def _of_a_part(t: Tokens, every: list[Found], n: int) -> bool:
+    """ "seven in the morning", whatever stands before it."""
+    if n + 1 == len(every) or not isinstance(every[n + 1].piece, p.Part):
+        return False
+    return t.words[every[n].end : every[n + 1].start] in (["in", "the"], ["at"])
+
+
+def _touching(every: list[Found], kept: list[bool], n: int) -> tuple[bool, bool]:
+    """Do pieces that count stand right before and right after it?"""
+    before = n > 0 and kept[n - 1] and every[n - 1].end == every[n].start
+    after = n + 1 < len(every) and every[n + 1].start == every[n].end
+    return before, after and not isinstance(every[n + 1].piece, _MARKS)
 
 
 def _neighbours(t: Tokens, every: list[Found], n: int) -> list[int]:
@@ -301,6 +333,9 @@ def _tells(piece: p.Piece) -> bool:
 def _fits(t: Tokens, group: list[Found], one: Found) -> bool:
     """Two hours with nothing but a comma between them are of two things."""
     kinds = [type(other.piece) for other in group]
+    if isinstance(one.piece, p.Every):
+        every = [o.piece for o in group if isinstance(o.piece, p.Every)]
+        return not every or one.piece in every or p.Hour not in kinds
     if isinstance(one.piece, p.Hour):
         hours = [o.piece for o in group if isinstance(o.piece, p.Hour)]
         link = t.word(group[-1].end)
@@ -308,11 +343,13 @@ def _fits(t: Tokens, group: list[Found], one: Found) -> bool:
             not hours
             or one.piece in hours
             or _refines(hours[-1], one.piece)
-            or link in ("or", "and")
+            or link == "or"
+            or (link == "and" and one.start == group[-1].end + 1)
         )
     if isinstance(one.piece, p.Weekday | p.Relative) and type(one.piece) in kinds:
         same = [o.piece for o in group if type(o.piece) is type(one.piece)]
-        return one.piece in same or t.word(group[-1].end) in ("or", "and", ",")
+        touching = one.start == group[-1].end
+        return one.piece in same or touching or t.word(group[-1].end) in ("or", "and", ",")
     if isinstance(one.piece, p.Part) and p.Part in kinds:
         return any(o.piece == one.piece for o in group)
     return True
@@ -320,7 +357,7 @@ def _fits(t: Tokens, group: list[Found], one: Found) -> bool:
 
 def _refines(first: p.Hour, second: p.Hour) -> bool:
     """ "six, six in the evening", "at 7, 7 pm"."""
-    if first.hour is None or second.hour is None:
+    if first.hour is None or second.hour is None or (first.certain and second.certain):
         return False
     return first.hour % 12 == second.hour % 12 and first.minute == second.minute
 
@@ -328,7 +365,7 @@ def _refines(first: p.Hour, second: p.Hour) -> bool:
 def _says(piece: p.Piece) -> Iterator[str]:
     if isinstance(piece, (*_DAYS, p.Unknown)) or (isinstance(piece, p.Part) and piece.today):
         yield "day"
-    if isinstance(piece, p.Hour | p.Routine | p.Now):
+    if isinstance(piece, p.Hour | p.Range | p.Routine | p.Now):
         yield "hour"
     if isinstance(piece, p.Part) or (isinstance(piece, p.Every | p.Shift) and piece.part):
         yield "part"
@@ -342,18 +379,70 @@ def _says(piece: p.Piece) -> Iterator[str]:
         yield "zone"
 
 
+def _describes(known: Read, group: list[Found], text: str) -> bool:
+    """Does it stand before its noun, as what belongs to it?"""
+    t = known.tokens
+    start, end = group[0].start, group[-1].end
+    noun = t.kind(end) == "word" and t.words[end] not in lex.FUNCTION - lex.ALSO_NOUNS
+    if not noun or any(one.start == end for one in known.found):
+        return False
+    if text[t.starts[end - 1] : t.ends[end - 1]].replace("’", "'").lower().endswith("'s"):
+        return True
+    kinds = (p.Weekday, p.Hour, p.Part, p.Relative, p.Feast)
+    if not all(isinstance(one.piece, kinds) for one in group):
+        return False
+    at = start if t.words[start] in ("the", "my", "our") else start - 1
+    if t.word(at) == "the":
+        return t.word(at - 1) not in _AT_DAYS
+    return t.word(at) in ("my", "our", "his", "her", "that", "their", "your")
+
+
+def _thing(t: Tokens, group: list[Found], end: int) -> int:
+    """Where the words end for what it is before or after: "an hour before the train"."""
+    last = group[-1]
+    if not (isinstance(last.piece, p.Shift) and not last.piece.beside and last.end == end):
+        return end
+    if t.word(end - 1) not in ("before", "after") or t.word(end) not in _OWNERS | {"the"}:
+        return end
+    at = end + 1
+    while t.kind(at) == "word" and t.words[at] not in _THING_ENDS and at - end < _LONGEST_THING:
+        at += 1
+    return at if at > end + 1 else end
+
+
+def _negation(known: Read, group: list[Found]) -> Found | None:
+    """ "not" before what it says no to."""
+    for one in known.found:
+        if one.end == group[0].start and isinstance(one.piece, p.Negation):
+            return one
+    return None
+
+
+def _within(known: Read, group: list[Found]) -> tuple[Found, ...]:
+    """Its pieces, with the changes of mind among them."""
+    start, end = group[0].start, group[-1].end
+    negated = _negation(known, group)
+    inside = (one for one in known.found if start <= one.start and one.end <= end)
+    return (negated, *inside) if negated else tuple(inside)
+
+
 def _stretch(known: Read, group: list[Found], least: int) -> tuple[int, int]:
     """From the preposition before it to its last word."""
     t = known.tokens
     start, end = group[0].start, group[-1].end
-    while start and t.words[start - 1] in _LEADING and t.starts[start - 1] >= least:
+    negated = _negation(known, group)
+    if negated is not None and t.starts[negated.start] >= least:
+        start = negated.start
+    unknown = isinstance(group[0].piece, p.Unknown)
+    while start and t.starts[start - 1] >= least:
+        word, before = t.words[start - 1], t.word(start - 2)
+        article = word in ("a", "an") or (unknown and word in _OWNERS)
+        if t.words[max(0, start - 3) : start] == ["no", "later", "than"]:
+            start -= 2
+        elif word not in _LEADING and not (article and before in lex.PREPOSITIONS):
+            break
         start -= 1
-    if (
-        t.words[start] in ("to", "the", "like", "say")
-        and start < group[0].start
-        and known.whole is False
-    ):
-        pass
+    end = _thing(t, group, end)
     if t.are(end, "or", "so"):
         end += 2
     elif t.word(end) in ("only", "sharp", "instead") and not known.whole:

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from vivavoce.language.en.times import pieces as p
 from vivavoce.language.en.times.grammar.found import Found
-from vivavoce.language.en.times.reading import read
+from vivavoce.language.en.times.reading import Mention, read
 from vivavoce.wire.values import Record
 
 
@@ -38,6 +38,8 @@ class Said(Record):
     zones: tuple[p.Zone, ...] = ()
     same_time: bool = False
     same_day: bool = False
+    this_time: bool = False
+    """At the time that it is now."""
     now: bool = False
     past: bool = False
     unknown: str = ""
@@ -55,11 +57,12 @@ class Said(Record):
         )
 
 
-def said(texts: Sequence[str]) -> Said:
-    """What these texts say, one after the other."""
+def said(texts: Sequence[str | Mention]) -> Said:
+    """What these texts and mentions say, one after the other."""
     whole = Said()
     for text in texts:
-        for segment in _segments(read(text).found):
+        found = read(text).found if isinstance(text, str) else text.found
+        for segment in _segments(found):
             whole = _over(whole, _one(segment))
     return whole
 
@@ -67,24 +70,27 @@ def said(texts: Sequence[str]) -> Said:
 def _segments(found: Iterable[Found]) -> list[list[p.Piece]]:
     """The pieces, parted where somebody changed their mind, without what they said no to."""
     segments: list[list[p.Piece]] = [[]]
-    negated = 0
+    negated = False
     every = list(found)
     for n, one in enumerate(every):
         match one.piece:
             case p.Correction():
                 segments.append([])
-                negated = 0
+                negated = False
             case p.Negation():
-                later = [type(o.piece) for o in every[n + 2 :]]
-                kinds = [type(piece) for segment in segments for piece in segment]
-                if n + 1 < len(every) and type(every[n + 1].piece) in [*later, *kinds]:
-                    negated = 1
+                others = [o.piece for o in every[n + 2 :]]
+                others += [piece for segment in segments for piece in segment]
+                if n + 1 < len(every):
+                    negated = _kind(every[n + 1].piece) in map(_kind, others)
             case piece:
-                if negated:
-                    negated = 0
-                    continue
-                segments[-1].append(piece)
+                if not negated:
+                    segments[-1].append(piece)
+                negated = False
     return [segment for segment in segments if segment]
+
+
+def _kind(piece: p.Piece) -> object:
+    return "day" if isinstance(piece, p.Day) else type(piece)
 
 
 def _one(pieces: Iterable[p.Piece]) -> Said:
@@ -94,6 +100,9 @@ def _one(pieces: Iterable[p.Piece]) -> Said:
         match piece:
             case p.Hour():
                 known = replace(known, hours=_more_hours(known.hours, piece))
+            case p.Range(first, last, starts):
+                hours = (first,) if starts else (first, last)
+                known = replace(known, hours=(*known.hours, *hours))
             case p.Part(name, today):
                 known = replace(known, part=name, today=known.today or today)
             case p.Degree(name):
@@ -129,6 +138,7 @@ def _one(pieces: Iterable[p.Piece]) -> Said:
                     known,
                     same_time=known.same_time or what == "time",
                     same_day=known.same_day or what == "day",
+                    this_time=known.this_time or what == "now",
                 )
             case p.Now():
                 known = replace(known, now=True)
@@ -145,6 +155,9 @@ def _one(pieces: Iterable[p.Piece]) -> Said:
                     known = replace(known, days=(*known.days, piece))
     if known.span is not None and directed is not None:
         known = replace(known, span=None, shift=p.Shift(known.span, directed.sign))
+    elif directed is not None and known.shift is not None:
+        if not (known.shift.beside or directed.trailing):  # "forward by half an hour"
+            known = replace(known, shift=replace(known.shift, sign=directed.sign))
     elif directed is not None:
         known = replace(known, later=True)
     return known
@@ -203,7 +216,7 @@ def _over(earlier: Said, later: Said) -> Said:
             past=False,
         )
     known = replace(known, past=later.past or (known.past and not later.names_day))
-    if later.hours or later.routine or later.same_time:
+    if later.hours or later.routine or later.same_time or later.this_time:
         half = known.half_before
         if known.hours and known.hours[-1].certain and known.hours[-1].hour is not None:
             half = "am" if known.hours[-1].hour < 12 else "pm"
@@ -212,6 +225,7 @@ def _over(earlier: Said, later: Said) -> Said:
             hours=later.hours,
             routine=later.routine,
             same_time=later.same_time,
+            this_time=later.this_time,
             half_before=half,
         )
     if later.part:
@@ -223,7 +237,7 @@ def _over(earlier: Said, later: Said) -> Said:
             )
         known = replace(known, part=later.part, degree=later.degree, hours=hours)
     if later.every is not None:
-        known = replace(known, every=_renewed(known.every, later.every), without=later.without)
+        known = replace(known, every=later.every, without=later.without)
     return replace(
         known,
         until=later.until or known.until,
@@ -236,10 +250,3 @@ def _over(earlier: Said, later: Said) -> Said:
         degree=later.degree or known.degree,
         later=later.later,
     )
-
-
-def _renewed(before: p.Every | None, after: p.Every) -> p.Every:
-    """ "twice a week", and then "on Mondays and Thursdays"."""
-    if before is not None and before.open_days and after.days:
-        return after
-    return after

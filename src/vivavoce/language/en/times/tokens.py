@@ -18,7 +18,7 @@ _TOKEN = re.compile(
     r"|(?P<ordinal>\d{1,3}(?:st|nd|rd|th)\b)"
     r"|(?P<figure>\d+(?:\.\d+)*(?:,\d{3})*)"
     r"|(?P<half>[ap]\.\s?m\b\.?|[ap]m\b)"
-    r"|(?P<word>[^\W\d_]+(?:'[^\W\d_]+)*)"
+    r"|(?P<word>[^\W\d_]+(?:'[^\W\d_]+)*(?:(?<=s)')?)"
     r"|(?P<mark>\.\.\.|[^\w\s]|_)"
 )
 _TENS = {word: n for word, n in CARDINALS.items() if n >= 20}
@@ -38,13 +38,15 @@ class Tokens:
     """The words of a text, lower case, with where they begin and end. Beyond them is "" on both
     sides, so that the grammar may look around."""
 
-    __slots__ = ("count", "ends", "kinds", "starts", "words")
+    __slots__ = ("count", "ends", "kinds", "near", "starts", "words")
 
     def __init__(self, text: str) -> None:
         self.words: list[str] = []
         self.kinds: list[str] = []
         self.starts: list[int] = []
         self.ends: list[int] = []
+        self.near: set[int] = set()
+        """Those that say so of themselves: "sevenish"."""
         lower = text.lower().replace("’", "'")
         if len(lower) != len(text):  # some letters have a longer lower case
             lower = "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
@@ -52,7 +54,10 @@ class Tokens:
             kind = match.lastgroup or ""
             word = match.group()
             if kind == "word":
-                word = _plain(word)
+                plain = _plain(word)
+                if word.endswith("ish") and plain != word:
+                    self.near.add(len(self.words))
+                word = plain
             elif kind == "half":
                 word = word[0] + "m"
             self.words.append(word)
@@ -150,7 +155,8 @@ class Tokens:
                 return 2000 + rest[0], rest[1]
         if (end := self.after(at, "two", "thousand")) > 0:
             rest = self.small(end + (self.word(end) == "and"))
-            return (2000 + rest[0], rest[1]) if rest else None
+            recent = rest and rest[0] >= 20 and self.word(rest[1]) != "hundred"
+            return (2000 + rest[0], rest[1]) if rest and recent else None
         return None
 
 

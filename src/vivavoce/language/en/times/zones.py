@@ -10,7 +10,6 @@ ABBREVIATED = {
     "gmt": "UTC",
     "zulu": "UTC",
     "bst": "Europe/London",
-    "wet": "Europe/Lisbon",
     "cet": "Europe/Berlin",
     "cest": "Europe/Berlin",
     "eet": "Europe/Athens",
@@ -23,8 +22,6 @@ ABBREVIATED = {
     "jst": "Asia/Tokyo",
     "kst": "Asia/Seoul",
     "wat": "Africa/Lagos",
-    "cat": "Africa/Johannesburg",
-    "eat": "Africa/Nairobi",
     "sast": "Africa/Johannesburg",
     "aest": "Australia/Sydney",
     "aedt": "Australia/Sydney",
@@ -43,7 +40,7 @@ ABBREVIATED = {
     "pst": "America/Los_Angeles",
     "pdt": "America/Los_Angeles",
 }
-"""Read right after an hour only: "cat" and "est" are words too."""
+"""Read right after an hour only; those that are words as well ("eat") are not here."""
 REGIONS = {
     "eastern": "America/New_York",
     "central": "America/Chicago",

@@ -32,6 +32,7 @@ _WHICH: dict[str, Which] = {
     "following": "after",
 }
 _UNITS: dict[str, Unit] = {unit: unit for unit in ("week", "month", "year", "weekend")}
+_MONTHLY = lex.words("monthly month months quarterly year yearly annually")
 _EDGES: dict[str, Edge] = {
     "end": "end",
     "start": "start",
@@ -42,7 +43,7 @@ _EDGES: dict[str, Edge] = {
 
 def day_at(t: Tokens, at: int) -> Found | None:
     best: Found | None = None
-    for production in (_near, _weekday, date_at, feast_at, period_at, _slashed):
+    for production in (_near, _weekday, date_at, feast_at, period_at, _week_of, _slashed):
         found = production(t, at)
         if found is not None and (best is None or found.end > best.end):
             best = found
@@ -88,8 +89,9 @@ def _weekday(t: Tokens, at: int) -> Found | None:
             which, end = "after next", end + 2
         elif t.word(end) in ("coming", "next") and t.word(end + 1) not in ("week", "month"):
             which, end = "this", end + 1  # "Saturday next" is the coming one
-        elif the and t.word(end) == "after" and day_at(t, end + 1) is None:
-            which, end = "after", end + 1 + (t.word(end + 1) in ("that", "it"))
+        elif the and t.word(end) in ("after", "before"):
+            which = "after" if t.word(end) == "after" else "before"
+            end += 1 + (t.word(end + 1) in ("that", "it"))
     strength: Strength = "weak" if also else "firm"
     return Found(Weekday(lex.WEEKDAYS[word], which, weeks), begun, end, strength)
 
@@ -145,7 +147,8 @@ def date_at(t: Tokens, at: int) -> Found | None:
 def _nth_weekday(t: Tokens, at: int, number: int, end: int) -> Found | None:
     day = lex.WEEKDAYS[t.word(end)]
     if t.word(end + 1) not in ("of", "in"):
-        return None
+        monthly = any(word in _MONTHLY for word in t.words)  # "every month on the first Monday"
+        return Found(NthWeekday(number, day), at, end + 1, "weak") if monthly else None
     ahead = end + 2
     if month := month_at(t, ahead):
         return Found(NthWeekday(number, day, month[0]), at, month[1])
@@ -204,8 +207,8 @@ def feast_at(t: Tokens, at: int) -> Found | None:
         return None  # a date like others
     for length in (4, 3, 2, 1):
         words = [t.word(at + n) for n in range(length)]
-        name = " ".join(words)
-        if name in lex.FEASTS or name in lex.FROM_EASTER or name in lex.NTH_FEASTS:
+        name = lex.FEAST_NAMES.get(lex.feast_key(words))
+        if name is not None:
             end = at + length
             follows = t.kind(end) == "word" and t.word(end) not in lex.FUNCTION
             return Found(
@@ -276,6 +279,7 @@ def _period_named(
         if t.are(at + 1, "after", "next"):
             return Found(Period(unit, "next", edge, ahead=2), begun, at + 3)
         if word == "weekend" and t.word(begun - 1) not in ("every", "each"):
+            edge = "after" if t.word(begun - 1) == "after" else edge
             return Found(Period("weekend", named, edge, ahead=ahead), begun, at + 1)
         if not edge and not which:
             return None
@@ -299,17 +303,30 @@ def _period_named(
                 return Found(found, begun, year[1] if year else month[1])
             if t.nth(month[1]) or t.kind(month[1]) in ("figure", "ordinal"):
                 return None
-            return Found(Date(None, month[0], this=which == "this"), begun, month[1])
+            this = which in ("this", "coming")
+            return Found(Date(None, month[0], ahead=ahead, this=this), begun, month[1])
         if edge and (year := t.year(at)):
             return Found(Period("year", "", edge, year=year[0]), begun, year[1])
         if edge and word == "today":
             return None
     if not edge and not which and (year := t.year(at)):
         before = t.word(begun - 1)
-        if before in ("in", "by", "before", "until", "till", "during", "of", "since"):
+        if before in ("in", "by", "before", "until", "till", "during", "since"):
             edge = "end" if before in ("in", "during") else "start"
             return Found(Period("year", "", edge, year=year[0]), begun, year[1])
     return None
+
+
+def _week_of(t: Tokens, at: int) -> Found | None:
+    """ "the last week of November": a time, of which no day is said."""
+    at_first = at + (t.word(at) == "the")
+    nth = t.nth(at_first) or ((-1, at_first + 1) if t.word(at_first) == "last" else None)
+    if nth is None or (end := t.after(nth[1], "week", "of")) < 0:
+        return None
+    if month := month_at(t, end):
+        return Found(Period("week", edge="middle"), at, month[1])
+    end += t.word(end) in ("the", "next", "this")
+    return Found(Period("week", edge="middle"), at, end + 1) if t.word(end) == "month" else None
 
 
 def _slashed(t: Tokens, at: int) -> Found | None:

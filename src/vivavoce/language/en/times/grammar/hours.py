@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from vivavoce.language.en.times import lexicon as lex
 from vivavoce.language.en.times.grammar.found import Found, Strength
-from vivavoce.language.en.times.pieces import Degree, Hour, Part, Routine
+from vivavoce.language.en.times.pieces import Degree, Hour, Part, Range, Routine
 from vivavoce.language.en.times.tokens import Tokens
 
 _HALVES = lex.words("past after to till til of")
@@ -19,6 +19,25 @@ def hour_at(t: Tokens, at: int) -> Found | None:
     return None
 
 
+def range_at(t: Tokens, at: int) -> Found | None:
+    """ "between two and three", "from two to three pm"."""
+    word = t.word(at)
+    if word not in ("between", "from"):
+        return None
+    first = hour_at(t, at + 1)
+    links = ("and",) if word == "between" else ("to", "till", "until", "til")
+    if first is None or t.word(first.end) not in links:
+        return None
+    last = hour_at(t, first.end + 1)
+    if last is None or not (isinstance(first.piece, Hour) and isinstance(last.piece, Hour)):
+        return None
+    begins, ends = first.piece, last.piece
+    if ends.certain and not begins.certain and ends.hour and begins.hour and begins.hour <= 12:
+        noon = 12 if ends.hour >= 12 and begins.hour % 12 <= ends.hour % 12 else 0
+        begins = Hour(begins.hour % 12 + noon, begins.minute, certain=True)
+    return Found(Range(begins, ends, word == "from"), at, last.end, "fair")
+
+
 def _closed(
     t: Tokens, at: int, end: int, hour: int, minute: int, strength: Strength
 ) -> Found | None:
@@ -27,7 +46,7 @@ def _closed(
     while True:
         ahead = t.skip(end)
         if t.word(ahead) in ("oclock", "ish", "sharp") or t.are(ahead, "o", "clock"):
-            strength = "firm" if t.word(ahead) != "ish" else strength
+            strength = "firm" if t.word(ahead) != "ish" else "fair"
             end = ahead + 1 + (t.word(ahead) == "o")
         elif (after := t.after(ahead, "on", "the", "dot")) > 0:
             end, strength = after, "firm"
@@ -76,7 +95,8 @@ def _written_clock(t: Tokens, at: int) -> Found | None:
     if found is None or not isinstance(found.piece, Hour) or found.piece.certain:
         return found
     sure = hours or word.startswith("0")
-    return found._replace(piece=Hour(found.piece.hour, minutes, certain=sure))
+    known: Strength = "firm" if hours else "fair" if sure and len(word) == 4 else "weak"
+    return found._replace(piece=Hour(found.piece.hour, minutes, certain=sure), strength=known)
 
 
 def _past_or_to(t: Tokens, at: int) -> Found | None:
@@ -109,12 +129,9 @@ def _past_or_to(t: Tokens, at: int) -> Found | None:
         return None
     hour = _hour_number(t, t.skip(ahead + 1))
     if hour is None:
-        bare = word in ("half", "quarter") and link in ("past", "to") and not t.word(ahead + 1)
-        return (
-            Found(Hour(None, minutes if link == "past" else -minutes), begun, ahead + 1, "weak")
-            if bare
-            else None
-        )
+        bare = link in ("past", "to") and t.kind(ahead + 1) != "word"
+        only = Hour(None, minutes if link == "past" else -minutes)
+        return Found(only, begun, ahead + 1, "weak") if bare else None
     value, end = hour
     fixed = t.word(end - 1) in ("noon", "midday", "midnight")
     if link in ("to", "till", "til", "of"):
@@ -179,7 +196,7 @@ def _plain(t: Tokens, at: int) -> Found | None:
     if t.word(end) == "h" and t.kind(at) == "figure":
         return Found(Hour(hour, 0, certain=True), at, end + 1)
     minute = 0
-    strength: Strength = "weak"
+    strength: Strength = "fair" if at in t.near else "weak"
     ahead = t.skip(end)
     if t.word(ahead) in ("oh", "o") and (one := t.small(t.skip(ahead + 1))) and 0 < one[0] < 10:
         minute, end, strength = one[0], one[1], "fair"
@@ -231,7 +248,16 @@ def part_at(t: Tokens, at: int) -> Found | None:
     if f"{degree} {name}" in lex.PARTS:
         name = f"{degree} {name}"
     end = at + 1 + (t.word(at + 1) == "time")
-    return Found(Part(name, today), begun, end)
+    said = today or degree or _asks_for_part(t, begun)
+    return Found(Part(name, today), begun, end, "firm" if said else "weak")
+
+
+def _asks_for_part(t: Tokens, at: int) -> bool:
+    """ "in the evening" says when, a "parents' evening" and "Morning!" do not."""
+    before = t.word(at - 1)
+    if before == "the":
+        return t.word(at - 2) in lex.PREPOSITIONS
+    return before in ("at", "by", "until", "till", "before", "every", "each", "tomorrow", "all")
 
 
 def routine_at(t: Tokens, at: int) -> Found | None:

@@ -78,7 +78,9 @@ def _range(t: Tokens, at: int) -> Found | None:
     """ "Monday to Friday", "Saturday mornings", "Monday, Wednesday and Friday every week"."""
     first = lex.WEEKDAYS.get(t.word(at))
     if first is None:
-        return None
+        days = _SETS.get(t.word(at), ())
+        plural = t.word(at + 1) in lex.PLURAL_PARTS
+        return Found(Every(freq="WEEKLY", days=days), at, at + 1) if days and plural else None
     end = at + 1
     if t.word(end) in _THROUGH and (last := _day_of(t, end + 1)) is not None:
         days = tuple((first + n) % 7 for n in range((last - first) % 7 + 1))
@@ -92,6 +94,8 @@ def _range(t: Tokens, at: int) -> Found | None:
     if t.word(end) in lex.PLURAL_PARTS:
         return Found(Every(freq="WEEKLY", days=(first,)), at, end)
     days, end = _weekdays(t, at)
+    if len(days) > 2:
+        return Found(Every(freq="WEEKLY", days=days), at, end)  # nobody does one thing on three
     if len(days) > 1 and (t.are(end, "every", "week") or t.word(end) in lex.PLURAL_PARTS):
         return Found(Every(freq="WEEKLY", days=days), at, end)
     if len(days) > 1 and any(t.word(n) in lex.PLURAL_DAYS for n in range(at, end)):
@@ -142,6 +146,8 @@ def _each(t: Tokens, at: int) -> Found | None:
     at = t.skip(at)
     word = t.word(at)
     unit = lex.UNITS.get(word, "")
+    if word == "quarter" and t.word(at + 1) not in ("past", "to", "of"):
+        return Found(Every(freq="MONTHLY", interval=3 * interval), begun, at + 1)
     if unit in ("minute", "hour"):
         return Found(Every(open_days=True), begun, at + 1)
     if unit:
@@ -194,6 +200,8 @@ def _every_nth(t: Tokens, begun: int, at: int) -> Found | None:
             days, end = _weekdays(t, end)
             return Found(Every(freq="WEEKLY", interval=2, days=days), begun, end)
         return Found(Every(freq="MONTHLY", nth=numbers, days=(day,)), begun, after or end + 1)
+    if word == "of" and month_at(t, end + 1):
+        return None  # "every ninth of June"
     if unit or word in _SETS or numbers == (2,) or -1 in numbers:
         return None
     after = _of_month(t, end)
@@ -246,6 +254,11 @@ def _monthly(t: Tokens, at: int) -> Found | None:
         return (
             Found(Every(freq="MONTHLY", nth=numbers, days=(day,)), begun, after) if after else None
         )
+    working = end + (t.word(end) in ("working", "business", "work"))
+    if t.word(working) in ("weekday", "workday") or (working > end and t.word(working) == "day"):
+        after = _of_month(t, working + 1)
+        found = Every(freq="MONTHLY", days=_WEEKLY, position=numbers[0])
+        return Found(found, begun, after) if after and len(numbers) == 1 else None
     end += t.word(end) == "day"
     after = _of_month(t, end)
     if not after or t.word(after - 2) not in ("every", "each"):
@@ -281,7 +294,7 @@ def _so_often(t: Tokens, at: int) -> Found | None:
 def bounds_at(t: Tokens, at: int) -> Found | None:
     """Where a repetition begins and ends: "until June", "for two weeks", "starting Monday"."""
     word = t.word(at)
-    if word in ("until", "till", "til", "through"):
+    if word in ("until", "till", "til"):
         ahead = (
             at
             + 1

@@ -8,7 +8,7 @@ from vivavoce.language.en.times import lexicon as lex
 from vivavoce.language.en.times import zones
 from vivavoce.language.en.times.grammar.days import day_at
 from vivavoce.language.en.times.grammar.found import Found
-from vivavoce.language.en.times.grammar.hours import hour_at, part_at, routine_at
+from vivavoce.language.en.times.grammar.hours import hour_at, part_at, range_at, routine_at
 from vivavoce.language.en.times.grammar.often import bounds_at, every_at
 from vivavoce.language.en.times.grammar.spans import direction_at, span_at, vague_at
 from vivavoce.language.en.times.pieces import Correction, Negation, Same, Zone
@@ -17,6 +17,10 @@ from vivavoce.language.en.times.tokens import Tokens
 
 def _same(t: Tokens, at: int) -> Found | None:
     begun = at
+    if t.are(at, "this", "time") and (
+        t.word(at + 2) in ("tomorrow", "on") or t.are(at + 2, "next", "week")
+    ):
+        return Found(Same("now"), at, at + 2)
     at += t.word(at) in ("the", "that")
     if t.word(at) in ("same", "usual"):
         if t.word(at + 1) in ("time", "hour"):
@@ -48,7 +52,7 @@ def _zone(t: Tokens, at: int) -> Found | None:
             return Found(Zone(zones.PLACES[name]), at, end + 1)
         if name in zones.PLACES and t.word(at - 1) == "in":
             return Found(Zone(zones.PLACES[name], sure=False), at, end, "weak")
-    if word in zones.ABBREVIATED and word != "cat":
+    if word in zones.ABBREVIATED:
         return Found(Zone(zones.ABBREVIATED[word]), at, at + 1 + (t.word(at + 1) == "time"), "weak")
     if t.word(at + 1) == "time" and t.word(at + 2) not in lex.UNITS:
         if word in zones.THEIRS or word in zones.MANY:
@@ -96,6 +100,7 @@ _PRODUCTIONS: tuple[Callable[[Tokens, int], Found | None], ...] = (
     day_at,
     routine_at,
     part_at,
+    range_at,
     hour_at,
     _zone,
     vague_at,

@@ -20,6 +20,8 @@ from vivavoce.language.en.times.pieces import (
 )
 from vivavoce.language.en.times.tokens import Tokens
 
+_WEEK = 7
+_ABOUT = lex.words("about around like roughly just the next another say approximately")
 _FORWARD = lex.words("bring brought bringing pull pulled come")
 
 
@@ -27,20 +29,12 @@ def span_at(t: Tokens, at: int) -> Found | None:
     """A length of time, with what says from when it counts."""
     begun = at
     word = t.word(at)
+    coming = word in ("over", "during", "for") and t.word(at + 1) == "the"
+    if coming and t.word(at + 2) in ("next", "coming") and (length := amount(t, at + 3)):
+        return Found(FromNow(length[0]), at, length[1], "weak" if word == "for" else "firm")
     if word in ("in", "within", "after"):
         at += 1
-        while t.word(at) in (
-            "about",
-            "around",
-            "like",
-            "roughly",
-            "just",
-            "the",
-            "next",
-            "another",
-            "say",
-            "approximately",
-        ):
+        while t.word(at) in _ABOUT:
             at += 1
         named = word == "within" and t.word(at) in ("hour", "week", "month", "year")
         if named:
@@ -68,13 +62,16 @@ def span_at(t: Tokens, at: int) -> Found | None:
     if t.word(end) in ("later", "earlier", "sooner", "early", "late"):
         sign: Sign = 1 if t.word(end) in ("later", "late") else -1
         strength: Strength = "weak" if t.word(end) in ("early", "late") else "firm"
-        return Found(Shift(found, sign), begun, end + 1, strength)
+        than = t.word(end + 1) == "than" and t.word(end + 2) in ("that", "it", "planned", "this")
+        return Found(Shift(found, sign), begun, end + 1 + 2 * than, strength)
     if word == "after":
         return Found(FromNow(found), begun, end, "fair")
     beside = _beside(t, end)
     if beside is not None:
         other, sign, after = beside
         return Found(Shift(found, sign, beside=other), begun, after)
+    if found.days >= _WEEK and t.word(end) in lex.WEEKDAYS:  # "a week Wednesday"
+        return Found(Shift(found, 1, beside=True), begun, end)
     if t.word(end) in ("on", "today", "tomorrow") and not found.minutes:
         ahead = end + (t.word(end) == "on")
         if day_at(t, ahead) is not None:  # "a week on Tuesday", "a week today"
@@ -148,7 +145,7 @@ def _noun_follows(t: Tokens, at: int) -> bool:
 
 def vague_at(t: Tokens, at: int) -> Found | None:
     word = t.word(at)
-    if word == "now":
+    if word == "now" and t.word(at - 1) not in ("for", "by", "just", "until", "till", "right"):
         strength: Strength = "fair" if at + 1 >= t.count or t.kind(at + 1) == "mark" else "weak"
         return Found(Now(), at, at + 1, strength)
     for phrase in (("right", "now"), ("right", "away"), ("straight", "away"), ("at", "once")):
@@ -160,7 +157,7 @@ def vague_at(t: Tokens, at: int) -> Found | None:
         return Found(Unknown(word), at, at + 1)
     if word == "birthday" and t.word(at + 1) not in ("present", "gift", "card", "cake", "party"):
         return Found(Unknown(word), at, at + 1, "weak")
-    if word in ("ago", "yesterday"):
+    if word == "yesterday":
         return Found(Past(), at, at + 1)
     return None
 
