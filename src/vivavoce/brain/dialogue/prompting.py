@@ -59,18 +59,35 @@ _RULES = (
 
 
 class Template(Value):
-    """How a model's messages are written: each with its text in the middle. ChatML by default."""
+    """How a model's messages are written: what stands before and after each text. ChatML by
+    default."""
 
     system: tuple[str, str] = ("<|im_start|>system\n", "<|im_end|>\n")
     user: tuple[str, str] = ("<|im_start|>user\n", "<|im_end|>\n")
     assistant: tuple[str, str] = ("<|im_start|>assistant\n", "<|im_end|>\n")
 
-    @property
-    def stop(self) -> str:
-        return self.assistant[1].strip()
-
 
 CHATML = Template()
+SAMPLE = (
+    *(("system", "Sample 0."), ("user", "Sample 1.")),
+    *(("assistant", "Sample 2."), ("user", "Sample 3.")),
+)
+"""Messages of which a model's own template shows its marks."""
+
+
+def template(rendered: str) -> Template:
+    """By how `SAMPLE` looks in the model's own template; ChatML where that cannot be told."""
+    marks: list[str] = []
+    for _, text in SAMPLE:
+        before, found, rendered = rendered.partition(text)
+        if not found:
+            return CHATML
+        marks.append(before)
+    # What ends a message belongs to the beginning of the next: it is the same text in the end.
+    begun, asked, answered, again = marks
+    if asked != again or answered != rendered:
+        return CHATML
+    return Template(system=(begun, ""), user=(asked, ""), assistant=(answered, ""))
 
 
 class Likely(Record):
