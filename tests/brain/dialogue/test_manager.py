@@ -789,3 +789,26 @@ def test_which_one_is_answered_by_its_name_though_the_model_hears_a_question() -
     talk.says("delete my call", begin("delete", task="my call"))
     talk.says("the bank", begin("list", task="the bank"))
     assert talk.calls == [("delete_task", {"task_id": "bank"})]
+
+
+@pytest.mark.parametrize("words", ["him", "the list", ""])
+def test_who_is_meant_by_him_was_said_before(words: str) -> None:
+    plumber = thing("plumber", "Plumber", "Friday at 8 am")
+    talk = Talk(plumber, BANK, HAIR)
+    talk.says(
+        "Ugh, the plumber cancelled on me. Take him off the list.", begin("delete", task=words)
+    )
+    assert talk.calls == [("delete_task", {"task_id": "plumber"})]
+
+
+def test_what_is_it_about_takes_the_words_as_they_are() -> None:
+    talk = Talk()
+    talk.says("remind me tomorrow at seven in the morning", remind(when="tomorrow at seven"))
+    talk.says("feed the cat", CHAT)
+    assert talk.there == {"Feed the cat": "tomorrow at 7 AM"}
+
+
+def test_the_time_that_names_things_is_not_the_new_one() -> None:
+    talk = Talk(BANK, MUM, HAIR)
+    talk.says("Move everything tomorrow to Monday", move(task="everything tomorrow", to="Monday"))
+    assert "tomorrow" not in "".join(str(given["to"]) for _, given in talk.calls)

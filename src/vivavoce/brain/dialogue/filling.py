@@ -15,7 +15,7 @@ from typing import Any, Literal
 from vivavoce.brain.dialogue import times
 from vivavoce.brain.dialogue.commands import Begin, Command, Fill
 from vivavoce.brain.dialogue.state import Deed, State, Wish, World
-from vivavoce.brain.dialogue.things import Found, Known, resolve
+from vivavoce.brain.dialogue.things import Found, Known, nameless, resolve
 from vivavoce.language.en.mentions import places_in
 from vivavoce.language.en.numbers import numbers_in
 from vivavoce.language.en.times import lexicon
@@ -117,9 +117,7 @@ def allotted(said: str, commands: Sequence[Command], world: World) -> list[list[
     shares: list[list[times.Span]] = [[] for _ in commands]
     found = times.find(said)
     plain = [span for span in found if not span.describes] if naming else found
-    for span in plain or found:
-        if any(start <= span.start and span.end <= end for start, end in naming):
-            continue
+    for span in [part for one in plain or found for part in _outside(said, one, naming)]:
         sharing = [
             (at, place)
             for at, copied in enumerate(places)
@@ -144,6 +142,18 @@ def allotted(said: str, commands: Sequence[Command], world: World) -> list[list[
         if best >= 0:
             shares[best].append(span)
     return shares
+
+
+def _outside(said: str, span: times.Span, naming: Sequence[tuple[int, int]]) -> list[times.Span]:
+    """What of it does not name a thing: of "everything tomorrow to Monday" only Monday."""
+    for start, end in naming:
+        if start <= span.start and span.end <= end:
+            return []
+        onward = re.match(r"(?i)\W*(?:to|until|till|onto)\b", said[end : span.end])
+        if start <= span.start < end < span.end and onward:
+            rest = times.find(said[end : span.end])
+            return [replace(one, start=one.start + end, end=one.end + end) for one in rest]
+    return [span]
 
 
 def _things_named(command: Command, world: World) -> set[str]:
@@ -298,8 +308,10 @@ def _thing(wish: Wish, name: str, slot: Slot, words: str, heard: Heard) -> Wish:
         found = nearer if len(nearer.ids) == 1 else found
     if slot.many and len(found.ids) < 2 and (each := _each(slot, words, heard)):
         found = Found(ids=each)
-    if not found.ids and words in (heard.said, untimed(heard)):
-        found = find_things(slot, words, replace(heard, said=""), loose=True)
+    if not found.ids and (words in (heard.said, untimed(heard)) or nameless(words)):
+        # "The plumber cancelled. Take him off the list."
+        named = find_things(slot, untimed(heard), replace(heard, said=""), loose=True)
+        found = named if len(named.ids) == 1 or not found.left else found
     values = {key: one for key, one in wish.values.items() if key != name}
     if len(found.ids) == 1:
         return replace(wish, values={**values, name: found.ids[0]}, many=(), left=())

@@ -40,6 +40,10 @@ _NO_MORE = re.compile(
     r"please|don'?t|need|anything|i|nothing|today|just)\b\W*)*"
 )
 _NEITHER = re.compile(r"(?i)^\W*(?:no\W+)?(?:neither|none)\b")
+_HESITANT = re.compile(
+    r"(?i)\b(?:um+|uh+|er+m?|hang on|hold on|wait|sorry|hm+|what was|i don'?t know|no idea|"
+    r"not sure|dunno|never ?mind|forget it)\b|\b(?:the|to|with|about|and)\W*$"
+)
 _LET_GO = re.compile(
     r"(?i)\b(?:never ?mind|forget (?:it|about it|that)|doesn'?t matter|don'?t (?:bother|worry)|"
     r"leave it|drop it|no matter)\b"
@@ -345,6 +349,9 @@ class _Turn:
             heard = Heard(said=self.said, state=self.state, world=self.world)
             found = filling.find_things(slot, self.said, heard, among=self.asked.choices)
             return bool(found.ids)
+        if slot.kind == "words" and kind in ("unclear", "chat"):
+            plain = filling.says_something(self.said) and not _HESITANT.search(self.said)
+            return plain and not _QUESTION.search(self.said)
         return self.asked.kind == "sure" and bool(self._meant_one(slot))
 
     def _meant_one(self, slot: Slot) -> str:

@@ -143,6 +143,12 @@ def similar(words: str, title: str) -> bool:
     return any(_near(one, other) for one in ones for other in others)
 
 
+def nameless(words: str) -> bool:
+    """ "It", "him", "my appointment": words that name no title."""
+    skipped = STOP | _GENERIC | _POINTING | _SKIPPED
+    return not [t for t in _tokens(words) if t not in skipped and t not in ORDINALS]
+
+
 # --- By position, by pointing, in sets ------------------------------------------------
 
 
