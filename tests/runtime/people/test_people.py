@@ -11,7 +11,8 @@ import pytest
 
 from vivavoce.runtime.agents.agent import load_agent
 from vivavoce.runtime.people import profile as today
-from vivavoce.runtime.people.profile import UserContext, harmless, user_context
+from vivavoce.runtime.people.profile import UserContext, user_context
+from vivavoce.runtime.people.things import harmless
 from vivavoce.runtime.ports import Capabilities, Voice
 from vivavoce.runtime.sessions.options import Options
 from vivavoce.runtime.sessions.profile import Defaults, Profile
