@@ -369,7 +369,7 @@ async def test_a_persons_zone_that_is_none_is_the_servers(tmp_path: Path) -> Non
         trigger_type="time",
         scheduled_at="tomorrow at 7 pm",
     )
-    assert told["when"] == "tomorrow at 7 PM"
+    assert told["when"] == "tomorrow, Sunday, at seven in the evening"
 
 
 def _desk(house: _House) -> ToolExecutor:

@@ -33,7 +33,7 @@ NOW = datetime(2026, 11, 18, 10, tzinfo=HERE)  # a Wednesday
         ("this week", "18 00", "23 00", "this week"),
         ("the rest of the week", "18 00", "23 00", "this week"),
         ("next week", "23 00", "30 00", "next week"),
-        ("in the next few days", "18 00", "21 00", "until Saturday, the twenty-first"),
+        ("in the next few days", "18 00", "22 00", "until Saturday, the twenty-first"),
         ("this month", "18 00", "01 00", "this month"),
         ("on Friday", "20 00", "21 00", "on Friday, the twentieth"),
     ],
