@@ -187,6 +187,13 @@ async def test_what_is_not_found_is_not_said_to_be_changed(bench: Bench) -> None
     assert "edit_file" not in bench.called
 
 
+async def test_what_only_sounds_like_a_name_is_not_written_to(bench: Bench) -> None:
+    (bench.folder / "src/shop.py").write_text("CUSTOMERS = {\n}\ncust = 1\nprint(cust)\n")
+    before = bench.text("src/shop.py")
+    await bench.say("make cust get customer", Begin("change", {"what": "cust", "to": "get one"}))
+    assert bench.text("src/shop.py") == before.replace("cust = 1", "cust = get one")
+
+
 async def test_a_correction_changes_it_again(bench: Bench) -> None:
     wish = Begin("change", {"what": "timeout", "to": "sixty"})
     await bench.say("set the timeout to sixty", wish)
@@ -225,6 +232,65 @@ async def test_a_line_is_added_like_those_before(bench: Bench) -> None:
     told = await bench.say("stick buy cake in the notes", wish)
     assert bench.text("notes.txt").endswith("certificates\n- buy cake\n")
     assert "buy cake" in told
+
+
+async def test_a_misspelt_word_is_found_by_how_it_should_be(bench: Bench) -> None:
+    wish = Begin("change", {"what": "available", "to": "available", "file": "the readme"})
+    await bench.say("someone has spelt available wrong in the readme", wish)
+    assert "It is available on" in bench.text("README.md")
+
+
+async def test_a_line_is_read_by_its_place(bench: Bench) -> None:
+    told = await bench.say("the last line of the notes", Begin("read", {"file": "the notes"}))
+    assert told.startswith("Ask Tom about certificates.")
+
+
+async def test_what_is_taken_back_in_the_same_breath_is_not_deleted(bench: Bench) -> None:
+    said = "delete the readme, no wait, leave it"
+    await bench.say(said, Begin("delete", {"file": "the readme"}))
+    assert bench.called == []
+
+
+async def test_a_file_is_made_with_the_words_that_were_said(bench: Bench) -> None:
+    wish = Begin("create", {"file": "ideas dot txt", "what": "use less memory"})
+    await bench.say("make a file ideas dot txt that says use less memory", wish)
+    assert bench.text("ideas.txt") == "use less memory\n"
+
+
+async def test_a_program_that_only_prints_is_written(bench: Bench) -> None:
+    wish = Begin("create", {"file": "hi dot sh", "what": "prints good morning"})
+    await bench.say("start a script hi dot sh that prints good morning", wish)
+    assert bench.text("hi.sh") == '#!/bin/sh\necho "good morning"\n'
+
+
+async def test_a_file_that_somebody_has_to_think_of_is_handed_over(bench: Bench) -> None:
+    bench.answers["task"] = "Task started: t1 with agent 'coder'. It goes on"
+    wish = Begin("create", {"file": "sort dot py", "what": "sorts the parcels by weight"})
+    told = await bench.say("write sort dot py, it sorts the parcels by weight", wish)
+    assert bench.called == ["task"]
+    assert "handed that over" in told
+
+
+async def test_numbers_are_counted_as_figures(bench: Bench) -> None:
+    (bench.folder / "access.log").write_text("GET / 500\nGET / 200\nGET /a 500\n")
+    wish = Begin("count", {"what": "five hundreds", "where": "access dot log"})
+    told = await bench.say("how many five hundreds are in access dot log", wish)
+    assert told.startswith("2")
+
+
+async def test_a_name_that_was_copied_in_part_is_taken_whole(bench: Bench) -> None:
+    said = "make slug is a poor name. Rename it to slugify everywhere, then run the tests."
+    bench.answers["bash"] = "Succeeded (exit code 0).\nRan 1 test in 0.01s\n\nOK"
+    rename = Begin("rename", {"what": "slug", "to": "slugify everywhere"})
+    told = await bench.say(said, rename, Begin("run", {"what": "the tests"}))
+    assert "def slugify(" in bench.text("src/util.py")
+    assert "test passed" in told
+
+
+async def test_what_it_is_may_have_been_said_before(bench: Bench) -> None:
+    said = "make slug is a poor name, rename it to slugify everywhere"
+    await bench.say(said, Begin("rename", {"what": "it", "to": "slugify everywhere"}))
+    assert "def slugify(" in bench.text("src/util.py")
 
 
 async def test_a_name_is_changed_wherever_it_is_used(bench: Bench) -> None:

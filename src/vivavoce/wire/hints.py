@@ -16,7 +16,7 @@ parameter of the tools that `amend` and `retract`; a tool that amends takes the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal
 
@@ -191,6 +191,9 @@ class Flow(Hint):
     the last stage's reading filled."""
 
     name: str
+    makes: dict[str, str] = {}
+    """Values made before the first stage, by templates as in `Stage.given`; one of which nothing
+    can be made is not there."""
     stages: tuple[Stage, ...]
 
 
@@ -227,6 +230,19 @@ def carried(
         if isinstance(hint := parameters.get(KEY), Mapping):
             told = part.model_dump(mode="json", exclude_defaults=True)
             tool["parameters"] = {**parameters, KEY: {**hint, name: told}}
+            break
+    return made
+
+
+def with_flows(tools: Iterable[Mapping[str, Any]], flows: Sequence[Flow]) -> list[dict[str, Any]]:
+    """The same tools; the first that has hints brings these flows too, before its own."""
+    made = [dict(tool) for tool in tools]
+    told = [flow.model_dump(mode="json", exclude_defaults=True) for flow in flows]
+    for tool in made if told else ():
+        parameters = tool.get("parameters") or {}
+        if isinstance(hint := parameters.get(KEY), Mapping):
+            own = [*told, *hint.get("flows", ())]
+            tool["parameters"] = {**parameters, KEY: {**hint, "flows": own}}
             break
     return made
 

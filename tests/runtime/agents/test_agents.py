@@ -13,6 +13,9 @@ from vivavoce.runtime.ports import Capabilities
 from vivavoce.runtime.sessions.options import Options
 from vivavoce.runtime.sessions.profile import Defaults, Profile
 from vivavoce.tools.registry import Registry
+from vivavoce.tools.workspace.root import Workspace
+from vivavoce.tools.workspace.tools import workspace_tools
+from vivavoce.wire.hints import hint_of
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -229,3 +232,35 @@ def test_a_folder_here_that_is_named_like_an_agent_is_hinted_at(
     (tmp_path / "mine").mkdir()
     with pytest.raises(AgentError, match=r"no agent 'mine'; .*for the folder here, say \./mine"):
         find_agent("mine")
+
+
+FLOWS = """\
+flows:
+  - name: newest_log
+    wish: log
+    does: tell
+    about: the end of the newest log
+    stages:
+      - {do: glob, given: {pattern: "**/*.log"}, read: names, none: ["There is no log."]}
+    confirm: ["{told}"]
+"""
+
+
+def test_flows_of_the_folder_go_to_the_session_with_the_tools(tmp_path: Path) -> None:
+    made = folder(tmp_path)
+    (made / "flows.yaml").write_text(FLOWS, encoding="utf-8")
+    tools = Registry(workspace_tools(Workspace(tmp_path)))
+    known = Capabilities(context_tokens=8_000, session_seconds=60.0, voices=())
+    profile = Profile(load_agent(made), Defaults(), known, tools)
+    hints = [hint_of(one["parameters"]) for one in profile.tools(tools.definitions())]
+    flows = [flow.name for hint in hints if hint is not None for flow in hint.flows]
+    assert flows[0] == "newest_log"
+    assert "tell_file" in flows
+
+
+def test_a_mistake_in_a_flow_is_told_with_its_line(tmp_path: Path) -> None:
+    made = folder(tmp_path)
+    (made / "flows.yaml").write_text("flows:\n  - name: empty\n", encoding="utf-8")
+    (problem,) = complaints(made)
+    assert problem.startswith("flows.yaml:2: ")
+    assert "stages" in problem

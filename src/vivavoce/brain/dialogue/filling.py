@@ -15,7 +15,7 @@ from typing import Any, Literal
 from vivavoce.brain.dialogue import times
 from vivavoce.brain.dialogue.commands import Begin, Command, Fill
 from vivavoce.brain.dialogue.state import Deed, State, Wish, World
-from vivavoce.brain.dialogue.things import Found, Known, resolve
+from vivavoce.brain.dialogue.things import Found, Known, nameless, resolve
 from vivavoce.language.en.mentions import places_in
 from vivavoce.language.en.numbers import numbers_in
 from vivavoce.language.en.times import lexicon
@@ -30,6 +30,10 @@ _LEADING = re.compile(
     r"want to|ought to|should)\b|i(?:'d| would) (?:like|love) to\b|make a note\b|note\b|"
     r"(?:to|that|about|of|for|on|at|in|by)\b)"
 )
+_ASKING = re.compile(
+    r"(?i)^.*\b(?:remind(?:ing)?|tell(?:ing)?|nudg(?:e|ing)|ping|poke) me (?:to|about|of|that)\b"
+)
+"""What is asked for is the rest."""
 _TRAILING = re.compile(
     r"(?i)(?:[\s,.;:!?-]+|\b(?:please|and|or|then|at|on|in|by|for|from|around|about|the|to|thanks|"
     r"thank you|would you|will you|if you can|um+|uh+|okay|ok))$"
@@ -44,6 +48,9 @@ _EMPTY = frozenset(
         "fine well okay ok thing something for me to do be is and of add set up new note"
     )
 )
+_SOMEWHEN = re.compile(r"(?i)\b(?:before|after|until|till|when|by|once|while|during)\b")
+_AT = re.compile(r"(?i)\b(?:at|to|in|near|by|from|outside|into|home|reach|leave|pass)\b")
+_POINTS = re.compile(r"(?i)\b(?:that|this|it|those|these|them|so)\b")
 _SAME_DAY = re.compile(r"(?i)\b(?:on )?(?:the|that) (?:very )?(?:same )?day(?: too| as well)?\b")
 
 
@@ -108,8 +115,21 @@ def allotted(said: str, commands: Sequence[Command], world: World) -> list[list[
         for place in _places(said, command, only=_things_named(command, world))
     ]
     shares: list[list[times.Span]] = [[] for _ in commands]
-    for span in times.find(said):
-        if span.describes or any(start <= span.start and span.end <= end for start, end in naming):
+    found = times.find(said)
+    plain = [span for span in found if not span.describes] if naming else found
+    for span in [part for one in plain or found for part in _outside(said, one, naming)]:
+        sharing = [
+            (at, place)
+            for at, copied in enumerate(places)
+            for place in copied
+            if place[0] < span.end and span.start < place[1]
+        ]
+        if len({at for at, _ in sharing}) > 1:  # "at eight and at nine": to each its own
+            for at, (start, end) in sharing:
+                for _, (first, last) in sharing:
+                    if first < end and start < last:  # two copies of one
+                        start, end = min(start, first), max(end, last)
+                shares[at].append(times.Span(start, end, said[start:end]))
             continue
         best, distance = -1, len(said) + 1
         for at, copied in enumerate(places):
@@ -122,6 +142,18 @@ def allotted(said: str, commands: Sequence[Command], world: World) -> list[list[
         if best >= 0:
             shares[best].append(span)
     return shares
+
+
+def _outside(said: str, span: times.Span, naming: Sequence[tuple[int, int]]) -> list[times.Span]:
+    """What of it does not name a thing: of "everything tomorrow to Monday" only Monday."""
+    for start, end in naming:
+        if start <= span.start and span.end <= end:
+            return []
+        onward = re.match(r"(?i)\W*(?:to|until|till|onto)\b", said[end : span.end])
+        if start <= span.start < end < span.end and onward:
+            rest = times.find(said[end : span.end])
+            return [replace(one, start=one.start + end, end=one.end + end) for one in rest]
+    return [span]
 
 
 def _things_named(command: Command, world: World) -> set[str]:
@@ -153,14 +185,46 @@ def _places(said: str, command: Command, only: set[str] | None = None) -> list[t
 def filled(wish: Wish, given: Mapping[str, str], heard: Heard) -> Wish:
     """The wish with what these words say, things first: times can depend on them."""
     hint = heard.world.hints[wish.tool]
-    given = _with_place(wish, hint, _with_things(wish, hint, given, heard))
+    given = _with_place(hint, _with_things(wish, hint, given, heard), heard)
+    given = {n: w for n, w in given.items() if _plausible(n, w, hint, given, heard)}
     for name in [n for n in given if hint.slots[n].kind == "thing"]:
         wish = _put(wish, name, hint.slots[name], given.pop(name), heard)
     if heard.spans and any(slot.kind == "time" for slot in hint.slots.values()):
         given = _with_times(wish, hint, given, heard)
+    elif heard.spans and (slot := _loosely_timed(hint, given, heard.world)):
+        given[slot] = _joined(heard.said, heard.spans)
     for name in sorted(given, key=lambda n: hint.slots[n].kind == "words"):
         wish = _put(wish, name, hint.slots[name], given[name], heard)
     return _anchored(_chosen(wish, hint, heard), hint, heard)
+
+
+def _plausible(name: str, words: str, hint: Hint, given: Mapping[str, str], heard: Heard) -> bool:
+    """Whether the words can be what the slot is for: a time has a word of time in it, and a place
+    sets something off only where it is said so."""
+    slot = hint.slots[name]
+    if slot.kind == "time" and not times.find(words):
+        return not slot.required and not slot.required_when and bool(_SOMEWHEN.search(words))
+    if slot.kind != "place" or places_in(words):
+        return True
+    at = heard.said.casefold().find(words.casefold())
+    if at < 0:
+        return True
+    timed = any(hint.slots[n].kind == "time" and times.find(w) for n, w in given.items())
+    before = heard.said[max(0, at - 30) : at]
+    said = places_in(heard.said[: at + len(words)])
+    return bool(said) or (not timed and not heard.spans and bool(_AT.search(before + words)))
+
+
+def _loosely_timed(hint: Hint, given: Mapping[str, str], world: World) -> str | None:
+    """A slot for words that other tools know for a time ("what's on tomorrow?")."""
+    timed = {
+        slot.name or name
+        for other in world.hints.values()
+        for name, slot in other.slots.items()
+        if slot.kind == "time"
+    }
+    names = [n for n, s in hint.slots.items() if s.kind == "words" and (s.name or n) in timed]
+    return next((name for name in names if name not in given), None)
 
 
 def _put(wish: Wish, name: str, slot: Slot, words: str, heard: Heard) -> Wish:
@@ -219,7 +283,9 @@ def candidates(slot: Slot, state: State) -> list[Thing]:
     return sorted(there, key=times.sooner)
 
 
-def find_things(slot: Slot, words: str, heard: Heard, among: Sequence[str] = ()) -> Found:
+def find_things(
+    slot: Slot, words: str, heard: Heard, among: Sequence[str] = (), *, loose: bool = False
+) -> Found:
     """Among those that were asked about first, then among all."""
     state, world = heard.state, heard.world
     last = [thing.id for deed in state.last for thing in deed.things]
@@ -227,20 +293,43 @@ def find_things(slot: Slot, words: str, heard: Heard, among: Sequence[str] = ())
     known = Known(there, state.view, state.listed, last, world.now, world.briefing.time_zone)
     asked = [thing for thing in there if thing.id in (among or heard.among)]
     if asked:
-        found = resolve(words, known._replace(things=asked), many=slot.many, said=heard.said)
+        asking = known._replace(things=asked)
+        found = resolve(words, asking, many=slot.many, said=heard.said, loose=loose)
         if found.ids or len(asked) == len(there):
             return found
-    return resolve(words, known, many=slot.many, said=heard.said)
+    return resolve(words, known, many=slot.many, said=heard.said, loose=loose)
 
 
 def _thing(wish: Wish, name: str, slot: Slot, words: str, heard: Heard) -> Wish:
     found = find_things(slot, words, heard)
+    first = re.split(r"[,;.!?]\s", words, maxsplit=1)[0]
+    if first != words:  # "the dentist, and scrap the book club" is copied too long
+        nearer = find_things(slot, first, replace(heard, said=""))
+        found = nearer if len(nearer.ids) == 1 else found
+    if slot.many and len(found.ids) < 2 and (each := _each(slot, words, heard)):
+        found = Found(ids=each)
+    if not found.ids and (words in (heard.said, untimed(heard)) or nameless(words)):
+        # "The plumber cancelled. Take him off the list."
+        named = find_things(slot, untimed(heard), replace(heard, said=""), loose=True)
+        found = named if len(named.ids) == 1 or not found.left else found
     values = {key: one for key, one in wish.values.items() if key != name}
     if len(found.ids) == 1:
         return replace(wish, values={**values, name: found.ids[0]}, many=(), left=())
     if found.ids and slot.many:
-        return replace(wish, values=values, many=found.ids, left=(), agreed=False)
+        chosen = bool(heard.among) and set(found.ids) <= set(heard.among) and bool(wish.left)
+        return replace(wish, values=values, many=found.ids, left=(), agreed=chosen)
     return replace(wish, values=values, many=(), left=found.left or found.ids)
+
+
+def _each(slot: Slot, words: str, heard: Heard) -> tuple[str, ...]:
+    """ "The boiler thing and the dentist": two, each plain by itself."""
+    parts = [part for part in re.split(r",\s*(?:and\s+)?|\s+and\s+", words) if part.strip()]
+    if len(parts) < 2:
+        return ()
+    alone = replace(heard, said="")
+    found = [find_things(slot, part, alone, loose=True).ids for part in parts]
+    ids = tuple(dict.fromkeys(id_ for one in found for id_ in one))
+    return ids if all(len(one) == 1 for one in found) and len(ids) == len(parts) else ()
 
 
 def anchor_slot(hint: Hint) -> str | None:
@@ -274,25 +363,39 @@ def _with_things(wish: Wish, hint: Hint, given: Mapping[str, str], heard: Heard)
     """Where the wish is about a thing and no words for it were copied, the utterance may have them
     all the same: "push it to Friday", "the bins are out"."""
     found = dict(given)
+    said = untimed(heard) if any(s.kind == "time" for s in hint.slots.values()) else heard.said
     for name, slot in hint.slots.items():
         bare = name not in given and name not in wish.values and not wish.many
-        sought = slot.kind == "thing" and slot.required and name not in wish.words
-        if sought and bare and find_things(slot, heard.said, heard).ids:
-            found[name] = heard.said
+        sought = slot.required or (hint.does == "tell" and not given)
+        if slot.kind == "thing" and sought and bare and name not in wish.words:
+            alone = replace(heard, said="")
+            if find_things(slot, said, alone, loose=True).ids:
+                found[name] = said
     return found
+
+
+def untimed(heard: Heard) -> str:
+    """What was said, without its times: they may be those that something shall have."""
+    text = heard.said
+    for span in reversed(heard.spans or times.find(heard.said)):
+        text = f"{text[: span.start]} {text[span.end :]}"
+    return text
 
 
 def place_slot(hint: Hint) -> str | None:
     return next((name for name, slot in hint.slots.items() if slot.kind == "place"), None)
 
 
-def _with_place(wish: Wish, hint: Hint, given: Mapping[str, str]) -> dict[str, str]:
+def _with_place(hint: Hint, given: Mapping[str, str], heard: Heard) -> dict[str, str]:
     """ "When I'm at the shop" is where, though it answers "When?"."""
     found, place = dict(given), place_slot(hint)
     for name, words in given.items():
         timed = hint.slots[name].kind == "time"
-        if timed and place and place not in found and not times.find(words) and places_in(words):
-            found[place] = found.pop(name)
+        if timed and place and place not in found and not times.find(words):
+            where = words if places_in(words) else heard.said if places_in(heard.said) else ""
+            if where and not times.find(where):
+                del found[name]
+                found[place] = where
     return found
 
 
@@ -347,8 +450,6 @@ def _with_times(wish: Wish, hint: Hint, given: Mapping[str, str], heard: Heard) 
     others = [span for span in heard.spans if span not in own]
     own = _covered(heard.said, own, ends)
     text = _joined(heard.said, own) or ", ".join(copied)
-    if copied and own and _better(", ".join(copied), text, wish, heard):
-        own, text = [], ", ".join(copied)
     if not _enough(text, wish, heard):
         for span in others:
             longer = _joined(heard.said, sorted((*own, span), key=lambda s: s.start))
@@ -457,7 +558,8 @@ def _title(words: str, wish: Wish, heard: Heard) -> str:
     text = _untimed(words, " ".join(str(wish.words[name]) for name in timed))
     text = _stripped(text)
     if not says_something(text):
-        text = _stripped(_untimed(_before(words, heard.said), None))
+        pointed = _before(words, heard.said) if _POINTS.search(words) else ""
+        text = _stripped(_untimed(pointed, None))
         text = text if says_something(text) else ""
     return text[:1].upper() + text[1:]
 
@@ -480,7 +582,7 @@ def _untimed(words: str, consumed: str | None) -> str:
     """Without the times that are said elsewhere; None: without any."""
     text = words
     for span in reversed(times.find(words)):
-        if consumed is None or span.text.casefold() in consumed.casefold():
+        if consumed is None or span.text.casefold().strip(" .,") in consumed.casefold():
             text = f"{text[: span.start].rstrip()} {text[span.end :].lstrip()}"
     return text
 
@@ -510,6 +612,7 @@ def _before(words: str, said: str) -> str:
 
 
 def _stripped(text: str) -> str:
+    text = _ASKING.sub("", text)
     before = None
     while text != before:
         before = text
@@ -612,6 +715,8 @@ def _time_gap(name: str, words: str, wish: Wish, state: State, world: World) -> 
         left = tuple(id_ for id_ in wish.left if id_ in there)
         if there:
             return Gap(slot=anchor, kind="which", choices=left or there)
+    if name in wish.easy and meant.day:
+        return None
     part: Literal["", "day", "hour"] = ""
     if meant.day != meant.hour:
         part = "hour" if meant.day else "day"

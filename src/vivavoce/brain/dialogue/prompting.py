@@ -29,10 +29,13 @@ from vivavoce.wire.values import Record, Value
 
 SET = "set"
 PLAIN = ("yes", "no", "undo", "drop", "thanks", "cannot", "chat", "unclear")
-_MOST_COMMANDS = 3
+MOST_COMMANDS = 3
+_SENTENCE = 3
+"""Words; fewer say little on their own."""
 _MOST_SHOWN, _MOST_THINGS = 32, 8
 _LONGEST_SAID, _LONGEST_TOLD = 600, 240
 _PAIR = re.compile(r'(\w+)=("[^"]*"(?:\+"[^"]*")*)')
+_STOP = re.compile(r"(?<![ap]\.m)[.!?;]+(?=\s|$)")
 _QUOTES = re.compile(r'["“”„«»]')
 _MARKUP = re.compile(r"<(?=\|)")
 
@@ -56,18 +59,35 @@ _RULES = (
 
 
 class Template(Value):
-    """How a model's messages are written: each with its text in the middle. ChatML by default."""
+    """How a model's messages are written: what stands before and after each text. ChatML by
+    default."""
 
     system: tuple[str, str] = ("<|im_start|>system\n", "<|im_end|>\n")
     user: tuple[str, str] = ("<|im_start|>user\n", "<|im_end|>\n")
     assistant: tuple[str, str] = ("<|im_start|>assistant\n", "<|im_end|>\n")
 
-    @property
-    def stop(self) -> str:
-        return self.assistant[1].strip()
-
 
 CHATML = Template()
+SAMPLE = (
+    *(("system", "Sample 0."), ("user", "Sample 1.")),
+    *(("assistant", "Sample 2."), ("user", "Sample 3.")),
+)
+"""Messages of which a model's own template shows its marks."""
+
+
+def template(rendered: str) -> Template:
+    """By how `SAMPLE` looks in the model's own template; ChatML where that cannot be told."""
+    marks: list[str] = []
+    for _, text in SAMPLE:
+        before, found, rendered = rendered.partition(text)
+        if not found:
+            return CHATML
+        marks.append(before)
+    # What ends a message belongs to the beginning of the next: it is the same text in the end.
+    begun, asked, answered, again = marks
+    if asked != again or answered != rendered:
+        return CHATML
+    return Template(system=(begun, ""), user=(asked, ""), assistant=(answered, ""))
 
 
 class Likely(Record):
@@ -112,6 +132,13 @@ def beginning(view: View, said: str, now: datetime, template: Template = CHATML)
 def clean(said: str) -> str:
     """An utterance as it is shown, and as words can be copied from it."""
     return " ".join(_QUOTES.sub("", safe(said)).split())[:_LONGEST_SAID].rstrip()
+
+
+def sentences(said: str) -> list[str]:
+    """All of it, and each of its sentences: what is wished for may be in one of many."""
+    text = clean(said)
+    each = [part.strip() for part in _STOP.split(text) if len(part.split()) >= _SENTENCE]
+    return [text, *each] if len(each) > 1 else [text]
 
 
 def shown_thing(thing: Thing, now: datetime) -> str:
@@ -207,9 +234,9 @@ def candidates(view: View) -> tuple[str, ...]:
     return (*words, "thanks", "cannot", "chat", "unclear")
 
 
-def grammar(view: View, said: str, first: Sequence[str] = ()) -> str:
+def grammar(view: View, said: str, first: Sequence[str] = (), written: int = 0) -> str:
     """In Lark, for llguidance. `first`: which words the first command may begin with; all that
-    can be meant where none are given."""
+    can be meant where none are given. `written`: how many commands there are already."""
     known = candidates(view)
     rules = {f"c{at}": word for at, word in enumerate(known)}
     names = {word: rule for rule, word in rules.items()}
@@ -218,7 +245,8 @@ def grammar(view: View, said: str, first: Sequence[str] = ()) -> str:
     lines = ["%llguidance {}"]
     # A plain word says it all; after a wish there may be another.
     lines.append(
-        f"start: ({begin})" + (f' ("; " ({more})){{0,{_MOST_COMMANDS - 1}}}' if more else "")
+        f"start: ({begin})"
+        + (f' ("; " ({more})){{0,{MOST_COMMANDS - 1 - written}}}' if more else "")
     )
     for rule, word in rules.items():
         slots = view.wishes.get(word, view.answers if word == SET else ())
@@ -237,7 +265,7 @@ def grammar(view: View, said: str, first: Sequence[str] = ()) -> str:
     return "\n".join(lines) + "\n"
 
 
-def chosen(likely: Likely, words: Sequence[str], weight: float = 40.0) -> str:
+def chosen(likely: Likely, words: Sequence[str], weight: float = 60.0) -> str:
     """The likeliest by both. The model's own choice where there are no examples to be near to."""
     least = min(likely.by_model.values(), default=0.0) - 1.0
     nearest = max(likely.by_examples.values(), default=0.0)
@@ -256,35 +284,57 @@ def chosen(likely: Likely, words: Sequence[str], weight: float = 40.0) -> str:
 
 def read(text: str, view: View) -> tuple[Command, ...]:
     """The commands of a line; what is no command is left out."""
-    found = (_command(part.strip(), view) for part in _parts(text))
+    found = (_command(part, view) for part in parts(text))
     return tuple(command for command in found if command is not None)
 
 
-def _parts(text: str) -> Iterator[str]:
-    """At each `;` outside of quotation marks."""
-    part, quoted = "", False
-    for letter in text:
+def parts(line: str) -> list[str]:
+    """Its commands, as they were written: cut at each `;` outside of quotation marks."""
+    found, quoted = [""], False
+    for letter in line:
         if letter == '"':
             quoted = not quoted
         if letter == ";" and not quoted:
-            yield part
-            part = ""
+            found.append("")
         else:
-            part += letter
-    yield part
+            found[-1] += letter
+    return [part.strip() for part in found if part.strip()]
+
+
+def joined(written: Sequence[str]) -> str:
+    """The beginning of a line that goes on."""
+    return "".join(f"{part}; " for part in written)
+
+
+def word(part: str) -> str:
+    """What a command begins with."""
+    begin, slots, _ = part.partition('="')
+    return begin.rpartition(" ")[0] if slots else begin.strip()
+
+
+def clause(part: str, said: str) -> str:
+    """The sentences of the utterance that a command's words are from."""
+    text = clean(said)
+    values = [piece for _, words in _PAIR.findall(part) for piece in words.strip('"').split('"+"')]
+    places = [(text.find(value), len(value)) for value in values if value in text]
+    if not places:
+        return text
+    begin, end = min(at for at, _ in places), max(at + size for at, size in places)
+    before = [stop.end() for stop in _STOP.finditer(text) if stop.end() <= begin]
+    after = [stop.start() for stop in _STOP.finditer(text) if stop.start() >= end]
+    return text[before[-1] if before else 0 : after[0] if after else len(text)].strip()
 
 
 def _command(text: str, view: View) -> Command | None:
-    word = text.partition('="')[0]
-    word = word.rpartition(" ")[0] if '="' in text else word
+    begun = word(text)
     slots = {name: _value(words) for name, words in _PAIR.findall(text)}
     slots = {name: words for name, words in slots.items() if words}
-    if word == SET:
+    if begun == SET:
         return Fill({n: w for n, w in slots.items() if n in view.answers}) if slots else None
-    if word in view.wishes:
-        return Begin(word, {n: w for n, w in slots.items() if n in view.wishes[word]})
-    if word in PLAIN:
-        return Plain(word)  # type: ignore[arg-type] # it is one of them
+    if begun in view.wishes:
+        return Begin(begun, {n: w for n, w in slots.items() if n in view.wishes[begun]})
+    if begun in PLAIN:
+        return Plain(begun)  # type: ignore[arg-type] # it is one of them
     return None
 
 
@@ -300,10 +350,8 @@ def sayings(hints: Iterable[Hint], general: Mapping[str, Sequence[str]]) -> dict
         for one in hint.examples:
             lines.setdefault(SET if one.asked else hint.wish, []).append(clean(one.said))
         given = hint.lessons or Lessons()
-        for word, heard in given.heard.items():
-            lines.setdefault(word, []).extend(map(clean, heard))
+        for meaning, heard in given.heard.items():
+            lines.setdefault(meaning, []).extend(map(clean, heard))
         for told in given.shown:
-            first = told.means.partition(";")[0].partition('="')[0]
-            word = first.rpartition(" ")[0] if '="' in told.means.partition(";")[0] else first
-            lines.setdefault(word.strip(), []).append(clean(told.said))
+            lines.setdefault(word(parts(told.means)[0]), []).append(clean(told.said))
     return {word: list(dict.fromkeys(known)) for word, known in lines.items()}

@@ -33,10 +33,12 @@ _SKIPPED = frozenset(
         "later sooner earlier no yes not now okay ok forget take only just other another"
     )
 )
+_UNITS = frozenset(listed("minute minutes hour hours day days week weeks month months"))
 _KEPT = re.compile(
     r"(?i)\b(?:stays?|keep|must stay|can stay|leave (?:the|my|that|it)|remains?|not the|not my|"
     r"except|but not|apart from|other than)\b"
 )
+_THATS_ALL = re.compile(r"(?i)\b(?:and )?that(?:'?s| is) (?:all|it|everything|the lot)\b")
 _NOBODY = re.compile(
     r"(?i)(?<!\bat )(?<!\bby )(?<!\bto )(?<!\bpast )(?<!\baround )(?<!\babout )"
     r"\bones?\b(?! (?:o'?clock|in the|a\.?m|p\.?m|thirty|fifteen|forty))"
@@ -71,10 +73,13 @@ class Known(NamedTuple):
     zone: str
 
 
-def resolve(words: str, known: Known, *, many: bool = False, said: str = "") -> Found:
-    """`said` is the whole utterance: it helps where the words themselves leave several."""
+def resolve(
+    words: str, known: Known, *, many: bool = False, said: str = "", loose: bool = False
+) -> Found:
+    """`said` is the whole utterance: it helps where the words themselves leave several. `loose`:
+    the words are an utterance in which nobody marked the thing; only what is plain counts."""
     there = {thing.id: thing for thing in known.things}
-    wanted, kept = _apart(words, said)
+    wanted, kept = _apart(_THATS_ALL.sub("", words), said)
     if kept:
         spared = _by_title(_content(kept, known), list(there.values()))
         if len(spared) < len(there):
@@ -94,6 +99,10 @@ def resolve(words: str, known: Known, *, many: bool = False, said: str = "") -> 
         if pointed:
             return pointed
     titled = _by_title(content, list(there.values())) if content else []
+    if loose and len(titled) == 1:
+        titled = _beside(titled[0], content, list(there.values()))
+    if loose and not titled and _POINTING & set(tokens):
+        return _pointed(tokens, known, there) or Found()
     left = titled or list(there)
     if (len(left) > 1 or not titled) and spans:
         when = " ".join(span.text for span in spans)
@@ -101,7 +110,8 @@ def resolve(words: str, known: Known, *, many: bool = False, said: str = "") -> 
         if timed:
             return _one(timed)
         if not titled:
-            return Found()
+            pointing = not content and bool(_POINTING & set(tokens))
+            return (_pointed(tokens, known, there) if pointing else None) or Found()
     if titled or not content:
         if len(left) > 1 and said:
             more = _by_title(_content(_rest(said, kept), known), [there[id_] for id_ in left])
@@ -133,6 +143,12 @@ def similar(words: str, title: str) -> bool:
     return any(_near(one, other) for one in ones for other in others)
 
 
+def nameless(words: str) -> bool:
+    """ "It", "him", "my appointment": words that name no title."""
+    skipped = STOP | _GENERIC | _POINTING | _SKIPPED
+    return not [t for t in _tokens(words) if t not in skipped and t not in ORDINALS]
+
+
 # --- By position, by pointing, in sets ------------------------------------------------
 
 
@@ -154,7 +170,7 @@ def _position(
             return tuple(order[:count])
         if word == "last" and count and count > 1:
             return tuple(order[-count:])
-        if word in ORDINALS and (not after or after[0] in _GENERIC | set(ORDINALS)):
+        if word in ORDINALS and (not after or after[0] in _GENERIC | _SKIPPED | set(ORDINALS)):
             places.append(ORDINALS[word] - 1)
         elif word in ("last", "bottom") and (not after or after[0] in _GENERIC):
             places.append(len(order) - 1)
@@ -184,7 +200,7 @@ def _pointed(tokens: Sequence[str], known: Known, there: Mapping[str, Thing]) ->
     for about in (view, last):
         if len(about) == 1:
             return Found(ids=tuple(about))
-    if len(there) == 1:
+    if len(there) == 1 and _GENERIC & set(tokens):  # "my appointment", and there is one
         return Found(ids=tuple(there))
     return Found(left=tuple(view or last or there))
 
@@ -213,7 +229,7 @@ def _content(words: str, known: Known) -> list[str]:
     bare = words
     for span in reversed(times.find(words)):
         bare = bare[: span.start] + " " + bare[span.end :]
-    skipped = STOP | _GENERIC | _POINTING | _ALL | set(ORDINALS)
+    skipped = STOP | _GENERIC | _POINTING | _ALL | set(ORDINALS) | set(CARDINALS) | _UNITS
     kept = [t for t in _tokens(bare) if t not in skipped and (len(t) > 1 or t.isdecimal())]
     titles = {t for thing in known.things for t in _tokens(thing.title)}
     # What is to be done with it is not its name, unless nothing else is.
@@ -241,6 +257,15 @@ def _by_title(content: Sequence[str], things: Sequence[Thing], *, every: bool = 
             scores[thing.id] = score
     best = max(scores.values(), default=0.0)
     return [id_ for id_, score in scores.items() if every or score > best - 0.01]
+
+
+def _beside(best: str, content: Sequence[str], things: Sequence[Thing]) -> list[str]:
+    """It, with those that are named by words of their own: then two are spoken of."""
+    named = {
+        thing.id: {w for w in content if any(_near(w, t) for t in _tokens(thing.title))}
+        for thing in things
+    }
+    return [best, *(id_ for id_, words in named.items() if words - named[best])]
 
 
 def _near(word: str, other: str) -> float:

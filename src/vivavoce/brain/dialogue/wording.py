@@ -54,6 +54,7 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
     "unclear_open": ("Sorry, I did not get that.", "I did not quite get that."),
     "chat": ("I'm here. What can I do for you?", "I'm listening. What would you like to do?"),
     "chat_open": ("I see.", "All right."),
+    "this_one": ("Do you mean {choices}?",),
     "which": ("Which one do you mean, {choices}?", "Which one is it, {choices}?"),
     "none": ("I don't find that. There is {choices}. Which one do you mean?",),
     "none_at_all": ("There is nothing like that here.",),
@@ -315,6 +316,8 @@ def asking(
         case "sure":
             count = f"{cardinal(str(len(things)))} things"
             return words("sure", state, world, **{**some, "count": count, "wish": hint.wish})
+        case "which" if len(things) == 1:
+            return words("this_one", state, world, **some)
         case "which":
             return words("which", state, world, **some)
         case "none":

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Literal
 
 from vivavoce.brain.dialogue.claims import claims
+from vivavoce.brain.dialogue.prompting import SAMPLE, template
 from vivavoce.brain.llama.grammar import MARK, PLAIN_WORDS, Reading, grammar, offered
 from vivavoce.brain.llama.ids import shortened
 from vivavoce.brain.llama.leading import Free, Leading, Write, Writing
@@ -172,6 +173,10 @@ class LlamaBrain:
         try:
             async with asyncio.timeout(_START_SECONDS):
                 await connection.until_ready()
+                if self._leading is not None:
+                    with contextlib.suppress(BrainError):  # one without a template of its own
+                        shown = await connection.rendered(SAMPLE)
+                        self._leading.template = template(shown)
             self._connection = connection
             self._failed.clear()
             self._ready.set()
@@ -328,14 +333,14 @@ class LlamaBrain:
         connection = self._there()
         tokens = await connection.tokenize(text)
         async with self._seats.warming(connection, ask.live, text) as warming:
-            held, upto = "", 0
+            step, held, upto = _STEP if ask.live else _BATCH, "", 0
             while upto < len(tokens):
                 async with warming.step() as seat:
                     if seat is None:
                         return  # the question itself has come
                     if seat.held != held:  # never to before what is read: that is forgotten
                         upto = len(await connection.tokenize(seat.held)) if seat.held else 0
-                    upto = min(upto + _STEP, len(tokens))
+                    upto = min(upto + step, len(tokens))
                     heard = await connection.read(seat.slot, tokens[:upto])
                     seat.held = held = text[: len(text) * upto // len(tokens)]
                 self.learn(text if upto == len(tokens) else "", heard)

@@ -178,17 +178,25 @@ def about_spelling(said: str) -> bool:
 
 
 def misspelt(words: str) -> tuple[str, ...]:
-    """An expression for how the longer of these words may be spelt wrongly: two letters the wrong
-    way round, one too many, one missing, one for another."""
-    forms: dict[str, None] = {}
+    """An expression for words of about the same length with the same beginning or end, among which
+    one may be a wrong spelling of these (`nearly`)."""
+    forms = []
     for word in telling(words):
-        if len(word) < 5:
-            continue
-        for at in range(1, len(word)):
-            swapped = word[: at - 1] + word[at] + word[at - 1] + word[at + 1 :]
-            forms[swapped] = forms[word[:at] + r"\w" + word[at:]] = None
-            forms[word[:at] + word[at + 1 :]] = forms[word[:at] + r"\w" + word[at + 1 :]] = None
+        least, most = len(word) - 3, len(word) + 1
+        if len(word) > 4:
+            forms += [rf"{word[0]}\w{{{least},{most}}}", rf"\w{{{least},{most}}}{word[-2:]}"]
     return (rf"\b(?:{'|'.join(forms)})\b",) if forms else ()
+
+
+def nearly(right: str, text: str) -> list[re.Match[str]]:
+    """Words of the text that are this one, spelt wrongly; not another form of it."""
+    low = right.lower()
+    close = (
+        (SequenceMatcher(None, low, one[0].lower()).ratio(), one)
+        for one in re.finditer(r"[A-Za-z]{4,}", text)
+        if one[0].lower() != low and stem(one[0]) != stem(low)
+    )
+    return [one for rate, one in close if rate >= 0.8 and len(low) > 4]
 
 
 _IS = r"(?:is|was|isn't|sounds|looks|should|needs|has|ought|could)"
@@ -205,6 +213,17 @@ def pointed(words: str, said: str) -> str:
         return words
     subject = _SUBJECT.search(said)
     return subject["who"] if subject and not _POINTS.fullmatch(subject["who"]) else words
+
+
+def whole(words: str, said: str) -> str:
+    """The whole name, of which these words are only the end or the beginning: "get rows is a poor
+    name, rename it", where only "rows" was copied."""
+    subject = _SUBJECT.search(said)
+    if subject is None:
+        return words
+    named, part = pieces(bare(subject["who"])), pieces(bare(words))
+    ends = part and part in (named[: len(part)], named[-len(part) :])
+    return bare(subject["who"]) if ends and len(part) < len(named) <= 4 else words
 
 
 # --- To write it

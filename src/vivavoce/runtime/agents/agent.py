@@ -28,7 +28,7 @@ from vivavoce.runtime.agents.yaml_file import (
     keys_of,
     read_text,
 )
-from vivavoce.wire.hints import OCCASIONS, Lessons, Told
+from vivavoce.wire.hints import OCCASIONS, Flow, Lessons, Told
 from vivavoce.wire.records.plans import SessionLimits
 
 A = TypeVar("A")
@@ -159,6 +159,23 @@ def read_lessons(path: Path) -> Lessons:
     return Lessons(shown=tuple(Told(**dict(one)) for one in given.shown), heard=given.heard)
 
 
+class _Flows(Part):
+    """`flows.yaml`."""
+
+    flows: tuple[Flow, ...] = Field(max_length=100)
+
+
+def read_flows(path: Path) -> tuple[Flow, ...]:
+    """None where there is no such file. Raises `FileProblems`."""
+    if not path.exists():
+        return ()
+    source = YamlFile(path)
+    try:
+        return _Flows.model_validate(source.value).flows
+    except ValidationError as exc:
+        raise FileProblems(explain(source, exc, keys_of(_Flows))) from None
+
+
 def read_agent_file(path: Path) -> AgentFile:
     """Raises `FileProblems`."""
     source = YamlFile(path)
@@ -208,6 +225,8 @@ class Agent(AgentFile):
     folder: Path
     lessons: Lessons = Lessons()
     """How people speak to it: its `examples.yaml`."""
+    flows: tuple[Flow, ...] = ()
+    """Wishes that take several calls: its `flows.yaml`."""
     intents: tuple[str, ...] = ()
     """Tools that it has because of its `intents.yaml`, whatever `tools` says, unless it takes
     them away."""
@@ -287,8 +306,10 @@ def load_agent(
         if part:
             change = {part: getattr(said, part).model_copy(update=change)}
         said = said.model_copy(update=change)
-    taught = read_lessons(folder / "examples.yaml")
-    return Agent(folder=folder, prompt=prompt, lessons=taught, **dict(said))
+    taught, flows = together(
+        lambda: read_lessons(folder / "examples.yaml"), lambda: read_flows(folder / "flows.yaml")
+    )
+    return Agent(folder=folder, prompt=prompt, lessons=taught, flows=flows, **dict(said))
 
 
 def together(one: Callable[[], A], other: Callable[[], B]) -> tuple[A, B]:

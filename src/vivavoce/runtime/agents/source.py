@@ -20,7 +20,7 @@ from vivavoce.runtime.agents.yaml_file import FileProblems
 
 log = logging.getLogger(__name__)
 
-FILES = ("agent.yaml", "prompt.md", "intents.yaml", "examples.yaml")
+FILES = ("agent.yaml", "prompt.md", "intents.yaml", "examples.yaml", "flows.yaml")
 FIXED = ("name", "mcp", "delegation", "approval", "orchestrator")
 """Keys of an agent's file that take a restart, beside one of its limits."""
 _RATE = "executions_per_minute"

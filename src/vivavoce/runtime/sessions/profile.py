@@ -15,7 +15,7 @@ from vivavoce.runtime.ports import Capabilities, Toolbox, ToolDefinition
 from vivavoce.runtime.sessions.options import Options
 from vivavoce.session.context import Situation, instructions
 from vivavoce.session.policy import Policy, Setup
-from vivavoce.wire.hints import Briefing, briefed, carried
+from vivavoce.wire.hints import Briefing, briefed, carried, with_flows
 from vivavoce.wire.values import Record
 
 GREET_RESTORED = (
@@ -166,7 +166,8 @@ class Profile:
     ) -> list[dict[str, Any]]:
         """As the session is given them: with hints, and with what is known of the user in one of
         them, for brains that are led. Whoever is not never sees that (`runtime.provider`)."""
-        taught = carried([tool.hinted() for tool in tools], "lessons", self.agent.lessons)
+        flowing = with_flows([tool.hinted() for tool in tools], self.agent.flows)
+        taught = carried(flowing, "lessons", self.agent.lessons)
         return briefed(taught, self.briefing(user))
 
     def briefing(self, user: UserContext | None) -> Briefing:

@@ -216,6 +216,63 @@ def _moved(text: str, known: Known) -> tuple[str, ...]:
     return (shlex.quote(name if "/" in name else str(old.parent / name)),) if said else ()
 
 
+_KINDS_OF_FILES = re.compile(
+    r"\b(?:files?|scripts?|documents?|modules?|pictures?|images?)\b", re.IGNORECASE
+)
+
+
+def _files(text: str, known: Known) -> tuple[str, ...]:
+    """Whether files are meant, and not what is in them."""
+    return ("files",) if _KINDS_OF_FILES.search(text) else ()
+
+
+def _line(text: str, known: Known) -> tuple[str, ...]:
+    return (f"{naming.literal(text)}\n",) if text else ()
+
+
+def _whole(text: str, known: Known) -> tuple[str, ...]:
+    return (naming.whole(text, str(known["said"])),) if text else ()
+
+
+def _tests(text: str, known: Known) -> tuple[str, ...]:
+    """Whether it is the project's tests that are to be run."""
+    only = set(map(naming.stem, naming.telling(text))) <= {"test", "unit", "suit", "run"}
+    return ("tests",) if only and re.search(r"\btests?\b", text, re.IGNORECASE) else ()
+
+
+_PRINTS = re.compile(
+    r"\b(?:prints?|printing|outputs?|echo(?:es)?|puts|displays?|says?)\s+(?:out\s+)?(?P<what>[^.!?]+)",
+    re.IGNORECASE,
+)
+_PRINTED = {
+    ".py": 'print("{}")\n',
+    ".sh": '#!/bin/sh\necho "{}"\n',
+    ".js": 'console.log("{}");\n',
+    ".ts": 'console.log("{}");\n',
+    ".rb": 'puts "{}"\n',
+}
+_PROSE = ("", ".txt", ".md", ".rst", ".csv", ".log")
+_SAYING = re.compile(
+    r"^(?:(?:that|which|it|just|simply|should|and|with|a|the|line|text|words?|content|contents|"
+    r"says?|saying|containing|contains?|reads?|reading)\s+)+|\s+in(?:side)? it$",
+    re.IGNORECASE,
+)
+
+
+def _text(text: str, known: Known) -> tuple[str, ...]:
+    """What a new file says, where it was said: words, or a program that only prints some. Nothing
+    where somebody has to think of it."""
+    suffix = PurePosixPath((_new_path(str(known.get("file") or ""), known) or ("",))[0]).suffix
+    if suffix in _PROSE:
+        said = _SAYING.sub("", text.strip()).strip()
+        return (f"{naming.literal(said)}\n",) if said else ()
+    prints = _PRINTS.search(text) or _PRINTS.search(str(known["said"]))
+    if prints is None or suffix not in _PRINTED:
+        return ()
+    said = re.sub(r'["\\$`]', "", prints["what"]).strip().strip(",;:'")
+    return (_PRINTED[suffix].format(said),) if said else ()
+
+
 WAYS: Mapping[str, Callable[[str, Mapping[str, Any]], tuple[Any, ...]]] = {
     "spelt": _spelt,
     "setting": _settings,
@@ -231,5 +288,10 @@ WAYS: Mapping[str, Callable[[str, Mapping[str, Any]], tuple[Any, ...]]] = {
     "url": _single(naming.address),
     "quoted": _quoted,
     "moved": _moved,
+    "files": _files,
+    "line": _line,
+    "text": _text,
+    "whole": _whole,
+    "tests": _tests,
 }
 """How words become an argument: by the name that a template gives after the colon."""

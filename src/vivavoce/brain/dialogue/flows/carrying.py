@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -78,9 +79,13 @@ class End(Value):
 
 
 def flows_in(hints: Mapping[str, Hint | None]) -> dict[str, Flow]:
-    """The flows that these tools bring, by name; only those whose tools are all there."""
-    every = (flow for hint in hints.values() if hint is not None for flow in hint.flows)
-    return {flow.name: flow for flow in every if all(s.do in hints for s in flow.stages)}
+    """The flows that these tools bring, by name, the first of a name; only those whose tools are
+    all there."""
+    found: dict[str, Flow] = {}
+    for flow in (flow for hint in hints.values() if hint is not None for flow in hint.flows):
+        if all(stage.do in hints for stage in flow.stages):
+            found.setdefault(flow.name, flow)
+    return found
 
 
 def begin(flow: Flow, words: Mapping[str, Any], said: str, scene: Scene) -> Next | End:
@@ -92,14 +97,11 @@ def begin(flow: Flow, words: Mapping[str, Any], said: str, scene: Scene) -> Next
     if flow.careful and _TAKEN_BACK.search(said):
         return End({"status": "dropped", "told": "All right, I leave it."}, scene)
     known = {"said": said, **written, **known}
-    if "what_written" in known:
-        known["what_line"] = f"{known['what_written']}\n"
-    if _FILES.search(str(known.get("what") or "")):
-        known["counts_files"] = True
+    for name, template in flow.makes.items():
+        with suppress(Missing):
+            if found := made(template, known):
+                known[name] = found[0]
     return _forward(flow, Running(flow=flow.name, known=known, scene=scene))
-
-
-_FILES = re.compile(r"\b(?:files?|scripts?|documents?|modules?|pictures?|images?)\b", re.IGNORECASE)
 
 
 _TAKEN_BACK = re.compile(

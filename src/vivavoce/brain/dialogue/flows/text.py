@@ -26,7 +26,7 @@ from vivavoce.brain.dialogue.flows.results import (
 from vivavoce.language.en.naming import (
     about_spelling,
     bare,
-    misspelt,
+    nearly,
     patterns,
     pieces,
     stem,
@@ -230,7 +230,7 @@ def line_to_change(output: str, known: Known) -> Mapping[str, Any] | None:
     old = str(known.get("from_written") or known.get("from") or "")
     if not to:
         return None
-    found = settings_in(there, what) if what else []
+    found = [one for one in settings_in(there, what) if _meant(one, what)] if what else []
     if old:
         same = [one for one in found if plain_value(one.value).lower() == old.lower()]
         found = same or [one for one in found if old.lower() in one.value.lower()]
@@ -248,6 +248,14 @@ def line_to_change(output: str, known: Known) -> Mapping[str, Any] | None:
     return _replaced(there, old or what, to)
 
 
+def _meant(one: Setting, what: str) -> bool:
+    """To be written to, a setting must have the name that was said, and a plain value."""
+    parts = {stem(part) for part in (*pieces(one.name), *pieces(one.match.path))}
+    said = {stem(word) for word in telling(what)}
+    own = {stem(part) for part in pieces(one.name)}
+    return said <= parts and bool(said & own) and one.value[:1] not in "{[("
+
+
 def _several(best: Sequence[Setting]) -> Mapping[str, Any] | None:
     """Which of these files? Only where they differ in it: two lines of one file are a line each."""
     paths = list(dict.fromkeys(one.match.path for one in best))
@@ -263,6 +271,8 @@ def _replaced(there: Sequence[Match], old: str, new: str) -> Mapping[str, Any] |
             paths = list(dict.fromkeys(m.path for m, _ in hits))
             if len(paths) > 1:
                 return {"choices": paths}
+            if len(hits) > 1:  # which of them, nobody said
+                return None
             match, one = hits[0]
             text = match.text[: one.start()] + cased_like(one[0], new) + match.text[one.end() :]
             return _edit(match, text, one[0], one[0])
@@ -271,16 +281,12 @@ def _replaced(there: Sequence[Match], old: str, new: str) -> Mapping[str, Any] |
 
 def _respelt(there: Sequence[Match], right: str) -> Mapping[str, Any] | None:
     """The one word that is nearly one of those that were said."""
-    found = []
-    for word in telling(right):
-        for pattern in misspelt(word):
-            rule = re.compile(pattern, re.IGNORECASE)
-            found += [
-                (match, one, word)
-                for match in there
-                for one in rule.finditer(match.text)
-                if stem(one[0]) != stem(word)
-            ]
+    found = [
+        (match, one, word)
+        for word in telling(right)
+        for match in there
+        for one in nearly(word, match.text)
+    ]
     if len({one[0].lower() for _, one, _ in found}) != 1:
         return _replaced(there, *right.split()[:2]) if len(right.split()) == 2 else None
     match, one, word = found[0]
@@ -354,7 +360,7 @@ _BEHIND = re.compile(
 def spots(output: str, known: Known) -> Mapping[str, Any] | None:
     """Where a name stands, exactly as it is written; or that it is not a simple matter."""
     there = matches_in(output)
-    name = bare(str(known.get("what") or ""))
+    name = bare(str(known.get("whole_name") or known.get("what") or ""))
     to = bare(_BEHIND.split(str(known.get("to") or ""))[0])
     parts = "[_-]?".join(map(re.escape, pieces(name)))
     forms = Counter(
