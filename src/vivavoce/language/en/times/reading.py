@@ -391,7 +391,7 @@ def _describes(known: Read, group: list[Found], text: str) -> bool:
         return False
     if text[t.starts[end - 1] : t.ends[end - 1]].replace("’", "'").lower().endswith("'s"):
         return True
-    kinds = (p.Weekday, p.Hour, p.Part, p.Relative, p.Feast)
+    kinds = (p.Weekday, p.Hour, p.Part, p.Feast)
     if not all(isinstance(one.piece, kinds) for one in group):
         return False
     at = start if t.words[start] in ("the", "my", "our") else start - 1
