@@ -594,7 +594,7 @@ class _Turn:
         deed = self.before.last[-1]
         made = self.world.hints.get(deed.wish.tool)
         hint = self.world.hints[tool]
-        if made is None or deed.wish.tool == tool or hint.does != "act":
+        if made is None or deed.wish.tool == tool or hint.does != "act" or not hint.slots:
             return False
         if any(s.kind == "thing" and s.required for h in (made, hint) for s in h.slots.values()):
             return False  # these are about what is there already

@@ -27,5 +27,7 @@ others call:
     telling         in_words, day_in_words, hour_in_words, rule_in_words: what the voice says;
                     spoken, moment_words, date_words, clock_words, rule_words: what a model reads
     dictation       dictated, settled (names as people spell them aloud)
+    naming          chosen, mentioned (files by spoken names), patterns, settings (names of code to
+                    look for), literal, expression, address (what is written, from what was said)
     aloud           spoken (written English as one reads it out)
 """
