@@ -39,6 +39,7 @@ PHRASES: dict[Ending, tuple[str, ...]] = {
         "The water is cold.", "She has two brothers.", "It never worked before.",
         "They all went home early.", "I think so.", "My phone died.",
         "The old man walked across the bridge.", "That was a long day.",
+        "My mother called.",
         "If you heat it, the wax melts.", "When I got home, the door was open.",
     ),
     "unfinished": (
