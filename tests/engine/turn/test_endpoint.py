@@ -160,6 +160,28 @@ def test_a_judge_who_changes_his_mind_is_believed_half() -> None:
     assert sure < torn < never
 
 
+def test_who_went_on_after_a_long_pause_is_expected_to_do_so_again() -> None:
+    points = Endpointer(SemanticVad())
+    run(points, (YES, 960), (NO, 800), (YES, 640), (NO, 96))
+    points.heard("whole", points.now_ms - 96)
+    run(points, (NO, 32))
+    (stopped,) = points.verdict(0.95, points.now_ms) + run(points, (NO, 64))
+    assert isinstance(stopped, Stopped)
+    assert stopped.at_ms + stopped.hold_ms >= 960 + 800 + 640 + 1000
+    assert stopped.open_ms >= stopped.hold_ms
+    # And one who goes on after the turn was taken has paused as well, until it is settled.
+    run(points, (NO, 320), (YES, 640), (NO, 128))
+    points.heard("whole", points.now_ms - 128)
+    (again,) = points.verdict(0.95, points.now_ms) + run(points, (NO, 64))
+    assert isinstance(again, Stopped)
+    assert again.hold_ms > 0
+    run(points, (NO, 3200), (YES, 640), (NO, 128))
+    points.heard("whole", points.now_ms - 128)
+    (new,) = points.verdict(0.95, points.now_ms) + run(points, (NO, 64))
+    assert isinstance(new, Stopped)
+    assert new.hold_ms == 0, "another turn begins afresh"
+
+
 def test_words_that_come_late_end_the_turn_and_those_of_another_pause_do_not() -> None:
     points = Endpointer(SemanticVad())
     run(points, (YES, 960), (NO, 128))

@@ -81,6 +81,10 @@ SILENCES: dict[Ending, Silences] = {
 }
 _DOUBTED_MS = 1_100
 """Nothing is heard earlier where the judge has any doubt."""
+_LONGER_MS = 250
+_HABIT_MS = 1_500
+"""Who went on after a long pause in this turn does so again: nothing is heard before there is a
+silence that much longer, up to a limit."""
 ASK_MS = (128, 256, 1216, 2016, 3008, 4512, 6016)
 """The judge is asked when a pause has lasted so long: twice at its beginning, since its verdicts
 jump, and then as the silence grows, which it takes for the end sooner or later."""
@@ -106,6 +110,10 @@ class Endpointer:
         self._threshold, self._padding_ms = detection.threshold, detection.prefix_padding_ms
         self.now_ms = start_ms
         """The end of the last frame."""
+        self._paused_ms = 0
+        """The longest pause after which this turn went on."""
+        self._open: tuple[int, int] | None = None
+        """A turn that was taken: where its last silence began, and until when it is open."""
         self.reset()
 
     def _forget(self) -> None:
@@ -176,6 +184,7 @@ class Endpointer:
         self._over += probability >= self._threshold
         if self._over >= _CONFIRM_FRAMES:
             self._state, self._silent = _State.SPEECH, 0
+            self._begin()
             return [facts.SpeechStarted(max(self._floor_ms, self._since_ms - self._padding_ms))]
         if self._under(probability) or self._frames >= _DOUBT_FRAMES:
             self._forget()
@@ -198,8 +207,16 @@ class Endpointer:
     def _pause(self, probability: float, begin_ms: int) -> list[facts.Milestone]:
         if probability >= self._threshold:
             self._state, self._silent, self._asked_ms = _State.SPEECH, 0, None
+            self._paused_ms = max(self._paused_ms, begin_ms - self._since_ms)
             return [facts.SpeechResumed(begin_ms)]
         return self._wait()
+
+    def _begin(self) -> None:
+        """Another turn, unless it is the last one that goes on."""
+        silence_ms, until_ms = self._open or (0, -1)
+        going_on = self._since_ms <= until_ms
+        self._paused_ms = max(self._paused_ms, self._since_ms - silence_ms) if going_on else 0
+        self._open = None
 
     # --- Endings --------------------------------------------------------------------
 
@@ -229,11 +246,15 @@ class Endpointer:
         if silence_ms < min(enough, patience.longest_ms):
             return []
         quiet_ms = max(wanted.heard, _DOUBTED_MS) if doubt and wanted.settled else wanted.heard
-        open_ms = max(quiet_ms, wanted.settled)
-        hold_ms, left_ms = (int(ms * patience.pace) - silence_ms for ms in (quiet_ms, open_ms))
-        return self._stop(max(0, hold_ms), max(0, left_ms))
+        habit_ms = (
+            min(self._paused_ms + _LONGER_MS, _HABIT_MS) if self._paused_ms > _LONGER_MS else 0
+        )
+        quiet_ms = max(int(quiet_ms * patience.pace), habit_ms)
+        open_ms = max(quiet_ms, int(wanted.settled * patience.pace))
+        return self._stop(max(0, quiet_ms - silence_ms), max(0, open_ms - silence_ms))
 
     def _stop(self, hold_ms: int = 0, open_ms: int = 0) -> list[facts.Milestone]:
+        self._open = (self._since_ms, self.now_ms + open_ms)
         self.reset()
         return [facts.SpeechStopped(self.now_ms, hold_ms, open_ms)]
 

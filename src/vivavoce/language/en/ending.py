@@ -56,8 +56,8 @@ _SPEAKERS = _set("i he she we they")
 _OBJECTS = _set("me him her it us them you this that these those one ones")
 _TRAILING = _set(
     "very really quite too rather almost nearly just only even still so more less most maybe "
-    "perhaps probably called around approximately roughly exactly between mister mr mrs "
-    "dr"
+    "perhaps probably called around approximately roughly exactly between mister mr mrs dr dot "
+    "slash minus divided equals underscore hyphen"
 )
 """Words that lean on the next one."""
 _MAY_END = _set("too more less most enough only still even though so then that very much exactly")
@@ -218,6 +218,8 @@ def _leans(said: list[str], asks: bool) -> bool:
         return not _elliptic(said, asks)
     if last in _TRAILING:
         return last not in _MAY_END
+    if last == "point":
+        return _single(before) or _counted([before])
     if last in _SPEAKERS:
         return not asks and before not in _AUXILIARIES
     if last in _DEMANDING and before not in _DETERMINERS:
@@ -269,6 +271,8 @@ def _elliptic(said: list[str], asks: bool) -> bool:
 def _dictating(said: list[str]) -> bool:
     """Digits or letters one by one: nobody but the speaker knows how many there are."""
     run = len(list(takewhile(_single, reversed(said))))
+    if len(said) == 1 and said[0].isdecimal() and len(said[0]) > 2:
+        return True  # as the ears write them down
     introduced = re.match(_POINTING, " ".join(said)) is not None
     return run >= 3 or (run == 2 and (len(said) == 2 or introduced))
 
