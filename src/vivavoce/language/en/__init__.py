@@ -19,5 +19,6 @@ question. What others call:
     recurrence.rules      parts_of (a rule checked), next_occurrence, instants
     telling         spoken, moment_words, date_words, clock_words, rule_words: what the voice says
     dictation       dictated, settled (names as people spell them aloud)
+    ending          ending: does what was heard so far look finished?
     aloud           spoken (written English as one reads it out)
 """
