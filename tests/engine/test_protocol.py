@@ -112,7 +112,7 @@ async def test_semantic_turns_wait_for_the_judge() -> None:
         line = await stage.line()
         detection = {"type": "semantic_vad", "eagerness": "high"}
         await line.configure(audio={"input": {"turn_detection": detection}})
-        await line.append(loud(600) + quiet(1000))
+        await line.append(loud(600) + quiet(700))
         await line.until("input_audio_buffer.speech_started")
         await line.configure(instructions="Still the same turn.")
         assert "input_audio_buffer.speech_stopped" not in line.types()

@@ -39,6 +39,7 @@ PHRASES: dict[Ending, tuple[str, ...]] = {
         "The water is cold.", "She has two brothers.", "It never worked before.",
         "They all went home early.", "I think so.", "My phone died.",
         "The old man walked across the bridge.", "That was a long day.",
+        "My mother called.",
         "If you heat it, the wax melts.", "When I got home, the door was open.",
     ),
     "unfinished": (
@@ -61,7 +62,8 @@ PHRASES: dict[Ending, tuple[str, ...]] = {
         "Unless somebody calls", "My neighbour's dog", "After the meeting",
         # Digits and letters, one by one
         "My number is 0 7 9", "zero seven nine", "B R O", "A N N A", "4 4 2", "The code is 7 1",
-        "oh seven double five",
+        "oh seven double five", "29340", "Thirty seven point", "The file is main dot",
+        "Twelve minus",
     ),
     "unclear": (
         "Boston", "Blue cheese", "Ten of clubs", "Tomorrow", "Maybe later", "Half past",

@@ -181,6 +181,17 @@ def transcript_failed(event: rt.UserTranscriptFailed, draft: Draft) -> None:
     draft.complain("transcription_failed", "What was just said could not be transcribed.")
 
 
+def deleted(event: rt.ItemDeleted, draft: Draft) -> None:
+    """Speech that went again before its words came is part of what is said next: the provider
+    has taken a turn back. Whatever was recorded stays so."""
+    talk = draft.state.talk
+    item = talk.heard.get(event.item_id)
+    if item is not None and not item.settled:
+        del talk.heard[event.item_id]
+        talk.began_ms.pop(event.item_id, None)
+        talk.turns.unsaid(event.item_id)
+
+
 def _said(
     item: UserItem, text: str, draft: Draft, *, modality: Modality = "voice", **extra: bool
 ) -> None:

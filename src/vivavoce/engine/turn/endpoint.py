@@ -54,8 +54,8 @@ class Patience(Value):
 
 PATIENCE: dict[Eagerness, Patience] = {
     "low": Patience(0.9, 900, 8_000, 1.6),
-    "medium": Patience(0.8, 600, 4_000),
-    "auto": Patience(0.8, 600, 4_000),
+    "medium": Patience(0.7, 600, 4_000),
+    "auto": Patience(0.7, 600, 4_000),
     "high": Patience(0.5, 400, 2_000, 0.75),
 }
 
@@ -74,15 +74,20 @@ class Silences(Value):
 
 
 SILENCES: dict[Ending, Silences] = {
-    "whole": Silences(250, 1_250, 0, 800),
-    "told": Silences(250, 1_250, 1_100, 1_300),
-    "unclear": Silences(1_000, 1_350, 1_350, 1_350),
+    "whole": Silences(220, 1_400, 0, 800),
+    "told": Silences(220, 1_400, 1_100, 1_300),
+    "unclear": Silences(1_300, 1_400, 0, 1_600),
     "unfinished": Silences(1_500, 2_000, 0, 0),
 }
 _DOUBTED_MS = 1_100
 """Nothing is heard earlier where the judge has any doubt."""
-ASK_MS = (128, 512, 1216, 2016, 3008, 4512, 6016)
-"""The judge is asked when a pause has lasted so long; what it says may change with the silence."""
+_LONGER_MS = 250
+_HABIT_MS = 1_500
+"""Who went on after a long pause in this turn does so again: nothing is heard before there is a
+silence that much longer, up to a limit."""
+ASK_MS = (128, 256, 1216, 2016, 3008, 4512, 6016)
+"""The judge is asked when a pause has lasted so long: twice at its beginning, since its verdicts
+jump, and then as the silence grows, which it takes for the end sooner or later."""
 
 
 class Judge(facts.Milestone):
@@ -105,6 +110,10 @@ class Endpointer:
         self._threshold, self._padding_ms = detection.threshold, detection.prefix_padding_ms
         self.now_ms = start_ms
         """The end of the last frame."""
+        self._paused_ms = 0
+        """The longest pause after which this turn went on."""
+        self._open: tuple[int, int] | None = None
+        """A turn that was taken: where its last silence began, and until when it is open."""
         self.reset()
 
     def _forget(self) -> None:
@@ -114,8 +123,8 @@ class Endpointer:
         self._frames = self._over = self._silent = 0
         self._questions = 0
         self._asked_ms: int | None = None
-        self._probability: float | None = None
-        """What the judge said last of this pause."""
+        self._verdicts: list[float] = []
+        """What the judge said of this pause."""
         self._ending: Ending | None = None
         """What its words look like."""
 
@@ -149,8 +158,7 @@ class Endpointer:
         if self._asked_ms != asked_ms or not isinstance(self.settings, SemanticVad):
             return []
         self._asked_ms = None
-        before = self._probability
-        self._probability = probability if before is None else min(before, probability)
+        self._verdicts.append(probability)
         return self._if_over(self.settings)
 
     def heard(self, ending: Ending, pause_ms: int) -> list[facts.Milestone]:
@@ -176,6 +184,7 @@ class Endpointer:
         self._over += probability >= self._threshold
         if self._over >= _CONFIRM_FRAMES:
             self._state, self._silent = _State.SPEECH, 0
+            self._begin()
             return [facts.SpeechStarted(max(self._floor_ms, self._since_ms - self._padding_ms))]
         if self._under(probability) or self._frames >= _DOUBT_FRAMES:
             self._forget()
@@ -192,14 +201,22 @@ class Endpointer:
         self._state = _State.PAUSE
         self._since_ms = begin_ms - (self._silent - 1) * FRAME_MS
         self._questions, self._asked_ms = 0, None
-        self._probability = self._ending = None
+        self._verdicts, self._ending = [], None
         return [facts.SpeechPaused(self._since_ms), *self._wait()]
 
     def _pause(self, probability: float, begin_ms: int) -> list[facts.Milestone]:
         if probability >= self._threshold:
             self._state, self._silent, self._asked_ms = _State.SPEECH, 0, None
+            self._paused_ms = max(self._paused_ms, begin_ms - self._since_ms)
             return [facts.SpeechResumed(begin_ms)]
         return self._wait()
+
+    def _begin(self) -> None:
+        """Another turn, unless it is the last one that goes on."""
+        silence_ms, until_ms = self._open or (0, -1)
+        going_on = self._since_ms <= until_ms
+        self._paused_ms = max(self._paused_ms, self._since_ms - silence_ms) if going_on else 0
+        self._open = None
 
     # --- Endings --------------------------------------------------------------------
 
@@ -220,7 +237,7 @@ class Endpointer:
     def _if_over(self, settings: SemanticVad) -> list[facts.Milestone]:
         patience = PATIENCE[settings.eagerness]
         silence_ms = self.now_ms - self._since_ms + _LATE_MS
-        doubt = _doubt(self._probability, patience.sure)
+        doubt = _doubt(self._verdicts, patience.sure)
         if self._ending is None:
             enough = patience.least_ms if doubt == 0 else patience.longest_ms
             return self._stop() if silence_ms >= enough else []
@@ -229,11 +246,15 @@ class Endpointer:
         if silence_ms < min(enough, patience.longest_ms):
             return []
         quiet_ms = max(wanted.heard, _DOUBTED_MS) if doubt and wanted.settled else wanted.heard
-        open_ms = max(quiet_ms, wanted.settled)
-        hold_ms, left_ms = (int(ms * patience.pace) - silence_ms for ms in (quiet_ms, open_ms))
-        return self._stop(max(0, hold_ms), max(0, left_ms))
+        habit_ms = (
+            min(self._paused_ms + _LONGER_MS, _HABIT_MS) if self._paused_ms > _LONGER_MS else 0
+        )
+        quiet_ms = max(int(quiet_ms * patience.pace), habit_ms)
+        open_ms = max(quiet_ms, int(wanted.settled * patience.pace))
+        return self._stop(max(0, quiet_ms - silence_ms), max(0, open_ms - silence_ms))
 
     def _stop(self, hold_ms: int = 0, open_ms: int = 0) -> list[facts.Milestone]:
+        self._open = (self._since_ms, self.now_ms + open_ms)
         self.reset()
         return [facts.SpeechStopped(self.now_ms, hold_ms, open_ms)]
 
@@ -243,6 +264,7 @@ class Endpointer:
         return probability < low
 
 
-def _doubt(probability: float | None, sure: float) -> float:
-    """Of the judge: from none to complete. One who was not heard yet doubts everything."""
-    return 1.0 if probability is None else max(0.0, 1 - probability / sure)
+def _doubt(verdicts: list[float], sure: float) -> float:
+    """Of the judge, on an average, since single verdicts jump: from none to complete. One who was
+    not heard yet doubts everything."""
+    return max(0.0, 1 - sum(verdicts) / len(verdicts) / sure) if verdicts else 1.0

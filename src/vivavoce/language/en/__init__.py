@@ -29,5 +29,6 @@ others call:
     dictation       dictated, settled (names as people spell them aloud)
     naming          chosen, mentioned (files by spoken names), patterns, settings (names of code to
                     look for), literal, expression, address (what is written, from what was said)
+    ending          ending: does what was heard so far look finished?
     aloud           spoken (written English as one reads it out)
 """

@@ -56,8 +56,8 @@ _SPEAKERS = _set("i he she we they")
 _OBJECTS = _set("me him her it us them you this that these those one ones")
 _TRAILING = _set(
     "very really quite too rather almost nearly just only even still so more less most maybe "
-    "perhaps probably called around approximately roughly exactly between mister mr mrs doctor "
-    "dr"
+    "perhaps probably called around approximately roughly exactly between mister mr mrs dr dot "
+    "slash minus divided equals underscore hyphen"
 )
 """Words that lean on the next one."""
 _MAY_END = _set("too more less most enough only still even though so then that very much exactly")
@@ -75,13 +75,12 @@ _ADDRESS = _set(
     "please now okay ok so well hey hi hello and then also just right alright yes yeah sure no"
 )
 _DEMANDING = _set(
-    "want wants wanted need needs needed make makes set put puts add give gives tell tells "
-    "remind reminds send sends bring buy get take find open show schedule reschedule move "
-    "change rename create delete remove replace write read run start begin use keep let lets "
-    "say says mean means think thinks know knows believe guess hope suppose wish would've try "
-    "trying plan planning supposed able have had has like likes love loves prefer call mention "
-    "include contains is becomes seems looks feels sounds book order ask asks email message "
-    "text compare rewrite refactor print list describe explain lack lacks contain"
+    "want wants wanted need needs needed make makes put puts add give gives tell tells remind "
+    "reminds send sends bring buy get take find open schedule reschedule rename create delete "
+    "remove replace write begin keep let lets say says mean means think thinks know knows "
+    "believe guess hope suppose wish would've try trying planning supposed able have had has "
+    "like likes love loves prefer mention include contains is becomes seems looks feels sounds "
+    "compare rewrite refactor describe explain lack lacks contain"
 )
 """Verbs that want something after them."""
 _ENDS_AFTER_SUBJECT = _set("think know believe guess hope suppose say mean")
@@ -90,35 +89,38 @@ _GIVING = _set("remind tell show give send bring ask make let help get buy teach
 _VERBS = _set(
     "accept add admit advise agree allow announce answer appear apply argue arrange arrive ask "
     "attack avoid bake be beat become begin believe belong bend bet bind bite blow book borrow "
-    "bounce bow break breathe bring brush build burn burst buy call cancel care carry catch "
-    "cause change charge chase check cheer choose claim clean clear climb close collect come "
-    "compare complain complete confirm connect consider contain continue control convert cook "
-    "copy cost count cover crash create cross cry cut dance deal decide decrease delay delete "
-    "deliver demand deny depend describe deserve destroy develop die dig disappear discover "
-    "discuss divide do draw dream dress drink drive drop dry earn eat edit email encourage end "
-    "enjoy enter exist expand expect explain explore express extend face fail fall fear feed "
-    "feel fetch fight figure fill find finish fit fix float flow fly fold follow forget forgive "
-    "form forward freeze gather get give go grab grow guess handle hang happen hate have hear "
-    "heat help hide hit hold hope hug hunt hurry hurt imagine import improve include increase "
-    "inform insist install intend introduce invite involve join joke jump keep kick kill kiss "
-    "knock know lack land last laugh launch lay lead learn leave lend let lie lift like limit "
-    "link listen live load lock log look lose love maintain make manage mark match matter mean "
-    "measure meet melt mend mention merge message mind miss mix move name need note notice "
-    "obtain occur offer open order organise organize owe own pack paint park pass paste pause "
-    "pay perform pick place plan plant play point postpone pour practise prefer prepare present "
-    "press pretend prevent print produce promise protect prove provide pull push put raise "
-    "reach read realise realize receive recommend record reduce refer refuse regret relate "
-    "relax release rely remain remember remind remove rename repair repeat replace reply report "
-    "represent request require reschedule rescue reserve respond rest restart return reveal "
-    "ride ring rise roll rub ruin run rush save say schedule score search see seem select sell "
-    "send separate serve set settle sew shake share shine shoot shop shout show shut sing sink "
-    "sit sleep slide slip slow smell smile smoke snooze solve sort sound speak spell spend "
-    "spill split spread stand start state stay steal stick stop stretch strike study submit "
-    "succeed suffer suggest suit summarise summarize supply support suppose surprise survive "
-    "swap swear sweep swim swing switch take talk taste teach tear tell tend test thank think "
-    "throw tick tie touch train translate travel treat trust try turn type understand undo "
-    "update upgrade use visit wait wake walk want warn wash waste watch water wear weigh win "
-    "wish wonder work worry wrap write"
+    "bounce bow break breathe bring brush build bump burn burst buy call cancel care carry "
+    "catch cause change charge chase check cheer choose chop claim clean clear climb close "
+    "collect come commit compare compile complain complete confirm connect consider contain "
+    "continue control convert cook copy cost count cover crash create cross cry cut dance deal "
+    "debug decide decrease delay delete deliver demand deny depend deploy describe deserve "
+    "destroy develop die dig dim disappear discover discuss divide do drag draw dream dress "
+    "drink drive drop dry dust earn eat edit email encourage end enjoy enter exist expand "
+    "expect explain explore express extend face fail fall fear feed feel fetch fight figure "
+    "fill find finish fit fix flip float flow fly fold follow forget forgive form forward "
+    "freeze gather get give go grab grow guess handle hang happen hate have hear heat help hide "
+    "hire hit hold hope hug hunt hurry hurt imagine import improve include increase inform "
+    "insist install intend introduce invite involve iron join joke jump keep kick kill kiss "
+    "knock know label lack land last laugh launch lay lead learn leave lend lengthen let lie "
+    "lift like limit link listen live load lock log look lose love mail maintain make manage "
+    "mark match matter mean measure meet melt mend mention merge message mind miss mix move mow "
+    "mute name need note notice nudge obtain occur offer open order organise organize owe own "
+    "pack paint park pass paste pause pay peel perform phone pick pin ping place plan plant "
+    "play point pop post postpone pour practise prefer prepare present press pretend prevent "
+    "print produce promise protect prove provide pull push put raise reach read realise realize "
+    "receive recommend record reduce refer refuse regret relate relax release rely remain "
+    "remember remind remove rename rent repair repeat replace reply report represent request "
+    "require reschedule rescue reserve respond rest restart return reveal revert rewind ride "
+    "ring rise roll rub ruin run rush save say scan schedule score scroll search see seem "
+    "select sell send separate serve set settle sew shake share shift shine shoot shop shorten "
+    "shout show shut sing sink sit skip sleep slide slip slow smell smile smoke snooze solve "
+    "sort sound speak spell spend spill split spread stand start state stay steal stick stir "
+    "stop stretch strike study submit succeed suffer suggest suit summarise summarize supply "
+    "support suppose surprise survive swap swear sweep swim swing switch tag take talk taste "
+    "teach tear tell tend test thank think throw tick tidy tie toggle touch train translate "
+    "travel treat trust try turn type understand undo update upgrade use visit wait wake walk "
+    "want warn wash waste watch water wear weigh win wipe wish wonder work worry wrap write "
+    "zoom"
 )
 _IRREGULAR = _set(
     "am is are was were been has had does did done went gone came saw seen took taken got "
@@ -151,6 +153,7 @@ _CLOCKED = re.compile(
     r"\d|o'?clock|noon|midnight|midday|\b(?:half|quarter|am|pm|morning|afternoon|evening|tonight|"
     r"night|hour|hours|minute|minutes|now|lunch|breakfast|dinner|bed)\b"
 )
+_TAG = re.compile(r" (?:would|will|can|could|won't) you$")
 _MOST = 60
 """Words that are looked at."""
 _WORD = re.compile(r"[^\W_]+(?:['’.][^\W_]+)*")
@@ -158,30 +161,43 @@ _WORD = re.compile(r"[^\W_]+(?:['’.][^\W_]+)*")
 
 def ending(text: str, awaited: Awaited | None = None) -> Ending:
     """Of what was heard before a pause; `awaited` is what the user was asked for."""
-    found = _WORD.findall(_last(text).casefold().replace("’", "'"))[-_MOST:]
+    *before, sentence = _sentences(text.casefold().replace("’", "'")) or [""]
+    found = _WORD.findall(sentence)[-_MOST:]
     said = list(dropwhile(_FILLERS.__contains__, found))
     if not said:
         return "unfinished" if found else "unclear"
     bare, plain = text.rstrip(), " ".join(said)
-    asks, begs = bare.endswith("?"), said[-1] == "please" and len(said) > 2
+    begs = said[-1] == "please" and len(said) > 2
+    asks = bare.endswith("?") or (len(said) > 3 and _TAG.search(plain) is not None)
     if awaited is not None and _answers(text, said, awaited):
         return "whole"
     if bare.endswith((",", "-", "–", "—", "…", "..", ":", ";")) or _dictating(said):
         return "unfinished"
     if _CLOSING.fullmatch(plain) or stops(plain):
         return "whole"
-    if _leans(said[:-1] if begs else said, asks):
+    if _leans(said[:-1] if begs else said, asks) or (not before and _bare_wish(said)):
         return "unfinished"
     if consent(plain) is not None and len(said) <= 3:
         return "told"  # to nothing that was asked
     kind = _sentence(said[:-1] if begs else said, plain, asks)
-    return "whole" if begs and kind in ("told", "unclear") else kind
+    if kind in ("told", "unclear") and (begs or _wants(sentence)):
+        return "whole"
+    return kind
 
 
-def _last(text: str) -> str:
-    """The last of several sentences."""
-    parts = [part for part in re.split(r"(?<=[.!?])\s+", text.strip()) if part]
-    return parts[-1] if parts else ""
+def _sentences(text: str) -> list[str]:
+    return [part for part in re.split(r"(?<=[.!?])\s+", text.strip()) if part]
+
+
+def _wants(sentence: str) -> bool:
+    """Is one of its clauses a request or a question? "Friday at nine, ring the bank."."""
+    for clause in re.split(r"[,;:–—]| so | and ", sentence):
+        words = list(dropwhile(_ADDRESS.__contains__, _WORD.findall(clause)))
+        if len(words) > 2 and (words[0] in _VERBS or _WISH.match(" ".join(words))):
+            return True
+        if len(words) > 2 and words[0] in _WH and set(words[1:4]) & _INVERTED:
+            return True
+    return False
 
 
 # --- What must go on ------------------------------------------------------------------
@@ -202,11 +218,18 @@ def _leans(said: list[str], asks: bool) -> bool:
         return not _elliptic(said, asks)
     if last in _TRAILING:
         return last not in _MAY_END
+    if last == "point":
+        return _single(before) or _counted([before])
     if last in _SPEAKERS:
         return not asks and before not in _AUXILIARIES
     if last in _DEMANDING and before not in _DETERMINERS:
         return not asks and not (set(said[:-1]) & _WH)
-    return last in _OBJECTS and before in ("remind", "tell", "give", "let", "make") and not asks
+    return False
+
+
+def _bare_wish(said: list[str]) -> bool:
+    """ "Remind me": of what?"""
+    return said[-1] in _OBJECTS and len(said) > 1 and said[-2] in ("remind", "tell", "give", "let")
 
 
 def _dangling(said: list[str], last: str, before: str, asks: bool) -> bool:
@@ -215,6 +238,8 @@ def _dangling(said: list[str], last: str, before: str, asks: bool) -> bool:
         return True  # "what about"
     if asks or set(said[:-1]) & _WH:
         return False  # "what is it for"
+    if last in ("called", "named", "titled") and before not in _AUXILIARIES:
+        return False  # "somebody called"
     if last == "to":
         return before not in ("love", "like", "want", "have", "going") or "yes" not in said
     return not (last in _PARTICLES and before not in _AUXILIARIES)
@@ -246,6 +271,8 @@ def _elliptic(said: list[str], asks: bool) -> bool:
 def _dictating(said: list[str]) -> bool:
     """Digits or letters one by one: nobody but the speaker knows how many there are."""
     run = len(list(takewhile(_single, reversed(said))))
+    if len(said) == 1 and said[0].isdecimal() and len(said[0]) > 2:
+        return True  # as the ears write them down
     introduced = re.match(_POINTING, " ".join(said)) is not None
     return run >= 3 or (run == 2 and (len(said) == 2 or introduced))
 
