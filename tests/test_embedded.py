@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import httpx
@@ -18,7 +19,7 @@ from vivavoce.brain.llama.brain import Figures
 from vivavoce.brain.script import script as script_file
 from vivavoce.brain.script.brain import ScriptedBrain
 from vivavoce.engine.shell.work import Parts
-from vivavoce.errors import InvalidRequest, Unavailable
+from vivavoce.errors import InvalidRequest, MouthError, Unavailable
 from vivavoce.testing.engine import HummingMouth, LoudnessDetector, ScriptedEars, SureJudge
 from vivavoce.wire.brain import Ask, Brain
 
@@ -98,6 +99,22 @@ async def test_it_is_ready_to_talk_before_the_brain_has_read_its_instructions(
         brain.go_on.set()
         await until(lambda: len(brain.read) == 2)
         assert brain.read == [True, False]  # those who talk first
+
+
+async def test_the_agents_voice_is_got_ready_before_anybody_calls(tmp_path: Path) -> None:
+    prepared: list[str] = []
+
+    async def prepare(voice: str) -> None:
+        prepared.append(voice)
+        raise MouthError("It cannot be loaded.")  # which keeps nothing else from being done
+
+    brain = SlowReader()
+    ready = replace(parts(brain), prepare=prepare)
+    inside = EmbeddedEngine(settings(tmp_path), parts=lambda: ready)
+    inside.expect("You are Ada.", [], "alloy")
+    async with inside.running():
+        await asyncio.wait_for(brain.begun.wait(), 60)
+    assert prepared == ["alloy"]
 
 
 async def test_the_status_says_who_thinks(tmp_path: Path) -> None:

@@ -76,6 +76,7 @@ class EmbeddedEngine:
         self._names = settings.needed_models
         self._given = parts
         self._expected: Ask | None = None
+        self._voice = ""
         self._speech: Speech | None = None
         self._fetching: ModelProgress | None = None
         """A brain from a hub, on its way."""
@@ -243,11 +244,17 @@ class EmbeddedEngine:
         return show
 
     async def _read_in(self, parts: Parts) -> None:
-        """The brain reads what every session begins with: a minute or two, once, then it is kept.
+        """The mouth has ready what it says most, and the brain reads what every session begins
+        with: a minute or two, once, then it is kept.
 
         Everybody is let in meanwhile. A call that comes goes on from what is read by then, and
         reads the rest itself while its user speaks.
         """
+        if self._voice:
+            try:
+                await parts.prepare(self._voice)  # a voice of Kokoro's has to be loaded for it
+            except Exception as fault:  # the boundary of this work: each session does it itself
+                log.warning("The voice could not be prepared: %s", fault)
         if isinstance(parts.brain, Measured):
             await parts.brain.measure()
         if self._expected is not None:
@@ -258,9 +265,10 @@ class EmbeddedEngine:
                 except Exception:  # the boundary of this work: each session reads it itself
                     log.exception("Reading the instructions ahead failed")
 
-    def expect(self, instructions: str, tools: Sequence[ToolDefinition]) -> None:
-        """What every session begins with: its prompt and its tools. The hour at the end of the
-        prompt will be another one."""
+    def expect(self, instructions: str, tools: Sequence[ToolDefinition], voice: str = "") -> None:
+        """What every session begins with: its prompt and its tools, and who speaks. The hour at the
+        end of the prompt will be another one."""
+        self._voice = voice
         offered = tuple(Tool(tool.name, tool.described, tool.parameters) for tool in tools)
         self._expected = Ask(instructions=instructions, turns=(), tools=offered)
 

@@ -139,7 +139,7 @@ def assemble(
     intents = AgentIntents(settings, source, tools, store, journal, clock)
     if engine is not None:
         offered = tools.definitions(profile.tool_names())
-        engine.expect(profile.words(clock.now()), offered)
+        engine.expect(profile.words(clock.now()), offered, profile.agent.voice)
     parts = Parts(
         store=store,
         journal=journal,

@@ -67,7 +67,7 @@ def read_gguf(path: Path) -> Gguf:
         raise ModelUnavailable(f"There is no model file {fault.filename or path}.") from None
     except OSError as fault:
         raise ModelUnavailable(f"{path} cannot be read: {fault.strerror or fault}.") from fault
-    except (struct.error, ValueError, KeyError, UnicodeDecodeError) as fault:
+    except (struct.error, ValueError, KeyError, OverflowError) as fault:
         words = f"{path} begins like a GGUF file, but is damaged or was not fetched whole."
         raise ModelUnavailable(words) from fault
     architecture = str(told.get("general.architecture", ""))
