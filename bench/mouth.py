@@ -62,8 +62,9 @@ async def _run(report: Report) -> None:
         await _prepared(report, kokoro)
         await _sentences(report, hibari, kokoro, ears)
     finally:
-        for model in filter(None, (hibari, kokoro, plain, piper, ears)):
-            model.close()
+        ears.close()
+        for mouth in filter(None, (hibari, kokoro, plain, piper)):
+            mouth.close()
 
 
 async def _both(one: SpeakingMouth, other: SpeakingMouth, text: str) -> tuple[float, float]:
@@ -142,7 +143,7 @@ async def _sentences(
     fair, raw = "hibari: words not understood", "hibari: spellings not forgiven"
     report(f"{fair}, beside Kokoro", share(ours.trips, "fair"), share(peer.trips, "fair"), "%")
     report(f"{raw}, beside Kokoro", share(ours.trips, "raw"), share(peer.trips, "raw"), "%")
-    report("hibari: loudness, beside Kokoro", *map(_decibels, (ours, peer)), "dB")
+    report("hibari: loudness, beside Kokoro", _decibels(ours), _decibels(peer), "dB")
     apart.sort()
     print(f"   samples at the limit: {ours.clipped} and {peer.clipped}")
     print(
@@ -150,10 +151,10 @@ async def _sentences(
         f"p90 {apart[len(apart) * 9 // 10]:.0f} ms over {len(apart)} words",
         flush=True,
     )
-    for mouth, run in (("hibari", ours), ("Kokoro", peer)):
+    for who, run in (("hibari", ours), ("Kokoro", peer)):
         for each in run.trips:
             if each.fair:
-                print(f"   ✗ {mouth}: {each.written!r} heard as {each.heard!r} ({each.fair})")
+                print(f"   ✗ {who}: {each.written!r} heard as {each.heard!r} ({each.fair})")
 
 
 def _decibels(run: Run) -> float:

@@ -96,10 +96,21 @@ async def transcribed(ears: Ears, utterance: Utterance) -> str:
 
 def trip(kind: str, written: str, said: str, heard: str) -> Trip:
     wanted, got = _words(said), _words(spoken(heard))
-    one, other = list(_same(wanted)), list(_same(got))
+    one = list(_same(wanted))
     # Where a word is parted in two does not matter when everything else is the same.
-    fair = 0 if "".join(one) == "".join(other) else _distance(one, other)
+    fair = min(
+        0 if "".join(one) == "".join(other) else _distance(one, other)
+        for other in (list(_same(got)), list(_same(_words(spoken(_shortened(heard))))))
+    )
     return Trip(kind, written, said, heard, fair, _distance(wanted, got), len(wanted))
+
+
+def _shortened(heard: str) -> str:
+    """Ears spell out what was written short: "1920 by 1080", "2 and 1/2", "2019 to 2023". Written
+    short again, the numbers are read as they were meant."""
+    joined = re.sub(r"(\d) by (\d)", r"\1x\2", heard)
+    joined = re.sub(r"(\d) and (\d/\d)", r"\1 \2", joined)
+    return re.sub(r"\b(\d{4}) to (\d{4})\b", r"\1-\2", joined)
 
 
 def tell(trips: list[Trip], report: Report) -> None:

@@ -119,10 +119,14 @@ def test_secrets_are_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
         (
             "VIVAVOCE_BRAIN",
             "gpt",
-            "should be qwen-1.5b, qwen-0.5b, scripted, or begin with http:// or https://, "
-            "and is 'gpt'",
+            "should be qwen-1.5b, qwen-0.5b, scripted, the path of a .gguf file, "
+            "hf:owner/repo/file.gguf, or begin with http:// or https://, and is 'gpt'",
         ),
         ("VIVAVOCE_BRAIN", "http://", "should be qwen-1.5b"),
+        ("VIVAVOCE_BRAIN", "hf:owner", "should be hf:owner/repo/file.gguf or hf:owner/repo:Q4"),
+        ("VIVAVOCE_BRAIN", "hf:o/r/../../x.gguf", "should be hf:owner/repo/file.gguf"),
+        ("VIVAVOCE_HUB_URL", "huggingface.co", "should be a base URL, such as https://hugging"),
+        ("VIVAVOCE_DEVICE", "cuda", "should be 'auto', 'cpu' or 'gpu', and is 'cuda'"),
         ("VIVAVOCE_BRAIN", "http://h:port", "port could not be"),
         ("VIVAVOCE_BRAIN", "http://h/v1?key=k", "should be a base URL"),
         ("VIVAVOCE_EARS", "whisper", "should be 'moonshine-base', 'moonshine-tiny' or 'whisper-"),
@@ -204,6 +208,29 @@ def test_a_brain_elsewhere_is_named_by_its_base_url_and_needs_no_model_here(
     assert settings.needed_models == (*HEARING, *SPEAKING)
 
 
+@pytest.mark.parametrize("given", ["./mine.gguf", "mine.GGUF", "~/mine.gguf", "/srv/m/mine.gguf"])
+def test_a_brain_may_be_a_file_of_ones_own(monkeypatch: pytest.MonkeyPatch, given: str) -> None:
+    monkeypatch.setenv("VIVAVOCE_BRAIN", given)
+    settings = load_settings()
+    assert settings.brain_file == Path(given).expanduser().absolute()
+    assert not settings.brain_by_url
+    assert not settings.brain_at_hub
+    assert settings.needed_models == (*HEARING, *SPEAKING)
+
+
+@pytest.mark.parametrize("given", ["hf:me/model-GGUF/q4.gguf", "HF:me/model-GGUF:Q4_K_M"])
+def test_a_brain_may_be_a_file_of_a_hub_with_a_key(
+    monkeypatch: pytest.MonkeyPatch, given: str
+) -> None:
+    monkeypatch.setenv("VIVAVOCE_BRAIN", given)
+    monkeypatch.setenv("VIVAVOCE_BRAIN_KEY", "secret")
+    settings = load_settings()
+    assert settings.brain == f"hf:{given[3:]}"
+    assert settings.brain_at_hub
+    assert settings.brain_file is None
+    assert settings.needed_models == (*HEARING, *SPEAKING)
+
+
 def test_the_choices_are_what_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in (("BRAIN", "QWEN-0.5B"), ("EARS", "Whisper-Small"), ("MOUTH", "piper-joe")):
         monkeypatch.setenv(f"VIVAVOCE_{name}", value)
@@ -220,12 +247,15 @@ def test_a_script_chooses_the_scripted_brain(monkeypatch: pytest.MonkeyPatch) ->
     ]
 
 
-@pytest.mark.parametrize("name", ["VIVAVOCE_BRAIN_MODEL", "VIVAVOCE_BRAIN_KEY"])
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [("VIVAVOCE_BRAIN_MODEL", "is a URL"), ("VIVAVOCE_BRAIN_KEY", "is a URL or hf:…")],
+)
 def test_what_is_only_for_a_brain_elsewhere_is_refused_for_one_here(
-    monkeypatch: pytest.MonkeyPatch, name: str
+    monkeypatch: pytest.MonkeyPatch, name: str, what: str
 ) -> None:
     assert problems(monkeypatch, **{name: "something"}) == [
-        f"{name}: is for a VIVAVOCE_BRAIN that is a URL"
+        f"{name}: is for a VIVAVOCE_BRAIN that {what}"
     ]
 
 

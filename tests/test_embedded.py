@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import httpx
 import pytest
 
 from tests.server.serving import until
+from tests.speech import model_folder
 from vivavoce.app.engine import UPLOADS, EmbeddedEngine
 from vivavoce.app.lifecycle import running
 from vivavoce.app.server import assemble, build_app
 from vivavoce.app.settings import Settings
+from vivavoce.brain.llama.brain import Figures
 from vivavoce.brain.script import script as script_file
 from vivavoce.brain.script.brain import ScriptedBrain
 from vivavoce.engine.shell.work import Parts
-from vivavoce.errors import InvalidRequest, Unavailable
+from vivavoce.errors import InvalidRequest, MouthError, Unavailable
 from vivavoce.testing.engine import HummingMouth, LoudnessDetector, ScriptedEars, SureJudge
 from vivavoce.wire.brain import Ask, Brain
 
@@ -96,6 +99,79 @@ async def test_it_is_ready_to_talk_before_the_brain_has_read_its_instructions(
         brain.go_on.set()
         await until(lambda: len(brain.read) == 2)
         assert brain.read == [True, False]  # those who talk first
+
+
+async def test_the_agents_voice_is_got_ready_before_anybody_calls(tmp_path: Path) -> None:
+    prepared: list[str] = []
+
+    async def prepare(voice: str) -> None:
+        prepared.append(voice)
+        raise MouthError("It cannot be loaded.")  # which keeps nothing else from being done
+
+    brain = SlowReader()
+    ready = replace(parts(brain), prepare=prepare)
+    inside = EmbeddedEngine(settings(tmp_path), parts=lambda: ready)
+    inside.expect("You are Ada.", [], "alloy")
+    async with inside.running():
+        await asyncio.wait_for(brain.begun.wait(), 60)
+    assert prepared == ["alloy"]
+
+
+async def test_the_status_says_who_thinks(tmp_path: Path) -> None:
+    wanted = settings(tmp_path, workspace=tmp_path)
+    brain = Figured()
+    inside = EmbeddedEngine(wanted, parts=lambda: parts(brain))
+    here = assemble(wanted, engine=inside)
+    transport = httpx.ASGITransport(build_app(here))
+    async with (
+        running(here),
+        httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8080") as http,
+    ):
+        assert "brain" not in (await http.get("/status")).json()["engine"]
+        here.listening.set()
+        await until(lambda: not inside.waiting_for(), seconds=60)
+        told = (await http.get("/status")).json()["engine"]["brain"]
+    assert told == {
+        "name": "scripted",
+        "device": "cpu",
+        "size": 5,
+        "context": 6,
+        "reads_per_second": 70.5,
+    }
+    assert brain.measured
+
+
+class Figured(ScriptedBrain):
+    """As a local one tells of itself."""
+
+    def __init__(self) -> None:
+        super().__init__(script_file.load("otherwise: Hello."))
+        self.measured = False
+
+    def figures(self) -> Figures:
+        return Figures(5, 6, "cpu", 70.5, None)
+
+    async def measure(self) -> None:
+        self.measured = True
+
+
+@pytest.mark.parametrize(
+    ("brain", "words"),
+    [
+        ("gone.gguf", "There is no model file"),
+        ("text.gguf", "is no GGUF file"),
+    ],
+)
+async def test_a_brain_of_ones_own_that_is_none_is_told_in_the_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, brain: str, words: str
+) -> None:
+    (tmp_path / "text.gguf").write_text("hello")
+    for name in ("silero-vad", "smart-turn", "moonshine-base", "hibari", "kokoro"):
+        (tmp_path / name).symlink_to(model_folder(name))
+    inside = EmbeddedEngine(settings(tmp_path, brain=str(tmp_path / brain)))
+    async with inside.running():
+        await until(lambda: inside.failed, seconds=60)
+    assert words in caplog.text
 
 
 async def test_it_ends_in_the_middle_of_reading(tmp_path: Path) -> None:

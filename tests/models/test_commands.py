@@ -29,7 +29,7 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def given(*names: str, every: bool = False) -> argparse.Namespace:
-    return argparse.Namespace(names=list(names), all=every, needed=("m",))
+    return argparse.Namespace(names=list(names), all=every, needed=("m",), brain=None)
 
 
 def test_the_list_says_what_there_is_and_where(
@@ -72,6 +72,25 @@ def test_the_list_marks_what_the_settings_ask_for(
     assert main(["models", "list"]) == 0
     marked = [line.split()[0] for line in capsys.readouterr().out.splitlines() if " * " in line]
     assert marked == ["silero-vad", "smart-turn", "moonshine-base", "piper-joe"]
+
+
+def test_a_brain_that_a_hub_has_is_pulled_with_what_is_needed(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    fetched = []
+
+    async def brain(terminal: object) -> Path:
+        fetched.append("brain")
+        return tmp_path / "mine.gguf"
+
+    with Hub() as hub:
+        store = hub.store(tmp_path, model("m", {"f": (DATA, (hub.web("/m", DATA),))}))
+        for names, times in ((("m",), 0), ((), 1)):
+            args = given(*names)
+            args.brain = brain
+            assert commands.pull(store, args) == 0
+            assert len(fetched) == times
+    assert "mine.gguf" in capsys.readouterr().out
 
 
 def test_without_names_it_pulls_what_is_needed_and_with_all_everything(tmp_path: Path) -> None:

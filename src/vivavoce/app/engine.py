@@ -17,18 +17,20 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, replace
 from functools import partial
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from vivavoce.app.begin import Begin, at_once
-from vivavoce.app.settings import Settings, plain
+from vivavoce.app.settings import BRAINS, Settings, plain
 from vivavoce.app.settings.parts import LIKENESS
 from vivavoce.brain.script import script as script_file
 from vivavoce.brain.script.brain import ScriptedBrain
 from vivavoce.errors import InvalidRequest, Unavailable, VivavoceError
 from vivavoce.language.en.answers import BACKCHANNEL
+from vivavoce.models import gguf, hub
 from vivavoce.models.store import ModelProgress, ModelStore, OnProgress
 from vivavoce.models.terminal import Terminal
 from vivavoce.runtime.calls.shaping import MODEL_LIMIT
@@ -74,6 +76,10 @@ class EmbeddedEngine:
         self._names = settings.needed_models
         self._given = parts
         self._expected: Ask | None = None
+        self._voice = ""
+        self._speech: Speech | None = None
+        self._fetching: ModelProgress | None = None
+        """A brain from a hub, on its way."""
         if settings.brain == "scripted" and settings.script is not None:
             scripted(settings)  # a wrong script is told at once; our own is right
         self._engine: Engine | None = None
@@ -122,7 +128,19 @@ class EmbeddedEngine:
     def models(self) -> list[Mapping[str, Any]]:
         if self._given is not None:
             return []
-        return [asdict(progress) for progress in self._store.progress(self._names)]
+        found = self._store.progress(self._names)
+        return [asdict(progress) for progress in (*found, self._fetching) if progress is not None]
+
+    def about(self) -> Mapping[str, Any]:
+        """For `/status`: who thinks, hears and speaks, how fast and on what; once it is loaded."""
+        if self.brain is None:
+            return {}
+        speech = self._speech
+        told: dict[str, Any] = {"brain": _brain_told(self.brain)}
+        if speech is not None:
+            names = {"ears": speech.ears.name, "mouth": speech.mouth.name}
+            told["speech"] = {**names, "device": speech.device}
+        return told
 
     @asynccontextmanager
     async def running(self, begin: Begin = at_once) -> AsyncIterator[None]:
@@ -162,7 +180,7 @@ class EmbeddedEngine:
                 async with AsyncExitStack() as processes:
                     parts = await self._parts(processes)
                     engine.provide(parts)
-                    log.info("The engine is ready")
+                    log.info("The engine is ready", extra=_flat(self.about()))
                     await self._read_in(parts)
                     await self._stop.wait()
                 return
@@ -183,9 +201,37 @@ class EmbeddedEngine:
         terminal = Terminal(sys.stderr)
         try:
             await self._store.pull(self._names, self._shown(terminal))
+            brain = await self._brain_file(terminal)
         finally:
             terminal.close()
-        return await _parts_of(self._settings, self._store, processes)
+        parts, self._speech = await _parts_of(self._settings, self._store, brain, processes)
+        return parts
+
+    async def _brain_file(self, terminal: Terminal) -> Path | None:
+        """Of a local brain. Raises `ModelUnavailable`."""
+        settings = self._settings
+        if settings.brain_file is not None:
+            return settings.brain_file
+        if settings.brain_at_hub:
+            return await self._from_hub(terminal)
+        if settings.brain_by_url or settings.brain == "scripted":
+            return None
+        return await asyncio.to_thread(self._store.path, settings.brain, "model.gguf")
+
+    async def _from_hub(self, terminal: Terminal) -> Path:
+        settings = self._settings
+        reference = hub.parse(settings.brain)
+        assert reference is not None  # the settings have seen to it
+
+        def show(received: int, total: int) -> None:
+            self._fetching = ModelProgress(settings.brain, "fetching", received, total)
+            terminal.show(self._fetching)
+
+        store = hub.Hub(self._store.folder, url=settings.hub_url, key=plain(settings.brain_key))
+        try:
+            return await store.get(reference, show)
+        finally:
+            self._fetching = None
 
     def _shown(self, terminal: Terminal) -> OnProgress:
         """Progress for whoever started the server; of models that are there, not a word."""
@@ -198,11 +244,19 @@ class EmbeddedEngine:
         return show
 
     async def _read_in(self, parts: Parts) -> None:
-        """The brain reads what every session begins with: a minute or two, once, then it is kept.
+        """The mouth has ready what it says most, and the brain reads what every session begins
+        with: a minute or two, once, then it is kept.
 
         Everybody is let in meanwhile. A call that comes goes on from what is read by then, and
         reads the rest itself while its user speaks.
         """
+        if self._voice:
+            try:
+                await parts.prepare(self._voice)  # a voice of Kokoro's has to be loaded for it
+            except Exception as fault:  # the boundary of this work: each session does it itself
+                log.warning("The voice could not be prepared: %s", fault)
+        if isinstance(parts.brain, Measured):
+            await parts.brain.measure()
         if self._expected is not None:
             # Written sessions begin with other rules.
             for spoken in (True, False):
@@ -211,9 +265,12 @@ class EmbeddedEngine:
                 except Exception:  # the boundary of this work: each session reads it itself
                     log.exception("Reading the instructions ahead failed")
 
-    def expect(self, instructions: str, tools: Sequence[Mapping[str, Any]]) -> None:
-        """What every session begins with: its prompt and its tools, as they are given to it. The
-        hour at the end of the prompt will be another one."""
+    def expect(
+        self, instructions: str, tools: Sequence[Mapping[str, Any]], voice: str = ""
+    ) -> None:
+        """What every session begins with: its prompt and its tools, as they are given to it, and
+        who speaks. The hour at the end of the prompt will be another one."""
+        self._voice = voice
         offered = tuple(Tool(one["name"], one["description"], one["parameters"]) for one in tools)
         self._expected = Ask(instructions=instructions, turns=(), tools=offered)
 
@@ -261,7 +318,9 @@ def _options(settings: Settings) -> EngineOptions:
 # --- Which model plays which part, and in which process -------------------------------------
 
 
-async def _parts_of(settings: Settings, store: ModelStore, processes: AsyncExitStack) -> Parts:
+async def _parts_of(
+    settings: Settings, store: ModelStore, brain_file: Path | None, processes: AsyncExitStack
+) -> tuple[Parts, Speech]:
     """Everything loaded and ready. Raises `ModelUnavailable`."""
     from vivavoce.engine.ears import noise
     from vivavoce.engine.ears.detecting import load_silero
@@ -271,13 +330,13 @@ async def _parts_of(settings: Settings, store: ModelStore, processes: AsyncExitS
     async with asyncio.TaskGroup() as group:
         # One after the other into the stack, since both end in this task; side by side in time.
         speech = await _speech(settings, store, processes)
-        brain = await _brain(settings, store, processes, group)
+        brain = await _brain(settings, brain_file, processes, group)
         group.create_task(speech.ready())
         # A session that wants less noise must not hold up the others while its library loads.
         group.create_task(asyncio.to_thread(noise.Suppressor))
         detector = await asyncio.to_thread(load_silero, store.path("silero-vad", "silero_vad.onnx"))
     assert speech.judge is not None
-    return Parts(
+    parts = Parts(
         ears=speech.ears,
         mouth=_mouth(speech, brain),
         brain=brain,
@@ -286,6 +345,7 @@ async def _parts_of(settings: Settings, store: ModelStore, processes: AsyncExitS
         crowded=lambda: speech.crowded,
         prepare=partial(_prepare, speech),
     )
+    return parts, speech
 
 
 def _check(settings: Settings, store: ModelStore) -> None:
@@ -304,6 +364,7 @@ async def _speech(settings: Settings, store: ModelStore, processes: AsyncExitSta
             ears=SpeechPart(settings.ears, store.folder / settings.ears),
             mouth=_mouth_part(settings, store),
             judge=SpeechPart("smart-turn", store.path("smart-turn", "smart_turn.onnx")),
+            device=settings.device,
         )
     )
     await processes.enter_async_context(speech.running())
@@ -319,7 +380,7 @@ def _mouth_part(settings: Settings, store: ModelStore) -> SpeechPart:
 
 
 async def _brain(
-    settings: Settings, store: ModelStore, processes: AsyncExitStack, group: asyncio.TaskGroup
+    settings: Settings, file: Path | None, processes: AsyncExitStack, group: asyncio.TaskGroup
 ) -> Brain:
     if settings.brain == "scripted":
         return scripted(settings)
@@ -327,18 +388,49 @@ async def _brain(
         chat = chat_brain(settings)
         processes.push_async_callback(chat.close)
         return chat
-    from vivavoce.brain.llama.brain import LlamaBrain
+    from vivavoce.brain.llama.brain import CONTEXT, LlamaBrain
 
+    assert file is not None
+    model = await asyncio.to_thread(gguf.read_gguf, file)
+    context = min(CONTEXT, model.context or CONTEXT)
+    if settings.device != "gpu":  # which has memory of its own
+        gguf.check_fits(model, context * (LIVE_SLOTS + 1), gguf.memory_here())
     local = LlamaBrain(
-        store.path(settings.brain, "model.gguf"),
+        file,
         settings.data_dir / "brain",
-        name=settings.brain,
+        name=settings.brain if settings.brain in BRAINS else file.stem,
         live_slots=LIVE_SLOTS,
         likeness=store.folder / LIKENESS,
+        context=context,
+        device=settings.device,
     )
     await processes.enter_async_context(local.running())
     group.create_task(local.ready())
     return local
+
+
+@runtime_checkable
+class Measured(Protocol):
+    """A brain on this machine, which can tell how it does."""
+
+    def figures(self) -> Any: ...
+
+    async def measure(self) -> None: ...
+
+
+def _brain_told(brain: Brain) -> Mapping[str, Any]:
+    figures = asdict(brain.figures()) if isinstance(brain, Measured) else {}
+    return {"name": brain.name, **figures}
+
+
+def _flat(about: Mapping[str, Any]) -> dict[str, Any]:
+    """For the log: one level of fields, and only those that have something to say."""
+    return {
+        f"{part}_{name}": value
+        for part, told in about.items()
+        for name, value in told.items()
+        if value not in (None, "")
+    }
 
 
 def chat_brain(settings: Settings) -> ChatBrain:

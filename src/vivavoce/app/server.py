@@ -141,7 +141,7 @@ def assemble(
     )
     if engine is not None:
         offered = profile.tools(tools.definitions(profile.tool_names()))
-        engine.expect(profile.words(clock.now()), offered)
+        engine.expect(profile.words(clock.now()), offered, profile.agent.voice)
     parts = Parts(
         store=store,
         journal=journal,

@@ -11,6 +11,7 @@ import asyncio
 import gc
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from vivavoce.app.settings import Settings
     from vivavoce.models.manifest import Model
     from vivavoce.models.store import ModelStore
+    from vivavoce.models.terminal import Terminal
 
 PROG = "vivavoce"
 
@@ -263,11 +265,13 @@ def _db_sweep(args: argparse.Namespace) -> int:
 
 
 def _models(args: argparse.Namespace) -> int:
-    """`args.needed`: the models that the engine uses as it is configured."""
+    """`args.needed`: the models that the engine uses as it is configured; `args.brain` fetches the
+    one that a hub has."""
     from vivavoce.models.store import ModelStore
 
     settings = _settings(args)
     args.needed = settings.needed_models
+    args.brain = partial(_from_hub, settings) if settings.brain_at_hub else None
     act: Callable[[ModelStore, argparse.Namespace], int] = args.act
     return act(ModelStore(settings.models_dir), args)
 
@@ -302,11 +306,28 @@ def pull(store: ModelStore, args: argparse.Namespace) -> int:
     terminal = Terminal(sys.stderr)
     try:
         asyncio.run(store.pull(names, terminal.show))
+        if args.brain is not None and not args.names:
+            print(asyncio.run(args.brain(terminal)))
     finally:
         terminal.close()
     total = sum(store.model(name).size for name in set(names))
     print(f"{_count(len(set(names)))} ready in {store.folder} ({total / 1e6:.0f} MB)")
     return 0
+
+
+async def _from_hub(settings: Settings, terminal: Terminal) -> Path:
+    """The brain that the settings name, where a hub has it."""
+    from vivavoce.app.settings import plain
+    from vivavoce.models import hub
+    from vivavoce.models.store import ModelProgress
+
+    def show(received: int, total: int) -> None:
+        terminal.show(ModelProgress(settings.brain, "fetching", received, total))
+
+    reference = hub.parse(settings.brain)
+    assert reference is not None  # the settings have seen to it
+    at = hub.Hub(settings.models_dir, url=settings.hub_url, key=plain(settings.brain_key))
+    return await at.get(reference, show)
 
 
 def verify(store: ModelStore, args: argparse.Namespace) -> int:

@@ -86,6 +86,11 @@ class Embedded(Protocol):
         """Name, state, bytes received, bytes in all, error."""
         ...
 
+    def about(self) -> Mapping[str, Any]:
+        """`brain` and `speech`, each with its name, its device and what is known of it; nothing
+        before they are loaded."""
+        ...
+
     @property
     def calls(self) -> int: ...
 

@@ -194,3 +194,47 @@ async def test_a_question_before_the_model_is_there_is_an_error_and_reading_ahea
     await brain.warm(_ask("Hello."))
     with pytest.raises(BrainError):
         await answer(brain, _ask("Hello."))
+
+
+async def test_who_comes_while_its_instructions_are_read_goes_on_from_there(
+    tmp_path: Path,
+) -> None:
+    prefix = Ask(_LONG * 3, (), _TOOLS)
+    question = Ask(_LONG * 3, (Said("user", "Hello."),), _TOOLS, live="a", max_tokens=4)
+    async with _brain(tmp_path) as brain, asyncio.TaskGroup() as group:
+        reading = group.create_task(brain.warm(prefix))
+        async with asyncio.timeout(120):
+            while len(brain._seats._places[0].held) < len(_LONG) * 1.5:
+                await asyncio.sleep(0.05)
+            said = await answer(brain, question)
+        assert not reading.done()  # it waits until the talk is over
+        assert 0.3 * said.end.input_tokens < said.end.cached_tokens
+        brain.forget("a")
+        async with asyncio.timeout(240):
+            await reading
+
+
+async def test_it_is_measured_once_and_tells_its_figures(tmp_path: Path) -> None:
+    async with _brain(tmp_path, device="auto") as brain:
+        assert brain.figures().reads_per_second is None
+        await brain.measure()
+        figures = brain.figures()
+        assert figures.device
+        assert figures.size > 1e8
+        assert figures.context == 2_048
+        assert figures.reads_per_second
+        assert figures.writes_per_second
+        assert brain._markup.is_chatml  # as its file says
+    async with _brain(tmp_path) as brain:
+        assert brain.figures().writes_per_second == figures.writes_per_second
+
+
+async def test_a_gpu_that_is_wanted_and_not_there_is_told(tmp_path: Path) -> None:
+    import xllamacpp
+
+    if any("GPU" in each["type"].name for each in xllamacpp.get_device_info()):
+        pytest.skip("there is one")
+    with pytest.raises(BaseExceptionGroup) as raised:
+        async with _brain(tmp_path, device="gpu"):
+            pass
+    assert raised.group_contains(BrainError, match="VIVAVOCE_DEVICE is gpu")

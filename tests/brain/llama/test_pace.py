@@ -49,3 +49,25 @@ def test_counting_learns_from_what_was_read(tmp_path: Path) -> None:
     assert 48 <= pace.count("x" * 100) <= 56
     assert pace.count("") == 0
     assert pace.count("日本語日本語") >= 6
+
+
+def test_what_was_never_measured_is_not_kept(tmp_path: Path) -> None:
+    Pace(tmp_path / "pace").keep()
+    assert not Pace(tmp_path / "pace").measured
+
+
+def test_writing_is_measured_beside_reading_and_known_at_the_next_start(tmp_path: Path) -> None:
+    pace = Pace(tmp_path / "pace", "one")
+    pace.read(1000, 20_000)
+    pace.wrote(3, 1_000)  # too few to tell
+    assert pace.written_per_second == 0
+    pace.wrote(30, 1_000)
+    pace.keep()
+    assert Pace(tmp_path / "pace", "one").written_per_second == 30
+
+
+def test_another_file_under_the_same_name_is_measured_anew(tmp_path: Path) -> None:
+    pace = Pace(tmp_path / "pace", "one")
+    pace.read(1000, 20_000)
+    pace.keep()
+    assert not Pace(tmp_path / "pace", "another").measured

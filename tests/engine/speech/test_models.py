@@ -21,11 +21,11 @@ def test_what_it_says_and_what_people_say_is_understood_at_the_same_time() -> No
 async def _talk(jfk: Samples) -> None:
     files = SpeechFiles(
         ears=SpeechPart("moonshine-tiny", model_folder("moonshine-tiny")),
-        mouth=SpeechPart("kokoro", model_folder("kokoro")),
+        mouth=SpeechPart("hibari", model_folder("hibari")),
         judge=SpeechPart("smart-turn", model_folder("smart-turn") / "smart_turn.onnx"),
     )
     async with speaking(files, nice=0) as speech:
-        assert (speech.ears.name, speech.mouth.name) == ("moonshine-tiny", "kokoro")
+        assert (speech.ears.name, speech.mouth.name) == ("moonshine-tiny", "hibari")
         assert "marin" in speech.mouth.voices
         assert speech.judge is not None
         async with asyncio.TaskGroup() as group:

@@ -24,6 +24,7 @@ from pydantic import (
 )
 from pydantic_settings import BaseSettings, NoDecode
 
+from vivavoce.models import hub
 from vivavoce.server.gate import MIN_TOKEN_LENGTH
 
 # RFC 7518 §3.2: "A key of the same size as the hash output … or larger MUST be used".
@@ -185,12 +186,28 @@ LIKENESS = "minilm"
 BRAINS = ("qwen-1.5b", "qwen-0.5b", "scripted")
 
 
+def _brain(value: str) -> str:
+    """One of ours, a file, one of a hub, or a server by its URL; each as it is used later."""
+    if value.lower() in BRAINS:
+        return value.lower()
+    if value.lower().startswith(hub.PREFIX):
+        if (reference := hub.parse(value)) is None:
+            raise ValueError("should be hf:owner/repo/file.gguf or hf:owner/repo:Q4_K_M")
+        return str(reference)
+    if value.lower().endswith(".gguf") and "://" not in value:
+        return str(Path(value).expanduser().absolute())
+    return _chat_url(value)
+
+
 def _chat_url(value: str) -> str:
     """The base URL of a chat server: `/v1`, where every one of them has it, may be left out."""
     url = urlsplit(value)
     _ = url.port  # a ValueError where it is none
     if url.scheme not in ("http", "https") or not url.hostname:
-        raise ValueError(f"should be {', '.join(BRAINS)}, or begin with http:// or https://")
+        raise ValueError(
+            f"should be {', '.join(BRAINS)}, the path of a .gguf file, hf:owner/repo/file.gguf, "
+            "or begin with http:// or https://"
+        )
     if url.username is not None or url.password is not None:
         raise ValueError("should hold no password; a key goes into VIVAVOCE_BRAIN_KEY")
     if url.query or url.fragment:
@@ -238,12 +255,18 @@ class EngineSettings(BaseSettings):
         default_factory=lambda given: "scripted" if given.get("script") else BRAINS[0],
         json_schema_extra={"shown": "`qwen-1.5b`"},
     )
-    """Who thinks: `qwen-1.5b`, the quicker and simpler `qwen-0.5b`, `scripted`, or the base URL of
-    any server that speaks OpenAI's chat completions, such as `http://localhost:11434/v1`."""
+    """Who thinks: `qwen-1.5b`, the quicker and simpler `qwen-0.5b`, the path of any GGUF file, one
+    of a hub (`hf:owner/repo/file.gguf`, `hf:owner/repo:Q4_K_M`), `scripted`, or the base URL of any
+    server that speaks OpenAI's chat completions, such as `http://localhost:11434/v1`."""
     brain_model: str = ""
     """Model to ask for at that URL; may be left out where the server has but one."""
     brain_key: SecretStr | None = None
-    """Key for that URL, where it wants one."""
+    """Key for that URL or that hub, where it wants one."""
+    hub_url: str = hub.HUB
+    """The hub that `hf:` means: a mirror of your own has the same paths."""
+    device: Annotated[Literal["auto", "cpu", "gpu"], LOWER] = "auto"
+    """Where models run: `auto` takes a GPU that onnxruntime or llama.cpp finds, and the CPU where
+    there is none; `gpu` does not start without one."""
     ears: Annotated[Literal["moonshine-base", "moonshine-tiny", "whisper-small"], LOWER] = (
         "moonshine-base"
     )
@@ -288,7 +311,18 @@ class EngineSettings(BaseSettings):
     @field_validator("brain")
     @classmethod
     def _known_brain(cls, value: str) -> str:
-        return value.lower() if value.lower() in BRAINS else _chat_url(value)
+        return _brain(value)
+
+    @field_validator("hub_url")
+    @classmethod
+    def _a_hub(cls, value: str) -> str:
+        url = urlsplit(value)
+        _ = url.port  # a ValueError where it is none
+        if url.scheme not in ("http", "https") or not url.hostname or url.query or url.fragment:
+            raise ValueError("should be a base URL, such as https://huggingface.co")
+        if url.username is not None or url.password is not None:
+            raise ValueError("should hold no password; a key goes into VIVAVOCE_BRAIN_KEY")
+        return value.rstrip("/")
 
     @field_validator("media_ports")
     @classmethod
@@ -310,19 +344,33 @@ class EngineSettings(BaseSettings):
     def _one_brain(self) -> EngineSettings:
         if self.script is not None and self.brain != "scripted":
             raise ValueError("VIVAVOCE_SCRIPT: is for VIVAVOCE_BRAIN=scripted")
-        for name in ("brain_model", "brain_key"):
-            if getattr(self, name) and self.brain in BRAINS:
-                raise ValueError(f"VIVAVOCE_{name.upper()}: is for a VIVAVOCE_BRAIN that is a URL")
+        if self.brain_model and not self.brain_by_url:
+            raise ValueError("VIVAVOCE_BRAIN_MODEL: is for a VIVAVOCE_BRAIN that is a URL")
+        if self.brain_key and not self.brain_by_url and not self.brain_at_hub:
+            raise ValueError("VIVAVOCE_BRAIN_KEY: is for a VIVAVOCE_BRAIN that is a URL or hf:…")
         return self
 
     @property
     def brain_by_url(self) -> bool:
         """Whether the brain is somebody else's server; `brain` is its base URL then."""
-        return self.brain not in BRAINS
+        return self.brain.startswith(("http://", "https://"))
+
+    @property
+    def brain_at_hub(self) -> bool:
+        """Whether the brain is a file that a hub has."""
+        return self.brain.startswith(hub.PREFIX)
+
+    @property
+    def brain_file(self) -> Path | None:
+        """The user's own file, where the brain is one."""
+        named = self.brain in BRAINS or self.brain_by_url or self.brain_at_hub
+        return None if named else Path(self.brain)
 
     @property
     def needed_models(self) -> tuple[str, ...]:
         """The models of the catalogue that the embedded engine needs."""
-        local = () if self.brain_by_url or self.brain == "scripted" else (self.brain, LIKENESS)
+        known = self.brain in BRAINS and self.brain != "scripted"
+        own = (self.brain,) if known else ()
+        local = () if self.brain_by_url or self.brain == "scripted" else (*own, LIKENESS)
         mouths = ("hibari", "kokoro") if self.mouth == "auto" else (self.mouth,)
         return ("silero-vad", "smart-turn", self.ears, *local, *mouths)

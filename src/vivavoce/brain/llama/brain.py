@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import logging
 import os
 import secrets
 import shutil
@@ -23,18 +24,23 @@ from pathlib import Path
 from typing import Literal
 
 from vivavoce.brain.dialogue.claims import claims
-from vivavoce.brain.dialogue.prompting import SAMPLE, template
 from vivavoce.brain.llama.grammar import MARK, PLAIN_WORDS, Reading, grammar, offered
 from vivavoce.brain.llama.ids import shortened
 from vivavoce.brain.llama.leading import Free, Leading, Write, Writing
 from vivavoce.brain.llama.likeness import Likeness
-from vivavoce.brain.llama.prompt import END, clipped, is_chat, prompt
+from vivavoce.brain.llama.markup import CHATML, END, START, Markup, learned
+from vivavoce.brain.llama.prompt import clipped, is_chat, prompt
 from vivavoce.brain.llama.server import Connection, Heard
 from vivavoce.brain.llama.slots import Place, Seats, Shelf, Warming
 from vivavoce.errors import BrainError
 from vivavoce.processes.supervised import Child
 from vivavoce.wire.brain import Ask, Budget, CallBegun, Finished, Piece, Result, Said, Tool, Words
+from vivavoce.wire.values import Value
 
+log = logging.getLogger(__name__)
+
+CONTEXT = 6_144
+"""Tokens of one question, where nothing else is said."""
 NICENESS = 3
 """Below the mouth, and not by much: threads that wait for each other starve together."""
 _OUTPUT = 300
@@ -57,7 +63,18 @@ _LIKELY = 100
 """Tokens whose likelihood is looked at: what is not among them is not meant."""
 _FEW = 24
 """Tokens; below it the time is mostly not that of reading."""
+_FEW_WRITTEN = 8
 _OLD, _NEW = 0.8, 0.2
+_SAMPLED = 24
+_SAMPLE = (
+    f"{START}system\nYou tell stories in plain words.{END}\n{START}user\nTell me what happened on "
+    "the morning when the old ferry did not come, who waited on the pier with whom and for how "
+    "long, what they talked about while the fog came in from the sea, what each of them had left "
+    "at home, why nobody wanted to be the first to go, and how it ended for the two brothers who "
+    f"had only come to look at the boats. Begin at once, and take your time.{END}\n"
+    f"{START}assistant\n"
+)
+"""About a hundred tokens."""
 
 
 class LlamaBrain:
@@ -70,10 +87,11 @@ class LlamaBrain:
         *,
         name: str,
         live_slots: int = 2,
-        context: int = 6_144,
+        context: int = CONTEXT,
         threads: int = 0,
         likeness: Path | None = None,
         led: bool = True,
+        device: str = "cpu",
     ) -> None:
         """`likeness` is the folder of the embedding model. `led`: it is not trusted to hold the
         thread of a talk by itself, where the tools say how that is done."""
@@ -82,7 +100,11 @@ class LlamaBrain:
         self._context = context
         self._threads = threads or min(8, os.cpu_count() or 1)
         self._live_slots = live_slots
-        self._pace = Pace(cache / f"{name}.json")
+        self._wanted = device
+        self._told: dict[str, str] = {}
+        """By the process, of its device."""
+        self._markup = CHATML
+        self._pace = Pace(cache / f"{name}.json", _identity(model))
         self._connection: Connection | None = None
         self._ready, self._failed = asyncio.Event(), asyncio.Event()
         self._child: Child | None = None
@@ -103,6 +125,18 @@ class LlamaBrain:
     def count(self, text: str) -> int:
         return self._pace.count(text)
 
+    def figures(self) -> Figures:
+        """What is known of it on this machine by now."""
+        size = self._model.stat().st_size if self._model.exists() else 0
+        pace = self._pace
+        return Figures(
+            size=size,
+            context=self._context,
+            device=self._told.get("device", ""),
+            reads_per_second=round(pace.tokens_per_second, 1) if pace.measured else None,
+            writes_per_second=round(pace.written_per_second, 1) or None,
+        )
+
     def forget(self, live: str) -> None:
         self._seats.leave(live)
         if self._leading is not None:
@@ -118,7 +152,7 @@ class LlamaBrain:
             "brain",
             (sys.executable, "-P", "-m", "vivavoce.brain.llama.server"),
             nice=NICENESS,
-            started=lambda process: self._started(process, folder / "llama.sock"),
+            started=lambda process: self._started(process, folder),
             ended=self._ended,
         )
         try:
@@ -150,9 +184,11 @@ class LlamaBrain:
             for task in tasks:
                 task.cancel()
         if not self._ready.is_set():
-            raise BrainError("The language model does not start; the log says why.")
+            why = self._told.get("failed")
+            raise BrainError(why or "The language model does not start; the log says why.")
 
-    async def _started(self, process: asyncio.subprocess.Process, socket: Path) -> None:
+    async def _started(self, process: asyncio.subprocess.Process, folder: Path) -> None:
+        socket, told = folder / "llama.sock", folder / "told.json"
         with contextlib.suppress(FileNotFoundError):
             os.unlink(socket)  # of the one before
         key = secrets.token_urlsafe(32)
@@ -165,6 +201,8 @@ class LlamaBrain:
             "context": self._context,
             "batch": _BATCH,
             "threads": self._threads,
+            "device": self._wanted,
+            "told": str(told),
         }
         assert process.stdin is not None
         process.stdin.write(json.dumps(settings).encode() + b"\n")
@@ -173,10 +211,8 @@ class LlamaBrain:
         try:
             async with asyncio.timeout(_START_SECONDS):
                 await connection.until_ready()
-                if self._leading is not None:
-                    with contextlib.suppress(BrainError):  # one without a template of its own
-                        shown = await connection.rendered(SAMPLE)
-                        self._leading.template = template(shown)
+            self._told = _read_told(told)
+            self._markup = await self._marks(connection)
             self._connection = connection
             self._failed.clear()
             self._ready.set()
@@ -190,7 +226,17 @@ class LlamaBrain:
             self._ready.clear()
             await connection.close()
             if not loaded:
+                self._told = _read_told(told)
                 self._failed.set()
+
+    async def _marks(self, connection: Connection) -> Markup:
+        """As its file says; a file without a template, or with one that nobody understands, is
+        asked in ChatML, which most models have seen."""
+        try:
+            return await learned(connection.template)
+        except BrainError as fault:
+            log.warning("%s Prompts are written in ChatML", fault.message)
+            return CHATML
 
     def _ended(self) -> None:
         self._connection = None
@@ -201,9 +247,8 @@ class LlamaBrain:
         self._cache.mkdir(mode=0o700, parents=True, exist_ok=True)
         with contextlib.suppress(OSError):
             self._cache.chmod(0o700)
-        stat = self._model.stat() if self._model.exists() else None
-        size = (stat.st_size, stat.st_mtime_ns) if stat else ()
-        return Shelf(self._cache, f"{self._name} {size} {self._context} {version('xllamacpp')}")
+        model = f"{self._name} {_identity(self._model)}"
+        return Shelf(self._cache, f"{model} {self._context} {version('xllamacpp')}")
 
     # --- Questions ------------------------------------------------------------------
 
@@ -238,7 +283,7 @@ class LlamaBrain:
 
     async def _freely(self, ask: Ask, text: str) -> AsyncGenerator[Piece, None]:
         """Words and no calls, from a prompt of its own."""
-        connection = self._there()
+        connection, text = self._there(), self._markup.put(text)
         reading = Reading(lambda: "", _SAID if ask.spoken else _WRITTEN)
         async with self._seats.taken(connection, ask.live, text) as seat:
             request = {
@@ -246,7 +291,7 @@ class LlamaBrain:
                 "id_slot": seat.slot,
                 "n_predict": min(ask.max_tokens or _OUTPUT, _OUTPUT),
                 "grammar": PLAIN_WORDS,
-                "stop": ["\n", END],
+                "stop": ["\n", self._markup.end],
                 "stream": True,
                 "cache_prompt": True,
                 "temperature": 0,
@@ -265,8 +310,8 @@ class LlamaBrain:
     @asynccontextmanager
     async def writing(self, live: str, text: str) -> AsyncIterator[Writing]:
         connection = self._there()
-        async with self._seats.taken(connection, live, text) as seat:
-            yield _Line(self, connection, seat)
+        async with self._seats.taken(connection, live, self._markup.put(text)) as seat:
+            yield _Line(self, connection, seat, self._markup)
 
     async def tokenize(self, text: str) -> list[int]:
         return await self._there().tokenize(text)
@@ -276,7 +321,7 @@ class LlamaBrain:
         limit = min(ask.max_tokens or (_LONGEST_OUTPUT if chat else _OUTPUT), _LONGEST_OUTPUT)
         ask, short = shortened(self._readable(ask))
         rules, names = grammar(ask), {tool.name for tool in offered(ask)}
-        text = prompt(ask, room=self._context - limit, count=self.count)
+        text = self._markup.put(prompt(ask, room=self._context - limit, count=self.count))
         reluctant = ask.tool_choice == "auto"
         connection = self._there()
         async with self._seats.taken(connection, ask.live, text) as seat:
@@ -285,7 +330,7 @@ class LlamaBrain:
                 "id_slot": seat.slot,
                 "n_predict": limit,
                 "grammar": "" if chat else rules,
-                "stop": [END] if chat else ["\n"],
+                "stop": [self._markup.end] if chat else ["\n"],
                 "logit_bias": _RELUCTANT if reluctant else [],
                 "stream": True,
                 "cache_prompt": True,
@@ -330,7 +375,7 @@ class LlamaBrain:
             await self._read(ask, text, compiling=True)
 
     async def _read(self, ask: Ask, text: str, *, compiling: bool = False) -> None:
-        connection = self._there()
+        connection, text = self._there(), self._markup.put(text)
         tokens = await connection.tokenize(text)
         async with self._seats.warming(connection, ask.live, text) as warming:
             step, held, upto = _STEP if ask.live else _BATCH, "", 0
@@ -348,6 +393,23 @@ class LlamaBrain:
                 await warming.keep(text)
                 if compiling:
                     await self._compile(connection, ask, warming, tokens)
+
+    async def measure(self) -> None:
+        """How fast it reads and writes here, once: some seconds, while nobody talks. Never raises
+        for want of a model."""
+        if self._pace.measured and self._pace.written_per_second:
+            return
+        with contextlib.suppress(BrainError):
+            connection, text, heard = self._there(), self._markup.put(_SAMPLE), Heard("")
+            async with self._seats.taken(connection, "", text) as seat:
+                request = {"prompt": text, "id_slot": seat.slot, "n_predict": _SAMPLED}
+                request |= {"stream": True, "timings_per_token": True, "cache_prompt": False}
+                async with aclosing(connection.write(request)) as writing:
+                    async for piece in writing:
+                        heard = piece
+                seat.held = ""
+            self.learn(text, heard)
+            self._pace.keep()
 
     async def _compile(
         self, connection: Connection, ask: Ask, warming: Warming, tokens: list[int]
@@ -369,6 +431,7 @@ class LlamaBrain:
 
     def learn(self, text: str, heard: Heard) -> None:
         self._pace.read(heard.read_tokens, heard.read_ms)
+        self._pace.wrote(heard.output_tokens, heard.write_ms)
         if text:
             self._pace.weighed(len(text), heard.input_tokens)
 
@@ -383,22 +446,27 @@ def _only(tool: Tool, ask: Ask) -> Ask:
 class _Line:
     """Fills `Writing`: one line, after what would be written first was looked at."""
 
-    def __init__(self, brain: LlamaBrain, connection: Connection, seat: Place) -> None:
+    def __init__(
+        self, brain: LlamaBrain, connection: Connection, seat: Place, markup: Markup
+    ) -> None:
         self._brain, self._connection, self._seat = brain, connection, seat
+        self._markup = markup
 
     async def likely(self, text: str) -> tuple[Mapping[int, float], Heard]:
+        text = self._markup.put(text)
         found, heard = await self._connection.likely(self._seat.slot, text, _LIKELY)
         self._seat.held = text
         self._brain.learn(text, heard)
         return found, heard
 
     async def line(self, text: str, grammar: str, most: int) -> tuple[str, Heard]:
+        text = self._markup.put(text)
         request = {
             "prompt": text,
             "id_slot": self._seat.slot,
             "n_predict": most,
             "grammar": grammar,
-            "stop": ["\n", END],
+            "stop": ["\n", self._markup.end],
             "stream": True,
             "cache_prompt": True,
             "temperature": 0,
@@ -411,21 +479,53 @@ class _Line:
         return written, heard
 
 
+class Figures(Value):
+    """Of a local model: bytes of its file, tokens of one question, and tokens a second where they
+    were measured."""
+
+    size: int
+    context: int
+    device: str
+    """`cpu`, or the GPUs by their names; empty until the model is loaded."""
+    reads_per_second: float | None
+    writes_per_second: float | None
+
+
+def _read_told(file: Path) -> dict[str, str]:
+    try:
+        return {key: str(value) for key, value in json.loads(file.read_text()).items()}
+    except (OSError, ValueError, AttributeError):
+        return {}
+
+
+def _identity(model: Path) -> str:
+    """Another file under the same name is another model."""
+    stat = model.stat() if model.exists() else None
+    return f"{(stat.st_size, stat.st_mtime_ns) if stat else ()}"
+
+
 class Pace:
-    """How fast this machine reads: tokens a second, letters a token.
+    """How fast this machine reads and writes with `model`: tokens a second, letters a token.
 
     Measured with every prompt, and kept for the next start. Reading is the slow part of a small
     model on few cores, so how long a tool's result may be follows from it.
     """
 
-    def __init__(self, file: Path) -> None:
-        self._file = file
+    def __init__(self, file: Path, model: str = "") -> None:
+        self._file, self._model = file, model
         self.tokens_per_second, self.chars_per_token = _GUESS, _CHARS
+        self.written_per_second = 0.0
         self._measured = False
         with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
             known = json.loads(file.read_text())
-            self.tokens_per_second = min(max(float(known["tokens_per_second"]), 1.0), 1e6)
-            self._measured = True
+            if known.get("model", model) == model:
+                self.tokens_per_second = min(max(float(known["tokens_per_second"]), 1.0), 1e6)
+                self._measured = True
+                self.written_per_second = max(0.0, float(known.get("written_per_second", 0.0)))
+
+    @property
+    def measured(self) -> bool:
+        return self._measured
 
     def read(self, tokens: int, milliseconds: float) -> None:
         """A prompt of so many tokens was read."""
@@ -436,6 +536,13 @@ class Pace:
             # A machine that is busy for a moment is not a slower machine.
             rate = self.tokens_per_second * _OLD + rate * _NEW
         self.tokens_per_second, self._measured = rate, True
+
+    def wrote(self, tokens: int, milliseconds: float) -> None:
+        """An answer of so many tokens was written."""
+        if tokens < _FEW_WRITTEN or milliseconds <= 0:
+            return
+        rate, known = tokens / milliseconds * 1000, self.written_per_second
+        self.written_per_second = known * _OLD + rate * _NEW if known else rate
 
     def weighed(self, chars: int, tokens: int) -> None:
         """A whole prompt was so many tokens."""
@@ -453,5 +560,9 @@ class Pace:
         return Budget(context, int(min(max(chars, _LEAST_RESULT), _MOST_RESULT)))
 
     def keep(self) -> None:
+        if not self._measured:
+            return
         with contextlib.suppress(OSError):  # measured anew the next time
-            self._file.write_text(json.dumps({"tokens_per_second": self.tokens_per_second}))
+            kept = {"model": self._model, "tokens_per_second": self.tokens_per_second}
+            kept |= {"written_per_second": self.written_per_second}
+            self._file.write_text(json.dumps(kept))

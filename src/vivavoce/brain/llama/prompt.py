@@ -37,11 +37,11 @@ from itertools import chain, islice
 from typing import Any
 
 from vivavoce.brain.llama.grammar import MARK
+from vivavoce.brain.llama.markup import END, START
 from vivavoce.errors import BrainError
 from vivavoce.wire.brain import Ask, Call, Result, Said, Tool, Turn
 
 Count = Callable[[str], int]
-START, END = "<|im_start|>", "<|im_end|>"
 _STEPS = 3
 _SHORT_RESULT = 400
 _CHANGING = 2_500

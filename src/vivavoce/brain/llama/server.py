@@ -16,14 +16,14 @@ import json
 import os
 import sys
 import threading
-from collections.abc import AsyncGenerator, Iterable, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
 import httpx
 
-from vivavoce.errors import BrainError
+from vivavoce.errors import BrainError, ModelUnavailable
 from vivavoce.processes.supervised import follow_parent
 from vivavoce.wire.values import Value
 
@@ -43,6 +43,7 @@ class Heard(Value):
     cached_tokens: int = 0
     read_tokens: int = 0
     read_ms: float = 0.0
+    write_ms: float = 0.0
     output_tokens: int = 0
     last: bool = False
     limited: bool = False
@@ -74,15 +75,15 @@ class Connection:
             await asyncio.sleep(_POLL)
 
     async def tokenize(self, text: str) -> list[int]:
-        body = {"content": text, "parse_special": True, "add_special": False}
+        # As the same text would be read in a question: some models have a token before all others.
+        body = {"content": text, "parse_special": True, "add_special": True}
         tokens: list[int] = (await self._post("/tokenize", body))["tokens"]
         return tokens
 
-    async def rendered(self, messages: Iterable[tuple[str, str]]) -> str:
-        """Role and text of each, in the template of the model's own file."""
-        given = [{"role": role, "content": text} for role, text in messages]
-        shown: str = (await self._post("/apply-template", {"messages": given}))["prompt"]
-        return shown
+    async def template(self, messages: Sequence[Mapping[str, str]], answered: bool) -> str:
+        """Messages as the model's own template writes them; `answered`: and an answer begins."""
+        body = {"messages": list(messages), "add_generation_prompt": answered}
+        return str((await self._post("/apply-template", body))["prompt"])
 
     async def read(self, slot: int, tokens: list[int]) -> Heard:
         """Read it, and write nothing."""
@@ -143,6 +144,7 @@ def _heard(given: Mapping[str, Any]) -> Heard:
         cached_tokens=timings.get("cache_n", 0),
         read_tokens=timings.get("prompt_n", 0),
         read_ms=timings.get("prompt_ms", 0.0),
+        write_ms=timings.get("predicted_ms", 0.0),
         output_tokens=given.get("tokens_predicted", 0),
         last=bool(given.get("stop")),
         limited=given.get("stop_type") == "limit",
@@ -175,6 +177,36 @@ def _read_line() -> bytes:
     return line
 
 
+ALL_LAYERS = 999
+
+
+def layers(device: str, kinds: Sequence[str]) -> int:
+    """How many of the model's layers go to a GPU, by the kinds of device that llama.cpp has found.
+    Raises `ModelUnavailable` where one is wanted."""
+    found = any("GPU" in kind for kind in kinds)
+    if device == "gpu" and not found:
+        raise ModelUnavailable(
+            "VIVAVOCE_DEVICE is gpu, and llama.cpp finds none: install xllamacpp for your GPU "
+            "(CUDA, ROCm or Vulkan), or set auto or cpu."
+        )
+    return ALL_LAYERS if found and device != "cpu" else 0
+
+
+def _placed(given: dict[str, Any]) -> int:
+    """Decided here, where the devices are; told to our parent by a file that only we two have."""
+    import xllamacpp
+
+    found = xllamacpp.get_device_info()
+    try:
+        count = layers(given["device"], [each["type"].name for each in found])
+    except ModelUnavailable as fault:
+        Path(given["told"]).write_text(json.dumps({"failed": fault.message}))
+        os._exit(1)
+    gpus = [str(each["description"]) for each in found if "GPU" in each["type"].name]
+    Path(given["told"]).write_text(json.dumps({"device": ", ".join(gpus) if count else "cpu"}))
+    return count
+
+
 def _parameters(given: dict[str, Any]) -> Any:
     import xllamacpp  # only ever in this process: it takes a core while it loads a model
 
@@ -195,8 +227,11 @@ def _parameters(given: dict[str, Any]) -> Any:
     # Prompts are read in pieces of this size; between two of them others get their turn.
     parameters.n_batch = parameters.n_ubatch = given["batch"]
     parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = given["threads"]
+    parameters.n_gpu_layers = _placed(given)
     parameters.ctx_shift = False
     parameters.warmup = True
+    # A talk that ends with an answer is whole: its template tells how answers end.
+    parameters.prefill_assistant = False
     parameters.verbosity = -1
     return parameters
 

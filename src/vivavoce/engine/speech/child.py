@@ -22,7 +22,7 @@ import psutil
 
 from vivavoce.engine.ports import Ears, Judge, Mouth
 from vivavoce.engine.speech import protocol as frames
-from vivavoce.engine.speech.inference import be_nice
+from vivavoce.engine.speech.inference import be_nice, run_on
 from vivavoce.engine.speech.protocol import BadFrame, Frame, SpeechFiles, SpeechPart
 from vivavoce.errors import EngineFault, VivavoceError
 from vivavoce.wire.values import Value
@@ -72,6 +72,7 @@ async def _pipes(output: int) -> tuple[asyncio.StreamReader, asyncio.StreamWrite
 
 async def _load(files: SpeechFiles, jobs: Jobs, writer: asyncio.StreamWriter) -> None:
     try:
+        device = run_on(files.device)
         parts = await _parts(files)
     except* Exception as faults:
         traceback.print_exception(faults)
@@ -81,6 +82,7 @@ async def _load(files: SpeechFiles, jobs: Jobs, writer: asyncio.StreamWriter) ->
     else:
         jobs.parts = parts
         told = {"ears": parts.ears.name, "mouth": parts.mouth.name, "voices": parts.mouth.voices}
+        told["device"] = device
     writer.write(frames.encode(Frame(told)))
     await writer.drain()
 

@@ -14,7 +14,7 @@ import queue
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -25,11 +25,39 @@ from vivavoce.errors import EngineFault, ModelUnavailable
 
 T = TypeVar("T")
 
+CPU = "CPUExecutionProvider"
+GPUS = (
+    *("CUDAExecutionProvider", "ROCMExecutionProvider", "MIGraphXExecutionProvider"),
+    "DmlExecutionProvider",
+)
+"""Those that speech models gain from, the best first."""
+_running_on: list[str] = [CPU]
+"""Of this process; set once, before models are opened."""
+
+
+def providers(device: str, available: Sequence[str]) -> list[str]:
+    """What onnxruntime should try, in order, of what it says it has. The CPU is always the last:
+    it does what the others cannot. Raises `ModelUnavailable` where a GPU is wanted."""
+    found = [name for name in GPUS if name in available] if device != "cpu" else []
+    if device == "gpu" and not found:
+        told = ", ".join(available)
+        raise ModelUnavailable(
+            f"VIVAVOCE_DEVICE is gpu, and onnxruntime has none (it has {told}): "
+            "install onnxruntime-gpu or its like, or set auto or cpu."
+        )
+    return [*found[:1], CPU]
+
+
+def run_on(device: str) -> str:
+    """Models opened from now on run there. Returns where that is: `cpu`, `cuda` …"""
+    _running_on[:] = providers(device, ort.get_available_providers())
+    return _running_on[0].removesuffix("ExecutionProvider").lower()
+
 
 def open_model(
     path: Path, *, threads: int = 1, edit: Callable[[Path], bytes | None] | None = None
 ) -> ort.InferenceSession:
-    """Load a model for the CPU, as `edit` makes it if it can. Blocks; raises `ModelUnavailable`."""
+    """Load a model, as `edit` makes it if it can. Blocks; raises `ModelUnavailable`."""
     if not path.is_file():
         raise ModelUnavailable(f"The model file {path.name} of {path.parent.name} is missing.")
     options = ort.SessionOptions()
@@ -40,7 +68,7 @@ def open_model(
     options.log_severity_level = 3
     try:
         model = (edit(path) if edit else None) or str(path)
-        session = ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+        session = ort.InferenceSession(model, options, providers=_running_on)
         # It would keep the bytes for other providers than the one there is: a second model.
         vars(session).pop("_model_bytes", None)
         return session

@@ -54,6 +54,8 @@ class Speech:
         self._loaded = False
         self._up, self._told = asyncio.Event(), asyncio.Event()
         self.load = Load()
+        self.device = ""
+        """Where its models run, once they are loaded."""
         self.pid: int | None = None
         self.ears = FarEars(files.ears.kind, self)
         self.mouth = FarMouth(files.mouth.kind, self)
@@ -131,6 +133,7 @@ class Speech:
             raise ModelUnavailable(self._problem)
         self.ears.name, self.mouth.name = hello.words["ears"], hello.words["mouth"]
         self.mouth.voices = tuple(hello.words["voices"])
+        self.device = str(hello.words.get("device", ""))
         self._link, self._loaded = link, True
         self._up.set()
         self._told.set()

@@ -92,14 +92,19 @@ class SpeechFiles(Value):
     ears: SpeechPart
     mouth: SpeechPart
     judge: SpeechPart | None = None
+    device: str = "cpu"
+    """`auto`, `cpu` or `gpu`."""
 
     def to_words(self) -> dict[str, Any]:
         parts = {"ears": self.ears, "mouth": self.mouth, "judge": self.judge}
-        return {
+        told = {
             role: [part.kind, str(part.path)] for role, part in parts.items() if part is not None
         }
+        return {**told, "device": self.device}
 
     @classmethod
     def from_words(cls, words: Mapping[str, Any]) -> SpeechFiles:
-        parts = {role: SpeechPart(kind, Path(path)) for role, (kind, path) in words.items()}
-        return cls(**parts)
+        device = str(words.get("device", "cpu"))
+        told = ((role, part) for role, part in words.items() if role != "device")
+        parts = {role: SpeechPart(kind, Path(path)) for role, (kind, path) in told}
+        return cls(**parts, device=device)

@@ -171,7 +171,8 @@ def _engine(here: Services) -> s.EngineStatus | None:
     if here.engine is None:
         return None
     waiting = here.engine.waiting_for()
-    told = {"waiting_for": waiting, "models": here.engine.models()}
+    about = {"brain": None, "speech": None, **here.engine.about()}
+    told = {"waiting_for": waiting, "models": here.engine.models(), **about}
     return s.EngineStatus.of(here.engine, ready=not waiting, **told)
 
 

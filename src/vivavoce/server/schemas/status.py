@@ -75,6 +75,23 @@ class ModelStatus(View):
     error: str | None = None
 
 
+class BrainStatus(View):
+    """Who thinks. The figures are a local model's, once they were measured."""
+
+    name: str
+    device: str | None = Field(default=None, description="`cpu`, or the GPUs by their names")
+    size: int | None = Field(default=None, description="Bytes of its file")
+    context: int | None = Field(default=None, description="Tokens of one question, in all")
+    reads_per_second: float | None = Field(default=None, description="Tokens")
+    writes_per_second: float | None = Field(default=None, description="Tokens")
+
+
+class SpeechStatus(View):
+    ears: str
+    mouth: str
+    device: str = Field(description="`cpu`, or the name of onnxruntime's provider")
+
+
 class EngineStatus(View):
     """The embedded engine; absent where the provider is another."""
 
@@ -83,6 +100,8 @@ class EngineStatus(View):
     calls: int
     waiting_for: list[str]
     models: list[ModelStatus]
+    brain: BrainStatus | None = Field(default=None, description="Once it is loaded")
+    speech: SpeechStatus | None = Field(default=None, description="Once it is loaded")
 
 
 class SandboxStatus(View):
