@@ -330,7 +330,7 @@ async def _parts_of(
     async with asyncio.TaskGroup() as group:
         # One after the other into the stack, since both end in this task; side by side in time.
         speech = await _speech(settings, store, processes)
-        brain = await _brain(settings, brain_file, processes, group)
+        brain = await _brain(settings, store, brain_file, processes, group)
         group.create_task(speech.ready())
         # A session that wants less noise must not hold up the others while its library loads.
         group.create_task(asyncio.to_thread(noise.Suppressor))
@@ -380,7 +380,11 @@ def _mouth_part(settings: Settings, store: ModelStore) -> SpeechPart:
 
 
 async def _brain(
-    settings: Settings, file: Path | None, processes: AsyncExitStack, group: asyncio.TaskGroup
+    settings: Settings,
+    store: ModelStore,
+    file: Path | None,
+    processes: AsyncExitStack,
+    group: asyncio.TaskGroup,
 ) -> Brain:
     if settings.brain == "scripted":
         return scripted(settings)
