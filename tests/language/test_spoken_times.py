@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import time as stopwatch
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -67,7 +67,7 @@ def test_what_people_say_is_understood(words: str, meant: str, anchor: datetime 
 
 @pytest.mark.parametrize("heard", ["lower case", "Title Case", "no hyphens", "small talk"])
 def test_however_the_ears_write_it_it_is_understood(heard: str) -> None:
-    written = {
+    written: Callable[[str], str] = {
         "lower case": lambda words: _STOPS.sub("", words.lower()),
         "Title Case": str.title,
         "no hyphens": lambda words: words.replace("-", " "),

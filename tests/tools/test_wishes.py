@@ -58,10 +58,10 @@ class Bench:
         own = [*workspace_tools(Workspace(folder)), *builtins(None)]  # type: ignore[arg-type]
         self.tools: dict[str, Tool] = {one.definition.name: one for one in own}
         others = [
-            *task_tools(None, ()),
+            *task_tools(None, ()),  # type: ignore[arg-type]
             *web_tools(WebSettings()),
             bash_tool(NoSandbox("a test"), folder),
-        ]  # type: ignore[arg-type]
+        ]
         named = {one.definition.name: one for one in (*own, *others)}
         schemas = {name: one.definition.parameters for name, one in named.items()}
         asked = [brain.Tool(name, "", schema) for name, schema in schemas.items()]

@@ -24,7 +24,7 @@ CAN = Capabilities(context_tokens=8_000, session_seconds=3600.0, voices=())
 
 def test_flux_has_the_defaults_of_seed_004() -> None:
     agent = load_agent("flux")
-    assert (agent.name, agent.voice, agent.transcription.model) == ("flux", "alloy", "whisper-1")
+    assert (agent.name, agent.voice, agent.transcription.model) == ("flux", "marin", "whisper-1")
     assert agent.turns == {"type": "semantic_vad", "eagerness": "auto"}, "better than seeded"
     assert agent.max_output_tokens == 300
     assert (agent.idle_seconds, agent.timeouts.warning_seconds) == (600, 30)
