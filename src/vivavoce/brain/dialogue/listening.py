@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from vivavoce.brain.dialogue import filling, times, wording
+from vivavoce.brain.dialogue import completing, filling, times, titles, wording
 from vivavoce.brain.dialogue.commands import Begin, Command, Fill, Plain
 from vivavoce.brain.dialogue.filling import Heard, allotted
 from vivavoce.brain.dialogue.state import Deed, State, Wish, World
@@ -258,11 +258,8 @@ class _Turn:
         if not timed or not spans:
             return command
         copied = next((command.slots[name] for name in timed if name in command.slots), "")
-        at = next((thing.at for thing in deed.things if thing.at), None)
-        zone = self.world.briefing.time_zone
-        there = times.meant(copied, now=self.world.now, zone=zone, base=at).at if copied else None
-        new = spans[0].text if not copied or (there and at and there == at) else copied
-        return Fill({timed[0]: new})
+        time = next(slot for slot in hint.slots.values() if slot.kind == "time")
+        return Fill({timed[0]: self._moment(time, copied, deed)})
 
     def _as_answer(self, command: Command) -> Command:
         asked, wish = self.asked, self._asked_wish()
@@ -350,7 +347,7 @@ class _Turn:
             found = filling.find_things(slot, self.said, heard, among=self.asked.choices)
             return bool(found.ids)
         if slot.kind == "words" and kind in ("unclear", "chat"):
-            plain = filling.says_something(self.said) and not _HESITANT.search(self.said)
+            plain = titles.says_something(self.said) and not _HESITANT.search(self.said)
             return plain and not _QUESTION.search(self.said)
         return self.asked.kind == "sure" and bool(self._meant_one(slot))
 
@@ -414,7 +411,7 @@ class _Turn:
             self._otherwise(command, tool, spans)
             return
         wish = self._filled(self._new(tool), command.slots, spans)
-        missing = filling.gap(wish, self.state, self.world)
+        missing = completing.gap(wish, self.state, self.world)
         if missing is not None and missing.kind == "none" and _LET_GO.search(self.said):
             self._drop()  # nothing is meant by it: "never mind, it's gone"
             return
@@ -439,11 +436,11 @@ class _Turn:
                 and (None not in mine)
                 and (bare or mine == [other.values.get(n) for n in things])
             )
-        titles = [n for n, s in slots.items() if s.kind == "words" and s.required]
+        heading = [n for n, s in slots.items() if s.kind == "words" and s.required]
         same = [str(one.values.get(n)).casefold() == str(other.values.get(n)).casefold()
-                for n in titles]  # fmt: skip
+                for n in heading]  # fmt: skip
         timed = [w for w in (one, other) if self._time_of(w)]
-        return bool(titles) and all(same) and len(timed) < 2
+        return bool(heading) and all(same) and len(timed) < 2
 
     def _new(self, tool: str) -> Wish:
         number = self.state.wishes + 1
@@ -477,12 +474,12 @@ class _Turn:
 
     def _at_the_time_of(self, first: Wish, time: str, wish: Wish, name: str) -> Wish:
         """ "Tomorrow at nine call the bank and buy stamps": the time came before both."""
-        titles = [
+        heading = [
             str(w) for n, w in first.words.items() if self._slot(first.tool, n).kind == "words"
         ]
         said = self.said.casefold()
-        same = first.tool == wish.tool and bool(time) and bool(titles)
-        if not same or not 0 <= said.find(time.casefold()) < said.find(titles[0].casefold()):
+        same = first.tool == wish.tool and bool(time) and bool(heading)
+        if not same or not 0 <= said.find(time.casefold()) < said.find(heading[0].casefold()):
             return wish
         words = {**wish.words, name: time}
         return replace(wish, values={**wish.values, name: time}, words=words)
@@ -521,6 +518,7 @@ class _Turn:
         if other and self._same_thing(deed, hint.slots[other[0]], given[other[0]]):
             del given[other[0]]
             other = []
+            given = {n: self._moment(hint.slots[n], words, deed) for n, words in given.items()}
         if other:
             self._instead(deed, self._filled(self._again(deed), command.slots, spans))
             return
@@ -530,7 +528,7 @@ class _Turn:
         wish = replace(self._new(tool), amends=deed)
         short = {hint.slots[name].name or name: words for name, words in given.items()}
         wish = self._filled(wish, short, spans)
-        if filling.tool_that("amend", self.world) is None:
+        if completing.tool_that("amend", self.world) is None:
             wish = self._merged(wish, deed, hint)
             if not any(s.kind == "thing" and s.required for s in hint.slots.values()):
                 self._instead(
@@ -567,19 +565,27 @@ class _Turn:
         share = Heard(said="", state=self.state, world=self.world)
         found = filling.find_things(slot, words, share)
         mine = {thing.id for thing in deed.things} | set(map(str, deed.wish.values.values()))
-        return bool(found.ids) and set(found.ids) <= mine
+        # Something that nobody has is no other thing: "at eight is the other child".
+        return set(found.ids) <= mine and not found.left
+
+    def _moment(self, slot: Slot, copied: str, deed: Deed) -> str:
+        """The new time. The model may have copied the one it has already, which was said too."""
+        spans = times.find(self.said)
+        at = next((thing.at for thing in deed.things if thing.at), None)
+        if slot.kind != "time" or not spans or at is None:
+            return copied
+        zone = self.world.briefing.time_zone
+        there = times.meant(copied, now=self.world.now, zone=zone, base=at).at if copied else None
+        return spans[0].text if not copied or there == at else copied
 
     def _instead(self, deed: Deed, wish: Wish) -> None:
         """What was done is taken back, and this is done."""
-        retracting = filling.tool_that("retract", self.world)
-        if retracting is None:
+        if completing.tool_that("retract", self.world) is None:
             self._note("cannot_undo")
             return
-        taking = replace(self._new(retracting), retracts=deed)
         slots = self.world.hints[wish.tool].slots
         # What was done stands for what is wanted: nothing but what is needed is asked for.
-        wish = replace(wish, after=taking.number, asked=tuple(slots))
-        self.begun += [taking, wish]
+        self.begun.append(replace(wish, replaces=deed, asked=tuple(slots)))
 
     def _changes_kind(self, command: Begin, tool: str) -> bool:
         """ "No, as a goal": the same again, as something else."""
@@ -606,9 +612,9 @@ class _Turn:
             return False
         given = filling.params(hints[0], command.slots, self.world)
         own = [words for n, words in given.items() if hints[0].slots[n].kind == "words"]
-        named = [w for w in own if filling.says_something(w)]
-        titles = [str(v) for n, v in wish.values.items() if hints[1].slots[n].kind == "words"]
-        return bool(titles) and not any(not similar(w, titles[0]) for w in named)
+        named = [w for w in own if titles.says_something(w)]
+        heading = [str(v) for n, v in wish.values.items() if hints[1].slots[n].kind == "words"]
+        return bool(heading) and not any(not similar(w, heading[0]) for w in named)
 
     def _convert(self, command: Begin, tool: str, wish: Wish, spans: Sequence[times.Span]) -> None:
         kept = self._moved(wish, tool)
@@ -718,7 +724,7 @@ class _Turn:
         if not deeds:
             self._note("nothing_to_undo")
             return
-        retracting = filling.tool_that("retract", self.world)
+        retracting = completing.tool_that("retract", self.world)
         if retracting is None:
             self._note("cannot_undo")
             return

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from string import Formatter
 from typing import Any
 
-from vivavoce.brain.dialogue.filling import Gap
+from vivavoce.brain.dialogue.completing import Gap
 from vivavoce.brain.dialogue.state import Deed, State, World
 from vivavoce.language.en.numbers import cardinal
 from vivavoce.wire.hints import Hint, Slot, Thing
