@@ -309,6 +309,11 @@ def test_a_checked_agent_shows_its_voice_its_tools_and_what_its_intents_need(
         "  intent submit_new_task_intent → NEW_TASK: needs title, trigger_type, scheduled_at if "
         "trigger_type is time, location_trigger if trigger_type is location",
         "  intent submit_reschedule_intent → RESCHEDULE_TASK: needs task_id",
+        "  intent list_things → LIST: needs nothing",
+        "  intent complete_thing → COMPLETE: needs thing_id",
+        "  intent delete_thing → DELETE: needs thing_id",
+        "  intent rename_thing → RENAME: needs thing_id, new_title",
+        "  intent note_goal → NOTE: needs goal_id, note",
     ]
 
 

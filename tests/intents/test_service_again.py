@@ -87,7 +87,7 @@ async def test_what_is_spoken_of_again_and_stands_is_there_already_and_when_is_t
         await here.say("You did put down the milk for tomorrow at 8 am?")
         again = await _milk(here, "c2")
         assert (again["intent_id"], again["already"]) == (first["intent_id"], True)
-        assert again["when"] == "tomorrow at 8 AM"
+        assert again["when"] == "tomorrow, Sunday, at eight in the morning"
         [todo] = await here.store.todos(user_id=USER)
         await here.store.commit([Put(_done(todo))])
         await here.say("Remind me to buy milk tomorrow at 8 am, once more")

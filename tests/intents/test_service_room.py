@@ -141,7 +141,7 @@ async def test_a_question_is_answered_and_leaves_nothing_to_take_back(tmp_path: 
     )
     told = await house.call("list_things", when="tomorrow")
     assert (told["status"], told["count"]) == ("told", 1)
-    assert told["answer"] == "One thing tomorrow: call mom, at 7 PM."
+    assert told["answer"] == "One thing tomorrow, Sunday: call mom, at seven in the evening."
     assert [one["id"] for one in told["things"]] == [made["task_id"]]
     assert len(await house.store.intents(user_id=USER)) == 1
     back = await house.call("retract_intent")
@@ -369,7 +369,7 @@ async def test_a_persons_zone_that_is_none_is_the_servers(tmp_path: Path) -> Non
         trigger_type="time",
         scheduled_at="tomorrow at 7 pm",
     )
-    assert told["when"] == "tomorrow at 7 PM"
+    assert told["when"] == "tomorrow, Sunday, at seven in the evening"
 
 
 def _desk(house: _House) -> ToolExecutor:
@@ -515,7 +515,7 @@ async def test_a_backends_own_tasks_are_listed_and_moved_by_its_own_ids(
         await house.open("What have I got, and move the dentist to Friday at noon")
         async with house.room.running():
             told = await house.call("list_things")
-            assert told["answer"].startswith("2 things on your list: Dentist, ")
+            assert told["answer"].startswith("Two things on your list: Dentist, ")
             assert [one["id"] for one in told["things"]] == ["T-7", "T-8"]
             assert backend.seen == []
             moved = await house.call(

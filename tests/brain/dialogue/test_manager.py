@@ -22,6 +22,7 @@ from tests.brain.dialogue.talking import (
     remind,
     thing,
 )
+from vivavoce.brain.dialogue.commands import Command
 from vivavoce.wire.hints import Hint
 
 BANK = thing("bank", "Call with the bank", "tomorrow at 10 am")
@@ -659,3 +660,155 @@ def test_it_of_nothing_in_particular_is_asked_about_though_there_is_only_one() -
     assert talk.says("get rid of it", begin("delete", task="it")) == "Do you mean Haircut?"
     talk.says("yes", YES)
     assert talk.calls == [("delete_task", {"task_id": "hair"})]
+
+
+def test_two_things_named_in_one_go_are_both_meant() -> None:
+    talk = Talk(BANK, MUM, HAIR)
+    talk.says("the bank and the haircut are done", begin("done", task="the bank and the haircut"))
+    assert talk.calls == [
+        ("finish_task", {"task_id": "bank"}),
+        ("finish_task", {"task_id": "hair"}),
+    ]
+
+
+def test_the_same_thing_at_two_hours_is_two_reminders() -> None:
+    talk = Talk()
+    talk.says(
+        "tomorrow tell me to take my pills at eight in the morning and nine at night",
+        remind(what="take my pills", when="at eight in the morning"),
+        remind(what="take my pills", when="nine at night"),
+    )
+    assert {t.when for t in talk.plans.things.values()} == {"tomorrow at 8 AM", "tomorrow at 9 PM"}
+
+
+def test_an_hour_that_does_not_matter_is_left_to_the_tool() -> None:
+    talk = Talk()
+    talk.says("remind me tomorrow to swim", remind(what="swim", when="tomorrow"))
+    talk.says("oh, whenever, it doesn't matter", UNCLEAR)
+    assert talk.calls[0][1]["at"] == "tomorrow"
+
+
+def test_neither_of_them_ends_it() -> None:
+    talk = Talk(BANK, MUM)
+    talk.says("delete my call", begin("delete", task="my call"))
+    talk.says("neither", UNCLEAR)
+    assert not talk.calls
+    assert not talk.state.agenda
+
+
+def test_both_as_an_answer_needs_no_second_question() -> None:
+    talk = Talk(BANK, MUM, HAIR)
+    talk.says("delete my call", begin("delete", task="my call"))
+    talk.says("both", fill(task="both"))
+    assert talk.did == ["delete_task", "delete_task"]
+
+
+def test_a_time_that_comes_first_is_for_both() -> None:
+    talk = Talk()
+    talk.says(
+        "tomorrow at nine remind me to call the bank and to buy stamps",
+        remind(what="call the bank", when="tomorrow at nine"),
+        remind(what="buy stamps"),
+    )
+    assert talk.there == {"Call the bank": "tomorrow at 9 AM", "Buy stamps": "tomorrow at 9 AM"}
+
+
+def test_an_unclear_answer_to_what_is_optional_leaves_it_out() -> None:
+    talk = Talk()
+    talk.says("I want to learn Welsh", begin("goal", what="learn Welsh"))
+    told = talk.says("no idea really", UNCLEAR)
+    assert talk.did == ["add_goal"]
+    assert "get that" not in told
+
+
+@pytest.mark.parametrize("meant", [fill(task="all"), UNCLEAR, begin("delete", task="all"), THANKS])
+def test_no_thats_all_is_a_no_whatever_the_model_hears(meant: Command) -> None:
+    talk = Talk(BANK, HAIR)
+    talk.says("delete the dentist", begin("delete", task="the dentist"))
+    told = talk.says("no, that's all", meant)
+    assert not talk.calls
+    assert "?" not in told
+    assert not talk.state.agenda
+
+
+def test_a_time_without_a_word_of_time_and_a_place_that_is_none_are_not_taken() -> None:
+    talk = Talk()
+    told = talk.says(
+        "Text my husband and tell him I'm running late, will you.",
+        remind(what="running late", when="will you", place="my husband"),
+    )
+    assert not talk.calls
+    assert told.endswith("?")
+
+
+def test_where_somebody_is_does_not_set_it_off() -> None:
+    talk = Talk()
+    talk.says(
+        "Board call on Thursday, one p.m. I'm in San Francisco, so ping me when it starts.",
+        remind(what="Board call", when="on Thursday, one p.m.", place="San Francisco"),
+    )
+    assert "place" not in talk.calls[0][1]
+
+
+def test_one_wish_told_in_several_commands_is_done_once() -> None:
+    talk = Talk(BANK, HAIR)
+    talk.says(
+        "my haircut Thursday gets pushed back exactly one week, same hour",
+        move(task="my haircut Thursday"),
+        move(task="my haircut", to="back exactly one week, same hour"),
+        move(task="my haircut"),
+    )
+    assert talk.did == ["move_task"]
+    assert talk.there["Haircut"] == "Thursday, November 26 at 12:30 PM"
+
+
+def test_a_correction_with_a_distraction_is_of_what_was_just_done() -> None:
+    talk = Talk(BANK, HAIR)
+    talk.says(
+        "move the haircut to Friday, eight pm", move(task="the haircut", to="Friday, eight pm")
+    )
+    talk.says(
+        "Ah no, sorry, seven thirty pm. At eight pm is the other child.",
+        move(task="the other child", to="At eight pm"),
+    )
+    assert talk.there["Haircut"] == "Friday, November 20 at 7:30 PM"
+
+
+def test_each_wish_of_one_breath_is_of_the_kind_it_is_called() -> None:
+    talk = Talk()
+    talk.says(
+        "Make being fit by 2028 a goal. And tomorrow at seven a.m. remind me to run.",
+        begin("goal", what="being fit", by="by 2028"),
+        begin("goal", what="run", by="tomorrow at seven a.m."),
+    )
+    assert talk.did == ["add_goal", "add_task"]
+
+
+def test_which_one_is_answered_by_its_name_though_the_model_hears_a_question() -> None:
+    talk = Talk(BANK, MUM, HAIR)
+    talk.says("delete my call", begin("delete", task="my call"))
+    talk.says("the bank", begin("list", task="the bank"))
+    assert talk.calls == [("delete_task", {"task_id": "bank"})]
+
+
+@pytest.mark.parametrize("words", ["him", "the list", ""])
+def test_who_is_meant_by_him_was_said_before(words: str) -> None:
+    plumber = thing("plumber", "Plumber", "Friday at 8 am")
+    talk = Talk(plumber, BANK, HAIR)
+    talk.says(
+        "Ugh, the plumber cancelled on me. Take him off the list.", begin("delete", task=words)
+    )
+    assert talk.calls == [("delete_task", {"task_id": "plumber"})]
+
+
+def test_what_is_it_about_takes_the_words_as_they_are() -> None:
+    talk = Talk()
+    talk.says("remind me tomorrow at seven in the morning", remind(when="tomorrow at seven"))
+    talk.says("feed the cat", CHAT)
+    assert talk.there == {"Feed the cat": "tomorrow at 7 AM"}
+
+
+def test_the_time_that_names_things_is_not_the_new_one() -> None:
+    talk = Talk(BANK, MUM, HAIR)
+    talk.says("Move everything tomorrow to Monday", move(task="everything tomorrow", to="Monday"))
+    assert "tomorrow" not in "".join(str(given["to"]) for _, given in talk.calls)

@@ -172,8 +172,8 @@ async def test_a_goal_keeps_the_words_of_its_timeline_and_the_day_they_mean() ->
     assert goal.context_notes == "For Mexico"
     assert goal.target_at is not None
     assert goal.target_at.astimezone(HERE).date().isoformat() == "2027-02-18"
-    assert accepted.told["target"] == "by Thursday, February 18, 2027"
-    assert accepted.told["summary"] == "Learn Spanish, by Thursday, February 18, 2027"
+    assert accepted.told["target"] == "by Thursday the eighteenth of February, twenty twenty-seven"
+    assert accepted.told["summary"] == f"Learn Spanish, {accepted.told['target']}"
     assert accepted.previous is None
 
 
@@ -259,11 +259,12 @@ async def test_a_task_at_a_time_has_the_instant_and_the_words() -> None:
     assert todo.scheduled_at == at(18, 19)
     assert todo.scheduled_at.tzinfo is UTC
     assert (todo.recurrence_rule, todo.time_zone) == (None, ZONE)
-    thing = {"id": todo.id, "title": "Call mom", "when": "today at 7 PM"}
+    when = "today at seven in the evening"
+    thing = {"id": todo.id, "title": "Call mom", "when": when}
     assert accepted.told == {
         "title": "Call mom",
-        "when": "today at 7 PM",
-        "summary": "Call mom, today at 7 PM",
+        "when": when,
+        "summary": f"Call mom, {when}",
         "things": [thing | {"at": "2026-11-18T19:00:00-05:00"}],
     }
 
@@ -285,15 +286,18 @@ async def test_a_recurring_task_starts_on_the_first_day_its_rule_allows() -> Non
         assert change.record.recurrence_rule == "FREQ=WEEKLY;BYDAY=SA,SU"
         assert change.record.scheduled_at is not None
         assert change.record.scheduled_at.astimezone(HERE).day == 21
-        assert accepted.told["when"].startswith("every weekend day at 6 ")
-        assert accepted.told["when"].endswith(", next time Saturday, November 21")
+        assert accepted.told["when"].startswith("every weekend day at six in the ")
+        assert accepted.told["when"].endswith(", the next time on Saturday, the twenty-first")
 
 
 async def test_an_hour_for_many_days_does_not_depend_on_the_hour_it_is_now() -> None:
     _, accepted = await House().submit(
         "NEW_TASK", title="x", trigger_type="time", scheduled_at="8", recurrence_rule="every day"
     )
-    assert accepted.told["when"] == "every day at 8 AM, next time tomorrow"
+    assert (
+        accepted.told["when"]
+        == "every day at eight in the morning, the next time tomorrow, Thursday"
+    )
 
 
 async def test_a_task_at_a_place_keeps_the_words_for_it() -> None:

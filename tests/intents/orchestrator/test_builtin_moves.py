@@ -25,7 +25,7 @@ async def test_a_moved_task_has_the_new_time_the_status_and_the_reason() -> None
     assert (moved.status, moved.reason) == (TodoStatus.RESCHEDULED, "Late meeting")
     assert moved.scheduled_words == "Friday at the same time"
     assert accepted.task_id == gym.id
-    assert accepted.told["summary"] == "Gym, Friday, November 20 at 6 PM"
+    assert accepted.told["summary"] == "Gym, on Friday, the twentieth, at six in the evening"
     assert [thing["id"] for thing in accepted.told["things"]] == [gym.id]
 
 
@@ -111,7 +111,7 @@ async def test_taking_a_move_back_puts_everything_back() -> None:
     assert restored.scheduled_at == gym.scheduled_at
     assert (restored.status, restored.reason) == (TodoStatus.ACTIVE, "old reason")
     assert restored.scheduled_words == "today at 6"
-    assert accepted.told["when"] == "today at 6 PM"
+    assert accepted.told["when"] == "today at six in the evening"
 
 
 async def test_where_another_task_was_meant_the_first_one_goes_back() -> None:

@@ -115,7 +115,9 @@ async def test_another_title_leaves_the_time_and_a_correction_of_it_begins_anew(
     intent, accepted = await house.submit("RENAME", thing_id=tooth.id, new_title="Orthodontist")
     row = house.store.todo_rows[tooth.id]
     assert (row.title, row.scheduled_at) == ("Orthodontist", at(20, 9))
-    assert accepted.told["summary"] == "Orthodontist, Friday, November 20 at 9 AM"
+    assert (
+        accepted.told["summary"] == "Orthodontist, on Friday, the twentieth, at nine in the morning"
+    )
     intent, _ = await house.amend(intent, thing_id=tooth.id, new_title="Orthopedist")
     assert house.store.todo_rows[tooth.id].title == "Orthopedist"
     await house.retract(intent)

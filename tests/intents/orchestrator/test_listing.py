@@ -33,7 +33,8 @@ async def told(here: _House, **payload: Any) -> dict[str, Any]:
 async def test_a_day_is_told_in_its_order() -> None:
     found = await told(house(), when="tomorrow")
     assert found["answer"] == (
-        "3 things tomorrow: School run, at 8:20 AM; Barber, at 5:30 PM; and Tablets, at 9 PM."
+        "Three things tomorrow, Thursday: School run, at twenty past eight in the morning; Barber, "
+        "at half past five in the afternoon; and Tablets, at nine at night."
     )
     assert [one["title"] for one in found["things"]] == ["School run", "Barber", "Tablets"]
     assert found["count"] == 3
@@ -42,12 +43,12 @@ async def test_a_day_is_told_in_its_order() -> None:
 @pytest.mark.parametrize(
     ("when", "answer"),
     [
-        ("tomorrow morning", "One thing tomorrow morning: School run, at 8:20 AM."),
-        ("on Monday evening", "2 things on Monday evening, November 23: Choir, at 7 PM; and Tab"),
-        ("tomorrow at three", "There is nothing on your list tomorrow at 3 PM."),
-        ("on Friday afternoon", "There is nothing on your list on Friday afternoon, November 20."),
-        ("at the weekend", "2 things at the weekend: Tablets, Saturday at 9 PM; and Tablets, Sun"),
-        ("the rest of this week", "3 things this week: Tablets, every day at 9 PM; School run, Th"),
+        ("tomorrow morning", "One thing tomorrow, Thursday, in the morning: School run, at twenty"),
+        ("on Monday evening", "Two things on Monday, the twenty-third, in the evening: Choir, at"),
+        ("tomorrow at three", "There is nothing on your list tomorrow, Thursday, at three in the"),
+        ("on Friday afternoon", "There is nothing on your list on Friday, the twentieth, in the"),
+        ("at the weekend", "Two things at the weekend: Tablets, Saturday at nine at night; and Ta"),
+        ("the rest of this week", "Three things this week: Tablets, every day at nine at night; S"),
     ],
 )
 async def test_a_stretch_of_time_is_told(when: str, answer: str) -> None:
@@ -59,9 +60,10 @@ async def test_the_whole_list_says_when_each_is() -> None:
     here.has("Milk", None, location_trigger="when I am at the shop")
     found = await told(here)
     assert found["answer"] == (
-        "5 things on your list: Tablets, every day at 9 PM, next time today; School run, tomorrow "
-        "at 8:20 AM; Barber, tomorrow at 5:30 PM; Choir, Monday, November 23 at 7 PM; Milk, when "
-        "you are at the shop."
+        "Five things on your list: Tablets, every day at nine at night, the next time today; "
+        "School run, tomorrow, Thursday, at twenty past eight in the morning; Barber, tomorrow, "
+        "Thursday, at half past five in the afternoon; Choir, on Monday, the twenty-third, at "
+        "seven in the evening; Milk, when you are at the shop."
     )
     assert (await told(here, when="everything"))["answer"] == found["answer"]
 
@@ -77,8 +79,8 @@ async def test_more_than_one_can_listen_to_is_counted() -> None:
         here.has(f"Task {number}", at(19, 9, number))
     for payload in ({"when": "tomorrow"}, {}):
         found = await told(here, **payload)
-        assert found["answer"].startswith("20 things")
-        assert found["answer"].endswith("8 more.")
+        assert found["answer"].startswith("Twenty things")
+        assert found["answer"].endswith("and eight more.")
 
 
 async def test_who_asks_about_today_hears_what_is_still_open_from_before() -> None:
@@ -87,8 +89,8 @@ async def test_who_asks_about_today_hears_what_is_still_open_from_before() -> No
     here.has("Lunch", at(18, 12))
     answer = (await told(here, when="today"))["answer"]
     assert answer == (
-        "One thing today: Lunch, at 12 PM. Still open from before: Tax, Monday, November 16 at 9 "
-        "AM."
+        "One thing today: Lunch, at noon. Still open from before: Tax, on Monday the sixteenth of "
+        "November at nine in the morning."
     )
 
 
@@ -98,14 +100,18 @@ async def test_goals_are_told_with_their_dates() -> None:
     here.aims("Run", target_at=at(30, 12), context_notes="my knee hurts")
     here.aims("Old", status=GoalStatus.COMPLETED)
     answer = (await told(here, what="goals"))["answer"]
-    assert answer == ("You have 2 goals: Learn Welsh, one day; Run, by Monday, November 30.")
+    assert answer == (
+        "You have two goals: Learn Welsh, one day; Run, by Monday the thirtieth of November."
+    )
     one = (await told(here, thing_id="goal-Run"))["answer"]
-    assert one == "Your goal: Run, by Monday, November 30. You noted: your knee hurts."
+    assert one == (
+        "Your goal: Run, by Monday the thirtieth of November. You noted: your knee hurts."
+    )
 
 
 async def test_one_thing_is_told_with_its_time() -> None:
     found = await told(house(), thing_id="barber")
-    assert found["answer"] == "Barber: tomorrow at 5:30 PM."
+    assert found["answer"] == "Barber: tomorrow, Thursday, at half past five in the afternoon."
     with pytest.raises(IntentRefused, match="no such open"):
         await told(house(), thing_id="dentist")
 

@@ -175,8 +175,9 @@ def test_courtesies_are_the_agents_own_and_typing_is_offered_only_where_one_can(
     profile = Profile(load_agent("flux"), Defaults(), CAN, Registry())
     now = datetime(2026, 11, 18, 9, tzinfo=UTC)
 
-    def unheard(**options: bool) -> str:
-        said = profile.setup(Options(**options), [], now).session["vivavoce_manners"]
+    def unheard(*, can_type: bool = False) -> str:
+        options = Options(can_type=can_type)
+        said = profile.setup(options, [], now).session["vivavoce_manners"]
         return str(said["unheard"][-1])
 
     assert unheard() == "I'm having trouble hearing you."

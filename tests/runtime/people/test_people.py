@@ -11,7 +11,8 @@ import pytest
 
 from vivavoce.runtime.agents.agent import load_agent
 from vivavoce.runtime.people import profile as today
-from vivavoce.runtime.people.profile import UserContext, harmless, user_context
+from vivavoce.runtime.people.profile import UserContext, user_context
+from vivavoce.runtime.people.things import harmless
 from vivavoce.runtime.ports import Capabilities, Voice
 from vivavoce.runtime.sessions.options import Options
 from vivavoce.runtime.sessions.profile import Defaults, Profile
@@ -22,6 +23,7 @@ from vivavoce.wire.hints import Thing
 from vivavoce.wire.records.plans import Goal, GoalStatus, Person, Todo, TodoStatus
 from vivavoce.wire.records.talk import Put
 
+SIX = "today at six in the evening"
 NOW = datetime(2026, 11, 17, 9, 0, tzinfo=UTC)  # a Tuesday; 10 in Berlin
 GYM = Todo(
     id="5f0c9a4e-6f0e-4f5e-9a57-3a1c6e3d7b10",
@@ -66,7 +68,7 @@ async def told(
 
 async def test_the_user_is_told_with_their_day() -> None:
     context = await told(GYM)
-    thing = Thing(id=GYM.id, title="Gym session", at=GYM.scheduled_at, when="today at 6 PM")
+    thing = Thing(id=GYM.id, title="Gym session", at=GYM.scheduled_at, when=SIX)
     assert context == UserContext(
         time_zone="Europe/Berlin",
         name="Ada",
@@ -124,7 +126,7 @@ async def test_todays_tasks_are_those_of_the_users_day_the_overdue_and_those_of_
         f"- Post the letter, when I leave home (id: {named('t-place')})",
         f"- Old, yesterday at 10 AM (id: {named('t-old')})",
         "Later tasks:",
-        f"- Next, tomorrow at 12:30 AM (id: {named('t-next')})",
+        f"- Next, tomorrow, Wednesday, at half past midnight (id: {named('t-next')})",
     )
 
 
@@ -177,7 +179,8 @@ async def test_a_task_that_recurs_is_told_on_the_days_of_its_rule() -> None:
         "Today's active tasks:",
         f"- Gym session, today at 6 PM, every Tuesday (id: {GYM.id})",
         "Later tasks:",
-        f"- Gym session, every Wednesday at 6 PM, next time tomorrow (id: {other.id})",
+        "- Gym session, every Wednesday at six in the evening, the next time tomorrow, Wednesday "
+        f"(id: {other.id})",
     )
 
 
@@ -263,7 +266,8 @@ async def test_what_is_on_other_days_and_the_goals_are_told_with_their_ids() -> 
     assert context.lines[-5:] == (
         "Today's active tasks: none",
         "Later tasks:",
-        f"- Gym session, Thursday, November 26 at 10 AM (id: {GYM.id})",
+        "- Gym session, on Thursday the twenty-sixth of November at ten in the morning "
+        f"(id: {GYM.id})",
         "Goals:",
         f"- Learn Welsh (id: {aim.id})",
     )

@@ -15,7 +15,7 @@ from typing import Any, Literal
 from vivavoce.brain.dialogue import times
 from vivavoce.brain.dialogue.commands import Begin, Command, Fill
 from vivavoce.brain.dialogue.state import Deed, State, Wish, World
-from vivavoce.brain.dialogue.things import Found, Known, resolve
+from vivavoce.brain.dialogue.things import Found, Known, nameless, resolve
 from vivavoce.language.en.mentions import places_in
 from vivavoce.language.en.numbers import numbers_in
 from vivavoce.language.en.times import lexicon
@@ -48,6 +48,8 @@ _EMPTY = frozenset(
         "fine well okay ok thing something for me to do be is and of add set up new note"
     )
 )
+_SOMEWHEN = re.compile(r"(?i)\b(?:before|after|until|till|when|by|once|while|during)\b")
+_AT = re.compile(r"(?i)\b(?:at|to|in|near|by|from|outside|into|home|reach|leave|pass)\b")
 _POINTS = re.compile(r"(?i)\b(?:that|this|it|those|these|them|so)\b")
 _SAME_DAY = re.compile(r"(?i)\b(?:on )?(?:the|that) (?:very )?(?:same )?day(?: too| as well)?\b")
 
@@ -115,8 +117,19 @@ def allotted(said: str, commands: Sequence[Command], world: World) -> list[list[
     shares: list[list[times.Span]] = [[] for _ in commands]
     found = times.find(said)
     plain = [span for span in found if not span.describes] if naming else found
-    for span in plain or found:
-        if any(start <= span.start and span.end <= end for start, end in naming):
+    for span in [part for one in plain or found for part in _outside(said, one, naming)]:
+        sharing = [
+            (at, place)
+            for at, copied in enumerate(places)
+            for place in copied
+            if place[0] < span.end and span.start < place[1]
+        ]
+        if len({at for at, _ in sharing}) > 1:  # "at eight and at nine": to each its own
+            for at, (start, end) in sharing:
+                for _, (first, last) in sharing:
+                    if first < end and start < last:  # two copies of one
+                        start, end = min(start, first), max(end, last)
+                shares[at].append(times.Span(start, end, said[start:end]))
             continue
         best, distance = -1, len(said) + 1
         for at, copied in enumerate(places):
@@ -129,6 +142,18 @@ def allotted(said: str, commands: Sequence[Command], world: World) -> list[list[
         if best >= 0:
             shares[best].append(span)
     return shares
+
+
+def _outside(said: str, span: times.Span, naming: Sequence[tuple[int, int]]) -> list[times.Span]:
+    """What of it does not name a thing: of "everything tomorrow to Monday" only Monday."""
+    for start, end in naming:
+        if start <= span.start and span.end <= end:
+            return []
+        onward = re.match(r"(?i)\W*(?:to|until|till|onto)\b", said[end : span.end])
+        if start <= span.start < end < span.end and onward:
+            rest = times.find(said[end : span.end])
+            return [replace(one, start=one.start + end, end=one.end + end) for one in rest]
+    return [span]
 
 
 def _things_named(command: Command, world: World) -> set[str]:
@@ -161,6 +186,7 @@ def filled(wish: Wish, given: Mapping[str, str], heard: Heard) -> Wish:
     """The wish with what these words say, things first: times can depend on them."""
     hint = heard.world.hints[wish.tool]
     given = _with_place(hint, _with_things(wish, hint, given, heard), heard)
+    given = {n: w for n, w in given.items() if _plausible(n, w, hint, given, heard)}
     for name in [n for n in given if hint.slots[n].kind == "thing"]:
         wish = _put(wish, name, hint.slots[name], given.pop(name), heard)
     if heard.spans and any(slot.kind == "time" for slot in hint.slots.values()):
@@ -170,6 +196,23 @@ def filled(wish: Wish, given: Mapping[str, str], heard: Heard) -> Wish:
     for name in sorted(given, key=lambda n: hint.slots[n].kind == "words"):
         wish = _put(wish, name, hint.slots[name], given[name], heard)
     return _anchored(_chosen(wish, hint, heard), hint, heard)
+
+
+def _plausible(name: str, words: str, hint: Hint, given: Mapping[str, str], heard: Heard) -> bool:
+    """Whether the words can be what the slot is for: a time has a word of time in it, and a place
+    sets something off only where it is said so."""
+    slot = hint.slots[name]
+    if slot.kind == "time" and not times.find(words):
+        return not slot.required and not slot.required_when and bool(_SOMEWHEN.search(words))
+    if slot.kind != "place" or places_in(words):
+        return True
+    at = heard.said.casefold().find(words.casefold())
+    if at < 0:
+        return True
+    timed = any(hint.slots[n].kind == "time" and times.find(w) for n, w in given.items())
+    before = heard.said[max(0, at - 30) : at]
+    said = places_in(heard.said[: at + len(words)])
+    return bool(said) or (not timed and not heard.spans and bool(_AT.search(before + words)))
 
 
 def _loosely_timed(hint: Hint, given: Mapping[str, str], world: World) -> str | None:
@@ -263,14 +306,30 @@ def _thing(wish: Wish, name: str, slot: Slot, words: str, heard: Heard) -> Wish:
     if first != words:  # "the dentist, and scrap the book club" is copied too long
         nearer = find_things(slot, first, replace(heard, said=""))
         found = nearer if len(nearer.ids) == 1 else found
-    if not found.ids and words in (heard.said, untimed(heard)):
-        found = find_things(slot, words, replace(heard, said=""), loose=True)
+    if slot.many and len(found.ids) < 2 and (each := _each(slot, words, heard)):
+        found = Found(ids=each)
+    if not found.ids and (words in (heard.said, untimed(heard)) or nameless(words)):
+        # "The plumber cancelled. Take him off the list."
+        named = find_things(slot, untimed(heard), replace(heard, said=""), loose=True)
+        found = named if len(named.ids) == 1 or not found.left else found
     values = {key: one for key, one in wish.values.items() if key != name}
     if len(found.ids) == 1:
         return replace(wish, values={**values, name: found.ids[0]}, many=(), left=())
     if found.ids and slot.many:
-        return replace(wish, values=values, many=found.ids, left=(), agreed=False)
+        chosen = bool(heard.among) and set(found.ids) <= set(heard.among) and bool(wish.left)
+        return replace(wish, values=values, many=found.ids, left=(), agreed=chosen)
     return replace(wish, values=values, many=(), left=found.left or found.ids)
+
+
+def _each(slot: Slot, words: str, heard: Heard) -> tuple[str, ...]:
+    """ "The boiler thing and the dentist": two, each plain by itself."""
+    parts = [part for part in re.split(r",\s*(?:and\s+)?|\s+and\s+", words) if part.strip()]
+    if len(parts) < 2:
+        return ()
+    alone = replace(heard, said="")
+    found = [find_things(slot, part, alone, loose=True).ids for part in parts]
+    ids = tuple(dict.fromkeys(id_ for one in found for id_ in one))
+    return ids if all(len(one) == 1 for one in found) and len(ids) == len(parts) else ()
 
 
 def anchor_slot(hint: Hint) -> str | None:
@@ -656,6 +715,8 @@ def _time_gap(name: str, words: str, wish: Wish, state: State, world: World) -> 
         left = tuple(id_ for id_ in wish.left if id_ in there)
         if there:
             return Gap(slot=anchor, kind="which", choices=left or there)
+    if name in wish.easy and meant.day:
+        return None
     part: Literal["", "day", "hour"] = ""
     if meant.day != meant.hour:
         part = "hour" if meant.day else "day"

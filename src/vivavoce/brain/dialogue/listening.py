@@ -29,6 +29,21 @@ _SOUNDS = re.compile(r"(?i)^\W*(?:(?:oh|ah|um+|uh+|er+|well|okay|ok|hang on|hold
 _MEANT = re.compile(
     r"(?i)\b(?:i mean[t]?|make (?:it|that)|rather|instead|not .{1,30}\bbut|as an?)\b"
 )
+_WHENEVER = re.compile(
+    r"(?i)\b(?:any ?time|whenever|(?:does|do)n'?t (?:matter|mind|care)|you (?:choose|decide|pick)|"
+    r"no preference|all day|not important)\b"
+)
+_NO_MORE = re.compile(
+    r"(?i)\W*(?:(?:oh|ah|okay|ok|well|right|great|thanks)\W+)*(?:no|nope|nah|nothing)\b\W*"
+    r"(?:(?:no|thanks|thank you|ta|cheers|else|more|for now|really|that'?s|that is|it'?s|all|it|"
+    r"everything|the lot|fine|good|okay|ok|i'?m|we'?re|good|done|sorted|then|bye|love|dear|mate|"
+    r"please|don'?t|need|anything|i|nothing|today|just)\b\W*)*"
+)
+_NEITHER = re.compile(r"(?i)^\W*(?:no\W+)?(?:neither|none)\b")
+_HESITANT = re.compile(
+    r"(?i)\b(?:um+|uh+|er+m?|hang on|hold on|wait|sorry|hm+|what was|i don'?t know|no idea|"
+    r"not sure|dunno|never ?mind|forget it)\b|\b(?:the|to|with|about|and)\W*$"
+)
 _LET_GO = re.compile(
     r"(?i)\b(?:never ?mind|forget (?:it|about it|that)|doesn'?t matter|don'?t (?:bother|worry)|"
     r"leave it|drop it|no matter)\b"
@@ -106,9 +121,11 @@ class _Turn:
     # --- What the commands mean here --------------------------------------------------
 
     def _settled(self, commands: Sequence[Command]) -> list[Command]:
+        if _NO_MORE.fullmatch(self.said):  # whatever the model hears in it
+            return [Plain("no")]
         known: list[Command] = []
         for command in commands:
-            seen = self._seen(command)
+            seen = self._seen(self._by_name(command) if len(commands) > 1 else command)
             if seen is not None and seen not in known:
                 known.append(seen)
         if self._asked_wish() is not None:
@@ -141,6 +158,38 @@ class _Turn:
         if does == "amend":
             return Fill(command.slots) if command.slots else None
         return self._corrected(command, tool)
+
+    def _by_name(self, command: Command) -> Command:
+        """Of several wishes in one breath a model tends to take all for the first kind: one that is
+        called by its name in its own sentence ("… and remind me to …") is of that kind."""
+        tool = self._tool(command.wish) if isinstance(command, Begin) else None
+        if tool is None or not isinstance(command, Begin):
+            return command
+        words = [
+            words
+            for name, words in filling.params(
+                self.world.hints[tool], command.slots, self.world
+            ).items()
+            if self._slot(tool, name).kind == "words"
+        ]
+        at = self.said.casefold().find(words[0].casefold()) if words else -1
+        if at < 0:
+            return command
+        sentence = re.split(r"[.!?;]\s", self.said[:at])[-1]
+        said = set(re.findall(r"[^\W_]+", sentence.casefold()))
+        called = [
+            hint.wish
+            for hint in self.world.hints.values()
+            if hint.wish in said and self._makes(hint) and self._makes(self.world.hints[tool])
+        ]
+        if len(called) == 1 and self.world.hints[tool].wish not in said:
+            return Begin(called[0], command.slots)
+        return command
+
+    def _makes(self, hint: Hint) -> bool:
+        """Something new, in the user's words; not about what is there."""
+        kinds = {slot.kind for slot in hint.slots.values() if slot.required}
+        return hint.does == "act" and "words" in kinds and "thing" not in kinds
 
     def _unmarked(self, commands: Sequence[Command]) -> Fill | None:
         """A correction of what was just done that the model made nothing of, or took for a wish
@@ -185,12 +234,35 @@ class _Turn:
         if deed.wish.tool != tool or not _corrects(self.said):
             return command
         given = filling.params(self.world.hints[tool], command.slots, self.world)
+        about = [n for n in given if self._slot(tool, n).kind == "thing"]
+        if about:
+            return self._same_again(command, deed, self._slot(tool, about[0]), given[about[0]])
         title = self._title_of(deed)
         own = [words for name, words in given.items() if self._slot(tool, name).kind == "words"]
         renamed = own and title and not any(similar(words, title) for words in own)
         if renamed and not _MEANT.search(self.said):
             return command
         return Fill(command.slots) if command.slots else command
+
+    def _same_again(self, command: Begin, deed: Deed, slot: Slot, words: str) -> Command:
+        """ "No, sorry, half seven": of what was just moved, though the model names something else
+        that was said, and maybe the time that it has already."""
+        share = Heard(said="", state=self.state, world=self.world)
+        found = filling.find_things(slot, words, share)
+        mine = {thing.id for thing in deed.things}
+        if (found.ids and not set(found.ids) <= mine) or found.left:
+            return command
+        hint = self.world.hints[deed.wish.tool]
+        timed = [s.name or n for n, s in hint.slots.items() if s.kind == "time"]
+        spans = times.find(self.said)
+        if not timed or not spans:
+            return command
+        copied = next((command.slots[name] for name in timed if name in command.slots), "")
+        at = next((thing.at for thing in deed.things if thing.at), None)
+        zone = self.world.briefing.time_zone
+        there = times.meant(copied, now=self.world.now, zone=zone, base=at).at if copied else None
+        new = spans[0].text if not copied or (there and at and there == at) else copied
+        return Fill({timed[0]: new})
 
     def _as_answer(self, command: Command) -> Command:
         asked, wish = self.asked, self._asked_wish()
@@ -201,9 +273,17 @@ class _Turn:
         short = (slot.name or asked.slot) if slot else ""
         if slot is not None and isinstance(command, Begin) and self._answers(command, slot, wish):
             given = filling.params(hint, command.slots, self.world)
+            if asked.kind != "slot" and asked.slot not in given:
+                return Fill({short: self.said})
             if set(given) == {asked.slot} or len(command.slots) > 1:
                 return Fill(command.slots)
             return Fill({short: " ".join(command.slots.values()) or self.said})
+        easy = slot is not None and slot.kind == "time" and asked.slot in wish.values
+        if easy and _WHENEVER.search(self.said) and not times.find(self.said):
+            self._replace(replace(wish, easy=(*wish.easy, asked.slot)))
+            return Plain("yes")
+        if asked.kind != "slot" and _NEITHER.search(self.said) and isinstance(command, Plain):
+            return Plain("no")
         if isinstance(command, Fill) and slot is not None:
             given = filling.params(hint, command.slots, self.world)
             if asked.kind != "slot" and asked.slot not in given and (more := self._meant_one(slot)):
@@ -228,6 +308,10 @@ class _Turn:
         if slot.kind in ("time", "repeat") and times.only(self.said):
             return same or not _QUESTION.search(self.said)
         tool = self._tool(command.wish)
+        asks = _QUESTION.search(self.said) is not None
+        tells = tool is not None and self.world.hints[tool].does == "tell"
+        if self.asked and self.asked.kind != "slot" and (same or tells) and not asks:
+            return bool(self._meant_one(slot))
         if slot.kind == "time" and tool and self.world.hints[tool].does == "act":
             others = filling.params(self.world.hints[tool], command.slots, self.world)
             kinds = {self._slot(tool, name).kind for name in others}
@@ -265,6 +349,9 @@ class _Turn:
             heard = Heard(said=self.said, state=self.state, world=self.world)
             found = filling.find_things(slot, self.said, heard, among=self.asked.choices)
             return bool(found.ids)
+        if slot.kind == "words" and kind in ("unclear", "chat"):
+            plain = filling.says_something(self.said) and not _HESITANT.search(self.said)
+            return plain and not _QUESTION.search(self.said)
         return self.asked.kind == "sure" and bool(self._meant_one(slot))
 
     def _meant_one(self, slot: Slot) -> str:
@@ -331,7 +418,32 @@ class _Turn:
         if missing is not None and missing.kind == "none" and _LET_GO.search(self.said):
             self._drop()  # nothing is meant by it: "never mind, it's gone"
             return
+        twin = next((w for w in self.begun if self._same_wish(w, wish)), None)
+        if twin is not None:  # the model told one wish in several commands
+            times_said = {n: v for n, v in wish.values.items() if v}
+            self._replace(replace(twin, values={**twin.values, **times_said}))
+            return
         self.begun.append(self._with_day_of(wish))
+
+    def _same_wish(self, one: Wish, other: Wish) -> bool:
+        """The same tool for the same thing, or under the same title with only one time."""
+        if one.tool != other.tool:
+            return False
+        slots = self.world.hints[one.tool].slots
+        things = [n for n, s in slots.items() if s.kind == "thing" and s.required]
+        if things:
+            mine = [one.values.get(n) for n in things]
+            bare = not any(n in other.values or n in other.words for n in things)
+            return (
+                not other.many
+                and (None not in mine)
+                and (bare or mine == [other.values.get(n) for n in things])
+            )
+        titles = [n for n, s in slots.items() if s.kind == "words" and s.required]
+        same = [str(one.values.get(n)).casefold() == str(other.values.get(n)).casefold()
+                for n in titles]  # fmt: skip
+        timed = [w for w in (one, other) if self._time_of(w)]
+        return bool(titles) and all(same) and len(timed) < 2
 
     def _new(self, tool: str) -> Wish:
         number = self.state.wishes + 1
@@ -353,13 +465,27 @@ class _Turn:
         share = Heard(said=self.said, state=self.state, world=self.world)
         for name, slot in hint.slots.items():
             words = str(wish.values.get(name) or "")
-            if slot.kind != "time" or not words or not self.begun:
+            if slot.kind != "time" or not self.begun:
                 continue
             earlier = self._time_of(self.begun[-1])
+            if not words:
+                return self._at_the_time_of(self.begun[-1], earlier, wish, name)
             if earlier and filling.dayless(words, wish, share):
                 whole = filling.on_the_same_day(earlier, words, wish, share)
                 return replace(wish, values={**wish.values, name: whole})
         return wish
+
+    def _at_the_time_of(self, first: Wish, time: str, wish: Wish, name: str) -> Wish:
+        """ "Tomorrow at nine call the bank and buy stamps": the time came before both."""
+        titles = [
+            str(w) for n, w in first.words.items() if self._slot(first.tool, n).kind == "words"
+        ]
+        said = self.said.casefold()
+        same = first.tool == wish.tool and bool(time) and bool(titles)
+        if not same or not 0 <= said.find(time.casefold()) < said.find(titles[0].casefold()):
+            return wish
+        words = {**wish.words, name: time}
+        return replace(wish, values={**wish.values, name: time}, words=words)
 
     def _time_of(self, wish: Wish) -> str:
         slots = self.world.hints[wish.tool].slots
@@ -534,6 +660,8 @@ class _Turn:
                 self._undo()
             case "thanks":
                 self._note("bye")
+            case "unclear" | "chat" if self._optional():
+                pass  # it was asked for once, and is left out
             case "unclear" if self._open():
                 self._note("unclear_open")
             case "unclear":
@@ -542,6 +670,12 @@ class _Turn:
                 self._note("chat_open")
             case _:
                 self._note(kind)
+
+    def _optional(self) -> bool:
+        """Whether what was asked for is only worth a question."""
+        wish = self._asked_wish()
+        slot = wish and self.asked and self.world.hints[wish.tool].slots.get(self.asked.slot)
+        return bool(slot and slot.worth_asking and not slot.required and not slot.required_when)
 
     def _open(self) -> bool:
         return bool(self.waiting or self.begun)

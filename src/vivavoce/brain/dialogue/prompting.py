@@ -30,6 +30,8 @@ from vivavoce.wire.values import Record, Value
 SET = "set"
 PLAIN = ("yes", "no", "undo", "drop", "thanks", "cannot", "chat", "unclear")
 MOST_COMMANDS = 3
+_SENTENCE = 3
+"""Words; fewer say little on their own."""
 _MOST_SHOWN, _MOST_THINGS = 32, 8
 _LONGEST_SAID, _LONGEST_TOLD = 600, 240
 _PAIR = re.compile(r'(\w+)=("[^"]*"(?:\+"[^"]*")*)')
@@ -57,18 +59,35 @@ _RULES = (
 
 
 class Template(Value):
-    """How a model's messages are written: each with its text in the middle. ChatML by default."""
+    """How a model's messages are written: what stands before and after each text. ChatML by
+    default."""
 
     system: tuple[str, str] = ("<|im_start|>system\n", "<|im_end|>\n")
     user: tuple[str, str] = ("<|im_start|>user\n", "<|im_end|>\n")
     assistant: tuple[str, str] = ("<|im_start|>assistant\n", "<|im_end|>\n")
 
-    @property
-    def stop(self) -> str:
-        return self.assistant[1].strip()
-
 
 CHATML = Template()
+SAMPLE = (
+    *(("system", "Sample 0."), ("user", "Sample 1.")),
+    *(("assistant", "Sample 2."), ("user", "Sample 3.")),
+)
+"""Messages of which a model's own template shows its marks."""
+
+
+def template(rendered: str) -> Template:
+    """By how `SAMPLE` looks in the model's own template; ChatML where that cannot be told."""
+    marks: list[str] = []
+    for _, text in SAMPLE:
+        before, found, rendered = rendered.partition(text)
+        if not found:
+            return CHATML
+        marks.append(before)
+    # What ends a message belongs to the beginning of the next: it is the same text in the end.
+    begun, asked, answered, again = marks
+    if asked != again or answered != rendered:
+        return CHATML
+    return Template(system=(begun, ""), user=(asked, ""), assistant=(answered, ""))
 
 
 class Likely(Record):
@@ -113,6 +132,13 @@ def beginning(view: View, said: str, now: datetime, template: Template = CHATML)
 def clean(said: str) -> str:
     """An utterance as it is shown, and as words can be copied from it."""
     return " ".join(_QUOTES.sub("", safe(said)).split())[:_LONGEST_SAID].rstrip()
+
+
+def sentences(said: str) -> list[str]:
+    """All of it, and each of its sentences: what is wished for may be in one of many."""
+    text = clean(said)
+    each = [part.strip() for part in _STOP.split(text) if len(part.split()) >= _SENTENCE]
+    return [text, *each] if len(each) > 1 else [text]
 
 
 def shown_thing(thing: Thing, now: datetime) -> str:
@@ -239,7 +265,7 @@ def grammar(view: View, said: str, first: Sequence[str] = (), written: int = 0) 
     return "\n".join(lines) + "\n"
 
 
-def chosen(likely: Likely, words: Sequence[str], weight: float = 40.0) -> str:
+def chosen(likely: Likely, words: Sequence[str], weight: float = 60.0) -> str:
     """The likeliest by both. The model's own choice where there are no examples to be near to."""
     least = min(likely.by_model.values(), default=0.0) - 1.0
     nearest = max(likely.by_examples.values(), default=0.0)

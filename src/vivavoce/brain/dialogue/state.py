@@ -44,6 +44,8 @@ class Wish(Record):
     """Ids of which one is meant; empty where words were said and nothing fits them."""
     agreed: bool = False
     """The user said yes to doing it to all of them."""
+    easy: tuple[str, ...] = ()
+    """Parameters of which the user said that it does not matter."""
     asked: tuple[str, ...] = ()
     """Parameters that were asked for already: what is not needed is asked for once."""
     refused: int = 0

@@ -38,6 +38,7 @@ _KEPT = re.compile(
     r"(?i)\b(?:stays?|keep|must stay|can stay|leave (?:the|my|that|it)|remains?|not the|not my|"
     r"except|but not|apart from|other than)\b"
 )
+_THATS_ALL = re.compile(r"(?i)\b(?:and )?that(?:'?s| is) (?:all|it|everything|the lot)\b")
 _NOBODY = re.compile(
     r"(?i)(?<!\bat )(?<!\bby )(?<!\bto )(?<!\bpast )(?<!\baround )(?<!\babout )"
     r"\bones?\b(?! (?:o'?clock|in the|a\.?m|p\.?m|thirty|fifteen|forty))"
@@ -78,7 +79,7 @@ def resolve(
     """`said` is the whole utterance: it helps where the words themselves leave several. `loose`:
     the words are an utterance in which nobody marked the thing; only what is plain counts."""
     there = {thing.id: thing for thing in known.things}
-    wanted, kept = _apart(words, said)
+    wanted, kept = _apart(_THATS_ALL.sub("", words), said)
     if kept:
         spared = _by_title(_content(kept, known), list(there.values()))
         if len(spared) < len(there):
@@ -140,6 +141,12 @@ def similar(words: str, title: str) -> bool:
     ones = [t for t in _tokens(words) if t not in skipped]
     others = [t for t in _tokens(title) if t not in skipped]
     return any(_near(one, other) for one in ones for other in others)
+
+
+def nameless(words: str) -> bool:
+    """ "It", "him", "my appointment": words that name no title."""
+    skipped = STOP | _GENERIC | _POINTING | _SKIPPED
+    return not [t for t in _tokens(words) if t not in skipped and t not in ORDINALS]
 
 
 # --- By position, by pointing, in sets ------------------------------------------------

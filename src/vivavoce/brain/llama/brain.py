@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Literal
 
 from vivavoce.brain.dialogue.claims import claims
+from vivavoce.brain.dialogue.prompting import SAMPLE, template
 from vivavoce.brain.llama.grammar import MARK, PLAIN_WORDS, Reading, grammar, offered
 from vivavoce.brain.llama.ids import shortened
 from vivavoce.brain.llama.leading import Free, Leading, Write, Writing
@@ -172,6 +173,10 @@ class LlamaBrain:
         try:
             async with asyncio.timeout(_START_SECONDS):
                 await connection.until_ready()
+                if self._leading is not None:
+                    with contextlib.suppress(BrainError):  # one without a template of its own
+                        shown = await connection.rendered(SAMPLE)
+                        self._leading.template = template(shown)
             self._connection = connection
             self._failed.clear()
             self._ready.set()
@@ -330,7 +335,8 @@ class LlamaBrain:
         async with self._seats.warming(connection, ask.live, text) as warming:
             begun = len(await connection.tokenize(warming.held)) if warming.held else 0
             # Never to before what is read already: that would be forgotten.
-            for upto in (*range(begun + _STEP, len(tokens), _STEP), len(tokens)):
+            step = _STEP if ask.live else _BATCH
+            for upto in (*range(begun + step, len(tokens), step), len(tokens)):
                 async with warming.step() as seat:
                     if seat is None:
                         return  # the question itself has come

@@ -26,7 +26,7 @@ from vivavoce.brain.dialogue.commands import Begin, Command, Plain
 from vivavoce.brain.dialogue.following import awaited, follow
 from vivavoce.brain.dialogue.manager import heard, returned, view
 from vivavoce.brain.dialogue.offering import world as world_of
-from vivavoce.brain.dialogue.prompting import Likely, Template
+from vivavoce.brain.dialogue.prompting import Likely
 from vivavoce.brain.dialogue.state import Do, Say, State, View, World
 from vivavoce.brain.llama.likeness import Likeness
 from vivavoce.brain.llama.server import Heard
@@ -93,11 +93,12 @@ class Leading:
         model: Model,
         likeness: Likeness | None = None,
         *,
-        template: Template = prompting.CHATML,
         now: Callable[[ZoneInfo], datetime] = datetime.now,
     ) -> None:
         self._model, self._likeness = model, likeness
-        self._template, self._now = template, now
+        self._now = now
+        self.template = prompting.CHATML
+        """How this model's messages look, once it is known."""
         self._known: OrderedDict[str, dict[tuple[str, str], tuple[Command, ...]]] = OrderedDict()
         self._firsts: dict[str, int] = {}
         self._lines: tuple[str, dict[str, list[str]]] = "", {}
@@ -150,13 +151,13 @@ class Leading:
         if len(about) > _FREE_CHARS:
             about = about[:_FREE_CHARS].rpartition("\n\n")[0] or about[:_FREE_CHARS]
         who = f" The user is called {briefing.user}." if briefing.user else ""
-        messages = self._template.system[0] + prompting.safe(f"{about}\n\n{_FREELY}{who}")
-        messages += self._template.system[1]
+        messages = self.template.system[0] + prompting.safe(f"{about}\n\n{_FREELY}{who}")
+        messages += self.template.system[1]
         for turn in [t for t in ask.turns if isinstance(t, Said)][-_FREE_TURNS:]:
-            marks = {"user": self._template.user, "assistant": self._template.assistant}
-            before, after = marks.get(turn.role, self._template.system)
+            marks = {"user": self.template.user, "assistant": self.template.assistant}
+            before, after = marks.get(turn.role, self.template.system)
             messages += f"{before}{prompting.safe(turn.text[-_FREE_CHARS:])}{after}"
-        return messages + self._template.assistant[0]
+        return messages + self.template.assistant[0]
 
     async def _understood(
         self, ask: Ask, state: State, world: World, said: str
@@ -180,7 +181,7 @@ class Leading:
         self, live: str, seen: View, world: World, said: str
     ) -> tuple[tuple[Command, ...], Heard]:
         words = prompting.candidates(seen)
-        text = self._head(world) + prompting.tail(seen, said, world.now, self._template)
+        text = self._head(world) + prompting.tail(seen, said, world.now, self.template)
         async with self._model.writing(live, text) as writing:
             first, cost = await self._chosen(writing, text, said, words, world)
             if first in prompting.PLAIN and len(said.split()) <= _SHORT:
@@ -217,7 +218,7 @@ class Leading:
         if self._likeness is None:
             return {}
         lines = self._sayings(world)
-        near = await self._likeness.near(prompting.clean(said), lines)
+        near = await self._likeness.near(prompting.sentences(said), lines)
         return {word: near[word] for word in words if word in near}
 
     def _sayings(self, world: World) -> dict[str, list[str]]:
@@ -247,10 +248,10 @@ class Leading:
         state = self._state(whole, world)
         seen = view(state, world)
         said = _words(whole) if spoken else ""
-        return head + prompting.beginning(seen, said, world.now, self._template)
+        return head + prompting.beginning(seen, said, world.now, self.template)
 
     def _head(self, world: World) -> str:
-        return prompting.head(world.hints.values(), self._template)
+        return prompting.head(world.hints.values(), self.template)
 
     # --- The talk ---------------------------------------------------------------------
 

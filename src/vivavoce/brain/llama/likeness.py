@@ -41,9 +41,12 @@ class Likeness:
     def there(self) -> bool:
         return (self._folder / "model.onnx").is_file()
 
-    async def near(self, said: str, lines: Mapping[str, Sequence[str]]) -> dict[str, float]:
-        """By meaning: how near its nearest lines are, from -1 to 1. Nothing without the model."""
-        if not self.there or not lines:
+    async def near(
+        self, said: Sequence[str], lines: Mapping[str, Sequence[str]]
+    ) -> dict[str, float]:
+        """By meaning: how near its nearest lines are to the nearest of what was said, from -1 to
+        1. Nothing without the model."""
+        if not self.there or not lines or not said:
             return {}
         return await asyncio.to_thread(self._near, said, lines)
 
@@ -51,17 +54,18 @@ class Likeness:
         if self.there and lines:
             await asyncio.to_thread(self._known, lines)
 
-    def _near(self, said: str, lines: Mapping[str, Sequence[str]]) -> dict[str, float]:
+    def _near(self, said: Sequence[str], lines: Mapping[str, Sequence[str]]) -> dict[str, float]:
         known = self._known(lines)
         with self._lock:
-            (one,) = self._embedded([said])
+            those = self._embedded(said)
         near: dict[str, float] = {}
         begin = 0
         for meaning, texts in lines.items():
-            like = np.sort(known[begin : begin + len(texts)] @ one)[::-1][: len(_WEIGHTS)]
+            like = np.sort(those @ known[begin : begin + len(texts)].T)[:, ::-1][:, : len(_WEIGHTS)]
             begin += len(texts)
-            if len(like):
-                near[meaning] = float(np.average(like, weights=_WEIGHTS[: len(like)]))
+            if texts:
+                weights = _WEIGHTS[: like.shape[1]]
+                near[meaning] = float(np.average(like, axis=1, weights=weights).max())
         return near
 
     def _known(self, lines: Mapping[str, Sequence[str]]) -> Vectors:

@@ -16,7 +16,7 @@ import json
 import os
 import sys
 import threading
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any
@@ -77,6 +77,12 @@ class Connection:
         body = {"content": text, "parse_special": True, "add_special": False}
         tokens: list[int] = (await self._post("/tokenize", body))["tokens"]
         return tokens
+
+    async def rendered(self, messages: Iterable[tuple[str, str]]) -> str:
+        """Role and text of each, in the template of the model's own file."""
+        given = [{"role": role, "content": text} for role, text in messages]
+        shown: str = (await self._post("/apply-template", {"messages": given}))["prompt"]
+        return shown
 
     async def read(self, slot: int, tokens: list[int]) -> Heard:
         """Read it, and write nothing."""

@@ -14,8 +14,9 @@ from zoneinfo import ZoneInfo
 from vivavoce.intents.orchestrator.finding import open_thing, thing_of
 from vivavoce.intents.orchestrator.ports import asking, gone, shown, text
 from vivavoce.intents.ports import Accepted
+from vivavoce.language.en.numbers import cardinal
 from vivavoce.language.en.ranges import Range, range_of
-from vivavoce.language.en.telling import clock_words
+from vivavoce.language.en.telling import hour_in_words
 from vivavoce.runtime.people import things
 from vivavoce.runtime.people.due import dues_between
 from vivavoce.runtime.people.profile import open_todos
@@ -25,6 +26,7 @@ from vivavoce.wire.records.plans import Goal, Intent, Submission, Todo
 from vivavoce.wire.values import Value
 
 _MOST = 12
+_SPELT = 100
 _OFTEN = 2
 """What comes more often than this in one stretch is told once."""
 _OVERDUE = timedelta(days=30)
@@ -126,10 +128,11 @@ def _within(todos: Sequence[Todo], when: Range, given: Submission) -> list[_Item
             continue
         thing = thing_of(todo, given)
         if len(times) > _OFTEN and todo.recurrence_rule:
-            items.append(_Item(thing, times[0], f"{thing.title}, {thing.when.split(', next')[0]}"))
+            often = thing.when.partition(", the next time")[0]
+            items.append(_Item(thing, times[0], f"{thing.title}, {often}"))
             continue
         for at in times:
-            clock = clock_words(at.astimezone(zone).time())
+            clock = hour_in_words(at.astimezone(zone).time())
             on = f"{at.astimezone(zone):%A} " if when.days > 1 else ""
             items.append(_Item(thing, at, f"{thing.title}, {on}at {clock}"))
     return sorted(items, key=lambda item: item.at)
@@ -155,7 +158,7 @@ def _all(todos: Sequence[Todo], given: Submission) -> tuple[str, list[Thing], in
         return "There is nothing on your list.", [], 0
     lines = [things.summary(one) for one in mine[:_MOST]]
     if len(todos) > len(lines):
-        lines.append(f"{len(todos) - len(lines)} more")
+        lines.append(f"and {cardinal(str(len(todos) - len(lines)))} more")
     said = f"{_counted(len(todos), 'thing')} on your list: {'; '.join(lines)}."
     return said, mine[:_MOST], len(todos)
 
@@ -170,9 +173,12 @@ def _goals(aims: Sequence[Thing]) -> str:
 
 
 def _counted(count: int, what: str) -> str:
-    return f"{'One' if count == 1 else count} {what}{'' if count == 1 else 's'}"
+    said = cardinal(str(count)) if count < _SPELT else str(count)
+    return f"{said.capitalize()} {what}{'' if count == 1 else 's'}"
 
 
 def _and(lines: Sequence[str]) -> str:
-    shown_ = [*lines[:_MOST], *([f"{len(lines) - _MOST} more"] if len(lines) > _MOST else [])]
-    return shown_[0] if len(shown_) == 1 else f"{'; '.join(shown_[:-1])}; and {shown_[-1]}"
+    told = list(lines[:_MOST])
+    if len(lines) > _MOST:
+        told.append(f"{cardinal(str(len(lines) - _MOST))} more")
+    return told[0] if len(told) == 1 else f"{'; '.join(told[:-1])}; and {told[-1]}"

@@ -16,6 +16,8 @@ others call:
                     missing, by name), Profile (somebody's day), Resolution
     times.reading   find (the times in running speech, with their places), without (a title
                     without them), Mention
+    windows         window (the stretch of time that words speak of: "this week"), fits (is a moment
+                    one they mean: "my three o'clock", "the Friday one")
     understanding   understand (the same as an instant or a question in words), relative, clocked,
                     says_when
     times           tokens, grammar (words to pieces), said (pieces to one time), dates (the

@@ -122,7 +122,7 @@ class Resolution(Record):
     other: datetime | None = None
     """The other reading of an hour whose half of the day was taken for granted."""
     usual: datetime | None = None
-    """With the usual hour, and the next day that comes, for what is missing."""
+    """With the usual hour, and a day of what was named, for what is missing."""
 
 
 def resolve(
@@ -334,6 +334,10 @@ class _Question(Record):
         hours = self._hours(named)
         if not hours.times:
             return self._ahead(self._open_hour(named))
+        if self._some_day:
+            usual = self._instant(named, hours.times[0])
+            clock = hours.times[0] if hours.said else None
+            return self._answer(missing=("day",), day=named, clock=clock, usual=usual)
         on = named + _DAY if hours.next_day else named
         found = [self._at(on, clock, hours) for clock in hours.times]
         coming = [one for one in found if one.at and one.at > self.now]
@@ -382,6 +386,19 @@ class _Question(Record):
             return next(iter(meant))
         each = [day.days if isinstance(day, Either) else (day,) for day in meant if day]
         return Either(tuple(sorted({day for days in each for day in days})))
+
+    @property
+    def _some_day(self) -> bool:
+        """ "Next week", and no day of it."""
+        days = self.known.days
+        return (
+            self.anchor is None
+            and any(
+                isinstance(day, p.Period) and day.unit in ("week", "month", "year") and not day.edge
+                for day in days
+            )
+            and len(days) == 1
+        )
 
     def _over_today(self) -> bool:
         """Is the hour that was said over today?"""
@@ -457,6 +474,11 @@ class _Question(Record):
         known = self.known
         if known.hours:
             return self._of_hour(known.hours[0], on)
+        if known.half:
+            if self.anchor is None:
+                return _Hours()
+            kept = self.anchor.hour % 12 + (12 if known.half == "pm" else 0)
+            return _Hours(times=(time(kept, self.anchor.minute),), said=True)
         if known.this_time:
             return _Hours(times=(self.now.time(),), said=True)
         if known.routine and (at := self.profile.hour(known.routine)):
@@ -477,11 +499,18 @@ class _Question(Record):
     def _of_hour(self, said_: p.Hour, on: date | None) -> _Hours:
         minute = said_.minute
         if said_.hour is None:
+            if self.anchor is None and (self.known.names_day or self.known.part):
+                return _Hours()  # of which hour is not said
             base = self.anchor or self.now
             minutes = base.hour * 60 + minute
+            if self.anchor is None and minutes <= base.hour * 60 + base.minute:
+                minutes += 60
             return _Hours(times=(time(minutes // 60 % 24, minutes % 60),), said=True)
         hour = said_.hour
         part = self.known.part
+        if self.known.half and hour <= 12:
+            hour = hour % 12 + (12 if self.known.half == "pm" else 0)
+            return _Hours(times=(time(hour, minute),), said=True)
         if said_.certain or hour > 12:
             late = (said_.midnight or (part.endswith("night") and hour < _EARLY)) and on is not None
             return _Hours(times=(time(hour, minute),), said=True, next_day=late)
@@ -559,7 +588,7 @@ class _Question(Record):
     def _open_hour(self, on: date) -> Resolution:
         """A day whose hour is not said."""
         usual = self._instant(on, lex.PARTS["morning"])
-        missing: tuple[Missing, ...] = ("hour",)
+        missing: tuple[Missing, ...] = ("day", "hour") if self._some_day else ("hour",)
         if on < self.now.date():
             return self._answer(trouble="past", day=on)
         return self._answer(missing=missing, day=on, usual=usual if usual > self.now else None)
@@ -607,7 +636,8 @@ def _parts_said(known: Said) -> frozenset[str]:
     found = {
         "day": known.names_day or any(a.days or a.months for a in spans),
         "hour": bool(known.hours or known.routine) or any(a.minutes for a in spans),
-        "half": any(hour.certain for hour in known.hours) or bool(known.hours and known.part),
+        "half": any(hour.certain for hour in known.hours)
+        or bool(known.half or (known.hours and known.part)),
         "part": bool(known.part),
         "repetition": known.every is not None,
         "relative": bool(known.shift or known.same_time or known.same_day),

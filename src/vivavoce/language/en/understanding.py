@@ -94,7 +94,8 @@ def says_when(words: str) -> bool:
 
 def _may_fill(found: Resolution) -> bool:
     """Nobody is asked for the hour of a day that is to come; of today they are."""
-    filled = {"hour", "day"} if found.rule else {"hour"}
+    some_day = found.missing == ("day", "hour")  # "next week": a week from now, and told
+    filled = {"hour", "day"} if found.rule or some_day else {"hour"}
     return found.trouble is None and set(found.missing) <= filled and bool(found.usual)
 
 

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from vivavoce.language.en.telling import clock_words, rule_words, spoken
-from vivavoce.runtime.people.due import next_due, zone_or
+from vivavoce.language.en.telling import in_words, rule_in_words
+from vivavoce.runtime.people.due import anchor_of, next_due, zone_or
 from vivavoce.wire.clean import clean_line
 from vivavoce.wire.hints import Thing
 from vivavoce.wire.records.plans import Goal, GoalStatus, Todo
@@ -77,26 +77,24 @@ def in_order(todos: Iterable[Todo], goals: Iterable[Goal], now: datetime, zone: 
 
 
 def task_words(todo: Todo, due: datetime | None, now: datetime, time_zone: str) -> str:
-    """When it is: "tomorrow at 8 AM", "every Thursday at 7 AM, next time tomorrow"."""
+    """When it is: "tomorrow, Tuesday, at eight in the morning", "every Thursday at seven in the
+    morning, the next time tomorrow, Thursday"."""
     if due is None:
         return ""
     if not todo.recurrence_rule:
         return _spoken(due, now, time_zone)
-    often = rule_words(todo.recurrence_rule)
-    here = _here(due, zone_or(todo.time_zone, time_zone))
-    if here is not None and " at " not in often and todo.moved_from is None:
-        often = _with_clock(often, clock_words(here.time()))
-    once = todo.moved_from is not None and todo.scheduled_at == due
-    if once:
-        return f"{often}, this once {_spoken(due, now, time_zone)}"
-    return f"{often}, next time {_spoken(due, now, time_zone, clock=False)}"
+    hour = anchor_of(todo) or due
+    often = rule_in_words(todo.recurrence_rule, _here(hour, zone_or(todo.time_zone, time_zone)))
+    if todo.moved_from is not None and todo.scheduled_at == due:
+        return f"{often}, but this once {_spoken(due, now, time_zone)}"
+    return f"{often}, the next time {_spoken(due, now, time_zone, clock=False)}"
 
 
 def goal_words(one: Goal, now: datetime, time_zone: str) -> str:
     """By when, resolved where it could be."""
     if one.target_at is None:
         return one.timeline or ""
-    return f"by {_spoken(one.target_at, now, time_zone, clock=False)}"
+    return f"by {_spoken(one.target_at, now, time_zone, clock=False).removeprefix('on ')}"
 
 
 def summary(one: Thing) -> str:
@@ -119,14 +117,8 @@ def _here(at: datetime | None, time_zone: str) -> datetime | None:
         return at
 
 
-def _with_clock(often: str, clock: str) -> str:
-    """Before "until" and "times": "every day at 8 AM, until May 1"."""
-    head, comma, rest = often.partition(",")
-    return f"{head} at {clock}{comma}{rest}"
-
-
 def _spoken(at: datetime, now: datetime, time_zone: str, *, clock: bool = True) -> str:
     try:
-        return spoken(at, now=now, time_zone=time_zone, clock=clock)
+        return in_words(at, now=now.astimezone(ZoneInfo(time_zone)), clock=clock)
     except (ValueError, OverflowError):
         return ""

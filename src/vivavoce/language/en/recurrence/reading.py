@@ -68,7 +68,7 @@ def often(known: Said, *, now: datetime) -> Often:
     zone = str(now.tzinfo)
     calendar = Calendar(now.date(), zone)
     days, left = _days(every, known, calendar)
-    if every.open_days and not days.days:
+    if every.open_days and not (days.days or days.month_days):
         return Often(open="days", days_left=left)
     spans = (p.Period, p.Date)
     if any(isinstance(day, spans) and getattr(day, "day", None) is None for day in left):

@@ -268,7 +268,7 @@ FUNCTION = SAYING | words(
     "unless otherwise still"
 )
 """Words that a bare hour may stand before: what follows it is no thing that is counted."""
-ALSO_NOUNS = words("call remind reminder work time")
+ALSO_NOUNS = words("call reminder work time")
 """Of these: what may as well be the thing that is spoken of."""
 COUNTED = words(
     "hundred thousand million billion percent point more of people men women children times kids "

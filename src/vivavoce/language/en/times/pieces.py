@@ -34,6 +34,12 @@ class Range(Value):
     starts: bool = False
 
 
+class Half(Value):
+    """ "am" or "pm", of an hour that was said before."""
+
+    name: str
+
+
 class Part(Value):
     """A part of the day; `today` where it is this day's ("tonight")."""
 
@@ -238,7 +244,7 @@ class Negation(Value):
 
 
 Piece = (
-    Hour | Range | Part | Degree | Routine | Unknown | Span | Direction | FromNow | Shift | Past
-    | Now | Same | Relative | Weekday | Date | NthWeekday | Feast | Written | Period | Every
-    | Except | Until | From | For | Times | Zone | Correction | Negation
+    Hour | Range | Half | Part | Degree | Routine | Unknown | Span | Direction | FromNow | Shift
+    | Past | Now | Same | Relative | Weekday | Date | NthWeekday | Feast | Written | Period
+    | Every | Except | Until | From | For | Times | Zone | Correction | Negation
 )  # fmt: skip

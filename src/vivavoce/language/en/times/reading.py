@@ -26,12 +26,12 @@ _GAP = 7
 _MARKS = (p.Correction, p.Negation)
 _MOVERS = lex.words(
     "move push put shift bring delay postpone pull make set moved pushed shove bump slide nudge "
-    "knock change reschedule"
+    "knock change reschedule prepone advance extend"
 )
 _DAYS = (p.Relative, p.Weekday, p.Date, p.NthWeekday, p.Feast, p.Written, p.Period)
 _REPEATS = (p.Every, p.Until, p.From, p.For, p.Times, p.Except)
 _LEADING = lex.PREPOSITIONS | lex.words(
-    "round this the next just like say exactly from to sharp all"
+    "round this the next just like say exactly sharp all right straight soon shortly"
 )
 _BEFORE_HOUR = lex.words(
     "say like it that um uh er erm no sorry not mean meant maybe perhaps okay ok so then or and "
@@ -256,7 +256,10 @@ def _of_a_part(t: Tokens, every: list[Found], n: int) -> bool:
     """ "seven in the morning", whatever stands before it."""
     if n + 1 == len(every) or not isinstance(every[n + 1].piece, p.Part):
         return False
-    return t.words[every[n].end : every[n + 1].start] in (["in", "the"], ["at"])
+    after = every[n + 1].end
+    gap = t.words[every[n].end : every[n + 1].start]
+    ends = t.kind(after) != "word" or t.word(after) in lex.FUNCTION  # not "8 night buses"
+    return gap in (["in", "the"], ["at"]) or (not gap and ends)
 
 
 def _touching(every: list[Found], kept: list[bool], n: int) -> tuple[bool, bool]:
@@ -388,7 +391,7 @@ def _describes(known: Read, group: list[Found], text: str) -> bool:
         return False
     if text[t.starts[end - 1] : t.ends[end - 1]].replace("’", "'").lower().endswith("'s"):
         return True
-    kinds = (p.Weekday, p.Hour, p.Part, p.Relative, p.Feast)
+    kinds = (p.Weekday, p.Hour, p.Part, p.Feast)
     if not all(isinstance(one.piece, kinds) for one in group):
         return False
     at = start if t.words[start] in ("the", "my", "our") else start - 1

@@ -21,6 +21,8 @@ class Said(Record):
     hours: tuple[p.Hour, ...] = ()
     half_before: str = ""
     """The half of the day of an hour that this one holds instead of: "8 pm, no, nine"."""
+    half: str = ""
+    """The half of the day, said apart from the hour."""
     part: str = ""
     today: bool = False
     """The part is this day's."""
@@ -103,6 +105,8 @@ def _one(pieces: Iterable[p.Piece]) -> Said:
             case p.Range(first, last, starts):
                 hours = (first,) if starts else (first, last)
                 known = replace(known, hours=(*known.hours, *hours))
+            case p.Half(name):
+                known = replace(known, half=name)
             case p.Part(name, today):
                 known = replace(known, part=name, today=known.today or today)
             case p.Degree(name):
@@ -228,6 +232,8 @@ def _over(earlier: Said, later: Said) -> Said:
             this_time=later.this_time,
             half_before=half,
         )
+    if later.half or later.hours:
+        known = replace(known, half=later.half)
     if later.part:
         hours = known.hours
         if not later.hours and hours:  # "at 8 pm, no, in the morning"

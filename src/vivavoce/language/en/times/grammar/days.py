@@ -32,6 +32,13 @@ _WHICH: dict[str, Which] = {
     "following": "after",
 }
 _UNITS: dict[str, Unit] = {unit: unit for unit in ("week", "month", "year", "weekend")}
+_NEXT_ONES = [
+    tuple(phrase.split())
+    for phrase in (
+        "the next one", "the one after that", "the one after", "the following one",
+        "the week after", "the next", "next week", "next",
+    )
+]  # fmt: skip
 _MONTHLY = lex.words("monthly month months quarterly year yearly annually")
 _EDGES: dict[str, Edge] = {
     "end": "end",
@@ -43,7 +50,16 @@ _EDGES: dict[str, Edge] = {
 
 def day_at(t: Tokens, at: int) -> Found | None:
     best: Found | None = None
-    for production in (_near, _weekday, date_at, feast_at, period_at, _week_of, _slashed):
+    for production in (
+        _near,
+        _weekday,
+        _not_this,
+        date_at,
+        feast_at,
+        period_at,
+        _week_of,
+        _slashed,
+    ):
         found = production(t, at)
         if found is not None and (best is None or found.end > best.end):
             best = found
@@ -94,6 +110,19 @@ def _weekday(t: Tokens, at: int) -> Found | None:
             end += 1 + (t.word(end + 1) in ("that", "it"))
     strength: Strength = "weak" if also else "firm"
     return Found(Weekday(lex.WEEKDAYS[word], which, weeks), begun, end, strength)
+
+
+def _not_this(t: Tokens, at: int) -> Found | None:
+    """ "not this Saturday but the next one"."""
+    if t.word(at) != "not" or (found := _weekday(t, at + 1)) is None:
+        return None
+    end = found.end
+    while t.word(end) in (",", "but", "no"):
+        end += 1
+    for tail in _NEXT_ONES:
+        if isinstance(found.piece, Weekday) and (after := t.after(end, *tail)) > 0:
+            return Found(Weekday(found.piece.day, "", 1), at, after)
+    return None
 
 
 def month_at(t: Tokens, at: int) -> tuple[int, int] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from vivavoce.language.en.times import lexicon as lex
 from vivavoce.language.en.times.grammar.found import Found, Strength
-from vivavoce.language.en.times.pieces import Degree, Hour, Part, Range, Routine
+from vivavoce.language.en.times.pieces import Degree, Half, Hour, Part, Range, Routine
 from vivavoce.language.en.times.tokens import Tokens
 
 _HALVES = lex.words("past after to till til of")
@@ -130,6 +130,7 @@ def _past_or_to(t: Tokens, at: int) -> Found | None:
     hour = _hour_number(t, t.skip(ahead + 1))
     if hour is None:
         bare = link in ("past", "to") and t.kind(ahead + 1) != "word"
+        bare = bare or (link == "past" and t.word(ahead + 1) in lex.HESITATIONS | {"and", "but"})
         only = Hour(None, minutes if link == "past" else -minutes)
         return Found(only, begun, ahead + 1, "weak") if bare else None
     value, end = hour
@@ -176,6 +177,11 @@ def _military(t: Tokens, at: int) -> Found | None:
     if zero and (minutes := t.small(ahead)) and 10 <= minutes[0] < 60:
         return Found(Hour(hour, minutes[0], certain=True), begun, minutes[1], "fair")
     return None
+
+
+def half_at(t: Tokens, at: int) -> Found | None:
+    """ "PM", said of an hour that was said before."""
+    return Found(Half(t.word(at)), at, at + 1, "weak") if t.kind(at) == "half" else None
 
 
 def _fixed(t: Tokens, at: int) -> Found | None:
@@ -300,6 +306,7 @@ def routine_at(t: Tokens, at: int) -> Found | None:
         if after and t.kind(end) == "word" and after in ("with", "at", "party", "order"):
             pass
         side = f"{word} " if word in ("before", "after") else ""
+        end += t.word(end) in ("break", "time", "hour")
         return Found(Routine(side + lex.MEALS[name]), at, end, "fair")
     return None
 
@@ -320,6 +327,8 @@ _ROUTINES = [
         "cob": "end of work",
         "eod": "end of work",
         "when i wake up": "wake",
+        "as soon as i wake up": "wake",
+        "as soon as i get up": "wake",
         "when i get up": "wake",
         "after i wake up": "wake",
         "when i go to bed": "before bed",

@@ -42,7 +42,7 @@ _ADVERBS = {
     "yearly": ("YEARLY", 1),
     "annually": ("YEARLY", 1),
 }
-_THROUGH = lex.words("to through thru until till til")
+_THROUGH = lex.words("to through thru until till til - –")
 
 
 def every_at(t: Tokens, at: int) -> Found | None:

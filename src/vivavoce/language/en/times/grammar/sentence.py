@@ -8,7 +8,7 @@ from vivavoce.language.en.times import lexicon as lex
 from vivavoce.language.en.times import zones
 from vivavoce.language.en.times.grammar.days import day_at
 from vivavoce.language.en.times.grammar.found import Found
-from vivavoce.language.en.times.grammar.hours import hour_at, part_at, range_at, routine_at
+from vivavoce.language.en.times.grammar.hours import half_at, hour_at, part_at, range_at, routine_at
 from vivavoce.language.en.times.grammar.often import bounds_at, every_at
 from vivavoce.language.en.times.grammar.spans import direction_at, span_at, vague_at
 from vivavoce.language.en.times.pieces import Correction, Negation, Same, Zone
@@ -23,7 +23,7 @@ def _same(t: Tokens, at: int) -> Found | None:
         return Found(Same("now"), at, at + 2)
     at += t.word(at) in ("the", "that")
     if t.word(at) in ("same", "usual"):
-        if t.word(at + 1) in ("time", "hour"):
+        if t.word(at + 1) in ("time", "hour", "timing"):
             return Found(Same("time"), begun, at + 2)
         if t.word(at + 1) == "day" and t.word(at) == "same":
             return Found(Same("day"), begun, at + 2)
@@ -102,6 +102,7 @@ _PRODUCTIONS: tuple[Callable[[Tokens, int], Found | None], ...] = (
     part_at,
     range_at,
     hour_at,
+    half_at,
     _zone,
     vague_at,
     direction_at,

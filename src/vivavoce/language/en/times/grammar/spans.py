@@ -21,6 +21,7 @@ from vivavoce.language.en.times.pieces import (
 from vivavoce.language.en.times.tokens import Tokens
 
 _WEEK = 7
+_ABOUT = lex.words("about around like roughly just the next another say approximately")
 _FORWARD = lex.words("bring brought bringing pull pulled come")
 
 
@@ -28,26 +29,20 @@ def span_at(t: Tokens, at: int) -> Found | None:
     """A length of time, with what says from when it counts."""
     begun = at
     word = t.word(at)
+    coming = word in ("over", "during", "for") and t.word(at + 1) == "the"
+    if coming and t.word(at + 2) in ("next", "coming") and (length := amount(t, at + 3)):
+        return Found(FromNow(length[0]), at, length[1], "weak" if word == "for" else "firm")
     if word in ("in", "within", "after"):
         at += 1
-        while t.word(at) in (
-            "about",
-            "around",
-            "like",
-            "roughly",
-            "just",
-            "the",
-            "next",
-            "another",
-            "say",
-            "approximately",
-        ):
+        while t.word(at) in _ABOUT:
             at += 1
         named = word == "within" and t.word(at) in ("hour", "week", "month", "year")
         if named:
             return Found(FromNow(amount_of(1, t.word(at))), begun, at + 1)
     elif word == "the" or word == "that":
         return _day_beside(t, at)
+    elif word == "day" and t.word(at - 1) not in lex.DETERMINERS:
+        return _day_beside(t, at - 1, at)
     length = amount(t, at)
     if length is None:
         return None
@@ -116,9 +111,10 @@ def _beside(t: Tokens, end: int) -> tuple[bool, Sign, int] | None:
     return False, sign, ahead
 
 
-def _day_beside(t: Tokens, at: int) -> Found | None:
+def _day_beside(t: Tokens, at: int, begun: int | None = None) -> Found | None:
     """ "the day before Easter", "the evening before", "the week after", "the following day"."""
     word, ahead = t.word(at + 1), t.word(at + 2)
+    begun = at if begun is None else begun
     if word in ("following", "next", "previous") and ahead in ("day", "week", "month"):
         if t.word(at) != "the":
             return None
@@ -140,10 +136,10 @@ def _day_beside(t: Tokens, at: int) -> Found | None:
         return None  # "the day after he came": some other day
     unit = "day" if part else word
     if part and ahead == "before":
-        return Found(Shift(amount_of(1, "day"), way, beside=other, part=part), at, end)
+        return Found(Shift(amount_of(1, "day"), way, beside=other, part=part), begun, end)
     if part:
         return None
-    return Found(Shift(amount_of(1, unit), way, beside=other), at, end)
+    return Found(Shift(amount_of(1, unit), way, beside=other), begun, end)
 
 
 def _noun_follows(t: Tokens, at: int) -> bool:
@@ -175,6 +171,8 @@ def direction_at(t: Tokens, at: int) -> Found | None:
             return Found(Direction(1, trailing=True), at, at + 1, "weak")
         case "earlier" | "sooner":
             return Found(Direction(-1, trailing=True), at, at + 1, "weak")
+        case "prepone" | "preponed":
+            return Found(Direction(-1), at, at + 1, "weak")
         case "back" | "delay" | "delayed" | "postpone" | "postponed":
             return Found(Direction(1), at, at + 1, "weak")
         case "forward" | "forwards":
