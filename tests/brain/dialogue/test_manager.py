@@ -762,14 +762,23 @@ def test_one_wish_told_in_several_commands_is_done_once() -> None:
     assert talk.there["Haircut"] == "Thursday, November 26 at 12:30 PM"
 
 
-def test_a_correction_with_a_distraction_is_of_what_was_just_done() -> None:
+@pytest.mark.parametrize(
+    "meant",
+    [
+        move(task="the other child", to="At eight pm"),
+        fill(task="the other child", to="At eight pm"),
+        fill(to="seven thirty pm"),
+        UNCLEAR,
+    ],
+)
+def test_a_correction_with_a_distraction_is_of_what_was_just_done(meant: Command) -> None:
     talk = Talk(BANK, HAIR)
     talk.says(
         "move the haircut to Friday, eight pm", move(task="the haircut", to="Friday, eight pm")
     )
     talk.says(
         "Ah no, sorry, seven thirty pm. At eight pm is the other child.",
-        move(task="the other child", to="At eight pm"),
+        meant,
     )
     assert talk.there["Haircut"] == "Friday, November 20 at 7:30 PM"
 
@@ -812,3 +821,14 @@ def test_the_time_that_names_things_is_not_the_new_one() -> None:
     talk = Talk(BANK, MUM, HAIR)
     talk.says("Move everything tomorrow to Monday", move(task="everything tomorrow", to="Monday"))
     assert "tomorrow" not in "".join(str(given["to"]) for _, given in talk.calls)
+
+
+def test_nothing_is_taken_back_before_what_comes_instead_is_clear() -> None:
+    talk = Talk(BANK, MUM, HAIR)
+    talk.says("the haircut is done", begin("done", task="the haircut"))
+    told = talk.says("no, I meant my call", fill(task="my call"))
+    assert not talk.calls
+    assert "Call Mum" in told
+    talk.says("the bank", fill(task="the bank"))
+    assert talk.did == ["retract", "finish_task"]
+    assert set(talk.there) == {"Haircut", "Call Mum"}

@@ -258,11 +258,8 @@ class _Turn:
         if not timed or not spans:
             return command
         copied = next((command.slots[name] for name in timed if name in command.slots), "")
-        at = next((thing.at for thing in deed.things if thing.at), None)
-        zone = self.world.briefing.time_zone
-        there = times.meant(copied, now=self.world.now, zone=zone, base=at).at if copied else None
-        new = spans[0].text if not copied or (there and at and there == at) else copied
-        return Fill({timed[0]: new})
+        time = next(slot for slot in hint.slots.values() if slot.kind == "time")
+        return Fill({timed[0]: self._moment(time, copied, deed)})
 
     def _as_answer(self, command: Command) -> Command:
         asked, wish = self.asked, self._asked_wish()
@@ -521,6 +518,7 @@ class _Turn:
         if other and self._same_thing(deed, hint.slots[other[0]], given[other[0]]):
             del given[other[0]]
             other = []
+            given = {n: self._moment(hint.slots[n], words, deed) for n, words in given.items()}
         if other:
             self._instead(deed, self._filled(self._again(deed), command.slots, spans))
             return
@@ -567,19 +565,27 @@ class _Turn:
         share = Heard(said="", state=self.state, world=self.world)
         found = filling.find_things(slot, words, share)
         mine = {thing.id for thing in deed.things} | set(map(str, deed.wish.values.values()))
-        return bool(found.ids) and set(found.ids) <= mine
+        # Something that nobody has is no other thing: "at eight is the other child".
+        return set(found.ids) <= mine and not found.left
+
+    def _moment(self, slot: Slot, copied: str, deed: Deed) -> str:
+        """The new time. The model may have copied the one it has already, which was said too."""
+        spans = times.find(self.said)
+        at = next((thing.at for thing in deed.things if thing.at), None)
+        if slot.kind != "time" or not spans or at is None:
+            return copied
+        zone = self.world.briefing.time_zone
+        there = times.meant(copied, now=self.world.now, zone=zone, base=at).at if copied else None
+        return spans[0].text if not copied or there == at else copied
 
     def _instead(self, deed: Deed, wish: Wish) -> None:
         """What was done is taken back, and this is done."""
-        retracting = filling.tool_that("retract", self.world)
-        if retracting is None:
+        if filling.tool_that("retract", self.world) is None:
             self._note("cannot_undo")
             return
-        taking = replace(self._new(retracting), retracts=deed)
         slots = self.world.hints[wish.tool].slots
         # What was done stands for what is wanted: nothing but what is needed is asked for.
-        wish = replace(wish, after=taking.number, asked=tuple(slots))
-        self.begun += [taking, wish]
+        self.begun.append(replace(wish, replaces=deed, asked=tuple(slots)))
 
     def _changes_kind(self, command: Begin, tool: str) -> bool:
         """ "No, as a goal": the same again, as something else."""

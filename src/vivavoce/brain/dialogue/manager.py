@@ -130,8 +130,21 @@ def _advance(state: State, world: World) -> Step:
             note = wording.words("none_at_all", state, world)  # there is nothing to ask about
             state = replace(_without(state, wish), notes=(*state.notes, note))
         elif not wish.problem and missing is None:
+            if wish.replaces is not None:
+                return _advance(_taking_back(state, wish, world), world)
             return _submitted(state, wish, world)
     return _reply(state, world)
+
+
+def _taking_back(state: State, wish: Wish, world: World) -> State:
+    """First what it replaces is taken back."""
+    tool = filling.tool_that("retract", world)
+    rest = _without(state, wish).agenda
+    if tool is None:
+        return replace(state, agenda=rest)
+    taking = Wish(number=state.wishes + 1, tool=tool, retracts=wish.replaces)
+    after = replace(wish, replaces=None, after=taking.number)
+    return replace(state, wishes=taking.number, agenda=(taking, after, *rest))
 
 
 def _without(state: State, wish: Wish) -> State:

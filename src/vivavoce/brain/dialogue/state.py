@@ -60,6 +60,8 @@ class Wish(Record):
     """It corrects what this did: only what is said anew is in `values`."""
     retracts: Deed | None = None
     """It takes back what this did."""
+    replaces: Deed | None = None
+    """It is done instead of this, which is taken back first, once nothing is missing any more."""
     after: int = 0
     """Only once the wish of this number went through: it comes instead of what that takes back."""
 
