@@ -1,4 +1,4 @@
-"""From the user's words to values: what each kind of slot makes of them, and what is missing.
+"""From the user's words to values: what each kind of slot makes of them.
 
 The model copies words, and often too few or from the wrong place. Times are read by the clock
 (`times`), things found by the resolver (`things`); what neither can settle becomes a question.
@@ -10,62 +10,24 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 
-from vivavoce.brain.dialogue import times
+from vivavoce.brain.dialogue import times, titles
 from vivavoce.brain.dialogue.commands import Begin, Command, Fill
-from vivavoce.brain.dialogue.state import Deed, State, Wish, World
+from vivavoce.brain.dialogue.state import State, Wish, World
 from vivavoce.brain.dialogue.things import Found, Known, nameless, resolve
 from vivavoce.language.en.mentions import places_in
 from vivavoce.language.en.numbers import numbers_in
-from vivavoce.language.en.times import lexicon
 from vivavoce.wire.hints import Hint, Slot, Thing
 from vivavoce.wire.values import Record
 
-_LEADING = re.compile(
-    r"(?i)^(?:[\s,.;:!?-]+|(?:please|so|well|um+|uh+|er+|oh|okay|ok|and|then|also|now|just|"
-    r"actually)\b"
-    r"|(?:can|could|would|will) you\b|remind me\b|tell me\b|nudge me\b|ping me\b|poke me\b|"
-    r"don'?t let me forget\b|don'?t forget\b|i(?:'ve| have)? (?:got to|need to|have to|must|"
-    r"want to|ought to|should)\b|i(?:'d| would) (?:like|love) to\b|make a note\b|note\b|"
-    r"(?:to|that|about|of|for|on|at|in|by)\b)"
-)
-_ASKING = re.compile(
-    r"(?i)^.*\b(?:remind(?:ing)?|tell(?:ing)?|nudg(?:e|ing)|ping|poke) me (?:to|about|of|that)\b"
-)
-"""What is asked for is the rest."""
-_TRAILING = re.compile(
-    r"(?i)(?:[\s,.;:!?-]+|\b(?:please|and|or|then|at|on|in|by|for|from|around|about|the|to|thanks|"
-    r"thank you|would you|will you|if you can|um+|uh+|okay|ok))$"
-)
 _JOINER = re.compile(
     r"(?i)^[\s,.;-]*(?:(?:at|on|in|the|of|around|about|and|from|by|for|say|maybe|uh|um)[\s,]*){0,3}$"
 )
 
-_EMPTY = frozenset(
-    lexicon.listed(
-        "make that this it them so a an the one goal reminder actual real my please put down as "
-        "fine well okay ok thing something for me to do be is and of add set up new note"
-    )
-)
 _SOMEWHEN = re.compile(r"(?i)\b(?:before|after|until|till|when|by|once|while|during)\b")
 _AT = re.compile(r"(?i)\b(?:at|to|in|near|by|from|outside|into|home|reach|leave|pass)\b")
-_POINTS = re.compile(r"(?i)\b(?:that|this|it|those|these|them|so)\b")
 _SAME_DAY = re.compile(r"(?i)\b(?:on )?(?:the|that) (?:very )?(?:same )?day(?: too| as well)?\b")
-
-
-class Gap(Record):
-    """What is missing of a wish."""
-
-    slot: str
-    kind: Literal["slot", "which", "none", "sure"]
-    part: Literal["", "day", "hour"] = ""
-    """Of a time: what of it."""
-    choices: tuple[str, ...] = ()
-    question: str = ""
-    """In words that somebody else found: the clock, or the tool."""
-    hopeless: bool = False
-    """Nothing could be answered: there are no such things at all."""
 
 
 class Heard(Record):
@@ -537,7 +499,7 @@ def part_of(text: str, wish: Wish, heard: Heard, *, day: bool) -> str:
     bare = replace(wish, values={}, many=())
     for length in range(len(pieces), 0, -1):
         for start in range(len(pieces) - length + 1):
-            stretch = _TRAILING.sub("", " ".join(pieces[start : start + length])).strip(" ,.")
+            stretch = titles.TRAILING.sub("", " ".join(pieces[start : start + length])).strip(" ,.")
             if not times.find(stretch):
                 continue
             meant = read(stretch, bare, heard)
@@ -555,12 +517,12 @@ def _title(words: str, wish: Wish, heard: Heard) -> str:
     if not any(s.kind == "time" for s in hint.slots.values()):
         return _whole_times(words, heard).strip(" ,.;!?")
     timed = [n for n, s in hint.slots.items() if s.kind in ("time", "repeat") and n in wish.words]
-    text = _untimed(words, " ".join(str(wish.words[name]) for name in timed))
-    text = _stripped(text)
-    if not says_something(text):
-        pointed = _before(words, heard.said) if _POINTS.search(words) else ""
-        text = _stripped(_untimed(pointed, None))
-        text = text if says_something(text) else ""
+    text = titles.untimed(words, " ".join(str(wish.words[name]) for name in timed))
+    text = titles.stripped(text)
+    if not titles.says_something(text):
+        pointed = titles.before(words, heard.said) if titles.POINTS.search(words) else ""
+        text = titles.stripped(titles.untimed(pointed, None))
+        text = text if titles.says_something(text) else ""
     return text[:1].upper() + text[1:]
 
 
@@ -578,15 +540,6 @@ def retitled(before: str, words: str, wish: Wish, heard: Heard) -> str:
     return bare[:1].upper() + bare[1:]
 
 
-def _untimed(words: str, consumed: str | None) -> str:
-    """Without the times that are said elsewhere; None: without any."""
-    text = words
-    for span in reversed(times.find(words)):
-        if consumed is None or span.text.casefold().strip(" .,") in consumed.casefold():
-            text = f"{text[: span.start].rstrip()} {text[span.end :].lstrip()}"
-    return text
-
-
 def _whole_times(words: str, heard: Heard) -> str:
     """Where nothing but a time was copied, all of it."""
     at = heard.said.casefold().find(words.casefold())
@@ -596,153 +549,3 @@ def _whole_times(words: str, heard: Heard) -> str:
         if span.start < at + len(words) and at < span.end:
             return heard.said[min(at, span.start) : max(at + len(words), span.end)]
     return words
-
-
-def says_something(title: str) -> bool:
-    """More than "make that" or "it"."""
-    found = [word for word in re.findall(r"[^\W_]+", title.casefold()) if word not in _EMPTY]
-    return bool(found)
-
-
-def _before(words: str, said: str) -> str:
-    """What "that" is about: the last thing that was said before it."""
-    at = said.casefold().find(words.casefold())
-    parts = [_stripped(part) for part in re.split(r"[.!?;,]+", said[: max(at, 0)])]
-    return next((part for part in reversed(parts) if says_something(part)), "")
-
-
-def _stripped(text: str) -> str:
-    text = _ASKING.sub("", text)
-    before = None
-    while text != before:
-        before = text
-        text = _TRAILING.sub("", _LEADING.sub("", text.strip(), count=1), count=1).strip()
-    return text
-
-
-# --- What is missing, and the call when nothing is ------------------------------------
-
-
-def values(wish: Wish, hint: Hint) -> dict[str, Any]:
-    """What would be submitted, with what follows from it."""
-    found = dict(wish.values)
-    for name, slot in hint.slots.items():
-        if name in found:
-            continue
-        for other, value in slot.derived.items():
-            if other in found:
-                found[name] = value
-                break
-    return found
-
-
-def call(wish: Wish, world: World) -> tuple[str, dict[str, Any]]:
-    """The tool and its arguments. A correction goes to the tool that amends, where there is one;
-    else what it is about is done again, with the new words."""
-    hint = world.hints[wish.tool]
-    if wish.retracts is not None:
-        return wish.tool, _naming(hint, wish.retracts)
-    given = values(wish, hint)
-    if wish.amends is None:
-        return wish.tool, given
-    amending = tool_that("amend", world)
-    if amending is not None:
-        naming = _naming(world.hints[amending], wish.amends)
-        return amending, {"changes": given, **naming}
-    return wish.tool, {**wish.amends.wish.values, **given}
-
-
-def _naming(hint: Hint, deed: Deed) -> dict[str, Any]:
-    """What names the deed: values of its result that the tool has parameters for."""
-    return {name: deed.result[name] for name in hint.slots if deed.result.get(name) is not None}
-
-
-def tool_that(does: Literal["amend", "retract"], world: World) -> str | None:
-    return next((tool for tool, hint in world.hints.items() if hint.does == does), None)
-
-
-def many_slot(hint: Hint) -> str:
-    return next(name for name, one in hint.slots.items() if one.kind == "thing" and one.many)
-
-
-def gap(wish: Wish, state: State, world: World) -> Gap | None:
-    """The first thing to ask for; None: it can be submitted."""
-    hint = world.hints[wish.tool]
-    known = values(wish, hint)
-    if wish.retracts is not None:
-        return None
-    for name, slot in hint.slots.items():
-        if wish.amends is not None and name not in wish.words:
-            continue  # the rest stays as it was
-        missing = _gap_at(name, slot, wish, known, state, world)
-        if missing is not None:
-            return missing
-    return None
-
-
-def _gap_at(
-    name: str, slot: Slot, wish: Wish, known: Mapping[str, Any], state: State, world: World
-) -> Gap | None:
-    hint = world.hints[wish.tool]
-    needed = _needed(slot, known) or (wish.amends is not None and name in wish.words)
-    if slot.derived:
-        if not needed or name in known:
-            return None
-        first = next((n for n in hint.slots if n in slot.derived and _sayable(n, hint)), name)
-        return Gap(slot=first, kind="slot")
-    if slot.kind == "thing":
-        return _thing_gap(name, slot, wish, state, hint)
-    if slot.kind == "time" and needed and name in known:
-        return _time_gap(name, str(known[name]), wish, state, world)
-    if name in known:
-        return None
-    if needed or (slot.worth_asking and name not in wish.asked):
-        return Gap(slot=name, kind="slot")
-    return None
-
-
-def _sayable(name: str, hint: Hint) -> bool:
-    return name in hint.slots and not hint.slots[name].derived and bool(hint.slots[name].questions)
-
-
-def _time_gap(name: str, words: str, wish: Wish, state: State, world: World) -> Gap | None:
-    meant = read(words, wish, Heard(said="", state=state, world=world))
-    if meant.whole:
-        return None
-    anchor = anchor_slot(world.hints[wish.tool])
-    if meant.anchor and anchor is not None and anchor not in wish.values:
-        there = tuple(thing.id for thing in candidates(world.hints[wish.tool].slots[anchor], state))
-        left = tuple(id_ for id_ in wish.left if id_ in there)
-        if there:
-            return Gap(slot=anchor, kind="which", choices=left or there)
-    if name in wish.easy and meant.day:
-        return None
-    part: Literal["", "day", "hour"] = ""
-    if meant.day != meant.hour:
-        part = "hour" if meant.day else "day"
-    return Gap(slot=name, kind="slot", part=part, question=meant.question)
-
-
-def _thing_gap(name: str, slot: Slot, wish: Wish, state: State, hint: Hint) -> Gap | None:
-    if slot.many and wish.many:
-        if hint.careful and len(wish.many) > 1 and not wish.agreed:
-            return Gap(slot=name, kind="sure", choices=wish.many)
-        return None
-    if name in wish.values:
-        return None
-    there = tuple(thing.id for thing in candidates(slot, state))
-    left = tuple(id_ for id_ in wish.left if id_ in there)
-    if name in wish.words and (slot.required or left or hint.does == "tell"):
-        kind: Literal["which", "none"] = "which" if left else "none"
-        # Who only asks about something wants to know that it is not there.
-        hopeless = not there or (not left and hint.does == "tell")
-        return Gap(slot=name, kind=kind, choices=left or there, hopeless=hopeless)
-    if slot.required:
-        return Gap(slot=name, kind="slot", choices=there, hopeless=not there)
-    return None
-
-
-def _needed(slot: Slot, known: Mapping[str, Any]) -> bool:
-    if slot.required_when:
-        return all(known.get(name) in allowed for name, allowed in slot.required_when.items())
-    return slot.required

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from vivavoce.brain.dialogue import filling, times, wording
+from vivavoce.brain.dialogue import completing, filling, times, titles, wording
 from vivavoce.brain.dialogue.commands import Begin, Command, Fill, Plain
 from vivavoce.brain.dialogue.filling import Heard, allotted
 from vivavoce.brain.dialogue.state import Deed, State, Wish, World
@@ -347,7 +347,7 @@ class _Turn:
             found = filling.find_things(slot, self.said, heard, among=self.asked.choices)
             return bool(found.ids)
         if slot.kind == "words" and kind in ("unclear", "chat"):
-            plain = filling.says_something(self.said) and not _HESITANT.search(self.said)
+            plain = titles.says_something(self.said) and not _HESITANT.search(self.said)
             return plain and not _QUESTION.search(self.said)
         return self.asked.kind == "sure" and bool(self._meant_one(slot))
 
@@ -411,7 +411,7 @@ class _Turn:
             self._otherwise(command, tool, spans)
             return
         wish = self._filled(self._new(tool), command.slots, spans)
-        missing = filling.gap(wish, self.state, self.world)
+        missing = completing.gap(wish, self.state, self.world)
         if missing is not None and missing.kind == "none" and _LET_GO.search(self.said):
             self._drop()  # nothing is meant by it: "never mind, it's gone"
             return
@@ -436,11 +436,11 @@ class _Turn:
                 and (None not in mine)
                 and (bare or mine == [other.values.get(n) for n in things])
             )
-        titles = [n for n, s in slots.items() if s.kind == "words" and s.required]
+        heading = [n for n, s in slots.items() if s.kind == "words" and s.required]
         same = [str(one.values.get(n)).casefold() == str(other.values.get(n)).casefold()
-                for n in titles]  # fmt: skip
+                for n in heading]  # fmt: skip
         timed = [w for w in (one, other) if self._time_of(w)]
-        return bool(titles) and all(same) and len(timed) < 2
+        return bool(heading) and all(same) and len(timed) < 2
 
     def _new(self, tool: str) -> Wish:
         number = self.state.wishes + 1
@@ -474,12 +474,12 @@ class _Turn:
 
     def _at_the_time_of(self, first: Wish, time: str, wish: Wish, name: str) -> Wish:
         """ "Tomorrow at nine call the bank and buy stamps": the time came before both."""
-        titles = [
+        heading = [
             str(w) for n, w in first.words.items() if self._slot(first.tool, n).kind == "words"
         ]
         said = self.said.casefold()
-        same = first.tool == wish.tool and bool(time) and bool(titles)
-        if not same or not 0 <= said.find(time.casefold()) < said.find(titles[0].casefold()):
+        same = first.tool == wish.tool and bool(time) and bool(heading)
+        if not same or not 0 <= said.find(time.casefold()) < said.find(heading[0].casefold()):
             return wish
         words = {**wish.words, name: time}
         return replace(wish, values={**wish.values, name: time}, words=words)
@@ -528,7 +528,7 @@ class _Turn:
         wish = replace(self._new(tool), amends=deed)
         short = {hint.slots[name].name or name: words for name, words in given.items()}
         wish = self._filled(wish, short, spans)
-        if filling.tool_that("amend", self.world) is None:
+        if completing.tool_that("amend", self.world) is None:
             wish = self._merged(wish, deed, hint)
             if not any(s.kind == "thing" and s.required for s in hint.slots.values()):
                 self._instead(
@@ -580,7 +580,7 @@ class _Turn:
 
     def _instead(self, deed: Deed, wish: Wish) -> None:
         """What was done is taken back, and this is done."""
-        if filling.tool_that("retract", self.world) is None:
+        if completing.tool_that("retract", self.world) is None:
             self._note("cannot_undo")
             return
         slots = self.world.hints[wish.tool].slots
@@ -612,9 +612,9 @@ class _Turn:
             return False
         given = filling.params(hints[0], command.slots, self.world)
         own = [words for n, words in given.items() if hints[0].slots[n].kind == "words"]
-        named = [w for w in own if filling.says_something(w)]
-        titles = [str(v) for n, v in wish.values.items() if hints[1].slots[n].kind == "words"]
-        return bool(titles) and not any(not similar(w, titles[0]) for w in named)
+        named = [w for w in own if titles.says_something(w)]
+        heading = [str(v) for n, v in wish.values.items() if hints[1].slots[n].kind == "words"]
+        return bool(heading) and not any(not similar(w, heading[0]) for w in named)
 
     def _convert(self, command: Begin, tool: str, wish: Wish, spans: Sequence[times.Span]) -> None:
         kept = self._moved(wish, tool)
@@ -724,7 +724,7 @@ class _Turn:
         if not deeds:
             self._note("nothing_to_undo")
             return
-        retracting = filling.tool_that("retract", self.world)
+        retracting = completing.tool_that("retract", self.world)
         if retracting is None:
             self._note("cannot_undo")
             return

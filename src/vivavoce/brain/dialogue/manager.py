@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from vivavoce.brain.dialogue import filling, times, wording
+from vivavoce.brain.dialogue import completing, times, wording
 from vivavoce.brain.dialogue.commands import Command
-from vivavoce.brain.dialogue.filling import Gap, gap
+from vivavoce.brain.dialogue.completing import Gap, gap
 from vivavoce.brain.dialogue.flows import carrying
 from vivavoce.brain.dialogue.listening import listened
 from vivavoce.brain.dialogue.state import Asked, Deed, Do, Say, State, Step, View, Wish, World
@@ -138,7 +138,7 @@ def _advance(state: State, world: World) -> Step:
 
 def _taking_back(state: State, wish: Wish, world: World) -> State:
     """First what it replaces is taken back."""
-    tool = filling.tool_that("retract", world)
+    tool = completing.tool_that("retract", world)
     rest = _without(state, wish).agenda
     if tool is None:
         return replace(state, agenda=rest)
@@ -154,9 +154,9 @@ def _without(state: State, wish: Wish) -> State:
 def _submitted(state: State, wish: Wish, world: World) -> Step:
     """The call, unless it was made already in this very turn."""
     rest = tuple(w for w in state.agenda if w.number != wish.number)
-    tool, arguments = filling.call(wish, world)
+    tool, arguments = completing.call(wish, world)
     if wish.many:
-        slot = filling.many_slot(world.hints[wish.tool])
+        slot = completing.many_slot(world.hints[wish.tool])
         arguments[slot] = wish.many[0]
         others = wish.many[1:]
         if others:

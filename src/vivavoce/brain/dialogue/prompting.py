@@ -24,6 +24,7 @@ from itertools import islice
 
 from vivavoce.brain.dialogue.commands import Begin, Command, Fill, Plain
 from vivavoce.brain.dialogue.state import View
+from vivavoce.language.en.answers import answer
 from vivavoce.wire.hints import Hint, Lessons, Shown, Thing, Told
 from vivavoce.wire.values import Record, Value
 
@@ -220,13 +221,15 @@ def safe(text: str) -> str:
 # --- What may be written
 
 
-def candidates(view: View) -> tuple[str, ...]:
-    """The words that a first command can begin with now."""
+def candidates(view: View, said: str = "") -> tuple[str, ...]:
+    """The words that a first command can begin with now. What says no is no yes, whatever it is
+    near to: several things may be lost by that."""
     words = [word for word in view.wishes if word]
     if view.answers:
         words.append(SET)
     if view.yes_no:
-        words += ["yes", "no"]
+        plain = answer(said)
+        words += [word for word in ("yes", "no") if plain in (None, word)]
     if view.undo:
         words.append("undo")
     if view.drop:
@@ -237,7 +240,7 @@ def candidates(view: View) -> tuple[str, ...]:
 def grammar(view: View, said: str, first: Sequence[str] = (), written: int = 0) -> str:
     """In Lark, for llguidance. `first`: which words the first command may begin with; all that
     can be meant where none are given. `written`: how many commands there are already."""
-    known = candidates(view)
+    known = candidates(view, said)
     rules = {f"c{at}": word for at, word in enumerate(known)}
     names = {word: rule for rule, word in rules.items()}
     begin = " | ".join(names[word] for word in (first or known) if word in names)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from string import Formatter
 from typing import Any
 
-from vivavoce.brain.dialogue.filling import Gap
+from vivavoce.brain.dialogue.completing import Gap
 from vivavoce.brain.dialogue.state import Deed, State, World
 from vivavoce.language.en.numbers import cardinal
 from vivavoce.wire.hints import Hint, Slot, Thing
@@ -27,7 +27,8 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
         "That did not work, and nothing has changed. You can try again in a moment.",
         "I could not do that just now; nothing has changed.",
     ),
-    "failed_tell": ("I could not find that out. {error}", "I could not find that out just now."),
+    "failed_tell": ("I could not find that out. {error}",),
+    "failed_tell_bare": ("I could not find that out just now.",),
     "unknown": ("I have not heard back about that, so I can't say yet whether it went through.",),
     "garbled": ("The answer I got can't be read, so I can't say whether that went through.",),
     "more": ("Anything else?", "Is there anything else?", "Anything else, {name}?"),

@@ -248,7 +248,9 @@ class LlamaBrain:
         with contextlib.suppress(OSError):
             self._cache.chmod(0o700)
         model = f"{self._name} {_identity(self._model)}"
-        return Shelf(self._cache, f"{model} {self._context} {version('xllamacpp')}")
+        # A memory of a model with another number of slots cannot be put back.
+        room = f"{self._live_slots} {self._context}"
+        return Shelf(self._cache, f"{model} {room} {version('xllamacpp')}")
 
     # --- Questions ------------------------------------------------------------------
 

@@ -180,7 +180,7 @@ class Leading:
     async def _translated(
         self, live: str, seen: View, world: World, said: str
     ) -> tuple[tuple[Command, ...], Heard]:
-        words = prompting.candidates(seen)
+        words = prompting.candidates(seen, said)
         text = self._head(world) + prompting.tail(seen, said, world.now, self.template)
         async with self._model.writing(live, text) as writing:
             first, cost = await self._chosen(writing, text, said, words, world)

@@ -245,7 +245,7 @@ def filled(template: str, known: Mapping[str, Any]) -> str:
 # --- Names in the workspace
 
 _IT = re.compile(
-    r"(?:it|that|this|there|here|the same|same|that one|this one|"
+    r"(?:in )?(?:it|that|this|there|here|the same|same|that one|this one|"
     r"(?:that|this|the|the same) (?:file|one|script))[.!?]*",
     re.IGNORECASE,
 )
