@@ -39,7 +39,7 @@ PHRASES: dict[Ending, tuple[str, ...]] = {
         "The water is cold.", "She has two brothers.", "It never worked before.",
         "They all went home early.", "I think so.", "My phone died.",
         "The old man walked across the bridge.", "That was a long day.",
-        "My mother called.",
+        "My mother called.", "No.", "Yes.",
         "If you heat it, the wax melts.", "When I got home, the door was open.",
     ),
     "unfinished": (
@@ -73,6 +73,10 @@ PHRASES: dict[Ending, tuple[str, ...]] = {
 ANSWERS: tuple[tuple[str, Awaited, Ending], ...] = (
     ("Yes.", "yes_no", "whole"),
     ("No, thanks.", "yes_no", "whole"),
+    ("No.", "yes_no", "whole"),
+    ("no", "words", "whole"),
+    ("Yes.", "words", "whole"),
+    ("No, the", "words", "unfinished"),
     ("Yes, please do.", "yes_no", "whole"),
     ("Sure, go ahead.", "yes_no", "whole"),
     ("Yes, but", "yes_no", "unfinished"),

@@ -153,6 +153,7 @@ _CLOCKED = re.compile(
     r"\d|o'?clock|noon|midnight|midday|\b(?:half|quarter|am|pm|morning|afternoon|evening|tonight|"
     r"night|hour|hours|minute|minutes|now|lunch|breakfast|dinner|bed)\b"
 )
+_PLAIN_NO = frozenset({"no", "nope", "nah", "no thanks", "no thank you", "not now", "not yet"})
 _TAG = re.compile(r" (?:would|will|can|could|won't) you$")
 _MOST = 60
 """Words that are looked at."""
@@ -175,10 +176,10 @@ def ending(text: str, awaited: Awaited | None = None) -> Ending:
         return "unfinished"
     if _CLOSING.fullmatch(plain) or stops(plain):
         return "whole"
+    if _plainly(plain, said):
+        return "told"  # to nothing that was asked
     if _leans(said[:-1] if begs else said, asks) or (not before and _bare_wish(said)):
         return "unfinished"
-    if consent(plain) is not None and len(said) <= 3:
-        return "told"  # to nothing that was asked
     kind = _sentence(said[:-1] if begs else said, plain, asks)
     if kind in ("told", "unclear") and (begs or _wants(sentence)):
         return "whole"
@@ -354,7 +355,7 @@ def _verb(word: str) -> bool:
 def _answers(text: str, said: list[str], awaited: Awaited) -> bool:
     """Is it a whole one of that kind?"""
     plain = " ".join(said)
-    if awaited == "yes_no" and consent(text) == "yes":
+    if awaited in ("yes_no", "words") and _plainly(text, said):
         return True
     if _leans(said, asks=False) and awaited != "number":
         return False
@@ -374,6 +375,12 @@ def _answers(text: str, said: list[str], awaited: Awaited) -> bool:
             return len(said) <= 6 and not _dictating(said)
         case "words":
             return not _dictating(said)
+
+
+def _plainly(text: str, said: list[str]) -> bool:
+    """A yes or a no, and nothing that begins something else."""
+    agreed = consent(text)
+    return agreed == "yes" or (agreed == "no" and " ".join(said) in _PLAIN_NO)
 
 
 def _counted(said: list[str]) -> bool:
