@@ -587,3 +587,18 @@ async def test_what_the_backend_made_of_it_is_told_in_its_words(
             )
     assert (told["task_id"], told["title"], told["when"]) == ("T-1", "Milk", "tomorrow at 5 PM")
     assert "x" not in told
+
+
+async def test_before_bed_is_when_this_user_goes_to_bed(tmp_path: Path) -> None:
+    house = _House(FLUX, data_dir=tmp_path)
+    await house.open("Remind me to lock the door tomorrow before bed")
+    now = house.clock.now()
+    ann = Person(id=USER, created_at=now, updated_at=now, sleep_start="21:00", sleep_end="05:30")
+    await house.store.commit([Put(ann)])
+    told = await house.call(
+        "submit_new_task_intent",
+        title="lock the door",
+        trigger_type="time",
+        scheduled_at="tomorrow before bed",
+    )
+    assert told["when"] == "tomorrow, Sunday, at half past eight in the evening"

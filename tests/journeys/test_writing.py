@@ -6,7 +6,9 @@ from pathlib import Path
 
 from tests.journeys.embedded import by_websocket, embedded
 from vivavoce.brain.script.script import Rule, Script, ToolUse
+from vivavoce.session.events import Flush
 from vivavoce.testing.engine import ScriptedEars
+from vivavoce.wire.hints import hint_of
 from vivavoce.wire.records.talk import Conversation, PutConversation, new_id
 
 SCRIPT = Script(
@@ -64,3 +66,18 @@ async def test_a_full_engine_has_room_for_a_call_and_none_for_a_message_it_canno
             assert refused.headers["retry-after"]
         kept = (await st.http.get(here)).json()["messages"]
         assert [one["content"] for one in kept] == ["Hello", "You said: Hello."]
+
+
+async def test_what_is_changed_elsewhere_is_known_to_the_talk_that_goes_on(tmp_path: Path) -> None:
+    async with embedded(tmp_path, script=SCRIPT, agent="flux") as st:
+        begun = await st.post("/api/v1/conversations")
+        await st.here.voice.say(begun["id"], "local", "Hello", wait=20)
+        [live] = st.here.registry.of_user("local")
+        for title in ("Run", "Swim"):
+            await st.post("/api/v1/tasks", {"title": title, "when": "tomorrow at noon"})
+        assert await live.submit(Flush())  # whatever was posted before is done
+        known = [hint_of(tool["parameters"]) for tool in live.setup.session["tools"]]
+        [briefing] = [hint.briefing for hint in known if hint and hint.briefing]
+        assert [thing.title for thing in briefing.things] == ["Run", "Swim"]
+        again = await st.here.voice.say(begun["id"], "local", "And now?", wait=20)
+        assert again.reply is not None  # the engine took the change

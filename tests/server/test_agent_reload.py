@@ -42,6 +42,11 @@ async def test_a_new_prompt_and_a_new_intent_are_there_for_the_next_session(
             "submit_goal_intent",
             "submit_new_task_intent",
             "submit_reschedule_intent",
+            "list_things",
+            "complete_thing",
+            "delete_thing",
+            "rename_thing",
+            "note_goal",
             "amend_intent",
             "retract_intent",
         ]

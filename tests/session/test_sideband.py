@@ -350,6 +350,7 @@ def test_a_call_begins_with_what_is_known_then_and_hears_of_what_changes() -> No
     [changed] = sent(effects, cmd.UpdateSession)
     assert _user(changed) == "Anna"
     assert not told(effects, ve.SessionUpdated)  # it is no change of what people know
+    assert scene.send(ev.Inform(Briefing(user="Anna"))) == []  # nor is it news twice
 
 
 def test_what_changes_while_nobody_is_connected_is_known_when_somebody_is() -> None:

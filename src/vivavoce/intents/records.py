@@ -11,7 +11,7 @@ import orjson
 
 from vivavoce.wire.clean import clean_json, clean_line
 from vivavoce.wire.events import ErrorOccurred, IntentRetracted, IntentSubmitted, VoiceEvent, to_log
-from vivavoce.wire.records.plans import Intent, IntentStatus, Submission
+from vivavoce.wire.records.plans import Intent, IntentStatus, Person, Submission
 from vivavoce.wire.records.talk import Announce, Change, Conversation, Put, PutConversation
 
 WORDS = 300  # of a backend's or an error's message
@@ -92,8 +92,26 @@ def refused(intent: Intent, message: str, code: str, now: datetime) -> list[Chan
     return [Put(kept), told_error(kept, code, message, now)]
 
 
+def hours_of(person: Person | None) -> dict[str, str]:
+    """Of the user's day, where their profile has them."""
+    if person is None:
+        return {}
+    known = {
+        "wake": person.sleep_end,
+        "sleep": person.sleep_start,
+        "work_start": person.work_start,
+        "work_end": person.work_end,
+    }
+    return {name: hour for name, hour in known.items() if hour}
+
+
 def submission(
-    intent: Intent, now: datetime, time_zone: str, said: str, **extra: Any
+    intent: Intent,
+    now: datetime,
+    time_zone: str,
+    said: str,
+    hours: Mapping[str, str] | None = None,
+    **extra: Any,
 ) -> Submission:
     """What the orchestrator is given. `extra["name"]` is the function that was called."""
     return Submission(
@@ -107,6 +125,7 @@ def submission(
         session_id=intent.session_id,
         evidence=intent.evidence,
         said=said,
+        hours=dict(hours or {}),
         extra={"name": intent.name} | extra,
     )
 

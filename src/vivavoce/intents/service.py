@@ -396,7 +396,8 @@ class IntentService:
         self, intent: Intent, scene: Scene, *, there: Elsewhere | None = None, **extra: Any
     ) -> Submission:
         zone = (there and there.time_zone) or await self._time_zone_of(intent.user_id)
-        return write.submission(intent, self._clock.now(), zone, scene.said, **extra)
+        hours = write.hours_of(await self._store.person(intent.user_id))
+        return write.submission(intent, self._clock.now(), zone, scene.said, hours, **extra)
 
 
 def _heard(context: ToolContext, words: str) -> str | None:

@@ -219,8 +219,9 @@ def reconfigure(event: Reconfigure, draft: Draft) -> None:
 
 def inform(event: Inform, draft: Draft) -> None:
     """Nobody else is told: the configuration that people know is the same."""
+    before = draft.state.setup
     _brief(event.briefing, draft)
-    if draft.state.sideband.up:
+    if draft.state.sideband.up and draft.state.setup != before:
         _order(draft)
 
 

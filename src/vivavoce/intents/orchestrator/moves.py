@@ -18,7 +18,7 @@ from zoneinfo import ZoneInfo
 
 from vivavoce.errors import IntentRefused
 from vivavoce.intents.orchestrator.finding import open_task
-from vivavoce.intents.orchestrator.ports import asking, text, told
+from vivavoce.intents.orchestrator.ports import asking, day_of, text, told
 from vivavoce.intents.orchestrator.tasks import moved_series
 from vivavoce.intents.ports import Accepted
 from vivavoce.language.en.ranges import scope_of, unscoped
@@ -153,7 +153,12 @@ def _whole(words: str, todo: Todo, given: Submission) -> bool:
     if scope is not None:
         return bool(scope == "series")
     found = understand(
-        words, now=given.now, time_zone=given.time_zone, base=todo.scheduled_at, recurring=True
+        words,
+        now=given.now,
+        time_zone=given.time_zone,
+        base=todo.scheduled_at,
+        recurring=True,
+        profile=day_of(given),
     )
     return found.rule is not None
 
@@ -213,7 +218,9 @@ def _target(
         base, same = last or place.at, last and place.at
         if base and base < given.now and not todo.recurrence_rule and relative(words):
             base = given.now  # "an hour later", of something that should have been done by now
-        found = understand(words, now=given.now, time_zone=zone, base=base, same=same)
+        found = understand(
+            words, now=given.now, time_zone=zone, base=base, same=same, profile=day_of(given)
+        )
         if found.at is not None and (place is places[-1] or _on_its_day(found.at, place, zone)):
             return place, found
     raise asking(found.problem, found.question, _TIME)

@@ -7,14 +7,18 @@ nothing. Its ids come from the intent's id, so that a repeat is the same row.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from datetime import time
 from typing import Any
 
 from vivavoce.errors import IntentRefused
 from vivavoce.intents.ports import Orchestrator
+from vivavoce.language.en.resolving import Profile
 from vivavoce.runtime.people.things import summary
 from vivavoce.runtime.ports import AgendaStore
 from vivavoce.wire.clean import clean_line
 from vivavoce.wire.hints import Thing
+from vivavoce.wire.records.plans import Submission
 
 MOST_CHARS = 2000
 WHEN = "When should it be?"
@@ -71,6 +75,16 @@ def told(*things: Thing, **more: Any) -> dict[str, Any]:
         "things": shown(things),
     }
     return {name: value for name, value in said.items() if value not in (None, "")}
+
+
+def day_of(given: Submission) -> Profile:
+    """When the user gets up, works and goes to bed: "before bed", "after work"."""
+    found = {}
+    for name, hour in given.hours.items():
+        with suppress(ValueError, TypeError):
+            found[name] = time.fromisoformat(hour)
+    names = ("wake", "sleep", "work_start", "work_end")
+    return Profile(**{name: found[name] for name in names if name in found})
 
 
 def gone(what: str) -> IntentRefused:

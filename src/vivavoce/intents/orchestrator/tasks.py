@@ -12,7 +12,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from vivavoce.intents.orchestrator.finding import open_task
-from vivavoce.intents.orchestrator.ports import WHEN, asking, gone, needed, text, told
+from vivavoce.intents.orchestrator.ports import WHEN, asking, day_of, gone, needed, text, told
 from vivavoce.intents.ports import Accepted
 from vivavoce.language.en.recurrence.reading import recurrence
 from vivavoce.language.en.recurrence.rules import next_occurrence, on_another_day
@@ -243,7 +243,12 @@ def _understood(
     key: str = "scheduled_at",
 ) -> When:
     found = understand(
-        words, now=given.now, time_zone=given.time_zone, base=base, recurring=recurring
+        words,
+        now=given.now,
+        time_zone=given.time_zone,
+        base=base,
+        recurring=recurring,
+        profile=day_of(given),
     )
     if found.at is None:
         raise asking(found.problem, found.question, key)

@@ -227,6 +227,11 @@ class OpenAIProvider:
         return "openai" if self._is_openai else self._host
 
     @property
+    def ours(self) -> bool:
+        """Is it our own engine, which is told of the user's things? Others are not."""
+        return self._embedded
+
+    @property
     def capabilities(self) -> Capabilities:
         return capabilities_of(self._model)
 

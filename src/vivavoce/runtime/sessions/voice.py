@@ -196,7 +196,7 @@ class Voice:
 
     async def inform(self, user_id: str) -> None:
         """The user's things were changed from elsewhere: who talks with them knows at once."""
-        for live in self._registry.of_user(user_id):
+        for live in self._registry.of_user(user_id) if self._parts.provider.ours else ():
             user = await self.maker.about(live.records.session)
             await live.post(Inform(self._profile.briefing(user)))
 

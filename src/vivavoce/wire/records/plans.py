@@ -235,4 +235,6 @@ class Submission(Record):
     evidence: tuple[str, ...] = ()
     said: str = ""
     """What the user said last, in their own words."""
+    hours: Json = field(default_factory=dict)
+    """Of the user's day, as far as known: `wake`, `sleep`, `work_start`, `work_end`, "HH:MM"."""
     extra: Json = field(default_factory=dict)
