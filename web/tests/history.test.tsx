@@ -350,7 +350,7 @@ describe("going on by voice", () => {
     scene.server.next(OPEN, { body: opened });
     conversation.start();
     await until(() => expect(scene.webrtc.used).toEqual(["ek_past"]));
-    expect(scene.server.bodies).toContainEqual({ request: OPEN, body: { conversation_id: ID } });
+    expect(scene.server.bodies).toContainEqual({ request: OPEN, body: { conversation_id: ID, can_type: true } });
     expect(scene.streams[0]?.start).toMatchObject({ sessionId: "vs_2", token: "st_2", lastEventId: 9 });
     scene.tell("transcription.completed", { role: "user", item_id: "u1", transcript: "And now?" });
     expect(conversation.store.get().lines.map(({ text }) => text)).toEqual(["m1", "And now?"]);

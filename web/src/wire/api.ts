@@ -75,7 +75,8 @@ export class Api {
 
   /** A voice session of a conversation that goes on. */
   resumeConversation(conversationId: string): Promise<VoiceSessionResponse> {
-    return this.json("api/v1/voice/session", posted({ conversation_id: conversationId, can_type: true }));
+    const body = { conversation_id: conversationId, can_type: true };
+    return this.json("api/v1/voice/session", posted(body));
   }
 
   reconnect(sessionId: string): Promise<ReconnectResponse> {
