@@ -58,6 +58,11 @@ def test_a_folder_tells_two_files_of_one_name_apart() -> None:
     assert naming.chosen("the index in lib", both).only == "lib/index.js"
 
 
+def test_a_file_is_found_by_its_kind_and_folder() -> None:
+    files = ["env/staging.toml", "env/notes.md", "lib/other.toml"]
+    assert naming.chosen("the toml in the env folder", files).only == "env/staging.toml"
+
+
 def test_a_folder_is_found_where_folders_count() -> None:
     assert naming.chosen("the tests folder", FILES, folders=True).only == "tests/"
 

@@ -132,6 +132,17 @@ async def test_uses_are_told_with_their_places_but_for_those_that_do_not_count(
     assert "test_app" not in told
 
 
+async def test_what_no_file_is_called_may_be_in_one(bench: Bench) -> None:
+    told = await bench.say("which files have make slug", Begin("files", {"what": "make slug"}))
+    assert "app.py" in told
+    assert "util.py" in told
+
+
+async def test_what_is_in_no_file_may_be_the_name_of_one(bench: Bench) -> None:
+    told = await bench.say("where's the test app", Begin("find", {"what": "test app"}))
+    assert "test_app.py" in told
+
+
 async def test_something_is_counted(bench: Bench) -> None:
     told = await bench.say("how many to-dos are left", Begin("count", {"what": "to-dos"}))
     assert told.startswith("1")

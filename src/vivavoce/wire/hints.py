@@ -158,7 +158,8 @@ class Stage(_Part):
     each: str = ""
     """A list among the known values: it is done for each of them, as `{item}`."""
     none: tuple[str, ...] = ()
-    """Told where there is nothing of that in the result; it is the end then."""
+    """Told where there is nothing of that in the result; it is the end then. Without it the next
+    stage is tried."""
 
 
 class Hint(_Part):

@@ -17,6 +17,7 @@ it.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -24,6 +25,7 @@ from itertools import islice
 
 from vivavoce.brain.dialogue.commands import Begin, Command, Fill, Plain
 from vivavoce.brain.dialogue.state import View
+from vivavoce.language.en.answers import answer
 from vivavoce.wire.hints import Hint, Lessons, Shown, Thing, Told
 from vivavoce.wire.values import Record, Value
 
@@ -32,6 +34,9 @@ PLAIN = ("yes", "no", "undo", "drop", "thanks", "cannot", "chat", "unclear")
 MOST_COMMANDS = 3
 _SENTENCE = 3
 """Words; fewer say little on their own."""
+_WEIGHT, _DOUBT, _ANSWER = 40.0, 0.01, 2.0
+"""What a similarity counts against a log-probability; how likely anything is whatever the model
+thinks; and how much likelier an answer is once something was asked."""
 _MOST_SHOWN, _MOST_THINGS = 32, 8
 _LONGEST_SAID, _LONGEST_TOLD = 600, 240
 _PAIR = re.compile(r'(\w+)=("[^"]*"(?:\+"[^"]*")*)')
@@ -220,13 +225,15 @@ def safe(text: str) -> str:
 # --- What may be written
 
 
-def candidates(view: View) -> tuple[str, ...]:
-    """The words that a first command can begin with now."""
+def candidates(view: View, said: str = "") -> tuple[str, ...]:
+    """The words that a first command can begin with now. What says no is no yes, whatever it is
+    near to: several things may be lost by that."""
     words = [word for word in view.wishes if word]
     if view.answers:
         words.append(SET)
     if view.yes_no:
-        words += ["yes", "no"]
+        plain = answer(said)
+        words += [word for word in ("yes", "no") if plain in (None, word)]
     if view.undo:
         words.append("undo")
     if view.drop:
@@ -237,7 +244,7 @@ def candidates(view: View) -> tuple[str, ...]:
 def grammar(view: View, said: str, first: Sequence[str] = (), written: int = 0) -> str:
     """In Lark, for llguidance. `first`: which words the first command may begin with; all that
     can be meant where none are given. `written`: how many commands there are already."""
-    known = candidates(view)
+    known = candidates(view, said)
     rules = {f"c{at}": word for at, word in enumerate(known)}
     names = {word: rule for rule, word in rules.items()}
     begin = " | ".join(names[word] for word in (first or known) if word in names)
@@ -265,16 +272,20 @@ def grammar(view: View, said: str, first: Sequence[str] = (), written: int = 0) 
     return "\n".join(lines) + "\n"
 
 
-def chosen(likely: Likely, words: Sequence[str], weight: float = 60.0) -> str:
-    """The likeliest by both. The model's own choice where there are no examples to be near to."""
-    least = min(likely.by_model.values(), default=0.0) - 1.0
-    nearest = max(likely.by_examples.values(), default=0.0)
+def chosen(likely: Likely, words: Sequence[str], *, asked: bool = False) -> str:
+    """The likeliest by both; the model's own choice where there are no examples to be near to.
+    `asked`: for something that `set` would answer."""
     # A wish without any examples is no less likely for that.
     usual = sum(likely.by_examples.values()) / max(1, len(likely.by_examples))
 
     def score(word: str) -> float:
-        near = likely.by_examples.get(word, usual) - nearest
-        return likely.by_model.get(word, least) + weight * near
+        by_model = math.exp(likely.by_model.get(word, -math.inf))
+        near = likely.by_examples.get(word, usual)
+        return (
+            math.log(by_model + _DOUBT)
+            + _WEIGHT * near
+            + (_ANSWER if word == SET and asked else 0.0)
+        )
 
     return max(words, key=score)
 

@@ -203,7 +203,9 @@ class LlamaBrain:
             self._cache.chmod(0o700)
         stat = self._model.stat() if self._model.exists() else None
         size = (stat.st_size, stat.st_mtime_ns) if stat else ()
-        return Shelf(self._cache, f"{self._name} {size} {self._context} {version('xllamacpp')}")
+        # A memory of a model with another number of slots cannot be put back.
+        room = f"{self._live_slots} {self._context}"
+        return Shelf(self._cache, f"{self._name} {size} {room} {version('xllamacpp')}")
 
     # --- Questions ------------------------------------------------------------------
 

@@ -421,6 +421,8 @@ def chosen(text: str, files: Iterable[str], *, folders: bool = False) -> Choice:
         there = [*there, *(f"{one}/" for one in dict.fromkeys(above))]
     if exact := _exactly(said, there):
         return Choice(tuple(exact[:_MOST]))
+    if inside := _inside(said, there):
+        return inside
     spoken = _spoken(said)
     if not spoken:
         return Choice(())
@@ -435,6 +437,35 @@ def chosen(text: str, files: Iterable[str], *, folders: bool = False) -> Choice:
         return Choice(tuple(headed[:_MOST]))
     fits = sorted((one for one in rated if one[0] > best - _CLEAR), key=lambda one: -one[0])
     return Choice(tuple(name for _, name in fits[:_MOST]))
+
+
+_IN_FOLDER = re.compile(
+    r"\b(?:in|from|under|inside|of)\s+(?:the\s+|my\s+|our\s+)?(?P<name>[\w./-]+)\s+"
+    r"(?:folder|directory|dir)\b",
+    re.IGNORECASE,
+)
+
+
+def _inside(said: str, there: Sequence[str]) -> Choice | None:
+    """ "The toml in the env folder": what lies in that folder, by its kind or its name."""
+    named = _IN_FOLDER.search(said)
+    if named is None:
+        return None
+    folder = [stem(part) for part in pieces(named["name"])]
+    within = [
+        one
+        for one in there
+        if folder in [[stem(p) for p in pieces(part)] for part in PurePosixPath(one).parts[:-1]]
+    ]
+    rest = _spoken((said[: named.start()] + said[named.end() :]).strip())
+    if not within or not rest:
+        return None
+    ends = {ending_of(word) for word in rest} - {None}
+    if len(ends) == len(rest):
+        fits = [one for one in within if _named(one)[2] in ends]
+        return Choice(tuple(fits[:_MOST])) if fits else None
+    choice = chosen(" ".join(rest), within)
+    return choice if choice.fits else None
 
 
 def picked(text: str, paths: Sequence[str]) -> Choice:

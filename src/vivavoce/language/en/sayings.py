@@ -83,6 +83,20 @@ SAYINGS: Mapping[str, tuple[str, ...]] = {
         the blue one
         to the kitchen
         about the summer trip
+        by the time I'm forty
+        before I retire
+        when the kids have left home
+        within three years
+        until the end of next year
+        the morning one
+        the one on Friday
+        with my sister
+        it was about the bike
+        around lunchtime
+        after the summer
+        whenever, say noon
+        Friday then, I suppose
+        my sister's
     """),
     "yes": _lines("""
         yes
@@ -143,6 +157,13 @@ SAYINGS: Mapping[str, tuple[str, ...]] = {
         I'd rather not
         not at the moment
         that's all thanks
+        no date in mind
+        doesn't matter when
+        there's no deadline
+        no rush with that
+        I haven't thought about that
+        not that I know of
+        no idea really
     """),
     "undo": _lines("""
         put it back how it was
@@ -193,6 +214,10 @@ SAYINGS: Mapping[str, tuple[str, ...]] = {
         let it be
         we'll do that another time
         I'll come back to that
+        I don't want to talk about it any more
+        let's not
+        it's not needed
+        stop, leave it alone
     """),
     "thanks": _lines("""
         thanks a lot
@@ -253,6 +278,16 @@ SAYINGS: Mapping[str, tuple[str, ...]] = {
         namaste
         good evening, dear
         long time no see
+        what sort of things can you do
+        what can I ask you
+        how do you work
+        what are you for
+        who are you
+        my back hurts again
+        I've had such a long day
+        my grandson is visiting, he's so clever
+        it's lovely to hear a voice
+        are you always there
     """),
     "unclear": _lines("""
         so I was going to
@@ -281,5 +316,13 @@ SAYINGS: Mapping[str, tuple[str, ...]] = {
         I want to, how do you say
         with the, with the
         ehm, so
+        remind me to, no, wait
+        remind me about, oh, it's gone
+        put down the, um, the
+        could you delete the, what's it called
+        I had it a moment ago
+        it's on the tip of my tongue
+        oh what was I going to say
+        move the, er, hang on a sec
     """),
 }

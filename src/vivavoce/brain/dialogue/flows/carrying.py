@@ -191,6 +191,8 @@ def _otherwise(flow: Flow, stage: Stage, running: Running) -> Next | End:
         known = {k: v for k, v in running.known.items() if k not in running.soft}
         known |= {name.replace("_path", "_none"): True for name in running.soft}
         return _forward(flow, replace(running, known=known, soft=(), attempt=0))
+    if not stage.none and running.stage + 1 < len(flow.stages):
+        return _forward(flow, replace(running, stage=running.stage + 1, attempt=0))
     words = stage.none[0] if stage.none else "I find nothing of that."
     known = dict(running.known)
     paths = [str(path) for name, path in known.items() if name.endswith("_path")]
@@ -243,7 +245,7 @@ def filled(template: str, known: Mapping[str, Any]) -> str:
 # --- Names in the workspace
 
 _IT = re.compile(
-    r"(?:it|that|this|there|here|the same|same|that one|this one|"
+    r"(?:in )?(?:it|that|this|there|here|the same|same|that one|this one|"
     r"(?:that|this|the|the same) (?:file|one|script))[.!?]*",
     re.IGNORECASE,
 )

@@ -8,7 +8,7 @@ from typing import Any
 
 from vivavoce.brain.dialogue.flows.files import ASKING
 from vivavoce.brain.dialogue.flows.results import CUT, FEW, SHORT, Known, clipped, prose, sentence
-from vivavoce.language.en.naming import pieces, stem, telling
+from vivavoce.language.en.naming import bare, pieces, stem, telling
 
 
 def page(output: str, known: Known) -> Mapping[str, Any] | None:
@@ -103,6 +103,7 @@ def number(output: str, known: Known) -> Mapping[str, Any] | None:
 
 def clock(output: str, known: Known) -> Mapping[str, Any] | None:
     text = re.sub(r" in ([\w/+-]+) \(.*\)$", "", output.strip())
-    zone = re.search(r" in \w+/(\w+) \(", output)
-    place = f" in {zone[1].replace('_', ' ')}" if zone and known.get("where") else ""
-    return {"told": f"It's {text}{place}."}
+    place = bare(str(known.get("where") or ""))
+    if place and not known.get("zone"):
+        return {"told": f"I don't know the time in {place}. Here it's {text}."}
+    return {"told": f"It's {text}{f' in {place}' if place else ''}."}

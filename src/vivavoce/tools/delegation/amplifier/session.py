@@ -27,6 +27,7 @@ from vivavoce.tools.delegation.briefs import told
 from vivavoce.tools.delegation.narration import narrate
 from vivavoce.tools.delegation.own_tools import ASK, OWN, fault, text, texts
 from vivavoce.tools.delegation.window import Closed, Window
+from vivavoce.wire.hints import bare
 
 if TYPE_CHECKING:
     from amplifier_core import ToolResult
@@ -110,7 +111,7 @@ class OurTool(_Hooked):
     """One of our own tools, with the same policy and records as any call of it."""
 
     def __init__(self, tool: ToolDefinition, scene: Scene) -> None:
-        super().__init__(tool.name, tool.description, tool.parameters, scene)
+        super().__init__(tool.name, tool.description, bare(tool.parameters), scene)
 
     async def do(self, given: dict[str, Any]) -> ToolResult:
         from amplifier_core import ToolResult
@@ -129,7 +130,7 @@ class AskTool(_Hooked):
 
     def __init__(self, scene: Scene) -> None:
         ask = next(tool for tool in OWN if tool.name == ASK)
-        super().__init__(ask.name, ask.description, ask.parameters, scene)
+        super().__init__(ask.name, ask.description, bare(ask.parameters), scene)
 
     async def do(self, given: dict[str, Any]) -> ToolResult:
         from amplifier_core import ToolResult

@@ -1,0 +1,100 @@
+"""Flows end, whatever tools answer, and a refusal is never told as a success."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from vivavoce.brain.dialogue.flows.carrying import End, Next, Scene, begin, flows_in, resume
+from vivavoce.tools import wording
+from vivavoce.wire.hints import Flow, Hint, Slot, Stage
+
+FLOWS = flows_in({name: Hint.model_validate(hint) for name, hint in wording._WISHES.items()})
+REFUSED = json.dumps({"success": False, "error": "You said no to that."})
+OUTPUTS = [
+    REFUSED,
+    "",
+    "No matches.",
+    "No files match.",
+    "Found 2 matches in 2 files:\nsrc/app.py:3:PORT = 80\nconfig.yaml:1:port: 81",
+    "Found 1 match in 1 file:\nconfig.yaml:1:port: 81",
+    "Found 2 files, the newest first:\nconfig.yaml\nsrc/app.py",
+    "Replaced 1 place in config.yaml.\n-port: 81\n+port: 90",
+    "Wrote 3 characters to notes.txt.",
+    "Failed (exit code 1).\nboom",
+    "Succeeded (exit code 0).\nfine",
+    "port: 81\nname: x\n",
+    '{"half": ',
+    "…\x00\n\n:::\n1:",
+]
+WORDS = [
+    "port",
+    "it",
+    "the config",
+    "app dot py",
+    "nine thousand",
+    "to-dos",
+    "the code",
+    "",
+    "***",
+    "python files in the src folder",
+    "example dot com",
+    "12 times 3",
+    "no wait, leave it",
+]
+
+
+def ended(
+    flow: Flow, words: dict[str, Any], said: str, outputs: list[str]
+) -> tuple[End, list[str]]:
+    """How it came out, and what the tools had said, one after the other and then the last again."""
+    step = begin(flow, words, said, Scene())
+    heard: list[str] = []
+    while isinstance(step, Next):
+        assert step.tool in {stage.do for stage in flow.stages} | {"glob"}
+        heard.append(outputs[min(len(heard), len(outputs) - 1)])
+        step = resume(flow, step.running, heard[-1])
+    return step, heard
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    name=st.sampled_from(sorted(FLOWS)),
+    words=st.lists(st.sampled_from(WORDS), min_size=4, max_size=4),
+    outputs=st.lists(st.sampled_from(OUTPUTS), min_size=1, max_size=8),
+)
+def test_every_flow_ends_in_words_or_a_question(
+    name: str, words: list[str], outputs: list[str]
+) -> None:
+    flow = FLOWS[name]
+    given_ = dict(zip(flow.slots, words, strict=False))
+    end, heard = ended(flow, given_, " ".join(words), outputs)
+    result = json.loads(json.dumps(end.result))
+    assert result.get("told") or result.get("error") or result.get("question")
+    if heard and heard[-1] == REFUSED and not end.result.get("question"):
+        looked = end.result.get("status") == "nothing"
+        assert looked or result.get("success") is False or "told" in result
+        assert "is now" not in result.get("told", "")
+        assert "deleted" not in result.get("told", "")
+
+
+def test_a_flow_that_never_comes_to_an_end_is_ended() -> None:
+    stages = (Stage(do="grep", given={"pattern": "{item}"}, each="paths", read="command"),)
+    flow = Flow(name="long", wish="long", slots={"what": Slot()}, stages=stages)
+    step = begin(flow, {"paths": [str(n) for n in range(1000)]}, "go", Scene())
+    calls = 0
+    while isinstance(step, Next):
+        calls += 1
+        step = resume(flow, step.running, "Succeeded (exit code 0).\nfine")
+    assert calls < 50
+    assert step.result["success"] is False
+
+
+def test_a_flow_is_there_only_with_all_its_tools() -> None:
+    hints = {name: Hint.model_validate(hint) for name, hint in wording._WISHES.items()}
+    del hints["edit_file"]
+    assert "change_value" not in flows_in(hints)
+    assert "find_text" in flows_in(hints)
