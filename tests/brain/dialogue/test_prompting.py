@@ -111,13 +111,18 @@ def test_commands_are_read_with_their_words_and_what_is_none_is_left_out() -> No
 
 def test_examples_that_are_near_outvote_a_model_that_is_not_sure() -> None:
     words = ("brew", "halt", "chat")
-    unsure = {"brew": -1.0, "halt": -1.4}
-    near = {"brew": 0.2, "halt": 0.6, "chat": 0.1}
+    unsure, sure = {"brew": -0.7, "halt": -1.4}, {"brew": -0.01, "halt": -9.0}
+    near = {"brew": 0.50, "halt": 0.55, "chat": 0.1}
     assert chosen(Likely(by_model=unsure, by_examples={}), words) == "brew"
     assert chosen(Likely(by_model=unsure, by_examples=near), words) == "halt"
-    assert (
-        chosen(Likely(by_model={"brew": -0.01, "halt": -30.0}, by_examples=near), words) == "brew"
-    )
+    assert chosen(Likely(by_model=sure, by_examples=near), words) == "brew"
+    assert chosen(Likely(by_model=sure, by_examples={"brew": 0.2, "halt": 0.6}), words) == "halt"
+
+
+def test_once_something_was_asked_an_answer_is_likelier() -> None:
+    both = Likely(by_model={"brew": -0.5, "set": -1.5}, by_examples={})
+    assert chosen(both, ("brew", "set")) == "brew"
+    assert chosen(both, ("brew", "set"), asked=True) == "set"
 
 
 def test_lines_to_be_near_to_come_from_everybody_the_agent_and_the_tools() -> None:

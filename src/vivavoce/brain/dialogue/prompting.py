@@ -17,6 +17,7 @@ it.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -33,6 +34,9 @@ PLAIN = ("yes", "no", "undo", "drop", "thanks", "cannot", "chat", "unclear")
 MOST_COMMANDS = 3
 _SENTENCE = 3
 """Words; fewer say little on their own."""
+_WEIGHT, _DOUBT, _ANSWER = 40.0, 0.01, 2.0
+"""What a similarity counts against a log-probability; how likely anything is whatever the model
+thinks; and how much likelier an answer is once something was asked."""
 _MOST_SHOWN, _MOST_THINGS = 32, 8
 _LONGEST_SAID, _LONGEST_TOLD = 600, 240
 _PAIR = re.compile(r'(\w+)=("[^"]*"(?:\+"[^"]*")*)')
@@ -268,16 +272,20 @@ def grammar(view: View, said: str, first: Sequence[str] = (), written: int = 0) 
     return "\n".join(lines) + "\n"
 
 
-def chosen(likely: Likely, words: Sequence[str], weight: float = 60.0) -> str:
-    """The likeliest by both. The model's own choice where there are no examples to be near to."""
-    least = min(likely.by_model.values(), default=0.0) - 1.0
-    nearest = max(likely.by_examples.values(), default=0.0)
+def chosen(likely: Likely, words: Sequence[str], *, asked: bool = False) -> str:
+    """The likeliest by both; the model's own choice where there are no examples to be near to.
+    `asked`: for something that `set` would answer."""
     # A wish without any examples is no less likely for that.
     usual = sum(likely.by_examples.values()) / max(1, len(likely.by_examples))
 
     def score(word: str) -> float:
-        near = likely.by_examples.get(word, usual) - nearest
-        return likely.by_model.get(word, least) + weight * near
+        by_model = math.exp(likely.by_model.get(word, -math.inf))
+        near = likely.by_examples.get(word, usual)
+        return (
+            math.log(by_model + _DOUBT)
+            + _WEIGHT * near
+            + (_ANSWER if word == SET and asked else 0.0)
+        )
 
     return max(words, key=score)
 

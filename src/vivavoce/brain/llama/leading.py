@@ -49,7 +49,7 @@ _LINE = 96
 """Tokens of one line of commands."""
 _SHORT = 6
 """Words; so few hold no second wish after a plain answer."""
-_MOST_KNOWN, _MOST_WORLDS = 256, 8
+_MOST_KNOWN, _MOST_TALKS = 256, 64
 _FREE_TURNS, _FREE_CHARS = 6, 700
 _FREELY = (
     "Answer in one or two short sentences, plain words, no lists, no markup. You have done nothing "
@@ -164,7 +164,7 @@ class Leading:
     ) -> tuple[tuple[Command, ...], Heard]:
         known = self._known.setdefault(ask.live, {})
         self._known.move_to_end(ask.live)
-        while len(self._known) > _MOST_WORLDS * 8:
+        while len(self._known) > _MOST_TALKS:
             self._known.popitem(last=False)
         key = _told_before(ask, len(ask.turns) - 1), said
         if (found := known.get(key)) is not None:
@@ -183,7 +183,8 @@ class Leading:
         words = prompting.candidates(seen, said)
         text = self._head(world) + prompting.tail(seen, said, world.now, self.template)
         async with self._model.writing(live, text) as writing:
-            first, cost = await self._chosen(writing, text, said, words, world)
+            asked = bool(seen.asked)
+            first, cost = await self._chosen(writing, text, said, words, world, asked=asked)
             if first in prompting.PLAIN and len(said.split()) <= _SHORT:
                 return prompting.read(first, seen), cost
             line, _ = await writing.line(text, prompting.grammar(seen, said, [first]), _LINE)
@@ -204,7 +205,14 @@ class Leading:
         return prompting.read(line, seen) or prompting.read(first, seen), cost
 
     async def _chosen(
-        self, writing: Writing, text: str, said: str, words: Sequence[str], world: World
+        self,
+        writing: Writing,
+        text: str,
+        said: str,
+        words: Sequence[str],
+        world: World,
+        *,
+        asked: bool = False,
     ) -> tuple[str, Heard]:
         """Which word is to be written next, by the model and by examples."""
         firsts = {word: await self._first(word) for word in words}
@@ -212,7 +220,8 @@ class Leading:
             near = group.create_task(self._near(said, words, world))
             likely, cost = await writing.likely(text)
         by_model = {word: likely[token] for word, token in firsts.items() if token in likely}
-        return prompting.chosen(Likely(by_model=by_model, by_examples=near.result()), words), cost
+        both = Likely(by_model=by_model, by_examples=near.result())
+        return prompting.chosen(both, words, asked=asked), cost
 
     async def _near(self, said: str, words: Sequence[str], world: World) -> Mapping[str, float]:
         if self._likeness is None:
