@@ -112,6 +112,7 @@ async def test_what_is_missing_is_asked_for_and_the_answer_is_an_answer() -> Non
     leading, model = _leading("plant", 'set what="the fern"')
     asked = await _answer(leading, _ask("write down a plant for me would you"))
     assert asked.text == "Which plant?"
+    assert asked.end.awaits == "words"
     talk = ("write down a plant for me would you", Said("assistant", asked.text), "the fern")
     assert (await _answer(leading, _ask(*talk))).calls == [("add_plant", {"title": "the fern"})]
     assert '"set"' in model.grammars[-1]

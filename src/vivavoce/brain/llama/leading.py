@@ -33,6 +33,7 @@ from vivavoce.brain.llama.server import Heard
 from vivavoce.language.en.sayings import SAYINGS
 from vivavoce.wire.brain import (
     Ask,
+    Awaited,
     CallArguments,
     CallBegun,
     CallEnded,
@@ -51,6 +52,14 @@ _SHORT = 6
 """Words; so few hold no second wish after a plain answer."""
 _MOST_KNOWN, _MOST_TALKS = 256, 64
 _FREE_TURNS, _FREE_CHARS = 6, 700
+_WANTED: Mapping[str, Awaited] = {
+    "time": "time",
+    "repeat": "recurrence",
+    "number": "number",
+    "thing": "name",
+    "file": "name",
+}
+"""By the kind of the slot that was asked for."""
 _FREELY = (
     "Answer in one or two short sentences, plain words, no lists, no markup. You have done nothing "
     "yet and you promise nothing. What you do not know you say you do not know."
@@ -135,7 +144,8 @@ class Leading:
                 case Do(tool, arguments):
                     for piece in _call(tool, arguments):
                         yield piece
-        yield Finished("stop", cost.input_tokens, cost.cached_tokens, cost.output_tokens)
+        used = cost.input_tokens, cost.cached_tokens, cost.output_tokens
+        yield Finished("stop", *used, awaits=_awaits(step.state, world))
 
     def answers(self, ask: Ask) -> bool:
         """Somebody said something, or a tool returned: else it is to speak by itself."""
@@ -286,6 +296,22 @@ class Leading:
 def _told_before(ask: Ask, at: int) -> str:
     before = (t for t in reversed(ask.turns[:at]) if isinstance(t, Said) and t.role == "assistant")
     return next((turn.text for turn in before), "")
+
+
+def _awaits(state: State, world: World) -> Awaited | None:
+    """What kind of answer the question that was asked wants."""
+    asked = state.asked
+    wish = (
+        None if asked is None else next((w for w in state.agenda if w.number == asked.wish), None)
+    )
+    if asked is None or wish is None:
+        return None
+    if asked.kind == "sure":
+        return "yes_no"
+    if asked.kind == "which":
+        return "name"
+    slot = world.hints[wish.tool].slots.get(asked.slot) if wish.tool in world.hints else None
+    return _WANTED.get(slot.kind, "words") if slot is not None else "words"
 
 
 def _words(ask: Ask) -> str:
