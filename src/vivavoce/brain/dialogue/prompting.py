@@ -20,9 +20,11 @@ import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from itertools import islice
 
+from vivavoce.brain.dialogue import times
 from vivavoce.brain.dialogue.commands import Begin, Command, Fill, Plain
 from vivavoce.brain.dialogue.state import View
 from vivavoce.language.en.answers import answer
@@ -223,6 +225,28 @@ def safe(text: str) -> str:
 
 
 # --- What may be written
+
+
+def narrowed(view: View, said: str, hints: Sequence[Hint]) -> View:
+    """Without slots that nothing was said for: a small model puts other words there, and loses what
+    they were said for. So there is none for one of the user's things where they have none, unless
+    nothing goes without it, and a question is about no time where no time is said."""
+    timed = {
+        slot.name or name for h in hints for name, slot in h.slots.items() if slot.kind == "time"
+    }
+    spare: set[tuple[str, str]] = set()
+    for hint in hints:
+        for name, slot in hint.slots.items():
+            short = slot.name or name
+            thing = slot.kind == "thing" and not slot.required and not view.things
+            when = hint.does == "tell" and short in timed and not slot.required
+            if thing or (when and not times.find(said)):
+                spare.add((hint.wish, short))
+    wishes = {
+        wish: [name for name in names if (wish, name) not in spare]
+        for wish, names in view.wishes.items()
+    }
+    return replace(view, wishes=wishes)
 
 
 def candidates(view: View, said: str = "") -> tuple[str, ...]:

@@ -171,7 +171,8 @@ class Leading:
             return found, Heard("")
         if not prompting.clean(said):
             return (Plain("unclear"),), Heard("")
-        made, cost = await self._translated(ask.live, view(state, world), world, said)
+        seen = prompting.narrowed(view(state, world), said, list(world.hints.values()))
+        made, cost = await self._translated(ask.live, seen, world, said)
         while len(known) >= _MOST_KNOWN:
             known.pop(next(iter(known)))
         known[key] = made
