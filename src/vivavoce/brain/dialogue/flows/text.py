@@ -339,6 +339,8 @@ def changed(output: str, known: Known) -> Mapping[str, Any] | None:
 
 def undo(known: Known) -> dict[str, Any]:
     """What takes an edit back."""
+    if not (known.get("path") and known.get("new")):
+        return {}
     return {"undo_path": known["path"], "undo_old": known["new"], "undo_new": known["old"]}
 
 
