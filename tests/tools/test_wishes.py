@@ -123,6 +123,21 @@ async def test_a_value_that_is_nowhere_is_not_made_up(bench: Bench) -> None:
     assert "don't find" in told
 
 
+async def test_a_value_is_that_of_the_file_the_sentence_names(bench: Bench) -> None:
+    for name, port in {"staging": 8443, "live": 443}.items():
+        (bench.folder / f"{name}.toml").write_text(f"port = {port}\n")
+    told = await bench.say("which port does staging use", Begin("value", {"what": "port"}))
+    assert "8443" in told
+    assert " 443" not in told
+
+
+async def test_words_that_only_point_are_not_written_down(bench: Bench) -> None:
+    wish = Begin("note", {"what": "the first line of it", "file": "notes"})
+    told = await bench.say("the first line of it", wish)
+    assert told == "What should I write there?"
+    assert bench.called == []
+
+
 async def test_uses_are_told_with_their_places_but_for_those_that_do_not_count(
     bench: Bench,
 ) -> None:

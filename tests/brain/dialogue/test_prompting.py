@@ -17,6 +17,7 @@ from vivavoce.brain.dialogue.prompting import (
     chosen,
     grammar,
     head,
+    narrowed,
     read,
     sayings,
     shown_thing,
@@ -97,6 +98,32 @@ def test_only_what_can_be_meant_now_can_be_said() -> None:
     rules = grammar(_view(answers=("when",)), "at six", ["set"])
     assert 'start: (c2) ("; "' in rules
     assert '"set" (" when=" w)' in rules
+
+
+def test_a_slot_for_a_thing_is_there_where_there_are_things_or_it_is_needed() -> None:
+    pour = Hint(wish="pour", slots={"cup": Slot(kind="thing", required=True)})
+    heat = Hint(wish="heat", slots={"what": Slot(), "after": Slot(kind="thing")})
+    view = _view(wishes={"pour": ["cup"], "heat": ["what", "after"]})
+    assert narrowed(view, "tea", [pour, heat]).wishes == {"pour": ["cup"], "heat": ["what"]}
+    full = _view(wishes=view.wishes, things=(Thing(id="1", title="Tea"),))
+    assert narrowed(full, "tea", [pour, heat]) == full
+
+
+def test_a_question_is_about_no_time_where_none_is_said() -> None:
+    told = Hint(wish="look", does="tell", slots={"when": Slot(), "cup": Slot()})
+    view = _view(wishes={"look": ["when", "cup"], "brew": ["what", "when"]})
+    hints = [BREW, told]
+    assert narrowed(view, "where is the cup", hints).wishes["look"] == ["cup"]
+    assert narrowed(view, "what is on tomorrow", hints) == view
+
+
+def test_a_choice_is_there_once_one_of_its_words_is_said() -> None:
+    kinds = Slot(kind="choice", choices={"black_tea": ("builder's", "black"), "mint": ()})
+    hints = [Hint(wish="brew", slots={"kind": kinds, "what": Slot()})]
+    view = _view(wishes={"brew": ["kind", "what"]})
+    assert narrowed(view, "a cup of mint, please", hints) == view
+    assert narrowed(view, "the black one", hints) == view
+    assert narrowed(view, "a cup of tea", hints).wishes == {"brew": ["what"]}
 
 
 def test_commands_are_read_with_their_words_and_what_is_none_is_left_out() -> None:

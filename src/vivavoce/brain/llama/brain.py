@@ -208,12 +208,13 @@ class LlamaBrain:
         process.stdin.write(json.dumps(settings).encode() + b"\n")
         await process.stdin.drain()
         connection = Connection(socket, key)
+        loaded = False
         try:
             async with asyncio.timeout(_START_SECONDS):
                 await connection.until_ready()
             self._told = _read_told(told)
             self._markup = await self._marks(connection)
-            self._connection = connection
+            self._connection, loaded = connection, True
             self._failed.clear()
             self._ready.set()
             await asyncio.get_running_loop().create_future()  # until the process ends
@@ -221,7 +222,6 @@ class LlamaBrain:
             raise BrainError("The language model does not start.") from None
         finally:
             # At once: whoever comes now must not be given one that is closed.
-            loaded = self._connection is connection
             self._connection = None
             self._ready.clear()
             await connection.close()

@@ -101,9 +101,18 @@ def begin(flow: Flow, words: Mapping[str, Any], said: str, scene: Scene) -> Next
         with suppress(Missing):
             if found := made(template, known):
                 known[name] = found[0]
-    return _forward(flow, Running(flow=flow.name, known=known, scene=scene))
+    running = Running(flow=flow.name, known=known, scene=scene)
+    if flow.does == "act" and _POINTS.fullmatch(str(known.get("what") or "").strip(" .!?")):
+        return _ask(flow, running, "what")
+    return _forward(flow, running)
 
 
+_POINTS = re.compile(
+    r"(?:the |that |this )?(?:(?:first|last|next|same|whole|other) )?"
+    r"(?:line|one|thing|bit|part|text|file|it|that|this)(?: of (?:it|that|the file))?",
+    re.IGNORECASE,
+)
+"""Words that point at something and are nothing to be written themselves."""
 _TAKEN_BACK = re.compile(
     r"\b(?:no,? (?:wait|hang on|don't|leave)|wait,? (?:no|wait)|leave it|don't|never mind|"
     r"actually,? no|scratch that|keep it)\b",

@@ -143,9 +143,10 @@ class Setting(Value):
     rate: float
 
 
-def settings_in(matches: Iterable[Match], key: str) -> list[Setting]:
+def settings_in(matches: Iterable[Match], key: str, said: str = "") -> list[Setting]:
     """Everything on these lines that has a name and a value, the likeliest first."""
     wanted = list(dict.fromkeys(map(stem, telling(key))))
+    around = {stem(word) for word in pieces(said) if len(word) > 3}
     found = []
     for match in matches:
         text = match.text
@@ -156,6 +157,8 @@ def settings_in(matches: Iterable[Match], key: str) -> list[Setting]:
                 pair["name"], wanted, match, at_start=not text[: pair.start()].strip(" -\"'*")
             )
             if rate > 0:
+                # "Which port does staging use": the file is named, if not as one.
+                rate += 0.3 * any(stem(part) in around for part in pieces(match.path))
                 value = pair["value"].strip()
                 start = pair.start("value")
                 found.append(
@@ -196,7 +199,7 @@ def plain_name(name: str) -> str:
 def setting(output: str, known: Known) -> Mapping[str, Any] | None:
     """What something is set to."""
     there = _counting(matches_in(output), known)
-    found = settings_in(there, str(known.get("what") or known["said"]))
+    found = settings_in(there, str(known.get("what") or known["said"]), known["said"])
     if found:
         best = [one for one in found if one.rate > found[0].rate - 0.08]
         values = list(dict.fromkeys((plain_value(o.value), o.match.path) for o in best))
@@ -336,6 +339,8 @@ def changed(output: str, known: Known) -> Mapping[str, Any] | None:
 
 def undo(known: Known) -> dict[str, Any]:
     """What takes an edit back."""
+    if not (known.get("path") and known.get("new")):
+        return {}
     return {"undo_path": known["path"], "undo_old": known["new"], "undo_new": known["old"]}
 
 
