@@ -303,7 +303,7 @@ def test_a_checked_agent_shows_its_voice_its_tools_and_what_its_intents_need(
 ) -> None:
     assert main(["agent", "check", "flux"]) == 0
     assert capsys.readouterr().out.splitlines()[1:] == [
-        "  voice: alloy",
+        "  voice: marin",
         "  tools: none but its intents",
         "  intent submit_goal_intent → GOAL: needs goal_statement",
         "  intent submit_new_task_intent → NEW_TASK: needs title, trigger_type, scheduled_at if "

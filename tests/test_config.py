@@ -215,7 +215,7 @@ def test_a_brain_may_be_a_file_of_ones_own(monkeypatch: pytest.MonkeyPatch, give
     assert settings.brain_file == Path(given).expanduser().absolute()
     assert not settings.brain_by_url
     assert not settings.brain_at_hub
-    assert settings.needed_models == (*HEARING, *SPEAKING)
+    assert settings.needed_models == (*HEARING, "minilm", *SPEAKING)
 
 
 @pytest.mark.parametrize("given", ["hf:me/model-GGUF/q4.gguf", "HF:me/model-GGUF:Q4_K_M"])
@@ -228,7 +228,7 @@ def test_a_brain_may_be_a_file_of_a_hub_with_a_key(
     assert settings.brain == f"hf:{given[3:]}"
     assert settings.brain_at_hub
     assert settings.brain_file is None
-    assert settings.needed_models == (*HEARING, *SPEAKING)
+    assert settings.needed_models == (*HEARING, "minilm", *SPEAKING)
 
 
 def test_the_choices_are_what_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:

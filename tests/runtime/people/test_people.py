@@ -235,7 +235,7 @@ def test_what_is_known_of_the_user_stands_in_the_current_context() -> None:
 
 
 def test_a_session_has_the_users_clock_voice_and_manner() -> None:
-    can = Capabilities(8_000, 3600.0, (Voice("alloy", "A", ""), Voice("ash", "B", "")))
+    can = Capabilities(8_000, 3600.0, (Voice("marin", "A", ""), Voice("ash", "B", "")))
     profile = Profile(load_agent("flux"), Defaults(), can, Registry())
     user = UserContext(
         time_zone="Europe/Berlin", lines=("The user's name: Ada",), voice="ash", verbosity="brief"
@@ -248,9 +248,9 @@ def test_a_session_has_the_users_clock_voice_and_manner() -> None:
     assert "10:00 AM (Europe/Berlin)\nThe user's name: Ada" in words
     assert "likes answers to be brief" in words
     assert voice(Options(), user) == "ash"
-    assert voice(Options(voice="alloy"), user) == "alloy"
-    assert voice(Options(), replace(user, voice="kermit")) == "alloy"
-    assert voice(Options(), None) == "alloy"
+    assert voice(Options(voice="marin"), user) == "marin"
+    assert voice(Options(), replace(user, voice="kermit")) == "marin"
+    assert voice(Options(), None) == "marin"
 
 
 async def test_what_is_on_other_days_and_the_goals_are_told_with_their_ids() -> None:

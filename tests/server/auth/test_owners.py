@@ -143,6 +143,9 @@ def _body(schema: Json, operation: Json, ids: dict[str, str]) -> tuple[Any, bool
             made[name], named = own, True
         elif name in shape.get("required", ()):
             made[name] = _value(schema, field)
+    if not made and shape.get("minProperties"):
+        name, field = next(iter(shape["properties"].items()))
+        made[name] = _value(schema, field)
     return made, named
 
 
