@@ -32,6 +32,7 @@ from vivavoce.language.en.naming import (
     stem,
     telling,
 )
+from vivavoce.language.en.numbers import numbers_in
 from vivavoce.wire.values import Value
 
 
@@ -226,6 +227,9 @@ def setting(output: str, known: Known) -> Mapping[str, Any] | None:
 # --- Changing a value
 
 
+_NUMBER = re.compile(r"-?\d[\d_]*(?:\.\d+)?")
+
+
 def line_to_change(output: str, known: Known) -> Mapping[str, Any] | None:
     """The line that has it, and the same line with the new value."""
     there = _counting(matches_in(output), known)
@@ -243,6 +247,12 @@ def line_to_change(output: str, known: Known) -> Mapping[str, Any] | None:
             return several
         first = best[0]
         text = first.match.text
+        if _NUMBER.fullmatch(plain_value(first.value)) and not _NUMBER.fullmatch(to):
+            # A number stays one: "ninety or so" is 90, and what has none is not written.
+            figures = numbers_in(to)
+            if len(figures) != 1:
+                return None
+            to = f"{figures[0]}"
         new = text[: first.start] + _like(first.value, to) + text[first.end :]
         before = plain_value(first.value)
         return _edit(first.match, new, f"The {plain_name(first.name)}", before)
