@@ -204,6 +204,18 @@ async def test_a_number_stays_a_number(bench: Bench) -> None:
     assert "port: 8123" in bench.text("config.yaml")
 
 
+async def test_a_setting_may_be_named_by_its_section(bench: Bench) -> None:
+    (bench.folder / "app.toml").write_text('[mail]\nsender = "bob"\n')
+    await bench.say("mail sender is ann", Begin("change", {"what": "mail sender", "to": "ann"}))
+    assert bench.text("app.toml") == '[mail]\nsender = "ann"\n'
+
+
+async def test_of_two_settings_of_one_name_none_is_guessed(bench: Bench) -> None:
+    (bench.folder / "app.toml").write_text("[a]\ndelay = 1\n[b]\ndelay = 2\n")
+    told = await bench.say("set delay to five", Begin("change", {"what": "delay", "to": "five"}))
+    assert "changed nothing" in told
+
+
 async def test_quotes_stay_around_a_value(bench: Bench) -> None:
     await bench.say("name it boxes", Begin("change", {"what": "name", "to": "boxes"}))
     assert "name: 'boxes'\n" in bench.text("config.yaml")

@@ -245,6 +245,8 @@ def line_to_change(output: str, known: Known) -> Mapping[str, Any] | None:
         best = [one for one in found if one.rate > found[0].rate - 0.08]
         if (several := _several(best)) is not None:
             return several
+        if len({one.match.number for one in best}) > 1:  # which of them, nobody said
+            return None
         first = best[0]
         text = first.match.text
         if _NUMBER.fullmatch(plain_value(first.value)) and not _NUMBER.fullmatch(to):
@@ -266,7 +268,9 @@ def _meant(one: Setting, what: str) -> bool:
     parts = {stem(part) for part in (*pieces(one.name), *pieces(one.match.path))}
     said = {stem(word) for word in telling(what)}
     own = {stem(part) for part in pieces(one.name)}
-    return said <= parts and bool(said & own) and one.value[:1] not in "{[("
+    # "The log level" may be `level` in a section of its own.
+    named = (said <= parts and bool(said & own)) or own <= said
+    return named and one.value[:1] not in "{[("
 
 
 def _several(best: Sequence[Setting]) -> Mapping[str, Any] | None:
