@@ -117,6 +117,15 @@ def test_a_question_is_about_no_time_where_none_is_said() -> None:
     assert narrowed(view, "what is on tomorrow", hints) == view
 
 
+def test_a_choice_is_there_once_one_of_its_words_is_said() -> None:
+    kinds = Slot(kind="choice", choices={"black_tea": ("builder's", "black"), "mint": ()})
+    hints = [Hint(wish="brew", slots={"kind": kinds, "what": Slot()})]
+    view = _view(wishes={"brew": ["kind", "what"]})
+    assert narrowed(view, "a cup of mint, please", hints) == view
+    assert narrowed(view, "the black one", hints) == view
+    assert narrowed(view, "a cup of tea", hints).wishes == {"brew": ["what"]}
+
+
 def test_commands_are_read_with_their_words_and_what_is_none_is_left_out() -> None:
     view = _view(answers=("when",), yes_no=True)
     assert read('brew what="a tea; and milk" when="Sunday"+"at six"; halt', view) == (

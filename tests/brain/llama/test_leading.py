@@ -141,6 +141,14 @@ async def test_small_talk_is_in_the_models_words_unless_the_agent_has_its_own() 
     assert (await _answer(leading, _ask("do you like cats", tools=(own,)))).text == "Plants only."
 
 
+def test_what_it_is_told_to_say_by_itself_comes_last() -> None:
+    leading, _ = _leading()
+    news = _ask("thanks", Said("assistant", "Any time."))
+    assert not leading.answers(news)
+    text = leading.freely(news)
+    assert text.index("Any time.") < text.index("You know plants.")
+
+
 async def test_what_is_read_ahead_is_how_the_question_will_begin() -> None:
     leading, model = _leading("chat")
     head = await leading.ahead(_ask())

@@ -28,7 +28,7 @@ from vivavoce.brain.dialogue import times
 from vivavoce.brain.dialogue.commands import Begin, Command, Fill, Plain
 from vivavoce.brain.dialogue.state import View
 from vivavoce.language.en.answers import answer
-from vivavoce.wire.hints import Hint, Lessons, Shown, Thing, Told
+from vivavoce.wire.hints import Hint, Lessons, Shown, Slot, Thing, Told
 from vivavoce.wire.values import Record, Value
 
 SET = "set"
@@ -230,7 +230,8 @@ def safe(text: str) -> str:
 def narrowed(view: View, said: str, hints: Sequence[Hint]) -> View:
     """Without slots that nothing was said for: a small model puts other words there, and loses what
     they were said for. So there is none for one of the user's things where they have none, unless
-    nothing goes without it, and a question is about no time where no time is said."""
+    nothing goes without it; a question is about no time where no time is said; and nothing is
+    chosen that has not been named."""
     timed = {
         slot.name or name for h in hints for name, slot in h.slots.items() if slot.kind == "time"
     }
@@ -240,13 +241,21 @@ def narrowed(view: View, said: str, hints: Sequence[Hint]) -> View:
             short = slot.name or name
             thing = slot.kind == "thing" and not slot.required and not view.things
             when = hint.does == "tell" and short in timed and not slot.required
-            if thing or (when and not times.find(said)):
+            if thing or (when and not times.find(said)) or _unchosen(slot, said):
                 spare.add((hint.wish, short))
     wishes = {
         wish: [name for name in names if (wish, name) not in spare]
         for wish, names in view.wishes.items()
     }
     return replace(view, wishes=wishes)
+
+
+def _unchosen(slot: Slot, said: str) -> bool:
+    if slot.kind != "choice" or slot.required or not slot.choices:
+        return False
+    words = f" {' '.join(re.findall(r'[a-z]+', said.casefold()))} "
+    named = (one for value, others in slot.choices.items() for one in (value, *others))
+    return not any(f" {one.casefold().replace('_', ' ')} " in words for one in named)
 
 
 def candidates(view: View, said: str = "") -> tuple[str, ...]:

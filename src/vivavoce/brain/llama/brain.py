@@ -170,6 +170,7 @@ class LlamaBrain:
         process.stdin.write(json.dumps(settings).encode() + b"\n")
         await process.stdin.drain()
         connection = Connection(socket, key)
+        loaded = False
         try:
             async with asyncio.timeout(_START_SECONDS):
                 await connection.until_ready()
@@ -177,7 +178,7 @@ class LlamaBrain:
                     with contextlib.suppress(BrainError):  # one without a template of its own
                         shown = await connection.rendered(SAMPLE)
                         self._leading.template = template(shown)
-            self._connection = connection
+            self._connection, loaded = connection, True
             self._failed.clear()
             self._ready.set()
             await asyncio.get_running_loop().create_future()  # until the process ends
@@ -185,7 +186,6 @@ class LlamaBrain:
             raise BrainError("The language model does not start.") from None
         finally:
             # At once: whoever comes now must not be given one that is closed.
-            loaded = self._connection is connection
             self._connection = None
             self._ready.clear()
             await connection.close()

@@ -151,13 +151,20 @@ class Leading:
         if len(about) > _FREE_CHARS:
             about = about[:_FREE_CHARS].rpartition("\n\n")[0] or about[:_FREE_CHARS]
         who = f" The user is called {briefing.user}." if briefing.user else ""
-        messages = self.template.system[0] + prompting.safe(f"{about}\n\n{_FREELY}{who}")
-        messages += self.template.system[1]
-        for turn in [t for t in ask.turns if isinstance(t, Said)][-_FREE_TURNS:]:
-            marks = {"user": self.template.user, "assistant": self.template.assistant}
-            before, after = marks.get(turn.role, self.template.system)
-            messages += f"{before}{prompting.safe(turn.text[-_FREE_CHARS:])}{after}"
-        return messages + self.template.assistant[0]
+        talk = [turn for turn in ask.turns if isinstance(turn, Said)][-_FREE_TURNS:]
+        told = [Said("system", f"{about}\n\n{_FREELY}{who}")]
+        if talk and talk[-1].role != "user":
+            # It speaks by itself: what it was told to say comes last, or the talk would go on.
+            told = [Said("system", f"{_FREELY}{who}"), *talk, Said("user", about)]
+        else:
+            told += talk
+        text = ""
+        for at, turn in enumerate(told):
+            # Few templates have a place for a note in the middle.
+            role = "user" if turn.role == "system" and at else turn.role
+            before, after = getattr(self.template, role)
+            text += f"{before}{prompting.safe(turn.text[-_FREE_CHARS * 2 :])}{after}"
+        return text + self.template.assistant[0]
 
     async def _understood(
         self, ask: Ask, state: State, world: World, said: str
