@@ -195,6 +195,27 @@ async def test_a_value_is_changed_where_it_is_and_told_as_it_is_now(bench: Bench
     assert "  port: 9000\n" in bench.text("config.yaml")
 
 
+async def test_a_number_stays_a_number(bench: Bench) -> None:
+    wish = Begin("change", {"what": "timeout", "to": "up to ninety seconds"})
+    await bench.say("put the timeout up to ninety seconds", wish)
+    assert "timeout_seconds: 90\n" in bench.text("config.yaml")
+    told = await bench.say("make the port blue", Begin("change", {"what": "port", "to": "blue"}))
+    assert "changed nothing" in told
+    assert "port: 8123" in bench.text("config.yaml")
+
+
+async def test_a_setting_may_be_named_by_its_section(bench: Bench) -> None:
+    (bench.folder / "app.toml").write_text('[mail]\nsender = "bob"\n')
+    await bench.say("mail sender is ann", Begin("change", {"what": "mail sender", "to": "ann"}))
+    assert bench.text("app.toml") == '[mail]\nsender = "ann"\n'
+
+
+async def test_of_two_settings_of_one_name_none_is_guessed(bench: Bench) -> None:
+    (bench.folder / "app.toml").write_text("[a]\ndelay = 1\n[b]\ndelay = 2\n")
+    told = await bench.say("set delay to five", Begin("change", {"what": "delay", "to": "five"}))
+    assert "changed nothing" in told
+
+
 async def test_quotes_stay_around_a_value(bench: Bench) -> None:
     await bench.say("name it boxes", Begin("change", {"what": "name", "to": "boxes"}))
     assert "name: 'boxes'\n" in bench.text("config.yaml")
@@ -214,10 +235,10 @@ async def test_what_is_not_found_is_not_said_to_be_changed(bench: Bench) -> None
 
 
 async def test_what_only_sounds_like_a_name_is_not_written_to(bench: Bench) -> None:
-    (bench.folder / "src/shop.py").write_text("CUSTOMERS = {\n}\ncust = 1\nprint(cust)\n")
+    (bench.folder / "src/shop.py").write_text("CUSTOMERS = {\n}\ncust = old\nprint(cust)\n")
     before = bench.text("src/shop.py")
     await bench.say("make cust get customer", Begin("change", {"what": "cust", "to": "get one"}))
-    assert bench.text("src/shop.py") == before.replace("cust = 1", "cust = get one")
+    assert bench.text("src/shop.py") == before.replace("cust = old", "cust = get one")
 
 
 async def test_a_correction_changes_it_again(bench: Bench) -> None:

@@ -229,12 +229,17 @@ def whole(words: str, said: str) -> str:
 # --- To write it
 
 
+_LEADING = re.compile(
+    r"^(?:(?:just|simply|be|to|say|exactly|about|up|down|at|now)\s+)+", re.IGNORECASE
+)
+
+
 def literal(text: str) -> str:
     """A value as it is written: "sixty" is 60, "info" is info, "true" is true."""
     if quoted := _QUOTED.fullmatch(text.strip().strip(".!?")):
         return quoted[1]
     said = text.strip().strip(_END + "'\"")
-    said = re.sub(r"^(?:(?:just|simply|be|to|say|exactly|about)\s+)+", "", said, flags=re.I)
+    said = _LEADING.sub("", said)
     try:
         return f"{number(said)}"
     except ValueError:

@@ -227,7 +227,7 @@ def _files(text: str, known: Known) -> tuple[str, ...]:
 
 
 def _line(text: str, known: Known) -> tuple[str, ...]:
-    return (f"{naming.literal(text)}\n",) if text else ()
+    return (f"{dictated(text).strip()}\n",) if text else ()
 
 
 def _whole(text: str, known: Known) -> tuple[str, ...]:

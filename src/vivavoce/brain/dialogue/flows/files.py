@@ -31,6 +31,7 @@ from vivavoce.brain.dialogue.flows.text import (
     settings_in,
     undo,
 )
+from vivavoce.language.en.dictation import dictated
 from vivavoce.language.en.naming import pieces, stem, telling
 from vivavoce.language.en.numbers import number
 
@@ -100,7 +101,7 @@ def _appended(lines: Sequence[str], known: Known) -> Mapping[str, Any]:
 
 def line_for(last: str, known: Known) -> str:
     """What was said, as a line like the one before: an item where that is one."""
-    text = str(known.get("what_written") or known.get("what") or "").strip()
+    text = dictated(str(known.get("what") or "")).strip().strip('"“”')
     mark = re.match(r"\s*(?:[-*+•]\s+(?:\[[ x]\]\s+)?|(\d+)([.)])\s+)", last)
     if mark is None:
         return text

@@ -32,6 +32,7 @@ from vivavoce.language.en.naming import (
     stem,
     telling,
 )
+from vivavoce.language.en.numbers import numbers_in
 from vivavoce.wire.values import Value
 
 
@@ -226,6 +227,9 @@ def setting(output: str, known: Known) -> Mapping[str, Any] | None:
 # --- Changing a value
 
 
+_NUMBER = re.compile(r"-?\d[\d_]*(?:\.\d+)?")
+
+
 def line_to_change(output: str, known: Known) -> Mapping[str, Any] | None:
     """The line that has it, and the same line with the new value."""
     there = _counting(matches_in(output), known)
@@ -241,8 +245,16 @@ def line_to_change(output: str, known: Known) -> Mapping[str, Any] | None:
         best = [one for one in found if one.rate > found[0].rate - 0.08]
         if (several := _several(best)) is not None:
             return several
+        if len({one.match.number for one in best}) > 1:  # which of them, nobody said
+            return None
         first = best[0]
         text = first.match.text
+        if _NUMBER.fullmatch(plain_value(first.value)) and not _NUMBER.fullmatch(to):
+            # A number stays one: "ninety or so" is 90, and what has none is not written.
+            figures = numbers_in(to)
+            if len(figures) != 1:
+                return None
+            to = f"{figures[0]}"
         new = text[: first.start] + _like(first.value, to) + text[first.end :]
         before = plain_value(first.value)
         return _edit(first.match, new, f"The {plain_name(first.name)}", before)
@@ -256,7 +268,9 @@ def _meant(one: Setting, what: str) -> bool:
     parts = {stem(part) for part in (*pieces(one.name), *pieces(one.match.path))}
     said = {stem(word) for word in telling(what)}
     own = {stem(part) for part in pieces(one.name)}
-    return said <= parts and bool(said & own) and one.value[:1] not in "{[("
+    # "The log level" may be `level` in a section of its own.
+    named = (said <= parts and bool(said & own)) or own <= said
+    return named and one.value[:1] not in "{[("
 
 
 def _several(best: Sequence[Setting]) -> Mapping[str, Any] | None:
