@@ -122,6 +122,10 @@ async def _call(
         elif place == "query":
             query[name] = own
     body, in_body = _body(schema, operation, ids)
+    if method == "PATCH" and body == {}:  # a change names something
+        shape = operation["requestBody"]["content"]["application/json"]["schema"]
+        name, field = next(iter(_resolved(schema, shape)["properties"].items()))
+        body[name] = _value(schema, field)
     url = re.sub(r"\{(\w+)\}", lambda found: (ids | SHARED)[found[1]], path)
     if KEYED_PATHS.fullmatch(path):
         headers["content-type"] = "application/sdp"
@@ -143,9 +147,6 @@ def _body(schema: Json, operation: Json, ids: dict[str, str]) -> tuple[Any, bool
             made[name], named = own, True
         elif name in shape.get("required", ()):
             made[name] = _value(schema, field)
-    if not made and shape.get("minProperties"):
-        name, field = next(iter(shape["properties"].items()))
-        made[name] = _value(schema, field)
     return made, named
 
 
