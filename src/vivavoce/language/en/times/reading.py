@@ -28,6 +28,8 @@ _MOVERS = lex.words(
     "move push put shift bring delay postpone pull make set moved pushed shove bump slide nudge "
     "knock change reschedule prepone advance extend"
 )
+_MOVED = 12
+"""Tokens between such a word and how far: what is moved has a name."""
 _DAYS = (p.Relative, p.Weekday, p.Date, p.NthWeekday, p.Feast, p.Written, p.Period)
 _REPEATS = (p.Every, p.Until, p.From, p.For, p.Times, p.Except)
 _LEADING = lex.PREPOSITIONS | lex.words(
@@ -192,7 +194,7 @@ def _weakly(t: Tokens, every: list[Found], kept: list[bool], n: int, whole: bool
             return repeated or (whole and isinstance(piece, p.From))
         case p.Shift():
             return whole or any(
-                word in _MOVERS for word in t.words[max(0, one.start - 6) : one.start]
+                word in _MOVERS for word in t.words[max(0, one.start - _MOVED) : one.start]
             )
         case p.Unknown():
             return whole or t.word(one.start - 2) in lex.PREPOSITIONS
