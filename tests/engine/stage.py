@@ -90,9 +90,9 @@ class Line:
             audio = base64.b64encode(pcm[start : start + piece]).decode()
             await self.send("input_audio_buffer.append", audio=audio)
 
-    async def speak(self, ms: int = SPEECH_MS) -> None:
+    async def speak(self, ms: int = SPEECH_MS, *, silence: int = 700) -> None:
         """So much speech, and the silence that ends a turn."""
-        await self.append(loud(ms) + quiet(700))
+        await self.append(loud(ms) + quiet(silence))
 
     async def answer(self, **params: Any) -> dict[str, Any]:
         await self.send("response.create", **({"response": params} if params else {}))

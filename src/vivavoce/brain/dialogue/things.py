@@ -26,6 +26,9 @@ _GENERIC = frozenset(
 """What any of the user's things may be called."""
 _POINTING = frozenset(listed("it that this them those these him her same"))
 _ALL = frozenset(listed("all everything both whatever anything lot every each whole"))
+_QUANTIFIED = frozenset(listed("all everything both every"))
+_REACH = 5
+"""Words between "everything" and what it is about."""
 _SKIPPED = frozenset(
     listed(
         "move shift push put change make delete remove cancel scrap drop bin clear done finished "
@@ -92,7 +95,7 @@ def resolve(
     wanted = _NOBODY.sub("", wanted)
     spans = times.find(wanted)
     content = _content(wanted, known)
-    if many and _ALL & set(tokens):
+    if many and (_ALL & set(tokens) or _all_of(wanted, said)):
         return _set(content, spans, known, there)
     if not content and not spans and _POINTING & set(tokens) | _GENERIC & set(tokens):
         pointed = _pointed(tokens, known, there)
@@ -129,6 +132,13 @@ def _apart(words: str, said: str) -> tuple[str, str]:
     kept = " ".join(part for part in _CLAUSE.split(said or words) if _KEPT.search(part))
     mine = " ".join(part for part in _CLAUSE.split(words) if not _KEPT.search(part))
     return mine or words, kept if mine else ""
+
+
+def _all_of(words: str, said: str) -> bool:
+    """ "Everything that's about the fair", of which only "the fair" was copied."""
+    at = said.casefold().find(words.casefold().strip())
+    before = re.split(r"[.!?;]", said[:at])[-1] if at > 0 else ""
+    return bool(_QUANTIFIED & set(_tokens(before)[-_REACH:]))
 
 
 def _rest(said: str, kept: str) -> str:

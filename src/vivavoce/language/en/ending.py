@@ -120,7 +120,10 @@ _VERBS = _set(
     "teach tear tell tend test thank think throw tick tidy tie toggle touch train translate "
     "travel treat trust try turn type understand undo update upgrade use visit wait wake walk "
     "want warn wash waste watch water wear weigh win wipe wish wonder work worry wrap write "
-    "zoom"
+    "zoom "
+    "implement refactor analyze analyse benchmark lint optimise optimize document rewrite migrate "
+    "profile trace mock patch downgrade rebase squash format validate verify investigate inspect "
+    "review generate scaffold extract inline uninstall delegate grep jot"
 )
 _IRREGULAR = _set(
     "am is are was were been has had does did done went gone came saw seen took taken got "
