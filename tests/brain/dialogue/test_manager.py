@@ -832,3 +832,20 @@ def test_nothing_is_taken_back_before_what_comes_instead_is_clear() -> None:
     talk.says("the bank", fill(task="the bank"))
     assert talk.did == ["retract", "finish_task"]
     assert set(talk.there) == {"Haircut", "Call Mum"}
+
+
+def test_as_many_times_as_wishes_are_given_out_in_the_order_in_which_they_were_said() -> None:
+    talk = Talk()
+    told = talk.says(
+        "tomorrow at eight a.m. call the pharmacy, tomorrow at one p.m. lunch with Carla, and "
+        "Sunday at five p.m. meal prep",
+        remind(what="call the pharmacy", when="tomorrow at one p.m."),
+        remind(what="lunch with Carla", when="tomorrow at one p.m."),
+        remind(what="meal prep", when="Sunday at five p.m."),
+    )
+    whens = [str(arguments) for _, arguments in talk.calls]
+    assert talk.did == ["add_task"] * 3
+    assert "eight" in whens[0]
+    assert "one p.m" in whens[1]
+    assert "five" in whens[2]
+    assert "Carla" in told

@@ -132,3 +132,10 @@ def test_what_is_to_stay_is_not_meant(words: str, said: str) -> None:
 def test_the_rest_of_the_utterance_helps() -> None:
     said = "Paulina is ill, so my meeting has to go"
     assert resolve("my meeting", known(), said=said).ids == ("paulina",)
+
+
+def test_everything_about_something_is_all_of_it_though_only_that_was_copied() -> None:
+    said = "The meetings are called off, so get rid of everything that's about the meeting."
+    assert set(resolve("the meeting", known(), many=True, said=said).ids) == {"pawel", "paulina"}
+    once = "get rid of the meeting"
+    assert resolve("the meeting", known(), many=True, said=once).ids == ()

@@ -200,11 +200,12 @@ async def test_a_task_without_a_time_that_can_be_told_is_refused(tmp_path: Path)
             {"title": "Run", "when": "when the cows come home"},
             {"title": "Run", "when": "noon", "location_trigger": "home"},
             {"title": "Run", "when": "tomorrow at 5", "recurrence_rule": "FREQ=SECONDLY"},
-            {"title": "Run", "when": "tomorrow at 5", "goal_id": str(uuid4())},
             {"title": "\u200b\n", "when": "tomorrow at 5 pm"},
             {"title": "Run", "scheduled_at": "soon"},
         ):
             refused(await d.http.post(f"{V1}/tasks", json=wrong), 400, "invalid_request")
+        for_nothing = {"title": "Run", "when": "tomorrow at 5", "goal_id": str(uuid4())}
+        refused(await d.http.post(f"{V1}/tasks", json=for_nothing), 404, "not_found")
         assert (await d.get(f"{V1}/tasks"))["tasks"] == []
 
 

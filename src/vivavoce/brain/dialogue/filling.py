@@ -67,6 +67,48 @@ def params(hint: Hint, slots: Mapping[str, str], world: World) -> dict[str, str]
     return found
 
 
+def paired(said: str, commands: Sequence[Command], world: World) -> list[Command]:
+    """Where as many times were said as wishes, and one time was copied for two of them: to each its
+    own, in the order in which they were said."""
+    spans = [span for span in times.find(said) if not span.describes]
+    named: list[tuple[int, int, str]] = []
+    for at, command in enumerate(commands):
+        slots = _time_slots(command, world)
+        others = {s: w for s, w in getattr(command, "slots", {}).items() if s not in slots}
+        places = _places(said, Begin("", others))
+        if slots and others and places:
+            named.append((min(places)[0], at, slots[0]))
+    if len(spans) < 2 or len(named) != len(spans):
+        return list(commands)
+    owned = [_owned(said, commands[at], short, spans) for _, at, short in named]
+    if len(set(owned)) == len(spans) and None not in owned:
+        return list(commands)
+    found = list(commands)
+    for span, (_, at, short) in zip(spans, sorted(named), strict=True):
+        command = found[at]
+        assert isinstance(command, Begin)
+        found[at] = replace(command, slots={**command.slots, short: span.text})
+    return found
+
+
+def _time_slots(command: Command, world: World) -> list[str]:
+    """Short names of the wish's times, those it copied first."""
+    if not isinstance(command, Begin):
+        return []
+    hint = next((h for tool, h in world.hints.items() if command.wish in (h.wish, tool)), None)
+    slots = hint.slots.items() if hint is not None else ()
+    found = [slot.name or name for name, slot in slots if slot.kind == "time"]
+    return sorted(found, key=lambda short: short not in command.slots)
+
+
+def _owned(said: str, command: Command, short: str, spans: Sequence[times.Span]) -> int | None:
+    """Which of the times it copied from."""
+    places = _places(said, command, only={short})
+    return next(
+        (n for n, one in enumerate(spans) for s, e in places if s < one.end and one.start < e), None
+    )
+
+
 def allotted(said: str, commands: Sequence[Command], world: World) -> list[list[times.Span]]:
     """For each command the words about time that are its own: those it copied from, or those
     nearest to what it copied. Words that name a thing are nobody's time."""

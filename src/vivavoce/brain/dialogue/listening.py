@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from vivavoce.brain.dialogue import completing, filling, times, titles, wording
 from vivavoce.brain.dialogue.commands import Begin, Command, Fill, Plain
-from vivavoce.brain.dialogue.filling import Heard, allotted
+from vivavoce.brain.dialogue.filling import Heard, allotted, paired
 from vivavoce.brain.dialogue.state import Deed, State, Wish, World
 from vivavoce.brain.dialogue.things import similar
 from vivavoce.language.en import answers
@@ -97,7 +97,7 @@ class _Turn:
         )
 
     def taken(self, commands: Sequence[Command]) -> State:
-        settled = self._settled(commands)
+        settled = paired(self.said, self._settled(commands), self.world)
         if not settled:
             self._note("okay")
         self.doing = any(isinstance(c, Begin | Fill) for c in settled)

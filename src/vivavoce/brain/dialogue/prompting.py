@@ -19,7 +19,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from itertools import islice
@@ -36,7 +36,7 @@ PLAIN = ("yes", "no", "undo", "drop", "thanks", "cannot", "chat", "unclear")
 MOST_COMMANDS = 3
 _SENTENCE = 3
 """Words; fewer say little on their own."""
-_WEIGHT, _DOUBT, _ANSWER = 40.0, 0.01, 2.0
+_WEIGHT, _DOUBT, _ANSWER, _QUESTION = 40.0, 0.01, 2.0, 3.0
 """What a similarity counts against a log-probability; how likely anything is whatever the model
 thinks; and how much likelier an answer is once something was asked."""
 _MOST_SHOWN, _MOST_THINGS = 32, 8
@@ -305,9 +305,12 @@ def grammar(view: View, said: str, first: Sequence[str] = (), written: int = 0) 
     return "\n".join(lines) + "\n"
 
 
-def chosen(likely: Likely, words: Sequence[str], *, asked: bool = False) -> str:
+def chosen(
+    likely: Likely, words: Sequence[str], *, asked: bool = False, unlikely: Container[str] = ()
+) -> str:
     """The likeliest by both; the model's own choice where there are no examples to be near to.
-    `asked`: for something that `set` would answer."""
+    `asked`: for something that `set` would answer. `unlikely`: what changes something, where
+    something was only asked."""
     # A wish without any examples is no less likely for that.
     usual = sum(likely.by_examples.values()) / max(1, len(likely.by_examples))
 
@@ -318,6 +321,7 @@ def chosen(likely: Likely, words: Sequence[str], *, asked: bool = False) -> str:
             math.log(by_model + _DOUBT)
             + _WEIGHT * near
             + (_ANSWER if word == SET and asked else 0.0)
+            - (_QUESTION if word in unlikely else 0.0)
         )
 
     return max(words, key=score)

@@ -136,7 +136,7 @@ def _apart(words: str, said: str) -> tuple[str, str]:
 
 def _all_of(words: str, said: str) -> bool:
     """ "Everything that's about the fair", of which only "the fair" was copied."""
-    at = said.casefold().find(words.casefold().strip())
+    at = said.casefold().rfind(words.casefold().strip())
     before = re.split(r"[.!?;]", said[:at])[-1] if at > 0 else ""
     return bool(_QUANTIFIED & set(_tokens(before)[-_REACH:]))
 

@@ -30,6 +30,7 @@ from vivavoce.brain.dialogue.prompting import Likely
 from vivavoce.brain.dialogue.state import Do, Say, State, View, World
 from vivavoce.brain.llama.likeness import Likeness
 from vivavoce.brain.llama.server import Heard
+from vivavoce.language.en.questions import asks
 from vivavoce.language.en.sayings import SAYINGS
 from vivavoce.wire.brain import (
     Ask,
@@ -239,7 +240,9 @@ class Leading:
             likely, cost = await writing.likely(text)
         by_model = {word: likely[token] for word, token in firsts.items() if token in likely}
         both = Likely(by_model=by_model, by_examples=near.result())
-        return prompting.chosen(both, words, asked=asked), cost
+        doing = {hint.wish for hint in world.hints.values() if hint.does == "act"}
+        unlikely = doing if asks(said) and not asked else frozenset[str]()
+        return prompting.chosen(both, words, asked=asked, unlikely=unlikely), cost
 
     async def _near(self, said: str, words: Sequence[str], world: World) -> Mapping[str, float]:
         if self._likeness is None:

@@ -191,8 +191,7 @@ class Agenda:
             changes["goal_id"] = str(wanted["goal_id"]) if wanted["goal_id"] else None
             if changes["goal_id"] is not None:
                 goal = await self._store.goal(changes["goal_id"], user_id=todo.user_id)
-                if goal is None:
-                    raise InvalidRequest("There is no such goal.", field="goal_id")
+                found(goal, "Goal", changes["goal_id"])
         return _timed(replace(todo, **changes), wanted, self._clock.now(), zone)
 
     async def _zone(self, user_id: str) -> str:

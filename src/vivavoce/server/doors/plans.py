@@ -104,7 +104,9 @@ async def tasks(
     return s.TodoListResponse(tasks=await _shown(here, found))
 
 
-@router.post("/tasks", operation_id="createPlannedTask", status_code=201, responses=errors(415))
+@router.post(
+    "/tasks", operation_id="createPlannedTask", status_code=201, responses=errors(404, 415)
+)
 async def add_task(here: Here, user: User, body: s.NewTask) -> s.TodoView:
     """A new task, at a time or at a place. Who talks with you at the moment knows of it at once.
 
