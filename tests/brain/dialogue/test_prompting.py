@@ -9,8 +9,6 @@ import pytest
 
 from vivavoce.brain.dialogue.commands import Begin, Fill, Plain
 from vivavoce.brain.dialogue.prompting import (
-    CHATML,
-    SAMPLE,
     Likely,
     beginning,
     candidates,
@@ -22,7 +20,6 @@ from vivavoce.brain.dialogue.prompting import (
     sayings,
     shown_thing,
     tail,
-    template,
 )
 from vivavoce.brain.dialogue.state import View
 from vivavoce.wire.hints import Hint, Lessons, Shown, Slot, Thing, Told
@@ -160,20 +157,3 @@ def test_lines_to_be_near_to_come_from_everybody_the_agent_and_the_tools() -> No
         "set": ["at six"],
         "halt": ["stop that", "no more of it"],
     }
-
-
-def test_another_models_messages_look_as_its_own_file_says() -> None:
-    chatml = "".join(f"<|im_start|>{role}\n{text}<|im_end|>\n" for role, text in SAMPLE)
-    same = template(f"{chatml}<|im_start|>assistant\n")
-    told = head([BREW], same) + tail(_view(), "tea", NOW, same)
-    assert told == head([BREW]) + tail(_view(), "tea", NOW)
-    other = template("<s>[I]Sample 0.[/I]Sample 1.[A]Sample 2.[/I]Sample 3.[A]")
-    assert other.assistant[0] == "[A]"
-    assert tail(_view(), "tea", NOW, other) == "[/I]Person: tea[A]"
-
-
-@pytest.mark.parametrize(
-    "odd", ["", "Sample 1. Sample 2.", "Sample 0.aSample 1.bSample 2.cSample 3.d"]
-)
-def test_marks_that_cannot_be_told_are_those_of_chatml(odd: str) -> None:
-    assert template(odd) == CHATML

@@ -29,7 +29,7 @@ from vivavoce.brain.dialogue.commands import Begin, Command, Fill, Plain
 from vivavoce.brain.dialogue.state import View
 from vivavoce.language.en.answers import answer
 from vivavoce.wire.hints import Hint, Lessons, Shown, Slot, Thing, Told
-from vivavoce.wire.values import Record, Value
+from vivavoce.wire.values import Record
 
 SET = "set"
 PLAIN = ("yes", "no", "undo", "drop", "thanks", "cannot", "chat", "unclear")
@@ -65,36 +65,11 @@ _RULES = (
 )
 
 
-class Template(Value):
-    """How a model's messages are written: what stands before and after each text. ChatML by
-    default."""
-
-    system: tuple[str, str] = ("<|im_start|>system\n", "<|im_end|>\n")
-    user: tuple[str, str] = ("<|im_start|>user\n", "<|im_end|>\n")
-    assistant: tuple[str, str] = ("<|im_start|>assistant\n", "<|im_end|>\n")
-
-
-CHATML = Template()
-SAMPLE = (
-    *(("system", "Sample 0."), ("user", "Sample 1.")),
-    *(("assistant", "Sample 2."), ("user", "Sample 3.")),
+SYSTEM, USER, ASSISTANT = (
+    (f"<|im_start|>{role}\n", "<|im_end|>\n") for role in ("system", "user", "assistant")
 )
-"""Messages of which a model's own template shows its marks."""
-
-
-def template(rendered: str) -> Template:
-    """By how `SAMPLE` looks in the model's own template; ChatML where that cannot be told."""
-    marks: list[str] = []
-    for _, text in SAMPLE:
-        before, found, rendered = rendered.partition(text)
-        if not found:
-            return CHATML
-        marks.append(before)
-    # What ends a message belongs to the beginning of the next: it is the same text in the end.
-    begun, asked, answered, again = marks
-    if asked != again or answered != rendered:
-        return CHATML
-    return Template(system=(begun, ""), user=(asked, ""), assistant=(answered, ""))
+"""What stands before and after a message, in ChatML; who sends a prompt puts it into the model's
+own marks."""
 
 
 class Likely(Record):
@@ -109,7 +84,7 @@ class Likely(Record):
 # --- The prompt
 
 
-def head(hints: Iterable[Hint], template: Template = CHATML) -> str:
+def head(hints: Iterable[Hint]) -> str:
     """The same for every talk with these tools."""
     hints = [hint for hint in hints if hint.wish and hint.does in ("act", "tell")]
     wishes = [_described(hint) for hint in hints]
@@ -117,23 +92,23 @@ def head(hints: Iterable[Hint], template: Template = CHATML) -> str:
     answers = " ".join(f'{name}=""' for name in names)
     general = [f"{word} - {about}" for word, about in _GENERAL.items()]
     commands = "\n".join([*wishes, f"{SET} ... - {_SET}: {answers}", *general])
-    text = _wrapped(template.system, f"{_TASK}\n\nCommands:\n{commands}\n\n{_RULES}")
+    text = _wrapped(SYSTEM, f"{_TASK}\n\nCommands:\n{commands}\n\n{_RULES}")
     for one in islice(_shown(hints), _MOST_SHOWN):
-        text += _wrapped(template.user, _asked(one.things, one.asked, one.said))
-        text += _wrapped(template.assistant, one.means)
+        text += _wrapped(USER, _asked(one.things, one.asked, one.said))
+        text += _wrapped(ASSISTANT, one.means)
     return text
 
 
-def tail(view: View, said: str, now: datetime, template: Template = CHATML) -> str:
+def tail(view: View, said: str, now: datetime) -> str:
     """What changes from turn to turn, to where the model begins to write."""
     things = [shown_thing(thing, now) for thing in view.things[:_MOST_THINGS]]
-    return _wrapped(template.user, _asked(things, view.told, said)) + template.assistant[0]
+    return _wrapped(USER, _asked(things, view.told, said)) + ASSISTANT[0]
 
 
-def beginning(view: View, said: str, now: datetime, template: Template = CHATML) -> str:
+def beginning(view: View, said: str, now: datetime) -> str:
     """The same while the person still speaks."""
     things = [shown_thing(thing, now) for thing in view.things[:_MOST_THINGS]]
-    return template.user[0] + safe(_before(things, view.told) + clean(said)).rstrip()
+    return USER[0] + safe(_before(things, view.told) + clean(said)).rstrip()
 
 
 def clean(said: str) -> str:

@@ -53,6 +53,7 @@ _SHORT = 6
 """Words; so few hold no second wish after a plain answer."""
 _MOST_KNOWN, _MOST_TALKS = 256, 64
 _FREE_TURNS, _FREE_CHARS = 6, 700
+_MARKS = {"system": prompting.SYSTEM, "user": prompting.USER, "assistant": prompting.ASSISTANT}
 _WANTED: Mapping[str, Awaited] = {
     "time": "time",
     "repeat": "recurrence",
@@ -107,7 +108,6 @@ class Leading:
     ) -> None:
         self._model, self._likeness = model, likeness
         self._now = now
-        self.template = prompting.CHATML
         """How this model's messages look, once it is known."""
         self._known: OrderedDict[str, dict[tuple[str, str], tuple[Command, ...]]] = OrderedDict()
         self._firsts: dict[str, int] = {}
@@ -173,9 +173,9 @@ class Leading:
         for at, turn in enumerate(told):
             # Few templates have a place for a note in the middle.
             role = "user" if turn.role == "system" and at else turn.role
-            before, after = getattr(self.template, role)
+            before, after = _MARKS[role]
             text += f"{before}{prompting.safe(turn.text[-_FREE_CHARS * 2 :])}{after}"
-        return text + self.template.assistant[0]
+        return text + prompting.ASSISTANT[0]
 
     async def _understood(
         self, ask: Ask, state: State, world: World, said: str
@@ -200,7 +200,7 @@ class Leading:
         self, live: str, seen: View, world: World, said: str
     ) -> tuple[tuple[Command, ...], Heard]:
         words = prompting.candidates(seen, said)
-        text = self._head(world) + prompting.tail(seen, said, world.now, self.template)
+        text = self._head(world) + prompting.tail(seen, said, world.now)
         async with self._model.writing(live, text) as writing:
             asked = bool(seen.asked)
             first, cost = await self._chosen(writing, text, said, words, world, asked=asked)
@@ -278,10 +278,10 @@ class Leading:
         state = self._state(whole, world)
         seen = view(state, world)
         said = _words(whole) if spoken else ""
-        return head + prompting.beginning(seen, said, world.now, self.template)
+        return head + prompting.beginning(seen, said, world.now)
 
     def _head(self, world: World) -> str:
-        return prompting.head(world.hints.values(), self.template)
+        return prompting.head(world.hints.values())
 
     # --- The talk ---------------------------------------------------------------------
 
