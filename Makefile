@@ -90,7 +90,7 @@ test: lint models $(CLIENTS) ## Everything but the long runs
 	$(BIN)/pytest -m "not full and not brain" -n 2 --dist worksteal
 
 journey: setup ## A short talk with the real brain (1.3 GB of models, once)
-	$(BIN)/vivavoce models pull $(TESTED) qwen-1.5b
+	$(BIN)/vivavoce models pull $(TESTED) qwen-1.5b minilm
 	$(BIN)/pytest -m brain tests/journeys/test_real_brain.py
 
 test-full: lint models-all $(CLIENTS) $(PYTHON_CLIENTS) ## And the long runs, and a short form of every benchmark

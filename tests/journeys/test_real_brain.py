@@ -29,7 +29,6 @@ _SILENCE = bytes(_PIECE)
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("server")
-    # Beside other work, reading both beginnings took over four minutes on two cores.
     with serve(folder, patience=600, VIVAVOCE_BRAIN="qwen-1.5b") as running:
         yield running
 
@@ -71,7 +70,8 @@ class Caller:
         self._words += [
             pcm[at : at + _PIECE].ljust(_PIECE, b"\0") for at in range(0, len(pcm), _PIECE)
         ]
-        async with asyncio.timeout(120):
+        # Of a new server the first answer waits until the brain has read how to understand.
+        async with asyncio.timeout(400):
             while not self._answered(self.seen[first:]):
                 self._changed.clear()
                 await self._changed.wait()
