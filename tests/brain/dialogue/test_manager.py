@@ -849,3 +849,21 @@ def test_as_many_times_as_wishes_are_given_out_in_the_order_in_which_they_were_s
     assert "one p.m" in whens[1]
     assert "five" in whens[2]
     assert "Carla" in told
+
+
+def test_what_comes_another_day_instead_is_moved_and_nothing_new() -> None:
+    said = "The plumber can't do that day, he's coming tomorrow at quarter past four instead."
+    new = remind(what="plumber", when="tomorrow at quarter past four")
+    for commands in ((new,), (new, move(task="The plumber"))):
+        talk = Talk(thing("plumber", "Plumber coming", "Friday at 9 am"))
+        talk.says(said, *commands)
+        assert talk.did == ["move_task"]
+
+
+def test_something_new_beside_what_is_there_stays_new() -> None:
+    talk = Talk(thing("plumber", "Plumber coming", "Friday at 9 am"))
+    talk.says(
+        "Remind me to pay the plumber on Saturday at ten",
+        remind(what="pay the plumber", when="on Saturday at ten"),
+    )
+    assert talk.did == ["add_task"]

@@ -22,6 +22,7 @@ from vivavoce.language.en.times.lexicon import listed
 from vivavoce.wire.hints import Hint, Slot
 
 _UNCLEAR = Plain("unclear")
+_INSTEAD_OF_THAT = re.compile(r"(?i)\binstead\b(?! of\b)")
 _INSTEAD = re.compile(
     r"(?i)\bi mean[t]?,? (?:to say )?([^,.!?]+)|^\W*(?:no\W+|sorry\W+)*([^,.!?]{1,40}), not [^,.]+"
 )
@@ -136,6 +137,7 @@ class _Turn:
             return []
         elif not known:
             known = [_UNCLEAR]
+        known = self._of_what_is_there(known)
         # Beside something that is wanted, the rest is manners.
         acts = [c for c in known if not isinstance(c, Plain) or c.kind in ("undo", "drop")]
         wanted = any(isinstance(c, Begin | Fill) for c in acts)
@@ -190,6 +192,53 @@ class _Turn:
         """Something new, in the user's words; not about what is there."""
         kinds = {slot.kind for slot in hint.slots.values() if slot.required}
         return hint.does == "act" and "words" in kinds and "thing" not in kinds
+
+    def _of_what_is_there(self, commands: list[Command]) -> list[Command]:
+        """ "The plumber can't do that day, he's coming on Friday instead": nothing new, though a
+        model may begin something with that time. Its time goes to the change of the same thing."""
+        made = [c for c in commands if isinstance(c, Begin) and self._title_and_time(c)]
+        for new in made:
+            title, time = self._title_and_time(new) or ("", "")
+            for other in commands:
+                if not isinstance(other, Begin) or (slots := self._change(other.wish)) is None:
+                    continue
+                about, when = slots
+                same = similar(title, other.slots.get(about, ""))
+                if other is not new and same and when not in other.slots:
+                    changed = Begin(other.wish, {**other.slots, when: time})
+                    rest = [c for c in commands if c is not new]
+                    return [changed if c is other else c for c in rest]
+            if _INSTEAD_OF_THAT.search(self.said) and self._is_there(title):
+                for hint in self.world.hints.values():
+                    if (slots := self._change(hint.wish)) is not None:
+                        changed = Begin(hint.wish, {slots[0]: title, slots[1]: time})
+                        return [changed if c is new else c for c in commands]
+        return commands
+
+    def _title_and_time(self, command: Begin) -> tuple[str, str] | None:
+        """Of a wish for something new that has both."""
+        tool = self._tool(command.wish)
+        if tool is None or not self._makes(self.world.hints[tool]):
+            return None
+        given = filling.params(self.world.hints[tool], command.slots, self.world)
+        kinds = {self._slot(tool, name).kind: words for name, words in given.items()}
+        both = kinds.get("words", ""), kinds.get("time", "")
+        return both if all(both) else None
+
+    def _change(self, wish: str) -> tuple[str, str] | None:
+        """The short names of its thing and its time, where a wish gives a thing another time."""
+        tool = self._tool(wish)
+        if tool is None or self.world.hints[tool].does != "act":
+            return None
+        slots = self.world.hints[tool].slots.items()
+        things = [s.name or n for n, s in slots if s.kind == "thing" and s.required]
+        whens = [s.name or n for n, s in slots if s.kind == "time"]
+        return (things[0], whens[0]) if things and whens else None
+
+    def _is_there(self, title: str) -> bool:
+        """Whether just one of the user's things is called that."""
+        there = [thing for thing in self.state.things.values() if thing.open]
+        return sum(similar(title, thing.title) for thing in there) == 1
 
     def _unmarked(self, commands: Sequence[Command]) -> Fill | None:
         """A correction of what was just done that the model made nothing of, or took for a wish
