@@ -113,6 +113,14 @@ async def test_a_value_comes_from_the_file_it_is_in(bench: Bench) -> None:
     assert "config.yaml" in told
 
 
+async def test_and_in_the_other_one_is_the_same_question_of_another_file(bench: Bench) -> None:
+    for name, value in (("dev", 2), ("prod", 5)):
+        (bench.folder / f"{name}.yaml").write_text(f"retries: {value}\n")
+    first = Begin("value", {"what": "retries", "where": "dev dot yaml"})
+    assert "2" in await bench.say("what are the retries set to in dev dot yaml", first)
+    assert "5" in await bench.say("and in the prod one?", Plain("yes"))
+
+
 async def test_a_default_of_a_function_is_a_value_too(bench: Bench) -> None:
     told = await bench.say("how many tries by default", Begin("value", {"what": "tries"}))
     assert "5" in told

@@ -22,7 +22,7 @@ from tests.brain.dialogue.talking import (
     remind,
     thing,
 )
-from vivavoce.brain.dialogue.commands import Command
+from vivavoce.brain.dialogue.commands import Command, Fill, Plain
 from vivavoce.wire.hints import Hint
 
 BANK = thing("bank", "Call with the bank", "tomorrow at 10 am")
@@ -865,5 +865,24 @@ def test_something_new_beside_what_is_there_stays_new() -> None:
     talk.says(
         "Remind me to pay the plumber on Saturday at ten",
         remind(what="pay the plumber", when="on Saturday at ten"),
+    )
+    assert talk.did == ["add_task"]
+
+
+def test_and_on_friday_is_the_same_question_about_friday() -> None:
+    talk = Talk(BANK, HAIR)
+    talk.says("what is on tomorrow", begin("list", when="tomorrow"))
+    talk.says("and on Friday?", Plain("yes"))
+    assert talk.calls == [("list_tasks", {"when": "on Friday"})]
+    talk.says("what about Thursday then?", Fill({"when": "Thursday"}))
+    assert talk.did == ["list_tasks"]
+    assert "Thursday" in talk.calls[0][1]["when"]
+
+
+def test_and_something_after_a_deed_is_no_question() -> None:
+    talk = Talk(BANK)
+    talk.says("what is on tomorrow", begin("list", when="tomorrow"))
+    talk.says(
+        "and remind me to call Jo on Friday at ten", remind(what="call Jo", when="on Friday at ten")
     )
     assert talk.did == ["add_task"]

@@ -22,6 +22,13 @@ from vivavoce.language.en.times.lexicon import listed
 from vivavoce.wire.hints import Hint, Slot
 
 _UNCLEAR = Plain("unclear")
+_AND_THERE = re.compile(
+    r"(?i)(?:(?:and|so|ok|okay|now|then|right)\b[,\s]*)*"
+    r"(?:(?:what|how) about|and|the same for|same (?:for|in))\s+"
+    r"(?P<inside>(?:in|inside|from|for)\s+)?(?P<rest>[^?.!]+?)\W*(?:then\W*)?"
+)
+_ELLIPTIC = 6
+"""Words; more than that are a sentence of their own."""
 _INSTEAD_OF_THAT = re.compile(r"(?i)\binstead\b(?! of\b)")
 _INSTEAD = re.compile(
     r"(?i)\bi mean[t]?,? (?:to say )?([^,.!?]+)|^\W*(?:no\W+|sorry\W+)*([^,.!?]{1,40}), not [^,.]+"
@@ -124,6 +131,8 @@ class _Turn:
     def _settled(self, commands: Sequence[Command]) -> list[Command]:
         if _NO_MORE.fullmatch(self.said):  # whatever the model hears in it
             return [Plain("no")]
+        if (again := self._asked_again(commands)) is not None:
+            return [again]
         known: list[Command] = []
         for command in commands:
             seen = self._seen(self._by_name(command) if len(commands) > 1 else command)
@@ -192,6 +201,26 @@ class _Turn:
         """Something new, in the user's words; not about what is there."""
         kinds = {slot.kind for slot in hint.slots.values() if slot.required}
         return hint.does == "act" and "words" in kinds and "thing" not in kinds
+
+    def _asked_again(self, commands: Sequence[Command]) -> Begin | None:
+        """ "And on Friday?", "what about the other file?": the last question, of something else."""
+        match = _AND_THERE.fullmatch(self.said.strip())
+        wish = self.before.looked
+        if match is None or wish is None or self.asked is not None or self.waiting:
+            return None
+        hint, rest = self.world.hints[wish.tool], match["rest"]
+        others = {c.wish for c in commands if isinstance(c, Begin)} - {hint.wish, wish.tool}
+        if others or len(rest.split()) > _ELLIPTIC:
+            return None
+        wanted = "time" if times.find(rest) else "file" if match["inside"] else "words"
+        fitting = [
+            name for kind in (wanted, "words") for name, s in hint.slots.items() if s.kind == kind
+        ]
+        if not fitting:
+            return None
+        names = {name: slot.name or name for name, slot in hint.slots.items()}
+        slots = {names[name]: words for name, words in wish.words.items() if name in names}
+        return Begin(hint.wish, {**slots, names[fitting[0]]: rest})
 
     def _of_what_is_there(self, commands: list[Command]) -> list[Command]:
         """ "The plumber can't do that day, he's coming on Friday instead": nothing new, though a

@@ -198,7 +198,10 @@ def _reply(state: State, world: World) -> Step:
     if acts or taken:
         state = replace(state, last=tuple(acts), last_turn=state.turn)
     free = state.free and not state.agenda and not state.done
-    state = replace(state, asked=asked, told=text, done=(), notes=(), free=False)
+    told = [deed.wish for deed in state.done if world.hints.get(deed.wish.tool) is not None]
+    tells = bool(told) and world.hints[told[-1].tool].does == "tell"
+    looked = told[-1] if tells else None
+    state = replace(state, asked=asked, told=text, done=(), notes=(), free=False, looked=looked)
     return Step(state, (Say(text, free=free),))
 
 

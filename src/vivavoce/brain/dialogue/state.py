@@ -113,6 +113,8 @@ class State(Record):
     """When that was."""
     things: Mapping[str, Thing] = field(default_factory=dict)
     """Those of the briefing, as results changed them; gone ones are not `open`."""
+    looked: Wish | None = None
+    """The question that was answered last: "and on Friday?" is that of another day."""
     view: tuple[str, ...] = ()
     """Ids of what was last told or asked about, in that order: "the second one", "that"."""
     listed: tuple[str, ...] = ()
