@@ -886,3 +886,26 @@ def test_and_something_after_a_deed_is_no_question() -> None:
         "and remind me to call Jo on Friday at ten", remind(what="call Jo", when="on Friday at ten")
     )
     assert talk.did == ["add_task"]
+
+
+def test_where_the_speaker_broke_off_nothing_is_named_yet() -> None:
+    talk = Talk()
+    told = talk.says(
+        "Remind me on Thursday at five to pick up the",
+        remind(what="pick up", when="on Thursday at five"),
+    )
+    assert talk.did == []
+    assert told.endswith("?")
+    talk.says("the cake from the bakery", fill(what="the cake from the bakery"))
+    assert talk.did == ["add_task"]
+    assert "cake" in str(talk.calls)
+
+
+def test_their_time_is_that_of_the_place_that_was_named() -> None:
+    talk = Talk()
+    talk.says(
+        "I've a call with the Munich office on Wednesday at three in the afternoon, that's their "
+        "time, not ours.",
+        remind(what="call with the Munich office", when="on Wednesday at three in the afternoon"),
+    )
+    assert "Munich time" in str(talk.calls)

@@ -464,6 +464,7 @@ def _with_times(wish: Wish, hint: Hint, given: Mapping[str, str], heard: Heard) 
     if text and not read(text, wish, heard).turned:
         text = times.turned(text, f"{heard.said} {_words_before(wish, slot)}")
     if text:
+        text = times.elsewhere(text, heard.said)
         found[slot] = text
         if repeat is not None and times.repeats(text):
             found[repeat] = " and ".join(times.repeats(text))

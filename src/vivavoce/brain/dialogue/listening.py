@@ -17,8 +17,10 @@ from vivavoce.brain.dialogue.filling import Heard, allotted, paired
 from vivavoce.brain.dialogue.state import Deed, State, Wish, World
 from vivavoce.brain.dialogue.things import similar
 from vivavoce.language.en import answers
+from vivavoce.language.en.ending import ending
 from vivavoce.language.en.mentions import places_in
 from vivavoce.language.en.times.lexicon import listed
+from vivavoce.language.en.words import STOP
 from vivavoce.wire.hints import Hint, Slot
 
 _UNCLEAR = Plain("unclear")
@@ -27,6 +29,8 @@ _AND_THERE = re.compile(
     r"(?:(?:what|how) about|and|the same for|same (?:for|in))\s+"
     r"(?P<inside>(?:in|inside|from|for)\s+)?(?P<rest>[^?.!]+?)\W*(?:then\W*)?"
 )
+_BROKEN = 3
+"""Words before the place where somebody broke off."""
 _ELLIPTIC = 6
 """Words; more than that are a sentence of their own."""
 _INSTEAD_OF_THAT = re.compile(r"(?i)\binstead\b(?! of\b)")
@@ -74,6 +78,11 @@ def _corrects(said: str) -> bool:
 
 def listened(state: State, said: str, commands: Sequence[Command], world: World) -> State:
     return _Turn(state, said, world).taken(commands)
+
+
+def _ends_in(words: str, last: str) -> bool:
+    """Whether these words are among the last that were said."""
+    return bool(words.split()) and words.rsplit(maxsplit=1)[-1] in last.split()
 
 
 class _Turn:
@@ -488,7 +497,7 @@ class _Turn:
         if self._changes_kind(command, tool):
             self._otherwise(command, tool, spans)
             return
-        wish = self._filled(self._new(tool), command.slots, spans)
+        wish = self._filled(self._new(tool), self._finished(tool, command.slots), spans)
         missing = completing.gap(wish, self.state, self.world)
         if missing is not None and missing.kind == "none" and _LET_GO.search(self.said):
             self._drop()  # nothing is meant by it: "never mind, it's gone"
@@ -499,6 +508,20 @@ class _Turn:
             self._replace(replace(twin, values={**twin.values, **times_said}))
             return
         self.begun.append(self._with_day_of(wish))
+
+    def _finished(self, tool: str, slots: Mapping[str, str]) -> dict[str, str]:
+        """Without the words in which the speaker broke off: "to pick up the" names nothing yet."""
+        said = self.said.casefold().rstrip(" .…,-")
+        if ending(self.said) != "unfinished" or not STOP & set(said.split()[-1:]):
+            return dict(slots)
+        hint = self.world.hints[tool]
+        open_ = {s.name or n for n, s in hint.slots.items() if s.kind == "words"}
+        last = " ".join(said.split()[-_BROKEN:])
+        return {
+            short: words
+            for short, words in slots.items()
+            if short not in open_ or not _ends_in(words.casefold(), last)
+        }
 
     def _same_wish(self, one: Wish, other: Wish) -> bool:
         """The same tool for the same thing, or under the same title with only one time."""

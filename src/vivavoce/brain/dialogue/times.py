@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 from vivavoce.language.en import mentions
 from vivavoce.language.en.resolving import Resolution, resolve
 from vivavoce.language.en.times import reading
+from vivavoce.language.en.times.zones import PLACES
 from vivavoce.language.en.understanding import understand
 from vivavoce.wire.hints import Thing
 from vivavoce.wire.values import Record, Value
@@ -35,6 +36,8 @@ _LATER = re.compile(
     r"(?i)\b(?:later|longer|back|off|push|pushed|shove|delay\w*|postpone\w*|after)\b"
 )
 _EACH = re.compile(r"(?i)\s*(?:,|\band\b|\bor\b)\s*")
+_THEIR_TIME = re.compile(r"(?i)\b(?:their|his|her|its) (?:own )?time\b|\btime over there\b")
+_NAMED_ZONE = re.compile(r"(?i)\btime\b")
 _BESIDE = re.compile(
     r"(?i)\b(?:before|after|prior to|ahead of|from)\s+"
     r"((?:that|it|this|the|my|our|his|her|their|we|i)\b[^.,;!?]*)"
@@ -111,6 +114,15 @@ def turned(words: str, said: str) -> str:
     if _EARLIER.search(said):
         return f"{bare} earlier"
     return f"{bare} later" if _LATER.search(said) else words
+
+
+def elsewhere(words: str, said: str) -> str:
+    """With the place whose clock is meant: "at three, that's their time", of a call with Munich."""
+    if not _THEIR_TIME.search(said) or _NAMED_ZONE.search(words):
+        return words
+    names = [name for name in PLACES if re.search(rf"(?i)\b{name}\b", said)]
+    zones = {PLACES[name] for name in names}
+    return f"{words} {names[0].title()} time" if len(zones) == 1 else words
 
 
 def _hour(found: Resolution) -> bool:
