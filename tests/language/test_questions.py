@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vivavoce.language.en.questions import asks
+from vivavoce.language.en.questions import asks, requests
 
 
 @pytest.mark.parametrize(
@@ -40,3 +40,23 @@ def test_a_question_wants_an_answer(said: str) -> None:
 )
 def test_a_request_wants_a_deed(said: str) -> None:
     assert not asks(said)
+
+
+@pytest.mark.parametrize(
+    ("said", "wanted"),
+    [
+        (
+            "I've paid the window cleaner so tick that, get rid of the library one 'cause it's "
+            "shut, and when I get home remind me to take the chicken out",
+            ["get rid of the library one 'cause it's shut"],
+        ),
+        (
+            "move the gym to seven and remind me to charge my phone",
+            ["move the gym to seven", "remind me to charge my phone"],
+        ),
+        ("They don't open till ten. Make it ten.", []),
+        ("I keep forgetting the tomatoes, they look terrible", []),
+    ],
+)
+def test_orders_are_found_in_what_was_said(said: str, wanted: list[str]) -> None:
+    assert [said[start:end] for start, end in requests(said)] == wanted

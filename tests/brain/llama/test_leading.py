@@ -175,3 +175,12 @@ async def test_arguments_that_nobody_can_say_are_written_by_the_model() -> None:
 
 def _needs(**properties: Any) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+async def test_an_order_that_the_model_passed_over_is_asked_about_once_more() -> None:
+    leading, model = _leading('plant what="the fern"', 'plant what="the moss"')
+    said = "write down the fern please, and then write down the moss"
+    called = await _answer(leading, _ask(said))
+    assert called.calls == [("add_plant", {"title": "the fern"})]
+    assert len(model.prompts) == 2
+    assert "Person: write down the moss" in model.prompts[-1]

@@ -28,6 +28,7 @@ from vivavoce.brain.dialogue import times
 from vivavoce.brain.dialogue.commands import Begin, Command, Fill, Plain
 from vivavoce.brain.dialogue.state import View
 from vivavoce.language.en.answers import answer
+from vivavoce.language.en.questions import requests
 from vivavoce.wire.hints import Hint, Lessons, Shown, Slot, Thing, Told
 from vivavoce.wire.values import Record
 
@@ -309,6 +310,29 @@ def read(text: str, view: View) -> tuple[Command, ...]:
     """The commands of a line; what is no command is left out."""
     found = (_command(part, view) for part in parts(text))
     return tuple(command for command in found if command is not None)
+
+
+def left_out(said: str, commands: Sequence[Command]) -> list[str]:
+    """Orders in what was said of which no command has a word: a small model stops too early. Where
+    it heard an answer or a correction, the rest is about that; a command without any words may be
+    about any of them."""
+    begun = [command for command in commands if isinstance(command, Begin)]
+    if not begun or any(isinstance(command, Fill) for command in commands):
+        return []
+    plain = said.casefold()
+    places: list[tuple[int, int]] = []
+    wordless = 0
+    for command in begun:
+        copied = [words.casefold() for words in command.slots.values() if words.strip()]
+        found = [(at, at + len(words)) for words in copied if (at := plain.find(words)) >= 0]
+        places += found
+        wordless += not found
+    passed_over = [
+        said[start:end]
+        for start, end in requests(said)
+        if not any(first < end and start < last for first, last in places)
+    ]
+    return passed_over[wordless:]
 
 
 def parts(line: str) -> list[str]:

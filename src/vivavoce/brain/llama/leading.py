@@ -53,6 +53,8 @@ _SHORT = 6
 """Words; so few hold no second wish after a plain answer."""
 _MOST_KNOWN, _MOST_TALKS = 256, 64
 _FREE_TURNS, _FREE_CHARS = 6, 700
+_MORE = 2
+"""Orders of one utterance that are asked about once more, where the model passed over them."""
 _MARKS = {"system": prompting.SYSTEM, "user": prompting.USER, "assistant": prompting.ASSISTANT}
 _WANTED: Mapping[str, Awaited] = {
     "time": "time",
@@ -197,6 +199,15 @@ class Leading:
         return made, cost
 
     async def _translated(
+        self, live: str, seen: View, world: World, said: str
+    ) -> tuple[tuple[Command, ...], Heard]:
+        made, cost = await self._commands(live, seen, world, said)
+        for clause in prompting.left_out(said, made)[:_MORE]:
+            more, _ = await self._commands(live, seen, world, clause)
+            made += tuple(one for one in more if isinstance(one, Begin) and one not in made)
+        return made, cost
+
+    async def _commands(
         self, live: str, seen: View, world: World, said: str
     ) -> tuple[tuple[Command, ...], Heard]:
         words = prompting.candidates(seen, said)

@@ -86,7 +86,7 @@ _DEMANDING = _set(
 _ENDS_AFTER_SUBJECT = _set("think know believe guess hope suppose say mean")
 _GIVING = _set("remind tell show give send bring ask make let help get buy teach lend offer")
 
-_VERBS = _set(
+VERBS = _set(
     "accept add admit advise agree allow announce answer appear apply argue arrange arrive ask "
     "attack avoid bake be beat become begin believe belong bend bet bind bite blow book borrow "
     "bounce bow break breathe bring brush build bump burn burst buy call cancel care carry "
@@ -197,7 +197,7 @@ def _wants(sentence: str) -> bool:
     """Is one of its clauses a request or a question? "Friday at nine, ring the bank."."""
     for clause in re.split(r"[,;:–—]| so | and ", sentence):
         words = list(dropwhile(_ADDRESS.__contains__, _WORD.findall(clause)))
-        if len(words) > 2 and (words[0] in _VERBS or _WISH.match(" ".join(words))):
+        if len(words) > 2 and (words[0] in VERBS or _WISH.match(" ".join(words))):
             return True
         if len(words) > 2 and words[0] in _WH and set(words[1:4]) & _INVERTED:
             return True
@@ -309,7 +309,7 @@ def _sentence(said: list[str], plain: str, asks: bool) -> Ending:
         return "unfinished"
     if _WISH.match(plain):
         return "whole" if len(words) > 3 else "unclear"
-    if first in _VERBS and not (len(words) > 1 and _verb(words[1]) and words[1] not in _VERBS):
+    if first in VERBS and not (len(words) > 1 and _verb(words[1]) and words[1] not in VERBS):
         return "whole" if len(words) > 1 else "unclear"
     if not any(_verb(word) for word in _predicate(words)):
         return "unfinished" if first in _DETERMINERS | _SUBJECTS else "unclear"
@@ -336,19 +336,19 @@ def _predicate(words: list[str]) -> list[str]:
 
 def _verb(word: str) -> bool:
     """A form that can carry a sentence; as far as the list goes."""
-    if word in _FINITE or word in _IRREGULAR or word in _VERBS:
+    if word in _FINITE or word in _IRREGULAR or word in VERBS:
         return True
     for suffix in ("ied", "ies"):
-        if word.endswith(suffix) and word[:-3] + "y" in _VERBS:
+        if word.endswith(suffix) and word[:-3] + "y" in VERBS:
             return True
-    if word.endswith("es") and word[:-2] in _VERBS:
+    if word.endswith("es") and word[:-2] in VERBS:
         return True
-    if word.endswith("s") and word[:-1] in _VERBS:
+    if word.endswith("s") and word[:-1] in VERBS:
         return True
     if word.endswith("ed"):
         stem = word[:-2]
-        doubled = stem[-1:] == stem[-2:-1] and stem[:-1] in _VERBS
-        return stem in _VERBS or stem + "e" in _VERBS or doubled
+        doubled = stem[-1:] == stem[-2:-1] and stem[:-1] in VERBS
+        return stem in VERBS or stem + "e" in VERBS or doubled
     return False
 
 
