@@ -14,6 +14,7 @@ from vivavoce.brain.dialogue.prompting import (
     candidates,
     chosen,
     grammar,
+    grounded,
     head,
     narrowed,
     read,
@@ -157,3 +158,13 @@ def test_lines_to_be_near_to_come_from_everybody_the_agent_and_the_tools() -> No
         "set": ["at six"],
         "halt": ["stop that", "no more of it"],
     }
+
+
+def test_what_nobody_said_is_taken_out_whatever_was_written() -> None:
+    said = "put the tea on for Friday"
+    made = (Begin("brew", {"what": "the tea", "when": "26 November 10 am"}), Plain("thanks"))
+    assert grounded(made, said) == (Begin("brew", {"what": "the tea"}), Plain("thanks"))
+
+
+def test_the_last_of_several_commands_is_held_by_a_grammar_too() -> None:
+    assert "{0,0}" not in grammar(_view(), "tea", written=2)

@@ -44,6 +44,7 @@ _MOST_SHOWN, _MOST_THINGS = 32, 8
 _LONGEST_SAID, _LONGEST_TOLD = 600, 240
 _PAIR = re.compile(r'(\w+)=("[^"]*"(?:\+"[^"]*")*)')
 _STOP = re.compile(r"(?<![ap]\.m)[.!?;]+(?=\s|$)")
+_WORDS = re.compile(r"[^\W_]+")
 _QUOTES = re.compile(r'["“”„«»]')
 _MARKUP = re.compile(r"<(?=\|)")
 
@@ -259,10 +260,11 @@ def grammar(view: View, said: str, first: Sequence[str] = (), written: int = 0) 
     begin = " | ".join(names[word] for word in (first or known) if word in names)
     more = " | ".join(names[word] for word in known if word in view.wishes or word == SET)
     lines = ["%llguidance {}"]
-    # A plain word says it all; after a wish there may be another.
+    # A plain word says it all; after a wish there may be another. (Not `{0,0}`: llama.cpp passes
+    # over a grammar that it cannot read.)
+    left = MOST_COMMANDS - 1 - written
     lines.append(
-        f"start: ({begin})"
-        + (f' ("; " ({more})){{0,{MOST_COMMANDS - 1 - written}}}' if more else "")
+        f"start: ({begin})" + (f' ("; " ({more})){{0,{left}}}' if more and left > 0 else "")
     )
     for rule, word in rules.items():
         slots = view.wishes.get(word, view.answers if word == SET else ())
@@ -310,6 +312,24 @@ def read(text: str, view: View) -> tuple[Command, ...]:
     """The commands of a line; what is no command is left out."""
     found = (_command(part, view) for part in parts(text))
     return tuple(command for command in found if command is not None)
+
+
+def grounded(commands: Sequence[Command], said: str) -> tuple[Command, ...]:
+    """Only with words that were said, whatever was written: a grammar may be passed over."""
+    heard = set(_WORDS.findall(said.casefold()))
+    found: list[Command] = []
+    for command in commands:
+        if isinstance(command, Begin | Fill):
+            slots = {
+                short: words
+                for short, words in command.slots.items()
+                if heard.issuperset(_WORDS.findall(words.casefold()))
+            }
+            if slots or not command.slots or isinstance(command, Begin):
+                found.append(replace(command, slots=slots))
+        else:
+            found.append(command)
+    return tuple(found)
 
 
 def left_out(said: str, commands: Sequence[Command]) -> list[str]:

@@ -232,7 +232,8 @@ class Leading:
                     rest, _ = await writing.line(text + before, rules, _LINE)
                     line = before + rest
         # A grammar that could not be kept would leave nothing: what was chosen still holds.
-        return prompting.read(line, seen) or prompting.read(first, seen), cost
+        made = prompting.grounded(prompting.read(line, seen), said)
+        return made or prompting.read(first, seen), cost
 
     async def _chosen(
         self,
