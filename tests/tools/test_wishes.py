@@ -425,3 +425,11 @@ def test_a_refusal_is_one_sentence() -> None:
     told = json.dumps({"success": False, "error": "No backend is set; set THIS to that"})
     assert refusal(told) == "No backend is set"
     assert refusal("Found 1 match") is None
+
+
+async def test_today_is_no_place_whose_time_is_asked_for(bench: Bench) -> None:
+    bench.answers["current_time"] = "Tuesday, November 17, 2026, 5:56 PM in Europe/London (UTC)"
+    said = "what day of the week is it today"
+    told = await bench.say(said, Begin("time", {"where": "today"}))
+    assert "Tuesday" in told
+    assert "know" not in told

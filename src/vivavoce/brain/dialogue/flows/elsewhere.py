@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from vivavoce.brain.dialogue import times
 from vivavoce.brain.dialogue.flows.files import ASKING
 from vivavoce.brain.dialogue.flows.results import CUT, FEW, SHORT, Known, clipped, prose, sentence
 from vivavoce.language.en.naming import bare, pieces, stem, telling
@@ -104,6 +105,8 @@ def number(output: str, known: Known) -> Mapping[str, Any] | None:
 def clock(output: str, known: Known) -> Mapping[str, Any] | None:
     text = re.sub(r" in ([\w/+-]+) \(.*\)$", "", output.strip())
     place = bare(str(known.get("where") or ""))
+    if times.find(place):  # "today" is no place
+        place = ""
     if place and not known.get("zone"):
         return {"told": f"I don't know the time in {place}. Here it's {text}."}
     return {"told": f"It's {text}{f' in {place}' if place else ''}."}
