@@ -433,3 +433,12 @@ async def test_today_is_no_place_whose_time_is_asked_for(bench: Bench) -> None:
     told = await bench.say(said, Begin("time", {"where": "today"}))
     assert "Tuesday" in told
     assert "know" not in told
+
+
+async def test_a_name_is_changed_only_in_the_file_that_was_named(bench: Bench) -> None:
+    for name in ("calc.py", "other.py"):
+        (bench.folder / name).write_text("tmp = 1\nprint(tmp)\n")
+    said = "In calc dot py rename the variable tmp to total, everywhere in that file."
+    await bench.say(said, Begin("rename", {"what": "tmp", "to": "total"}))
+    assert (bench.folder / "calc.py").read_text() == "total = 1\nprint(total)\n"
+    assert (bench.folder / "other.py").read_text() == "tmp = 1\nprint(tmp)\n"
