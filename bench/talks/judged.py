@@ -28,7 +28,7 @@ from bench.talks.spoken import Voice, spoken_talk
 
 Report = Callable[[str, float, float, str], None]
 Json = dict[str, Any]
-FOLDER = "VIVAVOCE_TALKS"
+FOLDER = "TALKS_FOLDER"
 KINDS = ("flux", "workbench")
 _WRONG = {"flux": 20.0, "workbench": 40.0}
 """The most that is allowed, in per cent."""

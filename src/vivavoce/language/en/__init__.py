@@ -4,13 +4,13 @@ No I/O, nothing of ours below it but each other; dateutil is loaded at the first
 others call:
 
     answers         consent (to what cannot be undone), answer (to a question for a yes or a no),
-                    accepts (what was proposed), stops, dismisses, corrects, chosen (which one),
+                    accepts (what was proposed), stops, corrects, chosen (which one),
                     plain, BACKCHANNEL
     numbers         number, numbers_in, figures (words to numbers); cardinal, ordinal, nth, year,
                     label, quantity … (numbers to words); operator, counting
     mentions        times_in, repeats_in, places_in: does this hold a time, a repetition, a place?
-                    only_time, untimed, leaves_days_open; requests_in (several in one breath),
-                    asks_for (what kind of words a question wants)
+                    only_time, untimed
+    questions       asks (is something asked, or asked for?), requests (orders in one breath)
     words           pieces, content, alike, shares (words compared), foreign (not English)
     resolving       resolve (words, or mentions found in them, to a moment or a rule, or what is
                     missing, by name), Profile (somebody's day), Resolution

@@ -92,10 +92,6 @@ _BEGINS_YES = rf"{_LEAD}(?:{_FIRST})\b"
 _BEGINS_NO = rf"{_LEAD}(?:{_NO})(?: .*)?"
 _ALL_UNSURE = rf"{_LEAD}(?:{_UNSURE})(?: (?:{_FILLER}))*"
 _ALL_STOP = rf"{_LEAD}(?:{_STOP})(?: (?:{_STOP}|{_FILLER}))*"
-_DISMISSED = (
-    rf"(?:(?:no|{_FILLER}) )*(?:{_OUT}|(?:it )?doesn't matter|let it go)\b"
-    r"(?! (?:at|on|to|in|by|the|my)\b)"
-)
 _CORRECTED = rf"(?:(?:um|uh|oh|hm+) )*(?:{_CORRECTION})\b"
 # Patterns are text, compiled when first used: that takes longer than a start may.
 
@@ -148,11 +144,6 @@ def accepts(words: str) -> bool:
 def stops(words: str) -> bool:
     """Whether this tells us to stop what is running, and says nothing else."""
     return _is(_ALL_STOP, plain(words))
-
-
-def dismisses(words: str) -> bool:
-    """Whether the user lets it go, whatever they say after that; "cancel that at five" is more."""
-    return stops(words) or re.match(_DISMISSED, plain(words[:200])) is not None
 
 
 def corrects(words: str) -> bool:
