@@ -7,6 +7,7 @@ benchmark still runs (`make test-full`).
 
 from __future__ import annotations
 
+import math
 import os
 from typing import TypeVar
 
@@ -24,5 +25,6 @@ def size(full: T, *, quick: T) -> T:
 def report(name: str, ours: float, peer: float, unit: str) -> None:
     """One line: both figures, and how many times better ours is."""
     more_is_better = unit.endswith(("a second", "/s"))
-    ratio = ours / peer if more_is_better else peer / ours
+    better, worse = (ours, peer) if more_is_better else (peer, ours)
+    ratio = better / worse if worse else math.inf  # nothing went wrong, say
     print(f"{name:<66} {ours:>12,.1f}  peer {peer:>12,.1f} {unit:<12} {ratio:6.2f}×", flush=True)
