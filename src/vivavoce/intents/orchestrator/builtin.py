@@ -22,9 +22,8 @@ from typing import Any
 from vivavoce.errors import IntentRefused, OrchestratorUnavailable, Unavailable
 from vivavoce.intents import again
 from vivavoce.intents import records as write
-from vivavoce.intents.orchestrator.changing import Completing, Deleting, Noting, Renaming
+from vivavoce.intents.orchestrator.changing import Completing, Deleting, Moves, Noting, Renaming
 from vivavoce.intents.orchestrator.listing import Listing
-from vivavoce.intents.orchestrator.moves import Moves
 from vivavoce.intents.orchestrator.ports import (
     MOST_CHARS,
     HandlerFactory,
