@@ -25,11 +25,10 @@ from typing import Literal
 
 from vivavoce.brain.dialogue.claims import claims
 from vivavoce.brain.llama.grammar import MARK, PLAIN_WORDS, Reading, grammar, offered
-from vivavoce.brain.llama.ids import shortened
 from vivavoce.brain.llama.leading import Free, Leading, Write, Writing
 from vivavoce.brain.llama.likeness import Likeness
 from vivavoce.brain.llama.markup import CHATML, END, START, Markup, learned
-from vivavoce.brain.llama.prompt import clipped, is_chat, prompt
+from vivavoce.brain.llama.prompt import clipped, is_chat, prompt, shortened
 from vivavoce.brain.llama.server import Connection, Heard
 from vivavoce.brain.llama.slots import Place, Seats, Shelf, Warming
 from vivavoce.errors import BrainError
