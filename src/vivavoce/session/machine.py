@@ -10,14 +10,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from vivavoce.session import (
-    calling,
-    hearing,
-    news,
-    saying,
-    sideband,
-    timing,
-)
+from vivavoce.session import calling, hearing, news, saying, sideband, timing
 from vivavoce.session import events as own
 from vivavoce.session.draft import Draft
 from vivavoce.session.effects import Effect
