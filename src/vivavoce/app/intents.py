@@ -17,8 +17,7 @@ from vivavoce.app.agent import filled
 from vivavoce.app.begin import Begin, at_once
 from vivavoce.app.settings import Settings, plain
 from vivavoce.errors import Unavailable
-from vivavoce.intents.delivery.context import BackendContext
-from vivavoce.intents.delivery.http import HttpSender
+from vivavoce.intents.delivery.http import BackendContext, HttpSender
 from vivavoce.intents.delivery.outbox import Outbox
 from vivavoce.intents.delivery.outside import Addresses, Outside
 from vivavoce.intents.orchestrator.builtin import BuiltInOrchestrator

@@ -9,7 +9,7 @@ import pytest
 
 from tests.intents.backend import Answer, UserBackend
 from vivavoce.errors import OrchestratorUnavailable
-from vivavoce.intents.delivery.context import FRESH_SECONDS, STALE_SECONDS, BackendContext
+from vivavoce.intents.delivery.http import FRESH_SECONDS, STALE_SECONDS, BackendContext
 from vivavoce.runtime.people.elsewhere import Elsewhere
 from vivavoce.testing import ManualClock
 

@@ -1,4 +1,5 @@
-"""One attempt to hand a delivery to the user's backend, and how its answer is read.
+"""HTTP with the user's backend: one attempt to hand it a delivery, how its answer is read, and what
+it knows of the user (their profile, tasks and goals).
 
 What comes back is hostile: bounded in time and size, no redirects, its words are
 cleaned before anyone reads them. When to try again is the outbox's. Our messages are signed
@@ -7,6 +8,10 @@ by the scheme of Standard Webhooks:
     webhook-id         the delivery, and the idempotency key
     webhook-timestamp  seconds since the epoch, of this attempt
     webhook-signature  v1,<base64 of HMAC-SHA256 over "id.timestamp.body">
+
+What it knows of the user is asked for the same way. An answer is good for a short while, and
+for a little longer where the backend does not answer; what it says is checked by
+`runtime.people.elsewhere`.
 """
 
 from __future__ import annotations
@@ -16,16 +21,21 @@ import base64
 import binascii
 import hmac
 import logging
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import field
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Protocol
+from uuid import uuid4
+from weakref import WeakValueDictionary
 
 import orjson
 
 from vivavoce import __version__
+from vivavoce.errors import OrchestratorUnavailable
 from vivavoce.logs import failure, fields
+from vivavoce.runtime.people.elsewhere import Elsewhere, told
 from vivavoce.runtime.ports import Clock
 from vivavoce.wire.clean import clean_json, clean_line
 from vivavoce.wire.records.plans import Delivery
@@ -34,6 +44,7 @@ from vivavoce.wire.values import Value
 
 if TYPE_CHECKING:
     import httpx2
+
 
 log = logging.getLogger(__name__)
 
@@ -181,7 +192,8 @@ def read_answer(
 ) -> Verdict:
     """2xx: delivered, unless its JSON says otherwise; 4xx: refused, unless it is about us; all
     else: later."""
-    said = _object(body)
+    raw = _object(body)
+    said = None if raw is None else clean_json(raw, characters=8_000)
     if 200 <= status < 300:
         if said is None:
             # A page of some proxy is no acceptance; the key makes asking again safe.
@@ -194,12 +206,12 @@ def read_answer(
     return Later(f"answered {status}", _retry_after(headers.get("retry-after"), now))
 
 
-def _object(body: bytes | None) -> Json | None:
+def _object(body: bytes | None) -> dict[str, Any] | None:
     try:
         value = orjson.loads(body or b"")
     except orjson.JSONDecodeError:
         return None
-    return clean_json(value, characters=8_000) if isinstance(value, dict) else None
+    return value if isinstance(value, dict) else None
 
 
 def _words(said: Mapping[str, Any], otherwise: str) -> str:
@@ -224,3 +236,87 @@ def _retry_after(value: str | None, now: datetime) -> float | None:
     except (ValueError, TypeError):
         return None
     return min(max(0.0, seconds), MOST_WAIT)
+
+
+FRESH_SECONDS = 30.0
+STALE_SECONDS = 600.0
+MOST_USERS = 1_000
+UNREACHED = "The user's list cannot be had now"
+
+
+class BackendContext:
+    """Asks once at a time for each user. Raises `OrchestratorUnavailable`."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        url: str,
+        *,
+        secret: str,
+        seconds: float = 10.0,
+        time_zone: str = "UTC",
+        open_client: Callable[[], httpx2.AsyncClient] | None = None,
+    ) -> None:
+        self._clock, self._url, self._key, self._seconds = clock, url, key_of(secret), seconds
+        self._time_zone = time_zone
+        self._open_client = open_client or open_plain_client
+        self._client: httpx2.AsyncClient | None = None
+        self._asking: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._known: OrderedDict[str, tuple[float, Elsewhere]] = OrderedDict()
+
+    async def of(self, user_id: str) -> Elsewhere:
+        async with self._asking.setdefault(user_id, asyncio.Lock()):
+            at, known = self._known.get(user_id, (float("-inf"), None))
+            age = self._clock.monotonic() - at
+            if known is not None and age < FRESH_SECONDS:
+                return known
+            found = await self._ask(user_id)
+            if found is None:
+                if known is not None and age < STALE_SECONDS:
+                    return known
+                raise OrchestratorUnavailable(UNREACHED)
+            self._known[user_id] = (self._clock.monotonic(), found)
+            self._known.move_to_end(user_id)
+            while len(self._known) > MOST_USERS:
+                self._known.popitem(last=False)
+            return found
+
+    def forget(self, user_id: str) -> None:
+        """What it knew is over: something was submitted."""
+        self._known.pop(user_id, None)
+
+    async def close(self) -> None:
+        client, self._client = self._client, None
+        if client is not None:
+            await client.aclose()
+
+    async def _ask(self, user_id: str) -> Elsewhere | None:
+        if self._client is None:
+            self._client = await asyncio.to_thread(self._open_client)
+        import httpx2
+
+        now = self._clock.now()
+        body = orjson.dumps({"user_id": user_id})
+        headers = {
+            "content-type": "application/json",
+            "accept": "application/json",
+            "user-agent": f"vivavoce/{__version__}",
+        } | signed(self._key, f"ctx_{uuid4().hex}", now, body)
+        try:
+            async with (
+                asyncio.timeout(self._seconds),
+                self._client.stream("POST", self._url, content=body, headers=headers) as response,
+            ):
+                answer = await read_bounded(response)
+                status = response.status_code
+        except TimeoutError:
+            log.info("A backend did not tell its context in time")
+            return None
+        except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as exc:
+            log.info("A backend was not reached for its context", extra=failure(exc))
+            return None
+        said = _object(answer) if status == 200 else None
+        if said is None:
+            log.error("A backend's context cannot be used", extra=fields(status=status))
+            return None
+        return told(said, user_id=user_id, now=now, time_zone=self._time_zone)
