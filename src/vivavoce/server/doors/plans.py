@@ -12,7 +12,7 @@ from fastapi.responses import Response
 
 from vivavoce.server.doors.conversations import Offset
 from vivavoce.server.problems import errors
-from vivavoce.server.schemas import plans as s
+from vivavoce.server.schemas import conversations as s
 from vivavoce.server.services import Here, Services, User, json_only
 from vivavoce.wire.records.plans import GoalStatus, Todo
 

@@ -1,7 +1,10 @@
-"""Sessions, conversations and messages as the Conversations API tells them (seed 004 §9)."""
+"""What the Conversations API takes and tells (seed 004): sessions, conversations and messages (§9);
+goals, tasks, intents, profile and usage (§6 and §8).
+"""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 
@@ -12,10 +15,13 @@ from pydantic import (
     ValidationInfo,
     WithJsonSchema,
     field_validator,
+    model_validator,
 )
 
-from vivavoce.server.schemas.fields import NUMBER, Request, Timestamp, View
+from vivavoce.runtime.people.plans import Account, Plan
+from vivavoce.server.schemas.fields import NUMBER, Moment, Request, Timestamp, View
 from vivavoce.server.schemas.sessions import CAN_TYPE, ClientContext, ClientSecret
+from vivavoce.wire.records.plans import Person, SessionLimits, Spent
 from vivavoce.wire.records.talk import Entry, Kind
 
 Uuid = Annotated[str, WithJsonSchema({"type": "string", "format": "uuid"})]
@@ -151,3 +157,280 @@ class SearchHit(View):
 
 class SearchResponse(View):
     results: list[SearchHit] = Field(description="Best first")
+
+
+Clock = Annotated[str, Field(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]$", examples=["09:00"])]
+Chronotype = Literal["early", "neutral", "late"]
+Verbosity = Literal["brief", "normal", "detailed"]
+
+
+class MilestoneView(View):
+    id: Uuid
+    title: str
+    position: int
+    due_at: Timestamp | None
+    completed_at: Timestamp | None
+
+
+class GoalView(View):
+    """`timeline` is in the user's words, `target_at` what they mean, where that is a time."""
+
+    id: Uuid
+    statement: str
+    timeline: str | None
+    target_at: Timestamp | None
+    context_notes: str | None
+    status: Literal["active", "completed", "retracted"]
+    milestones: list[MilestoneView]
+    conversation_id: Uuid | None
+    intent_id: Uuid | None
+    created_at: Timestamp
+    updated_at: Timestamp
+
+    @classmethod
+    def of_plan(cls, plan: Plan) -> Self:
+        return cls.of(plan.goal, milestones=plan.milestones)
+
+
+def _no_default(schema: dict[str, Any]) -> None:
+    schema.pop("default", None)
+
+
+LEFT_OUT: Any = Field(default=None, json_schema_extra=_no_default)
+"""Never null: a field that is left out stays as it is."""
+Timeline = Annotated[str, Field(min_length=1, max_length=200, examples=["in three months"])]
+Notes = Annotated[str, Field(max_length=2000)]
+Title = Annotated[str, Field(min_length=1, max_length=200, examples=["Water the plants"])]
+Statement = Annotated[str, Field(min_length=3, max_length=500, examples=["Learn Spanish"])]
+Rule = Annotated[str, Field(min_length=1, max_length=200, examples=["FREQ=WEEKLY;BYDAY=MO"])]
+InWords = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=160,
+        description="The time in words, in English, instead of `scheduled_at`",
+        examples=["every weekday at 6am"],
+    ),
+]
+
+
+class NewGoal(Request):
+    """`timeline` is in words, and dated where it can be; `target_at` is more exact."""
+
+    statement: Statement
+    timeline: Timeline | None = None
+    target_at: Moment | None = None
+    context_notes: Notes | None = None
+
+
+class _Change(Request):
+    @model_validator(mode="after")
+    def _something(self) -> Self:
+        if not self.model_fields_set:
+            raise ValueError("should name what changes")
+        return self
+
+
+class GoalChange(_Change):
+    """What is left out stays; null takes it away."""
+
+    statement: Statement = LEFT_OUT
+    timeline: Timeline | None = None
+    target_at: Moment | None = None
+    context_notes: Notes | None = None
+    status: Literal["active", "completed"] = LEFT_OUT
+
+
+class NewTask(Request):
+    """At a time, by `scheduled_at` or `when`, or at a place."""
+
+    title: Title
+    scheduled_at: Moment | None = None
+    when: InWords | None = None
+    recurrence_rule: Rule | None = Field(default=None, description="RFC 5545, without DTSTART")
+    location_trigger: Title | None = None
+    goal_id: UUID | None = Field(default=None, description="The goal that it is for")
+
+
+class TaskChange(_Change):
+    """What is left out stays; null takes it away. A place takes the time away, and a time the
+    place. Of one that recurs another time is of all of it."""
+
+    title: Title = LEFT_OUT
+    scheduled_at: Moment | None = None
+    when: InWords | None = None
+    recurrence_rule: Rule | None = None
+    location_trigger: Title | None = None
+    goal_id: UUID | None = None
+    status: Literal["active", "completed"] = LEFT_OUT
+
+
+class DoneChange(Request):
+    """Is it done, or still to be done?"""
+
+    status: Literal["active", "completed"]
+
+
+class GoalListResponse(View):
+    goals: list[GoalView] = Field(description="Newest first")
+
+
+class TodoView(View):
+    """The user's words stay beside what they mean."""
+
+    id: Uuid
+    title: str
+    trigger_type: Literal["time", "location"]
+    scheduled_at: Timestamp | None = Field(description="The next or only time")
+    scheduled_words: str | None
+    recurrence_rule: str | None = Field(description="RFC 5545, without DTSTART")
+    recurrence_words: str | None
+    time_zone: str
+    location_trigger: str | None
+    status: Literal["active", "rescheduled", "completed", "retracted"]
+    reason: str | None = Field(description="Why it was moved")
+    goal_id: Uuid | None
+    conversation_id: Uuid | None
+    intent_id: Uuid | None
+    created_at: Timestamp
+    updated_at: Timestamp
+
+
+class TodoListResponse(View):
+    tasks: list[TodoView] = Field(description="By the time they are due")
+
+
+class IntentView(View):
+    id: Uuid
+    conversation_id: Uuid
+    session_id: str | None
+    name: str = Field(description="The function that the model called")
+    intent: str = Field(validation_alias="route")
+    payload: dict[str, Any]
+    status: Literal["pending", "accepted", "failed", "retracted"]
+    revision: int = Field(description="How often it was amended")
+    evidence: list[Uuid] = Field(description="The messages that it came from")
+    goal_id: str | None = Field(description="A UUID, or as the user's backend names it")
+    task_id: str | None = Field(description="Likewise")
+    error: str | None
+    created_at: Timestamp
+    updated_at: Timestamp
+
+
+class IntentListResponse(View):
+    intents: list[IntentView] = Field(description="Newest first")
+
+
+class Hours(Request):
+    """From one time of day to another, where the user lives; over midnight if it must be."""
+
+    start: Clock
+    end: Clock
+
+
+class ProfileResponse(View):
+    user_id: str
+    name: str | None
+    time_zone: str | None = Field(description="Null: the server's")
+    chronotype: Chronotype | None
+    work_hours: Hours | None
+    sleep_window: Hours | None
+
+    @classmethod
+    def of_person(cls, person: Person) -> Self:
+        work = _hours(person.work_start, person.work_end)
+        sleep = _hours(person.sleep_start, person.sleep_end)
+        return cls.of(person, user_id=person.id, work_hours=work, sleep_window=sleep)
+
+
+def _hours(start: str | None, end: str | None) -> Hours | None:
+    return Hours(start=start, end=end) if start and end else None
+
+
+class ProfileChange(Request):
+    """What is left out stays; null takes it away."""
+
+    name: str | None = Field(default=None, max_length=200)
+    time_zone: str | None = Field(default=None, max_length=64, examples=["Europe/Berlin"])
+    chronotype: Chronotype | None = None
+    work_hours: Hours | None = None
+    sleep_window: Hours | None = None
+
+
+class PreferencesResponse(View):
+    voice: str | None = Field(description="Null: the agent's")
+    verbosity: Verbosity
+    auto_approve: bool
+
+
+class PreferencesChange(Request):
+    """What is left out stays. They hold from the next session on."""
+
+    voice: str | None = Field(
+        default=None, min_length=1, max_length=64, description="One of `GET /config/voices`"
+    )
+    verbosity: Verbosity = "normal"
+    auto_approve: StrictBool = Field(
+        default=False, description="Allow without asking whatever the policy would ask about."
+    )
+
+
+def _dollars(micros: int) -> float:
+    return micros / 1_000_000
+
+
+class Consumption(View):
+    input_tokens: int
+    output_tokens: int
+    cost_usd: Annotated[float, BeforeValidator(_dollars)] = Field(validation_alias="cost_micros")
+
+
+class PeriodUsage(Consumption):
+    since: Timestamp
+    sessions: int
+
+
+class SessionUsage(Consumption):
+    session_id: str = Field(validation_alias="id")
+    conversation_id: Uuid
+    model: str
+    created_at: Timestamp
+    ended_at: Timestamp | None
+
+
+class Budget(View):
+    """Of 24 hours; null is no limit. Below zero: what the last session took beyond it."""
+
+    tokens_per_day: int | None
+    tokens_left: int | None
+    cost_usd_per_day: float | None
+    cost_usd_left: float | None
+    sessions_per_day: int | None
+    sessions_left: int | None
+
+    @classmethod
+    def left(cls, limits: SessionLimits, spent: Spent) -> Self:
+        tokens = spent.input_tokens + spent.output_tokens
+        micros = limits.cost_micros_per_day
+        return cls(
+            tokens_per_day=limits.tokens_per_day or None,
+            tokens_left=limits.tokens_per_day - tokens if limits.tokens_per_day else None,
+            cost_usd_per_day=_dollars(micros) if micros else None,
+            cost_usd_left=_dollars(micros - spent.cost_micros) if micros else None,
+            sessions_per_day=limits.per_day or None,
+            sessions_left=max(0, limits.per_day - spent.sessions) if limits.per_day else None,
+        )
+
+
+class UsageResponse(View):
+    today: PeriodUsage = Field(description="The last 24 hours")
+    budget: Budget
+    sessions: list[SessionUsage] = Field(description="The latest, newest first")
+
+    @classmethod
+    def of_account(cls, account: Account) -> Self:
+        return cls(
+            today=PeriodUsage.of({**asdict(account.spent), "since": account.since}),
+            budget=Budget.left(account.limits, account.spent),
+            sessions=[SessionUsage.of(summary.session) for summary in account.sessions],
+        )
