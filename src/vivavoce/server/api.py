@@ -65,16 +65,16 @@ class Doors:
 
 
 def _routers() -> tuple[APIRouter, ...]:
-    from vivavoce.server.doors import conversations, events, plans, sessions, tools, voice
+    from vivavoce.server.doors import conversations, events, plans, sessions, tools
 
     return (
         sessions.router,
-        voice.router,
+        sessions.webrtc,
         tools.router,
         tools.inbox,
         events.router,
         status.configuration,
-        voice.v1,
+        conversations.voice,
         events.v1,
         conversations.router,
         plans.router,

@@ -1,4 +1,5 @@
-"""`/api/v1/conversations`: what was said, and a way to go on in writing (seed 004 §9, §18)."""
+"""`/api/v1/conversations`: what was said, and a way to go on in writing (seed 004 §9, §18); and
+`/api/v1/voice/session`: a way to go on by voice (§9)."""
 
 from __future__ import annotations
 
@@ -7,14 +8,23 @@ from uuid import UUID
 
 from fastapi import APIRouter, Depends, Path, Query, Response
 
-from vivavoce.server.doors.sessions import stream_token
+from vivavoce.runtime.sessions.options import Options
+from vivavoce.server.doors.sessions import (
+    EXCHANGE,
+    Key,
+    Offer,
+    SdpResponse,
+    client_context,
+    stream_token,
+)
 from vivavoce.server.problems import errors
 from vivavoce.server.schemas import conversations as s
-from vivavoce.server.services import Here, User, json_only
+from vivavoce.server.services import Here, SessionPath, User, json_only
 
 router = APIRouter(
     prefix="/api/v1/conversations", tags=["Conversations"], dependencies=[Depends(json_only)]
 )
+voice = APIRouter(prefix="/api/v1/voice", tags=["Conversations: voice"])
 
 ConversationPath = Annotated[UUID, Path(description="Conversation ID")]
 Offset = Annotated[int, Query(ge=0, le=1_000_000)]
@@ -112,3 +122,82 @@ async def send(
         session_id=exchange.session.id,
         stream_token=stream_token(here, exchange.session),
     )
+
+
+# --- By voice
+
+
+@voice.post(
+    "/session",
+    operation_id="createVoiceSession",
+    responses=errors(404, 415, 429, 502, 503),
+    dependencies=[Depends(json_only)],
+)
+async def create_session(
+    here: Here, user: User, body: s.CreateVoiceSessionRequest | None = None
+) -> s.VoiceSessionResponse:
+    """Begin a voice session: of a new conversation, or of an old one, which then goes on.
+
+    Answers with a key for `POST …/sdp`, and with what was said before. 429 with `Retry-After`
+    where the user has had enough sessions.
+    """
+    body = body or s.CreateVoiceSessionRequest()
+    opened, prior = await here.library.open(
+        user,
+        Options(
+            task_id=str(body.task_id) if body.task_id else None,
+            can_type=body.can_type,
+            context=client_context(body.context),
+        ),
+        conversation_id=str(body.conversation_id) if body.conversation_id else None,
+    )
+    session = opened.session
+    ticket = here.tickets.issue(session_id=session.id, user_id=session.user_id)
+    return s.VoiceSessionResponse(
+        session_id=session.id,
+        conversation_id=session.conversation_id,
+        ephemeral_key=ticket.value,
+        prior_messages=[s.PriorMessage.of(entry) for entry in prior],
+        expires_at=int(ticket.expires_at.timestamp()),
+        stream_token=stream_token(here, session),
+        last_event_id=here.journal.position,
+    )
+
+
+@voice.delete(
+    "/session/{session_id}",
+    operation_id="endVoiceSession",
+    status_code=204,
+    responses=errors(404),
+)
+async def end_session(here: Here, user: User, session_id: SessionPath) -> Response:
+    """End a session; what was said is kept. Ending twice is ending once."""
+    await here.library.end(session_id, user)
+    here.tickets.revoke(session_id)
+    return Response(status_code=204)
+
+
+@voice.post(
+    "/session/{session_id}/sdp",
+    operation_id="exchangeVoiceSdp",
+    **EXCHANGE,
+)
+async def exchange_session_sdp(
+    here: Here, session_id: SessionPath, key: Key, offer: Offer
+) -> SdpResponse:
+    """Exchange the browser's offer for the provider's answer, with the session's own key."""
+    grant = here.tickets.redeem(key, session_id=session_id)
+    return SdpResponse(await here.voice.connector.sdp(grant.session_id, grant.user_id, offer))
+
+
+@voice.post(
+    "/session/{session_id}/call",
+    operation_id="attachVoiceCall",
+    status_code=204,
+    responses=errors(404, 409, 415, 502, 503),
+    dependencies=[Depends(json_only)],
+)
+async def attach(here: Here, user: User, session_id: SessionPath, body: s.CallRequest) -> Response:
+    """A client that went to the provider itself says which call it has: we listen in on it."""
+    await here.voice.connector.attach(session_id, user, body.call_id)
+    return Response(status_code=204)

@@ -1,5 +1,6 @@
 """`/session` and `/sessions`: the life of voice sessions; going on after a loss, a timeout or a
-night; polling (seed 003 §2, seeds 000 and 001)."""
+night; polling (seed 003 §2, seeds 000 and 001). `/sdp`, `/audio` and `/ice-config`: how a client
+gets its call (seed 003 §3)."""
 
 from __future__ import annotations
 
@@ -8,12 +9,15 @@ from datetime import datetime
 from typing import Annotated, Any
 
 import orjson
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Depends, Query, Request
+from fastapi.responses import Response
 
+from vivavoce.errors import InvalidSdp, Unauthorized, UnsupportedMedia
 from vivavoce.runtime.sessions.library import Copy
 from vivavoce.runtime.sessions.live import Vitals
 from vivavoce.runtime.sessions.options import Options
 from vivavoce.runtime.sessions.voice import Opened
+from vivavoce.server.gate.auth import bearer
 from vivavoce.server.problems import errors
 from vivavoce.server.schemas import sessions as s
 from vivavoce.server.schemas.fields import SessionStatus
@@ -28,9 +32,11 @@ from vivavoce.server.services import (
 )
 from vivavoce.session.context import History
 from vivavoce.session.events import End
+from vivavoce.wire.realtime.sdp import MAX_SDP, flaw
 from vivavoce.wire.records.talk import Kind, SessionSummary, Status, VoiceSession
 
 router = APIRouter(route_class=Sparse, tags=["Session"], dependencies=[Depends(json_only)])
+webrtc = APIRouter(route_class=Sparse, tags=["WebRTC"])
 
 
 @router.post("/session", operation_id="createSession", responses=errors(404, 415, 429, 502, 503))
@@ -281,3 +287,104 @@ def _summary_of(history: History) -> str:
     }
     said = [("user", "The user"), ("assistant", "The assistant")]
     return " ".join(f"{who} last said: “{last[role]}”" for role, who in said if role in last)
+
+
+# --- How a client gets its call
+
+_ANSWER = {"application/sdp": {"schema": {"type": "string"}}}
+_OFFER = {
+    "application/sdp": {
+        "schema": {
+            "type": "string",
+            "pattern": "^v=0\\r?\\n([^\\r\\n]*\\r?\\n)*m=audio ",
+            "maxLength": MAX_SDP,
+        }
+    }
+}
+
+
+class SdpResponse(Response):
+    media_type = "application/sdp"
+
+
+EXCHANGE: dict[str, Any] = {
+    "response_class": SdpResponse,
+    "responses": errors(404, 415, 502, 503)
+    | {200: {"description": "The SDP answer", "content": _ANSWER}},
+    "openapi_extra": {
+        "requestBody": {"required": True, "content": _OFFER},
+        "security": [{"ephemeralToken": []}],
+    },
+}
+
+
+async def _offer(request: Request) -> str:
+    """The offer, read and looked at before a key is spent: who can mend it may try again."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/sdp":
+        raise UnsupportedMedia("Send the offer as 'Content-Type: application/sdp'.")
+    try:
+        offer = (await request.body()).decode()
+    except UnicodeDecodeError:
+        raise InvalidSdp("The SDP offer is not UTF-8 text.") from None
+    if wrong := flaw(offer):
+        raise InvalidSdp(wrong)
+    return offer
+
+
+def _ephemeral_key(request: Request) -> str:
+    """Ours, from the header."""
+    key = bearer(request.headers)
+    if key is None:
+        raise Unauthorized("Send the key from POST /session as 'Authorization: Bearer ek_…'.")
+    return key
+
+
+Key = Annotated[str, Depends(_ephemeral_key)]
+Offer = Annotated[str, Depends(_offer)]
+
+
+@webrtc.post(
+    "/sdp",
+    operation_id="exchangeSdp",
+    **EXCHANGE,
+)
+async def exchange_sdp(here: Here, key: Key, offer: Offer) -> SdpResponse:
+    """Exchange the browser's offer for the provider's answer.
+
+    The key is the one from `POST /session`: ours, single use, at most 60
+    seconds old. When it is spent get another with `GET /session/reconnect`.
+    """
+    grant = here.tickets.redeem(key)
+    return SdpResponse(await here.voice.connector.sdp(grant.session_id, grant.user_id, offer))
+
+
+@webrtc.post(
+    "/audio",
+    operation_id="openAudio",
+    responses=errors(404, 409, 502, 503),
+    openapi_extra={"security": [{"ephemeralToken": []}]},
+)
+async def open_audio(here: Here, key: Key) -> s.AudioCallResponse:
+    """A call whose sound goes over a WebSocket, where WebRTC finds no way.
+
+    The key is the one from `POST /session`, as for `/sdp`. Only the embedded
+    engine has such calls; other providers answer 409. Open the WebSocket
+    within a minute; it speaks the events of OpenAI's Realtime API.
+    """
+    grant = here.tickets.redeem(key)
+    call = await here.voice.connector.audio(grant.session_id, grant.user_id)
+    form = s.AudioFormat(type="audio/pcm", rate=24_000)
+    return s.AudioCallResponse(
+        url=call.path,
+        protocols=["realtime", f"openai-insecure-api-key.{call.secret}"],
+        input_format=form,
+        output_format=form,
+    )
+
+
+@webrtc.get("/ice-config", operation_id="getIceConfig", responses=errors())
+async def ice_config(here: Here, user: User) -> s.IceConfigResponse:
+    """ICE servers for `RTCPeerConnection`; OpenAI itself needs none."""
+    servers = [s.IceServer.model_validate(server) for server in here.options.ice_servers]
+    return s.IceConfigResponse(ice_servers=servers)
