@@ -17,7 +17,8 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from vivavoce.server import problems
-from vivavoce.server.schemas import conversations, sessions, status, tools
+from vivavoce.server.doors import status
+from vivavoce.server.schemas import conversations, sessions, tools
 from vivavoce.wire import events
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -1,24 +1,292 @@
 """How the server is, and what it runs with: `/health`, `/status`, `/ready` and `/metrics`
-(seed 003 §6), `/config` (§7)."""
+(seed 003 §6), `/config` (§7); and the words of their answers, which nobody else uses.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends
 from fastapi.responses import JSONResponse, Response
+from pydantic import Discriminator, Field, Tag
 
 from vivavoce import __version__
 from vivavoce.errors import VivavoceError
 from vivavoce.server.problems import errors
-from vivavoce.server.schemas import status as s
-from vivavoce.server.schemas.fields import data_file
+from vivavoce.server.schemas.fields import NUMBER, Name, Request, Timestamp, View, data_file
 from vivavoce.server.services import Here, Services, SessionPath, Sparse, User, json_only
 
 if TYPE_CHECKING:
     import psutil
+
+
+Health = Literal["healthy", "degraded", "unhealthy"]
+
+
+class HealthAmplifier(View):
+    enabled: bool
+    tools_count: int
+
+
+class HealthResponse(View):
+    status: Health
+    version: str
+    amplifier: HealthAmplifier
+    model: str
+    uptime_seconds: int
+    active_sessions: int
+
+
+class ServerStatus(View):
+    status: Health
+    version: str
+    uptime_seconds: int
+    started_at: Timestamp
+
+
+class AmplifierStatus(View):
+    """The tool bridge, whatever is behind it."""
+
+    enabled: bool
+    bundle: str
+    cwd: str
+    tools_count: int
+    tools: list[str]
+
+
+class SessionsStatus(View):
+    active: int
+    total: int
+    avg_duration_ms: float
+
+
+class ProviderStatus(View):
+    model: str
+    voice: str
+    connected: bool
+    last_error: str | None = None
+
+
+class ResourceStatus(View):
+    memory_mb: float
+    cpu_percent: float
+
+
+class EventsStatus(View):
+    streams: int
+    last_event_id: int
+
+
+class ModelStatus(View):
+    """A model of the embedded engine: how far it is."""
+
+    name: str
+    state: Literal["missing", "fetching", "verifying", "ready", "failed"]
+    received: int = Field(description="Bytes on disk")
+    total: int = Field(description="Bytes in all")
+    error: str | None = None
+
+
+class BrainStatus(View):
+    """Who thinks. The figures are a local model's, once they were measured."""
+
+    name: str
+    device: str | None = Field(default=None, description="`cpu`, or the GPUs by their names")
+    size: int | None = Field(default=None, description="Bytes of its file")
+    context: int | None = Field(default=None, description="Tokens of one question, in all")
+    reads_per_second: float | None = Field(default=None, description="Tokens")
+    writes_per_second: float | None = Field(default=None, description="Tokens")
+
+
+class SpeechStatus(View):
+    ears: str
+    mouth: str
+    device: str = Field(description="`cpu`, or the name of onnxruntime's provider")
+
+
+class EngineStatus(View):
+    """The embedded engine; absent where the provider is another."""
+
+    ready: bool
+    failed: bool = Field(description="Its models cannot be had for now; it tries again by itself")
+    calls: int
+    waiting_for: list[str]
+    models: list[ModelStatus]
+    brain: BrainStatus | None = Field(default=None, description="Once it is loaded")
+    speech: SpeechStatus | None = Field(default=None, description="Once it is loaded")
+
+
+class SandboxStatus(View):
+    name: str
+    why_not: str | None = Field(default=None, description="Why `bash` is off, where it is")
+    notes: list[str] = Field(default=[], description="What it holds less tightly than others")
+
+
+class WorkerStatus(View):
+    name: str
+    backend: str
+    available: bool
+
+
+class WorkStatus(View):
+    """What the tools stand on."""
+
+    sandbox: SandboxStatus
+    agents: list[WorkerStatus]
+    mcp: list[dict[str, Any]]
+
+
+class IntentsStatus(View):
+    """What the agent submits. `ready`: its backend is configured; `waiting` for its answer."""
+
+    names: list[str]
+    orchestrator: Literal["embedded", "http"]
+    ready: bool
+    waiting: int
+
+
+class StatusResponse(View):
+    server: ServerStatus
+    amplifier: AmplifierStatus
+    sessions: SessionsStatus
+    openai: ProviderStatus
+    resources: ResourceStatus
+    events: EventsStatus
+    work: WorkStatus
+    engine: EngineStatus | None = None
+    intents: IntentsStatus | None = None
+
+
+class ReadyChecks(View):
+    amplifier: bool
+    openai: bool
+    database: bool
+    engine: bool | None = None
+
+
+class ReadyResponse(View):
+    ready: bool
+    checks: ReadyChecks
+    message: str | None = None
+    waiting_for: list[str] | None = None
+    failed: bool | None = Field(
+        default=None, description="The engine's models cannot be had for now; it tries again"
+    )
+    models: list[ModelStatus] | None = None
+
+
+class ServiceConfig(View):
+    version: str
+    host: str
+    port: int
+
+
+class RealtimeConfig(View):
+    model: str
+    voice: str
+
+
+class AmplifierConfig(View):
+    bundle: str
+    cwd: str
+    auto_approve: bool
+    tool_timeout: float
+    approval_policy: str
+
+
+class ConfigResponse(View):
+    service: ServiceConfig
+    realtime: RealtimeConfig
+    amplifier: AmplifierConfig
+
+
+Milliseconds = Annotated[int, Field(ge=0, le=60_000), NUMBER]
+
+
+class ServerVad(Request):
+    """A turn ends with silence."""
+
+    type: Literal["server_vad"]
+    threshold: Annotated[float, Field(ge=0.0, le=1.0), NUMBER] | None = None
+    silence_duration_ms: Milliseconds | None = None
+    prefix_padding_ms: Milliseconds | None = None
+
+
+class SemanticVad(Request):
+    """A turn ends when the words sound finished."""
+
+    type: Literal["semantic_vad"]
+    eagerness: Literal["low", "medium", "high", "auto"] | None = None
+
+
+class ManualTurns(Request):
+    """The client says when a turn is over."""
+
+    type: Literal["manual"] | None
+
+
+def _kind(value: Any) -> str | None:
+    told = value.get("type", "") if isinstance(value, dict) else getattr(value, "type", "")
+    return "manual" if told is None else str(told) or None
+
+
+TurnDetectionConfig = Annotated[
+    Annotated[ServerVad, Tag("server_vad")]
+    | Annotated[SemanticVad, Tag("semantic_vad")]
+    | Annotated[ManualTurns, Tag("manual")],
+    Discriminator(_kind),
+]
+
+
+class UpdateSessionConfigRequest(Request):
+    voice: Annotated[str, Field(min_length=1, max_length=64)] | None = None
+    instructions: Annotated[str, Field(min_length=1, max_length=32_000)] | None = None
+    turn_detection: TurnDetectionConfig | Literal["manual"] | None = Field(
+        default=None, description='`null`, `"manual"` and `{"type": null}` all mean manual turns.'
+    )
+    tools_enabled: Annotated[list[Name], Field(max_length=128)] | None = None
+
+
+class UpdateSessionConfigResponse(View):
+    session_id: str
+    updated: list[str]
+    effective_config: dict[str, Any]
+
+
+class VoiceOption(View):
+    id: str
+    name: str
+    description: str
+    recommended: bool
+    sample_url: str | None = None
+
+
+class VoicesResponse(View):
+    voices: list[VoiceOption]
+
+
+class ParameterSchema(View):
+    name: str
+    type: str
+    description: str
+    default: Any = None
+    minimum: float | None = None
+    maximum: float | None = None
+    options: list[str] | None = None
+
+
+class TurnDetectionOption(View):
+    type: Literal["server_vad", "semantic_vad"] | None
+    name: str
+    description: str
+    parameters: list[ParameterSchema]
+
+
+class TurnDetectionResponse(View):
+    options: list[TurnDetectionOption]
+
 
 router = APIRouter(route_class=Sparse, tags=["Health"])
 configuration = APIRouter(route_class=Sparse, tags=["Config"], dependencies=[Depends(json_only)])
@@ -34,9 +302,9 @@ def _process() -> psutil.Process:
 @router.get(
     "/health",
     operation_id="healthCheck",
-    responses=errors() | {503: {"model": s.HealthResponse, "description": "Unhealthy"}},
+    responses=errors() | {503: {"model": HealthResponse, "description": "Unhealthy"}},
 )
-async def health(here: Here, response: Response) -> s.HealthResponse:
+async def health(here: Here, response: Response) -> HealthResponse:
     """For load balancers: quick, open, and silent about anyone.
 
     503 where the engine inside cannot start, which `/ready` and the log say more of. While it
@@ -45,10 +313,10 @@ async def health(here: Here, response: Response) -> s.HealthResponse:
     status = _health(here)
     if status == "unhealthy":
         response.status_code = 503
-    return s.HealthResponse(
+    return HealthResponse(
         status=status,
         version=__version__,
-        amplifier=s.HealthAmplifier(enabled=_tools_count(here) > 0, tools_count=_tools_count(here)),
+        amplifier=HealthAmplifier(enabled=_tools_count(here) > 0, tools_count=_tools_count(here)),
         model=here.profile.defaults.model,
         uptime_seconds=_uptime(here),
         active_sessions=len(here.registry),
@@ -56,65 +324,65 @@ async def health(here: Here, response: Response) -> s.HealthResponse:
 
 
 @router.get("/status", operation_id="getStatus", responses=errors())
-async def status(here: Here, user: User) -> s.StatusResponse:
+async def status(here: Here, user: User) -> StatusResponse:
     """Everything a dashboard wants to know."""
     total, mean = await here.store.session_totals()
     tools = here.tools.definitions(here.profile.tool_names(None))
-    return s.StatusResponse(
-        work=s.WorkStatus.model_validate(here.toolset.status()),
-        server=s.ServerStatus(
+    return StatusResponse(
+        work=WorkStatus.model_validate(here.toolset.status()),
+        server=ServerStatus(
             status=_health(here),
             version=__version__,
             uptime_seconds=_uptime(here),
             started_at=here.started_at,
         ),
-        amplifier=s.AmplifierStatus(
+        amplifier=AmplifierStatus(
             enabled=bool(tools),
             bundle=here.profile.agent.name,
             cwd=here.profile.defaults.workspace,
             tools_count=len(tools),
             tools=[tool.name for tool in tools],
         ),
-        sessions=s.SessionsStatus(active=len(here.registry), total=total, avg_duration_ms=mean),
-        openai=s.ProviderStatus(
+        sessions=SessionsStatus(active=len(here.registry), total=total, avg_duration_ms=mean),
+        openai=ProviderStatus(
             model=here.profile.defaults.model,
             voice=here.profile.agent.voice,
             connected=await here.provider.check(),
             last_error=here.provider.last_error,
         ),
-        resources=s.ResourceStatus(
+        resources=ResourceStatus(
             memory_mb=round(_process().memory_info().rss / 2**20, 1),
             cpu_percent=_process().cpu_percent(interval=None),
         ),
-        events=s.EventsStatus(streams=here.journal.streams, last_event_id=here.journal.position),
+        events=EventsStatus(streams=here.journal.streams, last_event_id=here.journal.position),
         engine=_engine(here),
         intents=_intents(here),
     )
 
 
-def _health(here: Services) -> s.Health:
+def _health(here: Services) -> Health:
     if here.engine is not None and here.engine.failed:
         return "unhealthy"
     return "degraded" if here.provider.last_error else "healthy"
 
 
-def _intents(here: Services) -> s.IntentsStatus | None:
+def _intents(here: Services) -> IntentsStatus | None:
     """Nothing, for an agent that submits nothing."""
     found = here.intents.status()
-    return s.IntentsStatus.model_validate(found) if found["names"] else None
+    return IntentsStatus.model_validate(found) if found["names"] else None
 
 
 @router.get(
     "/ready",
     operation_id="readinessCheck",
-    response_model=s.ReadyResponse,
-    responses=errors() | {503: {"model": s.ReadyResponse, "description": "Not ready"}},
+    response_model=ReadyResponse,
+    responses=errors() | {503: {"model": ReadyResponse, "description": "Not ready"}},
 )
 async def ready(here: Here) -> Response:
     """Can a session be started now? If not, what is missing."""
     openai, database = await asyncio.gather(here.provider.check(), _database(here))
     engine = _engine(here)
-    checks = s.ReadyChecks(
+    checks = ReadyChecks(
         amplifier=_tools_count(here) > 0,
         openai=openai,
         database=database,
@@ -129,7 +397,7 @@ async def ready(here: Here) -> Response:
         missing.append("The database does not answer.")
     if engine is not None:
         missing += engine.waiting_for
-    body = s.ReadyResponse(
+    body = ReadyResponse(
         ready=not missing,
         checks=checks,
         message=" ".join(missing) or None,
@@ -167,13 +435,13 @@ async def _database(here: Services) -> bool:
     return True
 
 
-def _engine(here: Services) -> s.EngineStatus | None:
+def _engine(here: Services) -> EngineStatus | None:
     if here.engine is None:
         return None
     waiting = here.engine.waiting_for()
     about = {"brain": None, "speech": None, **here.engine.about()}
     told = {"waiting_for": waiting, "models": here.engine.models(), **about}
-    return s.EngineStatus.of(here.engine, ready=not waiting, **told)
+    return EngineStatus.of(here.engine, ready=not waiting, **told)
 
 
 def _tools_count(here: Services) -> int:
@@ -188,18 +456,18 @@ def _uptime(here: Services) -> int:
 
 
 @cache
-def _ways_to_end_a_turn() -> s.TurnDetectionResponse:
-    return s.TurnDetectionResponse.model_validate_json(data_file("turn_detection.json"))
+def _ways_to_end_a_turn() -> TurnDetectionResponse:
+    return TurnDetectionResponse.model_validate_json(data_file("turn_detection.json"))
 
 
 @configuration.get("/config", operation_id="getConfig", responses=errors())
-async def config(here: Here, user: User) -> s.ConfigResponse:
+async def config(here: Here, user: User) -> ConfigResponse:
     """What the server runs with. Instructions and secrets are not part of it."""
     options, profile = here.options, here.profile
-    return s.ConfigResponse(
-        service=s.ServiceConfig(version=__version__, host=options.host, port=options.port),
-        realtime=s.RealtimeConfig(model=profile.defaults.model, voice=profile.agent.voice),
-        amplifier=s.AmplifierConfig(
+    return ConfigResponse(
+        service=ServiceConfig(version=__version__, host=options.host, port=options.port),
+        realtime=RealtimeConfig(model=profile.defaults.model, voice=profile.agent.voice),
+        amplifier=AmplifierConfig(
             bundle=profile.agent.name,
             cwd=profile.defaults.workspace,
             auto_approve=profile.agent.approval.changes == "allow",
@@ -218,16 +486,16 @@ async def update_session(
     here: Here,
     user: User,
     session_id: SessionPath,
-    body: s.UpdateSessionConfigRequest,
-) -> s.UpdateSessionConfigResponse:
+    body: UpdateSessionConfigRequest,
+) -> UpdateSessionConfigResponse:
     """Change a session while it runs; it reaches the provider's live session."""
     wanted: dict[str, Any] = body.model_dump(exclude_unset=True, exclude_none=True)
     told = "turn_detection" in body.model_fields_set
-    if told and (isinstance(body.turn_detection, s.ManualTurns | str | None)):
+    if told and (isinstance(body.turn_detection, ManualTurns | str | None)):
         wanted["turn_detection"] = None  # manual, in whichever words
     updated, setup = await here.voice.reconfigure(session_id, user, wanted)
     session = setup.session
-    return s.UpdateSessionConfigResponse(
+    return UpdateSessionConfigResponse(
         session_id=session_id,
         updated=updated,
         effective_config={
@@ -240,9 +508,9 @@ async def update_session(
 
 
 @configuration.get("/config/voices", operation_id="getVoices", responses=errors())
-async def voices(here: Here, user: User) -> s.VoicesResponse:
+async def voices(here: Here, user: User) -> VoicesResponse:
     """The voices of the provider's model."""
-    return s.VoicesResponse.of(here.profile.capabilities)
+    return VoicesResponse.of(here.profile.capabilities)
 
 
 @configuration.get(
@@ -251,6 +519,6 @@ async def voices(here: Here, user: User) -> s.VoicesResponse:
     response_model_exclude_unset=True,  # not `exclude_none`: a type of null says "manual"
     responses=errors(),
 )
-async def turn_detection(here: Here, user: User) -> s.TurnDetectionResponse:
+async def turn_detection(here: Here, user: User) -> TurnDetectionResponse:
     """The ways to know when somebody has finished speaking."""
     return _ways_to_end_a_turn()
