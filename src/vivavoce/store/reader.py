@@ -1,6 +1,6 @@
 """Reads in a few threads of their own, decoded there too: the loop only waits.
 
-Knows neither tables nor records; the reads themselves are in `talk.py` and `plans.py`,
+Knows neither tables nor records; the reads themselves are in `reads.py`,
 each beside its statement. `CommitListener` hears when another process has something to read.
 """
 

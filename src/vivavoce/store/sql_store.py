@@ -1,7 +1,7 @@
 """`SqlStore`: fills the runtime's `Store` port. Reads go to a few threads, writes to one.
 
-Puts the parts together, and reads the log. The other reads are in `talk.py` and
-`plans.py`, the two ways to the database in `reader.py` and `writer.py`.
+Puts the parts together, and reads the log. The other reads are in `reads.py`, the two
+ways to the database in `reader.py` and `writer.py`.
 """
 
 from __future__ import annotations
@@ -22,12 +22,11 @@ from vivavoce.runtime.ports import LogBounds, Retention
 from vivavoce.store.changes import plan
 from vivavoce.store.database import Database, parse
 from vivavoce.store.migrate import prepare
-from vivavoce.store.plans import PlanReads, WorkReads
 from vivavoce.store.reader import CommitListener, Reader, within
+from vivavoce.store.reads import PlanReads, TalkReads, WorkReads
 from vivavoce.store.retention import steps
 from vivavoce.store.rows import EVENTS
 from vivavoce.store.schema import events, log_head
-from vivavoce.store.talk import TalkReads
 from vivavoce.store.transaction import Performer
 from vivavoce.store.writer import Writer
 from vivavoce.wire.records.talk import Change, LogEvent
