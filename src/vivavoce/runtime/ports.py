@@ -91,16 +91,9 @@ class Plans(Protocol):
     async def todo(self, todo_id: str, *, user_id: str) -> Todo | None: ...
 
     async def todos(
-        self,
-        *,
-        user_id: str,
-        open_only: bool = False,
-        until: datetime | None = None,
-        limit: int = 50,
-        offset: int = 0,
+        self, *, user_id: str, open_only: bool = False, limit: int = 50, offset: int = 0
     ) -> list[Todo]:
-        """By the time they are due, those without one last. `until`: due before it, or recurring,
-        or without a time."""
+        """By the time they are due, those without one last."""
         ...
 
 

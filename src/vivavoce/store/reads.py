@@ -22,7 +22,6 @@ from sqlalchemy import (
     cast,
     func,
     literal_column,
-    or_,
     select,
     true,
     tuple_,
@@ -94,15 +93,10 @@ def goals_of(user_id: str, *, status: str | None, limit: int, offset: int) -> Se
     return query.order_by(*newest(goals)).limit(within(limit)).offset(within(offset))
 
 
-def todos_of(
-    user_id: str, *, open_only: bool, until: datetime | None, limit: int, offset: int
-) -> Select[Any]:
+def todos_of(user_id: str, *, open_only: bool, limit: int, offset: int) -> Select[Any]:
     query = select(tasks).where(tasks.c.user_id == user_id)
     if open_only:
         query = query.where(tasks.c.status.in_(OPEN))
-    if until is not None:
-        timeless = (tasks.c.scheduled_at.is_(None), tasks.c.recurrence_rule.is_not(None))
-        query = query.where(or_(tasks.c.scheduled_at < until, *timeless))
     due = (tasks.c.scheduled_at.is_(None), tasks.c.scheduled_at, tasks.c.created_at, tasks.c.id)
     return query.order_by(*due).limit(within(limit)).offset(within(offset))
 
@@ -159,15 +153,9 @@ class PlanReads(Reads):
         return await self._read.one(rows.TODOS.record, TODO, id=todo_id, user_id=user_id)
 
     async def todos(
-        self,
-        *,
-        user_id: str,
-        open_only: bool = False,
-        until: datetime | None = None,
-        limit: int = 50,
-        offset: int = 0,
+        self, *, user_id: str, open_only: bool = False, limit: int = 50, offset: int = 0
     ) -> list[Todo]:
-        query = todos_of(user_id, open_only=open_only, until=until, limit=limit, offset=offset)
+        query = todos_of(user_id, open_only=open_only, limit=limit, offset=offset)
         return await self._read.all(rows.TODOS.record, query)
 
     async def intent(self, intent_id: str, *, user_id: str) -> Intent | None:

@@ -50,13 +50,7 @@ class Agenda:
         return row if row and row.user_id == user_id else None
 
     async def todos(
-        self,
-        *,
-        user_id: str,
-        open_only: bool = False,
-        until: datetime | None = None,
-        limit: int = 50,
-        offset: int = 0,
+        self, *, user_id: str, open_only: bool = False, limit: int = 50, offset: int = 0
     ) -> list[Todo]:
         mine = [t for t in self.todo_rows.values() if t.user_id == user_id]
         return [t for t in mine if t.status.open or not open_only][offset : offset + limit]

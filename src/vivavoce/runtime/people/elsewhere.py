@@ -35,13 +35,7 @@ class Elsewhere(Value):
         return next((one for one in self.tasks if one.id == todo_id), None)
 
     async def todos(
-        self,
-        *,
-        user_id: str,
-        open_only: bool = False,
-        until: datetime | None = None,
-        limit: int = 50,
-        offset: int = 0,
+        self, *, user_id: str, open_only: bool = False, limit: int = 50, offset: int = 0
     ) -> list[Todo]:
         return list(self.tasks[offset : offset + limit])
 
