@@ -17,8 +17,7 @@ from tests.engine.mouth.listening import heard, loudness, until
 from tests.speech import model_folder, word_errors
 from vivavoce.engine.ears.moonshine import MoonshineEars
 from vivavoce.engine.mouth import graph
-from vivavoce.engine.mouth.kokoro import KokoroMouth
-from vivavoce.engine.mouth.portions import portions
+from vivavoce.engine.mouth.kokoro import KokoroMouth, portions
 from vivavoce.engine.mouth.speaking import OPENAI_VOICES
 from vivavoce.errors import ModelUnavailable, MouthError
 from vivavoce.language.en.aloud.text import spoken

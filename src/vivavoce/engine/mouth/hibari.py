@@ -18,7 +18,7 @@ import numpy.typing as npt
 import onnxruntime as ort
 
 from vivavoce.engine.mouth import graph
-from vivavoce.engine.mouth.portions import PhonemeMouth, read_vocabulary, spread
+from vivavoce.engine.mouth.kokoro import PhonemeMouth, read_vocabulary, spread
 from vivavoce.engine.mouth.speaking import OPENAI_VOICES, heard
 from vivavoce.engine.ports import MOUTH_RATE, Samples
 from vivavoce.engine.speech.inference import open_model
