@@ -12,24 +12,22 @@ unknown, never run again. A session without a call is over.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections import deque
-from contextlib import suppress
 from datetime import datetime
 
 import orjson
 
-from vivavoce.errors import ProviderError, VivavoceError
+from vivavoce.errors import VivavoceError
 from vivavoce.runtime.calls.outcomes import recalled
 from vivavoce.runtime.calls.records import wire_id
-from vivavoce.runtime.provider.openai import OpenAIProvider
 from vivavoce.runtime.sessions.admission import Admission
 from vivavoce.runtime.sessions.live import LiveSession
 from vivavoce.runtime.sessions.making import Maker
 from vivavoce.runtime.sessions.options import remembered
 from vivavoce.runtime.sessions.parts import Parts
 from vivavoce.runtime.sessions.records import closed
+from vivavoce.runtime.sessions.sideband import hang_up
 from vivavoce.runtime.sessions.texting import is_written
 from vivavoce.session.events import CallSurvived, End
 from vivavoce.wire.events import SessionEndRequested, announce
@@ -48,16 +46,7 @@ PATIENCE = 4.0  # seconds for the owner to end a session
 MAX_RESENT = 8  # outcomes; what is older has long been spoken of
 MAX_WRITTEN = 50
 _LOOK_SECONDS = 0.1
-_HANG_UP_SECONDS = 3.0
 _EARLY = 64
-
-
-async def hang_up(provider: OpenAIProvider, session: VoiceSession) -> None:
-    """Nobody listens in any more, but the call may still be up at the provider."""
-    with suppress(ProviderError, TimeoutError):
-        async with asyncio.timeout(_HANG_UP_SECONDS):
-            if session.call_id:
-                await provider.hang_up(session.call_id)
 
 
 def owned_elsewhere(parts: Parts, session: VoiceSession) -> bool:
@@ -99,7 +88,9 @@ class Elsewhere:
             if await self._ended(session):
                 return True
             log.warning("Who runs a session does not answer", extra={"session_id": session.id})
-        await hang_up(self._parts.provider, session)
+        # Nobody listens in any more, but the call may still be up at the provider.
+        if session.call_id:
+            await hang_up(self._parts.provider, session.call_id, session.id)
         return False
 
     async def take_over(self, session: VoiceSession) -> None:
@@ -189,7 +180,8 @@ class Recovery:
 
     async def _give_up(self, session: VoiceSession) -> None:
         """Its tools or its voice are gone: nobody would watch its call."""
-        await hang_up(self._parts.provider, session)
+        if session.call_id:
+            await hang_up(self._parts.provider, session.call_id, session.id)
         changes = closed(session, self._clock.now(), End("error", Status.ERROR))
         try:
             await self._parts.journal.commit(changes)

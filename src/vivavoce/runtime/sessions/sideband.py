@@ -73,15 +73,7 @@ class SidebandConnection:
         if call_id == self._hung_up:
             return
         self._hung_up = call_id
-        try:
-            async with asyncio.timeout(_HANG_UP_SECONDS):
-                await self._provider.hang_up(call_id)
-        except (ProviderError, TimeoutError) as fault:
-            # The provider ends a call without a peer by itself.
-            log.info(
-                "Hanging up failed",
-                extra={"session_id": self._session_id, "error": type(fault).__name__},
-            )
+        await hang_up(self._provider, call_id, self._session_id)
 
     async def close(self) -> None:
         sideband, self._sideband = self._sideband, None
@@ -97,3 +89,14 @@ def _read(frame: bytes) -> SessionEvent:
         return decode(frame)
     except Malformed:
         return BadFrame()
+
+
+async def hang_up(provider: OpenAIProvider, call_id: str, session_id: str) -> None:
+    try:
+        async with asyncio.timeout(_HANG_UP_SECONDS):
+            await provider.hang_up(call_id)
+    except (ProviderError, TimeoutError) as fault:
+        # The provider ends a call without a peer by itself.
+        log.info(
+            "Hanging up failed", extra={"session_id": session_id, "error": type(fault).__name__}
+        )
