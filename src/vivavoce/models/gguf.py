@@ -28,7 +28,8 @@ _SHORT = 1024
 """Numbers of an array that are worth reading: a vocabulary is not."""
 _LONGEST = 1 << 22
 """Letters of a string that is read."""
-_PART = re.compile(r"-\d{5}-of-(\d{5})\.gguf$")
+PART = re.compile(r"-\d{5}-of-(\d{5})\.gguf$")
+"""How the name of a piece of a model ends."""
 _HALF = 2
 """Bytes of a number in the model's memory of a talk."""
 _BESIDES = 400_000_000
@@ -100,7 +101,7 @@ def memory_here() -> int:
 
 
 def _parts(path: Path) -> list[Path]:
-    if (found := _PART.search(path.name)) is None:
+    if (found := PART.search(path.name)) is None:
         return [path]
     stem, count = path.name[: found.start()], found.group(1)
     return [path.with_name(f"{stem}-{n:05}-of-{count}.gguf") for n in range(1, int(count) + 1)]

@@ -8,7 +8,6 @@ when it is not there; nothing else of the repository is.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path, PurePosixPath
@@ -16,6 +15,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from vivavoce.errors import ModelUnavailable
+from vivavoce.models.checks import sha256_of
+from vivavoce.models.gguf import PART
 from vivavoce.models.manifest import SourceFailed
 from vivavoce.wire.values import Value
 
@@ -27,7 +28,6 @@ PREFIX = "hf:"
 USUAL = ("Q4_K_M", "Q4_K_S", "Q4_0", "Q5_K_M", "Q8_0")
 """What is taken where nobody says: small, and nearly as good."""
 _FORM = re.compile(r"hf:([\w.-]+)/([\w.-]+)(?:/([\w./-]+\.gguf)|:([\w.-]+))?", re.I)
-_SPLIT = re.compile(r"-\d{5}-of-\d{5}\.gguf$")
 _MOST = 200 << 30
 
 OnBytes = Callable[[int, int], None]
@@ -67,7 +67,7 @@ def chosen(reference: Reference, files: Sequence[str]) -> str:
     models = [file for file in files if file.lower().endswith(".gguf")]
     if reference.file in models:
         return reference.file
-    whole = [file for file in models if not _SPLIT.search(file) and "mmproj" not in file.lower()]
+    whole = [file for file in models if not PART.search(file) and "mmproj" not in file.lower()]
     if not reference.file:
         for bits in (reference.bits,) if reference.bits else USUAL:
             pattern = re.compile(rf"(?<![A-Za-z0-9]){re.escape(bits)}(?![A-Za-z0-9_])", re.I)
@@ -132,7 +132,7 @@ class Hub:
             on_bytes(received, total or received)
 
         await fetch(client, url, part, told, limit=_MOST)
-        if (wanted := known[file]) and await asyncio.to_thread(_sha256, part) != wanted:
+        if (wanted := known[file]) and await asyncio.to_thread(sha256_of, part) != wanted:
             part.unlink()
             raise SourceFailed("what came has another hash than the hub says; try again")
         part.replace(target)
@@ -164,8 +164,3 @@ class Hub:
             }
         except (ValueError, KeyError, TypeError, AttributeError):
             raise SourceFailed("its answer cannot be read") from None
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
