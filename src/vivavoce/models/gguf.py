@@ -13,8 +13,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-import psutil
-
 from vivavoce.errors import ModelUnavailable
 from vivavoce.wire.values import Value
 
@@ -93,6 +91,8 @@ def check_fits(model: Gguf, tokens: int, memory: int) -> None:
 
 def memory_here() -> int:
     """Bytes that this machine has, or that its container may use."""
+    import psutil  # the settings name files too, and have no use for it
+
     total = int(psutil.virtual_memory().total)
     try:
         return min(total, int(_CGROUP.read_text()))
