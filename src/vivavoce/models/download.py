@@ -7,6 +7,7 @@ whatever happens, `kill -9` included.
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -138,6 +139,14 @@ async def _body(
                     await asyncio.to_thread(file.write, full)
         finally:
             file.write(buffer)
+
+
+def put(part: Path, target: Path) -> None:
+    """Give what was fetched its name, on the same file system."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with part.open("rb+") as written:
+        os.fsync(written.fileno())  # or a power cut leaves a whole name with half a file
+    part.replace(target)
 
 
 def _size(path: Path) -> int:

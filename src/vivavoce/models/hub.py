@@ -119,7 +119,7 @@ class Hub:
     async def _fetched(
         self, client: httpx.AsyncClient, reference: Reference, on_bytes: OnBytes
     ) -> Path:
-        from vivavoce.models.download import fetch
+        from vivavoce.models.download import fetch, put
 
         known = await self._listed(client, reference)
         file = chosen(reference, list(known))
@@ -135,7 +135,7 @@ class Hub:
         if (wanted := known[file]) and await asyncio.to_thread(sha256_of, part) != wanted:
             part.unlink()
             raise SourceFailed("what came has another hash than the hub says; try again")
-        part.replace(target)
+        await asyncio.to_thread(put, part, target)
         return target
 
     async def _listed(self, client: httpx.AsyncClient, reference: Reference) -> dict[str, str]:

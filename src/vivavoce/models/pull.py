@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-import os
 import shutil
 import stat
 import tarfile
@@ -28,7 +27,7 @@ import httpx
 
 from vivavoce.errors import ModelUnavailable
 from vivavoce.models.checks import check, wrong_with
-from vivavoce.models.download import fetch
+from vivavoce.models.download import fetch, put
 from vivavoce.models.manifest import (
     Joined,
     Model,
@@ -370,9 +369,6 @@ class Pull:
 
 def _into_place(right: Path, folder: Path, file: ModelFile) -> Path:
     target = folder / file.name
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with right.open("rb+") as written:
-        os.fsync(written.fileno())  # or a power cut leaves a whole name with half a file
-    right.replace(target)
+    put(right, target)
     check(folder, file)  # leaves the stamp
     return target
