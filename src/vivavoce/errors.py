@@ -11,7 +11,6 @@
     │   ├── NotFound               404 not_found
     │   │   ├── SessionNotFound    404 session_not_found
     │   │   └── ToolNotFound       404 tool_not_found
-    │   ├── MethodNotAllowed       405 method_not_allowed
     │   ├── Conflict               409 conflict
     │   ├── PayloadTooLarge        413 payload_too_large
     │   ├── UnsupportedMedia       415 unsupported_media_type
@@ -122,11 +121,6 @@ class SessionNotFound(NotFound):
 class ToolNotFound(NotFound):
     code = "tool_not_found"
     spoken = "I don't have a tool for that."
-
-
-class MethodNotAllowed(ClientError):
-    code = "method_not_allowed"
-    status = 405
 
 
 class Conflict(ClientError):
