@@ -19,7 +19,7 @@ from vivavoce.runtime.ids import SessionIds
 from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.ports import Clock, Retention, Store
 from vivavoce.runtime.sessions.options import Options
-from vivavoce.runtime.sessions.records import closed, title_from
+from vivavoce.runtime.sessions.records import begun, closed, title_from
 from vivavoce.runtime.sessions.voice import BY_USER, Opened, Voice
 from vivavoce.session.events import End
 from vivavoce.wire.clean import clean_json, clean_line, clean_text
@@ -111,14 +111,7 @@ class Library:
     ) -> SessionSummary:
         """A record for a client that talks to a provider by itself."""
         now = self._clock.now()
-        conversation = Conversation(
-            id=new_id(),
-            user_id=user_id,
-            created_at=now,
-            updated_at=now,
-            title=clean_line(title) if title else None,
-            metadata=clean_json(dict(metadata)),
-        )
+        conversation = begun(user_id, now, title=title, metadata=clean_json(dict(metadata)))
         session = VoiceSession(
             id=self._ids(),
             conversation_id=conversation.id,
@@ -252,14 +245,7 @@ class Library:
     ) -> Conversation:
         """A conversation with nothing in it yet, to be written to."""
         now = self._clock.now()
-        conversation = Conversation(
-            id=new_id(),
-            user_id=user_id,
-            created_at=now,
-            updated_at=now,
-            context_type=context_type,
-            title=(clean_line(title) or None) if title else None,
-        )
+        conversation = begun(user_id, now, title=title, context_type=context_type)
         await self._journal.commit([PutConversation(conversation)])
         return conversation
 

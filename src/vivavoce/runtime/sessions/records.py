@@ -29,6 +29,7 @@ from vivavoce.wire.records.talk import (
     PutSession,
     Snapshot,
     VoiceSession,
+    new_id,
 )
 
 TITLE_LENGTH = 60
@@ -39,6 +40,14 @@ def title_from(entry: Entry) -> str | None:
     if entry.kind is not Kind.USER or not entry.text.strip():
         return None
     return clean_line(entry.text, TITLE_LENGTH)
+
+
+def begun(user_id: str, now: datetime, *, title: str | None = None, **known: Any) -> Conversation:
+    """A conversation in which nothing has been said yet."""
+    title = clean_line(title or "") or None
+    return Conversation(
+        id=new_id(), user_id=user_id, created_at=now, updated_at=now, title=title, **known
+    )
 
 
 _THEIRS: dict[str, Any] = dict.fromkeys(

@@ -21,12 +21,13 @@ from vivavoce.runtime.sessions.making import Maker
 from vivavoce.runtime.sessions.options import Options, remember, remembered
 from vivavoce.runtime.sessions.parts import Parts
 from vivavoce.runtime.sessions.profile import GREET_RECONNECTED, GREET_RESTORED, detection
+from vivavoce.runtime.sessions.records import begun
 from vivavoce.runtime.sessions.texting import Exchange, Texting
 from vivavoce.session.context import History
 from vivavoce.session.events import Created, End, Inform, Reconfigure
 from vivavoce.session.policy import Setup
 from vivavoce.session.state import Phase
-from vivavoce.wire.records.talk import Conversation, Status, VoiceSession, new_id
+from vivavoce.wire.records.talk import Conversation, Status, VoiceSession
 from vivavoce.wire.values import Record
 
 __all__ = ["Exchange", "Opened", "Voice"]
@@ -65,13 +66,7 @@ class Voice:
         """A new conversation with its first session. Raises `RateLimited`."""
         await self._profile.refresh()
         now, agent = self._clock.now(), self._profile.agent
-        conversation = Conversation(
-            id=new_id(),
-            user_id=user_id,
-            created_at=now,
-            updated_at=now,
-            context_type=agent.context_type,
-        )
+        conversation = begun(user_id, now, context_type=agent.context_type)
         return await self._open(conversation, options, Waiting(greeting=agent.greeting), new=True)
 
     async def resume(self, session_id: str, user_id: str, *, voice: str | None) -> Opened:
