@@ -63,3 +63,26 @@ async def test_a_call_in_pieces_is_a_call_and_one_of_no_tool_is_refused(tmp_path
     assert (said.text, said.calls) == ("Let me see.", [("bash", {})])
     with pytest.raises(BrainError):
         await answer(_brain(tmp_path, connection), ask("List.", tools=("read",)))
+
+
+class _Forced(_Recorded):
+    """Says the tool's name, until it is told to call it."""
+
+    async def write(self, request: Mapping[str, Any]) -> AsyncGenerator[Heard, None]:
+        if not request["logit_bias"]:
+            self._pieces = ("@bash {}",)
+        async for heard in super().write(request):
+            yield heard
+
+
+@pytest.mark.parametrize("pieces", [("bash()",), ("ba", "sh", "(", ")"), ("bash",)])
+async def test_a_tool_whose_name_is_said_is_called(tmp_path: Path, pieces: tuple[str, ...]) -> None:
+    said = await answer(_brain(tmp_path, _Forced(tmp_path, *pieces)), ask("List.", tools=("bash",)))
+    assert (said.text, said.calls) == ("", [("bash", {})])
+
+
+@pytest.mark.parametrize("text", ["bash is a shell.", "ba", "Well, bash() does it.", "bashful."])
+async def test_words_about_a_tool_stay_words(tmp_path: Path, text: str) -> None:
+    connection = _Forced(tmp_path, *text)
+    said = await answer(_brain(tmp_path, connection), ask("What is it?", tools=("bash",)))
+    assert (said.text, said.calls) == (text, [])

@@ -257,7 +257,7 @@ class LlamaBrain:
     async def answer(self, ask: Ask) -> AsyncGenerator[Piece, None]:
         leading = self._leading
         if leading is None or not leading.leads(ask):
-            answer = self._by_itself(ask)
+            answer = self._calling(ask)
         elif leading.answers(ask):
             answer = self._led(ask, leading)
         else:
@@ -360,6 +360,30 @@ class LlamaBrain:
             self.learn(text, heard)
             reason: Literal["length", "stop"] = "length" if heard.limited else "stop"
             yield Finished(reason, heard.input_tokens, heard.cached_tokens, heard.output_tokens)
+
+    async def _calling(self, ask: Ask) -> AsyncGenerator[Piece, None]:
+        """By itself; where it says the name of a tool as words, the tool is meant: no user is told
+        `current_time()`."""
+        names = [tool.name for tool in offered(ask)] if ask.tool_choice == "auto" else []
+        kept: list[Piece] = []
+        said = ""
+        async with aclosing(self._by_itself(ask)) as pieces:
+            async for piece in pieces:
+                kept.append(piece)
+                said += piece.text if isinstance(piece, Words) else ""
+                if isinstance(piece, Words) and any(f"{one}(".startswith(said) for one in names):
+                    continue  # it may become one
+                names = [name for name in names if f"{said}(".startswith(f"{name}(")]
+                if names:
+                    break
+                for one in kept:
+                    yield one
+                kept.clear()
+        if names:
+            forced = replace(ask, tool_choice=f"function:{names[0]}")
+            async with aclosing(self._by_itself(forced)) as call:
+                async for one in call:
+                    yield one
 
     def _readable(self, ask: Ask) -> Ask:
         """With no more of a tool's result than can be read while somebody waits."""
