@@ -63,3 +63,57 @@ async def test_a_call_in_pieces_is_a_call_and_one_of_no_tool_is_refused(tmp_path
     assert (said.text, said.calls) == ("Let me see.", [("bash", {})])
     with pytest.raises(BrainError):
         await answer(_brain(tmp_path, connection), ask("List.", tools=("read",)))
+
+
+class _Forced(_Recorded):
+    """Says the tool's name, until it is told to call it."""
+
+    async def write(self, request: Mapping[str, Any]) -> AsyncGenerator[Heard, None]:
+        if not request["logit_bias"]:
+            self._pieces = ("@bash {}",)
+        async for heard in super().write(request):
+            yield heard
+
+
+@pytest.mark.parametrize("pieces", [("bash()",), ("ba", "sh", "(", ")"), ("bash",)])
+async def test_a_tool_whose_name_is_said_is_called(tmp_path: Path, pieces: tuple[str, ...]) -> None:
+    said = await answer(_brain(tmp_path, _Forced(tmp_path, *pieces)), ask("List.", tools=("bash",)))
+    assert (said.text, said.calls) == ("", [("bash", {})])
+
+
+@pytest.mark.parametrize("text", ["bash is a shell.", "ba", "Well, bash() does it.", "bashful."])
+async def test_words_about_a_tool_stay_words(tmp_path: Path, text: str) -> None:
+    connection = _Forced(tmp_path, *text)
+    said = await answer(_brain(tmp_path, connection), ask("What is it?", tools=("bash",)))
+    assert (said.text, said.calls) == (text, [])
+
+
+class _Near:
+    """Knows how near everything is to each tool's name."""
+
+    def __init__(self, **near: float) -> None:
+        self._near = near
+
+    async def near(self, said: list[str], lines: Mapping[str, list[str]]) -> dict[str, float]:
+        return {name: self._near[name] for name in lines}
+
+
+async def _asked(folder: Path, near: _Near) -> Mapping[str, Any]:
+    connection = _Recorded(folder, "Well.")
+    brain = _brain(folder, connection)
+    brain._near = near  # type: ignore[assignment]
+    await answer(brain, ask("What time is it?", tools=("current_time", "bash")))
+    return connection.request
+
+
+async def test_what_is_near_to_a_tools_purpose_makes_its_call_likelier(tmp_path: Path) -> None:
+    far = await _asked(tmp_path, _Near(current_time=0.1, bash=0.1))
+    near = await _asked(tmp_path, _Near(current_time=0.6, bash=0.1))
+    assert far["logit_bias"][0][1] < 0 < near["logit_bias"][0][1]
+    assert '"bash "' in far["grammar"]
+    assert '"bash "' not in near["grammar"]
+
+
+async def test_of_two_tools_that_are_both_near_the_model_chooses(tmp_path: Path) -> None:
+    request = await _asked(tmp_path, _Near(current_time=0.6, bash=0.5))
+    assert '"bash "' in request["grammar"]

@@ -83,6 +83,27 @@ def test_a_first_clause_without_punctuation_is_cut_between_words_after_a_few() -
     assert first == "The quick brown fox "
 
 
+@pytest.mark.parametrize(
+    ("pieces", "first"),
+    [
+        (["The", " capital", " of", " France"], "The capital "),
+        (["A", " spider", " has", " eight"], "A spider "),
+        (["Of", " the", " two", " is"], "Of the two "),
+    ],
+)
+def test_a_first_clause_ends_before_a_word_that_begins_a_phrase(
+    pieces: list[str], first: str
+) -> None:
+    clauses = Clauses()
+    assert [one for piece in pieces for one in clauses.feed(piece)][:1] == [first]
+
+
+def test_a_first_clause_does_not_wait_for_the_space_behind_a_comma() -> None:
+    clauses = Clauses()
+    assert [clauses.feed(piece) for piece in ("I", "'m", " good", ",")][-1] == ["I'm good,"]
+    assert Clauses().feed("It costs 1,") == []
+
+
 def test_a_first_clause_comes_before_the_sentence_is_over() -> None:
     clauses = Clauses()
     assert clauses.feed("I have looked at the file that you named and") != []

@@ -12,11 +12,12 @@ import contextlib
 import json
 import logging
 import os
+import re
 import secrets
 import shutil
 import sys
 import tempfile
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
 from importlib.metadata import version
@@ -47,9 +48,12 @@ _LONGEST_OUTPUT = 1_024
 _STEP = 48
 """Tokens of reading at once: about a second, after which it can be stopped."""
 _START_SECONDS = 120
-_RELUCTANT: list[list[str | float]] = [[MARK, -1.5]]
+_RELUCTANT = 1.5
 """A call must be clearly more likely than words. In our own requests those that want a tool are
 above this by far, and nearly all small talk is below."""
+_NEAR, _WANTING, _AHEAD = 0.3, 20.0, 0.15
+"""How near what was said must be to what a tool is for, to make a call likelier; how much likelier
+for how much nearer; and how far the nearest is from all others when only that can be meant."""
 _BATCH = 128
 _SAID, _WRITTEN = 3, 12
 """Sentences of an answer, for the ear and for the eye."""
@@ -108,8 +112,8 @@ class LlamaBrain:
         self._ready, self._failed = asyncio.Event(), asyncio.Event()
         self._child: Child | None = None
         self._seats = Seats(live_slots, self._shelf())
-        near = None if likeness is None else Likeness(likeness, cache)
-        self._leading = Leading(self, near) if led else None
+        self._near = None if likeness is None else Likeness(likeness, cache)
+        self._leading = Leading(self, self._near) if led else None
 
     @property
     def name(self) -> str:
@@ -256,7 +260,7 @@ class LlamaBrain:
     async def answer(self, ask: Ask) -> AsyncGenerator[Piece, None]:
         leading = self._leading
         if leading is None or not leading.leads(ask):
-            answer = self._by_itself(ask)
+            answer = self._calling(ask)
         elif leading.answers(ask):
             answer = self._led(ask, leading)
         else:
@@ -321,7 +325,8 @@ class LlamaBrain:
         chat = is_chat(ask)
         limit = min(ask.max_tokens or (_LONGEST_OUTPUT if chat else _OUTPUT), _LONGEST_OUTPUT)
         ask, short = shortened(self._readable(ask))
-        rules, names = grammar(ask), {tool.name for tool in offered(ask)}
+        meant, wanting = await self._meant(ask)
+        rules, names = grammar(meant), {tool.name for tool in offered(meant)}
         text = self._markup.put(prompt(ask, room=self._context - limit, count=self.count))
         reluctant = ask.tool_choice == "auto"
         connection = self._there()
@@ -332,7 +337,7 @@ class LlamaBrain:
                 "n_predict": limit,
                 "grammar": "" if chat else rules,
                 "stop": [self._markup.end] if chat else ["\n"],
-                "logit_bias": _RELUCTANT if reluctant else [],
+                "logit_bias": [[MARK, wanting - _RELUCTANT]] if reluctant else [],
                 "stream": True,
                 "cache_prompt": True,
                 "temperature": 0,
@@ -360,6 +365,45 @@ class LlamaBrain:
             reason: Literal["length", "stop"] = "length" if heard.limited else "stop"
             yield Finished(reason, heard.input_tokens, heard.cached_tokens, heard.output_tokens)
 
+    async def _meant(self, ask: Ask) -> tuple[Ask, float]:
+        """A small model forgets its tools while it talks. What was said is held beside what they
+        are for: how much likelier that makes a call, and of which of them."""
+        turn = ask.turns[-1] if ask.turns else None
+        if self._near is None or not _open(ask) or not isinstance(turn, Said):
+            return ask, 0.0
+        near = await self._near.near([turn.text], _purposes(ask.tools))
+        best = sorted(near.values(), reverse=True)
+        if not best or best[0] < _NEAR:
+            return ask, 0.0
+        if len(best) > 1 and best[0] - best[1] >= _AHEAD:
+            only = tuple(tool for tool in ask.tools if near[tool.name] == best[0])
+            ask = replace(ask, tools=only)
+        return ask, (best[0] - _NEAR) * _WANTING
+
+    async def _calling(self, ask: Ask) -> AsyncGenerator[Piece, None]:
+        """By itself; where it says the name of a tool as words, the tool is meant: no user is told
+        `current_time()`."""
+        names = [tool.name for tool in offered(ask)] if ask.tool_choice == "auto" else []
+        kept: list[Piece] = []
+        said = ""
+        async with aclosing(self._by_itself(ask)) as pieces:
+            async for piece in pieces:
+                kept.append(piece)
+                said += piece.text if isinstance(piece, Words) else ""
+                if isinstance(piece, Words) and any(f"{one}(".startswith(said) for one in names):
+                    continue  # it may become one
+                names = [name for name in names if f"{said}(".startswith(f"{name}(")]
+                if names:
+                    break
+                for one in kept:
+                    yield one
+                kept.clear()
+        if names:
+            forced = replace(ask, tool_choice=f"function:{names[0]}")
+            async with aclosing(self._by_itself(forced)) as call:
+                async for one in call:
+                    yield one
+
     def _readable(self, ask: Ask) -> Ask:
         """With no more of a tool's result than can be read while somebody waits."""
         most = self._pace.budget(self._context).result_chars
@@ -372,6 +416,8 @@ class LlamaBrain:
                 await self._read(ask, await self._leading.ahead(ask))
                 return
             ask, _ = shortened(self._readable(ask))
+            if self._near is not None and not ask.turns and ask.tools:
+                await self._near.prepare(_purposes(ask.tools))
             text = prompt(ask, room=self._context - _OUTPUT, count=self.count, finished=False)
             await self._read(ask, text, compiling=True)
 
@@ -435,6 +481,23 @@ class LlamaBrain:
         self._pace.wrote(heard.output_tokens, heard.write_ms)
         if text:
             self._pace.weighed(len(text), heard.input_tokens)
+
+
+def _open(ask: Ask) -> bool:
+    """Somebody has spoken, and the model may call what it likes."""
+    turn = ask.turns[-1] if ask.turns else None
+    spoken = isinstance(turn, Said) and turn.role == "user"
+    return spoken and ask.tool_choice == "auto" and bool(ask.tools) and not is_chat(ask)
+
+
+def _purposes(tools: Sequence[Tool]) -> dict[str, list[str]]:
+    return {
+        tool.name: [
+            re.sub(r"[_-]+", " ", tool.name),
+            *tool.description.strip().splitlines()[:1],
+        ]
+        for tool in tools
+    }
 
 
 def _only(tool: Tool, ask: Ask) -> Ask:

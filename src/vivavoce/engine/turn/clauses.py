@@ -17,6 +17,9 @@ from itertools import pairwise
 # need three quarters of that. An opening such as "Sure," is ready made.
 _SIZES = ((1, 4), (5, 7), (5, 9), (6, 12), (8, 18))
 _PATIENCE = 3
+_OPENED = re.compile(r"[^\W\d_][,;]\Z")
+"""A comma behind a letter parts: the space behind it, which shows that it is no "1,000", comes only
+with the next word, and the first clause does not wait for that."""
 
 _BOUNDARY = re.compile(
     r"""(?P<end> [.!?…]{1,9} ["'”’)\]*_]{0,4} \s )  # the space shows that it is no "3.5"
@@ -44,9 +47,11 @@ _NUMBERED = re.compile(r"\b(?:no|nos)\.$", re.IGNORECASE)  # "No. 5", and "No. I
 
 _LEADING = re.compile(
     "and|but|or|so|because|that|which|who|if|when|while|where|as|than|then|to|in|on|at|for|"
-    "with|from|by|about|into|over|after|before|until|is|are|was|were"
+    "with|from|by|about|into|over|after|before|until|of|is|are|was|were|has|have|had|can|could|"
+    "will|would|should|does|did"
 )
-"""A clause without punctuation is cut in front of one of these, if it can be …"""
+"""A clause without punctuation is cut in front of one of these, if it can be, the first one as soon
+as there are two words …"""
 _LEANING = re.compile(
     "a|an|the|my|your|his|her|its|our|their|this|these|those|of|to|in|on|at|for|with|from|"
     "by|and|or|but|not|no|very|is|are|was|were|i|you|we|they|he|she|it"
@@ -112,6 +117,8 @@ class Clauses:
             if self._ends(match):
                 return self._anywhere(match.start()) or place
             self._seen = match.start() + 1
+        if self._size is _SIZES[0] and _OPENED.search(self._text):
+            return self._anywhere(len(self._text) - 1) or len(self._text)
         return self._anywhere(len(self._text))
 
     def _block(self, fence: re.Match[str]) -> int:
@@ -137,6 +144,10 @@ class Clauses:
         """A cut between two words before `end`, if the clause is too long without one."""
         words = list(_WORD.finditer(self._text, 0, end))
         most = self._size[1]
+        if self._size is _SIZES[0]:  # "The capital", before it is known of which country
+            for left, right, place in self._cuts(words[1 : most + 1]):
+                if _LEADING.fullmatch(right) and not _LEANING.fullmatch(left):
+                    return place
         if len(words) <= most:
             return 0
         cuts = self._cuts(words[2 : most + 1])
@@ -147,9 +158,11 @@ class Clauses:
         if good:
             return good[-1]
         # A few words more may bring a better place; then any will do.
-        late = self._cuts(words[2 : most + _PATIENCE + 1]) if len(words) > most + _PATIENCE else []
+        late = self._cuts(words[most : most + _PATIENCE + 1])
         good = [place for left, _, place in late if not _LEANING.fullmatch(left)]
-        return good[0] if good else late[-1][2] if late else 0
+        if good:
+            return good[0]
+        return late[-1][2] if late and len(words) > most + _PATIENCE else 0
 
     def _cuts(self, words: list[re.Match[str]]) -> list[tuple[str, str, int]]:
         """Where two of these words may be parted: the words and the place."""
