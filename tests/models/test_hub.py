@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +83,23 @@ async def test_it_is_fetched_once_and_kept(tmp_path: Path) -> None:
             assert await hub.get(reference, lambda *_: None) == path
         assert len(server.asked) == asked
     assert [each.name for each in path.parent.iterdir()] == ["m-Q4_K_M.gguf"]
+
+
+async def test_it_has_its_name_only_once_it_is_on_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target, named, sync = tmp_path / "hf" / "me" / "m" / "m-Q4_K_M.gguf", [], os.fsync
+
+    def synced(file: int) -> None:
+        named.append(target.exists())
+        sync(file)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    with Server() as server:
+        offer(server)
+        await Hub(tmp_path, url=server.url).get(Reference("me", "m"), lambda *_: None)
+    assert named == [False]
+    assert target.is_file()
 
 
 async def test_what_is_not_what_the_hub_says_is_thrown_away(tmp_path: Path) -> None:

@@ -177,6 +177,8 @@ async def test_a_tracked_session_is_a_record_without_a_call(tmp_path: Path) -> N
         await d.post(f"/sessions/{made['session_id']}/end")
         ended = await d.until(made["session_id"], "session.ended")
         assert ended["reason"] == "user_ended"
+        nameless = (await d.http.post("/sessions", json={"title": " \n"})).json()
+        assert "title" not in nameless["session"]  # a title of nothing is none
 
 
 async def test_tracked_sessions_have_a_limit_of_their_own(tmp_path: Path) -> None:
