@@ -39,14 +39,23 @@ class Told(list[dict[str, Any]]):
         return [line["event"] for line in self.all("event")]
 
 
+async def unpacked() -> None:
+    """A browser is there. Inside a namespace it cannot be unpacked: its files have owners."""
+    await lines([_node(), str(NODE / "browser.mjs")], 100)
+
+
 async def scene(name: str, given: Mapping[str, Any], *, seconds: float = 100.0) -> Told:
     """Play `scene_<name>.mjs` to its end."""
+    return await lines(
+        [_node(), str(NODE / f"scene_{name}.mjs"), orjson.dumps(given).decode()], seconds
+    )
+
+
+def _node() -> str:
     node = shutil.which("node", path=_PLACES)
     assert node, "Node is needed for these tests"
     assert (NODE / "node_modules").is_dir(), "first: make clients"
-    return await lines(
-        [node, str(NODE / f"scene_{name}.mjs"), orjson.dumps(given).decode()], seconds
-    )
+    return node
 
 
 async def lines(command: Sequence[str], seconds: float) -> Told:

@@ -12,7 +12,7 @@ import pytest
 
 from tests.browser import sound
 from tests.browser.alone import cut_off, namespaces
-from tests.browser.scenes import Told, lines, scene
+from tests.browser.scenes import Told, lines, scene, unpacked
 from tests.clients.serving import Served
 from tests.clients.talk import in_order, share
 from tests.clients.voice import Voice
@@ -54,6 +54,7 @@ async def test_with_every_interface_but_loopback_down_the_page_talks_by_websocke
     voice: Voice, tmp_path: Path
 ) -> None:
     wish = await wishes(voice, tmp_path) | {"noWay": not namespaces()}
+    await unpacked()
     inside = [sys.executable, "-m", "tests.clients.page_alone", str(tmp_path / "server")]
     told = await lines(cut_off(*inside, orjson.dumps(wish).decode()), 220)
     await check(told, voice, tmp_path)

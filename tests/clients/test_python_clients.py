@@ -66,10 +66,11 @@ async def test_an_answer_is_interrupted_and_the_next_one_is_whole(
     client: Client, play: Play
 ) -> None:
     seen = await play(client, "interruption")
-    done = [
-        event["response"] for event in seen.between.events() if event["type"] == "response.done"
-    ]
-    assert "cancelled" in [response["status"] for response in done]
+    events = seen.between.events()
+    done = [event["response"] for event in events if event["type"] == "response.done"]
+    # An answer is made faster than it sounds: it may be whole, and only its sound cut off.
+    cut_off = [event for event in events if event["type"] == "conversation.item.truncated"]
+    assert cut_off or "cancelled" in [response["status"] for response in done]
     assert share(SENTENCE, seen.told.one("spoken")["user"]) >= 0.7
     assert share(MOON, seen.told.one("text")["answer"]) == 1
     assert done[-1]["status"] == "completed"
@@ -99,4 +100,4 @@ async def test_a_lost_connection_is_made_anew_and_the_talk_goes_on(
     assert next(one.by for one in taken if isinstance(one, Closed)) == "network"
     assert len([one for one in taken if isinstance(one, Opened)]) == 2
     assert share(MOON, seen.told.one("before")["answer"]) == 1
-    assert share(SUN, seen.told.one("text")["answer"]) == 1
+    assert share(SUN, seen.told.one("text")["answer"]) >= 0.7  # one of them says it aloud

@@ -219,3 +219,6 @@ export async function untilSpoken(page, { seconds = 60, over = () => true } = {}
     await page.waitForTimeout(200);
   }
 }
+
+// Called by itself it only has one ready.
+if (process.argv[1] === fileURLToPath(import.meta.url)) findChromium();
