@@ -58,7 +58,9 @@ class Room:
 
     def spoken(self, sound: Samples) -> Samples:
         """From the first word to the last, by the detector: some rooms are loud in between."""
-        (speech,) = np.nonzero(np.array(self.probabilities(np.pad(sound, (0, FRAME)))) >= 0.5)
+        over = np.pad(np.array(self.probabilities(np.pad(sound, (0, FRAME)))) >= 0.5, 2)
+        three = over[:-2] & over[1:-1] & over[2:]  # clicks are shorter
+        (speech,) = np.nonzero(three[:-2] | three[1:-1] | three[2:])
         return sound[max(0, speech[0] - 1) * FRAME : (speech[-1] + 1) * FRAME]
 
     def finished(self, dialogue: Dialogue, from_ms: int, at_ms: int) -> float:

@@ -78,10 +78,12 @@ class Line:
             threading.Thread(target=work, daemon=True).start()
 
     def say(self, pcm: bytes) -> None:
-        """Returns when it is said."""
+        """Returns when it is said. Raises `ConnectionError` where nobody listens any more."""
         with self._lock:
             self._waiting += pcm
-        while self._waiting and not self._over.is_set():
+        while self._waiting:
+            if self._over.is_set():
+                raise ConnectionError("The call is over, in the middle of a line.")
             time.sleep(_PIECE / 2)
 
     @property
@@ -105,6 +107,7 @@ class Line:
                 self._socket.send(json.dumps(event))
                 sent += 1
                 time.sleep(max(0.0, begun + sent * _PIECE - time.monotonic()))
+        self._over.set()
 
     def _listen(self) -> None:
         with suppress(ConnectionClosed, OSError):
@@ -159,7 +162,10 @@ def spoken_talk(judge: Any) -> type[Any]:
 
         def say(self, words: str) -> tuple[str, list[dict[str, Any]], float]:
             known, began = len(self.messages()), time.monotonic()
-            self._line.say(self._voice.says(words))
+            try:
+                self._line.say(self._voice.says(words))
+            except ConnectionError as gone:
+                raise judge.Trouble(str(gone)) from gone
             spoken = time.monotonic()
             page = self._settled(known, patience=90.0)
             said = [m for m in page if m["role"] in ("assistant", "function")]

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vivavoce.language.en.dictation import dictated, settled
+from vivavoce.language.en.mentions import times_in
 
 NAMES = {
     "Read main dot pie.": "Read main.py.",
@@ -87,3 +88,30 @@ def test_a_name_is_held_back_until_it_is_whole_and_nothing_else_is() -> None:
     assert settled("Open main dot js and tell me what it does") == (
         "Open main dot js and tell me what it does"
     )
+
+
+@pytest.mark.parametrize(
+    ("heard", "meant"),
+    [
+        ("Tomorrow at 5:00, past 8:00 in the morning.", "Tomorrow at 5 past 8 in the morning."),
+        ("At five, past eight to call in.", "At five past eight to call in."),
+        ("At 25, past seven in the evening.", "At 25 past seven in the evening."),
+        ("At half, past six.", "At half past six."),
+        ("At 10:00, past 9:00.", "At 10 past 9."),
+    ],
+)
+def test_a_time_around_past_is_written_as_it_was_said(heard: str, meant: str) -> None:
+    assert dictated(heard) == meant
+    assert times_in(dictated(heard))
+
+
+@pytest.mark.parametrize(
+    "prose",
+    [
+        "From 5:00 to 8:00.",
+        "We walked past eight houses twice, at 5 past 8:30.",
+        "He is five, past eighteen months.",
+    ],
+)
+def test_other_numbers_stay_as_they_were_heard(prose: str) -> None:
+    assert dictated(prose) == prose

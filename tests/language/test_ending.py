@@ -41,6 +41,8 @@ PHRASES: dict[Ending, tuple[str, ...]] = {
         "The old man walked across the bridge.", "That was a long day.",
         "My mother called.", "No.", "Yes.",
         "If you heat it, the wax melts.", "When I got home, the door was open.",
+        "Pour the milk over the oats.", "We have lived here for years.", "I should go home soon.",
+        "He took a breath, and knelt down slowly.",
     ),
     "unfinished": (
         # The last word wants another

@@ -10,7 +10,7 @@ import pytest
 
 from tests.speech import noise, silence
 from vivavoce.engine.ears.detecting import SileroVad, load_silero
-from vivavoce.engine.ports import FRAME, Detector, Samples
+from vivavoce.engine.ports import EAR_RATE, FRAME, Detector, Samples
 from vivavoce.engine.turn.endpoint import Endpointer
 from vivavoce.engine.turn.facts import SpeechStarted, SpeechStopped
 from vivavoce.errors import ModelUnavailable
@@ -60,6 +60,17 @@ def test_the_six_phrases_of_a_speaker_are_six_turns(new_vad: NewVad, beckett: Sa
     seen = [m for p in probabilities(vad, beckett) for m in points.feed(p)]
     assert sum(isinstance(m, SpeechStarted) for m in seen) == 6
     assert sum(isinstance(m, SpeechStopped) for m in seen) == 6
+
+
+def test_words_after_a_long_silence_are_heard_like_the_first_ones(
+    new_vad: NewVad, jfk: Samples
+) -> None:
+    words = jfk[: 38 * FRAME] + noise(38 * FRAME / EAR_RATE, 0.05)
+    first = sum(p >= 0.5 for p in probabilities(new_vad(), words))
+    vad = new_vad()
+    probabilities(vad, jfk)
+    probabilities(vad, silence(12))
+    assert sum(p >= 0.5 for p in probabilities(vad, words)) >= 0.9 * first > 15
 
 
 def test_a_missing_or_damaged_model_says_so(tmp_path: Path) -> None:

@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import replace
 
+import numpy as np
+
 from tests.engine.stage import engine_server, loud, quiet
 from tests.engine.turn.scene import Scene, configured
 from vivavoce.engine.api.control import EngineOptions
@@ -166,6 +168,17 @@ async def test_history_never_contains_a_discarded_guess() -> None:
             (Said("user", "I would like two tickets"),),
         ]
         assert len(line.all("conversation.item.added")) == 2
+
+
+async def test_a_soft_last_syllable_that_the_guess_did_not_hear_is_heard_at_the_end() -> None:
+    soft = (np.sin(np.arange(300 * 24) * 0.2) * 850).astype("<i2").tobytes()
+    written = "conversation.item.input_audio_transcription.completed"
+    for behind, words in ((soft, "Buy candles."), (quiet(300), "Buy a can.")):
+        async with engine_server(ears=ScriptedEars(["Buy a can.", "Buy candles."])) as stage:
+            line = await stage.line()
+            await line.configure(audio={"input": {"transcription": {"model": "whisper-1"}}})
+            await line.append(loud(600) + behind + quiet(400))
+            assert (await line.until(written))["transcript"] == words
 
 
 async def test_a_guess_that_failed_is_tried_again() -> None:

@@ -160,6 +160,11 @@ def test_a_judge_who_changes_his_mind_is_believed_half() -> None:
     assert sure < torn < never
 
 
+def test_a_first_verdict_that_is_only_rather_sure_waits_for_the_second() -> None:
+    assert wait("told", 0.9)[0] <= 250
+    assert 250 < wait("told", 0.75, 0.9)[0] < 400
+
+
 def test_who_went_on_after_a_long_pause_is_expected_to_do_so_again() -> None:
     points = Endpointer(SemanticVad())
     run(points, (YES, 960), (NO, 800), (YES, 640), (NO, 96))

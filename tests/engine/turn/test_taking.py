@@ -148,6 +148,16 @@ def test_sound_that_may_be_speech_keeps_the_answer_back_until_it_is_known() -> N
     assert scene.orders(orders.Play)
 
 
+def test_sound_that_may_be_speech_keeps_back_an_answer_that_is_not_held() -> None:
+    scene = Scene(SEMANTIC)
+    _, response = taken(scene, hold_ms=0)
+    scene.tell(facts.SpeechSuspected(2300))
+    answers(scene, response)
+    assert not scene.orders(orders.Play)
+    scene.tell(facts.SpeechDismissed(2400))
+    assert len(scene.orders(orders.Play)) == 1
+
+
 def test_without_a_doubt_nothing_is_held() -> None:
     scene = Scene(SEMANTIC)
     _, response = taken(scene, hold_ms=0, open_ms=0)

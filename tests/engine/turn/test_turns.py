@@ -8,7 +8,7 @@ from tests.engine.turn.scene import OTHER, Scene, configured
 from vivavoce.engine.ports import Position
 from vivavoce.engine.turn import facts, orders
 from vivavoce.engine.turn.machine import TABLE, diagram
-from vivavoce.engine.turn.state import Phase
+from vivavoce.engine.turn.state import UNHEARD, Phase
 from vivavoce.wire import brain
 from vivavoce.wire.realtime import client
 
@@ -200,6 +200,16 @@ def test_a_short_word_that_is_more_than_an_uh_huh_interrupts_after_all() -> None
     assert told[0] == "input_audio_buffer.speech_started"
     assert "conversation.item.truncated" in told
     assert scene.asked.turns[-1] == brain.Said("user", "Stop.")
+
+
+def test_words_over_the_assistant_that_the_ears_failed_at_are_not_taken_for_nothing() -> None:
+    scene = Scene(paced=True, backchannel=frozenset({"uh-huh"}))
+    speaking(scene)
+    scene.tell(facts.SpeechStarted(5000), facts.SpeechStopped(5400))
+    probed = scene.orders(orders.Transcribe)[-1]
+    scene.tell(facts.HearingFailed(probed.item_id, "The ears failed."))
+    assert probed.item_id in [e["item"]["id"] for e in scene.all("conversation.item.added")]
+    assert scene.asked.turns[-1] == brain.Said("system", UNHEARD)
 
 
 def test_whoever_keeps_speaking_over_the_assistant_is_heard() -> None:

@@ -22,6 +22,10 @@ from vivavoce.errors import EarsError
 _CONTEXT = 64
 _RATE = np.array(EAR_RATE, dtype=np.int64)
 _LENGTH = 8 * EAR_RATE
+_NOTHING = 0.2
+_FORGETS_AFTER = 31
+"""Frames of nothing, a second of them: what Silero remembers of a long silence makes it deaf to
+the next words, the more so where they are short, or in noise."""
 
 
 class SileroVad:
@@ -32,6 +36,8 @@ class SileroVad:
         # The model wants the last samples of the frame before in front of each frame.
         self._input = np.zeros((1, _CONTEXT + FRAME), dtype=np.float32)
         self._state = np.zeros((2, 1, 128), dtype=np.float32)
+        self._quiet = 0
+        """Frames in a row without speech."""
 
     def feed(self, frame: Samples) -> float:
         if frame.shape != (FRAME,):
@@ -39,12 +45,20 @@ class SileroVad:
         self._input[0, :_CONTEXT] = self._input[0, -_CONTEXT:]
         self._input[0, _CONTEXT:] = frame
         inputs = {"input": self._input, "state": self._state, "sr": _RATE}
-        probability, self._state = self._session.run(None, inputs)
-        return float(probability[0, 0])
+        found, self._state = self._session.run(None, inputs)
+        probability = float(found[0, 0])
+        self._quiet = self._quiet + 1 if probability < _NOTHING else 0
+        if self._quiet >= _FORGETS_AFTER:
+            self._forget()
+        return probability
 
     def reset(self) -> None:
         self._input[:] = 0
+        self._forget()
+
+    def _forget(self) -> None:
         self._state = np.zeros_like(self._state)
+        self._quiet = 0
 
 
 def load_silero(path: Path) -> Callable[[], SileroVad]:

@@ -41,6 +41,8 @@ EVERY_S = 0.4
 _LEAST = int(0.7 * EAR_RATE)
 """Of speech, with what the detector keeps in front of it: less is half a word."""
 _SILENCE = int(0.2 * EAR_RATE)
+_AUDIBLE = 0.01
+"""Of a speech's power: what is 20 dB below it may be a soft syllable, or noise."""
 _WORD = re.compile(r"\S+\s*")
 
 
@@ -196,6 +198,16 @@ def ending(speech: Samples) -> Samples:
     """With a little silence behind it: sound that is cut off in the middle makes ears say it
     again from the beginning."""
     return np.concatenate((speech, np.zeros(_SILENCE, np.float32)))
+
+
+def goes_on(speech: Samples, first: int) -> bool:
+    """Is there more to hear behind the first so many samples? In noise the detector lets go
+    before the last syllable does."""
+    power = np.square(speech[: len(speech) - len(speech) % FRAME]).reshape(-1, FRAME).mean(axis=1)
+    known = -(-first // FRAME)
+    if not 0 < known < len(power):
+        return False
+    return bool(power[known:].max() > power[:known].mean() * _AUDIBLE)
 
 
 def written(heard: Transcript) -> Transcript:

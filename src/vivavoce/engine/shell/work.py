@@ -16,7 +16,7 @@ from typing import Any
 from vivavoce.engine.media.audio import Inbound
 from vivavoce.engine.ports import EAR_RATE, Detector, Ears, Judge, Mouth, Samples, Transcript
 from vivavoce.engine.shell.answerer import Answerer
-from vivavoce.engine.shell.hearing import Intake, Partials, ending, written
+from vivavoce.engine.shell.hearing import Intake, Partials, ending, goes_on, written
 from vivavoce.engine.turn import asking, facts, orders
 from vivavoce.engine.turn.configuration import keyterms
 from vivavoce.engine.turn.machine import Machine
@@ -169,14 +169,15 @@ class Work:
         self._to_read = None
         partials = self._partials
         hint = partials.newest if partials and partials.item_id == order.item_id else ""
-        speech = ending(self._intake.span(order.start_ms, order.end_ms))
-        guess = _Guess(order.item_id, self._machine.state, partial(self._answerer, held=True))
+        sound = self._intake.span(order.start_ms, order.end_ms)
+        make = partial(self._answerer, held=True)
+        guess = _Guess(order.item_id, len(sound), self._machine.state, make)
 
         def judged(heard: Transcript) -> None:
             looks = looking(heard.text, asking.awaited(self._machine.state))
             self._intake.heard(looks, order.pause_ms)
 
-        work = guess.run(partial(self._heard, speech, hint), judged)
+        work = guess.run(partial(self._heard, ending(sound), hint), judged)
         if (task := self._spawn(work, f"guess {order.item_id}")) is not None:
             self._guess = (guess, task)
 
@@ -242,7 +243,8 @@ class Work:
     async def _transcribe(self, item_id: str, speech: Samples, guess: _Guess | None) -> None:
         try:
             heard = await guess.words() if guess is not None else None
-            heard = heard or written(await self._heard(speech))
+            if heard is None or (guess is not None and goes_on(speech, guess.samples)):
+                heard = written(await self._heard(speech, heard.text if heard else ""))
         except Exception as fault:  # the boundary of this task: the turn goes on without words
             known = isinstance(fault, VivavoceError)
             if not known:
@@ -279,10 +281,11 @@ class _Guess:
     def __init__(
         self,
         item_id: str,
+        samples: int,
         state: State,
         answerer: Callable[[orders.Answer], Answerer],
     ) -> None:
-        self.item_id = item_id
+        self.item_id, self.samples = item_id, samples
         self.answerer: Answerer | None = None
         self._state, self._make = state, answerer
         self._order: orders.Answer | None = None

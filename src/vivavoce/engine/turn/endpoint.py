@@ -75,14 +75,18 @@ class Silences(Value):
 
 SILENCES: dict[Ending, Silences] = {
     "whole": Silences(220, 1_400, 0, 800),
-    "told": Silences(220, 1_400, 1_100, 1_300),
-    "unclear": Silences(1_300, 1_400, 0, 1_600),
+    "told": Silences(220, 1_600, 1_300, 1_500),
+    "unclear": Silences(1_300, 1_600, 1_500, 1_700),
     "unfinished": Silences(1_500, 2_000, 0, 0),
 }
-_DOUBTED_MS = 1_100
+"""Who tells something and goes on does so within a second or a little more; after that people take
+a silence for the end, or for a question. Who asks or wants something waits for an answer."""
+_DOUBTED_MS = 1_300
 """Nothing is heard earlier where the judge has any doubt."""
+_ALONE = 0.85
+"""A first verdict that is less sure than this waits for the second."""
 _LONGER_MS = 250
-_HABIT_MS = 1_500
+_HABIT_MS = 1_600
 """Who went on after a long pause in this turn does so again: nothing is heard before there is a
 silence that much longer, up to a limit."""
 ASK_MS = (128, 256, 1216, 2016, 3008, 4512, 6016)
@@ -265,6 +269,11 @@ class Endpointer:
 
 
 def _doubt(verdicts: list[float], sure: float) -> float:
-    """Of the judge, on an average, since single verdicts jump: from none to complete. One who was
-    not heard yet doubts everything."""
-    return max(0.0, 1 - sum(verdicts) / len(verdicts) / sure) if verdicts else 1.0
+    """Of the judge, from none to complete. Single verdicts jump, and one that is too sure costs
+    more than one that is not: the least sure counts most, and a first one alone must be surer. One
+    who was not heard yet doubts everything."""
+    if not verdicts:
+        return 1.0
+    least = max(sure, _ALONE) if len(verdicts) == 1 else sure
+    mean = sum(verdicts) / len(verdicts)
+    return max(0.0, 1 - (mean + min(verdicts)) / 2 / least)

@@ -183,12 +183,12 @@ def _add_audio_item(
         forget(end_ms, draft)
 
 
-def _judge_probe(speech: Speech, words: str, draft: Draft) -> None:
-    """Was it only "uh-huh"? Then the assistant goes on, and it never happened."""
+def _judge_probe(speech: Speech, words: str | None, draft: Draft) -> None:
+    """Was it only "uh-huh"? Then the assistant goes on, and it never happened. None: who knows."""
     state = draft.state
     if state.speech is None and not state.probes:
         draft.order(orders.Duck(False))
-    if (not words or words in state.policy.backchannel) and state.answering:
+    if words is not None and (not words or words in state.policy.backchannel) and state.answering:
         forget(speech.end_ms, draft)
         return
     _announce(speech, draft)
@@ -211,7 +211,9 @@ def heard_all(fact: facts.HeardAll | facts.HearingFailed, draft: Draft) -> None:
     state, item_id = draft.state, fact.item_id
     text = fact.text.strip() if isinstance(fact, facts.HeardAll) else ""
     if item_id in state.probes:
-        bare = " ".join(_WORD.sub(" ", text.lower()).split())
+        # Ears that failed say nothing of what was said: it is not taken for nothing.
+        known = isinstance(fact, facts.HeardAll)
+        bare = " ".join(_WORD.sub(" ", text.lower()).split()) if known else None
         _judge_probe(state.probes.pop(item_id), bare, draft)
     if item_id not in state.transcripts:
         return

@@ -78,7 +78,7 @@ def arrived(fact: Piece, draft: Draft) -> None:
     turn = draft.state.open
     if turn is None or turn.response_id != fact.response_id:
         _tell(fact, draft)
-    elif _too_early(fact, turn):
+    elif _too_early(fact, turn, draft):
         turn.facts.append(fact)
     else:
         _tell(fact, draft)
@@ -86,10 +86,10 @@ def arrived(fact: Piece, draft: Draft) -> None:
             _stays(turn, draft)
 
 
-def _too_early(fact: Piece, turn: OpenTurn) -> bool:
-    """All of it while nothing may be heard; then a call, what the brain says after it, and the
-    sound of that."""
-    if turn.silent:
+def _too_early(fact: Piece, turn: OpenTurn, draft: Draft) -> bool:
+    """All of it while nothing may be heard, and before the first sound while somebody seems to
+    speak; then a call, what the brain says after it, and the sound of that."""
+    if turn.silent or (draft.state.suspected and _unheard(turn, draft)):
         return True
     if isinstance(fact, facts.Thought):
         return bool(turn.facts) or isinstance(fact.piece, brain.CallBegun)
@@ -131,6 +131,8 @@ def unsuspected(draft: Draft) -> None:
     if turn is not None:
         for kind in sorted(turn.due):
             timer(f"{kind}:{turn.response_id}", draft)
+        if state.open is turn and not turn.silent:
+            _let_be_heard(turn, draft)  # what came while nobody knew
 
 
 def settle(draft: Draft) -> None:

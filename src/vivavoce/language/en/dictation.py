@@ -1,8 +1,9 @@
-"""Names as people dictate them, written as they are meant: `main dot pie` is `main.py`. Pure.
+"""What people say and ears write otherwise, written as it is meant: the name `main dot pie` is
+`main.py`, the time "5:00, past 8:00" is "5 past 8". Pure.
 
-Only after the word "dot", or a written one, and only for endings that files
-and hosts have; everything else is prose and stays as it was heard. Says too
-how much of a sentence that is still being said is written already.
+Names only after the word "dot", or a written one, and only for endings that files
+and hosts have; times only around "past"; everything else is prose and stays as it was
+heard. Says too how much of a sentence that is still being said is written already.
 """
 
 from __future__ import annotations
@@ -63,6 +64,15 @@ _SAID = re.compile(rf"{_NAME}(?P<more>(?:,?\s+dot,?\s+[\w-]+){{0,3}}?),?\s+dot,?
 _DOTTED = re.compile(rf"{_NAME}\.(?P<end>pot|pie|pi|text|jason|tumble|emd|emdy|yamal){_OVER}", re.I)
 _DOT = re.compile(r",?\s+dot,?\s+", re.I)
 
+_HOUR = r"1[0-2]|[1-9]|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
+_MINUTES = r"5|10|15|20|25|five|ten|(?:a\s+)?quarter|twenty(?:[\s-]five)?|half"
+# Ears put a stop where people take a breath, and hours where they hear a number.
+_CLOCK = re.compile(
+    rf"(?<![\w:.])(?P<minutes>{_MINUTES})(?::00)?,?\s+(?:a\s+)?past\s+"
+    rf"(?P<hour>{_HOUR})(?::00)?(?![\w:%]|[.,]\d|[-'’]\w)",
+    re.I,
+)
+
 _PATH = rf"[\w.-]*(?:/[\w./-]*\w|\.(?:{'|'.join(_ENDINGS)}))"
 _SLASH = re.compile(
     rf"(?<![\w'’./-])(?P<left>src|lib|{_PATH}),?\s+slash,?\s+(?=\w)"
@@ -88,7 +98,8 @@ def ending_of(word: str) -> str | None:
 
 
 def dictated(text: str) -> str:
-    """The text with its names written. Applied twice it does no more than once."""
+    """The text with its names and times written. Applied twice it does no more than once."""
+    text = _CLOCK.sub(r"\g<minutes> past \g<hour>", text)
     while (written := _slashes(_DOTTED.sub(_named, _SAID.sub(_named, text)))) != text:
         text = written
     return text
@@ -103,6 +114,8 @@ def settled(text: str) -> str:
             break
         if words[place].lower().strip(",.") in ("dot", "slash"):
             held = place
+    if words and words[-1].lower() == "past":
+        held = min(held, max(0, len(words) - 2))
     return text if held == len(words) else " ".join(words[:held]).rstrip(".,!?;:…")
 
 

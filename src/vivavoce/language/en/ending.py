@@ -125,6 +125,22 @@ VERBS = _set(
     "profile trace mock patch downgrade rebase squash format validate verify investigate inspect "
     "review generate scaffold extract inline uninstall delegate grep jot"
 )
+_ASKED_FOR = _set(
+    "add answer arrange ask benchmark book brief bring build buy call cancel change check clear "
+    "close commit compare compile complete confirm connect convert copy count create cross cut "
+    "debug delay delegate delete deploy describe dim do document download draft edit email end "
+    "explain fetch find finish fix forget format generate get give go grep help implement "
+    "increase inspect install investigate jot keep label launch let lint list lock log look lower "
+    "mail make mark measure merge message move mute name note nudge open order organise organize "
+    "pause phone pick pin ping plan play postpone prepare print profile push put raise read "
+    "rebase recommend record reduce refactor remember remind remove rename repeat replace reply "
+    "report reschedule reserve restart revert review rewind rewrite ring run save say scan "
+    "schedule scrap scroll search select send set share shift show shuffle skip snooze sort speak "
+    "spell start stop submit suggest summarise summarize swap switch take tell test text think "
+    "tick tidy toggle track translate try turn type undo uninstall unlock update upgrade use "
+    "validate verify wait wake watch write zoom"
+)
+"""What people ask of one who listens. With other verbs it is rather a recipe, or a story."""
 _IRREGULAR = _set(
     "am is are was were been has had does did done went gone came saw seen took taken got "
     "gotten gave given made knew known thought said told found felt left kept began begun "
@@ -141,9 +157,9 @@ _DIGIT = _set("zero oh one two three four five six seven eight nine double tripl
 _POINTING = r"(?:it|that|this|(?:the|my) (?:\w+ ){0,2}(?:number|code|pin|password))(?:'s| is) "
 _WISH = re.compile(
     r"^(?:(?:and|so|okay|ok|well|yes|yeah|please|now|hi|hello|hey|also|then|actually|sorry) )*"
-    r"(?:i (?:want|need|have|would like|would love|must|should|gotta|wanna|am going|plan|wish|"
-    r"wonder|was wondering|was hoping|am trying|am looking)|i'd (?:like|love|rather)|i've got to|"
-    r"i'm (?:going|trying|looking|wondering)|let's|let us|we (?:need|should|have|must|want)) \w"
+    r"(?:i (?:want|need|have to|would like|would love|gotta|wanna|was wondering|was hoping|"
+    r"am trying to|am looking for)|i'd (?:like|love|rather)|i've got to|"
+    r"i'm (?:trying to|looking for|wondering)|let's|we (?:need to|want)) \w"
 )
 _CLOSING = re.compile(
     r"(?:okay |ok |well |great |perfect |no |alright |and )*"
@@ -197,7 +213,7 @@ def _wants(sentence: str) -> bool:
     """Is one of its clauses a request or a question? "Friday at nine, ring the bank."."""
     for clause in re.split(r"[,;:–—]| so | and ", sentence):
         words = list(dropwhile(_ADDRESS.__contains__, _WORD.findall(clause)))
-        if len(words) > 2 and (words[0] in VERBS or _WISH.match(" ".join(words))):
+        if len(words) > 2 and (words[0] in _ASKED_FOR or _WISH.match(" ".join(words))):
             return True
         if len(words) > 2 and words[0] in _WH and set(words[1:4]) & _INVERTED:
             return True
@@ -310,7 +326,9 @@ def _sentence(said: list[str], plain: str, asks: bool) -> Ending:
     if _WISH.match(plain):
         return "whole" if len(words) > 3 else "unclear"
     if first in VERBS and not (len(words) > 1 and _verb(words[1]) and words[1] not in VERBS):
-        return "whole" if len(words) > 1 else "unclear"
+        if len(words) == 1:
+            return "unclear"
+        return "whole" if first in _ASKED_FOR else "told"
     if not any(_verb(word) for word in _predicate(words)):
         return "unfinished" if first in _DETERMINERS | _SUBJECTS else "unclear"
     return "told" if len(words) > 2 else "unclear"
