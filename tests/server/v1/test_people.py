@@ -171,7 +171,9 @@ async def test_a_goal_is_made_changed_and_taken_away_by_its_owner(tmp_path: Path
         refused(await d.http.delete(path, **EVE), 404, "not_found")
         for _ in range(2):
             assert (await d.http.delete(path)).status_code == 204
-        assert (await d.get(path))["status"] == "retracted"
+        refused(await d.http.get(path), 404, "not_found")
+        (listed,) = (await d.get(f"{V1}/goals", params={"status": "retracted"}))["goals"]
+        assert (listed["id"], listed["status"]) == (made["id"], "retracted")
         refused(await d.http.patch(path, json={"statement": "Learn Irish"}), 409, "conflict")
 
 

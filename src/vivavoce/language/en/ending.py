@@ -126,10 +126,10 @@ VERBS = _set(
     "review generate scaffold extract inline uninstall delegate grep jot"
 )
 _ASKED_FOR = _set(
-    "add answer arrange ask benchmark book brief bring build buy call cancel change check clear "
-    "close commit compare compile complete confirm connect convert copy count create cross cut "
-    "debug delay delegate delete deploy describe dim do document download draft edit email end "
-    "explain fetch find finish fix forget format generate get give go grep help implement "
+    "add answer arrange ask benchmark book brief bring build bump buy call cancel change check "
+    "clear close commit compare compile complete confirm connect convert copy count create cross "
+    "cut debug delay delegate delete deploy describe dim do document download draft drop edit "
+    "email end explain fetch find finish fix forget format generate get give go grep help implement "
     "increase inspect install investigate jot keep label launch let lint list lock log look lower "
     "mail make mark measure merge message move mute name note nudge open order organise organize "
     "pause phone pick pin ping plan play postpone prepare print profile push put raise read "

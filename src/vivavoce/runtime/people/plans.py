@@ -85,10 +85,22 @@ class Agenda:
         return [Plan(goal, [m for m in steps if m.goal_id == goal.id]) for goal in goals]
 
     async def goal(self, goal_id: str, user_id: str) -> Plan:
+        """What was deleted is not there."""
+        plan = await self._goal(goal_id, user_id)
+        there = plan if plan.goal.status is not GoalStatus.RETRACTED else None
+        return found(there, "Goal", goal_id)
+
+    async def todo(self, todo_id: str, user_id: str) -> Todo:
+        """What was deleted is not there."""
+        todo = await self._todo(todo_id, user_id)
+        there = todo if todo.status is not TodoStatus.RETRACTED else None
+        return found(there, "Task", todo_id)
+
+    async def _goal(self, goal_id: str, user_id: str) -> Plan:
         goal = found(await self._store.goal(goal_id, user_id=user_id), "Goal", goal_id)
         return Plan(goal, await self._store.milestones([goal_id], user_id=user_id))
 
-    async def todo(self, todo_id: str, user_id: str) -> Todo:
+    async def _todo(self, todo_id: str, user_id: str) -> Todo:
         return found(await self._store.todo(todo_id, user_id=user_id), "Task", todo_id)
 
     # --- Made, changed and taken away ---------------------------------------------------
@@ -105,7 +117,7 @@ class Agenda:
         """What is named is changed; with `status` it is ticked off, or open again. Its milestones
         stay as they are. Raises `InvalidRequest`, `Conflict`."""
         async with self._changing:
-            plan = await self.goal(goal_id, user_id)
+            plan = await self._goal(goal_id, user_id)
             if plan.goal.status is GoalStatus.RETRACTED:
                 raise Conflict(RETRACTED)
             goal = self._goal_with(plan.goal, wanted, await self._zone(user_id))
@@ -120,7 +132,7 @@ class Agenda:
     async def drop_goal(self, goal_id: str, user_id: str) -> None:
         """Once more changes nothing."""
         async with self._changing:
-            goal = (await self.goal(goal_id, user_id)).goal
+            goal = (await self._goal(goal_id, user_id)).goal
             if goal.status is not GoalStatus.RETRACTED:
                 gone = replace(goal, status=GoalStatus.RETRACTED, updated_at=self._clock.now())
                 await self._put(gone, goal)
@@ -163,7 +175,7 @@ class Agenda:
         """What is named is changed; with `status` it is ticked off, or open again: one that recurs
         as a whole. Raises `InvalidRequest`, `Conflict`."""
         async with self._changing:
-            before = await self.todo(todo_id, user_id)
+            before = await self._todo(todo_id, user_id)
             if before.status is TodoStatus.RETRACTED:
                 raise Conflict(RETRACTED)
             todo = await self._todo_with(before, wanted, await self._zone(user_id))
@@ -178,7 +190,7 @@ class Agenda:
     async def drop_todo(self, todo_id: str, user_id: str) -> None:
         """Once more changes nothing."""
         async with self._changing:
-            todo = await self.todo(todo_id, user_id)
+            todo = await self._todo(todo_id, user_id)
             if todo.status is not TodoStatus.RETRACTED:
                 gone = replace(todo, status=TodoStatus.RETRACTED, updated_at=self._clock.now())
                 await self._put(gone, todo)
@@ -212,7 +224,7 @@ class Agenda:
         self, goal_id: str, milestone_id: str, user_id: str, *, done: bool
     ) -> Milestone:
         async with self._changing:
-            plan = await self.goal(goal_id, user_id)
+            plan = await self._goal(goal_id, user_id)
             named = (one for one in plan.milestones if one.id == milestone_id)
             step = found(next(named, None), "Milestone", milestone_id)
             if plan.goal.status is GoalStatus.RETRACTED:

@@ -46,7 +46,7 @@ async def add_goal(here: Here, user: User, body: s.NewGoal) -> s.GoalView:
 
 @router.get("/goals/{goal_id}", operation_id="getGoal", responses=errors(404))
 async def goal(here: Here, user: User, goal_id: UUID) -> s.GoalView:
-    """One goal with its milestones."""
+    """One goal with its milestones. One that was retracted is only in the list."""
     return s.GoalView.of_plan(await here.agenda.goal(str(goal_id), user))
 
 
@@ -120,7 +120,7 @@ async def add_task(here: Here, user: User, body: s.NewTask) -> s.TodoView:
 
 @router.get("/tasks/{task_id}", operation_id="getPlannedTask", responses=errors(404))
 async def task(here: Here, user: User, task_id: UUID) -> s.TodoView:
-    """One task."""
+    """One task. One that was retracted is only in the list."""
     (shown,) = await _shown(here, [await here.agenda.todo(str(task_id), user)])
     return shown
 
