@@ -220,13 +220,13 @@ async def test_what_was_retracted_is_not_ticked_off_and_what_was_moved_is_still_
         await d.here.journal.commit([Put(moved)])
         path = f"{V1}/tasks/{todo.id}"
         assert (await d.patch(path, {"status": "active"}))["status"] == "rescheduled"
+        steps = (await d.get(f"{V1}/goals/{goal.id}"))["milestones"]
         await d.here.journal.commit(
             [
                 Put(replace(todo, status=TodoStatus.RETRACTED)),
                 Put(replace(goal, status=GoalStatus.RETRACTED)),
             ]
         )
-        steps = (await d.get(f"{V1}/goals/{goal.id}"))["milestones"]
         step = f"{V1}/goals/{goal.id}/milestones/{steps[0]['id']}"
         for one in (path, f"{V1}/goals/{goal.id}", step):
             for status in ("completed", "active"):
