@@ -226,6 +226,64 @@ def whole(words: str, said: str) -> str:
     return bare(subject["who"]) if ends and len(part) < len(named) <= 4 else words
 
 
+_AMENDS = re.compile(
+    r"(?i)[\s,.;:…-]+(?:(?:no|oh|wait|sorry|hang on|hold on|actually|rather|i mean|i meant|"
+    r"scratch that|make that|make it|let's say|correction|well)\b[\s,.;:…-]*)+(?P<now>[^,.;!?]+)"
+)
+_ALIKE = re.compile(r"(?i)\w[\w-]*(?:\.| dot )\w+")
+
+
+def amended(words: str, said: str) -> str:
+    """What is meant by words of which the speaker took back a part in the same breath, for
+    something of the same kind: "8000, no, sorry, 9000", "app.py, I mean util.py"."""
+    at = said.casefold().find(words.casefold().strip())
+    change = _AMENDS.search(said, at + len(words.strip())) if at >= 0 and words.strip() else None
+    if change is None:
+        return words
+    now = change["now"].strip()
+    figure = _number_in(now)
+    if figure and (before := _number_in(words)):
+        return words.replace(before, figure)
+    files = _ALIKE.search(now)
+    if files and (same := _ALIKE.search(words)):
+        return words.replace(same[0], files[0])
+    return words
+
+
+def _number_in(text: str) -> str:
+    """The one number that is said there, in its words."""
+    words = text.split()
+    plain = [re.sub(r"[^\w.%-]|[.,]$", "", word).lower() for word in words]
+    there = [one for one in found(plain) if not one.ordinal]
+    return " ".join(words[there[0].start : there[0].end]).strip(_END) if len(there) == 1 else ""
+
+
+_NTH = re.compile(
+    r"(?i)\b(?:the|that) (?:(?P<other>other)|(?P<nth>first|second|third|fourth|fifth|last))"
+    r"(?: (?:one|file|result|hit|match|place|of (?:them|those|these)))+\b"
+)
+_THAT_FILE = re.compile(
+    r"(?i)\b(?:in|into|to|of|from|inside|on|at) (?:that|this|the same|same)"
+    r" (?:file|script|module|document|list|one)\b|\b(?:in|into|inside|from) (?:there|it)\b"
+)
+
+
+def points_at_one(said: str) -> bool:
+    """ "The second one": nothing by that name."""
+    return _NTH.search(said) is not None
+
+
+def pointed_file(said: str, listed: Sequence[str], last: str) -> str:
+    """A file by its place among those that were told, or as the one that was spoken of."""
+    if nth := _NTH.search(said):
+        if nth["other"]:
+            others = [one for one in listed if one != last]
+            return others[0] if len(others) == 1 else ""
+        places = answers.chosen(listed, nth["nth"])
+        return listed[places[0]] if len(places) == 1 else ""
+    return last if _THAT_FILE.search(said) else ""
+
+
 # --- To write it
 
 
@@ -320,6 +378,43 @@ def expression(text: str) -> str:
     return only if re.search(r"\d\s*[-+*/^%]|sqrt", only) and len(sums) == 1 else ""
 
 
+_GOES_ON = re.compile(
+    r"(?i)^\W*(?:(?:and|now|then|so|ok|okay|what's|what is|what about|how about)\W+)*"
+    r"(?=(?:plus|minus|times|divided|multiplied|over|take away|less|squared|cubed)\b)"
+)
+_RESULT = re.compile(
+    r"(?i)\b(?:that|it|this|the (?:result|answer|number|total|sum)|what (?:you|we) (?:got|had))\b"
+    r"(?! many\b)"
+)
+_TOTAL = re.compile(
+    r"(?i)\b(?:total|altogether|all together|in all|sum of (?:those|these|them|both)|combined|"
+    r"add (?:them|those|these|both)(?: all)?(?: up| together)?|"
+    r"added (?:up|together)|(?:those|both|these) (?:two )?together)\b"
+)
+
+
+def continued(text: str, before: Sequence[str]) -> str:
+    """The sum that goes on from what came out before: "and that times two", "the total"."""
+    if not before:
+        return ""
+    if _TOTAL.search(text) and len(before) > 1 and not re.search(r"\d", text):
+        return " + ".join(before)
+    if _GOES_ON.search(text):
+        return expression(f"{before[-1]} {_GOES_ON.sub('', text)}")
+    if m := re.search(
+        r"(?i)\b(?:add|take|subtract) (?P<what>.+?) (?:to|off|from|away from) ", text
+    ):
+        sign = "plus" if re.search(r"(?i)\badd\b", text) else "minus"
+        if _RESULT.search(text, m.end() - 1):
+            return expression(f"{before[-1]} {sign} {m['what']}")
+    if _RESULT.search(text):
+        said = re.sub(
+            r"(?i)\bdivide (.+?) by\b", r"\1 divided by", _RESULT.sub(before[-1], text, 1)
+        )
+        return expression(re.sub(r"(?i)\bmultiply (.+?) by\b", r"\1 times", said))
+    return ""
+
+
 def _rejoined(words: list[str]) -> list[str]:
     """ "forty-two" came apart at its hyphen; a sign between figures did not."""
     kept: list[str] = []
@@ -402,6 +497,21 @@ def globs(text: str) -> tuple[str, ...]:
         return ("**/*",)
     joined, starred = "".join(known), "*".join(stem(word) for word in known)
     return tuple(dict.fromkeys((f"**/*{joined}*", f"**/*{starred}*", f"**/*{starred}*/**")))
+
+
+def kind_of_files(text: str) -> str:
+    """The ending that files of the kind have that is named: "the python files"."""
+    low = " ".join(pieces(text))
+    kinds = [
+        (one.start(), kind)
+        for kind in KINDS
+        if (
+            one := re.search(
+                rf"\b{kind}s? (?:source |code )?(?:files?|scripts?|modules?|code|ones?)\b", low
+            )
+        )
+    ]
+    return KINDS[min(kinds)[1]] if kinds else ""
 
 
 class Choice(Value):

@@ -74,21 +74,77 @@ _KINDS = {
     "import": r"^\s*(?:import|from|use|require)\b",
     "line": r"^",
     "comment": r"^\s*(?:#|//)",
+    "heading": r"^#{1,6} ",
+    "section": r"^#{1,6} ",
 }
 
 
 def _counted(text: str, known: Known) -> tuple[str, ...]:
     """A kind of line that code has, or a text."""
-    said = naming.pieces(text)
-    rest = naming.telling(text)
-    for word in said:
-        kind = naming.stem(word)
-        pattern = next((p for name, p in _KINDS.items() if naming.stem(name) == kind), None)
-        if pattern and all(
-            naming.stem(one) == kind or one in ("unit", "case", "cases") for one in rest
-        ):
-            return (pattern,)
-    return naming.patterns(text) if text else ()
+    kind = _kind_counted(text)
+    if kind:
+        return (_KINDS[kind],)
+    if not text:
+        return ()
+    (*_, last) = naming.telling(text) or [text]
+    level = naming.stem(last)
+    as_level = rf"\b{re.escape(level)}(?:ing|ed|e)?s?\b"
+    if level in _LEVELS:
+        return (as_level,)
+    whole = naming.patterns(text)
+    return (*_items(text), *whole, *((as_level,) if len(naming.telling(text)) == 1 else ()))
+
+
+_ITEM = re.compile(r"\b(?:items?|entries|entry|bullets?|points?|tasks?|to-?dos?|things)\b", re.I)
+_BULLET = r"^\s*(?:[-*+•]|\d+[.)])\s+"
+
+
+def _items(text: str) -> tuple[str, ...]:
+    """Of a list: all that is on it, or what is still open, or what is ticked off."""
+    if not _ITEM.search(text):
+        return ()
+    if re.search(
+        r"\b(?:open|left|unticked|unchecked|outstanding|undone|not done|to do)\b", text, re.I
+    ):
+        return (r"^\s*[-*+] \[ \]",)
+    if re.search(r"\b(?:done|ticked|checked|finished|completed?|closed)\b", text, re.I):
+        return (r"^\s*[-*+] \[[xX]\]",)
+    return (_BULLET,) if not naming.telling(text) or _ITEM.fullmatch(naming.bare(text)) else ()
+
+
+_LEVELS = frozenset(map(naming.stem, ("warning", "error", "info", "debug", "critical", "fatal")))
+"""What lines of a log are marked with, in one form or another: WARN, WARNING."""
+
+
+def _kind_counted(text: str) -> str:
+    """The kind of line, where it is nothing but that: "unit tests", "lines", "lines of code"."""
+    rest = {naming.stem(one) for one in naming.telling(text)}
+    for word in naming.pieces(text):
+        kind = next((k for k in _KINDS if naming.stem(k) == naming.stem(word)), "")
+        beside = {naming.stem(one) for one in ("unit", "case", "cod", "code", kind, "file")}
+        if kind and rest <= beside | {naming.stem(one) for one in naming.KINDS}:
+            return kind
+    return ""
+
+
+def _kinds(text: str, known: Known) -> tuple[str, ...]:
+    """Only in files of this kind, where one is named: "the python files"."""
+    named = naming.kind_of_files(text)
+    return (f"*.{named}",) if named else ()
+
+
+def _word_count(text: str, known: Known) -> tuple[str, ...]:
+    """The program that counts, where it is asked for by name."""
+    if not re.search(r"\b(?:wc|w c)\b", str(known["said"]), re.IGNORECASE):
+        return ()
+    place = str(known.get("file_path") or "")
+    kind = naming.kind_of_files(str(known["said"]))
+    ends = tuple(f".{one}" for one in kind.strip("{}").split(",")) if kind else ("",)
+    files = [f for f in known.get("files") or () if f.endswith(ends) and f.startswith(place)]
+    return (f"wc -l {shlex.join(sorted(files)[:_MOST_FILES])}",) if files else ()
+
+
+_MOST_FILES = 50
 
 
 def _literal(text: str, known: Known) -> tuple[str, ...]:
@@ -98,13 +154,21 @@ def _literal(text: str, known: Known) -> tuple[str, ...]:
 
 def _git(text: str, known: Known) -> tuple[str, ...]:
     said = f"{text} {known['said']}".lower()
-    if re.search(r"\bcommit(?:s|ted)?\b|\blog\b|\bhistory\b", said) and "uncommitted" not in said:
-        return ("git log --oneline -5",)
+    path = str(known.get("file_path") or "")
+    of = f" -- {shlex.quote(path)}" if path else ""
+    # Who did something, or when, is in the log of that file; what was done, in the last commits.
+    last = re.search(r"\b(?:who|whose|when|how long ago|history)\b", said)
+    if last or (
+        re.search(r"\bcommit(?:s|ted)?\b|\blog\b", said)
+        and not re.search(r"\buncommitted\b|n't committed|not committed|since the", said)
+    ):
+        return (f"git log -5{of}",)
     if re.search(r"\bbranch(?:es)?\b", said):
-        return ("git branch --show-current",)
-    return (
-        ("git diff --stat",) if re.search(r"\bdiff(?:erences?)?\b", said) else ("git status -sb",)
-    )
+        every = re.search(r"\bbranches\b|\bother branch", said)
+        return ("git branch" if every else "git branch --show-current",)
+    if re.search(r"\bdiff(?:erences?)?\b", said) or of:
+        return (f"git diff --stat{of}" if not of else f"git diff{of}",)
+    return ("git status -sb",)
 
 
 _PROGRAMS = frozenset(
@@ -133,6 +197,8 @@ def _program(text: str, known: Known) -> tuple[str, ...]:
         start = _STARTERS.get(PurePosixPath(str(path)).suffix)
         if start:
             return (f"{start} {shlex.quote(str(path))}",)
+    if counting := _word_count(text, known):
+        return counting
     said = _command_words(text)
     first = said.split(" ", 1)[0].lower()
     if first in _PROGRAMS:
@@ -200,6 +266,31 @@ def _single(make: Callable[[str], str]) -> Callable[[str, Mapping[str, Any]], tu
     return way
 
 
+def _sum(text: str, known: Known) -> tuple[str, ...]:
+    """A sum that was said, or one that goes on from what came out before."""
+    before = tuple(map(str, known.get("numbers") or ()))
+    for words in (text, str(known["said"])):
+        if words and (made := naming.expression(words) or naming.continued(words, before)):
+            return (made,)
+    return ()
+
+
+def _defined(text: str, known: Known) -> tuple[str, ...]:
+    """Where a function or a class of that name begins."""
+    if not text:
+        return ()
+    begins = (
+        r"\b(?:def|class|function|func|fn|const|let|var|struct|interface|type)\s+(?:\([^)]*\)\s*)?"
+    )
+    return tuple(rf"{begins}{one}" for one in naming.patterns(text)[:2])
+
+
+def _listed(text: str, known: Known) -> tuple[str, ...]:
+    """Lines that have any of the words that were said of an item."""
+    said = [re.escape(naming.stem(word)) for word in naming.telling(text)]
+    return (rf"\b(?:{'|'.join(dict.fromkeys(said))})",) if said else ()
+
+
 def _quoted(text: str, known: Known) -> tuple[str, ...]:
     return (shlex.quote(text),) if text else ()
 
@@ -223,7 +314,7 @@ _KINDS_OF_FILES = re.compile(
 
 def _files(text: str, known: Known) -> tuple[str, ...]:
     """Whether files are meant, and not what is in them."""
-    return ("files",) if _KINDS_OF_FILES.search(text) else ()
+    return ("files",) if _KINDS_OF_FILES.search(text) and not _kind_counted(text) else ()
 
 
 def _line(text: str, known: Known) -> tuple[str, ...]:
@@ -284,7 +375,10 @@ WAYS: Mapping[str, Callable[[str, Mapping[str, Any]], tuple[Any, ...]]] = {
     "new": _new_path,
     "instruction": _instruction,
     "zone": _zone,
-    "sum": _single(naming.expression),
+    "sum": _sum,
+    "kinds": _kinds,
+    "defined": _defined,
+    "listed": _listed,
     "url": _single(naming.address),
     "quoted": _quoted,
     "moved": _moved,
@@ -293,5 +387,6 @@ WAYS: Mapping[str, Callable[[str, Mapping[str, Any]], tuple[Any, ...]]] = {
     "text": _text,
     "whole": _whole,
     "tests": _tests,
+    "true": lambda text, known: (True,),
 }
 """How words become an argument: by the name that a template gives after the colon."""

@@ -92,22 +92,20 @@ def _defines(line: str, name: str) -> bool:
     return re.search(rf"\b{_DEFINES}{parts}\b|^\s*{parts}\s*=[^=]", line, re.I) is not None
 
 
-_COUNTED = {
-    "tests": "test",
-    "test": "test",
-    "functions": "function",
-    "classes": "class",
-    "imports": "import",
-    "lines": "line",
-}
+_COUNTED = ("test", "function", "class", "import", "line", "comment", "heading", "item")
 
 
 def count(output: str, known: Known) -> Mapping[str, Any] | None:
     """How often a text is there. None is an answer too."""
     found, what = matches_in(output), str(known.get("what") or "")
-    there = _counting(found, known)
+    there = _marked(_counting(found, known), what)
     number = found.count - (len(found.there) - len(there))
-    kind = next((one for word, one in _COUNTED.items() if word in pieces(what)), "")
+    if not number and not known.get("final", True):  # it may be written in another way
+        return None
+    said = set(map(stem, pieces(what)))
+    kind = next((one for one in _COUNTED if stem(one) in said), "")
+    if kind in ("line", "comment", "item") and telling(what) not in ([], [f"{kind}s"], [kind]):
+        kind = ""  # "error lines" are not just lines
     paths = Counter(m.path for m in there)
     place = known.get("where_path")
     at = f" in {spoken_path(str(place))}" if place else ""
@@ -115,7 +113,8 @@ def count(output: str, known: Known) -> Mapping[str, Any] | None:
         return {"told": f"None{at}: I find no {bare(what) or 'such thing'}.", "count": 0}
     least = "at least " if found.least else ""
     if kind:
-        told = f"There {'is' if number == 1 else 'are'} {least}{counted(number, kind)}{at}"
+        many = "classes" if kind == "class" else ""
+        told = f"There {'is' if number == 1 else 'are'} {least}{counted(number, kind, many)}{at}"
     else:
         told = f"{least}{number}{at}".capitalize()
     if len(paths) > 1 and found.whole:
@@ -125,6 +124,85 @@ def count(output: str, known: Known) -> Mapping[str, Any] | None:
     elif len(paths) == 1 and not at and found.whole:
         told += f", {'' if number == 1 else 'all '}in {spoken_path(next(iter(paths)))}"
     return {"told": f"{told}.", "count": number}
+
+
+def _marked(there: list[Match], what: str) -> list[Match]:
+    """Lines that are marked as such, where some are: in a log "WARN" is a warning, and a line that
+    only speaks of one is not."""
+    if not there or len(telling(what)) != 1 or what.strip().isupper():
+        return there
+    rule = re.compile(rf"\b{re.escape(stem(telling(what)[0]))}\w*", re.IGNORECASE)
+    marked = [m for m in there if any(one.isupper() for one in rule.findall(m.text))]
+    return marked if any(m.path.endswith(".log") for m in there) and marked else there
+
+
+# --- What a name of code stands for
+
+
+def definition(output: str, known: Known) -> Mapping[str, Any] | None:
+    """Where it begins; several are told as places."""
+    there = _counting(matches_in(output), known)
+    if not there:
+        return None
+    paths = list(dict.fromkeys(m.path for m in there))
+    if len(paths) > 1 and not known.get("where_path"):
+        return {"choices": paths}
+    return {"path": there[0].path, "from_line": there[0].number, "head": there[0].text}
+
+
+_RETURN = re.compile(r"^\s*return\b\s*(.*?);?\s*$")
+_SIGNATURE = re.compile(r"\((?P<given>[^)]*)\)?(?:\s*->\s*(?P<gives>[^:{]+))?")
+_ASKS_RETURN = re.compile(r"\b(?:returns?|gives? back|comes? back|hands? back|result)\b", re.I)
+_ASKS_GIVEN = re.compile(
+    r"\b(?:arguments?|args|parameters?|params|signature|takes?|take in|pass(?:ed)?|inputs?)\b", re.I
+)
+
+
+def function(output: str, known: Known) -> Mapping[str, Any] | None:
+    """What a function takes, gives back and says of itself: its own lines, nothing else."""
+    rows = [re.match(r"\s*\d+ {1,2}(.*)$", line) for line in output.rstrip("\n").split("\n")]
+    lines = [row[1] for row in rows if row]
+    if not lines:
+        return None
+    depth = len(lines[0]) - len(lines[0].lstrip())
+    body: list[str] = []
+    for line in lines[1:]:
+        if line.strip() and len(line) - len(line.lstrip()) <= depth:
+            if line.strip()[0] in "})]":
+                continue
+            break
+        body.append(line)
+    said, path = known["said"], str(known["path"])
+    named = re.search(rf"{_DEFINES}(\w+)", lines[0])
+    name = named[1] if named else bare(str(known.get("what") or "it"))
+    head = _SIGNATURE.search(lines[0])
+    given = (
+        [re.split(r"[:=]", one)[0].strip(" *") for one in head["given"].split(",")] if head else []
+    )
+    given = [one for one in given if one and one not in ("self", "cls")]
+    takes = f"takes {joined(given)}" if given else "takes nothing"
+    back = list(dict.fromkeys(m[1] for line in body if (m := _RETURN.match(line)) and m[1]))
+    gives = f"returns {joined([clipped(one, 90) for one in back[:FEW]], 'or')}" if back else ""
+    doc = next((m[1] for line in body[:2] if (m := _DOCUMENTS.match(line))), "")
+    if _ASKS_RETURN.search(said):
+        told = f"{name} {gives or 'returns nothing'}."
+    elif _ASKS_GIVEN.search(said):
+        told = f"{name} {takes}."
+    elif not head or "class" in lines[0].split(name)[0]:
+        inside = re.findall(r"^\s*(?:async )?(?:def|function)\s+(\w+)", "\n".join(body), re.M)
+        told = f"{name} is in {spoken_path(path)}, line {known['from_line']}."
+        told += (
+            f" It has {joined([one for one in inside if not one.startswith('__')][: 2 * FEW])}."
+            if inside
+            else ""
+        )
+    else:
+        does = joined([one for one in (takes, gives) if one])
+        told = f"{name}, in {spoken_path(path)}, {does}."
+    return {"told": f"{sentence(prose(doc)) + ' ' if doc else ''}{told}", "path": path}
+
+
+_DOCUMENTS = re.compile(r"^\s*(?:\"\"\"|\'\'\'|//+|#+|/\*+)\s*(.+?)\s*(?:\"\"\"|\'\'\'|\*/)?$")
 
 
 # --- Values
