@@ -236,8 +236,11 @@ _ALIKE = re.compile(r"(?i)\w[\w-]*(?:\.| dot )\w+")
 def amended(words: str, said: str) -> str:
     """What is meant by words of which the speaker took back a part in the same breath, for
     something of the same kind: "8000, no, sorry, 9000", "app.py, I mean util.py"."""
-    at = said.casefold().find(words.casefold().strip())
-    change = _AMENDS.search(said, at + len(words.strip())) if at >= 0 and words.strip() else None
+    change = _AMENDS.search(words)
+    if change is not None:
+        words = words[: change.start()]
+    elif (at := said.casefold().find(words.casefold().strip())) >= 0 and words.strip():
+        change = _AMENDS.search(said, at + len(words.strip()))
     if change is None:
         return words
     now = change["now"].strip()
@@ -398,7 +401,8 @@ def continued(text: str, before: Sequence[str]) -> str:
     if not before:
         return ""
     if _TOTAL.search(text) and len(before) > 1 and not re.search(r"\d", text):
-        return " + ".join(before)
+        pair = re.search(r"(?i)\b(?:two|both)\b", text) is not None
+        return " + ".join(before[-2:] if pair else before)
     if _GOES_ON.search(text):
         return expression(f"{before[-1]} {_GOES_ON.sub('', text)}")
     if m := re.search(
