@@ -6,13 +6,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from tests.brain.dialogue.talking import UNDO, Talk, begin
 from vivavoce.brain.dialogue.flows.carrying import flows_in
-from vivavoce.runtime.ports import ToolOutput
+from vivavoce.runtime.ports import ToolContext, ToolOutput
 from vivavoce.tools import wording
 from vivavoce.tools.builtin import evaluate
 from vivavoce.tools.workspace import Workspace, workspace_tools
@@ -44,8 +44,11 @@ class Folder:
         if tool == "bash":
             self.commands.append(given["command"])
             return "Succeeded (exit code 0).\nIt printed nothing."
-        result = asyncio.run(self.tools[tool].handler(given, None))  # type: ignore[arg-type]
+        result = asyncio.run(self._run(tool, given))
         return result.text if isinstance(result, ToolOutput) else result
+
+    async def _run(self, tool: str, given: Mapping[str, Any]) -> str | ToolOutput:
+        return await self.tools[tool].handler(given, cast("ToolContext", None))
 
     def text(self, name: str) -> str:
         return (self.root / name).read_text()

@@ -142,6 +142,12 @@ def patterns(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(tries))
 
 
+def shortened(text: str) -> tuple[str, ...]:
+    """An expression for the beginnings of its long words, as names are cut short."""
+    long_ = [re.escape(word[:4]) for word in telling(text) if len(word) > 6]
+    return (rf"(?:{'|'.join(dict.fromkeys(long_))})",) if long_ else ()
+
+
 def _figure(name: str) -> str | None:
     """ "five hundreds" are 500 each."""
     try:
@@ -548,6 +554,9 @@ def chosen(text: str, files: Iterable[str], *, folders: bool = False) -> Choice:
     wants_folder = re.search(r"\b(?:folder|directory|dir)\b", said, re.IGNORECASE) is not None
     rated = [(_likeness(spoken, one, wants_folder), one) for one in there]
     best = max((rate for rate, _ in rated), default=0.0)
+    plain = [word for word in spoken if word not in _VAGUE]
+    if best < _ENOUGH and plain and len(plain) < len(spoken):
+        return chosen(" ".join(plain), there)
     if best < _ENOUGH:
         # "the standup notes" may well be the notes.
         headed = (
@@ -618,6 +627,8 @@ def _spoken(said: str) -> list[str]:
     return words
 
 
+_VAGUE = _set("list table sheet spreadsheet data sheet records info stuff")
+"""Said of what is in a file rather than for its name."""
 _FILE_WORDS = _set(
     "file files folder directory dir script module document doc page thing contents content top "
     "bottom first last main's one dot"

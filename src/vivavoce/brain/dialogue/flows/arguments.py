@@ -55,7 +55,9 @@ def _values(part: re.Match[str], known: Known) -> tuple[Any, ...]:
 
 
 def _spelt(text: str, known: Known) -> tuple[str, ...]:
-    return naming.patterns(text) if text else ()
+    """In a file that was named a name may be there only in short: "the discount" as calcDisc."""
+    short = naming.shortened(text) if known.get("where_path") else ()
+    return (*naming.patterns(text), *short) if text else ()
 
 
 def _settings(text: str, known: Known) -> tuple[str, ...]:
@@ -92,6 +94,8 @@ def _counted(text: str, known: Known) -> tuple[str, ...]:
     if level in _LEVELS:
         return (as_level,)
     whole = naming.patterns(text)
+    if str(known.get("where_path") or "").endswith(_TABLES):
+        return (*whole, _ROWS)
     return (*_items(text), *whole, *((as_level,) if len(naming.telling(text)) == 1 else ()))
 
 
@@ -112,6 +116,8 @@ def _items(text: str) -> tuple[str, ...]:
     return (_BULLET,) if not naming.telling(text) or _ITEM.fullmatch(naming.bare(text)) else ()
 
 
+_TABLES, _ROWS = (".csv", ".tsv"), r"\S"
+"""Of a table whatever it is about is counted by its rows."""
 _LEVELS = frozenset(map(naming.stem, ("warning", "error", "info", "debug", "critical", "fatal")))
 """What lines of a log are marked with, in one form or another: WARN, WARNING."""
 

@@ -101,7 +101,9 @@ def begin(flow: Flow, words: Mapping[str, Any], said: str, scene: Scene) -> Next
     known |= {n: naming.amended(str(v), said) for n, v in known.items() if _is_words(flow, n)}
     if "what" in known:
         known["what"] = naming.pointed(str(known["what"]), said)
-        if scene.name and _IT_NAMED.fullmatch(str(known["what"]).strip(" .!?")):
+        pointing = _IT_NAMED.fullmatch(str(known["what"]).strip(" .!?")) is not None
+        # "Rename it to apply voucher": what it becomes was copied for what it is.
+        if scene.name and (pointing or known["what"] == known.get("to")):
             known["what"] = scene.name
     written = {f"{n}_written": naming.literal(str(known[n])) for n in known if _is_words(flow, n)}
     if flow.careful and _TAKEN_BACK.search(said):
@@ -173,7 +175,8 @@ def _seen(running: Running, found: Mapping[str, Any]) -> Scene:
         scene,
         file=str(found.get("path") or scene.file),
         listed=listed if len(listed) > 1 else scene.listed,
-        name=naming.bare(str(running.known["what"])) if named else scene.name,
+        name=str(found.get("called") or "")
+        or (naming.bare(str(running.known["what"])) if named else scene.name),
         numbers=scene.numbers if number is None else (*scene.numbers, str(number))[-_NUMBERS:],
     )
 

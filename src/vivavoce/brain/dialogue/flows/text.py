@@ -61,6 +61,10 @@ def places(output: str, known: Known) -> Mapping[str, Any] | None:
         return None
     name, said = bare(str(known.get("what") or "it")), known["said"]
     defined = [m for m in there if _defines(m.text, name)]
+    if _ASKS_NAME.search(said) and (called := _names_of(there)):
+        told = f"It's called {joined(list(called)[:FEW], 'or')}, in {where(list(called.values()))}."
+        only = next(iter(called)) if len(called) == 1 else ""
+        return {"told": told, "called": only, **_spots(list(called.values()))}
     if _ASKS_DEFINED.search(said) and defined:
         return {"told": f"It's defined in {where(defined)}.", **_spots(defined)}
     if _ASKS_USED.search(said):
@@ -75,6 +79,17 @@ def places(output: str, known: Known) -> Mapping[str, Any] | None:
     else:
         told = f"In {least}{number} places{beside}: {where(there)}."
     return {"told": told, "count": number, **_spots(there)}
+
+
+_ASKS_NAME = re.compile(
+    r"\bwhat(?:'s| is| was|s)?\b.*\b(?:called|named?)\b|\bwhich (?:function|method|class)\b", re.I
+)
+
+
+def _names_of(there: Sequence[Match]) -> dict[str, Match]:
+    """What is defined on these lines, by name."""
+    found = ((re.search(rf"\b{_DEFINES}(\w+)", m.text), m) for m in there)
+    return {one[1]: m for one, m in found if one}
 
 
 def _spots(there: Sequence[Match]) -> dict[str, Any]:
@@ -100,6 +115,8 @@ def count(output: str, known: Known) -> Mapping[str, Any] | None:
     found, what = matches_in(output), str(known.get("what") or "")
     there = _marked(_counting(found, known), what)
     number = found.count - (len(found.there) - len(there))
+    if str(known.get("where_path") or "").endswith((".csv", ".tsv")) and known.get("final"):
+        there, number = there[1:], max(0, number - 1)  # its head is no row
     if not number and not known.get("final", True):  # it may be written in another way
         return None
     said = set(map(stem, pieces(what)))
