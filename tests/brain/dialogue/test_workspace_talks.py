@@ -106,9 +106,9 @@ def test_a_correction_in_the_same_breath_is_what_is_meant(talk: Talk, folder: Fo
 
 
 def test_a_function_is_told_by_its_own_lines(talk: Talk) -> None:
-    assert "name * size" in talk.says("what does scale return", begin("explain", what="scale"))
-    assert "name and size" in talk.says("what does it take", begin("explain", what="it"))
-    assert "don't find" in talk.says("what does three return", begin("explain", what="three"))
+    assert "name * size" in talk.says("what does scale return", begin("function", what="scale"))
+    assert "name and size" in talk.says("what does it take", begin("function", what="it"))
+    assert "don't find" in talk.says("what does three return", begin("function", what="three"))
 
 
 def test_lines_of_one_kind_of_file_are_counted_and_no_others(talk: Talk) -> None:

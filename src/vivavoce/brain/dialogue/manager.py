@@ -181,6 +181,9 @@ def _carried(state: State, next_: carrying.Next | carrying.End, world: World) ->
     assert state.pending is not None
     _, name, arguments = state.pending
     state = replace(state, running=None, scene=next_.scene)
+    if next_.result.get("status") == "general":  # it is about the world, and nothing here
+        notes = (*state.notes, str(next_.result.get("told")))
+        return _advance(replace(state, pending=None, notes=notes, free=True), world)
     return returned(state, name, arguments, json.dumps(next_.result), world)
 
 

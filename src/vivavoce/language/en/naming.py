@@ -194,6 +194,66 @@ def misspelt(words: str) -> tuple[str, ...]:
     return (rf"\b(?:{'|'.join(forms)})\b",) if forms else ()
 
 
+_LETTERS_SAID = re.compile(
+    r"(?i)\bwith (?:only )?(?P<many>one|a single|two|a double|double) ['\"]?(?P<letter>[a-z])\b"
+)
+_SPELT_SO = re.compile(
+    r"(?i)\b(?:says?|said|spelt|spelled|written|wrote|reads?|typed|put|got|have|has)\s+(?:it\s+)?"
+    r"(?:as\s+)?[\"'“]?(?P<word>[a-z]{4,})"
+)
+
+
+def misspelling(words: str, said: str) -> tuple[str, str]:
+    """A word as it is written wrongly and as it should be, where somebody says what is wrong with
+    it: "it says adress with one d"."""
+    told = _LETTERS_SAID.search(said)
+    if told is None:
+        return "", ""
+    said_of = dict.fromkeys(telling(words))
+    named = [w for w in said_of if told["letter"].lower() in w and not _TYPO.search(w)]
+    if not named and (spelt := _SPELT_SO.search(said)):
+        named = [spelt["word"]]
+    letter = told["letter"].lower()
+    if len(named) != 1:
+        return "", ""
+    single = told["many"].lower() in ("one", "a single")
+    wrong, right = (letter, letter * 2) if single else (letter * 2, letter)
+    return (named[0], named[0].replace(wrong, right, 1)) if wrong in named[0] else ("", "")
+
+
+_TIMES_AS_MUCH = (
+    (r"\bdoubl\w+\b|\btwice\b", 2.0),
+    (r"\btripl\w+\b", 3.0),
+    (r"\bhal(?:f|ve)\w*\b", 0.5),
+)
+_BY = re.compile(
+    r"(?i)\b(?P<how>up|increase|raise|bump|add|more|higher|"
+    r"down|decrease|reduce|lower|cut|less|drop|take)\b.*?\b(?:by|another|an extra)?\s*$"
+)
+
+
+_LESS = _set("down decrease reduce lower cut less drop take")
+
+
+def becomes(said: str, old: str) -> str:
+    """The new number, where a change was said by what it was before: "double it", "ten more"."""
+    try:
+        before = float(old.replace("_", ""))
+    except ValueError:
+        return ""
+    low = said.lower()
+    for sounds, times in _TIMES_AS_MUCH:
+        if re.search(sounds, low):
+            return f"{before * times:g}"
+    words = re.findall(r"[a-z]+|\d[\d.]*", low)
+    for one in found(words):
+        around = " ".join(words[max(0, one.start - 6) : one.start])
+        if words[max(0, one.start - 1) : one.start] == ["by"] and (how := _BY.search(around)):
+            down = how["how"] in _LESS
+            return f"{before - float(one.value) if down else before + float(one.value):g}"
+    return ""
+
+
 def nearly(right: str, text: str) -> list[re.Match[str]]:
     """Words of the text that are this one, spelt wrongly; not another form of it."""
     low = right.lower()
@@ -349,6 +409,12 @@ _SUM = re.compile(rf"{_TERM}(?:\s*[-+*/^%]\s*{_TERM})*")
 _BRACKETS = re.compile(
     r"(?=[^a-z]*\()[\d(][\d\s.+*/^%()-]*[-+*/^%][\d\s.+*/^%()-]*[\d)]", re.IGNORECASE
 )
+_EACH = re.compile(
+    r"(\b\d[\d.]*)(?: [a-z]+){0,3}? (?:at|for) (?=\d[\d.]*(?: [a-z]+)?? (?:each|apiece|a piece|"
+    r"an? [a-z]+|per [a-z]+|hours|days|weeks|months|years|nights|times|people)\b)"
+)
+"""A number of something that costs so much: "forty hours at sixty an hour"."""
+_SHARED = r"\b(?:split|divide|share|spread|cut)\b(.*?)\b(?:between|among|by|into|across)\b"
 _MONEY = re.compile(
     r"\b(\d+) (?:pounds?|dollars?|euros?|quid|bucks)(?: and)? (\d\d)\b", re.IGNORECASE
 )
@@ -380,8 +446,15 @@ def expression(text: str) -> str:
         said = re.sub(r"(\d[\d.]*) percent (?:of|off) (?:\w+ )??(\d[\d.]*)", _percent, said)
         said = re.sub(r"(\d[\d.]*) (?:plus|and|with) (\d[\d.]*) percent.*", _more, said)
         said = re.sub(r"(\d[\d.]*) (?:minus|less) (\d[\d.]*) percent.*", _less, said)
+    said = _EACH.sub(r"\1 times ", said)
+    said = re.sub(
+        r"\b(?:split|divide|share|spread|cut)\b(.*?)\b(?:between|among|by|into|across)\b",
+        r"\1 over",
+        said,
+    )
     for sign, mark in _SIGNS:
         said = re.sub(sign, mark, said)
+    said = re.sub(r"(?<=\d) (?:[a-z]+ ){1,2}(?=[-+*/^%] \d)", " ", said)  # gigs, people, hours
     sums = [one[0].strip() for one in _SUM.finditer(said)]
     only = max(sums, key=len, default="")
     return only if re.search(r"\d\s*[-+*/^%]|sqrt", only) and len(sums) == 1 else ""
@@ -729,6 +802,20 @@ def _likely(words: Sequence[str], path: str) -> bool:
     joined, whole = "".join(said), "".join(stem_parts)
     alike = len(joined) > 3 and stem(joined) == stem(whole)
     return joined == whole or alike or sorted(map(stem, said)) == sorted(map(stem, stem_parts))
+
+
+_OWN = re.compile(
+    r"(?i)\b(?:files?|folder|directory|notes?|docs?|document\w*|readme|read me|config\w*|settings|"
+    r"logs?|list|plan|code|project|repo\w*|script|module|here|our|my|we|this|these)\b|\w\.\w"
+)
+
+
+def could_be_file(words: str, said: str) -> bool:
+    """Might that be a file of theirs, or is it a title or a name out of the world?"""
+    text = dictated(said)
+    led = re.search(rf"(?i)\b(?:the|that|an?|your|in|from)\s+{re.escape(words.strip())}", said)
+    article = re.match(r"(?i)(?:the|my|our|that|this|a|an)\s", words.strip())
+    return bool(led or article or _OWN.search(text))
 
 
 _HOST = re.compile(

@@ -60,10 +60,16 @@ def _spelt(text: str, known: Known) -> tuple[str, ...]:
     return (*naming.patterns(text), *short) if text else ()
 
 
+_LETTERED = re.compile(r"(?i)\bwith (?:only )?(?:one|two|a single|a double|double) ['\"]?[a-z]\b")
+
+
 def _settings(text: str, known: Known) -> tuple[str, ...]:
     old = str(known.get("from_written") or "")
-    if naming.about_spelling(known["said"]):
+    if naming.about_spelling(known["said"]) and not _LETTERED.search(known["said"]):
         return (*naming.patterns(text)[:1], *naming.misspelt(f"{text} {known.get('to') or ''}"))
+    wrong, _ = naming.misspelling(f"{text} {known.get('to') or ''}", str(known["said"]))
+    if wrong:
+        return (re.escape(wrong),)
     made = naming.settings(text) if text else ()
     return (*made, *naming.patterns(old)[:2]) if old else made
 
@@ -356,10 +362,29 @@ _SAYING = re.compile(
 )
 
 
+_LISTED = r"(?:bullets?|bullet points?|items?|points?|lines|entries|tasks|list)"
+_SEVERAL = re.compile(rf"(?i)\b{_LISTED}\b")
+_HEADED = re.compile(rf"(?i)^(?:\w+ )?{_LISTED}\W*(?:of|with)?\s*")
+
+
+def _bullets(text: str, suffix: str, said: str) -> str:
+    """What is said to be a list, one thing a line: "three bullets, fix login, write tests"."""
+    if not _SEVERAL.search(said):
+        return ""
+    parts = [one.strip(" .") for one in re.split(r",\s*(?:and\s+)?|;\s*|\s+and\s+", text)]
+    parts = [_SAYING.sub("", one).strip() for one in parts if one]
+    first = _HEADED.sub("", parts[0]) if parts else ""
+    parts = [one for one in [first, *parts[1:]] if one]
+    mark = "- " if suffix in (".md", ".rst") or re.search(r"(?i)\bbullet", said) else ""
+    return "".join(f"{mark}{one}\n" for one in parts) if len(parts) > 1 else ""
+
+
 def _text(text: str, known: Known) -> tuple[str, ...]:
     """What a new file says, where it was said: words, or a program that only prints some. Nothing
     where somebody has to think of it."""
     suffix = PurePosixPath((_new_path(str(known.get("file") or ""), known) or ("",))[0]).suffix
+    if suffix in _PROSE and (items := _bullets(text, suffix, str(known["said"]))):
+        return (items,)
     if suffix in _PROSE:
         said = _SAYING.sub("", text.strip()).strip()
         return (f"{naming.literal(said)}\n",) if said else ()

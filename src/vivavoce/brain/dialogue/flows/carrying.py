@@ -103,7 +103,8 @@ def begin(flow: Flow, words: Mapping[str, Any], said: str, scene: Scene) -> Next
         known["what"] = naming.pointed(str(known["what"]), said)
         pointing = _IT_NAMED.fullmatch(str(known["what"]).strip(" .!?")) is not None
         # "Rename it to apply voucher": what it becomes was copied for what it is.
-        if scene.name and (pointing or known["what"] == known.get("to")):
+        only_new = known["what"] == known.get("to") and _IT_BECOMES.search(said) is not None
+        if scene.name and (pointing or only_new):
             known["what"] = scene.name
     written = {f"{n}_written": naming.literal(str(known[n])) for n in known if _is_words(flow, n)}
     if flow.careful and _TAKEN_BACK.search(said):
@@ -125,6 +126,9 @@ _POINTS = re.compile(
     re.IGNORECASE,
 )
 """Words that point at something and are nothing to be written themselves."""
+_IT_BECOMES = re.compile(
+    r"\b(?:it|that|this)(?: one| function| name)?,? (?:to|as|into|be|should be|called)\b", re.I
+)
 _IT_NAMED = re.compile(
     r"(?:it|that|this|this one|that one|the same|"
     r"(?:that|this|the|the same) (?:function|method|class|name|constant|variable|setting|value))",
@@ -158,6 +162,8 @@ def resume(flow: Flow, running: Running, output: str) -> Next | End:
     known = {**running.known, **found}
     scene = _seen(running, found)
     running = replace(running, known=known, scene=scene, attempt=0)
+    if "ask" in found:
+        return _ask(flow, running, str(found["ask"]))
     if "choices" in found:
         return _which(flow, running, list(found["choices"]))
     if stage.each and running.item + 1 < len(known[stage.each]):
@@ -341,7 +347,9 @@ def _path(flow: Flow, name: str, said: str, running: Running) -> Running | Next 
         return _with(running, {f"{name}_none": True, "among": choice.fits})
     if _needed(flow, name) and slot.of != "new":
         told = f"I don't find a file called {naming.bare(dictated(said))} here."
-        return End({"status": "nothing", "told": told}, scene)
+        # "Who wrote Things Fall Apart": it was never about a file.
+        world = flow.does == "tell" and not naming.could_be_file(said, running.known["said"])
+        return End({"status": "general" if world else "nothing", "told": told}, scene)
     return _with(running, {f"{name}_none": True})
 
 

@@ -26,6 +26,8 @@ from vivavoce.brain.dialogue.flows.results import (
 from vivavoce.language.en.naming import (
     about_spelling,
     bare,
+    becomes,
+    misspelling,
     nearly,
     patterns,
     pieces,
@@ -293,7 +295,11 @@ def plain_name(name: str) -> str:
 
 
 def setting(output: str, known: Known) -> Mapping[str, Any] | None:
-    """What something is set to."""
+    """What something is set to; all of a file where nothing of it is asked for but itself."""
+    path = str(known.get("where_path") or "")
+    asked = set(map(stem, telling(str(known.get("what") or ""))))
+    if path and asked and asked <= {*map(stem, pieces(path)), "content"}:
+        return {"whole": True, "file_path": path}
     there = _counting(matches_in(output), known)
     found = settings_in(there, str(known.get("what") or known["said"]), known["said"])
     if found:
@@ -330,8 +336,11 @@ def line_to_change(output: str, known: Known) -> Mapping[str, Any] | None:
     there = _counting(matches_in(output), known)
     what, to = str(known.get("what") or ""), str(known.get("to_written") or known.get("to") or "")
     old = str(known.get("from_written") or known.get("from") or "")
-    if not to:
-        return None
+    wrong, right = misspelling(f"{what} {to}", known["said"])
+    if wrong:
+        return _everywhere(there, wrong, right)
+    if not to or _BY_BEFORE.search(to) or _by_so_much(known):
+        return _from_before(there, what, known)
     found = [one for one in settings_in(there, what) if _meant(one, what)] if what else []
     if old:
         same = [one for one in found if plain_value(one.value).lower() == old.lower()]
@@ -356,6 +365,43 @@ def line_to_change(output: str, known: Known) -> Mapping[str, Any] | None:
     if about_spelling(known["said"]):
         return _respelt(there, f"{what} {to}")
     return _replaced(there, old or what, to)
+
+
+_BY_BEFORE = re.compile(r"(?i)\b(?:double|twice|triple|half|halve|by \w+|as much|as many)\b")
+
+
+def _by_so_much(known: Known) -> bool:
+    words = re.escape(str(known.get("to") or "").strip())
+    return re.search(rf"(?i)\bby (?:another )?{words}", str(known["said"])) is not None
+
+
+def _from_before(there: Sequence[Match], what: str, known: Known) -> Mapping[str, Any] | None:
+    """ "Double it": the new value depends on the one that is there. Where none was said, which?"""
+    found = [one for one in settings_in(there, what) if _meant(one, what)]
+    best = [one for one in found if one.rate > found[0].rate - 0.08] if found else []
+    if len({(one.match.path, one.match.number) for one in best}) != 1:
+        return {"ask": "to"} if not known.get("to") else None
+    first, text = best[0], best[0].match.text
+    to = becomes(known["said"], plain_value(first.value))
+    if not to:
+        return {"ask": "to"}
+    new = text[: first.start] + _like(first.value, to) + text[first.end :]
+    return _edit(first.match, new, f"The {plain_name(first.name)}", plain_value(first.value))
+
+
+def _everywhere(there: Sequence[Match], wrong: str, right: str) -> Mapping[str, Any] | None:
+    """A word that is spelt wrongly, wherever it is in one file."""
+    hits = [m for m in there if wrong.lower() in m.text.lower()]
+    paths = list(dict.fromkeys(m.path for m in hits))
+    if len(paths) > 1:
+        return {"choices": paths}
+    if not hits:
+        return None
+    at = hits[0].text.lower().find(wrong.lower())
+    written = hits[0].text[at : at + len(wrong)]
+    right = cased_like(written, right)
+    edit = {"path": paths[0], "old": written, "new": right, "name": written, "before": written}
+    return {**edit, "all": True, "to_written": right}
 
 
 def _meant(one: Setting, what: str) -> bool:
@@ -448,7 +494,7 @@ def changed(output: str, known: Known) -> Mapping[str, Any] | None:
 
 def undo(known: Known) -> dict[str, Any]:
     """What takes an edit back."""
-    if not (known.get("path") and known.get("new")):
+    if not (known.get("path") and known.get("new")) or known.get("all"):
         return {}
     return {"undo_path": known["path"], "undo_old": known["new"], "undo_new": known["old"]}
 
