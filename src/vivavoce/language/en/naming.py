@@ -319,6 +319,11 @@ def amended(words: str, said: str) -> str:
     return words
 
 
+def has_number(text: str) -> bool:
+    words = re.findall(r"[a-z]+|\d[\d.]*", text.lower())
+    return bool(re.search(r"\d", text)) or any(not one.ordinal for one in found(words))
+
+
 def _number_in(text: str) -> str:
     """The one number that is said there, in its words."""
     words = text.split()
@@ -335,6 +340,17 @@ _THAT_FILE = re.compile(
     r"(?i)\b(?:in|into|to|of|from|inside|on|at) (?:that|this|the same|same)"
     r" (?:file|script|module|document|list|one)\b|\b(?:in|into|inside|from) (?:there|it)\b"
 )
+
+
+_LINES_OF_IT = re.compile(
+    r"(?i)(?:the )?(?:very )?(?:first|last|top|bottom|next)(?: \w+)? (?:lines?|bit|part|entry|item|"
+    r"sentence|paragraph)(?: of (?:it|that))?|lines? (?:number )?\w+"
+)
+
+
+def part_of_it(words: str) -> bool:
+    """ "The last line": of the file that was spoken of, and no name of one."""
+    return _LINES_OF_IT.fullmatch(words.strip().strip(_END)) is not None
 
 
 def points_at_one(said: str) -> bool:
@@ -387,6 +403,31 @@ def literal(text: str) -> str:
     ):
         return words[0].lower()
     return dictated(said)
+
+
+_LONG = {"minute": 60, "minutes": 60, "hour": 3600, "hours": 3600}
+
+
+def in_seconds(text: str, name: str) -> str:
+    """A time for a setting that has no unit of its own in its name is in seconds: "a minute"."""
+    words = text.lower().strip(_END).split()
+    own = set(map(stem, pieces(name))) & {
+        "min",
+        "minute",
+        "minut",
+        "mins",
+        "hour",
+        "hours",
+        "h",
+        "m",
+    }
+    if own or len(words) < 2 or words[-1] not in _LONG:
+        return ""
+    try:
+        many = 1 if words[-2] in ("a", "an", "one") else number(" ".join(words[:-1]))
+    except ValueError:
+        return ""
+    return f"{float(many) * _LONG[words[-1]]:g}"
 
 
 _UNITS = _set(
@@ -671,6 +712,8 @@ def _inside(said: str, there: Sequence[str]) -> Choice | None:
 
 def picked(text: str, paths: Sequence[str]) -> Choice:
     """Which of these few was meant by an answer: "the json one", "the one in lib", "the second"?"""
+    if not paths:
+        return Choice(())
     if len(places := answers.chosen(paths, text)) == 1:
         return Choice((paths[places[0]],))
     spoken = {ending_of(word) or word for word in _spoken(dictated(text))}

@@ -278,6 +278,11 @@ def _single(make: Callable[[str], str]) -> Callable[[str, Mapping[str, Any]], tu
     return way
 
 
+def _figures(text: str, known: Known) -> tuple[str, ...]:
+    """Whether there is anything to work out: a number that is said, or one that came out before."""
+    return ("figures",) if naming.has_number(str(known["said"])) or known.get("numbers") else ()
+
+
 def _sum(text: str, known: Known) -> tuple[str, ...]:
     """A sum that was said, or one that goes on from what came out before."""
     before = tuple(map(str, known.get("numbers") or ()))
@@ -408,6 +413,7 @@ WAYS: Mapping[str, Callable[[str, Mapping[str, Any]], tuple[Any, ...]]] = {
     "zone": _zone,
     "sum": _sum,
     "kinds": _kinds,
+    "figures": _figures,
     "defined": _defined,
     "listed": _listed,
     "url": _single(naming.address),

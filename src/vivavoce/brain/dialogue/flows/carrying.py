@@ -29,6 +29,7 @@ LOOK = "glob"
 """The tool that lists the files; a workspace without it has no names to resolve."""
 _EVERYTHING = {"pattern": "**/*"}
 _NUMBERS = 8
+_NOT_CLEAR = "I'm not sure what you'd like to know there. Could you say it another way?"
 _STEPS = 24
 """Calls of one flow, at most: whatever a flow says, it ends."""
 
@@ -201,6 +202,8 @@ def _forward(flow: Flow, running: Running) -> Next | End:
             return _call(flow, stage, running)
         running = replace(running, stage=running.stage + 1)
     told = running.known.get("told")
+    if not told and flow.does == "tell":
+        return End({"status": "nothing", "told": _NOT_CLEAR}, running.scene)
     if not told:
         return _failed(running, "nothing came of that")
     kept = {
@@ -319,7 +322,7 @@ def _settled(flow: Flow, running: Running) -> Running | Next | End:
 
 def _path(flow: Flow, name: str, said: str, running: Running) -> Running | Next | End:
     scene, slot = running.scene, flow.slots[name]
-    if said and _IT.fullmatch(said.strip()):
+    if said and (_IT.fullmatch(said.strip()) or naming.part_of_it(said)):
         if scene.file:
             return _with(running, {f"{name}_path": scene.file})
         said = ""

@@ -288,8 +288,17 @@ def _some_lines(text: str, said: str) -> str:
     return " ".join(sentence(clipped(prose(line))) for line in picked[: 2 * FEW])
 
 
+_TROUBLE = re.compile(
+    r"\b(?:wrong|fail\w*|problems?|broke\w*|trouble|crash\w*|issue)\b", re.IGNORECASE
+)
+_BAD = re.compile(r"\b(?:ERROR|FATAL|CRITICAL|FAILED|FAILURE|Exception|Traceback|panic)\b|Error:")
+
+
 def _part(text: str, known: Known, path: str) -> str:
-    """A section by its heading, or an item by its place."""
+    """What went wrong in a log, a section by its heading, or an item by its place."""
+    if path.endswith(".log") and _TROUBLE.search(str(known["said"])):
+        bad = [line for line in text.split("\n") if _BAD.search(line)]
+        return " ".join(sentence(clipped(line)) for line in dict.fromkeys(bad[-FEW:]))
     if not is_prose(path):
         return ""
     lines = text.split("\n")

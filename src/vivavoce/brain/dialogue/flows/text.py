@@ -27,6 +27,7 @@ from vivavoce.language.en.naming import (
     about_spelling,
     bare,
     becomes,
+    in_seconds,
     misspelling,
     nearly,
     patterns,
@@ -353,6 +354,8 @@ def line_to_change(output: str, known: Known) -> Mapping[str, Any] | None:
             return None
         first = best[0]
         text = first.match.text
+        if seconds := in_seconds(str(known.get("to") or ""), first.name):
+            to = seconds
         if _NUMBER.fullmatch(plain_value(first.value)) and not _NUMBER.fullmatch(to):
             # A number stays one: "ninety or so" is 90, and what has none is not written.
             figures = numbers_in(to)
