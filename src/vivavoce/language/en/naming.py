@@ -319,9 +319,9 @@ def amended(words: str, said: str) -> str:
     return words
 
 
-def has_number(text: str) -> bool:
+def how_many_numbers(text: str) -> int:
     words = re.findall(r"[a-z]+|\d[\d.]*", text.lower())
-    return bool(re.search(r"\d", text)) or any(not one.ordinal for one in found(words))
+    return sum(not one.ordinal for one in found(words))
 
 
 def _number_in(text: str) -> str:
@@ -498,6 +498,7 @@ def expression(text: str) -> str:
     said = re.sub(r"(?<=\d) (?:[a-z]+ ){1,2}(?=[-+*/^%] \d)", " ", said)  # gigs, people, hours
     sums = [one[0].strip() for one in _SUM.finditer(said)]
     only = max(sums, key=len, default="")
+    only += _for_longer(text) if only else ""
     return only if re.search(r"\d\s*[-+*/^%]|sqrt", only) and len(sums) == 1 else ""
 
 
@@ -537,6 +538,23 @@ def continued(text: str, before: Sequence[str]) -> str:
         )
         return expression(re.sub(r"(?i)\bmultiply (.+?) by\b", r"\1 times", said))
     return ""
+
+
+_IN = {
+    ("month", "year"): 12, ("week", "year"): 52, ("day", "year"): 365, ("day", "week"): 7,
+    ("hour", "day"): 24, ("minute", "hour"): 60, ("second", "minute"): 60,
+}  # fmt: skip
+_RATE = re.compile(
+    r"(?i)\b(?:an?|per|each|every) (?P<rate>second|minute|hour|day|week|month)\b.*"
+    r"\b(?:over|in|for|per|a|an|each|whole|one|the) (?P<span>minute|hour|day|week|year)\b"
+)
+
+
+def _for_longer(text: str) -> str:
+    """ "Thirty eight a month, what's that over a year"."""
+    asked = _RATE.search(text)
+    times = _IN.get((asked["rate"].lower(), asked["span"].lower())) if asked else None
+    return f" * {times}" if times else ""
 
 
 def _rejoined(words: list[str]) -> list[str]:

@@ -270,6 +270,24 @@ def _zone(text: str, known: Known) -> tuple[str, ...]:
     return tuple(zone for place, zone in _ZONES.items() if re.search(rf"\b{place}\b", low))[:1]
 
 
+_AS_LINES = re.compile(r"(?i)\bhow (?:long|big)\b|\blength\b|\bline count\b")
+
+
+def _as_file(text: str, known: Known) -> tuple[str, ...]:
+    """A file in the place of what is counted in it: "how long is parser dot py, in lines"."""
+    where = str(known.get("where") or "")
+    swapped = bool(_kind_counted(where)) or (not where and _AS_LINES.search(str(known["said"])))
+    return (text,) if swapped and re.search(r"\w\.\w", dictated(text)) else ()
+
+
+def _as_kind(text: str, known: Known) -> tuple[str, ...]:
+    return (_kind_counted(text) or "lines",) if known.get("named") else ()
+
+
+def _named(text: str, known: Known) -> tuple[str, ...]:
+    return (text,) if text else ()
+
+
 def _single(make: Callable[[str], str]) -> Callable[[str, Mapping[str, Any]], tuple[str, ...]]:
     def way(text: str, known: Known) -> tuple[str, ...]:
         made = make(text) or make(str(known["said"]))
@@ -279,17 +297,20 @@ def _single(make: Callable[[str], str]) -> Callable[[str, Mapping[str, Any]], tu
 
 
 def _figures(text: str, known: Known) -> tuple[str, ...]:
-    """Whether there is anything to work out: a number that is said, or one that came out before."""
-    return ("figures",) if naming.has_number(str(known["said"])) or known.get("numbers") else ()
+    """Whether there is a sum in it, or at least what one could be made of."""
+    sums = _sum(text, known) or naming.how_many_numbers(str(known["said"])) > 1
+    return ("figures",) if sums else ()
 
 
 def _sum(text: str, known: Known) -> tuple[str, ...]:
     """A sum that was said, or one that goes on from what came out before."""
     before = tuple(map(str, known.get("numbers") or ()))
-    for words in (text, str(known["said"])):
-        if words and (made := naming.expression(words) or naming.continued(words, before)):
-            return (made,)
-    return ()
+    both = [one for one in dict.fromkeys((text, str(known["said"]))) if one]
+    sums = [naming.expression(words) for words in both]
+    going_on = [naming.continued(words, before) for words in both]
+    # What was copied may be only a part of it: "… a month, what's that over a year".
+    made = max(sums, key=len) or max(going_on, key=len)
+    return (made,) if made else ()
 
 
 def _defined(text: str, known: Known) -> tuple[str, ...]:
@@ -414,6 +435,9 @@ WAYS: Mapping[str, Callable[[str, Mapping[str, Any]], tuple[Any, ...]]] = {
     "sum": _sum,
     "kinds": _kinds,
     "figures": _figures,
+    "as_file": _as_file,
+    "as_kind": _as_kind,
+    "named": _named,
     "defined": _defined,
     "listed": _listed,
     "url": _single(naming.address),

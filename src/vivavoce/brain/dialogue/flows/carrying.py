@@ -203,7 +203,7 @@ def _forward(flow: Flow, running: Running) -> Next | End:
         running = replace(running, stage=running.stage + 1)
     told = running.known.get("told")
     if not told and flow.does == "tell":
-        return End({"status": "nothing", "told": _NOT_CLEAR}, running.scene)
+        return End({"status": "general", "told": _NOT_CLEAR}, running.scene)
     if not told:
         return _failed(running, "nothing came of that")
     kept = {

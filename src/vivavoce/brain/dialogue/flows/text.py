@@ -464,7 +464,23 @@ def _like(old: str, new: str) -> str:
     mark = old[:1]
     if mark in "\"'" and old.endswith(mark) and new[:1] != mark:
         return f"{mark}{new}{mark}"
-    return cased_like(old, new) if re.fullmatch(r"True|False", old) else new
+    if re.fullmatch(r"(?i)true|false|yes|no|on|off", old):
+        return _switched(old, new)
+    return new
+
+
+_SWITCHES = (("true", "false"), ("yes", "no"), ("on", "off"))
+_ON = re.compile(r"(?i)(?:true|yes|on|enabled?|active|activated)")
+_OFF = re.compile(r"(?i)(?:false|no|off|disabled?|inactive|deactivated)")
+
+
+def _switched(old: str, new: str) -> str:
+    """On is `true` where it was `false`, in the same letters."""
+    if not (_ON.fullmatch(new) or _OFF.fullmatch(new)):
+        return new
+    words = next(pair for pair in _SWITCHES if old.lower() in pair)
+    word = words[0] if _ON.fullmatch(new) else words[1]
+    return word.capitalize() if old[:1].isupper() and not old.isupper() else word
 
 
 def cased_like(old: str, new: str) -> str:
