@@ -37,6 +37,7 @@ _AND_MORE = re.compile(
 )
 _BROKEN = 3
 """Words before the place where somebody broke off."""
+_TWO = 2
 _ELLIPTIC = 6
 """Words; more than that are a sentence of their own."""
 _INSTEAD_OF_THAT = re.compile(r"(?i)\binstead\b(?! of\b)")
@@ -227,7 +228,9 @@ class _Turn:
             return None
         hint, rest = self.world.hints[wish.tool], match["rest"]
         others = {c.wish for c in commands if isinstance(c, Begin)} - {hint.wish, wish.tool}
-        if others or len(rest.split()) > _ELLIPTIC:
+        # Two words are no sentence, whatever a model takes them for, unless they begin one.
+        short = len(rest.split()) <= _TWO and rest.split()[0].casefold() not in VERBS
+        if (others and not short) or len(rest.split()) > _ELLIPTIC:
             return None
         wanted = "time" if times.find(rest) else "file" if match["inside"] else "words"
         fitting = [

@@ -71,6 +71,8 @@ def _settings(text: str, known: Known) -> tuple[str, ...]:
     if wrong:
         return (re.escape(wrong),)
     made = naming.settings(text) if text else ()
+    # "And prod?": what was asked for before, of that.
+    made = (*made, *naming.settings(str(known.get("last") or "")))
     return (*made, *naming.patterns(old)[:2]) if old else made
 
 
@@ -102,16 +104,20 @@ def _counted(text: str, known: Known) -> tuple[str, ...]:
     whole = naming.patterns(text)
     if str(known.get("where_path") or "").endswith(_TABLES):
         return (*whole, _ROWS)
-    return (*_items(text), *whole, *((as_level,) if len(naming.telling(text)) == 1 else ()))
+    return (
+        *_items(text, str(known.get("where_path") or "")),
+        *whole,
+        *((as_level,) if len(naming.telling(text)) == 1 else ()),
+    )
 
 
 _ITEM = re.compile(r"\b(?:items?|entries|entry|bullets?|points?|tasks?|to-?dos?|things)\b", re.I)
 _BULLET = r"^\s*(?:[-*+•]|\d+[.)])\s+"
 
 
-def _items(text: str) -> tuple[str, ...]:
-    """Of a list: all that is on it, or what is still open, or what is ticked off."""
-    if not _ITEM.search(text):
+def _items(text: str, path: str) -> tuple[str, ...]:
+    """Of a list in a file: all that is on it, or what is still open, or what is ticked off."""
+    if not _ITEM.search(text) or PurePosixPath(path).suffix not in (".md", ".txt"):
         return ()
     if re.search(
         r"\b(?:open|left|unticked|unchecked|outstanding|undone|not done|to do)\b", text, re.I
@@ -309,7 +315,7 @@ def _sum(text: str, known: Known) -> tuple[str, ...]:
     sums = [naming.expression(words) for words in both]
     going_on = [naming.continued(words, before) for words in both]
     # What was copied may be only a part of it: "… a month, what's that over a year".
-    made = max(sums, key=len) or max(going_on, key=len)
+    made = max(sums, key=len, default="") or max(going_on, key=len, default="")
     return (made,) if made else ()
 
 

@@ -110,7 +110,8 @@ def begin(flow: Flow, words: Mapping[str, Any], said: str, scene: Scene) -> Next
     written = {f"{n}_written": naming.literal(str(known[n])) for n in known if _is_words(flow, n)}
     if flow.careful and _TAKEN_BACK.search(said):
         return End({"status": "dropped", "told": "All right, I leave it."}, scene)
-    known = {"said": said, "numbers": scene.numbers, **written, **known}
+    last = {"numbers": scene.numbers, "last": scene.name}
+    known = {"said": said, **last, **written, **known}
     for name, template in flow.makes.items():
         with suppress(Missing):
             if found := made(template, known):

@@ -21,6 +21,8 @@ READINGS: Mapping[str, Reading] = {
         text.count,
         text.setting,
         text.line_to_change,
+        text.within,
+        text.line_within,
         text.changed,
         text.taken_back,
         text.spots,

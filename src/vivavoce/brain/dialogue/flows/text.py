@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from vivavoce.brain.dialogue.flows.results import (
+    CUT,
     FEW,
     Known,
     Match,
@@ -284,6 +285,10 @@ def _close(one: str, other: str) -> bool:
     return min(len(one), len(other)) >= 4 and (one.startswith(other) or other.startswith(one))
 
 
+def settings_matched(matches: Iterable[Match], key: str) -> list[Match]:
+    return [one.match for one in settings_in(matches, key)] if key else []
+
+
 def plain_value(value: str) -> str:
     value = value.strip().rstrip(",;")
     if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
@@ -309,12 +314,17 @@ def setting(output: str, known: Known) -> Mapping[str, Any] | None:
         first = best[0]
         name = plain_name(first.name).capitalize()
         paths = [one.match.path for one in best]
+        if len(set(paths)) == 1 and len({one.match.number for one in best}) > 1:
+            return {"several": True, "file_path": paths[0], "path": paths[0]}
         if len({value for value, _ in values}) == 1:
             told = f"{name} is {values[0][0]}, in {spoken_path(first.match.path, paths)}."
         else:
             each = [f"{value} in {spoken_path(path, paths)}" for value, path in values[:FEW]]
             told = f"{name} is {joined(each)}."
         return {"told": told, "path": first.match.path, "value": values[0][0]}
+    same = {m.path for m in settings_matched(there, str(known.get("last") or ""))}
+    if len(same) == 1:  # "and prod?": the same in another section, if there is one of that name
+        return {"several": True, "of_section": True, "file_path": same.pop()}
     lines = [m for m in there if is_prose(m.path)]
     wanted = list(map(stem, telling(str(known.get("what") or ""))))
     rated = [(sum(one in [stem(p) for p in pieces(m.text)] for one in wanted), m) for m in lines]
@@ -324,6 +334,58 @@ def setting(output: str, known: Known) -> Mapping[str, Any] | None:
     line = max(rated, key=lambda one: one[0])[1]
     told = f"{spoken_path(line.path)} says: {sentence(clipped(prose(line.text)))}"
     return {"told": told, "path": line.path}
+
+
+# --- Settings in sections
+
+_SECTION = re.compile(r"^\s*\[+\s*\"?(?P<name>[\w. -]+?)\"?\s*\]+\s*$")
+_OPENS = re.compile(r"^(?P<indent>\s*)(?:-\s+)?[\"']?(?P<name>[\w.-]+)[\"']?\s*[:=]\s*[{\[]?\s*$")
+
+
+def _sections(lines: Sequence[str]) -> list[str]:
+    """By line: the names of what it lies in, in brackets or by how far it is indented."""
+    found, heading, above = [], "", list[tuple[int, str]]()
+    for line in lines:
+        deep = len(line) - len(line.lstrip())
+        if line.strip() and line.strip()[0] not in "}])":
+            above = [one for one in above if one[0] < deep]
+        if head := _SECTION.match(line):
+            heading, above = head["name"], []
+        found.append(" ".join([heading, *(name for _, name in above)]).strip())
+        if opens := _OPENS.match(line):
+            above.append((len(opens["indent"]), opens["name"]))
+    return found
+
+
+def _within(output: str, known: Known) -> list[tuple[Setting, str]]:
+    """Settings of that name in one file, with their sections; only those in the one that was said,
+    where one was."""
+    lines = CUT.sub("", output).split("\n")
+    path, what = str(known["file_path"]), str(known.get("what") or "")
+    sections = _sections(lines)
+    said = {stem(word) for word in pieces(f"{what} {known['said']}")}
+    inside = {stem(part) for one in sections for part in pieces(one)}
+    of = [word for word in telling(what) if stem(word) not in inside]
+    key = " ".join(of) or str(known.get("last") or what)
+    matches = [Match(path, at, line) for at, line in enumerate(lines, 1)]
+    found = settings_in(matches, key)
+    best = [one for one in found if one.rate > found[0].rate - 0.08] if found else []
+    there = [(one, sections[one.match.number - 1]) for one in best]
+    named = [(one, s) for one, s in there if {*map(stem, pieces(s))} & said]
+    of_any = [] if known.get("of_section") else there
+    return sorted(named or of_any, key=lambda one: one[0].match.number)
+
+
+def within(output: str, known: Known) -> Mapping[str, Any] | None:
+    """What something is set to in the section that was named, or in each."""
+    there = _within(output, known)
+    if not there:
+        return None
+    name = plain_name(there[0][0].name)
+    each = [f"{plain_value(one.value)}{f' for {s}' if s else ''}" for one, s in there[: FEW + 1]]
+    path = str(known["file_path"])
+    told = f"{name.capitalize()} is {joined(each)}, in {spoken_path(path)}."
+    return {"told": told, "path": path, "called": name}
 
 
 # --- Changing a value
@@ -350,8 +412,8 @@ def line_to_change(output: str, known: Known) -> Mapping[str, Any] | None:
         best = [one for one in found if one.rate > found[0].rate - 0.08]
         if (several := _several(best)) is not None:
             return several
-        if len({one.match.number for one in best}) > 1:  # which of them, nobody said
-            return None
+        if len({one.match.number for one in best}) > 1:  # perhaps they lie in sections
+            return {"several": True, "file_path": best[0].match.path}
         first = best[0]
         text = first.match.text
         if seconds := in_seconds(str(known.get("to") or ""), first.name):
@@ -405,6 +467,28 @@ def _everywhere(there: Sequence[Match], wrong: str, right: str) -> Mapping[str, 
     right = cased_like(written, right)
     edit = {"path": paths[0], "old": written, "new": right, "name": written, "before": written}
     return {**edit, "all": True, "to_written": right}
+
+
+def line_within(output: str, known: Known) -> Mapping[str, Any] | None:
+    """The line to change in the section that was named; none where it could be several."""
+    there = _within(output, known)
+    if len(there) != 1:
+        return None
+    one, section = there[0]
+    raw = str(known.get("to_written") or known.get("to") or "")
+    by_before = not raw or bool(_BY_BEFORE.search(raw)) or _by_so_much(known)
+    to = becomes(known["said"], plain_value(one.value)) if by_before else raw
+    if _NUMBER.fullmatch(plain_value(one.value)) and not _NUMBER.fullmatch(to):
+        return None
+    lines = CUT.sub("", output).split("\n")
+    at, text = one.match.number - 1, one.match.text
+    new = text[: one.start] + _like(one.value, to) + text[one.end :]
+    first = at
+    while first > 0 and "\n".join(lines).count("\n".join(lines[first : at + 1])) > 1:
+        first -= 1
+    edit = {"old": "\n".join(lines[first : at + 1]), "new": "\n".join([*lines[first:at], new])}
+    name = f"The {plain_name(one.name)}{f' for {section}' if section else ''}"
+    return {"path": known["file_path"], **edit, "name": name, "before": plain_value(one.value)}
 
 
 def _meant(one: Setting, what: str) -> bool:
