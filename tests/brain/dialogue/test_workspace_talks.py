@@ -26,6 +26,9 @@ FILES = {
     "INFO warning shown\n",
     "src/a.py": "def scale(name, size=1):\n    return name * size\n\n\ndef two():\n    pass\n",
     "src/b.py": "from src.a import scale\n\nx = scale('y')\n",
+    "cluster.toml": "[staging]\nreplicas = 2\n\n[prod]\nreplicas = 5\n",
+    "features.json": '{\n  "beta": false\n}\n',
+    "guests.csv": "name,table\nAmara,1\nBo,1\nChen,2\n",
     "web/app.js": "let limit = 1;\nlet z = 2;\n",
 }
 
@@ -147,3 +150,53 @@ def test_in_that_file_is_only_that_file(talk: Talk, folder: Folder) -> None:
 def test_who_touched_a_file_is_asked_of_its_own_history(talk: Talk, folder: Folder) -> None:
     talk.says("who touched app.js last", begin("git", what="who touched app.js last"))
     assert folder.commands == ["git log -5 -- web/app.js"]
+
+
+def test_a_setting_is_that_of_the_section_that_was_named(talk: Talk, folder: Folder) -> None:
+    said = "how many replicas has staging"
+    told = talk.says(said, begin("value", what="replicas", where="the cluster file"))
+    assert "2 for staging" in told
+    assert "5 for prod" in talk.says("and prod?", begin("calculate", sum="and prod"))
+    said = "double the staging replicas in the cluster file"
+    talk.says(said, begin("change", what="staging replicas", to="double", file="the cluster file"))
+    assert folder.text("cluster.toml") == "[staging]\nreplicas = 4\n\n[prod]\nreplicas = 5\n"
+
+
+def test_of_two_sections_none_is_guessed(talk: Talk, folder: Folder) -> None:
+    talk.says("set replicas to 9", begin("change", what="replicas", to="9", file="cluster.toml"))
+    assert folder.text("cluster.toml") == FILES["cluster.toml"]
+
+
+def test_a_switch_is_turned_in_the_words_of_the_file(talk: Talk, folder: Folder) -> None:
+    talk.says("turn beta on", begin("change", what="beta", to="on", file="features.json"))
+    assert '"beta": true' in folder.text("features.json")
+
+
+def test_three_to_five_is_no_time(talk: Talk, folder: Folder) -> None:
+    said = "change the limit from one to five in app dot js"
+    talk.says(said, begin("change", what="the limit", to="five", file="app dot js"))
+    assert "let limit = 5;" in folder.text("web/app.js")
+
+
+def test_people_in_a_table_are_its_rows(talk: Talk) -> None:
+    told = talk.says("how many people", begin("count", what="people", where="the guest list CSV"))
+    assert told.startswith("3 in guests.csv")
+
+
+def test_one_more_goes_where_the_last_one_went(talk: Talk, folder: Folder) -> None:
+    talk.says("put rope on the todo", begin("note", what="rope", file="the todo"))
+    talk.says("and matches", begin("calculate", sum="and matches"))
+    assert folder.text("todo.md").endswith("- [ ] rope\n- [ ] matches\n")
+
+
+def test_what_is_no_sum_leaves_no_question_open(talk: Talk) -> None:
+    assert not talk.says("what does it take", begin("calculate", sum="it")).startswith(
+        "What should"
+    )
+    assert not talk.state.agenda
+
+
+def test_a_title_out_of_the_world_is_no_file(talk: Talk) -> None:
+    talk.says("who wrote Things Fall Apart", begin("read", file="Things Fall Apart"))
+    assert talk.calls == [("glob", {"pattern": "**/*"})]
+    assert not talk.state.done

@@ -444,7 +444,10 @@ def _from_before(there: Sequence[Match], what: str, known: Known) -> Mapping[str
     """ "Double it": the new value depends on the one that is there. Where none was said, which?"""
     found = [one for one in settings_in(there, what) if _meant(one, what)]
     best = [one for one in found if one.rate > found[0].rate - 0.08] if found else []
-    if len({(one.match.path, one.match.number) for one in best}) != 1:
+    paths = {one.match.path for one in best}
+    if len(paths) == 1 and len({one.match.number for one in best}) > 1:
+        return {"several": True, "file_path": paths.pop()}
+    if len(paths) != 1:
         return {"ask": "to"} if not known.get("to") else None
     first, text = best[0], best[0].match.text
     to = becomes(known["said"], plain_value(first.value))
