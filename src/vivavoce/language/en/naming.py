@@ -396,6 +396,8 @@ def literal(text: str) -> str:
     digits = [CARDINALS.get("zero" if w.lower() == "oh" else w.lower()) for w in words]
     if len(digits) > 1 and all(d is not None and d < 10 for d in digits):
         return "".join(map(str, digits))  # "eight oh eight one"
+    if pair := _by_twos(words):
+        return pair
     if (
         len(words) <= 2
         and words
@@ -405,6 +407,19 @@ def literal(text: str) -> str:
     return dictated(said)
 
 
+def _by_twos(words: Sequence[str]) -> str:
+    """ "Eighty eighty" and "fifty four thirty two", as ports and years are said."""
+    plain = [part for word in words for part in word.lower().split("-")]
+    there = [one for one in found(plain, fractions=False) if not one.ordinal]
+    whole = sum(one.end - one.start for one in there) == len(plain)
+    if len(there) != _TWO or not whole:
+        return ""
+    first, last = (int(one.value) for one in there)
+    fits = all(_TENS <= value < _HUNDRED for value in (first, last))
+    return f"{first}{last}" if fits else ""
+
+
+_TWO, _TENS, _HUNDRED = 2, 10, 100
 _LONG = {"minute": 60, "minutes": 60, "hour": 3600, "hours": 3600}
 
 
@@ -871,12 +886,17 @@ _OWN = re.compile(
 )
 
 
-def could_be_file(words: str, said: str) -> bool:
-    """Might that be a file of theirs, or is it a title or a name out of the world?"""
-    text = dictated(said)
-    led = re.search(rf"(?i)\b(?:the|that|an?|your|in|from)\s+{re.escape(words.strip())}", said)
-    article = re.match(r"(?i)(?:the|my|our|that|this|a|an)\s", words.strip())
-    return bool(led or article or _OWN.search(text))
+_PROPER = re.compile(r"(?<=[a-z,;:] )(?!I\b)[A-Z][a-z]{2,}")
+
+
+def of_the_world(said: str, words: str = "") -> bool:
+    """Is it about somebody or something out there that has a name, and not about their things? Only
+    then may it be answered from general knowledge."""
+    led = words and re.search(
+        rf"(?i)\b(?:the|that|an?|your|in|from)\s+{re.escape(words.strip())}", said
+    )
+    own = re.match(r"(?i)(?:the|my|our|that|this|a|an)\s", words.strip())
+    return bool(_PROPER.search(said)) and not (led or own or _OWN.search(dictated(said)))
 
 
 _HOST = re.compile(

@@ -204,7 +204,8 @@ def _forward(flow: Flow, running: Running) -> Next | End:
         running = replace(running, stage=running.stage + 1)
     told = running.known.get("told")
     if not told and flow.does == "tell":
-        return End({"status": "general", "told": _NOT_CLEAR}, running.scene)
+        world = naming.of_the_world(running.known["said"])
+        return End({"status": "general" if world else "nothing", "told": _NOT_CLEAR}, running.scene)
     if not told:
         return _failed(running, "nothing came of that")
     kept = {
@@ -352,7 +353,7 @@ def _path(flow: Flow, name: str, said: str, running: Running) -> Running | Next 
     if _needed(flow, name) and slot.of != "new":
         told = f"I don't find a file called {naming.bare(dictated(said))} here."
         # "Who wrote Things Fall Apart": it was never about a file.
-        world = flow.does == "tell" and not naming.could_be_file(said, running.known["said"])
+        world = flow.does == "tell" and naming.of_the_world(running.known["said"], said)
         return End({"status": "general" if world else "nothing", "told": told}, scene)
     return _with(running, {f"{name}_none": True})
 
