@@ -203,9 +203,20 @@ _SPELT_SO = re.compile(
 )
 
 
+_INSTEAD_OF = re.compile(
+    r"(?i)\b(?P<wrong>[a-z]{3,}) (?:instead of|rather than|not|for) (?P<right>[a-z]{3,})|"
+    r"\b(?P<other>[a-z]{3,})\b[^.!?]{0,24}\b(?:should|ought to) be (?P<should>[a-z]{3,})"
+)
+_NEARLY = 0.75
+
+
 def misspelling(words: str, said: str) -> tuple[str, str]:
     """A word as it is written wrongly and as it should be, where somebody says what is wrong with
     it: "it says adress with one d"."""
+    for one in _INSTEAD_OF.finditer(said) if _TYPO.search(said) else ():
+        pair = (one["wrong"] or one["other"]).lower(), (one["right"] or one["should"]).lower()
+        if pair[0] != pair[1] and SequenceMatcher(None, *pair).ratio() >= _NEARLY:
+            return pair
     told = _LETTERS_SAID.search(said)
     if told is None:
         return "", ""
@@ -317,6 +328,17 @@ def amended(words: str, said: str) -> str:
     if files and (same := _ALIKE.search(words)):
         return words.replace(same[0], files[0])
     return words
+
+
+_SUMS = re.compile(
+    r"(?i)\b(?:plus|minus|times|divide\w*|multipl\w+|percent|add\w*|subtract\w*|sum|total|split|share|"
+    r"each|half|third|quarter|squared?|root|altogether|per|over|off|take away)\b|[-+*/%]"
+)
+
+
+def sounds_like_sum(text: str) -> bool:
+    """Numbers, and something that is done with them."""
+    return how_many_numbers(text) > 1 and _SUMS.search(text) is not None
 
 
 def how_many_numbers(text: str) -> int:

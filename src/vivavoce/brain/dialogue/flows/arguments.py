@@ -60,16 +60,13 @@ def _spelt(text: str, known: Known) -> tuple[str, ...]:
     return (*naming.patterns(text), *short) if text else ()
 
 
-_LETTERED = re.compile(r"(?i)\bwith (?:only )?(?:one|two|a single|a double|double) ['\"]?[a-z]\b")
-
-
 def _settings(text: str, known: Known) -> tuple[str, ...]:
     old = str(known.get("from_written") or "")
-    if naming.about_spelling(known["said"]) and not _LETTERED.search(known["said"]):
-        return (*naming.patterns(text)[:1], *naming.misspelt(f"{text} {known.get('to') or ''}"))
     wrong, _ = naming.misspelling(f"{text} {known.get('to') or ''}", str(known["said"]))
     if wrong:
         return (re.escape(wrong),)
+    if naming.about_spelling(known["said"]):
+        return (*naming.patterns(text)[:1], *naming.misspelt(f"{text} {known.get('to') or ''}"))
     made = naming.settings(text) if text else ()
     # "And prod?": what was asked for before, of that.
     made = (*made, *naming.settings(str(known.get("last") or "")))
@@ -304,7 +301,7 @@ def _single(make: Callable[[str], str]) -> Callable[[str, Mapping[str, Any]], tu
 
 def _figures(text: str, known: Known) -> tuple[str, ...]:
     """Whether there is a sum in it, or at least what one could be made of."""
-    sums = _sum(text, known) or naming.how_many_numbers(str(known["said"])) > 1
+    sums = _sum(text, known) or naming.sounds_like_sum(str(known["said"]))
     return ("figures",) if sums else ()
 
 

@@ -401,7 +401,7 @@ def line_to_change(output: str, known: Known) -> Mapping[str, Any] | None:
     old = str(known.get("from_written") or known.get("from") or "")
     wrong, right = misspelling(f"{what} {to}", known["said"])
     if wrong:
-        return _everywhere(there, wrong, right)
+        return _everywhere(there, wrong, right, known["said"])
     if not to or _BY_BEFORE.search(to) or _by_so_much(known):
         return _from_before(there, what, known)
     found = [one for one in settings_in(there, what) if _meant(one, what)] if what else []
@@ -457,11 +457,19 @@ def _from_before(there: Sequence[Match], what: str, known: Known) -> Mapping[str
     return _edit(first.match, new, f"The {plain_name(first.name)}", plain_value(first.value))
 
 
-def _everywhere(there: Sequence[Match], wrong: str, right: str) -> Mapping[str, Any] | None:
-    """A word that is spelt wrongly, wherever it is in one file."""
+_ALL_OVER = re.compile(
+    r"(?i)\b(?:everywhere|wherever|throughout|all (?:over|of them|files|through)|"
+    r"every (?:file|place))\b"
+)
+
+
+def _everywhere(
+    there: Sequence[Match], wrong: str, right: str, said: str
+) -> Mapping[str, Any] | None:
+    """A word that is spelt wrongly, wherever it is in one file, or in all where that was said."""
     hits = [m for m in there if wrong.lower() in m.text.lower()]
     paths = list(dict.fromkeys(m.path for m in hits))
-    if len(paths) > 1:
+    if len(paths) > 1 and not _ALL_OVER.search(said):
         return {"choices": paths}
     if not hits:
         return None
@@ -469,7 +477,7 @@ def _everywhere(there: Sequence[Match], wrong: str, right: str) -> Mapping[str, 
     written = hits[0].text[at : at + len(wrong)]
     right = cased_like(written, right)
     edit = {"path": paths[0], "old": written, "new": right, "name": written, "before": written}
-    return {**edit, "all": True, "to_written": right}
+    return {**edit, "all": True, "paths": paths}
 
 
 def line_within(output: str, known: Known) -> Mapping[str, Any] | None:
