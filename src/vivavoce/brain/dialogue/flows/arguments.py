@@ -167,10 +167,16 @@ def _literal(text: str, known: Known) -> tuple[str, ...]:
     return (made,) if made else ()
 
 
+_GIT_ORDER = re.compile(r"\bgit (init|fetch|pull|stash|gc|tag)\b")
+"""Commands of git that say all that is needed, by their own names."""
+
+
 def _git(text: str, known: Known) -> tuple[str, ...]:
     said = f"{text} {known['said']}".lower()
     path = str(known.get("file_path") or "")
     of = f" -- {shlex.quote(path)}" if path else ""
+    if named := _GIT_ORDER.search(said):
+        return (f"git {named[1]}",)
     # Who did something, or when, is in the log of that file; what was done, in the last commits.
     last = re.search(r"\b(?:who|whose|when|how long ago|history)\b", said)
     if last or (

@@ -142,9 +142,9 @@ def repository(output: str, known: Known) -> Mapping[str, Any] | None:
     text = "\n".join(done.lines)
     if "not a git repository" in text.lower():
         return {"told": "This folder isn't a git repository."}
-    if not done.ok:
-        return command(output, known)
     asked = str(known.get("command") or "")
+    if not done.ok or not re.match(r"git (?:log|status|diff|branch)\b", asked):
+        return command(output, known)
     if " log" in asked:
         return {"told": _commits(done.lines, str(known["said"]), asked)}
     if asked == "git branch":
