@@ -200,3 +200,14 @@ def test_a_title_out_of_the_world_is_no_file(talk: Talk) -> None:
     talk.says("who wrote Things Fall Apart", begin("read", file="Things Fall Apart"))
     assert talk.calls == [("glob", {"pattern": "**/*"})]
     assert not talk.state.done
+
+
+def test_the_functions_of_a_file_are_told_and_then_those_of_another(talk: Talk) -> None:
+    told = talk.says("what functions are in a.py", begin("function", what="a.py", where="a.py"))
+    assert "a.py has scale and two" in told
+
+
+def test_the_first_line_of_a_list_can_go(talk: Talk, folder: Folder) -> None:
+    said = "take info started out of the server log"
+    talk.says(said, begin("strike", what="info started", file="the server log"))
+    assert folder.text("server.log").startswith("WARN disk at 80%\nERROR")

@@ -370,6 +370,13 @@ _LINES_OF_IT = re.compile(
 )
 
 
+def only_names(words: str, path: str) -> bool:
+    """Nothing but the file itself, or the functions in it."""
+    own = {stem(part) for part in pieces(path)} | {"function", "method", "clas", "class"}
+    said = {stem(word) for word in pieces(words) if word not in _SMALL and word not in _FILE_WORDS}
+    return bool(path) and said <= own
+
+
 def part_of_it(words: str) -> bool:
     """ "The last line": of the file that was spoken of, and no name of one."""
     return _LINES_OF_IT.fullmatch(words.strip().strip(_END)) is not None
@@ -706,9 +713,18 @@ class Choice(Value):
 _CLEAR, _ENOUGH, _MOST = 0.12, 0.62, 4
 
 
+def _spelt_out(text: str) -> str:
+    """ "handlers underscore v two" is handlers_v2."""
+    joined = re.sub(r"(?i)\s+underscore\s+", "_", text)
+    joined = re.sub(r"(?i)\s+(?:dash|hyphen|minus)\s+", "-", joined)
+    return re.sub(
+        r"(?i)(?<![a-z])v (\w+)\b", lambda v: f"v{CARDINALS.get(v[1].lower(), ' ' + v[1])}", joined
+    )
+
+
 def chosen(text: str, files: Iterable[str], *, folders: bool = False) -> Choice:
     """Which of the files (or the folders they lie in) is meant by these words?"""
-    said = dictated(text).strip().strip(_END)
+    said = dictated(_spelt_out(text)).strip().strip(_END)
     there = list(dict.fromkeys(files))
     if folders:
         above = (str(one) for f in there for one in PurePosixPath(f).parents if str(one) != ".")

@@ -326,6 +326,9 @@ def _defined(text: str, known: Known) -> tuple[str, ...]:
     """Where a function or a class of that name begins."""
     if not text:
         return ()
+    place = str(known.get("where_path") or "")
+    if place and any(naming.only_names(text, one) for one in (place, *known.get("files", ()))):
+        return (_KINDS["function"], _KINDS["class"])
     begins = (
         r"\b(?:def|class|function|func|fn|const|let|var|struct|interface|type)\s+(?:\([^)]*\)\s*)?"
     )

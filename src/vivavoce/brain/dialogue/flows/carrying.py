@@ -99,6 +99,12 @@ def flows_in(hints: Mapping[str, Hint | None]) -> dict[str, Flow]:
 def begin(flow: Flow, words: Mapping[str, Any], said: str, scene: Scene) -> Next | End:
     """`words` by the flow's parameters: as the user said them, or paths that they chose."""
     known = {name: value for name, value in words.items() if value not in (None, "")}
+    # The same words twice are one thing: what is meant, and no file of that name.
+    known = {
+        name: value
+        for name, value in known.items()
+        if name not in flow.slots or flow.slots[name].kind != "file" or value != known.get("what")
+    }
     known |= {n: naming.amended(str(v), said) for n, v in known.items() if _is_words(flow, n)}
     if "what" in known:
         known["what"] = naming.pointed(str(known["what"]), said)

@@ -125,12 +125,12 @@ def _place(lines: Sequence[str], said: str) -> int:
 
 def _edited(lines: Sequence[str], now: Sequence[str], at: int) -> dict[str, str]:
     """The smallest piece around a place that is there only once, before and after."""
-    first, last, whole = max(0, at - 1), min(len(lines), at + 1), "\n".join(lines)
+    first, last, whole = max(0, at - 1), min(len(lines), at + 1 + (at == 0)), "\n".join(lines)
     grown = len(now) - len(lines)
     while True:
         old = "\n".join(lines[first:last])
         if (old.strip() and whole.count(old) == 1) or (first == 0 and last == len(lines)):
-            return {"old": old, "new": "\n".join(now[first : last + grown])}
+            return {"old": old, "new": "\n".join(now[first : last + grown]) or "\n"}
         first, last = max(0, first - 1), min(len(lines), last + (first == 0))
 
 

@@ -166,6 +166,13 @@ def definition(output: str, known: Known) -> Mapping[str, Any] | None:
     if not there:
         return None
     paths = list(dict.fromkeys(m.path for m in there))
+    names = [one for one in _names_of(there) if not one.startswith("__")]
+    asked = set(map(stem, telling(str(known.get("what") or ""))))
+    if known.get("where_path") and not any(asked & set(map(stem, pieces(n))) for n in names):
+        # All of them were looked for, and none by its name.
+        more = len(names) - 2 * FEW
+        shown = [*names[: 2 * FEW], *([f"{more} more"] if more > 0 else [])]
+        return {"told": f"{spoken_path(paths[0])} has {joined(shown)}.", "path": paths[0]}
     if len(paths) > 1 and not known.get("where_path"):
         return {"choices": paths}
     return {"path": there[0].path, "from_line": there[0].number, "head": there[0].text}
