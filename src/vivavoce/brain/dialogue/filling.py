@@ -18,7 +18,7 @@ from vivavoce.brain.dialogue.state import State, Wish, World
 from vivavoce.brain.dialogue.things import Found, Known, nameless, resolve
 from vivavoce.language.en.mentions import places_in
 from vivavoce.language.en.numbers import numbers_in
-from vivavoce.wire.hints import Hint, Slot, Thing
+from vivavoce.wire.hints import Flow, Hint, Slot, Thing
 from vivavoce.wire.values import Record
 
 _JOINER = re.compile(
@@ -557,6 +557,8 @@ def part_of(text: str, wish: Wish, heard: Heard, *, day: bool) -> str:
 def _title(words: str, wish: Wish, heard: Heard) -> str:
     """As one would write it on a list. Only where the tool knows times are they taken out."""
     hint = heard.world.hints[wish.tool]
+    if isinstance(hint, Flow):  # "from three to five" is no time
+        return words.strip(" ,.;!?")
     if not any(s.kind == "time" for s in hint.slots.values()):
         return _whole_times(words, heard).strip(" ,.;!?")
     timed = [n for n, s in hint.slots.items() if s.kind in ("time", "repeat") and n in wish.words]

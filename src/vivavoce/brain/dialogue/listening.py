@@ -17,11 +17,11 @@ from vivavoce.brain.dialogue.filling import Heard, allotted, paired
 from vivavoce.brain.dialogue.state import Deed, State, Wish, World
 from vivavoce.brain.dialogue.things import similar
 from vivavoce.language.en import answers
-from vivavoce.language.en.ending import ending
+from vivavoce.language.en.ending import VERBS, ending
 from vivavoce.language.en.mentions import places_in
 from vivavoce.language.en.times.lexicon import listed
 from vivavoce.language.en.words import STOP
-from vivavoce.wire.hints import Hint, Slot
+from vivavoce.wire.hints import Flow, Hint, Slot
 
 _UNCLEAR = Plain("unclear")
 _AND_THERE = re.compile(
@@ -29,8 +29,15 @@ _AND_THERE = re.compile(
     r"(?:(?:what|how) about|and|the same for|same (?:for|in))\s+"
     r"(?P<inside>(?:in|inside|from|for)\s+)?(?P<rest>[^?.!]+?)\W*(?:then\W*)?"
 )
+_AND_MORE = re.compile(
+    r"(?i)(?:oh\W+)?(?:and|also|plus|and also)\b[,\s]*"
+    r"(?!(?:what|which|who|where|when|how|why|is|are|do|does|did|can|could|then|now|that|in|on|"
+    r"the same)\b)"
+    r"(?P<rest>[\w'-]+(?: [\w'-]+){0,3}?)(?: (?:too|as well|please))?\W*"
+)
 _BROKEN = 3
 """Words before the place where somebody broke off."""
+_TWO = 2
 _ELLIPTIC = 6
 """Words; more than that are a sentence of their own."""
 _INSTEAD_OF_THAT = re.compile(r"(?i)\binstead\b(?! of\b)")
@@ -214,12 +221,16 @@ class _Turn:
     def _asked_again(self, commands: Sequence[Command]) -> Begin | None:
         """ "And on Friday?", "what about the other file?": the last question, of something else."""
         match = _AND_THERE.fullmatch(self.said.strip())
+        if (more := self._one_more()) is not None:
+            return more
         wish = self.before.looked
         if match is None or wish is None or self.asked is not None or self.waiting:
             return None
         hint, rest = self.world.hints[wish.tool], match["rest"]
         others = {c.wish for c in commands if isinstance(c, Begin)} - {hint.wish, wish.tool}
-        if others or len(rest.split()) > _ELLIPTIC:
+        # Two words are no sentence, whatever a model takes them for, unless they begin one.
+        short = len(rest.split()) <= _TWO and rest.split()[0].casefold() not in VERBS
+        if (others and not short) or len(rest.split()) > _ELLIPTIC:
             return None
         wanted = "time" if times.find(rest) else "file" if match["inside"] else "words"
         fitting = [
@@ -230,6 +241,24 @@ class _Turn:
         names = {name: slot.name or name for name, slot in hint.slots.items()}
         slots = {names[name]: words for name, words in wish.words.items() if name in names}
         return Begin(hint.wish, {**slots, names[fitting[0]]: rest})
+
+    def _one_more(self) -> Begin | None:
+        """ "And matches": the same once more, with something else, after what was just added."""
+        more = _AND_MORE.fullmatch(self.said.strip())
+        if more is None or not self._just_done() or self.asked is not None or self.waiting:
+            return None
+        wish = self.before.last[-1].wish
+        hint = self.world.hints.get(wish.tool)
+        if not isinstance(hint, Flow) or hint.does != "act" or more["rest"].split()[0] in VERBS:
+            return None
+        names = {name: slot.name or name for name, slot in hint.slots.items()}
+        own = [name for name, slot in hint.slots.items() if slot.kind == "words" and slot.required]
+        if len(own) != 1 or any(
+            s.kind == "words" and n in wish.words for n, s in hint.slots.items() if n not in own
+        ):
+            return None  # it has another value, which is not said again
+        slots = {names[name]: words for name, words in wish.words.items() if name in names}
+        return Begin(hint.wish, {**slots, names[own[0]]: more["rest"]})
 
     def _of_what_is_there(self, commands: list[Command]) -> list[Command]:
         """ "The plumber can't do that day, he's coming on Friday instead": nothing new, though a
@@ -681,6 +710,9 @@ class _Turn:
 
     def _instead(self, deed: Deed, wish: Wish) -> None:
         """What was done is taken back, and this is done."""
+        if deed.result.get("status") == "nothing":  # nor is there anything to take back
+            self.begun.append(replace(wish, amends=None))
+            return
         if completing.tool_that("retract", self.world) is None:
             self._note("cannot_undo")
             return
@@ -821,7 +853,7 @@ class _Turn:
         if self._asked_wish() is not None and not self._just_done():
             self._drop()
             return
-        deeds = list(self.before.last)
+        deeds = [deed for deed in self.before.last if deed.result.get("status") != "nothing"]
         if not deeds:
             self._note("nothing_to_undo")
             return

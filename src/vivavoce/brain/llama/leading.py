@@ -30,6 +30,7 @@ from vivavoce.brain.dialogue.prompting import Likely
 from vivavoce.brain.dialogue.state import Do, Say, State, View, World
 from vivavoce.brain.llama.likeness import Likeness
 from vivavoce.brain.llama.server import Heard
+from vivavoce.language.en.answers import repaired
 from vivavoce.language.en.questions import asks
 from vivavoce.language.en.sayings import SAYINGS
 from vivavoce.wire.brain import (
@@ -191,6 +192,7 @@ class Leading:
             return found, Heard("")
         if not prompting.clean(said):
             return (Plain("unclear"),), Heard("")
+        said = repaired(said)
         seen = prompting.narrowed(view(state, world), said, list(world.hints.values()))
         made, cost = await self._translated(ask.live, seen, world, said)
         while len(known) >= _MOST_KNOWN:

@@ -151,6 +151,35 @@ def corrects(words: str) -> bool:
     return re.match(_CORRECTED, plain(words[:200])) is not None
 
 
+_TAKES_BACK = (
+    r"(?:(?:oh|no|nope|wait|sorry|hang on|hold on|actually|i mean|i meant|scratch that|"
+    r"correction|well|um|uh|er)\b[\s,.!…-]*)+"
+)
+_REPAIR = re.compile(
+    rf"(?i)[\s,.;!?…-]+{_TAKES_BACK}(?:"
+    r"not (?P<wrong>[^,.;!?]{1,40}?)(?:[,.;]+\s*|\s+but\s+)(?P<right>[^,.;!?]{1,60})|"
+    r"(?P<first>[^,.;!?]{1,60}),? not (?P<last>[^,.;!?]{1,40}))"
+)
+_ARTICLE = re.compile(r"(?i)^(?:the|a|an|to|from|in|on|for|with|it's|make it|make that)\s+")
+
+
+def repaired(said: str) -> str:
+    """As it was meant: "get a quote from Meyer. No wait, not Meyer, Kranz" is "get a quote from
+    Kranz". Only where what is taken back was said before, in the same words."""
+    change = _REPAIR.search(said)
+    if change is None:
+        return said
+    wrong, right = (
+        _ARTICLE.sub("", (change[one] or change[other]).strip())
+        for one, other in (("wrong", "last"), ("right", "first"))
+    )
+    before, after = said[: change.start()], said[change.end() :]
+    places = [*re.finditer(rf"(?i)\b{re.escape(wrong)}\b", before)]
+    if not places or not right:
+        return said
+    return f"{before[: places[-1].start()]}{right}{before[places[-1].end() :]}{after}".strip()
+
+
 def chosen(labels: Sequence[str], said: str) -> list[int]:
     """Which of these are meant, in their order: by their words, or as "the second one"."""
     heard = plain(said)

@@ -142,6 +142,12 @@ def patterns(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(tries))
 
 
+def shortened(text: str) -> tuple[str, ...]:
+    """An expression for the beginnings of its long words, as names are cut short."""
+    long_ = [re.escape(word[:4]) for word in telling(text) if len(word) > 6]
+    return (rf"(?:{'|'.join(dict.fromkeys(long_))})",) if long_ else ()
+
+
 def _figure(name: str) -> str | None:
     """ "five hundreds" are 500 each."""
     try:
@@ -188,6 +194,77 @@ def misspelt(words: str) -> tuple[str, ...]:
     return (rf"\b(?:{'|'.join(forms)})\b",) if forms else ()
 
 
+_LETTERS_SAID = re.compile(
+    r"(?i)\bwith (?:only )?(?P<many>one|a single|two|a double|double) ['\"]?(?P<letter>[a-z])\b"
+)
+_SPELT_SO = re.compile(
+    r"(?i)\b(?:says?|said|spelt|spelled|written|wrote|reads?|typed|put|got|have|has)\s+(?:it\s+)?"
+    r"(?:as\s+)?[\"'“]?(?P<word>[a-z]{4,})"
+)
+
+
+_INSTEAD_OF = re.compile(
+    r"(?i)\b(?P<wrong>[a-z]{3,}) (?:instead of|rather than|not|for) (?P<right>[a-z]{3,})|"
+    r"\b(?P<other>[a-z]{3,})\b[^.!?]{0,24}\b(?:should|ought to) be (?P<should>[a-z]{3,})"
+)
+_NEARLY = 0.75
+
+
+def misspelling(words: str, said: str) -> tuple[str, str]:
+    """A word as it is written wrongly and as it should be, where somebody says what is wrong with
+    it: "it says adress with one d"."""
+    for one in _INSTEAD_OF.finditer(said) if _TYPO.search(said) else ():
+        pair = (one["wrong"] or one["other"]).lower(), (one["right"] or one["should"]).lower()
+        if pair[0] != pair[1] and SequenceMatcher(None, *pair).ratio() >= _NEARLY:
+            return pair
+    told = _LETTERS_SAID.search(said)
+    if told is None:
+        return "", ""
+    said_of = dict.fromkeys(telling(words))
+    named = [w for w in said_of if told["letter"].lower() in w and not _TYPO.search(w)]
+    if not named and (spelt := _SPELT_SO.search(said)):
+        named = [spelt["word"]]
+    letter = told["letter"].lower()
+    if len(named) != 1:
+        return "", ""
+    single = told["many"].lower() in ("one", "a single")
+    wrong, right = (letter, letter * 2) if single else (letter * 2, letter)
+    return (named[0], named[0].replace(wrong, right, 1)) if wrong in named[0] else ("", "")
+
+
+_TIMES_AS_MUCH = (
+    (r"\bdoubl\w+\b|\btwice\b", 2.0),
+    (r"\btripl\w+\b", 3.0),
+    (r"\bhal(?:f|ve)\w*\b", 0.5),
+)
+_BY = re.compile(
+    r"(?i)\b(?P<how>up|increase|raise|bump|add|more|higher|"
+    r"down|decrease|reduce|lower|cut|less|drop|take)\b.*?\b(?:by|another|an extra)?\s*$"
+)
+
+
+_LESS = _set("down decrease reduce lower cut less drop take")
+
+
+def becomes(said: str, old: str) -> str:
+    """The new number, where a change was said by what it was before: "double it", "ten more"."""
+    try:
+        before = float(old.replace("_", ""))
+    except ValueError:
+        return ""
+    low = said.lower()
+    for sounds, times in _TIMES_AS_MUCH:
+        if re.search(sounds, low):
+            return f"{before * times:g}"
+    words = re.findall(r"[a-z]+|\d[\d.]*", low)
+    for one in found(words):
+        around = " ".join(words[max(0, one.start - 6) : one.start])
+        if words[max(0, one.start - 1) : one.start] == ["by"] and (how := _BY.search(around)):
+            down = how["how"] in _LESS
+            return f"{before - float(one.value) if down else before + float(one.value):g}"
+    return ""
+
+
 def nearly(right: str, text: str) -> list[re.Match[str]]:
     """Words of the text that are this one, spelt wrongly; not another form of it."""
     low = right.lower()
@@ -226,6 +303,101 @@ def whole(words: str, said: str) -> str:
     return bare(subject["who"]) if ends and len(part) < len(named) <= 4 else words
 
 
+_AMENDS = re.compile(
+    r"(?i)[\s,.;:…-]+(?:(?:no|oh|wait|sorry|hang on|hold on|actually|rather|i mean|i meant|"
+    r"scratch that|make that|make it|let's say|correction|well)\b[\s,.;:…-]*)+(?P<now>[^,.;!?]+)"
+)
+_ALIKE = re.compile(r"(?i)\w[\w-]*(?:\.| dot )\w+")
+
+
+def amended(words: str, said: str) -> str:
+    """What is meant by words of which the speaker took back a part in the same breath, for
+    something of the same kind: "8000, no, sorry, 9000", "app.py, I mean util.py"."""
+    change = _AMENDS.search(words)
+    if change is not None:
+        words = words[: change.start()]
+    elif (at := said.casefold().find(words.casefold().strip())) >= 0 and words.strip():
+        change = _AMENDS.search(said, at + len(words.strip()))
+    if change is None:
+        return words
+    now = change["now"].strip()
+    figure = _number_in(now)
+    if figure and (before := _number_in(words)):
+        return words.replace(before, figure)
+    files = _ALIKE.search(now)
+    if files and (same := _ALIKE.search(words)):
+        return words.replace(same[0], files[0])
+    return words
+
+
+_SUMS = re.compile(
+    r"(?i)\b(?:plus|minus|times|divide\w*|multipl\w+|percent|add\w*|subtract\w*|sum|total|split|share|"
+    r"each|half|third|quarter|squared?|root|altogether|per|over|off|take away)\b|[-+*/%]"
+)
+
+
+def sounds_like_sum(text: str) -> bool:
+    """Numbers, and something that is done with them."""
+    return how_many_numbers(text) > 1 and _SUMS.search(text) is not None
+
+
+def how_many_numbers(text: str) -> int:
+    words = re.findall(r"[a-z]+|\d[\d.]*", text.lower())
+    return sum(not one.ordinal for one in found(words))
+
+
+def _number_in(text: str) -> str:
+    """The one number that is said there, in its words."""
+    words = text.split()
+    plain = [re.sub(r"[^\w.%-]|[.,]$", "", word).lower() for word in words]
+    there = [one for one in found(plain) if not one.ordinal]
+    return " ".join(words[there[0].start : there[0].end]).strip(_END) if len(there) == 1 else ""
+
+
+_NTH = re.compile(
+    r"(?i)\b(?:the|that) (?:(?P<other>other)|(?P<nth>first|second|third|fourth|fifth|last))"
+    r"(?: (?:one|file|result|hit|match|place|of (?:them|those|these)))+\b"
+)
+_THAT_FILE = re.compile(
+    r"(?i)\b(?:in|into|to|of|from|inside|on|at) (?:that|this|the same|same)"
+    r" (?:file|script|module|document|list|one)\b|\b(?:in|into|inside|from) (?:there|it)\b"
+)
+
+
+_LINES_OF_IT = re.compile(
+    r"(?i)(?:the )?(?:very )?(?:first|last|top|bottom|next)(?: \w+)? (?:lines?|bit|part|entry|item|"
+    r"sentence|paragraph)(?: of (?:it|that))?|lines? (?:number )?\w+"
+)
+
+
+def only_names(words: str, path: str) -> bool:
+    """Nothing but the file itself, or the functions in it."""
+    own = {stem(part) for part in pieces(path)} | {"function", "method", "clas", "class"}
+    said = {stem(word) for word in pieces(words) if word not in _SMALL and word not in _FILE_WORDS}
+    return bool(path) and said <= own
+
+
+def part_of_it(words: str) -> bool:
+    """ "The last line": of the file that was spoken of, and no name of one."""
+    return _LINES_OF_IT.fullmatch(words.strip().strip(_END)) is not None
+
+
+def points_at_one(said: str) -> bool:
+    """ "The second one": nothing by that name."""
+    return _NTH.search(said) is not None
+
+
+def pointed_file(said: str, listed: Sequence[str], last: str) -> str:
+    """A file by its place among those that were told, or as the one that was spoken of."""
+    if nth := _NTH.search(said):
+        if nth["other"]:
+            others = [one for one in listed if one != last]
+            return others[0] if len(others) == 1 else ""
+        places = answers.chosen(listed, nth["nth"])
+        return listed[places[0]] if len(places) == 1 else ""
+    return last if _THAT_FILE.search(said) else ""
+
+
 # --- To write it
 
 
@@ -253,6 +425,8 @@ def literal(text: str) -> str:
     digits = [CARDINALS.get("zero" if w.lower() == "oh" else w.lower()) for w in words]
     if len(digits) > 1 and all(d is not None and d < 10 for d in digits):
         return "".join(map(str, digits))  # "eight oh eight one"
+    if pair := _by_twos(words):
+        return pair
     if (
         len(words) <= 2
         and words
@@ -260,6 +434,44 @@ def literal(text: str) -> str:
     ):
         return words[0].lower()
     return dictated(said)
+
+
+def _by_twos(words: Sequence[str]) -> str:
+    """ "Eighty eighty" and "fifty four thirty two", as ports and years are said."""
+    plain = [part for word in words for part in word.lower().split("-")]
+    there = [one for one in found(plain, fractions=False) if not one.ordinal]
+    whole = sum(one.end - one.start for one in there) == len(plain)
+    if len(there) != _TWO or not whole:
+        return ""
+    first, last = (int(one.value) for one in there)
+    fits = all(_TENS <= value < _HUNDRED for value in (first, last))
+    return f"{first}{last}" if fits else ""
+
+
+_TWO, _TENS, _HUNDRED = 2, 10, 100
+_LONG = {"minute": 60, "minutes": 60, "hour": 3600, "hours": 3600}
+
+
+def in_seconds(text: str, name: str) -> str:
+    """A time for a setting that has no unit of its own in its name is in seconds: "a minute"."""
+    words = text.lower().strip(_END).split()
+    own = set(map(stem, pieces(name))) & {
+        "min",
+        "minute",
+        "minut",
+        "mins",
+        "hour",
+        "hours",
+        "h",
+        "m",
+    }
+    if own or len(words) < 2 or words[-1] not in _LONG:
+        return ""
+    try:
+        many = 1 if words[-2] in ("a", "an", "one") else number(" ".join(words[:-1]))
+    except ValueError:
+        return ""
+    return f"{float(many) * _LONG[words[-1]]:g}"
 
 
 _UNITS = _set(
@@ -282,6 +494,12 @@ _SUM = re.compile(rf"{_TERM}(?:\s*[-+*/^%]\s*{_TERM})*")
 _BRACKETS = re.compile(
     r"(?=[^a-z]*\()[\d(][\d\s.+*/^%()-]*[-+*/^%][\d\s.+*/^%()-]*[\d)]", re.IGNORECASE
 )
+_EACH = re.compile(
+    r"(\b\d[\d.]*)(?: [a-z]+){0,3}? (?:at|for) (?=\d[\d.]*(?: [a-z]+)?? (?:each|apiece|a piece|"
+    r"an? [a-z]+|per [a-z]+|hours|days|weeks|months|years|nights|times|people)\b)"
+)
+"""A number of something that costs so much: "forty hours at sixty an hour"."""
+_SHARED = r"\b(?:split|divide|share|spread|cut)\b(.*?)\b(?:between|among|by|into|across)\b"
 _MONEY = re.compile(
     r"\b(\d+) (?:pounds?|dollars?|euros?|quid|bucks)(?: and)? (\d\d)\b", re.IGNORECASE
 )
@@ -313,11 +531,74 @@ def expression(text: str) -> str:
         said = re.sub(r"(\d[\d.]*) percent (?:of|off) (?:\w+ )??(\d[\d.]*)", _percent, said)
         said = re.sub(r"(\d[\d.]*) (?:plus|and|with) (\d[\d.]*) percent.*", _more, said)
         said = re.sub(r"(\d[\d.]*) (?:minus|less) (\d[\d.]*) percent.*", _less, said)
+    said = _EACH.sub(r"\1 times ", said)
+    said = re.sub(
+        r"\b(?:split|divide|share|spread|cut)\b(.*?)\b(?:between|among|by|into|across)\b",
+        r"\1 over",
+        said,
+    )
     for sign, mark in _SIGNS:
         said = re.sub(sign, mark, said)
+    said = re.sub(r"(?<=\d) (?:[a-z]+ ){1,2}(?=[-+*/^%] \d)", " ", said)  # gigs, people, hours
     sums = [one[0].strip() for one in _SUM.finditer(said)]
     only = max(sums, key=len, default="")
+    only += _for_longer(text) if only else ""
     return only if re.search(r"\d\s*[-+*/^%]|sqrt", only) and len(sums) == 1 else ""
+
+
+_GOES_ON = re.compile(
+    r"(?i)^\W*(?:(?:and|now|then|so|ok|okay|what's|what is|what about|how about)\W+)*"
+    r"(?=(?:plus|minus|times|divided|multiplied|over|take away|less|squared|cubed)\b)"
+)
+_RESULT = re.compile(
+    r"(?i)\b(?:that|it|this|the (?:result|answer|number|total|sum)|what (?:you|we) (?:got|had))\b"
+    r"(?! many\b)"
+)
+_TOTAL = re.compile(
+    r"(?i)\b(?:total|altogether|all together|in all|sum of (?:those|these|them|both)|combined|"
+    r"add (?:them|those|these|both)(?: all)?(?: up| together)?|"
+    r"added (?:up|together)|(?:those|both|these) (?:two )?together)\b"
+)
+
+
+def continued(text: str, before: Sequence[str]) -> str:
+    """The sum that goes on from what came out before: "and that times two", "the total"."""
+    if not before:
+        return ""
+    if _TOTAL.search(text) and len(before) > 1 and not re.search(r"\d", text):
+        pair = re.search(r"(?i)\b(?:two|both)\b", text) is not None
+        return " + ".join(before[-2:] if pair else before)
+    if _GOES_ON.search(text):
+        return expression(f"{before[-1]} {_GOES_ON.sub('', text)}")
+    if m := re.search(
+        r"(?i)\b(?:add|take|subtract) (?P<what>.+?) (?:to|off|from|away from) ", text
+    ):
+        sign = "plus" if re.search(r"(?i)\badd\b", text) else "minus"
+        if _RESULT.search(text, m.end() - 1):
+            return expression(f"{before[-1]} {sign} {m['what']}")
+    if _RESULT.search(text):
+        said = re.sub(
+            r"(?i)\bdivide (.+?) by\b", r"\1 divided by", _RESULT.sub(before[-1], text, 1)
+        )
+        return expression(re.sub(r"(?i)\bmultiply (.+?) by\b", r"\1 times", said))
+    return ""
+
+
+_IN = {
+    ("month", "year"): 12, ("week", "year"): 52, ("day", "year"): 365, ("day", "week"): 7,
+    ("hour", "day"): 24, ("minute", "hour"): 60, ("second", "minute"): 60,
+}  # fmt: skip
+_RATE = re.compile(
+    r"(?i)\b(?:an?|per|each|every) (?P<rate>second|minute|hour|day|week|month)\b.*"
+    r"\b(?:over|in|for|per|a|an|each|whole|one|the) (?P<span>minute|hour|day|week|year)\b"
+)
+
+
+def _for_longer(text: str) -> str:
+    """ "Thirty eight a month, what's that over a year"."""
+    asked = _RATE.search(text)
+    times = _IN.get((asked["rate"].lower(), asked["span"].lower())) if asked else None
+    return f" * {times}" if times else ""
 
 
 def _rejoined(words: list[str]) -> list[str]:
@@ -404,6 +685,21 @@ def globs(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((f"**/*{joined}*", f"**/*{starred}*", f"**/*{starred}*/**")))
 
 
+def kind_of_files(text: str) -> str:
+    """The ending that files of the kind have that is named: "the python files"."""
+    low = " ".join(pieces(text))
+    kinds = [
+        (one.start(), kind)
+        for kind in KINDS
+        if (
+            one := re.search(
+                rf"\b{kind}s? (?:source |code )?(?:files?|scripts?|modules?|code|ones?)\b", low
+            )
+        )
+    ]
+    return KINDS[min(kinds)[1]] if kinds else ""
+
+
 class Choice(Value):
     """Names that fit, the best first; several where none of them is clearly meant."""
 
@@ -417,9 +713,18 @@ class Choice(Value):
 _CLEAR, _ENOUGH, _MOST = 0.12, 0.62, 4
 
 
+def _spelt_out(text: str) -> str:
+    """ "handlers underscore v two" is handlers_v2."""
+    joined = re.sub(r"(?i)\s+underscore\s+", "_", text)
+    joined = re.sub(r"(?i)\s+(?:dash|hyphen|minus)\s+", "-", joined)
+    return re.sub(
+        r"(?i)(?<![a-z])v (\w+)\b", lambda v: f"v{CARDINALS.get(v[1].lower(), ' ' + v[1])}", joined
+    )
+
+
 def chosen(text: str, files: Iterable[str], *, folders: bool = False) -> Choice:
     """Which of the files (or the folders they lie in) is meant by these words?"""
-    said = dictated(text).strip().strip(_END)
+    said = dictated(_spelt_out(text)).strip().strip(_END)
     there = list(dict.fromkeys(files))
     if folders:
         above = (str(one) for f in there for one in PurePosixPath(f).parents if str(one) != ".")
@@ -434,6 +739,9 @@ def chosen(text: str, files: Iterable[str], *, folders: bool = False) -> Choice:
     wants_folder = re.search(r"\b(?:folder|directory|dir)\b", said, re.IGNORECASE) is not None
     rated = [(_likeness(spoken, one, wants_folder), one) for one in there]
     best = max((rate for rate, _ in rated), default=0.0)
+    plain = [word for word in spoken if word not in _VAGUE]
+    if best < _ENOUGH and plain and len(plain) < len(spoken):
+        return chosen(" ".join(plain), there)
     if best < _ENOUGH:
         # "the standup notes" may well be the notes.
         headed = (
@@ -475,6 +783,8 @@ def _inside(said: str, there: Sequence[str]) -> Choice | None:
 
 def picked(text: str, paths: Sequence[str]) -> Choice:
     """Which of these few was meant by an answer: "the json one", "the one in lib", "the second"?"""
+    if not paths:
+        return Choice(())
     if len(places := answers.chosen(paths, text)) == 1:
         return Choice((paths[places[0]],))
     spoken = {ending_of(word) or word for word in _spoken(dictated(text))}
@@ -504,6 +814,8 @@ def _spoken(said: str) -> list[str]:
     return words
 
 
+_VAGUE = _set("list table sheet spreadsheet data sheet records info stuff")
+"""Said of what is in a file rather than for its name."""
 _FILE_WORDS = _set(
     "file files folder directory dir script module document doc page thing contents content top "
     "bottom first last main's one dot"
@@ -604,6 +916,25 @@ def _likely(words: Sequence[str], path: str) -> bool:
     joined, whole = "".join(said), "".join(stem_parts)
     alike = len(joined) > 3 and stem(joined) == stem(whole)
     return joined == whole or alike or sorted(map(stem, said)) == sorted(map(stem, stem_parts))
+
+
+_OWN = re.compile(
+    r"(?i)\b(?:files?|folder|directory|notes?|docs?|document\w*|readme|read me|config\w*|settings|"
+    r"logs?|list|plan|code|project|repo\w*|script|module|here|our|my|we|this|these)\b|\w\.\w"
+)
+
+
+_PROPER = re.compile(r"(?<=[a-z,;:] )(?!I\b)[A-Z][a-z]{2,}")
+
+
+def of_the_world(said: str, words: str = "") -> bool:
+    """Is it about somebody or something out there that has a name, and not about their things? Only
+    then may it be answered from general knowledge."""
+    led = words and re.search(
+        rf"(?i)\b(?:the|that|an?|your|in|from)\s+{re.escape(words.strip())}", said
+    )
+    own = re.match(r"(?i)(?:the|my|our|that|this|a|an)\s", words.strip())
+    return bool(_PROPER.search(said)) and not (led or own or _OWN.search(dictated(said)))
 
 
 _HOST = re.compile(

@@ -55,14 +55,21 @@ def _values(part: re.Match[str], known: Known) -> tuple[Any, ...]:
 
 
 def _spelt(text: str, known: Known) -> tuple[str, ...]:
-    return naming.patterns(text) if text else ()
+    """In a file that was named a name may be there only in short: "the discount" as calcDisc."""
+    short = naming.shortened(text) if known.get("where_path") else ()
+    return (*naming.patterns(text), *short) if text else ()
 
 
 def _settings(text: str, known: Known) -> tuple[str, ...]:
     old = str(known.get("from_written") or "")
+    wrong, _ = naming.misspelling(f"{text} {known.get('to') or ''}", str(known["said"]))
+    if wrong:
+        return (re.escape(wrong),)
     if naming.about_spelling(known["said"]):
         return (*naming.patterns(text)[:1], *naming.misspelt(f"{text} {known.get('to') or ''}"))
     made = naming.settings(text) if text else ()
+    # "And prod?": what was asked for before, of that.
+    made = (*made, *naming.settings(str(known.get("last") or "")))
     return (*made, *naming.patterns(old)[:2]) if old else made
 
 
@@ -74,21 +81,85 @@ _KINDS = {
     "import": r"^\s*(?:import|from|use|require)\b",
     "line": r"^",
     "comment": r"^\s*(?:#|//)",
+    "heading": r"^#{1,6} ",
+    "section": r"^#{1,6} ",
 }
 
 
 def _counted(text: str, known: Known) -> tuple[str, ...]:
     """A kind of line that code has, or a text."""
-    said = naming.pieces(text)
-    rest = naming.telling(text)
-    for word in said:
-        kind = naming.stem(word)
-        pattern = next((p for name, p in _KINDS.items() if naming.stem(name) == kind), None)
-        if pattern and all(
-            naming.stem(one) == kind or one in ("unit", "case", "cases") for one in rest
-        ):
-            return (pattern,)
-    return naming.patterns(text) if text else ()
+    kind = _kind_counted(text)
+    if kind:
+        return (_KINDS[kind],)
+    if not text:
+        return ()
+    (*_, last) = naming.telling(text) or [text]
+    level = naming.stem(last)
+    as_level = rf"\b{re.escape(level)}(?:ing|ed|e)?s?\b"
+    if level in _LEVELS:
+        return (as_level,)
+    whole = naming.patterns(text)
+    if str(known.get("where_path") or "").endswith(_TABLES):
+        return (*whole, _ROWS)
+    return (
+        *_items(text, str(known.get("where_path") or "")),
+        *whole,
+        *((as_level,) if len(naming.telling(text)) == 1 else ()),
+    )
+
+
+_ITEM = re.compile(r"\b(?:items?|entries|entry|bullets?|points?|tasks?|to-?dos?|things)\b", re.I)
+_BULLET = r"^\s*(?:[-*+•]|\d+[.)])\s+"
+
+
+def _items(text: str, path: str) -> tuple[str, ...]:
+    """Of a list in a file: all that is on it, or what is still open, or what is ticked off."""
+    if not _ITEM.search(text) or PurePosixPath(path).suffix not in (".md", ".txt"):
+        return ()
+    if re.search(
+        r"\b(?:open|left|unticked|unchecked|outstanding|undone|not done|to do)\b", text, re.I
+    ):
+        return (r"^\s*[-*+] \[ \]",)
+    if re.search(r"\b(?:done|ticked|checked|finished|completed?|closed)\b", text, re.I):
+        return (r"^\s*[-*+] \[[xX]\]",)
+    return (_BULLET,) if not naming.telling(text) or _ITEM.fullmatch(naming.bare(text)) else ()
+
+
+_TABLES, _ROWS = (".csv", ".tsv"), r"\S"
+"""Of a table whatever it is about is counted by its rows."""
+_LEVELS = frozenset(map(naming.stem, ("warning", "error", "info", "debug", "critical", "fatal")))
+"""What lines of a log are marked with, in one form or another: WARN, WARNING."""
+
+
+def _kind_counted(text: str) -> str:
+    """The kind of line, where it is nothing but that: "unit tests", "lines", "lines of code"."""
+    rest = {naming.stem(one) for one in naming.telling(text)}
+    for word in naming.pieces(text):
+        kind = next((k for k in _KINDS if naming.stem(k) == naming.stem(word)), "")
+        beside = {naming.stem(one) for one in ("unit", "case", "cod", "code", kind, "file")}
+        if kind and rest <= beside | {naming.stem(one) for one in naming.KINDS}:
+            return kind
+    return ""
+
+
+def _kinds(text: str, known: Known) -> tuple[str, ...]:
+    """Only in files of this kind, where one is named: "the python files"."""
+    named = naming.kind_of_files(text)
+    return (f"*.{named}",) if named else ()
+
+
+def _word_count(text: str, known: Known) -> tuple[str, ...]:
+    """The program that counts, where it is asked for by name."""
+    if not re.search(r"\b(?:wc|w c)\b", str(known["said"]), re.IGNORECASE):
+        return ()
+    place = str(known.get("file_path") or "")
+    kind = naming.kind_of_files(str(known["said"]))
+    ends = tuple(f".{one}" for one in kind.strip("{}").split(",")) if kind else ("",)
+    files = [f for f in known.get("files") or () if f.endswith(ends) and f.startswith(place)]
+    return (f"wc -l {shlex.join(sorted(files)[:_MOST_FILES])}",) if files else ()
+
+
+_MOST_FILES = 50
 
 
 def _literal(text: str, known: Known) -> tuple[str, ...]:
@@ -96,15 +167,29 @@ def _literal(text: str, known: Known) -> tuple[str, ...]:
     return (made,) if made else ()
 
 
+_GIT_ORDER = re.compile(r"\bgit (init|fetch|pull|stash|gc|tag)\b")
+"""Commands of git that say all that is needed, by their own names."""
+
+
 def _git(text: str, known: Known) -> tuple[str, ...]:
     said = f"{text} {known['said']}".lower()
-    if re.search(r"\bcommit(?:s|ted)?\b|\blog\b|\bhistory\b", said) and "uncommitted" not in said:
-        return ("git log --oneline -5",)
+    path = str(known.get("file_path") or "")
+    of = f" -- {shlex.quote(path)}" if path else ""
+    if named := _GIT_ORDER.search(said):
+        return (f"git {named[1]}",)
+    # Who did something, or when, is in the log of that file; what was done, in the last commits.
+    last = re.search(r"\b(?:who|whose|when|how long ago|history)\b", said)
+    if last or (
+        re.search(r"\bcommit(?:s|ted)?\b|\blog\b", said)
+        and not re.search(r"\buncommitted\b|n't committed|not committed|since the", said)
+    ):
+        return (f"git log -5{of}",)
     if re.search(r"\bbranch(?:es)?\b", said):
-        return ("git branch --show-current",)
-    return (
-        ("git diff --stat",) if re.search(r"\bdiff(?:erences?)?\b", said) else ("git status -sb",)
-    )
+        every = re.search(r"\bbranches\b|\bother branch", said)
+        return ("git branch" if every else "git branch --show-current",)
+    if re.search(r"\bdiff(?:erences?)?\b", said) or of:
+        return (f"git diff --stat{of}" if not of else f"git diff{of}",)
+    return ("git status -sb",)
 
 
 _PROGRAMS = frozenset(
@@ -133,6 +218,8 @@ def _program(text: str, known: Known) -> tuple[str, ...]:
         start = _STARTERS.get(PurePosixPath(str(path)).suffix)
         if start:
             return (f"{start} {shlex.quote(str(path))}",)
+    if counting := _word_count(text, known):
+        return counting
     said = _command_words(text)
     first = said.split(" ", 1)[0].lower()
     if first in _PROGRAMS:
@@ -192,12 +279,66 @@ def _zone(text: str, known: Known) -> tuple[str, ...]:
     return tuple(zone for place, zone in _ZONES.items() if re.search(rf"\b{place}\b", low))[:1]
 
 
+_AS_LINES = re.compile(r"(?i)\bhow (?:long|big)\b|\blength\b|\bline count\b")
+
+
+def _as_file(text: str, known: Known) -> tuple[str, ...]:
+    """A file in the place of what is counted in it: "how long is parser dot py, in lines"."""
+    where = str(known.get("where") or "")
+    swapped = bool(_kind_counted(where)) or (not where and _AS_LINES.search(str(known["said"])))
+    return (text,) if swapped and re.search(r"\w\.\w", dictated(text)) else ()
+
+
+def _as_kind(text: str, known: Known) -> tuple[str, ...]:
+    return (_kind_counted(text) or "lines",) if known.get("named") else ()
+
+
+def _named(text: str, known: Known) -> tuple[str, ...]:
+    return (text,) if text else ()
+
+
 def _single(make: Callable[[str], str]) -> Callable[[str, Mapping[str, Any]], tuple[str, ...]]:
     def way(text: str, known: Known) -> tuple[str, ...]:
         made = make(text) or make(str(known["said"]))
         return (made,) if made else ()
 
     return way
+
+
+def _figures(text: str, known: Known) -> tuple[str, ...]:
+    """Whether there is a sum in it, or at least what one could be made of."""
+    sums = _sum(text, known) or naming.sounds_like_sum(str(known["said"]))
+    return ("figures",) if sums else ()
+
+
+def _sum(text: str, known: Known) -> tuple[str, ...]:
+    """A sum that was said, or one that goes on from what came out before."""
+    before = tuple(map(str, known.get("numbers") or ()))
+    both = [one for one in dict.fromkeys((text, str(known["said"]))) if one]
+    sums = [naming.expression(words) for words in both]
+    going_on = [naming.continued(words, before) for words in both]
+    # What was copied may be only a part of it: "… a month, what's that over a year".
+    made = max(sums, key=len, default="") or max(going_on, key=len, default="")
+    return (made,) if made else ()
+
+
+def _defined(text: str, known: Known) -> tuple[str, ...]:
+    """Where a function or a class of that name begins."""
+    if not text:
+        return ()
+    place = str(known.get("where_path") or "")
+    if place and any(naming.only_names(text, one) for one in (place, *known.get("files", ()))):
+        return (_KINDS["function"], _KINDS["class"])
+    begins = (
+        r"\b(?:def|class|function|func|fn|const|let|var|struct|interface|type)\s+(?:\([^)]*\)\s*)?"
+    )
+    return tuple(rf"{begins}{one}" for one in naming.patterns(text)[:2])
+
+
+def _listed(text: str, known: Known) -> tuple[str, ...]:
+    """Lines that have any of the words that were said of an item."""
+    said = [re.escape(naming.stem(word)) for word in naming.telling(text)]
+    return (rf"\b(?:{'|'.join(dict.fromkeys(said))})",) if said else ()
 
 
 def _quoted(text: str, known: Known) -> tuple[str, ...]:
@@ -223,7 +364,7 @@ _KINDS_OF_FILES = re.compile(
 
 def _files(text: str, known: Known) -> tuple[str, ...]:
     """Whether files are meant, and not what is in them."""
-    return ("files",) if _KINDS_OF_FILES.search(text) else ()
+    return ("files",) if _KINDS_OF_FILES.search(text) and not _kind_counted(text) else ()
 
 
 def _line(text: str, known: Known) -> tuple[str, ...]:
@@ -259,10 +400,29 @@ _SAYING = re.compile(
 )
 
 
+_LISTED = r"(?:bullets?|bullet points?|items?|points?|lines|entries|tasks|list)"
+_SEVERAL = re.compile(rf"(?i)\b{_LISTED}\b")
+_HEADED = re.compile(rf"(?i)^(?:\w+ )?{_LISTED}\W*(?:of|with)?\s*")
+
+
+def _bullets(text: str, suffix: str, said: str) -> str:
+    """What is said to be a list, one thing a line: "three bullets, fix login, write tests"."""
+    if not _SEVERAL.search(said):
+        return ""
+    parts = [one.strip(" .") for one in re.split(r",\s*(?:and\s+)?|;\s*|\s+and\s+", text)]
+    parts = [_SAYING.sub("", one).strip() for one in parts if one]
+    first = _HEADED.sub("", parts[0]) if parts else ""
+    parts = [one for one in [first, *parts[1:]] if one]
+    mark = "- " if suffix in (".md", ".rst") or re.search(r"(?i)\bbullet", said) else ""
+    return "".join(f"{mark}{one}\n" for one in parts) if len(parts) > 1 else ""
+
+
 def _text(text: str, known: Known) -> tuple[str, ...]:
     """What a new file says, where it was said: words, or a program that only prints some. Nothing
     where somebody has to think of it."""
     suffix = PurePosixPath((_new_path(str(known.get("file") or ""), known) or ("",))[0]).suffix
+    if suffix in _PROSE and (items := _bullets(text, suffix, str(known["said"]))):
+        return (items,)
     if suffix in _PROSE:
         said = _SAYING.sub("", text.strip()).strip()
         return (f"{naming.literal(said)}\n",) if said else ()
@@ -284,7 +444,14 @@ WAYS: Mapping[str, Callable[[str, Mapping[str, Any]], tuple[Any, ...]]] = {
     "new": _new_path,
     "instruction": _instruction,
     "zone": _zone,
-    "sum": _single(naming.expression),
+    "sum": _sum,
+    "kinds": _kinds,
+    "figures": _figures,
+    "as_file": _as_file,
+    "as_kind": _as_kind,
+    "named": _named,
+    "defined": _defined,
+    "listed": _listed,
     "url": _single(naming.address),
     "quoted": _quoted,
     "moved": _moved,
@@ -293,5 +460,6 @@ WAYS: Mapping[str, Callable[[str, Mapping[str, Any]], tuple[Any, ...]]] = {
     "text": _text,
     "whole": _whole,
     "tests": _tests,
+    "true": lambda text, known: (True,),
 }
 """How words become an argument: by the name that a template gives after the colon."""

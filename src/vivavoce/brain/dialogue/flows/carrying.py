@@ -28,6 +28,8 @@ from vivavoce.wire.values import Record, Value
 LOOK = "glob"
 """The tool that lists the files; a workspace without it has no names to resolve."""
 _EVERYTHING = {"pattern": "**/*"}
+_NUMBERS = 8
+_NOT_CLEAR = "I'm not sure what you'd like to know there. Could you say it another way?"
 _STEPS = 24
 """Calls of one flow, at most: whatever a flow says, it ends."""
 
@@ -40,6 +42,12 @@ class Scene(Record):
     """The last one that something was done with: "it", "that file"."""
     choices: tuple[str, ...] = ()
     """Those that were just asked about."""
+    listed: tuple[str, ...] = ()
+    """Those that were told last, in that order: "the second one", "the other file"."""
+    name: str = ""
+    """What was last looked for: "it", "that function"."""
+    numbers: tuple[str, ...] = ()
+    """What came of sums and counts, the last at the end: "and that times two", "the total"."""
 
 
 class Running(Record):
@@ -91,12 +99,25 @@ def flows_in(hints: Mapping[str, Hint | None]) -> dict[str, Flow]:
 def begin(flow: Flow, words: Mapping[str, Any], said: str, scene: Scene) -> Next | End:
     """`words` by the flow's parameters: as the user said them, or paths that they chose."""
     known = {name: value for name, value in words.items() if value not in (None, "")}
+    # The same words twice are one thing: what is meant, and no file of that name.
+    known = {
+        name: value
+        for name, value in known.items()
+        if name not in flow.slots or flow.slots[name].kind != "file" or value != known.get("what")
+    }
+    known |= {n: naming.amended(str(v), said) for n, v in known.items() if _is_words(flow, n)}
     if "what" in known:
         known["what"] = naming.pointed(str(known["what"]), said)
+        pointing = _IT_NAMED.fullmatch(str(known["what"]).strip(" .!?")) is not None
+        # "Rename it to apply voucher": what it becomes was copied for what it is.
+        only_new = known["what"] == known.get("to") and _IT_BECOMES.search(said) is not None
+        if scene.name and (pointing or only_new):
+            known["what"] = scene.name
     written = {f"{n}_written": naming.literal(str(known[n])) for n in known if _is_words(flow, n)}
     if flow.careful and _TAKEN_BACK.search(said):
         return End({"status": "dropped", "told": "All right, I leave it."}, scene)
-    known = {"said": said, **written, **known}
+    last = {"numbers": scene.numbers, "last": scene.name}
+    known = {"said": said, **last, **written, **known}
     for name, template in flow.makes.items():
         with suppress(Missing):
             if found := made(template, known):
@@ -113,6 +134,14 @@ _POINTS = re.compile(
     re.IGNORECASE,
 )
 """Words that point at something and are nothing to be written themselves."""
+_IT_BECOMES = re.compile(
+    r"\b(?:it|that|this)(?: one| function| name)?,? (?:to|as|into|be|should be|called)\b", re.I
+)
+_IT_NAMED = re.compile(
+    r"(?:it|that|this|this one|that one|the same|"
+    r"(?:that|this|the|the same) (?:function|method|class|name|constant|variable|setting|value))",
+    re.IGNORECASE,
+)
 _TAKEN_BACK = re.compile(
     r"\b(?:no,? (?:wait|hang on|don't|leave)|wait,? (?:no|wait)|leave it|don't|never mind|"
     r"actually,? no|scratch that|keep it)\b",
@@ -139,13 +168,31 @@ def resume(flow: Flow, running: Running, output: str) -> Next | End:
     if found is None:
         return _otherwise(flow, stage, running)
     known = {**running.known, **found}
-    scene = replace(running.scene, file=str(found.get("path") or running.scene.file))
+    scene = _seen(running, found)
     running = replace(running, known=known, scene=scene, attempt=0)
+    if "ask" in found:
+        return _ask(flow, running, str(found["ask"]))
     if "choices" in found:
         return _which(flow, running, list(found["choices"]))
     if stage.each and running.item + 1 < len(known[stage.each]):
         return _forward(flow, replace(running, item=running.item + 1))
     return _forward(flow, replace(running, stage=running.stage + 1, item=0))
+
+
+def _seen(running: Running, found: Mapping[str, Any]) -> Scene:
+    """What later turns can point at."""
+    scene = running.scene
+    listed = tuple(found.get("paths") or ())
+    number = found.get("number", found.get("count"))
+    named = bool(found.get("path")) and "what" in running.known
+    return replace(
+        scene,
+        file=str(found.get("path") or scene.file),
+        listed=listed if len(listed) > 1 else scene.listed,
+        name=str(found.get("called") or "")
+        or (naming.bare(str(running.known["what"])) if named else scene.name),
+        numbers=scene.numbers if number is None else (*scene.numbers, str(number))[-_NUMBERS:],
+    )
 
 
 def _forward(flow: Flow, running: Running) -> Next | End:
@@ -162,6 +209,9 @@ def _forward(flow: Flow, running: Running) -> Next | End:
             return _call(flow, stage, running)
         running = replace(running, stage=running.stage + 1)
     told = running.known.get("told")
+    if not told and flow.does == "tell":
+        world = naming.of_the_world(running.known["said"])
+        return End({"status": "general" if world else "nothing", "told": _NOT_CLEAR}, running.scene)
     if not told:
         return _failed(running, "nothing came of that")
     kept = {
@@ -187,7 +237,8 @@ def _call(flow: Flow, stage: Stage, running: Running) -> Next | End:
         return _ask(flow, running, missing.slot)
     given = {n: w[min(running.attempt, len(w) - 1)] for n, w in ways.items() if w}
     tries = max(map(len, ways.values()), default=1)
-    now = {**running.known, "tries": tries, "command": given.get("command", "")}
+    final = running.attempt + 1 >= tries
+    now = {**running.known, "tries": tries, "final": final, "command": given.get("command", "")}
     running = replace(running, calls=running.calls + 1, known=now, tool=stage.do)
     return Next(running, stage.do, given)
 
@@ -279,7 +330,7 @@ def _settled(flow: Flow, running: Running) -> Running | Next | End:
 
 def _path(flow: Flow, name: str, said: str, running: Running) -> Running | Next | End:
     scene, slot = running.scene, flow.slots[name]
-    if said and _IT.fullmatch(said.strip()):
+    if said and (_IT.fullmatch(said.strip()) or naming.part_of_it(said)):
         if scene.file:
             return _with(running, {f"{name}_path": scene.file})
         said = ""
@@ -289,8 +340,13 @@ def _path(flow: Flow, name: str, said: str, running: Running) -> Running | Next 
         return _with(running, {f"{name}_path": said})
     if said and (one := naming.picked(said, scene.choices).only):
         return _with(running, {f"{name}_path": one})
+    if one := naming.pointed_file(said, scene.listed, scene.file):
+        return _with(running, {f"{name}_path": one})
     if not said:
         return _mentioned(flow, name, running)
+    if naming.points_at_one(said):
+        needed = _needed(flow, name)
+        return _ask(flow, running, name) if needed else _with(running, {f"{name}_none": True})
     choice = naming.chosen(said, scene.files, folders=slot.many)
     if not choice.fits and not running.looked:
         return _look(running, name)
@@ -302,7 +358,9 @@ def _path(flow: Flow, name: str, said: str, running: Running) -> Running | Next 
         return _with(running, {f"{name}_none": True, "among": choice.fits})
     if _needed(flow, name) and slot.of != "new":
         told = f"I don't find a file called {naming.bare(dictated(said))} here."
-        return End({"status": "nothing", "told": told}, scene)
+        # "Who wrote Things Fall Apart": it was never about a file.
+        world = flow.does == "tell" and naming.of_the_world(running.known["said"], said)
+        return End({"status": "general" if world else "nothing", "told": told}, scene)
     return _with(running, {f"{name}_none": True})
 
 
@@ -314,13 +372,17 @@ def _look(running: Running, name: str) -> Next:
 def _mentioned(flow: Flow, name: str, running: Running) -> Running | Next | End:
     """Not in its slot, but perhaps in the sentence; or the file that the talk is about."""
     scene, said, needed = running.scene, running.known["said"], _needed(flow, name)
-    choice = naming.mentioned(said, scene.files, anywhere=needed)
-    if not choice.fits and not running.looked and (needed or naming.leads_to_place(said)):
+    if one := naming.pointed_file(said, scene.listed, scene.file):
+        return _with(running, {f"{name}_path": one})
+    anywhere = needed or flow.slots[name].of == "any"
+    choice = naming.mentioned(said, scene.files, anywhere=anywhere)
+    if not choice.fits and not running.looked and (anywhere or naming.leads_to_place(said)):
         return _look(running, name)
     if len(choice.fits) > 1 and needed:
         return _which(flow, running, list(choice.fits))
     path = choice.only or ""
-    if not path and needed and re.search(r"\b(?:it|that|this|the file|there)\b", said, re.I):
+    points = re.search(r"\b(?:it|that|this|the file|there)\b", said, re.I)
+    if not path and ((anywhere and points) or flow.slots[name].of == "last"):
         path = scene.file
     if path:
         soft = replace(running, soft=(*running.soft, f"{name}_path"))

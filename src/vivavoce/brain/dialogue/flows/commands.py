@@ -25,6 +25,8 @@ from vivavoce.brain.dialogue.flows.results import (
 def command(output: str, known: Known) -> Mapping[str, Any] | None:
     """How it ended, and the last thing it said."""
     done = ended(output)
+    if str(known.get("command")).startswith("wc ") and (lines := _tally(done)):
+        return lines
     tests = test_words(done)
     if tests:
         return {"told": tests, "ok": done.ok}
@@ -67,7 +69,7 @@ _FAILED = re.compile(
 def test_words(done: Ended) -> str:
     """Of a run of tests: how many, and which failed. Empty where it was none."""
     text = "\n".join(done.lines)
-    tally = _tally(text)
+    tally = _passed(text)
     if tally is None:
         return ""
     passed, failed = tally
@@ -83,7 +85,7 @@ def test_words(done: Ended) -> str:
     return f"All {total} tests passed." if total > 1 else "The one test passed."
 
 
-def _tally(text: str) -> tuple[int, int] | None:
+def _passed(text: str) -> tuple[int, int] | None:
     if ran := _RAN.search(text):
         end = _UNITTEST.search(text)
         bad = sum(map(int, re.findall(r"(?:failures|errors)=(\d+)", end[0]))) if end else 0
@@ -140,18 +142,26 @@ def repository(output: str, known: Known) -> Mapping[str, Any] | None:
     text = "\n".join(done.lines)
     if "not a git repository" in text.lower():
         return {"told": "This folder isn't a git repository."}
-    if not done.ok:
-        return command(output, known)
     asked = str(known.get("command") or "")
+    if not done.ok or not re.match(r"git (?:log|status|diff|branch)\b", asked):
+        return command(output, known)
     if " log" in asked:
-        titles = [line.split(" ", 1)[-1] for line in done.lines]
-        if not titles:
-            return {"told": "There are no commits yet."}
-        first = f"The last commit is: {sentence(clipped(titles[0]))}"
-        more = (
-            f" Before that: {'; '.join(clipped(t, 60) for t in titles[1:3])}." if titles[1:] else ""
-        )
-        return {"told": first + (more if re.search(r"commits|log|history", known["said"]) else "")}
+        return {"told": _commits(done.lines, str(known["said"]), asked)}
+    if asked == "git branch":
+        there = [line.strip("* ") for line in done.lines]
+        on = next((line.strip("* ") for line in done.lines if line.startswith("*")), "")
+        many = counted(len(there), "branch", "branches")
+        here = f" You're on {on}." if on else ""
+        return {"told": f"{many}: {joined(there[: 2 * FEW])}.{here}"}
+    if "diff -- " in asked:
+        plus = [line[1:].strip() for line in done.lines if re.match(r"\+(?!\+\+)", line)]
+        minus = [line[1:].strip() for line in done.lines if re.match(r"-(?!--)", line)]
+        name = spoken_path(str(known.get("file_path") or ""))
+        if not plus and not minus:
+            return {"told": f"{name} has not changed since the last commit."}
+        both = [f"{counted(len(plus), 'line')} added", f"{counted(len(minus), 'line')} taken out"]
+        now = f" It now says: {sentence(clipped(plus[0]))}" if plus else ""
+        return {"told": f"In {name}, {joined(both)}.{now}"}
     if " branch" in asked:
         return {
             "told": f"You're on the branch {done.lines[0].strip('* ')}."
@@ -159,6 +169,40 @@ def repository(output: str, known: Known) -> Mapping[str, Any] | None:
             else "There is no branch."
         }
     return {"told": _status(done.lines)}
+
+
+_ENTRY = re.compile(
+    r"commit (?P<hash>\w+)[^\n]*\n(?:Merge:[^\n]*\n)?Author:\s*(?P<who>[^<\n]+?)\s*<[^\n]*\n"
+    r"Date:\s*(?P<when>\w+ \w+ \d+)[^\n]*\n\s+(?P<title>[^\n]+)"
+)
+
+
+def _commits(lines: Sequence[str], said: str, asked: str) -> str:
+    """The last commit: what, by whom and when; those before it where several were asked for."""
+    found = [*_ENTRY.finditer("\n".join(lines))]
+    if not found:
+        return (
+            "There are no commits of that yet." if " -- " in asked else "There are no commits yet."
+        )
+    first = found[0]
+    told = (
+        f"The last commit{' of that file' if ' -- ' in asked else ''} is by {first['who']}, "
+        f"{first['when']}: {sentence(clipped(first['title']))}"
+    )
+    if found[1:] and re.search(r"\b(?:commits|log|history|few|recent)\b", said):
+        told += f" Before that: {'; '.join(clipped(one['title'], 60) for one in found[1:3])}."
+    return told
+
+
+def _tally(done: Ended) -> Mapping[str, Any] | None:
+    """What a program that counts lines says."""
+    counts = [m for line in done.lines if (m := re.match(r"\s*(\d+)\s+(\S+)$", line))]
+    if not done.ok or not counts:
+        return None
+    total = int(counts[-1][1])
+    files = [m[2] for m in counts if m[2] != "total"]
+    place = counted(len(files), "file") if len(files) > 1 else spoken_path(files[0])
+    return {"told": f"{counted(total, 'line')} in {place}.", "count": total}
 
 
 def _status(lines: Sequence[str]) -> str:

@@ -92,14 +92,14 @@ def words(output: str, known: Known) -> Mapping[str, Any] | None:
 
 
 def number(output: str, known: Known) -> Mapping[str, Any] | None:
-    text = output.strip()
+    text = result = output.strip()
     if re.fullmatch(r"-?\d+\.\d{5,}", text):
         text = (
             f"about {float(text):.4g}" if abs(float(text)) < 1000 else f"about {float(text):,.2f}"
         )
     elif re.fullmatch(r"-?\d{5,}", text):
         text = f"{int(text):,}"
-    return {"told": f"That's {text}."}
+    return {"told": f"That's {text}.", "number": result}
 
 
 def clock(output: str, known: Known) -> Mapping[str, Any] | None:

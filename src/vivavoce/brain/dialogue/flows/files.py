@@ -85,18 +85,121 @@ def end_of_part(output: str, known: Known) -> Mapping[str, Any] | None:
 
 
 def _appended(lines: Sequence[str], known: Known) -> Mapping[str, Any]:
-    """As much of the end as is there only once, and the same with the line."""
-    size, whole = 1, "\n".join(lines)
-    while size < len(lines) and (
-        not lines[-size].strip() or whole.count("\n".join(lines[-size:])) > 1
-    ):
-        size += 1
-    old = "\n".join(lines[-size:])
-    return {
-        "path": known.get("file_path"),
-        "old": old,
-        "new": f"{old}\n{line_for(lines[-1], known)}",
-    }
+    """The lines with the new one: at the end, or where it was said to go."""
+    at = _place(lines, str(known["said"]))
+    beside = [line for line in (*lines[at : at + 1], *lines[at - 1 : at]) if _BULLET.match(line)]
+    model = beside[0] if beside else lines[at - 1] if at else ""
+    now = [*lines[:at], line_for(model, known), *lines[at:]]
+    return {"path": known.get("file_path"), **_edited(lines, now, at)}
+
+
+_TOP = re.compile(
+    r"\b(?:at|to|on) (?:the )?(?:very )?(?:top|beginning|start|front)\b", re.IGNORECASE
+)
+_UNDER = re.compile(
+    r"\b(?:under(?:neath)?|below|in) (?:the )?(?P<what>[\w .'-]+?)"
+    r"(?: (?:heading|section|part|bit))?(?=[,.:;!?]|$| in | of | to | that | saying )",
+    re.IGNORECASE,
+)
+_HEADING = re.compile(r"^#{1,6}\s+(?P<title>.+?)\s*#*$|^(?P<plain>[A-Z][\w ]{1,40}):$")
+
+
+def _place(lines: Sequence[str], said: str) -> int:
+    """Before which line something new goes."""
+    heads = {at: m for at, line in enumerate(lines) if (m := _HEADING.match(line))}
+    for named in _UNDER.finditer(said):
+        asked = set(map(stem, telling(named["what"])))
+        for at, head in heads.items():
+            title = set(map(stem, pieces(head["title"] or head["plain"])))
+            if asked and asked <= title:
+                end = next((one for one in heads if one > at), len(lines))
+                while end > at + 1 and not lines[end - 1].strip():
+                    end -= 1
+                return end
+    if _TOP.search(said):
+        items = [at for at, line in enumerate(lines) if _BULLET.match(line)]
+        texts = [at for at, line in enumerate(lines) if line.strip() and at not in heads]
+        return (items or texts or [0])[0]
+    return len(lines)
+
+
+def _edited(lines: Sequence[str], now: Sequence[str], at: int) -> dict[str, str]:
+    """The smallest piece around a place that is there only once, before and after."""
+    first, last, whole = max(0, at - 1), min(len(lines), at + 1 + (at == 0)), "\n".join(lines)
+    grown = len(now) - len(lines)
+    while True:
+        old = "\n".join(lines[first:last])
+        if (old.strip() and whole.count(old) == 1) or (first == 0 and last == len(lines)):
+            return {"old": old, "new": "\n".join(now[first : last + grown]) or "\n"}
+        first, last = max(0, first - 1), min(len(lines), last + (first == 0))
+
+
+# --- Items of a list
+
+_BULLET = re.compile(r"\s*(?:[-*+•]\s+(?:\[[ xX]\]\s+)?|\d+[.)]\s+)")
+_NTH = re.compile(
+    r"\b(?:the |number )?(?P<nth>first|second|third|fourth|fifth|sixth|last)"
+    r"(?: (?:one|line|item|entry|bullet|point|thing|task|to-?do|in|on|of|from))\b",
+    re.IGNORECASE,
+)
+
+
+def item(output: str, known: Known) -> Mapping[str, Any] | None:
+    """The line of a file that is meant, by its words or its place, as it is and as it will be:
+    gone, or ticked off (`ticks`)."""
+    if CUT.search(output):
+        return None
+    lines = output.rstrip("\n").split("\n")
+    at = _meant_line(lines, str(known.get("what") or ""), str(known["said"]))
+    if at is None:
+        return None
+    line, ticked = lines[at], ""
+    if known.get("ticks"):
+        ticked = re.sub(r"\[ \]", "[x]", line, count=1)
+        if ticked == line:
+            ticked = line if re.search(r"\[[xX]\]|\(done\)$", line) else f"{line} (done)"
+        if ticked == line:
+            return {
+                "told": f"That is ticked off already: {sentence(_plain(line))}",
+                "path": known.get("file_path"),
+            }
+    now = [*lines[:at], *([ticked] if ticked else []), *lines[at + 1 :]]
+    edit = _edited(lines, now, at)
+    return {"path": known.get("file_path"), **edit, "line": _plain(line)}
+
+
+def _plain(line: str) -> str:
+    return prose(_BULLET.sub("", line))
+
+
+def _meant_line(lines: Sequence[str], what: str, said: str) -> int | None:
+    heads = [at for at, line in enumerate(lines) if _HEADING.match(line)]
+    items = [at for at, line in enumerate(lines) if _BULLET.match(line)]
+    items = items or [at for at, line in enumerate(lines) if line.strip() and at not in heads]
+    asked = {stem(word) for word in telling(what)} - ASKING
+    rates = {at: len(asked & set(map(stem, pieces(lines[at])))) for at in items}
+    best = max(rates.values(), default=0)
+    fits = [at for at, rate in rates.items() if best and rate == best]
+    if len(fits) == 1 and (best * 2 >= len(asked) or best > 1):
+        return fits[0]
+    nth = _NTH.search(what) or _NTH.search(said)
+    if nth and items and not fits:
+        word = nth["nth"].lower()
+        place = -1 if word == "last" else _ORDER.index(word)
+        return items[place] if place < len(items) else None
+    return None
+
+
+_ORDER = ("first", "second", "third", "fourth", "fifth", "sixth")
+
+
+def struck(output: str, known: Known) -> Mapping[str, Any] | None:
+    """A line that is gone, or is ticked off, by the tool's own account."""
+    if not re.match(r"Replaced \d+ place", output):
+        return None
+    place = spoken_path(str(known.get("path") or ""))
+    how = f"Ticked off in {place}" if known.get("ticks") else f"Taken out of {place}"
+    return {"told": f"{how}: {sentence(clipped(str(known['line'])))}", **undo(known)}
 
 
 def line_for(last: str, known: Known) -> str:
@@ -153,7 +256,7 @@ def content(output: str, known: Known) -> Mapping[str, Any] | None:
         return {"told": f"{name} is empty.", "path": path}
     if re.match(r"\S+ is binary|\S+: a picture", text):
         return {"told": sentence(clipped(text)), "path": path}
-    if some := _some_lines(text, known["said"]):
+    if some := _some_lines(text, known["said"]) or _part(text, known, path):
         return {"told": some, "path": path}
     answer = _answering(text, known, path)
     return {"told": answer or overview(text, path), "path": path}
@@ -183,6 +286,41 @@ def _some_lines(text: str, said: str) -> str:
         front = asked["which"].lower() in ("first", "top")
         picked = lines[:count] if front else lines[-count:]
     return " ".join(sentence(clipped(prose(line))) for line in picked[: 2 * FEW])
+
+
+_TROUBLE = re.compile(
+    r"\b(?:wrong|fail\w*|problems?|broke\w*|trouble|crash\w*|issue)\b", re.IGNORECASE
+)
+_BAD = re.compile(r"\b(?:ERROR|FATAL|CRITICAL|FAILED|FAILURE|Exception|Traceback|panic)\b|Error:")
+
+
+def _part(text: str, known: Known, path: str) -> str:
+    """What went wrong in a log, a section by its heading, or an item by its place."""
+    if path.endswith(".log") and _TROUBLE.search(str(known["said"])):
+        bad = [line for line in text.split("\n") if _BAD.search(line)]
+        return " ".join(sentence(clipped(line)) for line in dict.fromkeys(bad[-FEW:]))
+    if not is_prose(path):
+        return ""
+    lines = text.split("\n")
+    said, about = str(known["said"]), str(known.get("about") or "")
+    if (nth := _NTH.search(said)) and not re.search(r"\blines?\b", nth[0], re.IGNORECASE):
+        items = [line for line in lines if _BULLET.match(line)]
+        place = -1 if nth["nth"].lower() == "last" else _ORDER.index(nth["nth"].lower())
+        return sentence(clipped(_plain(items[place]))) if items and place < len(items) else ""
+    asked = {w for w in map(stem, telling(about or said)) if w not in ASKING}
+    heads = {at: m for at, line in enumerate(lines) if (m := _HEADING.match(line))}
+    own = set(map(stem, pieces(PurePosixPath(path).stem)))
+    for at, head in heads.items():
+        title = set(map(stem, pieces(head["title"] or head["plain"])))
+        if title and title <= asked - own:
+            deep = len(lines[at]) - len(lines[at].lstrip("#"))
+            end = next(
+                (o for o, h in heads.items() if o > at and h[0].count("#", 0, 6) <= deep),
+                len(lines),
+            )
+            inside = [prose(line) for line in lines[at + 1 : end] if line.strip()]
+            return clipped(" ".join(map(sentence, inside)), SHORT) if inside else ""
+    return ""
 
 
 def _answering(text: str, known: Known, path: str) -> str:

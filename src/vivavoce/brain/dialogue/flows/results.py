@@ -134,7 +134,11 @@ def sentence(text: str) -> str:
 
 def prose(text: str) -> str:
     """A line without its marks of a list, a heading, a comment."""
-    line = re.sub(r"^\s*(?:[-*+•]\s+|#{1,6}\s+|//\s*|--\s+|>\s+|\d+[.)]\s+|\"\"\"|''')", "", text)
+    line = re.sub(
+        r"^\s*(?:[-*+•]\s+(?:\[[ xX]\]\s+)?|#{1,6}\s+|//\s*|--\s+|>\s+|\d+[.)]\s+|\"\"\"|''')",
+        "",
+        text,
+    )
     line = re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", line)
     return re.sub(
         r"(?:\"\"\"|'''|[*_`]{1,2})(?=\s|$|[.,])|(?<=\s)[*_`]{1,2}(?=\w)", "", line

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from vivavoce.brain.dialogue.flows.results import (
+    CUT,
     FEW,
     Known,
     Match,
@@ -26,6 +27,9 @@ from vivavoce.brain.dialogue.flows.results import (
 from vivavoce.language.en.naming import (
     about_spelling,
     bare,
+    becomes,
+    in_seconds,
+    misspelling,
     nearly,
     patterns,
     pieces,
@@ -61,6 +65,10 @@ def places(output: str, known: Known) -> Mapping[str, Any] | None:
         return None
     name, said = bare(str(known.get("what") or "it")), known["said"]
     defined = [m for m in there if _defines(m.text, name)]
+    if _ASKS_NAME.search(said) and (called := _names_of(there)):
+        told = f"It's called {joined(list(called)[:FEW], 'or')}, in {where(list(called.values()))}."
+        only = next(iter(called)) if len(called) == 1 else ""
+        return {"told": told, "called": only, **_spots(list(called.values()))}
     if _ASKS_DEFINED.search(said) and defined:
         return {"told": f"It's defined in {where(defined)}.", **_spots(defined)}
     if _ASKS_USED.search(said):
@@ -75,6 +83,17 @@ def places(output: str, known: Known) -> Mapping[str, Any] | None:
     else:
         told = f"In {least}{number} places{beside}: {where(there)}."
     return {"told": told, "count": number, **_spots(there)}
+
+
+_ASKS_NAME = re.compile(
+    r"\bwhat(?:'s| is| was|s)?\b.*\b(?:called|named?)\b|\bwhich (?:function|method|class)\b", re.I
+)
+
+
+def _names_of(there: Sequence[Match]) -> dict[str, Match]:
+    """What is defined on these lines, by name."""
+    found = ((re.search(rf"\b{_DEFINES}(\w+)", m.text), m) for m in there)
+    return {one[1]: m for one, m in found if one}
 
 
 def _spots(there: Sequence[Match]) -> dict[str, Any]:
@@ -92,22 +111,22 @@ def _defines(line: str, name: str) -> bool:
     return re.search(rf"\b{_DEFINES}{parts}\b|^\s*{parts}\s*=[^=]", line, re.I) is not None
 
 
-_COUNTED = {
-    "tests": "test",
-    "test": "test",
-    "functions": "function",
-    "classes": "class",
-    "imports": "import",
-    "lines": "line",
-}
+_COUNTED = ("test", "function", "class", "import", "line", "comment", "heading", "item")
 
 
 def count(output: str, known: Known) -> Mapping[str, Any] | None:
     """How often a text is there. None is an answer too."""
     found, what = matches_in(output), str(known.get("what") or "")
-    there = _counting(found, known)
+    there = _marked(_counting(found, known), what)
     number = found.count - (len(found.there) - len(there))
-    kind = next((one for word, one in _COUNTED.items() if word in pieces(what)), "")
+    if str(known.get("where_path") or "").endswith((".csv", ".tsv")) and known.get("final"):
+        there, number = there[1:], max(0, number - 1)  # its head is no row
+    if not number and not known.get("final", True):  # it may be written in another way
+        return None
+    said = set(map(stem, pieces(what)))
+    kind = next((one for one in _COUNTED if stem(one) in said), "")
+    if kind in ("line", "comment", "item") and telling(what) not in ([], [f"{kind}s"], [kind]):
+        kind = ""  # "error lines" are not just lines
     paths = Counter(m.path for m in there)
     place = known.get("where_path")
     at = f" in {spoken_path(str(place))}" if place else ""
@@ -115,7 +134,8 @@ def count(output: str, known: Known) -> Mapping[str, Any] | None:
         return {"told": f"None{at}: I find no {bare(what) or 'such thing'}.", "count": 0}
     least = "at least " if found.least else ""
     if kind:
-        told = f"There {'is' if number == 1 else 'are'} {least}{counted(number, kind)}{at}"
+        many = "classes" if kind == "class" else ""
+        told = f"There {'is' if number == 1 else 'are'} {least}{counted(number, kind, many)}{at}"
     else:
         told = f"{least}{number}{at}".capitalize()
     if len(paths) > 1 and found.whole:
@@ -125,6 +145,92 @@ def count(output: str, known: Known) -> Mapping[str, Any] | None:
     elif len(paths) == 1 and not at and found.whole:
         told += f", {'' if number == 1 else 'all '}in {spoken_path(next(iter(paths)))}"
     return {"told": f"{told}.", "count": number}
+
+
+def _marked(there: list[Match], what: str) -> list[Match]:
+    """Lines that are marked as such, where some are: in a log "WARN" is a warning, and a line that
+    only speaks of one is not."""
+    if not there or len(telling(what)) != 1 or what.strip().isupper():
+        return there
+    rule = re.compile(rf"\b{re.escape(stem(telling(what)[0]))}\w*", re.IGNORECASE)
+    marked = [m for m in there if any(one.isupper() for one in rule.findall(m.text))]
+    return marked if any(m.path.endswith(".log") for m in there) and marked else there
+
+
+# --- What a name of code stands for
+
+
+def definition(output: str, known: Known) -> Mapping[str, Any] | None:
+    """Where it begins; several are told as places."""
+    there = _counting(matches_in(output), known)
+    if not there:
+        return None
+    paths = list(dict.fromkeys(m.path for m in there))
+    names = [one for one in _names_of(there) if not one.startswith("__")]
+    asked = set(map(stem, telling(str(known.get("what") or ""))))
+    if known.get("where_path") and not any(asked & set(map(stem, pieces(n))) for n in names):
+        # All of them were looked for, and none by its name.
+        more = len(names) - 2 * FEW
+        shown = [*names[: 2 * FEW], *([f"{more} more"] if more > 0 else [])]
+        return {"told": f"{spoken_path(paths[0])} has {joined(shown)}.", "path": paths[0]}
+    if len(paths) > 1 and not known.get("where_path"):
+        return {"choices": paths}
+    return {"path": there[0].path, "from_line": there[0].number, "head": there[0].text}
+
+
+_RETURN = re.compile(r"^\s*return\b\s*(.*?);?\s*$")
+_SIGNATURE = re.compile(r"\((?P<given>[^)]*)\)?(?:\s*->\s*(?P<gives>[^:{]+))?")
+_ASKS_RETURN = re.compile(r"\b(?:returns?|gives? back|comes? back|hands? back|result)\b", re.I)
+_ASKS_GIVEN = re.compile(
+    r"\b(?:arguments?|args|parameters?|params|signature|takes?|take in|pass(?:ed)?|inputs?)\b", re.I
+)
+
+
+def function(output: str, known: Known) -> Mapping[str, Any] | None:
+    """What a function takes, gives back and says of itself: its own lines, nothing else."""
+    rows = [re.match(r"\s*\d+ {1,2}(.*)$", line) for line in output.rstrip("\n").split("\n")]
+    lines = [row[1] for row in rows if row]
+    if not lines:
+        return None
+    depth = len(lines[0]) - len(lines[0].lstrip())
+    body: list[str] = []
+    for line in lines[1:]:
+        if line.strip() and len(line) - len(line.lstrip()) <= depth:
+            if line.strip()[0] in "})]":
+                continue
+            break
+        body.append(line)
+    said, path = known["said"], str(known["path"])
+    named = re.search(rf"{_DEFINES}(\w+)", lines[0])
+    name = named[1] if named else bare(str(known.get("what") or "it"))
+    head = _SIGNATURE.search(lines[0])
+    given = (
+        [re.split(r"[:=]", one)[0].strip(" *") for one in head["given"].split(",")] if head else []
+    )
+    given = [one for one in given if one and one not in ("self", "cls")]
+    takes = f"takes {joined(given)}" if given else "takes nothing"
+    back = list(dict.fromkeys(m[1] for line in body if (m := _RETURN.match(line)) and m[1]))
+    gives = f"returns {joined([clipped(one, 90) for one in back[:FEW]], 'or')}" if back else ""
+    doc = next((m[1] for line in body[:2] if (m := _DOCUMENTS.match(line))), "")
+    if _ASKS_RETURN.search(said):
+        told = f"{name} {gives or 'returns nothing'}."
+    elif _ASKS_GIVEN.search(said):
+        told = f"{name} {takes}."
+    elif not head or "class" in lines[0].split(name)[0]:
+        inside = re.findall(r"^\s*(?:async )?(?:def|function)\s+(\w+)", "\n".join(body), re.M)
+        told = f"{name} is in {spoken_path(path)}, line {known['from_line']}."
+        told += (
+            f" It has {joined([one for one in inside if not one.startswith('__')][: 2 * FEW])}."
+            if inside
+            else ""
+        )
+    else:
+        does = joined([one for one in (takes, gives) if one])
+        told = f"{name}, in {spoken_path(path)}, {does}."
+    return {"told": f"{sentence(prose(doc)) + ' ' if doc else ''}{told}", "path": path}
+
+
+_DOCUMENTS = re.compile(r"^\s*(?:\"\"\"|\'\'\'|//+|#+|/\*+)\s*(.+?)\s*(?:\"\"\"|\'\'\'|\*/)?$")
 
 
 # --- Values
@@ -186,6 +292,10 @@ def _close(one: str, other: str) -> bool:
     return min(len(one), len(other)) >= 4 and (one.startswith(other) or other.startswith(one))
 
 
+def settings_matched(matches: Iterable[Match], key: str) -> list[Match]:
+    return [one.match for one in settings_in(matches, key)] if key else []
+
+
 def plain_value(value: str) -> str:
     value = value.strip().rstrip(",;")
     if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
@@ -198,7 +308,11 @@ def plain_name(name: str) -> str:
 
 
 def setting(output: str, known: Known) -> Mapping[str, Any] | None:
-    """What something is set to."""
+    """What something is set to; all of a file where nothing of it is asked for but itself."""
+    path = str(known.get("where_path") or "")
+    asked = set(map(stem, telling(str(known.get("what") or ""))))
+    if path and asked and asked <= {*map(stem, pieces(path)), "content"}:
+        return {"whole": True, "file_path": path}
     there = _counting(matches_in(output), known)
     found = settings_in(there, str(known.get("what") or known["said"]), known["said"])
     if found:
@@ -207,12 +321,17 @@ def setting(output: str, known: Known) -> Mapping[str, Any] | None:
         first = best[0]
         name = plain_name(first.name).capitalize()
         paths = [one.match.path for one in best]
+        if len(set(paths)) == 1 and len({one.match.number for one in best}) > 1:
+            return {"several": True, "file_path": paths[0], "path": paths[0]}
         if len({value for value, _ in values}) == 1:
             told = f"{name} is {values[0][0]}, in {spoken_path(first.match.path, paths)}."
         else:
             each = [f"{value} in {spoken_path(path, paths)}" for value, path in values[:FEW]]
             told = f"{name} is {joined(each)}."
         return {"told": told, "path": first.match.path, "value": values[0][0]}
+    same = {m.path for m in settings_matched(there, str(known.get("last") or ""))}
+    if len(same) == 1:  # "and prod?": the same in another section, if there is one of that name
+        return {"several": True, "of_section": True, "file_path": same.pop()}
     lines = [m for m in there if is_prose(m.path)]
     wanted = list(map(stem, telling(str(known.get("what") or ""))))
     rated = [(sum(one in [stem(p) for p in pieces(m.text)] for one in wanted), m) for m in lines]
@@ -222,6 +341,58 @@ def setting(output: str, known: Known) -> Mapping[str, Any] | None:
     line = max(rated, key=lambda one: one[0])[1]
     told = f"{spoken_path(line.path)} says: {sentence(clipped(prose(line.text)))}"
     return {"told": told, "path": line.path}
+
+
+# --- Settings in sections
+
+_SECTION = re.compile(r"^\s*\[+\s*\"?(?P<name>[\w. -]+?)\"?\s*\]+\s*$")
+_OPENS = re.compile(r"^(?P<indent>\s*)(?:-\s+)?[\"']?(?P<name>[\w.-]+)[\"']?\s*[:=]\s*[{\[]?\s*$")
+
+
+def _sections(lines: Sequence[str]) -> list[str]:
+    """By line: the names of what it lies in, in brackets or by how far it is indented."""
+    found, heading, above = [], "", list[tuple[int, str]]()
+    for line in lines:
+        deep = len(line) - len(line.lstrip())
+        if line.strip() and line.strip()[0] not in "}])":
+            above = [one for one in above if one[0] < deep]
+        if head := _SECTION.match(line):
+            heading, above = head["name"], []
+        found.append(" ".join([heading, *(name for _, name in above)]).strip())
+        if opens := _OPENS.match(line):
+            above.append((len(opens["indent"]), opens["name"]))
+    return found
+
+
+def _within(output: str, known: Known) -> list[tuple[Setting, str]]:
+    """Settings of that name in one file, with their sections; only those in the one that was said,
+    where one was."""
+    lines = CUT.sub("", output).split("\n")
+    path, what = str(known["file_path"]), str(known.get("what") or "")
+    sections = _sections(lines)
+    said = {stem(word) for word in pieces(f"{what} {known['said']}")}
+    inside = {stem(part) for one in sections for part in pieces(one)}
+    of = [word for word in telling(what) if stem(word) not in inside]
+    key = " ".join(of) or str(known.get("last") or what)
+    matches = [Match(path, at, line) for at, line in enumerate(lines, 1)]
+    found = settings_in(matches, key)
+    best = [one for one in found if one.rate > found[0].rate - 0.08] if found else []
+    there = [(one, sections[one.match.number - 1]) for one in best]
+    named = [(one, s) for one, s in there if {*map(stem, pieces(s))} & said]
+    of_any = [] if known.get("of_section") else there
+    return sorted(named or of_any, key=lambda one: one[0].match.number)
+
+
+def within(output: str, known: Known) -> Mapping[str, Any] | None:
+    """What something is set to in the section that was named, or in each."""
+    there = _within(output, known)
+    if not there:
+        return None
+    name = plain_name(there[0][0].name)
+    each = [f"{plain_value(one.value)}{f' for {s}' if s else ''}" for one, s in there[: FEW + 1]]
+    path = str(known["file_path"])
+    told = f"{name.capitalize()} is {joined(each)}, in {spoken_path(path)}."
+    return {"told": told, "path": path, "called": name}
 
 
 # --- Changing a value
@@ -235,8 +406,11 @@ def line_to_change(output: str, known: Known) -> Mapping[str, Any] | None:
     there = _counting(matches_in(output), known)
     what, to = str(known.get("what") or ""), str(known.get("to_written") or known.get("to") or "")
     old = str(known.get("from_written") or known.get("from") or "")
-    if not to:
-        return None
+    wrong, right = misspelling(f"{what} {to}", known["said"])
+    if wrong:
+        return _everywhere(there, wrong, right, known["said"])
+    if not to or _BY_BEFORE.search(to) or _by_so_much(known):
+        return _from_before(there, what, known)
     found = [one for one in settings_in(there, what) if _meant(one, what)] if what else []
     if old:
         same = [one for one in found if plain_value(one.value).lower() == old.lower()]
@@ -245,10 +419,12 @@ def line_to_change(output: str, known: Known) -> Mapping[str, Any] | None:
         best = [one for one in found if one.rate > found[0].rate - 0.08]
         if (several := _several(best)) is not None:
             return several
-        if len({one.match.number for one in best}) > 1:  # which of them, nobody said
-            return None
+        if len({one.match.number for one in best}) > 1:  # perhaps they lie in sections
+            return {"several": True, "file_path": best[0].match.path}
         first = best[0]
         text = first.match.text
+        if seconds := in_seconds(str(known.get("to") or ""), first.name):
+            to = seconds
         if _NUMBER.fullmatch(plain_value(first.value)) and not _NUMBER.fullmatch(to):
             # A number stays one: "ninety or so" is 90, and what has none is not written.
             figures = numbers_in(to)
@@ -261,6 +437,76 @@ def line_to_change(output: str, known: Known) -> Mapping[str, Any] | None:
     if about_spelling(known["said"]):
         return _respelt(there, f"{what} {to}")
     return _replaced(there, old or what, to)
+
+
+_BY_BEFORE = re.compile(r"(?i)\b(?:double|twice|triple|half|halve|by \w+|as much|as many)\b")
+
+
+def _by_so_much(known: Known) -> bool:
+    words = re.escape(str(known.get("to") or "").strip())
+    return re.search(rf"(?i)\bby (?:another )?{words}", str(known["said"])) is not None
+
+
+def _from_before(there: Sequence[Match], what: str, known: Known) -> Mapping[str, Any] | None:
+    """ "Double it": the new value depends on the one that is there. Where none was said, which?"""
+    found = [one for one in settings_in(there, what) if _meant(one, what)]
+    best = [one for one in found if one.rate > found[0].rate - 0.08] if found else []
+    paths = {one.match.path for one in best}
+    if len(paths) == 1 and len({one.match.number for one in best}) > 1:
+        return {"several": True, "file_path": paths.pop()}
+    if len(paths) != 1:
+        return {"ask": "to"} if not known.get("to") else None
+    first, text = best[0], best[0].match.text
+    to = becomes(known["said"], plain_value(first.value))
+    if not to:
+        return {"ask": "to"}
+    new = text[: first.start] + _like(first.value, to) + text[first.end :]
+    return _edit(first.match, new, f"The {plain_name(first.name)}", plain_value(first.value))
+
+
+_ALL_OVER = re.compile(
+    r"(?i)\b(?:everywhere|wherever|throughout|all (?:over|of them|files|through)|"
+    r"every (?:file|place))\b"
+)
+
+
+def _everywhere(
+    there: Sequence[Match], wrong: str, right: str, said: str
+) -> Mapping[str, Any] | None:
+    """A word that is spelt wrongly, wherever it is in one file, or in all where that was said."""
+    hits = [m for m in there if wrong.lower() in m.text.lower()]
+    paths = list(dict.fromkeys(m.path for m in hits))
+    if len(paths) > 1 and not _ALL_OVER.search(said):
+        return {"choices": paths}
+    if not hits:
+        return None
+    at = hits[0].text.lower().find(wrong.lower())
+    written = hits[0].text[at : at + len(wrong)]
+    right = cased_like(written, right)
+    edit = {"path": paths[0], "old": written, "new": right, "name": written, "before": written}
+    return {**edit, "all": True, "paths": paths}
+
+
+def line_within(output: str, known: Known) -> Mapping[str, Any] | None:
+    """The line to change in the section that was named; none where it could be several."""
+    there = _within(output, known)
+    if len(there) != 1:
+        return None
+    one, section = there[0]
+    raw = str(known.get("to_written") or known.get("to") or "")
+    by_before = not raw or bool(_BY_BEFORE.search(raw)) or _by_so_much(known)
+    to = becomes(known["said"], plain_value(one.value)) if by_before else raw
+    if _NUMBER.fullmatch(plain_value(one.value)) and not _NUMBER.fullmatch(to):
+        return None
+    lines = CUT.sub("", output).split("\n")
+    at, text = one.match.number - 1, one.match.text
+    new = text[: one.start] + _like(one.value, to) + text[one.end :]
+    first = at
+    while first > 0 and "\n".join(lines).count("\n".join(lines[first : at + 1])) > 1:
+        first -= 1
+    edit = {"old": "\n".join(lines[first : at + 1]), "new": "\n".join([*lines[first:at], new])}
+    name = f"The {plain_name(one.name)}{f' for {section}' if section else ''}"
+    return {"path": known["file_path"], **edit, "name": name, "before": plain_value(one.value)}
 
 
 def _meant(one: Setting, what: str) -> bool:
@@ -320,7 +566,23 @@ def _like(old: str, new: str) -> str:
     mark = old[:1]
     if mark in "\"'" and old.endswith(mark) and new[:1] != mark:
         return f"{mark}{new}{mark}"
-    return cased_like(old, new) if re.fullmatch(r"True|False", old) else new
+    if re.fullmatch(r"(?i)true|false|yes|no|on|off", old):
+        return _switched(old, new)
+    return new
+
+
+_SWITCHES = (("true", "false"), ("yes", "no"), ("on", "off"))
+_ON = re.compile(r"(?i)(?:true|yes|on|enabled?|active|activated)")
+_OFF = re.compile(r"(?i)(?:false|no|off|disabled?|inactive|deactivated)")
+
+
+def _switched(old: str, new: str) -> str:
+    """On is `true` where it was `false`, in the same letters."""
+    if not (_ON.fullmatch(new) or _OFF.fullmatch(new)):
+        return new
+    words = next(pair for pair in _SWITCHES if old.lower() in pair)
+    word = words[0] if _ON.fullmatch(new) else words[1]
+    return word.capitalize() if old[:1].isupper() and not old.isupper() else word
 
 
 def cased_like(old: str, new: str) -> str:
@@ -353,7 +615,7 @@ def changed(output: str, known: Known) -> Mapping[str, Any] | None:
 
 def undo(known: Known) -> dict[str, Any]:
     """What takes an edit back."""
-    if not (known.get("path") and known.get("new")):
+    if not (known.get("path") and known.get("new")) or known.get("all"):
         return {}
     return {"undo_path": known["path"], "undo_old": known["new"], "undo_new": known["old"]}
 

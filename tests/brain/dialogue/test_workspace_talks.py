@@ -1,0 +1,213 @@
+"""Talks about a real folder, from what the model understood to what is said: its files are found,
+read and changed by the tools that ship, and nothing else is told of them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from tests.brain.dialogue.talking import UNDO, Talk, begin
+from vivavoce.brain.dialogue.flows.carrying import flows_in
+from vivavoce.runtime.ports import ToolContext, ToolOutput
+from vivavoce.tools import wording
+from vivavoce.tools.builtin import evaluate
+from vivavoce.tools.workspace import Workspace, workspace_tools
+from vivavoce.wire.hints import Hint
+
+FLOWS = flows_in({name: Hint.model_validate(hint) for name, hint in wording._WISHES.items()})
+FILES = {
+    "todo.md": "# Todo\n\n## Work\n- [ ] call the plumber\n- [ ] fix the printer\n\n"
+    "## Home\n- [ ] order coffee\n",
+    "server.log": "INFO started\nWARN disk at 80%\nERROR no net\nWARN disk at 85%\n"
+    "INFO warning shown\n",
+    "src/a.py": "def scale(name, size=1):\n    return name * size\n\n\ndef two():\n    pass\n",
+    "src/b.py": "from src.a import scale\n\nx = scale('y')\n",
+    "cluster.toml": "[staging]\nreplicas = 2\n\n[prod]\nreplicas = 5\n",
+    "features.json": '{\n  "beta": false\n}\n',
+    "guests.csv": "name,table\nAmara,1\nBo,1\nChen,2\n",
+    "web/app.js": "let limit = 1;\nlet z = 2;\n",
+}
+
+
+class Folder:
+    """Runs the calls of a talk in a folder; commands are only remembered."""
+
+    def __init__(self, root: Path) -> None:
+        self.tools = {t.definition.name: t for t in workspace_tools(Workspace(root), ripgrep="")}
+        self.commands: list[str] = []
+        self.root = root
+
+    def __call__(self, tool: str, given: Mapping[str, Any]) -> str:
+        if tool == "calculate":
+            return evaluate(given["expression"])
+        if tool == "bash":
+            self.commands.append(given["command"])
+            return "Succeeded (exit code 0).\nIt printed nothing."
+        result = asyncio.run(self._run(tool, given))
+        return result.text if isinstance(result, ToolOutput) else result
+
+    async def _run(self, tool: str, given: Mapping[str, Any]) -> str | ToolOutput:
+        return await self.tools[tool].handler(given, cast("ToolContext", None))
+
+    def text(self, name: str) -> str:
+        return (self.root / name).read_text()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    for name, text in FILES.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    return Folder(tmp_path)
+
+
+@pytest.fixture
+def talk(folder: Folder) -> Talk:
+    return Talk(hints=FLOWS, backend=folder)
+
+
+def test_an_item_is_taken_out_by_what_it_is_about_and_put_back(talk: Talk, folder: Folder) -> None:
+    talk.says("add milk to the todo", begin("note", what="milk", file="the todo"))
+    told = talk.says("take out the one about the printer", begin("strike", what="the printer"))
+    assert "fix the printer" in told
+    assert "printer" not in folder.text("todo.md")
+    assert "milk" in folder.text("todo.md")
+    talk.says("put it back", UNDO)
+    assert "- [ ] call the plumber\n- [ ] fix the printer\n" in folder.text("todo.md")
+
+
+def test_an_item_that_two_lines_could_be_is_left_alone(talk: Talk, folder: Folder) -> None:
+    told = talk.says("strike the thing", begin("strike", what="the garage", file="the todo"))
+    assert "nothing" in told
+    assert folder.text("todo.md") == FILES["todo.md"]
+
+
+def test_what_is_done_is_ticked_off(talk: Talk, folder: Folder) -> None:
+    talk.says("the coffee is done", begin("tick", what="the coffee", file="the todo"))
+    assert "- [x] order coffee" in folder.text("todo.md")
+
+
+def test_a_line_goes_where_it_was_said_to_go(talk: Talk, folder: Folder) -> None:
+    talk.says("add stamps under work in the todo", begin("note", what="stamps", file="the todo"))
+    talk.says("put wine at the top of it", begin("note", what="wine", file="it"))
+    text = folder.text("todo.md")
+    assert "## Work\n- [ ] wine\n" in text
+    assert "- [ ] fix the printer\n- [ ] stamps\n" in text
+
+
+def test_a_correction_in_the_same_breath_is_what_is_meant(talk: Talk, folder: Folder) -> None:
+    said = "add ask legal to the todo. No wait, not legal, finance"
+    talk.says(said, begin("note", what="ask finance", file="the todo"))
+    assert "ask finance" in folder.text("todo.md")
+    said = "put the limit in app.js to five, no, sorry, seven"
+    talk.says(said, begin("change", what="the limit", to="five", file="app.js"))
+    assert "let limit = 7;" in folder.text("web/app.js")
+
+
+def test_a_function_is_told_by_its_own_lines(talk: Talk) -> None:
+    assert "name * size" in talk.says("what does scale return", begin("function", what="scale"))
+    assert "name and size" in talk.says("what does it take", begin("function", what="it"))
+    assert "don't find" in talk.says("what does three return", begin("function", what="three"))
+
+
+def test_lines_of_one_kind_of_file_are_counted_and_no_others(talk: Talk) -> None:
+    told = talk.says(
+        "how many lines do the python files have",
+        begin("count", what="lines", where="the python files"),
+    )
+    assert "9 lines" in told
+
+
+def test_in_a_log_a_warning_is_a_line_that_is_marked_as_one(talk: Talk) -> None:
+    told = talk.says("how many warnings", begin("count", what="warnings", where="the log"))
+    assert told.startswith("2")
+
+
+def test_sums_go_on(talk: Talk) -> None:
+    talk.says("twelve times fourteen", begin("calculate", sum="twelve times fourteen"))
+    assert "198" in talk.says("and that plus thirty", begin("calculate", sum="that plus thirty"))
+    assert "366" in talk.says("and both added up", begin("calculate", sum="both added up"))
+
+
+def test_the_second_one_is_the_second_that_was_told(talk: Talk) -> None:
+    where = talk.says("where do we have scale", begin("find", what="scale"))
+    told = "src/b.py" if where.index("a.py") < where.index("b.py") else "src/a.py"
+    talk.says("read me the second one", begin("read", file="the second one"))
+    assert talk.calls[-1] == ("read_file", {"path": told})
+
+
+def test_in_that_file_is_only_that_file(talk: Talk, folder: Folder) -> None:
+    talk.says("what's in b.py", begin("read", file="b.py"))
+    talk.says("rename scale to grow in that file", begin("rename", what="scale", to="grow"))
+    assert "def scale" in folder.text("src/a.py")
+    assert "grow('y')" in folder.text("src/b.py")
+
+
+def test_who_touched_a_file_is_asked_of_its_own_history(talk: Talk, folder: Folder) -> None:
+    talk.says("who touched app.js last", begin("git", what="who touched app.js last"))
+    assert folder.commands == ["git log -5 -- web/app.js"]
+
+
+def test_a_setting_is_that_of_the_section_that_was_named(talk: Talk, folder: Folder) -> None:
+    said = "how many replicas has staging"
+    told = talk.says(said, begin("value", what="replicas", where="the cluster file"))
+    assert "2 for staging" in told
+    assert "5 for prod" in talk.says("and prod?", begin("calculate", sum="and prod"))
+    said = "double the staging replicas in the cluster file"
+    talk.says(said, begin("change", what="staging replicas", to="double", file="the cluster file"))
+    assert folder.text("cluster.toml") == "[staging]\nreplicas = 4\n\n[prod]\nreplicas = 5\n"
+
+
+def test_of_two_sections_none_is_guessed(talk: Talk, folder: Folder) -> None:
+    talk.says("set replicas to 9", begin("change", what="replicas", to="9", file="cluster.toml"))
+    assert folder.text("cluster.toml") == FILES["cluster.toml"]
+
+
+def test_a_switch_is_turned_in_the_words_of_the_file(talk: Talk, folder: Folder) -> None:
+    talk.says("turn beta on", begin("change", what="beta", to="on", file="features.json"))
+    assert '"beta": true' in folder.text("features.json")
+
+
+def test_three_to_five_is_no_time(talk: Talk, folder: Folder) -> None:
+    said = "change the limit from one to five in app dot js"
+    talk.says(said, begin("change", what="the limit", to="five", file="app dot js"))
+    assert "let limit = 5;" in folder.text("web/app.js")
+
+
+def test_people_in_a_table_are_its_rows(talk: Talk) -> None:
+    told = talk.says("how many people", begin("count", what="people", where="the guest list CSV"))
+    assert told.startswith("3 in guests.csv")
+
+
+def test_one_more_goes_where_the_last_one_went(talk: Talk, folder: Folder) -> None:
+    talk.says("put rope on the todo", begin("note", what="rope", file="the todo"))
+    talk.says("and matches", begin("calculate", sum="and matches"))
+    assert folder.text("todo.md").endswith("- [ ] rope\n- [ ] matches\n")
+
+
+def test_what_is_no_sum_leaves_no_question_open(talk: Talk) -> None:
+    assert not talk.says("what does it take", begin("calculate", sum="it")).startswith(
+        "What should"
+    )
+    assert not talk.state.agenda
+
+
+def test_a_title_out_of_the_world_is_no_file(talk: Talk) -> None:
+    talk.says("who wrote Things Fall Apart", begin("read", file="Things Fall Apart"))
+    assert talk.calls == [("glob", {"pattern": "**/*"})]
+    assert not talk.state.done
+
+
+def test_the_functions_of_a_file_are_told_and_then_those_of_another(talk: Talk) -> None:
+    told = talk.says("what functions are in a.py", begin("function", what="a.py", where="a.py"))
+    assert "a.py has scale and two" in told
+
+
+def test_the_first_line_of_a_list_can_go(talk: Talk, folder: Folder) -> None:
+    said = "take info started out of the server log"
+    talk.says(said, begin("strike", what="info started", file="the server log"))
+    assert folder.text("server.log").startswith("WARN disk at 80%\nERROR")
