@@ -14,12 +14,14 @@ from dataclasses import replace
 from vivavoce.brain.dialogue import completing, filling, times, titles, wording
 from vivavoce.brain.dialogue.commands import Begin, Command, Fill, Plain
 from vivavoce.brain.dialogue.filling import Heard, allotted, paired
+from vivavoce.brain.dialogue.offering import makes
 from vivavoce.brain.dialogue.state import Deed, State, Wish, World
-from vivavoce.brain.dialogue.things import similar
+from vivavoce.brain.dialogue.things import same_title, similar
 from vivavoce.language.en import answers
 from vivavoce.language.en.ending import ending
 from vivavoce.language.en.mentions import places_in
 from vivavoce.language.en.times.lexicon import listed
+from vivavoce.language.en.utterances import wants
 from vivavoce.language.en.words import STOP
 from vivavoce.wire.hints import Hint, Slot
 
@@ -155,7 +157,7 @@ class _Turn:
             return []
         elif not known:
             known = [_UNCLEAR]
-        known = self._of_what_is_there(known)
+        known = self._named_by_asking(self._of_what_is_there(known))
         # Beside something that is wanted, the rest is manners.
         acts = [c for c in known if not isinstance(c, Plain) or c.kind in ("undo", "drop")]
         wanted = any(isinstance(c, Begin | Fill) for c in acts)
@@ -200,16 +202,11 @@ class _Turn:
         called = [
             hint.wish
             for hint in self.world.hints.values()
-            if hint.wish in said and self._makes(hint) and self._makes(self.world.hints[tool])
+            if hint.wish in said and makes(hint) and makes(self.world.hints[tool])
         ]
         if len(called) == 1 and self.world.hints[tool].wish not in said:
             return Begin(called[0], command.slots)
         return command
-
-    def _makes(self, hint: Hint) -> bool:
-        """Something new, in the user's words; not about what is there."""
-        kinds = {slot.kind for slot in hint.slots.values() if slot.required}
-        return hint.does == "act" and "words" in kinds and "thing" not in kinds
 
     def _asked_again(self, commands: Sequence[Command]) -> Begin | None:
         """ "And on Friday?", "what about the other file?": the last question, of something else."""
@@ -246,17 +243,36 @@ class _Turn:
                     changed = Begin(other.wish, {**other.slots, when: time})
                     rest = [c for c in commands if c is not new]
                     return [changed if c is other else c for c in rest]
-            if _INSTEAD_OF_THAT.search(self.said) and self._is_there(title):
+            if self._is_that(new, title):
                 for hint in self.world.hints.values():
                     if (slots := self._change(hint.wish)) is not None:
                         changed = Begin(hint.wish, {slots[0]: title, slots[1]: time})
                         return [changed if c is new else c for c in commands]
         return commands
 
+    def _named_by_asking(self, commands: list[Command]) -> list[Command]:
+        """ "The thing I've got at three? Make it half four": who asks about something and goes on
+        with another time wants it changed."""
+        asked, *more = commands
+        tool = self._tool(asked.wish) if isinstance(asked, Begin) else None
+        question, mark, rest = self.said.partition("?")
+        later = times.find(rest) if mark else []
+        if tool is None or more or len(later) != 1 or self.world.hints[tool].does != "tell":
+            return commands
+        for hint in self.world.hints.values():
+            slots = self._change(hint.wish)
+            slot = next((s for s in hint.slots.values() if s.kind == "thing" and s.required), None)
+            if slots is None or slot is None:
+                continue
+            share = Heard(said="", state=self.state, world=self.world)
+            if len(filling.find_things(slot, question, share, loose=True).ids) == 1:
+                return [Begin(hint.wish, {slots[0]: question, slots[1]: later[0].text})]
+        return commands
+
     def _title_and_time(self, command: Begin) -> tuple[str, str] | None:
         """Of a wish for something new that has both."""
         tool = self._tool(command.wish)
-        if tool is None or not self._makes(self.world.hints[tool]):
+        if tool is None or not makes(self.world.hints[tool]):
             return None
         given = filling.params(self.world.hints[tool], command.slots, self.world)
         kinds = {self._slot(tool, name).kind: words for name, words in given.items()}
@@ -273,10 +289,15 @@ class _Turn:
         whens = [s.name or n for n, s in slots if s.kind == "time"]
         return (things[0], whens[0]) if things and whens else None
 
-    def _is_there(self, title: str) -> bool:
-        """Whether just one of the user's things is called that."""
-        there = [thing for thing in self.state.things.values() if thing.open]
-        return sum(similar(title, thing.title) for thing in there) == 1
+    def _is_that(self, new: Begin, title: str) -> bool:
+        """Whether what seems new is one of the user's things: the only one with a word of that
+        name, where it shall be "instead"; or one that is called just that, where nobody said what
+        something new is wished for with."""
+        there = [thing.title for thing in self.state.things.values() if thing.open]
+        if _INSTEAD_OF_THAT.search(self.said):
+            return sum(similar(title, one) for one in there) == 1
+        wished = new.wish in re.findall(r"[^\W_]+", self.said.casefold())
+        return not wished and sum(same_title(title, one) for one in there) == 1
 
     def _unmarked(self, commands: Sequence[Command]) -> Fill | None:
         """A correction of what was just done that the model made nothing of, or took for a wish
@@ -362,6 +383,10 @@ class _Turn:
             if set(given) == {asked.slot} or len(command.slots) > 1:
                 return Fill(command.slots)
             return Fill({short: " ".join(command.slots.values()) or self.said})
+        if slot is not None and isinstance(command, Begin) and self._aside(command, slot, wish):
+            return _UNCLEAR
+        if asked.kind == "which" and (when := self._other_slot(hint, slot)):
+            return Fill({when: self.said})
         easy = slot is not None and slot.kind == "time" and asked.slot in wish.values
         if easy and _WHENEVER.search(self.said) and not times.find(self.said):
             self._replace(replace(wish, easy=(*wish.easy, asked.slot)))
@@ -383,6 +408,25 @@ class _Turn:
             if answer and command.kind in ("unclear", "chat", "thanks", "drop"):
                 return Plain(answer)
         return command
+
+    def _aside(self, command: Begin, slot: Slot, wish: Wish) -> bool:
+        """ "He's called Hodges, by the way", when "When?" was asked: nothing new is wanted."""
+        tool = self._tool(command.wish)
+        if tool is None or not makes(self.world.hints[tool]) or slot.kind != "time":
+            return False
+        told = not times.find(self.said) and not wants(self.said)
+        return told and bool(command.slots) and not self._renames_kind(command, tool, wish)
+
+    def _other_slot(self, hint: Hint, slot: Slot | None) -> str:
+        """Asked which one, somebody says when it shall be: a time that none of them has."""
+        assert self.asked is not None
+        if slot is None or slot.kind != "thing" or not times.only(self.said):
+            return ""
+        zone = self.world.briefing.time_zone
+        known = [self.state.things[i].at for i in self.asked.choices if i in self.state.things]
+        if any(at and times.covers(self.said, at, now=self.world.now, zone=zone) for at in known):
+            return ""
+        return next((s.name or n for n, s in hint.slots.items() if s.kind == "time"), "")
 
     def _answers(self, command: Begin, slot: Slot, wish: Wish) -> bool:
         """Whether what looks like a new wish only says what was asked for."""

@@ -18,6 +18,7 @@ from vivavoce.brain.dialogue.completing import Gap, gap
 from vivavoce.brain.dialogue.flows import carrying
 from vivavoce.brain.dialogue.listening import listened
 from vivavoce.brain.dialogue.state import Asked, Deed, Do, Say, State, Step, View, Wish, World
+from vivavoce.language.en.utterances import repaired
 from vivavoce.wire.hints import Flow, Hint, Slot, Thing
 
 _REFUSALS = 3
@@ -28,7 +29,7 @@ _FAILED = frozenset({"failed", "error", "refused", "rejected", "cancelled", "den
 
 def heard(state: State, said: str, commands: Sequence[Command], world: World) -> Step:
     """What the user said, and what it means on its own; what it means here is found out."""
-    return _advance(listened(state, said, commands, world), world)
+    return _advance(listened(state, repaired(said), commands, world), world)
 
 
 # --- What comes back ------------------------------------------------------------------

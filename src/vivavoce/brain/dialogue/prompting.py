@@ -24,11 +24,13 @@ from dataclasses import replace
 from datetime import datetime
 from itertools import islice
 
-from vivavoce.brain.dialogue import times
+from vivavoce.brain.dialogue import times, titles
 from vivavoce.brain.dialogue.commands import Begin, Command, Fill, Plain
+from vivavoce.brain.dialogue.offering import makes
 from vivavoce.brain.dialogue.state import View
+from vivavoce.brain.dialogue.things import keeps, named
 from vivavoce.language.en.answers import answer
-from vivavoce.language.en.questions import requests
+from vivavoce.language.en.utterances import clauses, requests
 from vivavoce.wire.hints import Hint, Lessons, Shown, Slot, Thing, Told
 from vivavoce.wire.values import Record
 
@@ -37,9 +39,10 @@ PLAIN = ("yes", "no", "undo", "drop", "thanks", "cannot", "chat", "unclear")
 MOST_COMMANDS = 3
 _SENTENCE = 3
 """Words; fewer say little on their own."""
-_WEIGHT, _DOUBT, _ANSWER, _QUESTION = 40.0, 0.01, 2.0, 3.0
+_WEIGHT, _DOUBT, _ANSWER, _QUESTION, _THERE = 40.0, 0.01, 2.0, 3.0, 2.0
 """What a similarity counts against a log-probability; how likely anything is whatever the model
-thinks; and how much likelier an answer is once something was asked."""
+thinks; how much likelier an answer is once something was asked; and how much less likely it is that
+something is changed by a question, or made anew that is there."""
 _MOST_SHOWN, _MOST_THINGS = 32, 8
 _LONGEST_SAID, _LONGEST_TOLD = 600, 240
 _PAIR = re.compile(r'(\w+)=("[^"]*"(?:\+"[^"]*")*)')
@@ -284,11 +287,17 @@ def grammar(view: View, said: str, first: Sequence[str] = (), written: int = 0) 
 
 
 def chosen(
-    likely: Likely, words: Sequence[str], *, asked: bool = False, unlikely: Container[str] = ()
+    likely: Likely,
+    words: Sequence[str],
+    *,
+    asked: bool = False,
+    unlikely: Container[str] = (),
+    there: Container[str] = (),
 ) -> str:
     """The likeliest by both; the model's own choice where there are no examples to be near to.
     `asked`: for something that `set` would answer. `unlikely`: what changes something, where
-    something was only asked."""
+    something was only asked. `there`: what makes something new, where one of the user's things is
+    spoken of."""
     # A wish without any examples is no less likely for that.
     usual = sum(likely.by_examples.values()) / max(1, len(likely.by_examples))
 
@@ -300,6 +309,7 @@ def chosen(
             + _WEIGHT * near
             + (_ANSWER if word == SET and asked else 0.0)
             - (_QUESTION if word in unlikely else 0.0)
+            - (_THERE if word in there else 0.0)
         )
 
     return max(words, key=score)
@@ -332,27 +342,72 @@ def grounded(commands: Sequence[Command], said: str) -> tuple[Command, ...]:
     return tuple(found)
 
 
-def left_out(said: str, commands: Sequence[Command]) -> list[str]:
-    """Orders in what was said of which no command has a word: a small model stops too early. Where
+def left_out(said: str, commands: Sequence[Command], things: Sequence[Thing] = ()) -> list[str]:
+    """Stretches of what was said that want something of their own and of which no command has a
+    word: orders, and what is told of one of the user's things. A small model stops too early. Where
     it heard an answer or a correction, the rest is about that; a command without any words may be
     about any of them."""
     begun = [command for command in commands if isinstance(command, Begin)]
     if not begun or any(isinstance(command, Fill) for command in commands):
         return []
-    plain = said.casefold()
     places: list[tuple[int, int]] = []
     wordless = 0
     for command in begun:
-        copied = [words.casefold() for words in command.slots.values() if words.strip()]
-        found = [(at, at + len(words)) for words in copied if (at := plain.find(words)) >= 0]
+        found = [at for words in command.slots.values() if (at := _place(words, said))]
         places += found
         wordless += not found
     passed_over = [
-        said[start:end]
+        (start, end)
         for start, end in requests(said)
         if not any(first < end and start < last for first, last in places)
     ]
-    return passed_over[wordless:]
+    copied = " ".join(words for command in begun for words in command.slots.values())
+    spoken_of = named(copied, things)
+    for id_, (start, end) in named(said, things).items():
+        alone = _stretch(said, start, end, places)
+        mine = said[alone[0] : alone[1]]
+        covered = any(first < alone[1] and alone[0] < last for first, last in passed_over)
+        if id_ not in spoken_of and not covered and not keeps(mine) and len(mine.split()) > 1:
+            passed_over.append(alone)
+    return [said[start:end].strip(" ,;") for start, end in sorted(passed_over)[wordless:]]
+
+
+def _place(words: str, said: str) -> tuple[int, int] | None:
+    at = said.casefold().find(words.casefold()) if words.strip() else -1
+    return (at, at + len(words)) if at >= 0 else None
+
+
+def _stretch(said: str, start: int, end: int, others: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """The clauses that these words are in, as far as they are not others'."""
+    cuts = [cut for clause in clauses(said) for cut in clause]
+    first = max((c for c in (*cuts, *(e for _, e in others)) if c <= start), default=0)
+    last = min((c for c in (*cuts, *(s for s, _ in others)) if c >= end), default=len(said))
+    return first, last
+
+
+def pointing(command: Command, said: str, hints: Iterable[Hint]) -> tuple[str, str] | None:
+    """The slot of something new that names what it is about only by "it", and what was said before
+    that."""
+    hint = next((h for h in hints if isinstance(command, Begin) and h.wish == command.wish), None)
+    if hint is None or not makes(hint) or not isinstance(command, Begin):
+        return None
+    for name, slot in hint.slots.items():
+        words = command.slots.get(slot.name or name, "")
+        at = _place(words, clean(said))
+        if slot.kind == "words" and at and titles.points(words):
+            before = clean(said)[: at[0]].strip()
+            bare = titles.stripped(titles.untimed(before, None))
+            return (slot.name or name, before) if titles.says_something(bare) else None
+    return None
+
+
+def with_name(command: Begin, short: str, name: str) -> Begin:
+    bare = titles.stripped(titles.untimed(name, None))
+    if not titles.says_something(bare):
+        return command
+    return replace(
+        command, slots={**command.slots, short: titles.named(command.slots[short], bare)}
+    )
 
 
 def parts(line: str) -> list[str]:
@@ -379,17 +434,20 @@ def word(part: str) -> str:
     return begin.rpartition(" ")[0] if slots else begin.strip()
 
 
-def clause(part: str, said: str) -> str:
-    """The sentences of the utterance that a command's words are from."""
+def clause(part: str, said: str, before: Sequence[str] = ()) -> str:
+    """The clause of the utterance that a command is about: it begins with the words for that.
+    `before`: the commands that are written already."""
     text = clean(said)
-    values = [piece for _, words in _PAIR.findall(part) for piece in words.strip('"').split('"+"')]
-    places = [(text.find(value), len(value)) for value in values if value in text]
-    if not places:
+    own = next((at for words in _values(part) if (at := _place(words, text))), None)
+    if own is None:
         return text
-    begin, end = min(at for at, _ in places), max(at + size for at, size in places)
-    before = [stop.end() for stop in _STOP.finditer(text) if stop.end() <= begin]
-    after = [stop.start() for stop in _STOP.finditer(text) if stop.start() >= end]
-    return text[before[-1] if before else 0 : after[0] if after else len(text)].strip()
+    others = [at for one in before for words in _values(one) if (at := _place(words, text))]
+    start, end = _stretch(text, *own, [at for at in others if at[1] <= own[0] or own[1] <= at[0]])
+    return text[start:end].strip(" ,;") or text
+
+
+def _values(part: str) -> list[str]:
+    return [piece for _, words in _PAIR.findall(part) for piece in words.strip('"').split('"+"')]
 
 
 def _command(text: str, view: View) -> Command | None:

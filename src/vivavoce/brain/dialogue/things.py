@@ -11,6 +11,7 @@ from difflib import SequenceMatcher
 from typing import NamedTuple
 
 from vivavoce.brain.dialogue import times
+from vivavoce.language.en.ending import VERBS
 from vivavoce.language.en.numbers import CARDINALS, ORDINALS
 from vivavoce.language.en.times.lexicon import listed
 from vivavoce.language.en.words import STOP, alike
@@ -141,6 +142,11 @@ def _all_of(words: str, said: str) -> bool:
     return bool(_QUANTIFIED & set(_tokens(before)[-_REACH:]))
 
 
+def keeps(clause: str) -> bool:
+    """Whether it says what is to stay as it is."""
+    return _KEPT.search(clause) is not None
+
+
 def _rest(said: str, kept: str) -> str:
     return " ".join(part for part in _CLAUSE.split(said) if part not in kept)
 
@@ -151,6 +157,33 @@ def similar(words: str, title: str) -> bool:
     ones = [t for t in _tokens(words) if t not in skipped]
     others = [t for t in _tokens(title) if t not in skipped]
     return any(_near(one, other) for one in ones for other in others)
+
+
+def named(text: str, things: Sequence[Thing]) -> dict[str, tuple[int, int]]:
+    """Ids of those that a text plainly speaks of, with where it does: by half of what their title
+    says or more, beside what is to be done with them."""
+    spoken = [(m.start(), m.end(), _tokens(m.group())) for m in _WORD.finditer(text)]
+    found: dict[str, tuple[int, int]] = {}
+    for thing in things:
+        title = [t for t in _tokens(thing.title) if t not in STOP | _GENERIC]
+        nouns = [t for t in title if t not in VERBS] or title
+        at = {
+            noun: (start, end)
+            for noun in nouns
+            for start, end, tokens in spoken
+            if any(_near(token, noun) for token in tokens if token not in STOP | _SKIPPED)
+        }
+        if nouns and 2 * len(at) >= len(nouns):
+            found[thing.id] = min(at.values())[0], max(end for _, end in at.values())
+    return found
+
+
+def same_title(words: str, title: str) -> bool:
+    """Whether they say the same, word for word but for the small ones."""
+    one, other = ({t for t in _tokens(w) if t not in STOP | _GENERIC} for w in (words, title))
+    both = ((one, other), (other, one))
+    same = all(any(_near(a, b) for b in there) for here, there in both for a in here)
+    return bool(one and other) and same
 
 
 def nameless(words: str) -> bool:

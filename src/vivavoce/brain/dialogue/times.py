@@ -118,11 +118,12 @@ def turned(words: str, said: str) -> str:
 
 def elsewhere(words: str, said: str) -> str:
     """With the place whose clock is meant: "at three, that's their time", of a call with Munich."""
-    if not _THEIR_TIME.search(said) or _NAMED_ZONE.search(words):
+    bare = _THEIR_TIME.sub("", words).strip(" ,")
+    if not _THEIR_TIME.search(said) or _NAMED_ZONE.search(bare):
         return words
     names = [name for name in PLACES if re.search(rf"(?i)\b{name}\b", said)]
     zones = {PLACES[name] for name in names}
-    return f"{words} {names[0].title()} time" if len(zones) == 1 else words
+    return f"{bare} {names[0].title()} time" if len(zones) == 1 else words
 
 
 def _hour(found: Resolution) -> bool:

@@ -30,6 +30,11 @@ _EMPTY = frozenset(
         "fine well okay ok thing something for me to do be is and of add set up new note"
     )
 )
+_HESITATION = re.compile(r"(?:\s*,)?\s*\b[Uu](?:m+|h+m?)\b,?|(?:\s*,)?\s*\b(?:er|erm|hmm?)\b,?")
+_POINTED = re.compile(
+    r"(?i)\b(?:it|them|those|these|that|this)\b(?=\W*$)|"
+    r"\b(?:it|them)\b(?=\s+(?:to|for|in|on|off|out|up|back|from|with|away|over|before|after|by|at)\b)"
+)
 POINTS = re.compile(r"(?i)\b(?:that|this|it|those|these|them|so)\b")
 
 
@@ -55,8 +60,21 @@ def before(words: str, said: str) -> str:
     return next((part for part in reversed(parts) if says_something(part)), "")
 
 
+def points(title: str) -> bool:
+    """Whether it names what it is about only by "it": "start on it"."""
+    return _POINTED.search(title) is not None
+
+
+def named(title: str, name: str) -> str:
+    """With the name of what it points to."""
+    name = name.strip(" ,.;!?")
+    lower = re.match(r"(?:The|My|Our|An?|His|Her|Their|This|That|Those|These)\b", name)
+    name = name[:1].lower() + name[1:] if lower else name
+    return _POINTED.sub(name, title, count=1)
+
+
 def stripped(text: str) -> str:
-    text = _ASKING.sub("", text)
+    text = _ASKING.sub("", _HESITATION.sub("", text))
     before = None
     while text != before:
         before = text

@@ -17,6 +17,7 @@ import secrets
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Protocol
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -25,13 +26,15 @@ from vivavoce.brain.dialogue import prompting
 from vivavoce.brain.dialogue.commands import Begin, Command, Plain
 from vivavoce.brain.dialogue.following import awaited, follow
 from vivavoce.brain.dialogue.manager import heard, returned, view
+from vivavoce.brain.dialogue.offering import makers
 from vivavoce.brain.dialogue.offering import world as world_of
 from vivavoce.brain.dialogue.prompting import Likely
 from vivavoce.brain.dialogue.state import Do, Say, State, View, World
+from vivavoce.brain.dialogue.things import named
 from vivavoce.brain.llama.likeness import Likeness
 from vivavoce.brain.llama.server import Heard
-from vivavoce.language.en.questions import asks
 from vivavoce.language.en.sayings import SAYINGS
+from vivavoce.language.en.utterances import asks, repaired
 from vivavoce.wire.brain import (
     Ask,
     Awaited,
@@ -186,7 +189,7 @@ class Leading:
         self._known.move_to_end(ask.live)
         while len(self._known) > _MOST_TALKS:
             self._known.popitem(last=False)
-        key = _told_before(ask, len(ask.turns) - 1), said
+        key, said = (_told_before(ask, len(ask.turns) - 1), said), repaired(said)
         if (found := known.get(key)) is not None:
             return found, Heard("")
         if not prompting.clean(said):
@@ -202,7 +205,7 @@ class Leading:
         self, live: str, seen: View, world: World, said: str
     ) -> tuple[tuple[Command, ...], Heard]:
         made, cost = await self._commands(live, seen, world, said)
-        for clause in prompting.left_out(said, made)[:_MORE]:
+        for clause in prompting.left_out(said, made, seen.things)[:_MORE]:
             more, _ = await self._commands(live, seen, world, clause)
             made += tuple(one for one in more if isinstance(one, Begin) and one not in made)
         return made, cost
@@ -214,7 +217,7 @@ class Leading:
         text = self._head(world) + prompting.tail(seen, said, world.now)
         async with self._model.writing(live, text) as writing:
             asked = bool(seen.asked)
-            first, cost = await self._chosen(writing, text, said, words, world, asked=asked)
+            first, cost = await self._chosen(writing, text, said, words, seen, world, asked=asked)
             if first in prompting.PLAIN and len(said.split()) <= _SHORT:
                 return prompting.read(first, seen), cost
             line, _ = await writing.line(text, prompting.grammar(seen, said, [first]), _LINE)
@@ -224,16 +227,36 @@ class Leading:
                 if len(parts) <= at:
                     break
                 before = prompting.joined(parts[:at])
-                about = prompting.clause(parts[at], said)
+                about = prompting.clause(parts[at], said, parts[:at])
                 more = [word for word in words if word in seen.wishes or word == prompting.SET]
-                first_, _ = await self._chosen(writing, text + before, about, more, world)
+                so_far = text + before
+                first_, _ = await self._chosen(writing, so_far, about, more, seen, world)
                 if first_ != prompting.word(parts[at]):
                     rules = prompting.grammar(seen, said, [first_], at)
                     rest, _ = await writing.line(text + before, rules, _LINE)
                     line = before + rest
+            made = prompting.grounded(prompting.read(line, seen), said)
+            for at, command in enumerate(made):
+                named = await self._named(writing, text, said, command, seen, world)
+                made = (*made[:at], named, *made[at + 1 :])
         # A grammar that could not be kept would leave nothing: what was chosen still holds.
-        made = prompting.grounded(prompting.read(line, seen), said)
         return made or prompting.read(first, seen), cost
+
+    async def _named(
+        self, writing: Writing, text: str, said: str, command: Command, seen: View, world: World
+    ) -> Command:
+        """ "The report won't write itself. Tell me to start on it": what "it" is, the model copies
+        from what was said before."""
+        if (pointing := prompting.pointing(command, said, world.hints.values())) is None:
+            return command
+        short, before = pointing
+        assert isinstance(command, Begin)
+        only = replace(seen, wishes={command.wish: [short]}, answers=())
+        rules = prompting.grammar(only, before, [command.wish], prompting.MOST_COMMANDS)
+        line, _ = await writing.line(text, rules, _LINE)
+        found = prompting.grounded(prompting.read(line, only), before)
+        name = next((one.slots.get(short, "") for one in found if isinstance(one, Begin)), "")
+        return prompting.with_name(command, short, name)
 
     async def _chosen(
         self,
@@ -241,20 +264,24 @@ class Leading:
         text: str,
         said: str,
         words: Sequence[str],
+        seen: View,
         world: World,
         *,
         asked: bool = False,
     ) -> tuple[str, Heard]:
         """Which word is to be written next, by the model and by examples."""
-        firsts = {word: await self._first(word) for word in words}
+        # In the middle of a line a model writes a word with the space before it.
+        space = " " if text.endswith(" ") else ""
+        firsts = {word: await self._first(space + word) for word in words}
         async with asyncio.TaskGroup() as group:
             near = group.create_task(self._near(said, words, world))
-            likely, cost = await writing.likely(text)
+            likely, cost = await writing.likely(text.removesuffix(space))
         by_model = {word: likely[token] for word, token in firsts.items() if token in likely}
         both = Likely(by_model=by_model, by_examples=near.result())
         doing = {hint.wish for hint in world.hints.values() if hint.does == "act"}
         unlikely = doing if asks(said) and not asked else frozenset[str]()
-        return prompting.chosen(both, words, asked=asked, unlikely=unlikely), cost
+        there = makers(world) if named(said, seen.things) and not asked else frozenset[str]()
+        return prompting.chosen(both, words, asked=asked, unlikely=unlikely, there=there), cost
 
     async def _near(self, said: str, words: Sequence[str], world: World) -> Mapping[str, float]:
         if self._likeness is None:

@@ -78,6 +78,8 @@ def span_at(t: Tokens, at: int) -> Found | None:
         ahead = end + (t.word(end) == "on")
         if day_at(t, ahead) is not None:  # "a week on Tuesday", "a week today"
             return Found(Shift(found, 1, beside=True), begun, ahead)
+    if t.word(at) == "another" and not found.minutes:
+        return None  # "another day": any but this one
     return Found(Span(found), begun, end, "weak")
 
 

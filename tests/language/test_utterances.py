@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vivavoce.language.en.questions import asks, requests
+from vivavoce.language.en.utterances import asks, requests
 
 
 @pytest.mark.parametrize(
