@@ -26,7 +26,11 @@ _JOINER = re.compile(
 )
 
 _SOMEWHEN = re.compile(r"(?i)\b(?:before|after|until|till|when|by|once|while|during)\b")
-_AT = re.compile(r"(?i)\b(?:at|to|in|near|by|from|outside|into|home|reach|leave|pass)\b")
+_AT = re.compile(
+    r"(?i)\b(?:at|to|in|near|by|from|outside|into|home|reach|leave|pass)"
+    r"(?:\s+(?:the|my|our|an?))?\W*$"
+)
+"""Right before a place."""
 _SAME_DAY = re.compile(r"(?i)\b(?:on )?(?:the|that) (?:very )?(?:same )?day(?: too| as well)?\b")
 
 
@@ -214,9 +218,13 @@ def _plausible(name: str, words: str, hint: Hint, given: Mapping[str, str], hear
     if at < 0:
         return True
     timed = any(hint.slots[n].kind == "time" and times.find(w) for n, w in given.items())
-    before = heard.said[max(0, at - 30) : at]
+    before = heard.said[:at]
     said = places_in(heard.said[: at + len(words)])
-    return bool(said) or (not timed and not heard.spans and bool(_AT.search(before + words)))
+    first = " ".join(words.split()[:2])
+    placed = (
+        _AT.search(before) or _AT.match(first) or not heard.said.replace(words, "").strip(" ,.!?")
+    )
+    return bool(said) or (not timed and not heard.spans and bool(placed))
 
 
 def _loosely_timed(hint: Hint, given: Mapping[str, str], world: World) -> str | None:
