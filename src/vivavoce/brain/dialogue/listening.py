@@ -17,65 +17,17 @@ from vivavoce.brain.dialogue.filling import Heard, allotted, paired
 from vivavoce.brain.dialogue.offering import makes
 from vivavoce.brain.dialogue.state import Deed, State, Wish, World
 from vivavoce.brain.dialogue.things import same_title, similar
-from vivavoce.language.en import answers
+from vivavoce.language.en import answers, utterances
 from vivavoce.language.en.ending import ending
 from vivavoce.language.en.mentions import places_in
-from vivavoce.language.en.times.lexicon import listed
-from vivavoce.language.en.utterances import wants
 from vivavoce.language.en.words import STOP
 from vivavoce.wire.hints import Hint, Slot
 
 _UNCLEAR = Plain("unclear")
-_AND_THERE = re.compile(
-    r"(?i)(?:(?:and|so|ok|okay|now|then|right)\b[,\s]*)*"
-    r"(?:(?:what|how) about|and|the same for|same (?:for|in))\s+"
-    r"(?P<inside>(?:in|inside|from|for)\s+)?(?P<rest>[^?.!]+?)\W*(?:then\W*)?"
-)
 _BROKEN = 3
 """Words before the place where somebody broke off."""
 _ELLIPTIC = 6
 """Words; more than that are a sentence of their own."""
-_INSTEAD_OF_THAT = re.compile(r"(?i)\binstead\b(?! of\b)")
-_INSTEAD = re.compile(
-    r"(?i)\bi mean[t]?,? (?:to say )?([^,.!?]+)|^\W*(?:no\W+|sorry\W+)*([^,.!?]{1,40}), not [^,.]+"
-)
-_SOUNDS = re.compile(r"(?i)^\W*(?:(?:oh|ah|um+|uh+|er+|well|okay|ok|hang on|hold on|hm+|so)\b\W*)+")
-_MEANT = re.compile(
-    r"(?i)\b(?:i mean[t]?|make (?:it|that)|rather|instead|not .{1,30}\bbut|as an?)\b"
-)
-_WHENEVER = re.compile(
-    r"(?i)\b(?:any ?time|whenever|(?:does|do)n'?t (?:matter|mind|care)|you (?:choose|decide|pick)|"
-    r"no preference|all day|not important)\b"
-)
-_NO_MORE = re.compile(
-    r"(?i)\W*(?:(?:oh|ah|okay|ok|well|right|great|thanks)\W+)*(?:no|nope|nah|nothing)\b\W*"
-    r"(?:(?:no|thanks|thank you|ta|cheers|else|more|for now|really|that'?s|that is|it'?s|all|it|"
-    r"everything|the lot|fine|good|okay|ok|i'?m|we'?re|good|done|sorted|then|bye|love|dear|mate|"
-    r"please|don'?t|need|anything|i|nothing|today|just)\b\W*)*"
-)
-_NEITHER = re.compile(r"(?i)^\W*(?:no\W+)?(?:neither|none)\b")
-_HESITANT = re.compile(
-    r"(?i)\b(?:um+|uh+|er+m?|hang on|hold on|wait|sorry|hm+|what was|i don'?t know|no idea|"
-    r"not sure|dunno|never ?mind|forget it)\b|\b(?:the|to|with|about|and)\W*$"
-)
-_LET_GO = re.compile(
-    r"(?i)\b(?:never ?mind|forget (?:it|about it|that)|doesn'?t matter|don'?t (?:bother|worry)|"
-    r"leave it|drop it|no matter)\b"
-)
-_QUESTION = re.compile(
-    r"(?i)\?|^\W*(?:and |so |well )*(?:what|when|which|who|how|do|does|am|is|are|have|tell|read)\b"
-)
-_PLEASED = frozenset(
-    listed(
-        "ok okay great good perfect lovely fine cool brilliant super nice right alright excellent "
-        "wonderful wicked sweet cheers ta sorted that's that is all it works fab sounds got"
-    )
-)
-
-
-def _corrects(said: str) -> bool:
-    """Whether it begins as one who takes something back, after whatever sounds they make first."""
-    return answers.corrects(_SOUNDS.sub("", said))
 
 
 def listened(state: State, said: str, commands: Sequence[Command], world: World) -> State:
@@ -140,7 +92,7 @@ class _Turn:
     # --- What the commands mean here --------------------------------------------------
 
     def _settled(self, commands: Sequence[Command]) -> list[Command]:
-        if _NO_MORE.fullmatch(self.said):  # whatever the model hears in it
+        if answers.wants_no_more(self.said):  # whatever the model hears in it
             return [Plain("no")]
         if (again := self._asked_again(commands)) is not None:
             return [again]
@@ -210,15 +162,15 @@ class _Turn:
 
     def _asked_again(self, commands: Sequence[Command]) -> Begin | None:
         """ "And on Friday?", "what about the other file?": the last question, of something else."""
-        match = _AND_THERE.fullmatch(self.said.strip())
+        elliptic = utterances.elliptic(self.said)
         wish = self.before.looked
-        if match is None or wish is None or self.asked is not None or self.waiting:
+        if elliptic is None or wish is None or self.asked is not None or self.waiting:
             return None
-        hint, rest = self.world.hints[wish.tool], match["rest"]
+        hint, (rest, inside) = self.world.hints[wish.tool], elliptic
         others = {c.wish for c in commands if isinstance(c, Begin)} - {hint.wish, wish.tool}
         if others or len(rest.split()) > _ELLIPTIC:
             return None
-        wanted = "time" if times.find(rest) else "file" if match["inside"] else "words"
+        wanted = "time" if times.find(rest) else "file" if inside else "words"
         fitting = [
             name for kind in (wanted, "words") for name, s in hint.slots.items() if s.kind == kind
         ]
@@ -294,7 +246,7 @@ class _Turn:
         name, where it shall be "instead"; or one that is called just that, where nobody said what
         something new is wished for with."""
         there = [thing.title for thing in self.state.things.values() if thing.open]
-        if _INSTEAD_OF_THAT.search(self.said):
+        if utterances.says_instead(self.said):
             return sum(similar(title, one) for one in there) == 1
         wished = new.wish in re.findall(r"[^\W_]+", self.said.casefold())
         return not wished and sum(same_title(title, one) for one in there) == 1
@@ -308,23 +260,23 @@ class _Turn:
             return None
         found = times.find(self.said)
         named = [d for d in self.before.last if similar(self.said, self._title_of(d))]
-        corrects = _corrects(self.said) or _MEANT.search(self.said) is not None
+        corrects = answers.corrects(self.said) or utterances.means_other(self.said)
         if found and (corrects or times.only(self.said) or (named and empty)):
             slots = self.world.hints[(named or self.before.last)[-1].wish.tool].slots
             timed = [s.name or n for n, s in slots.items() if s.kind == "time"]
             return Fill({timed[0]: self._new_time(commands, found)}) if timed else None
-        match = _INSTEAD.search(self.said)
-        if empty and match is not None and not found:
+        other = utterances.meant_instead(self.said)
+        if empty and other and not found:
             slots = self.world.hints[self.before.last[-1].wish.tool].slots
             own = [s.name or n for n, s in slots.items() if s.kind == "words"]
-            return Fill({own[0]: match.group(1) or match.group(2)}) if own else None
+            return Fill({own[0]: other}) if own else None
         return None
 
     def _new_time(self, commands: Sequence[Command], found: Sequence[times.Span]) -> str:
         """What the model copied, or the first that is said after "no"."""
         copied = [w for c in commands if isinstance(c, Begin) for w in c.slots.values()]
-        made = [match.end() for match in _MEANT.finditer(self.said)]
-        after = [span for span in found if made and span.start >= made[-1] - 1]
+        made = utterances.means_other(self.said)
+        after = [span for span in found if made and span.start >= made - 1]
         return copied[0] if copied else (after or found)[0].text
 
     def _only_time(self, command: Command) -> bool:
@@ -339,7 +291,7 @@ class _Turn:
         if self._asked_wish() is not None or not self._just_done():
             return command
         deed = self.before.last[-1]
-        if deed.wish.tool != tool or not _corrects(self.said):
+        if deed.wish.tool != tool or not answers.corrects(self.said):
             return command
         given = filling.params(self.world.hints[tool], command.slots, self.world)
         about = [n for n in given if self._slot(tool, n).kind == "thing"]
@@ -348,7 +300,7 @@ class _Turn:
         title = self._title_of(deed)
         own = [words for name, words in given.items() if self._slot(tool, name).kind == "words"]
         renamed = own and title and not any(similar(words, title) for words in own)
-        if renamed and not _MEANT.search(self.said):
+        if renamed and not utterances.means_other(self.said):
             return command
         return Fill(command.slots) if command.slots else command
 
@@ -388,10 +340,10 @@ class _Turn:
         if asked.kind == "which" and (when := self._other_slot(hint, slot)):
             return Fill({when: self.said})
         easy = slot is not None and slot.kind == "time" and asked.slot in wish.values
-        if easy and _WHENEVER.search(self.said) and not times.find(self.said):
+        if easy and answers.whenever(self.said) and not times.find(self.said):
             self._replace(replace(wish, easy=(*wish.easy, asked.slot)))
             return Plain("yes")
-        if asked.kind != "slot" and _NEITHER.search(self.said) and isinstance(command, Plain):
+        if asked.kind != "slot" and answers.neither(self.said) and isinstance(command, Plain):
             return Plain("no")
         if isinstance(command, Fill) and slot is not None:
             given = filling.params(hint, command.slots, self.world)
@@ -414,7 +366,7 @@ class _Turn:
         tool = self._tool(command.wish)
         if tool is None or not makes(self.world.hints[tool]) or slot.kind != "time":
             return False
-        told = not times.find(self.said) and not wants(self.said)
+        told = not times.find(self.said) and not utterances.wants(self.said)
         return told and bool(command.slots) and not self._renames_kind(command, tool, wish)
 
     def _other_slot(self, hint: Hint, slot: Slot | None) -> str:
@@ -434,9 +386,9 @@ class _Turn:
             return self._holds(slot, "unclear")
         same = self._tool(command.wish) == wish.tool
         if slot.kind in ("time", "repeat") and times.only(self.said):
-            return same or not _QUESTION.search(self.said)
+            return same or not utterances.questions(self.said)
         tool = self._tool(command.wish)
-        asks = _QUESTION.search(self.said) is not None
+        asks = utterances.questions(self.said)
         tells = tool is not None and self.world.hints[tool].does == "tell"
         if self.asked and self.asked.kind != "slot" and (same or tells) and not asks:
             return bool(self._meant_one(slot))
@@ -478,8 +430,8 @@ class _Turn:
             found = filling.find_things(slot, self.said, heard, among=self.asked.choices)
             return bool(found.ids)
         if slot.kind == "words" and kind in ("unclear", "chat"):
-            plain = titles.says_something(self.said) and not _HESITANT.search(self.said)
-            return plain and not _QUESTION.search(self.said)
+            plain = titles.says_something(self.said) and not utterances.hesitates(self.said)
+            return plain and not utterances.questions(self.said)
         return self.asked.kind == "sure" and bool(self._meant_one(slot))
 
     def _meant_one(self, slot: Slot) -> str:
@@ -504,8 +456,7 @@ class _Turn:
 
     def _pleased(self) -> bool:
         """ "Okay, great": nothing is wanted."""
-        words = re.findall(r"[a-z']+", self.said.casefold())
-        return 0 < len(words) <= 6 and all(word in _PLEASED for word in words)
+        return answers.pleased(self.said)
 
     def _asked_wish(self) -> Wish | None:
         if self.asked is None:
@@ -543,7 +494,7 @@ class _Turn:
             return
         wish = self._filled(self._new(tool), self._finished(tool, command.slots), spans)
         missing = completing.gap(wish, self.state, self.world)
-        if missing is not None and missing.kind == "none" and _LET_GO.search(self.said):
+        if missing is not None and missing.kind == "none" and answers.lets_go(self.said):
             self._drop()  # nothing is meant by it: "never mind, it's gone"
             return
         twin = next((w for w in self.begun if self._same_wish(w, wish)), None)
@@ -734,7 +685,9 @@ class _Turn:
 
     def _changes_kind(self, command: Begin, tool: str) -> bool:
         """ "No, as a goal": the same again, as something else."""
-        if not self._just_done() or not (_corrects(self.said) or _MEANT.search(self.said)):
+        if not self._just_done() or not (
+            answers.corrects(self.said) or utterances.means_other(self.said)
+        ):
             return False
         deed = self.before.last[-1]
         made = self.world.hints.get(deed.wish.tool)

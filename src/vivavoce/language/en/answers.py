@@ -69,6 +69,28 @@ _UNSURE = (
     r"no problem|no worries|(?:it )?doesn't matter"
 )
 _CORRECTION = r"no|nope|wait|actually|sorry|oops|not|i mean|i meant|make (?:it|that)"
+_SOUNDS = r"(?:(?:oh|ah|um+|uh+|er+|well|okay|ok|hang on|hold on|hm+|so) )+"
+_WHENEVER = (
+    r"\b(?:any ?time|whenever|(?:does|do)n'?t (?:matter|mind|care)|you (?:choose|decide|pick)|"
+    r"no preference|all day|not important)\b"
+)
+_NO_MORE = (
+    r"(?:(?:oh|ah|okay|ok|well|right|great|thanks) )*(?:no|nope|nah|nothing)(?: "
+    r"(?:no|thanks|thank you|ta|cheers|else|more|for now|really|that'?s|that is|it'?s|all|it|"
+    r"everything|the lot|fine|good|okay|ok|i'?m|we'?re|done|sorted|then|bye|love|dear|mate|"
+    r"please|don'?t|need|anything|i|nothing|today|just))*"
+)
+_NEITHER = r"(?:no )?(?:neither|none)\b"
+_LETS_GO = (
+    r"\b(?:never ?mind|forget (?:it|about it|that)|doesn'?t matter|don'?t (?:bother|worry)|"
+    r"leave it|drop it|no matter)\b"
+)
+_PLEASED = (
+    "ok okay great good perfect lovely fine cool brilliant super nice right alright excellent "
+    "wonderful wicked sweet cheers ta sorted that's that is all it works fab sounds got"
+)
+_FEW = 6
+"""Words."""
 _BUT = r"\b(?:but|except|unless|wait|instead|only|however|until)\b"
 _NEGATED = r"\b(?:no|not|never|nope|nah|cannot|wrong|false|stop|cancel|dont|\w+n't)(?![\w'])"
 _AGREEING = (
@@ -147,8 +169,37 @@ def stops(words: str) -> bool:
 
 
 def corrects(words: str) -> bool:
-    """Whether it begins as one who takes something back: "no", "I mean", "make it"."""
-    return re.match(_CORRECTED, plain(words[:200])) is not None
+    """Whether it begins as one who takes something back, after whatever sounds they make first:
+    "no", "I mean", "make it"."""
+    said = plain(words[:200])
+    return re.match(_CORRECTED, said) is not None or (
+        re.match(_CORRECTED, re.sub(f"^{_SOUNDS}", "", said)) is not None
+    )
+
+
+def wants_no_more(words: str) -> bool:
+    """ "No, that's all, thanks", and nothing else."""
+    return re.fullmatch(_NO_MORE, plain(words)) is not None
+
+
+def pleased(words: str) -> bool:
+    """ "Okay, great": nothing is wanted."""
+    said = re.findall(r"[a-z']+", words.casefold())
+    return 0 < len(said) <= _FEW and all(word in _PLEASED.split() for word in said)
+
+
+def whenever(words: str) -> bool:
+    """What was asked does not matter to them."""
+    return re.search(_WHENEVER, plain(words)) is not None
+
+
+def neither(words: str) -> bool:
+    return re.match(_NEITHER, plain(words)) is not None
+
+
+def lets_go(words: str) -> bool:
+    """ "Never mind", whatever else is said."""
+    return re.search(_LETS_GO, plain(words)) is not None
 
 
 def chosen(labels: Sequence[str], said: str) -> list[int]:

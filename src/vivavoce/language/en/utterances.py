@@ -43,6 +43,25 @@ _WANTS = re.compile(
     r"as well|new|next thing|(?:i|we)(?:'ve| have|'d| would|'ll| will)? ?(?:also )?(?:got to|gotta|"
     r"need|must|want|wanna|have to|should|ought|like|love)|can you|could you|will you|would you)\b"
 )
+_ELLIPTIC = re.compile(
+    r"(?i)(?:(?:and|so|ok|okay|now|then|right)\b[,\s]*)*"
+    r"(?:(?:what|how) about|and|the same for|same (?:for|in))\s+"
+    r"(?P<inside>(?:in|inside|from|for)\s+)?(?P<rest>[^?.!]+?)\W*(?:then\W*)?"
+)
+_SAYS_INSTEAD = re.compile(r"(?i)\binstead\b(?! of\b)")
+_MEANT_INSTEAD = re.compile(
+    r"(?i)\bi mean[t]?,? (?:to say )?([^,.!?]+)|^\W*(?:no\W+|sorry\W+)*([^,.!?]{1,40}), not [^,.]+"
+)
+_OTHER = re.compile(
+    r"(?i)\b(?:i mean[t]?|make (?:it|that)|rather|instead|not .{1,30}\bbut|as an?)\b"
+)
+_HESITANT = re.compile(
+    r"(?i)\b(?:um+|uh+|er+m?|hang on|hold on|wait|sorry|hm+|what was|i don'?t know|no idea|"
+    r"not sure|dunno|never ?mind|forget it)\b|\b(?:the|to|with|about|and)\W*$"
+)
+_QUESTION = re.compile(
+    r"(?i)\?|^\W*(?:and |so |well )*(?:what|when|which|who|how|do|does|am|is|are|have|tell|read)\b"
+)
 _MARK = (
     r"(?:no|nope|sorry|wait|oops|ah|oh|um+|uh+|er+m?|actually|scratch that|correction|"
     r"i mean(?:t)?(?: to say)?|or rather|rather|hang on|hold on|my mistake)"
@@ -86,6 +105,39 @@ def requests(text: str) -> Iterator[tuple[int, int]]:
         start = end.end() if end else stop
     if order is not None:
         yield order
+
+
+def questions(text: str) -> bool:
+    """Something in it may be a question; a looser look than `asks`, for short answers."""
+    return _QUESTION.search(text) is not None
+
+
+def elliptic(text: str) -> tuple[str, bool] | None:
+    """ "And on Friday?", "what about the other file?": what the last question is asked of anew, and
+    whether it is something to look inside of."""
+    match = _ELLIPTIC.fullmatch(text.strip())
+    return (match["rest"], bool(match["inside"])) if match else None
+
+
+def hesitates(text: str) -> bool:
+    """Somebody looks for words, or breaks off."""
+    return _HESITANT.search(text) is not None
+
+
+def says_instead(text: str) -> bool:
+    return _SAYS_INSTEAD.search(text) is not None
+
+
+def meant_instead(text: str) -> str:
+    """ "I meant Stella", "Stella, not Sheila": what it is."""
+    match = _MEANT_INSTEAD.search(text)
+    return (match.group(1) or match.group(2)) if match else ""
+
+
+def means_other(text: str) -> int:
+    """Where it was last said that something else is meant ("make it", "rather"); 0: nowhere."""
+    found = [match.end() for match in _OTHER.finditer(text)]
+    return found[-1] if found else 0
 
 
 def clauses(text: str) -> list[tuple[int, int]]:
