@@ -25,13 +25,17 @@ _JOINER = re.compile(
     r"(?i)^[\s,.;-]*(?:(?:at|on|in|the|of|around|about|and|from|by|for|say|maybe|uh|um)[\s,]*){0,3}$"
 )
 
+_NEAR = 6
+"""Words between "when I" and the place."""
 _SOMEWHEN = re.compile(r"(?i)\b(?:before|after|until|till|when|by|once|while|during)\b")
 _AT = re.compile(
     r"(?i)\b(?:at|to|in|near|by|from|outside|into|home|reach|leave|pass)"
     r"(?:\s+(?:the|my|our|an?))?\W*$"
 )
 """Right before a place."""
-_SAME_DAY = re.compile(r"(?i)\b(?:on )?(?:the|that) (?:very )?(?:same )?day(?: too| as well)?\b")
+_SAME_DAY = re.compile(
+    r"(?i)\b(?:on )?(?:the|that) (?:(?:very )?(?:same )?day|same \w+day)(?: too| as well)?\b"
+)
 
 
 class Heard(Record):
@@ -217,14 +221,20 @@ def _plausible(name: str, words: str, hint: Hint, given: Mapping[str, str], hear
     at = heard.said.casefold().find(words.casefold())
     if at < 0:
         return True
+    if any(
+        len(places_in(heard.said[begin : at + len(words)])) for begin in _words_before(heard, at)
+    ):
+        return True
     timed = any(hint.slots[n].kind == "time" and times.find(w) for n, w in given.items())
-    before = heard.said[:at]
-    said = places_in(heard.said[: at + len(words)])
     first = " ".join(words.split()[:2])
-    placed = (
-        _AT.search(before) or _AT.match(first) or not heard.said.replace(words, "").strip(" ,.!?")
-    )
-    return bool(said) or (not timed and not heard.spans and bool(placed))
+    whole = not heard.said.replace(words, "").strip(" ,.!?")
+    placed = _AT.search(heard.said[:at]) or _AT.match(first) or whole
+    return not timed and not heard.spans and bool(placed)
+
+
+def _words_before(heard: Heard, at: int) -> list[int]:
+    """Where the few words right before begin: "when I'm next in"."""
+    return [match.start() for match in re.finditer(r"\S+", heard.said[:at])][-_NEAR:]
 
 
 def _loosely_timed(hint: Hint, given: Mapping[str, str], world: World) -> str | None:
@@ -470,7 +480,7 @@ def _with_times(wish: Wish, hint: Hint, given: Mapping[str, str], heard: Heard) 
                 own, text = sorted((*own, span), key=lambda s: s.start), longer
     found = dict(given)
     if text and not read(text, wish, heard).turned:
-        text = times.turned(text, f"{heard.said} {_words_before(wish, slot)}")
+        text = times.turned(text, f"{heard.said} {_said_before(wish, slot)}")
     if text:
         text = times.elsewhere(text, heard.said)
         found[slot] = text
@@ -481,7 +491,7 @@ def _with_times(wish: Wish, hint: Hint, given: Mapping[str, str], heard: Heard) 
     return found
 
 
-def _words_before(wish: Wish, name: str) -> str:
+def _said_before(wish: Wish, name: str) -> str:
     """What was said of it in what is corrected."""
     return str(wish.amends.wish.values.get(name, "")) if wish.amends is not None else ""
 

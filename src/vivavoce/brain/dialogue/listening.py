@@ -339,6 +339,8 @@ class _Turn:
             return _UNCLEAR
         if asked.kind == "which" and (when := self._other_slot(hint, slot)):
             return Fill({when: self.said})
+        if self._optional() and answers.whenever(self.said) and not times.find(self.said):
+            return Plain("no")
         easy = slot is not None and slot.kind == "time" and asked.slot in wish.values
         if easy and answers.whenever(self.said) and not times.find(self.said):
             self._replace(replace(wish, easy=(*wish.easy, asked.slot)))
@@ -346,6 +348,10 @@ class _Turn:
         if asked.kind != "slot" and answers.neither(self.said) and isinstance(command, Plain):
             return Plain("no")
         if isinstance(command, Fill) and slot is not None:
+            command = self._untaken(command, hint, wish)
+            if not command.slots:
+                found = times.find(self.said) if slot.kind == "time" else []
+                return Fill({short: self.said}) if found else _UNCLEAR
             given = filling.params(hint, command.slots, self.world)
             if asked.kind != "slot" and asked.slot not in given and (more := self._meant_one(slot)):
                 return Fill({**command.slots, short: more})
@@ -368,6 +374,20 @@ class _Turn:
             return False
         told = not times.find(self.said) and not utterances.wants(self.said)
         return told and bool(command.slots) and not self._renames_kind(command, tool, wish)
+
+    def _untaken(self, command: Fill, hint: Hint, wish: Wish) -> Fill:
+        """Without other words for what is known, where nobody says that they meant something else:
+        what was asked for is what was answered."""
+        assert self.asked is not None
+        if answers.corrects(self.said) or utterances.means_other(self.said):
+            return command
+        known = {
+            s.name or n
+            for n, s in hint.slots.items()
+            if s.kind == "words" and n in wish.values and n != self.asked.slot
+        }
+        rest = {short: words for short, words in command.slots.items() if short not in known}
+        return Fill(rest)
 
     def _other_slot(self, hint: Hint, slot: Slot | None) -> str:
         """Asked which one, somebody says when it shall be: a time that none of them has."""

@@ -401,6 +401,13 @@ def pointing(command: Command, said: str, hints: Iterable[Hint]) -> tuple[str, s
     return None
 
 
+def naming(command: Begin, short: str, before: str) -> str:
+    """In Lark: nothing but that slot, with words from there."""
+    given = json.dumps(f'{command.wish} {short}="')
+    words = json.dumps({"substring_words": clean(before) or "-"})
+    return f'%llguidance {{}}\nstart: {given} SUB "\\""\nSUB: %regex {words}\n'
+
+
 def with_name(command: Begin, short: str, name: str) -> Begin:
     bare = titles.stripped(titles.untimed(name, None))
     if not titles.says_something(bare):

@@ -17,7 +17,8 @@ _LEADING = re.compile(
     r"(?:to|that|about|of|for|on|at|in|by)\b)"
 )
 _ASKING = re.compile(
-    r"(?i)^.*\b(?:remind(?:ing)?|tell(?:ing)?|nudg(?:e|ing)|ping|poke) me (?:to|about|of|that)\b"
+    r"(?i)^.*\b(?:remind(?:ing)?|tell(?:ing)?|nudg(?:e|ing)|ping|poke|bug|nag|prod|alert|notify|buzz|"
+    r"prompt|warn|shout at|give me an? \w+|have you remind) ?(?:me )?(?:to|about|of|that)\b"
 )
 """What is asked for is the rest."""
 TRAILING = re.compile(

@@ -17,7 +17,6 @@ import secrets
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import replace
 from datetime import datetime
 from typing import Any, Protocol
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -251,10 +250,8 @@ class Leading:
             return command
         short, before = pointing
         assert isinstance(command, Begin)
-        only = replace(seen, wishes={command.wish: [short]}, answers=())
-        rules = prompting.grammar(only, before, [command.wish], prompting.MOST_COMMANDS)
-        line, _ = await writing.line(text, rules, _LINE)
-        found = prompting.grounded(prompting.read(line, only), before)
+        line, _ = await writing.line(text, prompting.naming(command, short, before), _LINE)
+        found = prompting.grounded(prompting.read(line, seen), before)
         name = next((one.slots.get(short, "") for one in found if isinstance(one, Begin)), "")
         return prompting.with_name(command, short, name)
 
