@@ -634,13 +634,13 @@ class _Turn:
         if other and self._same_thing(deed, hint.slots[other[0]], given[other[0]]):
             del given[other[0]]
             other = []
-            given = {n: self._moment(hint.slots[n], words, deed) for n, words in given.items()}
         if other:
             self._instead(deed, self._filled(self._again(deed), command.slots, spans))
             return
         if not given:
             self._note("nothing_to_change")
             return
+        given = {n: self._moment(hint.slots[n], words, deed) for n, words in given.items()}
         wish = replace(self._new(tool), amends=deed)
         short = {hint.slots[name].name or name: words for name, words in given.items()}
         wish = self._filled(wish, short, spans)
@@ -691,8 +691,11 @@ class _Turn:
         if slot.kind != "time" or not spans or at is None:
             return copied
         zone = self.world.briefing.time_zone
-        there = times.meant(copied, now=self.world.now, zone=zone, base=at).at if copied else None
-        return spans[0].text if not copied or there == at else copied
+        said = [copied] if copied else []
+        for words in (*said, *(span.text for span in spans)):
+            if times.meant(words, now=self.world.now, zone=zone, base=at).at != at:
+                return words
+        return copied or spans[0].text
 
     def _instead(self, deed: Deed, wish: Wish) -> None:
         """What was done is taken back, and this is done."""
