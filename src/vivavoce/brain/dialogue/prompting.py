@@ -409,12 +409,11 @@ def naming(command: Begin, short: str, before: str) -> str:
 
 
 def with_name(command: Begin, short: str, name: str) -> Begin:
-    bare = titles.stripped(titles.untimed(name, None))
-    if not titles.says_something(bare):
-        return command
-    return replace(
-        command, slots={**command.slots, short: titles.named(command.slots[short], bare)}
-    )
+    """The first of its clauses that names something: a model copies too much of them."""
+    each = (titles.stripped(titles.untimed(name[a:b], None)) for a, b in clauses(name))
+    bare = next((one for one in each if titles.says_something(one)), "")
+    words = titles.named(command.slots[short], bare) if bare else command.slots[short]
+    return replace(command, slots={**command.slots, short: words})
 
 
 def parts(line: str) -> list[str]:
