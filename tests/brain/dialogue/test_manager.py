@@ -909,3 +909,91 @@ def test_their_time_is_that_of_the_place_that_was_named() -> None:
         remind(what="call with the Munich office", when="on Wednesday at three in the afternoon"),
     )
     assert "Munich time" in str(talk.calls)
+
+
+# --- As people speak ------------------------------------------------------------------
+
+
+def test_what_is_told_beside_the_question_begins_nothing() -> None:
+    talk = Talk()
+    talk.says("I need reminding to ring the boiler man", remind(what="ring the boiler man"))
+    told = talk.says("he's called Mr Hodges, by the way", remind(what="Mr Hodges"))
+    assert "boiler man" in told
+    talk.says("tomorrow at nine", fill(when="tomorrow at nine"))
+    assert talk.there == {"Ring the boiler man": "tomorrow at 9 AM"}
+
+
+def test_what_is_told_beside_the_question_is_no_other_title() -> None:
+    talk = Talk()
+    talk.says("remind me to ring the boiler man", remind(what="ring the boiler man"))
+    talk.says("he's called Mr Hodges", fill(what="Mr Hodges"))
+    talk.says("tomorrow at nine", fill(when="tomorrow at nine"))
+    assert list(talk.there) == ["Ring the boiler man"]
+
+
+def test_who_has_no_date_in_mind_keeps_the_goal_they_named() -> None:
+    talk = Talk()
+    talk.says("I'd love to play the cello", begin("goal", what="play the cello"))
+    talk.says("oh, no date, whenever", fill(what="whenever"))
+    assert list(talk.there) == ["Play the cello"]
+
+
+def test_something_that_is_called_like_a_thing_is_that_thing_at_another_time() -> None:
+    talk = Talk(HAIR, MUM)
+    talk.says(
+        "the haircut's been changed, it's on Friday at ten now",
+        remind(what="the haircut", when="on Friday at ten"),
+    )
+    assert talk.did == ["move_task"]
+
+
+def test_who_asks_for_a_reminder_of_a_thing_gets_another_one() -> None:
+    talk = Talk(HAIR)
+    talk.says(
+        "remind me of the haircut on Friday at ten",
+        remind(what="the haircut", when="on Friday at ten"),
+    )
+    assert talk.did == ["add_task"]
+
+
+def test_a_thing_that_is_asked_about_and_gets_another_time_is_moved() -> None:
+    talk = Talk(BANK, HAIR)
+    talk.says(
+        "You know what I've got at ten tomorrow? Make it half past eleven, please.",
+        begin("list", when="at ten tomorrow"),
+    )
+    assert talk.did == ["move_task"]
+    assert talk.there["Call with the bank"] == "tomorrow at 11:30 AM"
+
+
+def test_asked_which_one_people_may_first_say_when() -> None:
+    talk = Talk(BANK, MUM)
+    assert "Which" in talk.says("put that call to another day", move(task="that call"))
+    assert "Which" in talk.says("in three days, at two in the afternoon", UNCLEAR)
+    talk.says("Mum", fill(task="Mum"))
+    assert talk.there["Call Mum"] == "Friday, November 20 at 2 PM"
+
+
+def test_a_correction_that_names_the_old_time_too_means_the_new_one() -> None:
+    talk = Talk()
+    talk.says("ring Mum tomorrow at noon", remind(what="ring Mum", when="tomorrow at noon"))
+    talk.says("oh no, tomorrow I'm flying, do it the day after, still noon", fill(when="tomorrow"))
+    assert talk.there == {"Ring Mum": "Thursday, November 19 at 12 PM"}
+
+
+def test_what_is_taken_back_in_the_same_breath_is_not_put_down() -> None:
+    talk = Talk()
+    talk.says(
+        "remind me tomorrow at ten to email legal, no, not legal, finance",
+        remind(what="email finance", when="tomorrow at ten"),
+    )
+    assert list(talk.there) == ["Email finance"]
+
+
+def test_hesitations_are_not_put_down() -> None:
+    talk = Talk()
+    talk.says(
+        "remind me tomorrow at ten to bring my uh laptop to the um office",
+        remind(what="bring my uh laptop to the um office", when="tomorrow at ten"),
+    )
+    assert list(talk.there) == ["Bring my laptop to the office"]

@@ -366,8 +366,9 @@ def left_out(said: str, commands: Sequence[Command], things: Sequence[Thing] = (
     for id_, (start, end) in named(said, things).items():
         alone = _stretch(said, start, end, places)
         mine = said[alone[0] : alone[1]]
+        kept = keeps(mine, said[: alone[0]])
         covered = any(first < alone[1] and alone[0] < last for first, last in passed_over)
-        if id_ not in spoken_of and not covered and not keeps(mine) and len(mine.split()) > 1:
+        if id_ not in spoken_of and not covered and not kept and len(mine.split()) > 1:
             passed_over.append(alone)
     return [said[start:end].strip(" ,;") for start, end in sorted(passed_over)[wordless:]]
 
@@ -396,8 +397,7 @@ def pointing(command: Command, said: str, hints: Iterable[Hint]) -> tuple[str, s
         at = _place(words, clean(said))
         if slot.kind == "words" and at and titles.points(words):
             before = clean(said)[: at[0]].strip()
-            bare = titles.stripped(titles.untimed(before, None))
-            return (slot.name or name, before) if titles.says_something(bare) else None
+            return (slot.name or name, before) if _name_in(before) else None
     return None
 
 
@@ -410,10 +410,14 @@ def naming(command: Begin, short: str, before: str) -> str:
 
 def with_name(command: Begin, short: str, name: str) -> Begin:
     """The first of its clauses that names something: a model copies too much of them."""
-    each = (titles.stripped(titles.untimed(name[a:b], None)) for a, b in clauses(name))
-    bare = next((one for one in each if titles.says_something(one)), "")
+    bare = _name_in(name)
     words = titles.named(command.slots[short], bare) if bare else command.slots[short]
     return replace(command, slots={**command.slots, short: words})
+
+
+def _name_in(text: str) -> str:
+    each = (titles.stripped(titles.untimed(text[a:b], None)) for a, b in clauses(text))
+    return next((one for one in each if titles.says_something(one)), "")
 
 
 def parts(line: str) -> list[str]:

@@ -42,6 +42,11 @@ _KEPT = re.compile(
     r"(?i)\b(?:stays?|keep|must stay|can stay|leave (?:the|my|that|it)|remains?|not the|not my|"
     r"except|but not|apart from|other than)\b"
 )
+_ALL_BUT = re.compile(
+    r"(?i)\b(all|everything|anything|the lot|every \w+|all of \w+),? but\b(?! not)"
+)
+_NEAR = 12
+"""Characters: "everything" stands right before its "but"."""
 _THATS_ALL = re.compile(r"(?i)\b(?:and )?that(?:'?s| is) (?:all|it|everything|the lot)\b")
 _NOBODY = re.compile(
     r"(?i)(?<!\bat )(?<!\bby )(?<!\bto )(?<!\bpast )(?<!\baround )(?<!\babout )"
@@ -89,6 +94,9 @@ def resolve(
         if len(spared) < len(there):
             there = {id_: thing for id_, thing in there.items() if id_ not in spared}
     tokens = _tokens(wanted)
+    rest = _rest(_excepting(said), kept) if kept else ""
+    if many and there and words.casefold() in kept.casefold() and _ALL & set(_tokens(rest)):
+        return _set((), times.find(rest), known, there)  # of "all but the vet" only the vet
     if not there or not tokens:
         return Found(left=tuple(there)) if there else Found()
     if (position := _position(tokens, known, there)) is not None:
@@ -118,7 +126,9 @@ def resolve(
             return (_pointed(tokens, known, there) if pointing else None) or Found()
     if titled or not content:
         if len(left) > 1 and said:
-            more = _by_title(_content(_rest(said, kept), known), [there[id_] for id_ in left])
+            more = _by_title(
+                _content(_rest(_excepting(said), kept), known), [there[id_] for id_ in left]
+            )
             left = more or left
         return _one(left)
     return Found()
@@ -130,6 +140,7 @@ def _one(left: Sequence[str]) -> Found:
 
 def _apart(words: str, said: str) -> tuple[str, str]:
     """What is meant, and what is said to stay as it is."""
+    words, said = _excepting(words), _excepting(said)
     kept = " ".join(part for part in _CLAUSE.split(said or words) if _KEPT.search(part))
     mine = " ".join(part for part in _CLAUSE.split(words) if not _KEPT.search(part))
     return mine or words, kept if mine else ""
@@ -142,9 +153,14 @@ def _all_of(words: str, said: str) -> bool:
     return bool(_QUANTIFIED & set(_tokens(before)[-_REACH:]))
 
 
-def keeps(clause: str) -> bool:
+def keeps(clause: str, before: str = "") -> bool:
     """Whether it says what is to stay as it is."""
-    return _KEPT.search(clause) is not None
+    return _KEPT.search(_excepting(f"{before[-_NEAR:].rstrip()} {clause}")) is not None
+
+
+def _excepting(text: str) -> str:
+    """ "All but the dentist" is all except the dentist."""
+    return _ALL_BUT.sub(r"\1 except", text)
 
 
 def _rest(said: str, kept: str) -> str:

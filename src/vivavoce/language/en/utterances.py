@@ -162,7 +162,7 @@ def repaired(text: str) -> str:
     Beth". Changes of mind about a time stay: the clock reads them."""
     for marked in _TAKEN_BACK.finditer(text):
         before, instead = text[: marked.start()], _INSTEAD.match(text, marked.end())
-        if instead is None or len(before.split()) < _SHORTEST:
+        if instead is None:
             continue
         right, wrong = instead["right"].strip(), (instead["wrong"] or "").strip()
         if not right or _begins_with_time(right):
@@ -170,7 +170,11 @@ def repaired(text: str) -> str:
         found = None
         if wrong:
             found = _last(before, re.sub(r"(?i)^(?:the|my|our|an?)\s+", "", wrong))
-        elif _TAKES_BACK.search(marked["marks"]) and not re.search(r"[.;]", marked["pause"]):
+        elif (
+            len(before.split()) >= _SHORTEST
+            and _TAKES_BACK.search(marked["marks"])
+            and not re.search(r"[.;]", marked["pause"])
+        ):
             found = _said_again(before, right)
         if found is None or times_in(before[found[0] : found[1]]):
             continue
