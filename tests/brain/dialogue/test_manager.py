@@ -997,3 +997,55 @@ def test_hesitations_are_not_put_down() -> None:
         remind(what="bring my uh laptop to the um office", when="tomorrow at ten"),
     )
     assert list(talk.there) == ["Bring my laptop to the office"]
+
+
+@pytest.mark.parametrize(
+    ("said", "copied", "when"),
+    [
+        (
+            "the mass is on the ninth of January at seven in the evening, "
+            "so give me a shout at six that same evening to dress",
+            "seven in the evening",
+            "Saturday, January 9, 2027 at 6 PM",
+        ),
+        (
+            "I have my viva tomorrow at 4 pm, so tell me one hour before that to dress",
+            "tomorrow at 4 pm",
+            "tomorrow at 3 PM",
+        ),
+    ],
+)
+def test_of_two_times_the_one_that_is_told_by_the_other_is_meant(
+    said: str, copied: str, when: str
+) -> None:
+    talk = Talk()
+    talk.says(said, remind(what="dress", when=copied))
+    assert talk.there == {"Dress": when}
+
+
+def test_a_verb_that_something_must_follow_is_asked_about() -> None:
+    talk = Talk()
+    assert talk.says("remind me to text", remind(what="text")) == "What should I put down?"
+    talk.says(
+        "to text Jo, tomorrow at four",
+        fill(what="to text Jo", when="tomorrow at four"),
+    )
+    assert list(talk.there) == ["Text Jo"]
+
+
+def test_a_title_that_is_said_again_with_more_is_the_longer_one() -> None:
+    talk = Talk()
+    talk.says("remind me to ring Jo", remind(what="ring Jo"))
+    talk.says(
+        "ring Jo about the party, tomorrow at four",
+        fill(event="ring Jo about the party", when="tomorrow at four"),
+    )
+    assert list(talk.there) == ["Ring Jo about the party"]
+
+
+def test_who_says_the_name_of_this_day_twice_means_the_next_one() -> None:
+    talk = Talk()
+    talk.says("remind me to ring Mum", remind(what="ring Mum"))
+    assert "today or next Tuesday" in talk.says("Tuesday at three", fill(when="Tuesday at three"))
+    talk.says("Tuesday at three", fill(when="Tuesday at three"))
+    assert talk.there == {"Ring Mum": "Tuesday, November 24 at 3 PM"}

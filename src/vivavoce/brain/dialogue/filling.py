@@ -34,8 +34,10 @@ _AT = re.compile(
 )
 """Right before a place."""
 _SAME_DAY = re.compile(
-    r"(?i)\b(?:on )?(?:the|that) (?:(?:very )?(?:same )?day|same \w+day)(?: too| as well)?\b"
+    r"(?i)\b(?:on )?(?:the|that) (?:(?:very )?(?:same )?day|same \w+day)(?: too| as well)?\b|"
+    r"\b(?:the|that) same (?P<part>morning|afternoon|evening|night)\b"
 )
+_OF_THAT = re.compile(r"(?i)\b(before|after)(?: (?:that|it|this|then))?\W*$")
 
 
 class Heard(Record):
@@ -432,7 +434,7 @@ def dayless(words: str, wish: Wish, heard: Heard) -> bool:
 
 def on_the_same_day(earlier: str, words: str, wish: Wish, heard: Heard) -> str:
     day = part_of(earlier, wish, heard, day=True)
-    bare = _SAME_DAY.sub("", words).strip(" ,")
+    bare = _SAME_DAY.sub(lambda m: f"in the {m['part']}" if m["part"] else "", words).strip(" ,")
     whole = f"{day}, {bare}"
     return whole if day and read(whole, wish, heard).whole else words
 
@@ -472,7 +474,9 @@ def _with_times(wish: Wish, hint: Hint, given: Mapping[str, str], heard: Heard) 
     others = [span for span in heard.spans if span not in own]
     own = _covered(heard.said, own, ends)
     text = _joined(heard.said, own) or ", ".join(copied)
-    if not _enough(text, wish, heard):
+    if referring := _from_the_other(wish, heard):
+        text = referring
+    elif not _enough(text, wish, heard):
         for span in others:
             longer = _joined(heard.said, sorted((*own, span), key=lambda s: s.start))
             longer = longer if own or not text else f"{text}, {span.text}"
@@ -489,6 +493,24 @@ def _with_times(wish: Wish, hint: Hint, given: Mapping[str, str], heard: Heard) 
         elif repeat is not None:
             found.pop(repeat, None)
     return found
+
+
+def _from_the_other(wish: Wish, heard: Heard) -> str:
+    """ "The mass is on the ninth at seven, call me at six that same evening", "… an hour before
+    that": of two times, the one that is told by the other is meant."""
+    if len(heard.spans) != 2 or base(wish, heard.world.hints[wish.tool], heard.state) is not None:
+        return ""
+    first, second = (span.text for span in heard.spans)
+    if not read(first, wish, heard).whole:
+        return ""
+    if _SAME_DAY.search(second):
+        whole = on_the_same_day(first, second, wish, heard)
+        return whole if whole != second else ""
+    if _OF_THAT.search(second) and read(second, wish, heard).anchor:
+        named = re.sub(r"(?i)^(?:on|at|by|for|in)\s+", "", first)
+        whole = _OF_THAT.sub(rf"\1 {named}", second)
+        return whole if read(whole, wish, heard).whole else ""
+    return ""
 
 
 def _said_before(wish: Wish, name: str) -> str:
@@ -537,6 +559,9 @@ def _joined(said: str, spans: Sequence[times.Span]) -> str:
 def _time(wish: Wish, name: str, words: str, heard: Heard) -> str:
     """The words, with what was said before where they are an answer to "at what time?"."""
     before = str(wish.values.get(name) or wish.refuted.get(name) or "")
+    again = read(words, wish, heard).question
+    if again and before and read(before, wish, heard).question == again:
+        words = times.the_next(words)  # "Friday", once more, on a Friday: who means today says so
     return combined(before, words, wish, heard)
 
 

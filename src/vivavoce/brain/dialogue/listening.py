@@ -387,6 +387,12 @@ class _Turn:
             if s.kind == "words" and n in wish.values and n != self.asked.slot
         }
         rest = {short: words for short, words in command.slots.items() if short not in known}
+        for name, slot in hint.slots.items():  # said once more, and more of it
+            title = str(wish.values.get(name, "")) if slot.kind == "words" else ""
+            for short, words in command.slots.items() if title else ():
+                if title.casefold() in words.casefold() and len(words) > len(title):
+                    rest.pop(short, None)
+                    rest[slot.name or name] = words
         return Fill(rest)
 
     def _other_slot(self, hint: Hint, slot: Slot | None) -> str:

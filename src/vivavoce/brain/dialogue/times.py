@@ -28,6 +28,7 @@ _EARLIER = re.compile(
 _LATER = re.compile(
     r"(?i)\b(?:later|longer|back|off|push|pushed|shove|delay\w*|postpone\w*|after)\b"
 )
+_WEEKDAY = re.compile(r"(?i)\b(?<!next )((?:mon|tues|wednes|thurs|fri|satur|sun)day)\b")
 _THEIR_TIME = re.compile(r"(?i)\b(?:their|his|her|its) (?:own )?time\b|\btime over there\b")
 _NAMED_ZONE = re.compile(r"(?i)\btime\b")
 _BESIDE = re.compile(
@@ -106,6 +107,11 @@ def turned(words: str, said: str) -> str:
     if _EARLIER.search(said):
         return f"{bare} earlier"
     return f"{bare} later" if _LATER.search(said) else words
+
+
+def the_next(words: str) -> str:
+    """With "next" before the day of the week."""
+    return _WEEKDAY.sub(r"next \1", words, count=1)
 
 
 def elsewhere(words: str, said: str) -> str:

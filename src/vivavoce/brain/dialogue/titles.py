@@ -31,6 +31,13 @@ _EMPTY = frozenset(
         "fine well okay ok thing something for me to do be is and of add set up new note"
     )
 )
+_OF_SOMETHING = frozenset(
+    lexicon.listed(
+        "call text ring phone email message buy get fetch collect bring send pick take find post "
+        "return renew order give put make tell ask"
+    )
+)
+_PARTICLES = frozenset(lexicon.listed("up back out off in over"))
 _HESITATION = re.compile(r"(?:\s*,)?\s*\b[Uu](?:m+|h+m?)\b,?|(?:\s*,)?\s*\b(?:er|erm|hmm?)\b,?")
 _POINTED = re.compile(
     r"(?i)\b(?:it|them|those|these|that|this)\b(?=\W*$)|"
@@ -49,9 +56,10 @@ def untimed(words: str, consumed: str | None) -> str:
 
 
 def says_something(title: str) -> bool:
-    """More than "make that" or "it"."""
-    found = [word for word in re.findall(r"[^\W_]+", title.casefold()) if word not in _EMPTY]
-    return bool(found)
+    """More than "make that" or "it", or than a verb that something must follow: "text"."""
+    said = re.findall(r"[^\W_]+", title.casefold())
+    found = [word for word in said if word not in _EMPTY]
+    return bool(found) and not (said[0] in _OF_SOMETHING and set(said[1:]) <= _PARTICLES)
 
 
 def before(words: str, said: str) -> str:
