@@ -1049,3 +1049,35 @@ def test_who_says_the_name_of_this_day_twice_means_the_next_one() -> None:
     assert "today or next Tuesday" in talk.says("Tuesday at three", fill(when="Tuesday at three"))
     talk.says("Tuesday at three", fill(when="Tuesday at three"))
     assert talk.there == {"Ring Mum": "Tuesday, November 24 at 3 PM"}
+
+
+def test_one_deed_is_done_to_one_thing_however_many_the_model_hears() -> None:
+    plumber = thing("plumber", "Plumber coming for the boiler", "tomorrow at 2 pm")
+    talk = Talk(plumber, MUM)
+    talk.says(
+        "The plumber says tomorrow is no good, so three days from today, at eight in the morning",
+        move(task="three days from today", to="eight in the morning"),
+        move(task="the plumber", to="tomorrow"),
+        begin("delete", task="the plumber"),
+    )
+    assert talk.did == ["move_task"]
+    assert talk.there["Plumber coming for the boiler"] == "Friday, November 20 at 8 AM"
+
+
+def test_a_piece_of_a_time_is_nothing_new() -> None:
+    talk = Talk()
+    talk.says(
+        "choir on Saturday at eight in the morning",
+        remind(what="choir", when="on Saturday at eight"),
+        remind(what="the morning", when="on Saturday"),
+    )
+    assert list(talk.there) == ["Choir"]
+
+
+def test_the_time_that_a_thing_has_is_not_the_one_it_is_moved_to() -> None:
+    talk = Talk(thing("run", "Parkrun", "Saturday at quarter to nine"), MUM)
+    talk.says(
+        "The Saturday parkrun is getting too late for me, would you make it eight in the morning",
+        move(task="parkrun", to="Saturday"),
+    )
+    assert talk.there["Parkrun"] == "Saturday, November 21 at 8 AM"

@@ -483,6 +483,11 @@ def _with_times(wish: Wish, hint: Hint, given: Mapping[str, str], heard: Heard) 
             if not text or _better(longer, text, wish, heard):
                 own, text = sorted((*own, span), key=lambda s: s.start), longer
     found = dict(given)
+    there = base(wish, hint, heard.state)
+    if text and there is not None and read(text, wish, heard).at == there:
+        # The time that it has names it: "the Saturday run, make it eight".
+        others = [s for s in heard.spans if read(s.text, wish, heard).at not in (there, None)]
+        text = others[-1].text if others else text
     if text and not read(text, wish, heard).turned:
         text = times.turned(text, f"{heard.said} {_said_before(wish, slot)}")
     if text:

@@ -16,7 +16,7 @@ from vivavoce.brain.dialogue.commands import Begin, Command, Fill, Plain
 from vivavoce.brain.dialogue.filling import Heard, allotted, paired
 from vivavoce.brain.dialogue.offering import makes
 from vivavoce.brain.dialogue.state import Deed, State, Wish, World
-from vivavoce.brain.dialogue.things import same_title, similar
+from vivavoce.brain.dialogue.things import named, same_title, similar
 from vivavoce.language.en import answers, utterances
 from vivavoce.language.en.ending import ending
 from vivavoce.language.en.mentions import places_in
@@ -101,6 +101,8 @@ class _Turn:
             seen = self._seen(self._by_name(command) if len(commands) > 1 else command)
             if seen is not None and seen not in known:
                 known.append(seen)
+        if len(known) > 1:
+            known = self._once_each([c for c in known if not self._titled_by_time(c)] or known)
         if self._asked_wish() is not None:
             known = [self._as_answer(command) for command in known or [_UNCLEAR]]
         elif not self._pleased() and (correction := self._unmarked(known)) is not None:
@@ -159,6 +161,55 @@ class _Turn:
         if len(called) == 1 and self.world.hints[tool].wish not in said:
             return Begin(called[0], command.slots)
         return command
+
+    def _titled_by_time(self, command: Command) -> bool:
+        """A wish for something new that is called by a time: a model made it of a piece of one."""
+        tool = self._tool(command.wish) if isinstance(command, Begin) else None
+        if tool is None or not isinstance(command, Begin) or not makes(self.world.hints[tool]):
+            return False
+        given = filling.params(self.world.hints[tool], command.slots, self.world)
+        for name, words in given.items():
+            at = self.said.casefold().find(words.casefold())
+            if self._slot(tool, name).kind == "words" and at >= 0:
+                end = at + len(words)
+                spans = times.find(self.said)
+                inside = sum(max(0, min(s.end, end) - max(s.start, at)) for s in spans)
+                return 2 * inside >= len(words)
+        return False
+
+    def _once_each(self, commands: list[Command]) -> list[Command]:
+        """One thing is done to each of the user's things: what was understood first. Who is named
+        by a time that nothing has is the only thing that is spoken of."""
+        open_ = [thing for thing in self.state.things.values() if thing.open]
+        spoken_of = named(self.said, open_)
+        known: list[Command] = []
+        done: set[str] = set()
+        for command in commands:
+            about = self._about(command)
+            if about is None or not isinstance(command, Begin):
+                known.append(command)
+                continue
+            short, ids = about
+            if not ids and times.only(command.slots[short]) and len(spoken_of) == 1:
+                ((id_, (start, end)),) = spoken_of.items()
+                command = Begin(command.wish, {**command.slots, short: self.said[start:end]})
+                ids = (id_,)
+            if len(ids) != 1 or ids[0] not in done:
+                known.append(command)
+            done.update(ids if len(ids) == 1 else ())
+        return known
+
+    def _about(self, command: Command) -> tuple[str, tuple[str, ...]] | None:
+        """The slot for the thing that something shall be done to, and which its words mean."""
+        tool = self._tool(command.wish) if isinstance(command, Begin) else None
+        if tool is None or not isinstance(command, Begin) or self.world.hints[tool].does != "act":
+            return None
+        for name, slot in self.world.hints[tool].slots.items():
+            words = command.slots.get(slot.name or name, "")
+            if slot.kind == "thing" and slot.required and words:
+                share = Heard(said="", state=self.state, world=self.world)
+                return slot.name or name, filling.find_things(slot, words, share).ids
+        return None
 
     def _asked_again(self, commands: Sequence[Command]) -> Begin | None:
         """ "And on Friday?", "what about the other file?": the last question, of something else."""
@@ -259,10 +310,10 @@ class _Turn:
         if not self._just_done() or not (empty or only_time):
             return None
         found = times.find(self.said)
-        named = [d for d in self.before.last if similar(self.said, self._title_of(d))]
+        called = [d for d in self.before.last if similar(self.said, self._title_of(d))]
         corrects = answers.corrects(self.said) or utterances.means_other(self.said)
-        if found and (corrects or times.only(self.said) or (named and empty)):
-            slots = self.world.hints[(named or self.before.last)[-1].wish.tool].slots
+        if found and (corrects or times.only(self.said) or (called and empty)):
+            slots = self.world.hints[(called or self.before.last)[-1].wish.tool].slots
             timed = [s.name or n for n, s in slots.items() if s.kind == "time"]
             return Fill({timed[0]: self._new_time(commands, found)}) if timed else None
         other = utterances.meant_instead(self.said)

@@ -39,7 +39,7 @@ PLAIN = ("yes", "no", "undo", "drop", "thanks", "cannot", "chat", "unclear")
 MOST_COMMANDS = 3
 _SENTENCE = 3
 """Words; fewer say little on their own."""
-_WEIGHT, _DOUBT, _ANSWER, _QUESTION, _THERE = 40.0, 0.01, 2.0, 3.0, 2.0
+_WEIGHT, _DOUBT, _ANSWER, _QUESTION, _THERE = 40.0, 0.01, 2.0, 3.0, 3.0
 """What a similarity counts against a log-probability; how likely anything is whatever the model
 thinks; how much likelier an answer is once something was asked; and how much less likely it is that
 something is changed by a question, or made anew that is there."""

@@ -176,8 +176,8 @@ def similar(words: str, title: str) -> bool:
 
 
 def named(text: str, things: Sequence[Thing]) -> dict[str, tuple[int, int]]:
-    """Ids of those that a text plainly speaks of, with where it does: by half of what their title
-    says or more, beside what is to be done with them."""
+    """Ids of those that a text plainly speaks of, with where it does: by the first of what their
+    title says or by half of it, beside what is to be done with them."""
     spoken = [(m.start(), m.end(), _tokens(m.group())) for m in _WORD.finditer(text)]
     found: dict[str, tuple[int, int]] = {}
     for thing in things:
@@ -189,7 +189,7 @@ def named(text: str, things: Sequence[Thing]) -> dict[str, tuple[int, int]]:
             for start, end, tokens in spoken
             if any(_near(token, noun) for token in tokens if token not in STOP | _SKIPPED)
         }
-        if nouns and 2 * len(at) >= len(nouns):
+        if nouns and (2 * len(at) >= len(nouns) or nouns[0] in at):
             found[thing.id] = min(at.values())[0], max(end for _, end in at.values())
     return found
 
