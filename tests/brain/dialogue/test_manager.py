@@ -1081,3 +1081,12 @@ def test_the_time_that_a_thing_has_is_not_the_one_it_is_moved_to() -> None:
         move(task="parkrun", to="Saturday"),
     )
     assert talk.there["Parkrun"] == "Saturday, November 21 at 8 AM"
+
+
+def test_a_change_of_mind_in_the_next_sentence_counts() -> None:
+    talk = Talk()
+    talk.says(
+        "remind me on Friday at nine to ring the gym. Or wait. Not Friday, Sunday. Sunday at ten.",
+        remind(what="ring the gym", when="on Friday at nine"),
+    )
+    assert talk.there == {"Ring the gym": "Sunday, November 22 at 10 AM"}

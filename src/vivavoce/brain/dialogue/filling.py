@@ -18,6 +18,7 @@ from vivavoce.brain.dialogue.state import State, Wish, World
 from vivavoce.brain.dialogue.things import Found, Known, nameless, resolve
 from vivavoce.language.en.mentions import places_in
 from vivavoce.language.en.numbers import numbers_in
+from vivavoce.language.en.utterances import takes_back
 from vivavoce.wire.hints import Hint, Slot, Thing
 from vivavoce.wire.values import Record
 
@@ -482,6 +483,7 @@ def _with_times(wish: Wish, hint: Hint, given: Mapping[str, str], heard: Heard) 
             longer = longer if own or not text else f"{text}, {span.text}"
             if not text or _better(longer, text, wish, heard):
                 own, text = sorted((*own, span), key=lambda s: s.start), longer
+    text = _changed(text, own, wish, heard)
     found = dict(given)
     there = base(wish, hint, heard.state)
     if text and there is not None and read(text, wish, heard).at == there:
@@ -498,6 +500,17 @@ def _with_times(wish: Wish, hint: Hint, given: Mapping[str, str], heard: Heard) 
         elif repeat is not None:
             found.pop(repeat, None)
     return found
+
+
+def _changed(text: str, own: Sequence[times.Span], wish: Wish, heard: Heard) -> str:
+    """With what was said later, after a change of mind: "at nine … Or wait. Make it Sunday"."""
+    end, changed = max((one.end for one in own), default=len(heard.said)), False
+    for span in heard.spans:
+        if span.start >= end:
+            changed = changed or takes_back(f"{heard.said[end : span.start]} {span.text}")
+            text = combined(text, span.text, wish, heard) if changed else text
+            end = span.end
+    return text
 
 
 def _from_the_other(wish: Wish, heard: Heard) -> str:

@@ -71,7 +71,9 @@ _INSTEAD = re.compile(
     r"(?is)(?:not (?P<wrong>[^,.;!?]{2,40}?)(?:[,.;]\s*(?:but\s+)?|\s+but\s+))?"
     r"(?P<right>[^,.;!?]+)(?P<after>.*)"
 )
-_TAKES_BACK = re.compile(r"(?i)\b(?:no|nope|wait|i meant?|rather|scratch that|correction)\b")
+_TAKES_BACK = re.compile(
+    r"(?i)\b(?:no|nope|not|wait|i meant?|rather|scratch that|correction|on second thoughts?)\b"
+)
 _DETERMINED = re.compile(r"(?i)\b(?:the|my|our|an?|his|her|their)\s+$")
 _RETRACED = 6
 """Words that somebody says again to get one of them right."""
@@ -138,6 +140,11 @@ def means_other(text: str) -> int:
     """Where it was last said that something else is meant ("make it", "rather"); 0: nowhere."""
     found = [match.end() for match in _OTHER.finditer(text)]
     return found[-1] if found else 0
+
+
+def takes_back(text: str) -> bool:
+    """Somebody changes their mind in it: "no", "wait", "not Friday", "make it"."""
+    return _TAKES_BACK.search(text) is not None or means_other(text) > 0
 
 
 def clauses(text: str) -> list[tuple[int, int]]:
