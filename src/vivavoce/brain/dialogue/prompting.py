@@ -342,6 +342,17 @@ def grounded(commands: Sequence[Command], said: str) -> tuple[Command, ...]:
     return tuple(found)
 
 
+def spoken_of(said: str, view: View) -> bool:
+    """Whether it begins with one of the user's things: before anything else is ordered or timed."""
+    for start, end in clauses(said):
+        clause = said[start:end]
+        if named(clause, view.things):
+            return True
+        if times.find(clause) or any(True for _ in requests(clause)):
+            return False
+    return False
+
+
 def left_out(said: str, commands: Sequence[Command], things: Sequence[Thing] = ()) -> list[str]:
     """Stretches of what was said that want something of their own and of which no command has a
     word: orders, and what is told of one of the user's things. A small model stops too early. Where

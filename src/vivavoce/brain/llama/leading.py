@@ -29,7 +29,6 @@ from vivavoce.brain.dialogue.offering import makers
 from vivavoce.brain.dialogue.offering import world as world_of
 from vivavoce.brain.dialogue.prompting import Likely
 from vivavoce.brain.dialogue.state import Do, Say, State, View, World
-from vivavoce.brain.dialogue.things import named
 from vivavoce.brain.llama.likeness import Likeness
 from vivavoce.brain.llama.server import Heard
 from vivavoce.language.en.sayings import SAYINGS
@@ -220,16 +219,17 @@ class Leading:
             if first in prompting.PLAIN and len(said.split()) <= _SHORT:
                 return prompting.read(first, seen), cost
             line, _ = await writing.line(text, prompting.grammar(seen, said, [first]), _LINE)
-            # What it goes on with it has not been asked: a small model repeats itself.
-            for at in range(1, prompting.MOST_COMMANDS):
+            # Each of several is asked about by its own clause: a small model repeats itself.
+            more = [word for word in words if word in seen.wishes or word == prompting.SET]
+            for at in range(prompting.MOST_COMMANDS):
                 parts = prompting.parts(line)
-                if len(parts) <= at:
+                if len(parts) <= max(at, 1):
                     break
+                if at == 0 and first not in seen.wishes:
+                    continue
                 before = prompting.joined(parts[:at])
-                about = prompting.clause(parts[at], said, parts[:at])
-                more = [word for word in words if word in seen.wishes or word == prompting.SET]
-                so_far = text + before
-                first_, _ = await self._chosen(writing, so_far, about, more, seen, world)
+                about = prompting.clause(parts[at], said, parts[:at] or parts[1:])
+                first_, _ = await self._chosen(writing, text + before, about, more, seen, world)
                 if first_ != prompting.word(parts[at]):
                     rules = prompting.grammar(seen, said, [first_], at)
                     rest, _ = await writing.line(text + before, rules, _LINE)
@@ -277,7 +277,7 @@ class Leading:
         both = Likely(by_model=by_model, by_examples=near.result())
         doing = {hint.wish for hint in world.hints.values() if hint.does == "act"}
         unlikely = doing if asks(said) and not asked else frozenset[str]()
-        there = makers(world) if named(said, seen.things) and not asked else frozenset[str]()
+        there = makers(world) if not asked and prompting.spoken_of(said, seen) else frozenset[str]()
         return prompting.chosen(both, words, asked=asked, unlikely=unlikely, there=there), cost
 
     async def _near(self, said: str, words: Sequence[str], world: World) -> Mapping[str, float]:
