@@ -48,6 +48,11 @@ _LONGEST_SAID, _LONGEST_TOLD = 600, 240
 _PAIR = re.compile(r'(\w+)=("[^"]*"(?:\+"[^"]*")*)')
 _STOP = re.compile(r"(?<![ap]\.m)[.!?;]+(?=\s|$)")
 _WORDS = re.compile(r"[^\W_]+")
+_BESIDE = re.compile(
+    r"(?i)\W*(?:(?:and|but|so|oh)\s+)*(?:because|'?cause|cos|since|as|after|before|when|while|if|unless|"
+    r"until|till|like|with|for|at|in|on|than|instead of|that|which|who|whose|where|about|of|to)\b"
+)
+"""What hangs on something else, and wants nothing by itself."""
 _QUOTES = re.compile(r'["“”„«»]')
 _MARKUP = re.compile(r"<(?=\|)")
 
@@ -342,6 +347,18 @@ def grounded(commands: Sequence[Command], said: str) -> tuple[Command, ...]:
     return tuple(found)
 
 
+def settled(command: Command, clause: str, hints: Iterable[Hint]) -> bool:
+    """Whether a stretch that was passed over says enough by itself: something that is there is done
+    or gone, or gets a time that is said; or it is an order."""
+    hint = next((h for h in hints if isinstance(command, Begin) and h.wish == command.wish), None)
+    if hint is None:
+        return False
+    if any(True for _ in requests(clause)):
+        return True
+    timed = any(slot.kind == "time" for slot in hint.slots.values())
+    return hint.does == "act" and not makes(hint) and (not timed or bool(times.find(clause)))
+
+
 def spoken_of(said: str, view: View) -> bool:
     """Whether it begins with one of the user's things: before anything else is ordered or timed."""
     for start, end in clauses(said):
@@ -379,7 +396,8 @@ def left_out(said: str, commands: Sequence[Command], things: Sequence[Thing] = (
         mine = said[alone[0] : alone[1]]
         kept = keeps(mine, said[: alone[0]])
         covered = any(first < alone[1] and alone[0] < last for first, last in passed_over)
-        if id_ not in spoken_of and not covered and not kept and len(mine.split()) > 1:
+        aside = kept or _BESIDE.match(mine) is not None or len(mine.split()) < _SENTENCE
+        if id_ not in spoken_of and not covered and not aside:
             passed_over.append(alone)
     return [said[start:end].strip(" ,;") for start, end in sorted(passed_over)[wordless:]]
 

@@ -205,7 +205,9 @@ class Leading:
         made, cost = await self._commands(live, seen, world, said)
         for clause in prompting.left_out(said, made, seen.things)[:_MORE]:
             more, _ = await self._commands(live, seen, world, clause)
-            made += tuple(one for one in more if isinstance(one, Begin) and one not in made)
+            hints = world.hints.values()
+            new = (one for one in more if prompting.settled(one, clause, hints))
+            made += tuple(one for one in new if one not in made)
         return made, cost
 
     async def _commands(
