@@ -359,6 +359,11 @@ def settled(command: Command, clause: str, hints: Iterable[Hint]) -> bool:
     return hint.does == "act" and not makes(hint) and (not timed or bool(times.find(clause)))
 
 
+def called(said: str) -> frozenset[str]:
+    """Its words: what somebody wishes for by its name is meant as that."""
+    return frozenset(_WORDS.findall(said.casefold()))
+
+
 def spoken_of(said: str, view: View) -> bool:
     """Whether it begins with one of the user's things: before anything else is ordered or timed."""
     for start, end in clauses(said):

@@ -279,7 +279,9 @@ class Leading:
         both = Likely(by_model=by_model, by_examples=near.result())
         doing = {hint.wish for hint in world.hints.values() if hint.does == "act"}
         unlikely = doing if asks(said) and not asked else frozenset[str]()
-        there = makers(world) if not asked and prompting.spoken_of(said, seen) else frozenset[str]()
+        there = frozenset[str]()
+        if not asked and prompting.spoken_of(said, seen):
+            there = makers(world) - prompting.called(said)
         return prompting.chosen(both, words, asked=asked, unlikely=unlikely, there=there), cost
 
     async def _near(self, said: str, words: Sequence[str], world: World) -> Mapping[str, float]:
