@@ -12,10 +12,11 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from vivavoce.brain.dialogue import times, titles
+from vivavoce.brain.dialogue import times
 from vivavoce.brain.dialogue.commands import Begin, Command, Fill
 from vivavoce.brain.dialogue.state import State, Wish, World
 from vivavoce.brain.dialogue.things import Found, Known, nameless, resolve
+from vivavoce.language.en import titles
 from vivavoce.language.en.mentions import places_in
 from vivavoce.language.en.numbers import numbers_in
 from vivavoce.language.en.utterances import takes_back

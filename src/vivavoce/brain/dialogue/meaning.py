@@ -11,13 +11,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from vivavoce.brain.dialogue import filling, times, titles
+from vivavoce.brain.dialogue import filling, times
 from vivavoce.brain.dialogue.commands import Begin, Command, Fill, Plain
 from vivavoce.brain.dialogue.filling import Heard
 from vivavoce.brain.dialogue.offering import makes
 from vivavoce.brain.dialogue.state import Deed, State, Wish, World
 from vivavoce.brain.dialogue.things import named, same_title, similar
-from vivavoce.language.en import answers, utterances
+from vivavoce.language.en import answers, titles, utterances
 from vivavoce.language.en.mentions import places_in
 from vivavoce.wire.hints import Hint, Slot
 

@@ -24,11 +24,12 @@ from dataclasses import replace
 from datetime import datetime
 from itertools import islice
 
-from vivavoce.brain.dialogue import times, titles
+from vivavoce.brain.dialogue import times
 from vivavoce.brain.dialogue.commands import Begin, Command, Fill, Plain
 from vivavoce.brain.dialogue.offering import makes
 from vivavoce.brain.dialogue.state import View
 from vivavoce.brain.dialogue.things import keeps, named
+from vivavoce.language.en import titles
 from vivavoce.language.en.answers import answer
 from vivavoce.language.en.utterances import clauses, requests
 from vivavoce.wire.hints import Hint, Lessons, Shown, Slot, Thing, Told

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import re
 
-from vivavoce.brain.dialogue import times
 from vivavoce.language.en.times import lexicon
+from vivavoce.language.en.times.reading import find
 
 _LEADING = re.compile(
     r"(?i)^(?:[\s,.;:!?-]+|(?:please|so|well|um+|uh+|er+|oh|okay|ok|and|then|also|now|just|"
@@ -49,8 +49,8 @@ POINTS = re.compile(r"(?i)\b(?:that|this|it|those|these|them|so)\b")
 def untimed(words: str, consumed: str | None) -> str:
     """Without the times that are said elsewhere; None: without any."""
     text = words
-    for span in reversed(times.find(words)):
-        if consumed is None or span.text.casefold().strip(" .,") in consumed.casefold():
+    for span in reversed(find(words)):
+        if consumed is None or span.words.casefold().strip(" .,") in consumed.casefold():
             text = f"{text[: span.start].rstrip()} {text[span.end :].lstrip()}"
     return text
 
