@@ -1090,3 +1090,12 @@ def test_a_change_of_mind_in_the_next_sentence_counts() -> None:
         remind(what="ring the gym", when="on Friday at nine"),
     )
     assert talk.there == {"Ring the gym": "Sunday, November 22 at 10 AM"}
+
+
+def test_the_hour_at_which_somebody_wants_to_be_told_is_the_one() -> None:
+    talk = Talk()
+    talk.says(
+        "I cannot miss the interview, on Tuesday week at eleven in the morning, wake me at nine",
+        remind(what="the interview", when="on Tuesday week at eleven in the morning"),
+    )
+    assert talk.there == {"The interview": "Tuesday, November 24 at 9 AM"}

@@ -212,3 +212,17 @@ def test_something_new_is_less_likely_where_a_thing_is_spoken_of() -> None:
     both = Likely(by_model={"brew": -0.6, "halt": -1.2}, by_examples={})
     assert chosen(both, ["brew", "halt"]) == "brew"
     assert chosen(both, ["brew", "halt"], there={"brew"}) == "halt"
+
+
+def test_a_title_that_says_nothing_is_looked_for_in_what_was_said_after() -> None:
+    note = Hint(wish="note", slots={"text": Slot(name="what", required=True)})
+    said = "Set a reminder. Tomorrow at nine. Long walk."
+    empty = Begin("note", {"what": "reminder"})
+    assert pointing(empty, said, [note]) == ("what", "Tomorrow at nine. Long walk")
+    assert with_name(empty, "what", "Long walk").slots == {"what": "Long walk"}
+    assert pointing(empty, "set a reminder for tomorrow please", [note]) is None
+
+
+def test_who_has_nothing_rarely_wants_something_of_it_changed() -> None:
+    both = Likely(by_model={"brew": -1.2, "halt": -0.6}, by_examples={})
+    assert chosen(both, ["brew", "halt"], missing={"halt"}) == "brew"

@@ -39,6 +39,7 @@ _SAME_DAY = re.compile(
     r"(?i)\b(?:on )?(?:the|that) (?:(?:very )?(?:same )?day|same \w+day)(?: too| as well)?\b|"
     r"\b(?:the|that) same (?P<part>morning|afternoon|evening|night)\b"
 )
+_ME = re.compile(r"(?i)\bme\s+$")
 _OF_THAT = re.compile(r"(?i)\b(before|after)(?: (?:that|it|this|then))?\W*$")
 
 
@@ -515,14 +516,15 @@ def _changed(text: str, own: Sequence[times.Span], wish: Wish, heard: Heard) -> 
 
 
 def _from_the_other(wish: Wish, heard: Heard) -> str:
-    """ "The mass is on the ninth at seven, call me at six that same evening", "… an hour before
-    that": of two times, the one that is told by the other is meant."""
+    """ "The mass is on the ninth at seven, call me at six that same evening", "… wake me at six",
+    "… an hour before that": of two times, the one that is told by the other is meant."""
     if len(heard.spans) != 2 or base(wish, heard.world.hints[wish.tool], heard.state) is not None:
         return ""
     first, second = (span.text for span in heard.spans)
     if not read(first, wish, heard).whole:
         return ""
-    if _SAME_DAY.search(second):
+    told = _ME.search(heard.said[: heard.spans[1].start]) is not None
+    if _SAME_DAY.search(second) or (told and dayless(second, wish, heard)):
         whole = on_the_same_day(first, second, wish, heard)
         return whole if whole != second else ""
     if _OF_THAT.search(second) and read(second, wish, heard).anchor:

@@ -47,7 +47,8 @@ class Utterance:
             if seen is not None and seen not in known:
                 known.append(seen)
         if len(known) > 1:
-            known = self._once_each([c for c in known if not self._titled_by_time(c)] or known)
+            known = [c for c in known if not self._titled_by_time(c)] or known
+        known = self._once_each(known)
         if self._asked_wish() is not None:
             known = [self._as_answer(command) for command in known or [UNCLEAR]]
         elif not self._pleased() and (correction := self._unmarked(known)) is not None:
@@ -114,13 +115,15 @@ class Utterance:
             return False
         given = filling.params(self.world.hints[tool], command.slots, self.world)
         for name, words in given.items():
-            at = self.said.casefold().find(words.casefold())
-            if self._slot(tool, name).kind == "words" and at >= 0:
-                end = at + len(words)
-                spans = times.find(self.said)
-                inside = sum(max(0, min(s.end, end) - max(s.start, at)) for s in spans)
-                return 2 * inside >= len(words)
+            if self._slot(tool, name).kind == "words":
+                return 2 * self._of_times(words) >= len(words)
         return False
+
+    def _of_times(self, words: str) -> int:
+        """How many letters of them are of times."""
+        at = self.said.casefold().find(words.casefold())
+        spans = times.find(self.said) if at >= 0 else []
+        return sum(max(0, min(s.end, at + len(words)) - max(s.start, at)) for s in spans)
 
     def _once_each(self, commands: list[Command]) -> list[Command]:
         """One thing is done to each of the user's things: what was understood first. Who is named
@@ -135,7 +138,7 @@ class Utterance:
                 known.append(command)
                 continue
             short, ids = about
-            if not ids and times.only(command.slots[short]) and len(spoken_of) == 1:
+            if not ids and self._of_times(command.slots[short]) and len(spoken_of) == 1:
                 ((id_, (start, end)),) = spoken_of.items()
                 command = Begin(command.wish, {**command.slots, short: self.said[start:end]})
                 ids = (id_,)

@@ -37,6 +37,15 @@ def makers(world: World) -> frozenset[str]:
     return frozenset(hint.wish for hint in world.hints.values() if makes(hint))
 
 
+def changers(world: World) -> frozenset[str]:
+    """The wishes that something is done to one of the user's things."""
+    return frozenset(
+        hint.wish
+        for hint in world.hints.values()
+        if hint.does == "act" and any(s.kind == "thing" and s.required for s in hint.slots.values())
+    )
+
+
 def hint(tool: Tool) -> Hint:
     """The tool's own, completed by its schema; else one that its schema makes up."""
     schema = tool.parameters or {}

@@ -31,7 +31,7 @@ from vivavoce.brain.dialogue.state import View
 from vivavoce.brain.dialogue.things import keeps, named
 from vivavoce.language.en import titles
 from vivavoce.language.en.answers import answer
-from vivavoce.language.en.utterances import clauses, requests
+from vivavoce.language.en.utterances import clauses, hesitates, requests
 from vivavoce.wire.hints import Hint, Lessons, Shown, Slot, Thing, Told
 from vivavoce.wire.values import Record
 
@@ -299,11 +299,12 @@ def chosen(
     asked: bool = False,
     unlikely: Container[str] = (),
     there: Container[str] = (),
+    missing: Container[str] = (),
 ) -> str:
     """The likeliest by both; the model's own choice where there are no examples to be near to.
     `asked`: for something that `set` would answer. `unlikely`: what changes something, where
     something was only asked. `there`: what makes something new, where one of the user's things is
-    spoken of."""
+    spoken of. `missing`: what is done to a thing, where they have none."""
     # A wish without any examples is no less likely for that.
     usual = sum(likely.by_examples.values()) / max(1, len(likely.by_examples))
 
@@ -315,7 +316,7 @@ def chosen(
             + _WEIGHT * near
             + (_ANSWER if word == SET and asked else 0.0)
             - (_QUESTION if word in unlikely else 0.0)
-            - (_THERE if word in there else 0.0)
+            - (_THERE if word in there or word in missing else 0.0)
         )
 
     return max(words, key=score)
@@ -422,17 +423,21 @@ def _stretch(said: str, start: int, end: int, others: Sequence[tuple[int, int]])
 
 
 def pointing(command: Command, said: str, hints: Iterable[Hint]) -> tuple[str, str] | None:
-    """The slot of something new that names what it is about only by "it", and what was said before
-    that."""
+    """The slot of something new that names what it is about only by "it", with what was said before
+    that; or that says nothing ("set a reminder"), with what was said after."""
     hint = next((h for h in hints if isinstance(command, Begin) and h.wish == command.wish), None)
     if hint is None or not makes(hint) or not isinstance(command, Begin):
         return None
     for name, slot in hint.slots.items():
         words = command.slots.get(slot.name or name, "")
         at = _place(words, clean(said))
-        if slot.kind == "words" and at and titles.points(words):
-            before = clean(said)[: at[0]].strip()
+        if slot.kind != "words" or not slot.required or not at:
+            continue
+        before, after = clean(said)[: at[0]].strip(), clean(said)[at[1] :].strip(" .,;!?")
+        if titles.points(words):
             return (slot.name or name, before) if _name_in(before) else None
+        if not titles.says_something(titles.stripped(words)) and not hesitates(said):
+            return (slot.name or name, after) if _name_in(after) else None
     return None
 
 
@@ -445,8 +450,9 @@ def naming(command: Begin, short: str, before: str) -> str:
 
 def with_name(command: Begin, short: str, name: str) -> Begin:
     """The first of its clauses that names something: a model copies too much of them."""
-    bare = _name_in(name)
-    words = titles.named(command.slots[short], bare) if bare else command.slots[short]
+    bare, words = _name_in(name), command.slots[short]
+    if bare:
+        words = titles.named(words, bare) if titles.points(words) else bare
     return replace(command, slots={**command.slots, short: words})
 
 

@@ -25,7 +25,7 @@ from vivavoce.brain.dialogue import prompting
 from vivavoce.brain.dialogue.commands import Begin, Command, Plain
 from vivavoce.brain.dialogue.following import awaited, follow
 from vivavoce.brain.dialogue.manager import heard, returned, view
-from vivavoce.brain.dialogue.offering import makers
+from vivavoce.brain.dialogue.offering import changers, makers
 from vivavoce.brain.dialogue.offering import world as world_of
 from vivavoce.brain.dialogue.prompting import Likely
 from vivavoce.brain.dialogue.state import Do, Say, State, View, World
@@ -282,7 +282,11 @@ class Leading:
         there = frozenset[str]()
         if not asked and prompting.spoken_of(said, seen):
             there = makers(world) - prompting.called(said)
-        return prompting.chosen(both, words, asked=asked, unlikely=unlikely, there=there), cost
+        missing = frozenset[str]() if asked or seen.things else changers(world)
+        picked = prompting.chosen(
+            both, words, asked=asked, unlikely=unlikely, there=there, missing=missing
+        )
+        return picked, cost
 
     async def _near(self, said: str, words: Sequence[str], world: World) -> Mapping[str, float]:
         if self._likeness is None:
