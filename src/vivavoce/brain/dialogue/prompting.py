@@ -436,7 +436,7 @@ def pointing(command: Command, said: str, hints: Iterable[Hint]) -> tuple[str, s
         before, after = clean(said)[: at[0]].strip(), clean(said)[at[1] :].strip(" .,;!?")
         if titles.points(words):
             return (slot.name or name, before) if _name_in(before) else None
-        if not titles.says_something(titles.stripped(words)) and not hesitates(said):
+        if not titles.says_something(titles.stripped(words)) and not hesitates(after):
             return (slot.name or name, after) if _name_in(after) else None
     return None
 
