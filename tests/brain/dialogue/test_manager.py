@@ -1099,3 +1099,12 @@ def test_the_hour_at_which_somebody_wants_to_be_told_is_the_one() -> None:
         remind(what="the interview", when="on Tuesday week at eleven in the morning"),
     )
     assert talk.there == {"The interview": "Tuesday, November 24 at 9 AM"}
+
+
+def test_what_is_no_place_belongs_to_the_title_before_it() -> None:
+    talk = Talk()
+    talk.says(
+        "give me a shout tomorrow at nine to ring the vet about the cat's stitches",
+        remind(what="ring the vet", when="tomorrow at nine", place="about the cat's stitches"),
+    )
+    assert list(talk.there) == ["Ring the vet about the cat's stitches"]

@@ -203,7 +203,9 @@ def filled(wish: Wish, given: Mapping[str, str], heard: Heard) -> Wish:
     """The wish with what these words say, things first: times can depend on them."""
     hint = heard.world.hints[wish.tool]
     given = _with_place(hint, _with_things(wish, hint, given, heard), heard)
-    given = {n: w for n, w in given.items() if _plausible(n, w, hint, given, heard)}
+    given = _continued(
+        {n: w for n, w in given.items() if _plausible(n, w, hint, given, heard)}, given, hint, heard
+    )
     for name in [n for n in given if hint.slots[n].kind == "thing"]:
         wish = _put(wish, name, hint.slots[name], given.pop(name), heard)
     if heard.spans and any(slot.kind == "time" for slot in hint.slots.values()):
@@ -213,6 +215,18 @@ def filled(wish: Wish, given: Mapping[str, str], heard: Heard) -> Wish:
     for name in sorted(given, key=lambda n: hint.slots[n].kind == "words"):
         wish = _put(wish, name, hint.slots[name], given[name], heard)
     return _anchored(_chosen(wish, hint, heard), hint, heard)
+
+
+def _continued(
+    kept: dict[str, str], given: Mapping[str, str], hint: Hint, heard: Heard
+) -> dict[str, str]:
+    """What was no place goes on with what it was said after: "ring the vet", "about the cat"."""
+    for name, words in kept.items():
+        for other in (w for n, w in given.items() if n not in kept and not times.find(w)):
+            longer = f"{words} {other}"
+            if hint.slots[name].kind == "words" and longer.casefold() in heard.said.casefold():
+                kept = {**kept, name: longer}
+    return kept
 
 
 def _plausible(name: str, words: str, hint: Hint, given: Mapping[str, str], heard: Heard) -> bool:
