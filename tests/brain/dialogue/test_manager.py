@@ -1108,3 +1108,21 @@ def test_what_is_no_place_belongs_to_the_title_before_it() -> None:
         remind(what="ring the vet", when="tomorrow at nine", place="about the cat's stitches"),
     )
     assert list(talk.there) == ["Ring the vet about the cat's stitches"]
+
+
+def test_what_is_said_to_stay_is_not_moved_though_the_model_names_it() -> None:
+    van = thing("van", "Van test", "tomorrow at 9 am")
+    patio = thing("patio", "Quote for the patio", "tomorrow at 11 am")
+    talk = Talk(van, patio)
+    talk.says(
+        "Swap the eleven one over to the day after, same hour, and leave the nine where it is.",
+        move(task="the nine", to="the day after, same hour"),
+    )
+    assert talk.there["Van test"] == "tomorrow at 9 AM"
+    assert talk.there["Quote for the patio"] == "Thursday, November 19 at 11 AM"
+
+
+def test_preponed_is_earlier() -> None:
+    talk = Talk(BANK)
+    talk.says("prepone the bank by half an hour", move(task="the bank", to="by half an hour"))
+    assert talk.there["Call with the bank"] == "tomorrow at 9:30 AM"

@@ -47,6 +47,11 @@ _ALL_BUT = re.compile(
 )
 _NEAR = 12
 """Characters: "everything" stands right before its "but"."""
+_STAYING = re.compile(
+    r"(?i)\b(?:and|but|leave|keep|stays?|must|can|remains?|except|apart from|other than|not|alone|"
+    r"(?:just )?(?:where|as) (?:it|that) (?:is|was)|one)\b|[.,;!?]"
+)
+"""What is said around the name of what stays."""
 _THATS_ALL = re.compile(r"(?i)\b(?:and )?that(?:'?s| is) (?:all|it|everything|the lot)\b")
 _NOBODY = re.compile(
     r"(?i)(?<!\bat )(?<!\bby )(?<!\bto )(?<!\bpast )(?<!\baround )(?<!\babout )"
@@ -90,9 +95,11 @@ def resolve(
     there = {thing.id: thing for thing in known.things}
     wanted, kept = _apart(_THATS_ALL.sub("", words), said)
     if kept:
-        spared = _by_title(_content(kept, known), list(there.values()))
+        spared = _spared(kept, known, there)
         if len(spared) < len(there):
             there = {id_: thing for id_, thing in there.items() if id_ not in spared}
+            if spared and words.casefold() in kept.casefold() and not _ALL & set(_tokens(said)):
+                return _one(list(there))  # what stays is not meant: one of the rest is
     tokens = _tokens(wanted)
     rest = _rest(_excepting(said), kept) if kept else ""
     if many and there and words.casefold() in kept.casefold() and _ALL & set(_tokens(rest)):
@@ -144,6 +151,15 @@ def _apart(words: str, said: str) -> tuple[str, str]:
     kept = " ".join(part for part in _CLAUSE.split(said or words) if _KEPT.search(part))
     mine = " ".join(part for part in _CLAUSE.split(words) if not _KEPT.search(part))
     return mine or words, kept if mine else ""
+
+
+def _spared(kept: str, known: Known, there: Mapping[str, Thing]) -> list[str]:
+    """What is said to stay, by its title or, if it has no other name, by its time."""
+    titled = _by_title(_content(kept, known), list(there.values()))
+    spans = times.find(_STAYING.sub(" ", kept)) if not titled else []
+    return titled or [
+        id_ for id_, one in there.items() if any(_fits(one, span.text, known) for span in spans)
+    ]
 
 
 def _all_of(words: str, said: str) -> bool:

@@ -23,7 +23,7 @@ _NAMED_DAY = re.compile(r"(?i)\b(?:\w+day|today|tonight|tomorrow|\d+(?:st|nd|rd|
 _AMOUNT = re.compile(r"(?i)\b(?:minutes?|hours?|days?|weeks?|months?)\W*$")
 _DIRECTED = re.compile(r"(?i)\b(?:in|later|earlier|sooner|before|after|from|ago|back|forward|up)\b")
 _EARLIER = re.compile(
-    r"(?i)\b(?:earlier|sooner|before|(?:bring|pull|move)\b[^.!?]{0,60}\b(?:forward|up|in))\b"
+    r"(?i)\b(?:earlier|sooner|before|prepon\w+|advance\w*|(?:bring|pull|move)\b[^.!?]{0,60}\b(?:forward|up|in))\b"
 )
 _LATER = re.compile(
     r"(?i)\b(?:later|longer|back|off|push|pushed|shove|delay\w*|postpone\w*|after)\b"
@@ -103,7 +103,7 @@ def _bare(words: str) -> bool:
 
 def turned(words: str, said: str) -> str:
     """With the direction that the rest of what was said gives it."""
-    bare = _DIRECTED.sub("", words).strip(" ,.")
+    bare = _DIRECTED.sub("", words).strip(" ,.").removeprefix("by ")
     if _EARLIER.search(said):
         return f"{bare} earlier"
     return f"{bare} later" if _LATER.search(said) else words
