@@ -226,3 +226,10 @@ def test_a_title_that_says_nothing_is_looked_for_in_what_was_said_after() -> Non
 def test_who_has_nothing_rarely_wants_something_of_it_changed() -> None:
     both = Likely(by_model={"brew": -1.2, "halt": -0.6}, by_examples={})
     assert chosen(both, ["brew", "halt"], missing={"halt"}) == "brew"
+
+
+def test_what_is_wanted_at_a_time_of_its_own_is_not_passed_over() -> None:
+    said = "I need to call the vet tomorrow at nine, and my big goal is to learn Greek"
+    made = [Begin("goal", {"what": "learn Greek"})]
+    assert left_out(said, made) == ["I need to call the vet tomorrow at nine"]
+    assert left_out(said, [*made, Begin("remind", {"what": "call the vet"})]) == []

@@ -31,7 +31,7 @@ from vivavoce.brain.dialogue.state import View
 from vivavoce.brain.dialogue.things import keeps, named
 from vivavoce.language.en import titles
 from vivavoce.language.en.answers import answer
-from vivavoce.language.en.utterances import clauses, hesitates, requests
+from vivavoce.language.en.utterances import clauses, hesitates, requests, wants
 from vivavoce.wire.hints import Hint, Lessons, Shown, Slot, Thing, Told
 from vivavoce.wire.values import Record
 
@@ -355,7 +355,7 @@ def settled(command: Command, clause: str, hints: Iterable[Hint]) -> bool:
     hint = next((h for h in hints if isinstance(command, Begin) and h.wish == command.wish), None)
     if hint is None:
         return False
-    if any(True for _ in requests(clause)):
+    if any(True for _ in requests(clause)) or (wants(clause) and times.find(clause)):
         return True
     timed = any(slot.kind == "time" for slot in hint.slots.values())
     return hint.does == "act" and not makes(hint) and (not timed or bool(times.find(clause)))
@@ -379,7 +379,7 @@ def spoken_of(said: str, view: View) -> bool:
 
 def left_out(said: str, commands: Sequence[Command], things: Sequence[Thing] = ()) -> list[str]:
     """Stretches of what was said that want something of their own and of which no command has a
-    word: orders, and what is told of one of the user's things. A small model stops too early. Where
+    word: orders, what is wanted at a time, and what is told of one of the user's things. A small model stops too early. Where
     it heard an answer or a correction, the rest is about that; a command without any words may be
     about any of them."""
     begun = [command for command in commands if isinstance(command, Begin)]
@@ -405,6 +405,11 @@ def left_out(said: str, commands: Sequence[Command], things: Sequence[Thing] = (
         covered = any(first < alone[1] and alone[0] < last for first, last in passed_over)
         aside = kept or _BESIDE.match(mine) is not None or len(mine.split()) < _SENTENCE
         if id_ not in spoken_of and not covered and not aside:
+            passed_over.append(alone)
+    for span in times.find(said):
+        alone = _stretch(said, span.start, span.end, places)
+        taken = any(a < alone[1] and alone[0] < b for a, b in (*places, *passed_over))
+        if not taken and wants(said[alone[0] : alone[1]]):
             passed_over.append(alone)
     return [said[start:end].strip(" ,;") for start, end in sorted(passed_over)[wordless:]]
 
