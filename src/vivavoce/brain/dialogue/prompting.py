@@ -379,9 +379,9 @@ def spoken_of(said: str, view: View) -> bool:
 
 def left_out(said: str, commands: Sequence[Command], things: Sequence[Thing] = ()) -> list[str]:
     """Stretches of what was said that want something of their own and of which no command has a
-    word: orders, what is wanted at a time, and what is told of one of the user's things. A small model stops too early. Where
-    it heard an answer or a correction, the rest is about that; a command without any words may be
-    about any of them."""
+    word: orders, what is wanted at a time, and what is told of one of the user's things. A small
+    model stops too early. Where it heard an answer or a correction, the rest is about that; a
+    command without any words may be about any of them."""
     begun = [command for command in commands if isinstance(command, Begin)]
     if not begun or any(isinstance(command, Fill) for command in commands):
         return []
