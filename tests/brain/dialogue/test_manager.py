@@ -1126,3 +1126,11 @@ def test_preponed_is_earlier() -> None:
     talk = Talk(BANK)
     talk.says("prepone the bank by half an hour", move(task="the bank", to="by half an hour"))
     assert talk.there["Call with the bank"] == "tomorrow at 9:30 AM"
+
+
+def test_what_is_added_is_another_one_though_it_is_called_the_same() -> None:
+    talk = Talk(HAIR)
+    talk.says(
+        "put another haircut down for Friday at ten", remind(what="haircut", when="Friday at ten")
+    )
+    assert talk.did == ["add_task"]

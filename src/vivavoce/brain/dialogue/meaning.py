@@ -248,7 +248,8 @@ class Utterance:
         if utterances.says_instead(self.said):
             return sum(similar(title, one) for one in there) == 1
         wished = new.wish in re.findall(r"[^\W_]+", self.said.casefold())
-        return not wished and sum(same_title(title, one) for one in there) == 1
+        new_one = wished or utterances.adds(self.said)
+        return not new_one and sum(same_title(title, one) for one in there) == 1
 
     def _unmarked(self, commands: Sequence[Command]) -> Fill | None:
         """A correction of what was just done that the model made nothing of, or took for a wish

@@ -62,6 +62,10 @@ _HESITANT = re.compile(
 _QUESTION = re.compile(
     r"(?i)\?|^\W*(?:and |so |well )*(?:what|when|which|who|how|do|does|am|is|are|have|tell|read)\b"
 )
+_ADDS = re.compile(
+    r"(?i)\b(?:add|new|another|also|as well|too|set|note|jot|pencil|schedule|extra|one more|"
+    r"(?:put|stick|pop|write|get)\b[^.!?]{0,40}\b(?:down|in))\b"
+)
 _MARK = (
     r"(?:no|nope|sorry|wait|oops|ah|oh|um+|uh+|er+m?|actually|scratch that|correction|"
     r"i mean(?:t)?(?: to say)?|or rather|rather|hang on|hold on|my mistake)"
@@ -140,6 +144,11 @@ def means_other(text: str) -> int:
     """Where it was last said that something else is meant ("make it", "rather"); 0: nowhere."""
     found = [match.end() for match in _OTHER.finditer(text)]
     return found[-1] if found else 0
+
+
+def adds(text: str) -> bool:
+    """Something is to be there besides what there is: "add", "another", "put … down"."""
+    return _ADDS.search(text) is not None
 
 
 def takes_back(text: str) -> bool:
