@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from vivavoce.brain.dialogue import times
 from vivavoce.brain.dialogue.commands import Begin, Command, Fill
@@ -452,8 +453,12 @@ def dayless(words: str, wish: Wish, heard: Heard) -> bool:
 def on_the_same_day(earlier: str, words: str, wish: Wish, heard: Heard) -> str:
     day = part_of(earlier, wish, heard, day=True)
     bare = _SAME_DAY.sub(lambda m: f"in the {m['part']}" if m["part"] else "", words).strip(" ,")
-    whole = f"{day}, {bare}"
-    return whole if day and read(whole, wish, heard).whole else words
+    # If that can be two times, it is on the same side of noon.
+    at = read(earlier, wish, heard).at
+    local = at.astimezone(ZoneInfo(heard.world.briefing.time_zone)) if at else None
+    half = ", am" if local is None or local.hour < 12 else ", pm"
+    wholes = (f"{day}, {bare}", f"{day}, {bare}{half}")
+    return next((one for one in wholes if day and read(one, wish, heard).whole), words)
 
 
 def base(wish: Wish, hint: Hint, state: State) -> datetime | None:
