@@ -31,7 +31,7 @@ from vivavoce.brain.dialogue.state import View
 from vivavoce.brain.dialogue.things import keeps, named
 from vivavoce.language.en import titles
 from vivavoce.language.en.answers import answer
-from vivavoce.language.en.utterances import clauses, hesitates, requests, wants
+from vivavoce.language.en.utterances import clauses, hesitates, points_back, requests, wants
 from vivavoce.wire.hints import Hint, Lessons, Shown, Slot, Thing, Told
 from vivavoce.wire.values import Record
 
@@ -300,11 +300,13 @@ def chosen(
     unlikely: Container[str] = (),
     there: Container[str] = (),
     missing: Container[str] = (),
+    short: bool = False,
 ) -> str:
     """The likeliest by both; the model's own choice where there are no examples to be near to.
     `asked`: for something that `set` would answer. `unlikely`: what changes something, where
     something was only asked. `there`: what makes something new, where one of the user's things is
-    spoken of. `missing`: what is done to a thing, where they have none."""
+    spoken of. `missing`: what is done to a thing, where they have none. `short`: of a clause, which
+    says less than an utterance: what it is near to counts half."""
     # A wish without any examples is no less likely for that.
     usual = sum(likely.by_examples.values()) / max(1, len(likely.by_examples))
 
@@ -313,7 +315,7 @@ def chosen(
         near = likely.by_examples.get(word, usual)
         return (
             math.log(by_model + _DOUBT)
-            + _WEIGHT * near
+            + (_WEIGHT / 2 if short else _WEIGHT) * near
             + (_ANSWER if word == SET and asked else 0.0)
             - (_QUESTION if word in unlikely else 0.0)
             - (_THERE if word in there or word in missing else 0.0)
@@ -424,6 +426,10 @@ def _stretch(said: str, start: int, end: int, others: Sequence[tuple[int, int]])
     cuts = [cut for clause in clauses(said) for cut in clause]
     first = max((c for c in (*cuts, *(e for _, e in others)) if c <= start), default=0)
     last = min((c for c in (*cuts, *(s for s, _ in others)) if c >= end), default=len(said))
+    for begin, stop in clauses(said):
+        taken = any(a < stop and begin < b for a, b in others)
+        if 0 <= begin - last <= _SENTENCE and points_back(said[begin:stop]) and not taken:
+            last = stop  # "the window thing, move that to Friday"
     return first, last
 
 

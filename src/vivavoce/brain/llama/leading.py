@@ -32,7 +32,7 @@ from vivavoce.brain.dialogue.state import Do, Say, State, View, World
 from vivavoce.brain.llama.likeness import Likeness
 from vivavoce.brain.llama.server import Heard
 from vivavoce.language.en.sayings import SAYINGS
-from vivavoce.language.en.utterances import asks, repaired
+from vivavoce.language.en.utterances import asks, questions, repaired
 from vivavoce.wire.brain import (
     Ask,
     Awaited,
@@ -222,7 +222,7 @@ class Leading:
                 return prompting.read(first, seen), cost
             line, _ = await writing.line(text, prompting.grammar(seen, said, [first]), _LINE)
             # Each of several is asked about by its own clause: a small model repeats itself.
-            more = [word for word in words if word in seen.wishes or word == prompting.SET]
+            told = {hint.wish for hint in world.hints.values() if hint.does == "tell"}
             for at in range(prompting.MOST_COMMANDS):
                 parts = prompting.parts(line)
                 if len(parts) <= max(at, 1):
@@ -231,7 +231,12 @@ class Leading:
                     continue
                 before = prompting.joined(parts[:at])
                 about = prompting.clause(parts[at], said, parts[:at] or parts[1:])
-                first_, _ = await self._chosen(writing, text + before, about, more, seen, world)
+                asking = told if not questions(about) else set[str]()
+                more = [w for w in words if (w in seen.wishes or w == prompting.SET)]
+                more = [w for w in more if w not in asking] or more
+                first_, _ = await self._chosen(
+                    writing, text + before, about, more, seen, world, short=True
+                )
                 if first_ != prompting.word(parts[at]):
                     rules = prompting.grammar(seen, said, [first_], at)
                     rest, _ = await writing.line(text + before, rules, _LINE)
@@ -267,6 +272,7 @@ class Leading:
         world: World,
         *,
         asked: bool = False,
+        short: bool = False,
     ) -> tuple[str, Heard]:
         """Which word is to be written next, by the model and by examples."""
         # In the middle of a line a model writes a word with the space before it.
@@ -284,7 +290,13 @@ class Leading:
             there = makers(world) - prompting.called(said)
         missing = frozenset[str]() if asked or seen.things else changers(world)
         picked = prompting.chosen(
-            both, words, asked=asked, unlikely=unlikely, there=there, missing=missing
+            both,
+            words,
+            asked=asked,
+            unlikely=unlikely,
+            there=there,
+            missing=missing,
+            short=short,
         )
         return picked, cost
 

@@ -62,6 +62,7 @@ _HESITANT = re.compile(
 _QUESTION = re.compile(
     r"(?i)\?|^\W*(?:and |so |well )*(?:what|when|which|who|how|do|does|am|is|are|have|tell|read)\b"
 )
+_POINTS_BACK = re.compile(r"(?i)\W*(?:(?:and|so|then|please|just)\s+)*\w+ (?:it|that|this|them)\b")
 _ADDS = re.compile(
     r"(?i)\b(?:add|new|another|also|as well|too|set|note|jot|pencil|schedule|extra|one more|"
     r"(?:put|stick|pop|write|get)\b[^.!?]{0,40}\b(?:down|in))\b"
@@ -166,6 +167,11 @@ def clauses(text: str) -> list[tuple[int, int]]:
             found.append((start, stop))
         start = end.end() if end else stop
     return found
+
+
+def points_back(clause: str) -> bool:
+    """ "Move that to six": it goes on with what was named before."""
+    return _POINTS_BACK.match(clause) is not None
 
 
 def wants(text: str) -> bool:
