@@ -1134,3 +1134,10 @@ def test_what_is_added_is_another_one_though_it_is_called_the_same() -> None:
         "put another haircut down for Friday at ten", remind(what="haircut", when="Friday at ten")
     )
     assert talk.did == ["add_task"]
+
+
+def test_a_yes_with_the_wish_again_is_a_yes() -> None:
+    talk = Talk(BANK, MUM, HAIR)
+    talk.says("clear all but the haircut", begin("delete", task="all"))
+    talk.says("yes, remove the other two", begin("delete", task="the other two"))
+    assert list(talk.there) == ["Haircut"]

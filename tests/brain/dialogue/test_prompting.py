@@ -233,3 +233,10 @@ def test_what_is_wanted_at_a_time_of_its_own_is_not_passed_over() -> None:
     made = [Begin("goal", {"what": "learn Greek"})]
     assert left_out(said, made) == ["I need to call the vet tomorrow at nine"]
     assert left_out(said, [*made, Begin("remind", {"what": "call the vet"})]) == []
+
+
+def test_where_the_model_copies_what_is_done_the_name_is_what_the_clause_is_about() -> None:
+    said = "The quarterly report will not write itself, so tell me to"
+    pointed = Begin("note", {"what": "start on it"})
+    named = with_name(pointed, "what", "write itself", said)
+    assert named.slots == {"what": "start on the quarterly report"}

@@ -341,6 +341,9 @@ class Utterance:
         hint = self.world.hints[wish.tool]
         slot = hint.slots.get(asked.slot)
         short = (slot.name or asked.slot) if slot else ""
+        again = isinstance(command, Begin) and self._tool(command.wish) == wish.tool
+        if asked.kind == "sure" and again and answers.answer(self.said) == "yes":
+            return Plain("yes")  # "yes, delete the other three"
         if slot is not None and isinstance(command, Begin) and self._answers(command, slot, wish):
             given = filling.params(hint, command.slots, self.world)
             if asked.kind != "slot" and asked.slot not in given:

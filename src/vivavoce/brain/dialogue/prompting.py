@@ -31,7 +31,15 @@ from vivavoce.brain.dialogue.state import View
 from vivavoce.brain.dialogue.things import keeps, named
 from vivavoce.language.en import titles
 from vivavoce.language.en.answers import answer
-from vivavoce.language.en.utterances import clauses, hesitates, points_back, requests, wants
+from vivavoce.language.en.ending import VERBS
+from vivavoce.language.en.utterances import (
+    clauses,
+    hesitates,
+    points_back,
+    requests,
+    subject,
+    wants,
+)
 from vivavoce.wire.hints import Hint, Lessons, Shown, Slot, Thing, Told
 from vivavoce.wire.values import Record
 
@@ -459,9 +467,12 @@ def naming(command: Begin, short: str, before: str) -> str:
     return f'%llguidance {{}}\nstart: {given} SUB "\\""\nSUB: %regex {words}\n'
 
 
-def with_name(command: Begin, short: str, name: str) -> Begin:
-    """The first of its clauses that names something: a model copies too much of them."""
+def with_name(command: Begin, short: str, name: str, before: str = "") -> Begin:
+    """The first of its clauses that names something: a model copies too much of them. Where it
+    copied what is done rather than what it is done to, what the clause is about."""
     bare, words = _name_in(name), command.slots[short]
+    if (at := _place(bare, before)) and bare.split(maxsplit=1)[0].casefold() in VERBS:
+        bare = subject(before[slice(*_stretch(before, *at, ()))]) or bare
     if bare:
         words = titles.named(words, bare) if titles.points(words) else bare
     return replace(command, slots={**command.slots, short: words})

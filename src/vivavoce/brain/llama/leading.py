@@ -260,7 +260,7 @@ class Leading:
         line, _ = await writing.line(text, prompting.naming(command, short, before), _LINE)
         found = prompting.grounded(prompting.read(line, seen), before)
         name = next((one.slots.get(short, "") for one in found if isinstance(one, Begin)), "")
-        return prompting.with_name(command, short, name)
+        return prompting.with_name(command, short, name, before)
 
     async def _chosen(
         self,

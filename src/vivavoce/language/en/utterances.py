@@ -63,6 +63,11 @@ _QUESTION = re.compile(
     r"(?i)\?|^\W*(?:and |so |well )*(?:what|when|which|who|how|do|does|am|is|are|have|tell|read)\b"
 )
 _POINTS_BACK = re.compile(r"(?i)\W*(?:(?:and|so|then|please|just)\s+)*\w+ (?:it|that|this|them)\b")
+_SUBJECT_FIRST = re.compile(
+    r"(?i)\W*(?:(?:so|and|but|well|okay|ok|right)\s+)*(?P<subject>(?:the|my|our|an?|his|her|their|this|"
+    r"that)(?:\s+[\w'-]+){1,4}?)\s+(?:will|won't|is|isn't|are|aren't|was|were|has|have|had|needs?|"
+    r"does|doesn't|do|don't|can|can't|must|should|wants?|keeps?|runs|ends|expires)\b"
+)
 _ADDS = re.compile(
     r"(?i)\b(?:add|new|another|also|as well|too|set|note|jot|pencil|schedule|extra|one more|"
     r"(?:put|stick|pop|write|get)\b[^.!?]{0,40}\b(?:down|in))\b"
@@ -172,6 +177,12 @@ def clauses(text: str) -> list[tuple[int, int]]:
 def points_back(clause: str) -> bool:
     """ "Move that to six": it goes on with what was named before."""
     return _POINTS_BACK.match(clause) is not None
+
+
+def subject(clause: str) -> str:
+    """What it is about: the words before its verb."""
+    match = _SUBJECT_FIRST.match(clause)
+    return match["subject"] if match else ""
 
 
 def wants(text: str) -> bool:
