@@ -1141,3 +1141,14 @@ def test_a_yes_with_the_wish_again_is_a_yes() -> None:
     talk.says("clear all but the haircut", begin("delete", task="all"))
     talk.says("yes, remove the other two", begin("delete", task="the other two"))
     assert list(talk.there) == ["Haircut"]
+
+
+def test_a_second_wish_that_says_nothing_is_none() -> None:
+    talk = Talk()
+    talk.says(
+        "I've a call with Munich on Friday at three. Remind me right when it starts.",
+        remind(what="a call with Munich", when="on Friday at three"),
+        remind(what="starts"),
+    )
+    assert list(talk.there) == ["A call with Munich"]
+    assert "?" not in talk.told.replace("Is there anything else?", "")

@@ -47,7 +47,7 @@ class Utterance:
             if seen is not None and seen not in known:
                 known.append(seen)
         if len(known) > 1:
-            known = [c for c in known if not self._titled_by_time(c)] or known
+            known = [c for c in known if not self._says_nothing(c)] or known
         known = self._once_each(known)
         if self._asked_wish() is not None:
             known = [self._as_answer(command) for command in known or [UNCLEAR]]
@@ -108,15 +108,17 @@ class Utterance:
             return Begin(called[0], command.slots)
         return command
 
-    def _titled_by_time(self, command: Command) -> bool:
-        """A wish for something new that is called by a time: a model made it of a piece of one."""
+    def _says_nothing(self, command: Command) -> bool:
+        """A wish for something new that is called by a time, of a piece of which a model made it;
+        or that has neither a title nor a time of its own: "remind me when it starts"."""
         tool = self._tool(command.wish) if isinstance(command, Begin) else None
         if tool is None or not isinstance(command, Begin) or not makes(self.world.hints[tool]):
             return False
         given = filling.params(self.world.hints[tool], command.slots, self.world)
         for name, words in given.items():
             if self._slot(tool, name).kind == "words":
-                return 2 * self._of_times(words) >= len(words)
+                empty = not titles.says_something(titles.stripped(words)) and len(given) == 1
+                return empty or 2 * self._of_times(words) >= len(words)
         return False
 
     def _of_times(self, words: str) -> int:

@@ -28,7 +28,8 @@ TRAILING = re.compile(
 _EMPTY = frozenset(
     lexicon.listed(
         "make that this it them so a an the one goal reminder actual real my please put down as "
-        "fine well okay ok thing something for me to do be is and of add set up new note"
+        "fine well okay ok thing something for me to do be is and of add set up new note "
+        "start starts begin begins happens"
     )
 )
 _OF_SOMETHING = frozenset(
