@@ -909,3 +909,246 @@ def test_their_time_is_that_of_the_place_that_was_named() -> None:
         remind(what="call with the Munich office", when="on Wednesday at three in the afternoon"),
     )
     assert "Munich time" in str(talk.calls)
+
+
+# --- As people speak ------------------------------------------------------------------
+
+
+def test_what_is_told_beside_the_question_begins_nothing() -> None:
+    talk = Talk()
+    talk.says("I need reminding to ring the boiler man", remind(what="ring the boiler man"))
+    told = talk.says("he's called Mr Hodges, by the way", remind(what="Mr Hodges"))
+    assert "boiler man" in told
+    talk.says("tomorrow at nine", fill(when="tomorrow at nine"))
+    assert talk.there == {"Ring the boiler man": "tomorrow at 9 AM"}
+
+
+def test_what_is_told_beside_the_question_is_no_other_title() -> None:
+    talk = Talk()
+    talk.says("remind me to ring the boiler man", remind(what="ring the boiler man"))
+    talk.says("he's called Mr Hodges", fill(what="Mr Hodges"))
+    talk.says("tomorrow at nine", fill(when="tomorrow at nine"))
+    assert list(talk.there) == ["Ring the boiler man"]
+
+
+def test_who_has_no_date_in_mind_keeps_the_goal_they_named() -> None:
+    talk = Talk()
+    talk.says("I'd love to play the cello", begin("goal", what="play the cello"))
+    talk.says("oh, no date, whenever", fill(what="whenever"))
+    assert list(talk.there) == ["Play the cello"]
+
+
+def test_something_that_is_called_like_a_thing_is_that_thing_at_another_time() -> None:
+    talk = Talk(HAIR, MUM)
+    talk.says(
+        "the haircut's been changed, it's on Friday at ten now",
+        remind(what="the haircut", when="on Friday at ten"),
+    )
+    assert talk.did == ["move_task"]
+
+
+def test_who_asks_for_a_reminder_of_a_thing_gets_another_one() -> None:
+    talk = Talk(HAIR)
+    talk.says(
+        "remind me of the haircut on Friday at ten",
+        remind(what="the haircut", when="on Friday at ten"),
+    )
+    assert talk.did == ["add_task"]
+
+
+def test_a_thing_that_is_asked_about_and_gets_another_time_is_moved() -> None:
+    talk = Talk(BANK, HAIR)
+    talk.says(
+        "You know what I've got at ten tomorrow? Make it half past eleven, please.",
+        begin("list", when="at ten tomorrow"),
+    )
+    assert talk.did == ["move_task"]
+    assert talk.there["Call with the bank"] == "tomorrow at 11:30 AM"
+
+
+def test_asked_which_one_people_may_first_say_when() -> None:
+    talk = Talk(BANK, MUM)
+    assert "Which" in talk.says("put that call to another day", move(task="that call"))
+    assert "Which" in talk.says("in three days, at two in the afternoon", UNCLEAR)
+    talk.says("Mum", fill(task="Mum"))
+    assert talk.there["Call Mum"] == "Friday, November 20 at 2 PM"
+
+
+def test_a_correction_that_names_the_old_time_too_means_the_new_one() -> None:
+    talk = Talk()
+    talk.says("ring Mum tomorrow at noon", remind(what="ring Mum", when="tomorrow at noon"))
+    talk.says("oh no, tomorrow I'm flying, do it the day after, still noon", fill(when="tomorrow"))
+    assert talk.there == {"Ring Mum": "Thursday, November 19 at 12 PM"}
+
+
+def test_what_is_taken_back_in_the_same_breath_is_not_put_down() -> None:
+    talk = Talk()
+    talk.says(
+        "remind me tomorrow at ten to email legal, no, not legal, finance",
+        remind(what="email finance", when="tomorrow at ten"),
+    )
+    assert list(talk.there) == ["Email finance"]
+
+
+def test_hesitations_are_not_put_down() -> None:
+    talk = Talk()
+    talk.says(
+        "remind me tomorrow at ten to bring my uh laptop to the um office",
+        remind(what="bring my uh laptop to the um office", when="tomorrow at ten"),
+    )
+    assert list(talk.there) == ["Bring my laptop to the office"]
+
+
+@pytest.mark.parametrize(
+    ("said", "copied", "when"),
+    [
+        (
+            "the mass is on the ninth of January at seven in the evening, "
+            "so give me a shout at six that same evening to dress",
+            "seven in the evening",
+            "Saturday, January 9, 2027 at 6 PM",
+        ),
+        (
+            "I have my viva tomorrow at 4 pm, so tell me one hour before that to dress",
+            "tomorrow at 4 pm",
+            "tomorrow at 3 PM",
+        ),
+    ],
+)
+def test_of_two_times_the_one_that_is_told_by_the_other_is_meant(
+    said: str, copied: str, when: str
+) -> None:
+    talk = Talk()
+    talk.says(said, remind(what="dress", when=copied))
+    assert talk.there == {"Dress": when}
+
+
+def test_a_verb_that_something_must_follow_is_asked_about() -> None:
+    talk = Talk()
+    assert talk.says("remind me to text", remind(what="text")) == "What should I put down?"
+    talk.says(
+        "to text Jo, tomorrow at four",
+        fill(what="to text Jo", when="tomorrow at four"),
+    )
+    assert list(talk.there) == ["Text Jo"]
+
+
+def test_a_title_that_is_said_again_with_more_is_the_longer_one() -> None:
+    talk = Talk()
+    talk.says("remind me to ring Jo", remind(what="ring Jo"))
+    talk.says(
+        "ring Jo about the party, tomorrow at four",
+        fill(event="ring Jo about the party", when="tomorrow at four"),
+    )
+    assert list(talk.there) == ["Ring Jo about the party"]
+
+
+def test_who_says_the_name_of_this_day_twice_means_the_next_one() -> None:
+    talk = Talk()
+    talk.says("remind me to ring Mum", remind(what="ring Mum"))
+    assert "today or next Tuesday" in talk.says("Tuesday at three", fill(when="Tuesday at three"))
+    talk.says("Tuesday at three", fill(when="Tuesday at three"))
+    assert talk.there == {"Ring Mum": "Tuesday, November 24 at 3 PM"}
+
+
+def test_one_deed_is_done_to_one_thing_however_many_the_model_hears() -> None:
+    plumber = thing("plumber", "Plumber coming for the boiler", "tomorrow at 2 pm")
+    talk = Talk(plumber, MUM)
+    talk.says(
+        "The plumber says tomorrow is no good, so three days from today, at eight in the morning",
+        move(task="three days from today", to="eight in the morning"),
+        move(task="the plumber", to="tomorrow"),
+        begin("delete", task="the plumber"),
+    )
+    assert talk.did == ["move_task"]
+    assert talk.there["Plumber coming for the boiler"] == "Friday, November 20 at 8 AM"
+
+
+def test_a_piece_of_a_time_is_nothing_new() -> None:
+    talk = Talk()
+    talk.says(
+        "choir on Saturday at eight in the morning",
+        remind(what="choir", when="on Saturday at eight"),
+        remind(what="the morning", when="on Saturday"),
+    )
+    assert list(talk.there) == ["Choir"]
+
+
+def test_the_time_that_a_thing_has_is_not_the_one_it_is_moved_to() -> None:
+    talk = Talk(thing("run", "Parkrun", "Saturday at quarter to nine"), MUM)
+    talk.says(
+        "The Saturday parkrun is getting too late for me, would you make it eight in the morning",
+        move(task="parkrun", to="Saturday"),
+    )
+    assert talk.there["Parkrun"] == "Saturday, November 21 at 8 AM"
+
+
+def test_a_change_of_mind_in_the_next_sentence_counts() -> None:
+    talk = Talk()
+    talk.says(
+        "remind me on Friday at nine to ring the gym. Or wait. Not Friday, Sunday. Sunday at ten.",
+        remind(what="ring the gym", when="on Friday at nine"),
+    )
+    assert talk.there == {"Ring the gym": "Sunday, November 22 at 10 AM"}
+
+
+def test_the_hour_at_which_somebody_wants_to_be_told_is_the_one() -> None:
+    talk = Talk()
+    talk.says(
+        "I cannot miss the interview, on Tuesday week at eleven in the morning, wake me at nine",
+        remind(what="the interview", when="on Tuesday week at eleven in the morning"),
+    )
+    assert talk.there == {"The interview": "Tuesday, November 24 at 9 AM"}
+
+
+def test_what_is_no_place_belongs_to_the_title_before_it() -> None:
+    talk = Talk()
+    talk.says(
+        "give me a shout tomorrow at nine to ring the vet about the cat's stitches",
+        remind(what="ring the vet", when="tomorrow at nine", place="about the cat's stitches"),
+    )
+    assert list(talk.there) == ["Ring the vet about the cat's stitches"]
+
+
+def test_what_is_said_to_stay_is_not_moved_though_the_model_names_it() -> None:
+    van = thing("van", "Van test", "tomorrow at 9 am")
+    patio = thing("patio", "Quote for the patio", "tomorrow at 11 am")
+    talk = Talk(van, patio)
+    talk.says(
+        "Swap the eleven one over to the day after, same hour, and leave the nine where it is.",
+        move(task="the nine", to="the day after, same hour"),
+    )
+    assert talk.there["Van test"] == "tomorrow at 9 AM"
+    assert talk.there["Quote for the patio"] == "Thursday, November 19 at 11 AM"
+
+
+def test_preponed_is_earlier() -> None:
+    talk = Talk(BANK)
+    talk.says("prepone the bank by half an hour", move(task="the bank", to="by half an hour"))
+    assert talk.there["Call with the bank"] == "tomorrow at 9:30 AM"
+
+
+def test_what_is_added_is_another_one_though_it_is_called_the_same() -> None:
+    talk = Talk(HAIR)
+    talk.says(
+        "put another haircut down for Friday at ten", remind(what="haircut", when="Friday at ten")
+    )
+    assert talk.did == ["add_task"]
+
+
+def test_a_yes_with_the_wish_again_is_a_yes() -> None:
+    talk = Talk(BANK, MUM, HAIR)
+    talk.says("clear all but the haircut", begin("delete", task="all"))
+    talk.says("yes, remove the other two", begin("delete", task="the other two"))
+    assert list(talk.there) == ["Haircut"]
+
+
+def test_a_second_wish_that_says_nothing_is_none() -> None:
+    talk = Talk()
+    talk.says(
+        "I've a call with Munich on Friday at three. Remind me right when it starts.",
+        remind(what="a call with Munich", when="on Friday at three"),
+        remind(what="starts"),
+    )
+    assert list(talk.there) == ["A call with Munich"]
+    assert "?" not in talk.told.replace("Is there anything else?", "")

@@ -13,14 +13,18 @@ from vivavoce.brain.dialogue.prompting import (
     beginning,
     candidates,
     chosen,
+    clause,
     grammar,
     grounded,
     head,
+    left_out,
     narrowed,
+    pointing,
     read,
     sayings,
     shown_thing,
     tail,
+    with_name,
 )
 from vivavoce.brain.dialogue.state import View
 from vivavoce.wire.hints import Hint, Lessons, Shown, Slot, Thing, Told
@@ -168,3 +172,71 @@ def test_what_nobody_said_is_taken_out_whatever_was_written() -> None:
 
 def test_the_last_of_several_commands_is_held_by_a_grammar_too() -> None:
     assert "{0,0}" not in grammar(_view(), "tea", written=2)
+
+
+def test_what_is_told_of_a_thing_and_passed_over_is_asked_about_again() -> None:
+    things = [
+        Thing(id="1", title="Zoom with Greg"),
+        Thing(id="2", title="Send invoices"),
+        Thing(id="3", title="Van service"),
+    ]
+    said = "cancel the zoom with greg ive done the invoices and put the van service on friday"
+    made = [Begin("delete", {"task": "the zoom with greg"})]
+    made += [Begin("move", {"task": "the van service", "to": "on friday"})]
+    assert left_out(said, made, things) == ["ive done the invoices"]
+    assert (
+        left_out("scrap all but the van service", [Begin("delete", {"task": "all"})], things) == []
+    )
+
+
+def test_a_command_in_the_middle_of_a_line_is_about_its_own_clause() -> None:
+    said = "paid the rent and cancelled the dentist so take that away please"
+    written = ['delete task="the dentist"']
+    assert clause('delete task="the rent"', said, written) == "paid the rent"
+
+
+def test_what_a_title_points_to_is_looked_for_in_what_was_said_before() -> None:
+    note = Hint(wish="note", slots={"text": Slot(name="what", required=True)})
+    said = "The report won't write itself, so tell me to start on it"
+    pointed = Begin("note", {"what": "start on it"})
+    assert pointing(pointed, said, [note]) == (
+        "what",
+        "The report won't write itself, so tell me to",
+    )
+    assert pointing(Begin("note", {"what": "start on"}), said, [note]) is None
+    named = with_name(pointed, "what", "The report")
+    assert named.slots == {"what": "start on the report"}
+
+
+def test_something_new_is_less_likely_where_a_thing_is_spoken_of() -> None:
+    both = Likely(by_model={"brew": -0.6, "halt": -1.2}, by_examples={})
+    assert chosen(both, ["brew", "halt"]) == "brew"
+    assert chosen(both, ["brew", "halt"], there={"brew"}) == "halt"
+
+
+def test_a_title_that_says_nothing_is_looked_for_in_what_was_said_after() -> None:
+    note = Hint(wish="note", slots={"text": Slot(name="what", required=True)})
+    said = "Set a reminder. Tomorrow at nine. Long walk."
+    empty = Begin("note", {"what": "reminder"})
+    assert pointing(empty, said, [note]) == ("what", "Tomorrow at nine. Long walk")
+    assert with_name(empty, "what", "Long walk").slots == {"what": "Long walk"}
+    assert pointing(empty, "set a reminder for tomorrow please", [note]) is None
+
+
+def test_who_has_nothing_rarely_wants_something_of_it_changed() -> None:
+    both = Likely(by_model={"brew": -1.2, "halt": -0.6}, by_examples={})
+    assert chosen(both, ["brew", "halt"], missing={"halt"}) == "brew"
+
+
+def test_what_is_wanted_at_a_time_of_its_own_is_not_passed_over() -> None:
+    said = "I need to call the vet tomorrow at nine, and my big goal is to learn Greek"
+    made = [Begin("goal", {"what": "learn Greek"})]
+    assert left_out(said, made) == ["I need to call the vet tomorrow at nine"]
+    assert left_out(said, [*made, Begin("remind", {"what": "call the vet"})]) == []
+
+
+def test_where_the_model_copies_what_is_done_the_name_is_what_the_clause_is_about() -> None:
+    said = "The quarterly report will not write itself, so tell me to"
+    pointed = Begin("note", {"what": "start on it"})
+    named = with_name(pointed, "what", "write itself", said)
+    assert named.slots == {"what": "start on the quarterly report"}

@@ -11,13 +11,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
-from vivavoce.brain.dialogue import times, titles
+from vivavoce.brain.dialogue import times
 from vivavoce.brain.dialogue.commands import Begin, Command, Fill
 from vivavoce.brain.dialogue.state import State, Wish, World
 from vivavoce.brain.dialogue.things import Found, Known, nameless, resolve
+from vivavoce.language.en import titles
 from vivavoce.language.en.mentions import places_in
 from vivavoce.language.en.numbers import numbers_in
+from vivavoce.language.en.utterances import takes_back
 from vivavoce.wire.hints import Flow, Hint, Slot, Thing
 from vivavoce.wire.values import Record
 
@@ -25,9 +28,20 @@ _JOINER = re.compile(
     r"(?i)^[\s,.;-]*(?:(?:at|on|in|the|of|around|about|and|from|by|for|say|maybe|uh|um)[\s,]*){0,3}$"
 )
 
+_NEAR = 6
+"""Words between "when I" and the place."""
 _SOMEWHEN = re.compile(r"(?i)\b(?:before|after|until|till|when|by|once|while|during)\b")
-_AT = re.compile(r"(?i)\b(?:at|to|in|near|by|from|outside|into|home|reach|leave|pass)\b")
-_SAME_DAY = re.compile(r"(?i)\b(?:on )?(?:the|that) (?:very )?(?:same )?day(?: too| as well)?\b")
+_AT = re.compile(
+    r"(?i)\b(?:at|to|in|near|by|from|outside|into|home|reach|leave|pass)"
+    r"(?:\s+(?:the|my|our|an?))?\W*$"
+)
+"""Right before a place."""
+_SAME_DAY = re.compile(
+    r"(?i)\b(?:on )?(?:the|that) (?:(?:very )?(?:same )?day|same \w+day)(?: too| as well)?\b|"
+    r"\b(?:the|that) same (?P<part>morning|afternoon|evening|night)\b"
+)
+_ME = re.compile(r"(?i)\bme\s+$")
+_OF_THAT = re.compile(r"(?i)\b(before|after)(?: (?:that|it|this|then))?\W*$")
 
 
 class Heard(Record):
@@ -190,7 +204,9 @@ def filled(wish: Wish, given: Mapping[str, str], heard: Heard) -> Wish:
     """The wish with what these words say, things first: times can depend on them."""
     hint = heard.world.hints[wish.tool]
     given = _with_place(hint, _with_things(wish, hint, given, heard), heard)
-    given = {n: w for n, w in given.items() if _plausible(n, w, hint, given, heard)}
+    given = _continued(
+        {n: w for n, w in given.items() if _plausible(n, w, hint, given, heard)}, given, hint, heard
+    )
     for name in [n for n in given if hint.slots[n].kind == "thing"]:
         wish = _put(wish, name, hint.slots[name], given.pop(name), heard)
     if heard.spans and any(slot.kind == "time" for slot in hint.slots.values()):
@@ -200,6 +216,18 @@ def filled(wish: Wish, given: Mapping[str, str], heard: Heard) -> Wish:
     for name in sorted(given, key=lambda n: hint.slots[n].kind == "words"):
         wish = _put(wish, name, hint.slots[name], given[name], heard)
     return _anchored(_chosen(wish, hint, heard), hint, heard)
+
+
+def _continued(
+    kept: dict[str, str], given: Mapping[str, str], hint: Hint, heard: Heard
+) -> dict[str, str]:
+    """What was no place goes on with what it was said after: "ring the vet", "about the cat"."""
+    for name, words in kept.items():
+        for other in (w for n, w in given.items() if n not in kept and not times.find(w)):
+            longer = f"{words} {other}"
+            if hint.slots[name].kind == "words" and longer.casefold() in heard.said.casefold():
+                kept = {**kept, name: longer}
+    return kept
 
 
 def _plausible(name: str, words: str, hint: Hint, given: Mapping[str, str], heard: Heard) -> bool:
@@ -213,10 +241,20 @@ def _plausible(name: str, words: str, hint: Hint, given: Mapping[str, str], hear
     at = heard.said.casefold().find(words.casefold())
     if at < 0:
         return True
+    if any(
+        len(places_in(heard.said[begin : at + len(words)])) for begin in _words_before(heard, at)
+    ):
+        return True
     timed = any(hint.slots[n].kind == "time" and times.find(w) for n, w in given.items())
-    before = heard.said[max(0, at - 30) : at]
-    said = places_in(heard.said[: at + len(words)])
-    return bool(said) or (not timed and not heard.spans and bool(_AT.search(before + words)))
+    first = " ".join(words.split()[:2])
+    whole = not heard.said.replace(words, "").strip(" ,.!?")
+    placed = _AT.search(heard.said[:at]) or _AT.match(first) or whole
+    return not timed and not heard.spans and bool(placed)
+
+
+def _words_before(heard: Heard, at: int) -> list[int]:
+    """Where the few words right before begin: "when I'm next in"."""
+    return [match.start() for match in re.finditer(r"\S+", heard.said[:at])][-_NEAR:]
 
 
 def _loosely_timed(hint: Hint, given: Mapping[str, str], world: World) -> str | None:
@@ -414,9 +452,13 @@ def dayless(words: str, wish: Wish, heard: Heard) -> bool:
 
 def on_the_same_day(earlier: str, words: str, wish: Wish, heard: Heard) -> str:
     day = part_of(earlier, wish, heard, day=True)
-    bare = _SAME_DAY.sub("", words).strip(" ,")
-    whole = f"{day}, {bare}"
-    return whole if day and read(whole, wish, heard).whole else words
+    bare = _SAME_DAY.sub(lambda m: f"in the {m['part']}" if m["part"] else "", words).strip(" ,")
+    # If that can be two times, it is on the same side of noon.
+    at = read(earlier, wish, heard).at
+    local = at.astimezone(ZoneInfo(heard.world.briefing.time_zone)) if at else None
+    half = ", am" if local is None or local.hour < 12 else ", pm"
+    wholes = (f"{day}, {bare}", f"{day}, {bare}{half}")
+    return next((one for one in wholes if day and read(one, wish, heard).whole), words)
 
 
 def base(wish: Wish, hint: Hint, state: State) -> datetime | None:
@@ -454,15 +496,23 @@ def _with_times(wish: Wish, hint: Hint, given: Mapping[str, str], heard: Heard) 
     others = [span for span in heard.spans if span not in own]
     own = _covered(heard.said, own, ends)
     text = _joined(heard.said, own) or ", ".join(copied)
-    if not _enough(text, wish, heard):
+    if referring := _from_the_other(wish, heard):
+        text = referring
+    elif not _enough(text, wish, heard):
         for span in others:
             longer = _joined(heard.said, sorted((*own, span), key=lambda s: s.start))
             longer = longer if own or not text else f"{text}, {span.text}"
             if not text or _better(longer, text, wish, heard):
                 own, text = sorted((*own, span), key=lambda s: s.start), longer
+    text = _changed(text, own, wish, heard)
     found = dict(given)
+    there = base(wish, hint, heard.state)
+    if text and there is not None and read(text, wish, heard).at == there:
+        # The time that it has names it: "the Saturday run, make it eight".
+        others = [s for s in heard.spans if read(s.text, wish, heard).at not in (there, None)]
+        text = others[-1].text if others else text
     if text and not read(text, wish, heard).turned:
-        text = times.turned(text, f"{heard.said} {_words_before(wish, slot)}")
+        text = times.turned(text, f"{heard.said} {_said_before(wish, slot)}")
     if text:
         text = times.elsewhere(text, heard.said)
         found[slot] = text
@@ -473,7 +523,37 @@ def _with_times(wish: Wish, hint: Hint, given: Mapping[str, str], heard: Heard) 
     return found
 
 
-def _words_before(wish: Wish, name: str) -> str:
+def _changed(text: str, own: Sequence[times.Span], wish: Wish, heard: Heard) -> str:
+    """With what was said later, after a change of mind: "at nine … Or wait. Make it Sunday"."""
+    end, changed = max((one.end for one in own), default=len(heard.said)), False
+    for span in heard.spans:
+        if span.start >= end:
+            changed = changed or takes_back(f"{heard.said[end : span.start]} {span.text}")
+            text = combined(text, span.text, wish, heard) if changed else text
+            end = span.end
+    return text
+
+
+def _from_the_other(wish: Wish, heard: Heard) -> str:
+    """ "The mass is on the ninth at seven, call me at six that same evening", "… wake me at six",
+    "… an hour before that": of two times, the one that is told by the other is meant."""
+    if len(heard.spans) != 2 or base(wish, heard.world.hints[wish.tool], heard.state) is not None:
+        return ""
+    first, second = (span.text for span in heard.spans)
+    if not read(first, wish, heard).whole:
+        return ""
+    told = _ME.search(heard.said[: heard.spans[1].start]) is not None
+    if _SAME_DAY.search(second) or (told and dayless(second, wish, heard)):
+        whole = on_the_same_day(first, second, wish, heard)
+        return whole if whole != second else ""
+    if _OF_THAT.search(second) and read(second, wish, heard).anchor:
+        named = re.sub(r"(?i)^(?:on|at|by|for|in)\s+", "", first)
+        whole = _OF_THAT.sub(rf"\1 {named}", second)
+        return whole if read(whole, wish, heard).whole else ""
+    return ""
+
+
+def _said_before(wish: Wish, name: str) -> str:
     """What was said of it in what is corrected."""
     return str(wish.amends.wish.values.get(name, "")) if wish.amends is not None else ""
 
@@ -519,6 +599,9 @@ def _joined(said: str, spans: Sequence[times.Span]) -> str:
 def _time(wish: Wish, name: str, words: str, heard: Heard) -> str:
     """The words, with what was said before where they are an answer to "at what time?"."""
     before = str(wish.values.get(name) or wish.refuted.get(name) or "")
+    again = read(words, wish, heard).question
+    if again and before and read(before, wish, heard).question == again:
+        words = times.the_next(words)  # "Friday", once more, on a Friday: who means today says so
     return combined(before, words, wish, heard)
 
 

@@ -1,86 +1,25 @@
-"""What the commands of one utterance mean in this talk. They change the agenda; nothing is done.
-
-The model sees one utterance; here is what it cannot know. An answer to what was asked is one,
-whatever the model called it; a correction is of what is open or was submitted last; "no" beside
-something that is to be is not the end of it.
+"""What an utterance changes in the talk: its commands, as they are meant here (`meaning`), begin
+wishes, fill and correct them, and let them go. Nothing is done yet.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from vivavoce.brain.dialogue import completing, filling, times, titles, wording
+from vivavoce.brain.dialogue import completing, filling, times, wording
 from vivavoce.brain.dialogue.commands import Begin, Command, Fill, Plain
 from vivavoce.brain.dialogue.filling import Heard, allotted, paired
+from vivavoce.brain.dialogue.meaning import UNCLEAR, Utterance
 from vivavoce.brain.dialogue.state import Deed, State, Wish, World
 from vivavoce.brain.dialogue.things import similar
-from vivavoce.language.en import answers
-from vivavoce.language.en.ending import VERBS, ending
-from vivavoce.language.en.mentions import places_in
-from vivavoce.language.en.times.lexicon import listed
+from vivavoce.language.en import answers, utterances
+from vivavoce.language.en.ending import ending
 from vivavoce.language.en.words import STOP
-from vivavoce.wire.hints import Flow, Hint, Slot
+from vivavoce.wire.hints import Hint, Slot
 
-_UNCLEAR = Plain("unclear")
-_AND_THERE = re.compile(
-    r"(?i)(?:(?:and|so|ok|okay|now|then|right)\b[,\s]*)*"
-    r"(?:(?:what|how) about|and|the same for|same (?:for|in))\s+"
-    r"(?P<inside>(?:in|inside|from|for)\s+)?(?P<rest>[^?.!]+?)\W*(?:then\W*)?"
-)
-_AND_MORE = re.compile(
-    r"(?i)(?:oh\W+)?(?:and|also|plus|and also)\b[,\s]*"
-    r"(?!(?:what|which|who|where|when|how|why|is|are|do|does|did|can|could|then|now|that|in|on|"
-    r"the same)\b)"
-    r"(?P<rest>[\w'-]+(?: [\w'-]+){0,3}?)(?: (?:too|as well|please))?\W*"
-)
 _BROKEN = 3
 """Words before the place where somebody broke off."""
-_TWO = 2
-_ELLIPTIC = 6
-"""Words; more than that are a sentence of their own."""
-_INSTEAD_OF_THAT = re.compile(r"(?i)\binstead\b(?! of\b)")
-_INSTEAD = re.compile(
-    r"(?i)\bi mean[t]?,? (?:to say )?([^,.!?]+)|^\W*(?:no\W+|sorry\W+)*([^,.!?]{1,40}), not [^,.]+"
-)
-_SOUNDS = re.compile(r"(?i)^\W*(?:(?:oh|ah|um+|uh+|er+|well|okay|ok|hang on|hold on|hm+|so)\b\W*)+")
-_MEANT = re.compile(
-    r"(?i)\b(?:i mean[t]?|make (?:it|that)|rather|instead|not .{1,30}\bbut|as an?)\b"
-)
-_WHENEVER = re.compile(
-    r"(?i)\b(?:any ?time|whenever|(?:does|do)n'?t (?:matter|mind|care)|you (?:choose|decide|pick)|"
-    r"no preference|all day|not important)\b"
-)
-_NO_MORE = re.compile(
-    r"(?i)\W*(?:(?:oh|ah|okay|ok|well|right|great|thanks)\W+)*(?:no|nope|nah|nothing)\b\W*"
-    r"(?:(?:no|thanks|thank you|ta|cheers|else|more|for now|really|that'?s|that is|it'?s|all|it|"
-    r"everything|the lot|fine|good|okay|ok|i'?m|we'?re|good|done|sorted|then|bye|love|dear|mate|"
-    r"please|don'?t|need|anything|i|nothing|today|just)\b\W*)*"
-)
-_NEITHER = re.compile(r"(?i)^\W*(?:no\W+)?(?:neither|none)\b")
-_HESITANT = re.compile(
-    r"(?i)\b(?:um+|uh+|er+m?|hang on|hold on|wait|sorry|hm+|what was|i don'?t know|no idea|"
-    r"not sure|dunno|never ?mind|forget it)\b|\b(?:the|to|with|about|and)\W*$"
-)
-_LET_GO = re.compile(
-    r"(?i)\b(?:never ?mind|forget (?:it|about it|that)|doesn'?t matter|don'?t (?:bother|worry)|"
-    r"leave it|drop it|no matter)\b"
-)
-_QUESTION = re.compile(
-    r"(?i)\?|^\W*(?:and |so |well )*(?:what|when|which|who|how|do|does|am|is|are|have|tell|read)\b"
-)
-_PLEASED = frozenset(
-    listed(
-        "ok okay great good perfect lovely fine cool brilliant super nice right alright excellent "
-        "wonderful wicked sweet cheers ta sorted that's that is all it works fab sounds got"
-    )
-)
-
-
-def _corrects(said: str) -> bool:
-    """Whether it begins as one who takes something back, after whatever sounds they make first."""
-    return answers.corrects(_SOUNDS.sub("", said))
 
 
 def listened(state: State, said: str, commands: Sequence[Command], world: World) -> State:
@@ -92,22 +31,18 @@ def _ends_in(words: str, last: str) -> bool:
     return bool(words.split()) and words.rsplit(maxsplit=1)[-1] in last.split()
 
 
-class _Turn:
+class _Turn(Utterance):
     """One utterance being worked through."""
 
     def __init__(self, state: State, said: str, world: World) -> None:
-        self.world, self.said = world, said
+        super().__init__(state, said, world)
         notes: tuple[str, ...] = ()
         if state.pending is not None:  # the user went on before the result was there
             notes = (wording.words("unknown", state, world),)
-        things = {thing.id: thing for thing in world.briefing.things} | dict(state.things)
-        self.asked = state.asked
-        self.before = state
         self.begun: list[Wish] = []
         self.doing = False
-        self.waiting = list(state.agenda)
         self.state = replace(
-            state,
+            self.state,
             said=said,
             turn=state.turn + 1,
             made=(),
@@ -115,13 +50,12 @@ class _Turn:
             notes=notes,
             pending=None,
             running=None,
-            things=things,
             asked=None,
             free=False,
         )
 
     def taken(self, commands: Sequence[Command]) -> State:
-        settled = paired(self.said, self._settled(commands), self.world)
+        settled = paired(self.said, self.meant(commands), self.world)
         if not settled:
             self._note("okay")
         self.doing = any(isinstance(c, Begin | Fill) for c in settled)
@@ -134,386 +68,13 @@ class _Turn:
                     self._fill(command, spans)
                 case Plain():
                     self._plain(command.kind)
-        lost = bool(settled) and all(c == _UNCLEAR for c in settled)
+        lost = bool(settled) and all(c == UNCLEAR for c in settled)
         return replace(
             self.state,
             agenda=(*self.begun, *self.waiting),
             unclear=self.state.unclear + 1 if lost else 0,
             free=bool(settled) and all(c == Plain("chat") for c in settled),
         )
-
-    # --- What the commands mean here --------------------------------------------------
-
-    def _settled(self, commands: Sequence[Command]) -> list[Command]:
-        if _NO_MORE.fullmatch(self.said):  # whatever the model hears in it
-            return [Plain("no")]
-        if (again := self._asked_again(commands)) is not None:
-            return [again]
-        known: list[Command] = []
-        for command in commands:
-            seen = self._seen(self._by_name(command) if len(commands) > 1 else command)
-            if seen is not None and seen not in known:
-                known.append(seen)
-        if self._asked_wish() is not None:
-            known = [self._as_answer(command) for command in known or [_UNCLEAR]]
-        elif not self._pleased() and (correction := self._unmarked(known)) is not None:
-            known = [correction]
-        elif known and all(isinstance(c, Plain) for c in known) and self._pleased():
-            return []
-        elif not known:
-            known = [_UNCLEAR]
-        known = self._of_what_is_there(known)
-        # Beside something that is wanted, the rest is manners.
-        acts = [c for c in known if not isinstance(c, Plain) or c.kind in ("undo", "drop")]
-        wanted = any(isinstance(c, Begin | Fill) for c in acts)
-        if wanted:
-            return [c for c in acts if c != Plain("drop")] if self._asked_wish() is None else acts
-        return acts or known
-
-    def _seen(self, command: Command) -> Command | None:
-        """A command that means something: with wishes that there are."""
-        if isinstance(command, Fill):
-            return command if any(words.strip() for words in command.slots.values()) else None
-        if not isinstance(command, Begin):
-            return command
-        tool = self._tool(command.wish)
-        if tool is None:
-            return None
-        does = self.world.hints[tool].does
-        if does == "retract":
-            return Plain("undo")
-        if does == "amend":
-            return Fill(command.slots) if command.slots else None
-        return self._corrected(command, tool)
-
-    def _by_name(self, command: Command) -> Command:
-        """Of several wishes in one breath a model tends to take all for the first kind: one that is
-        called by its name in its own sentence ("… and remind me to …") is of that kind."""
-        tool = self._tool(command.wish) if isinstance(command, Begin) else None
-        if tool is None or not isinstance(command, Begin):
-            return command
-        words = [
-            words
-            for name, words in filling.params(
-                self.world.hints[tool], command.slots, self.world
-            ).items()
-            if self._slot(tool, name).kind == "words"
-        ]
-        at = self.said.casefold().find(words[0].casefold()) if words else -1
-        if at < 0:
-            return command
-        sentence = re.split(r"[.!?;]\s", self.said[:at])[-1]
-        said = set(re.findall(r"[^\W_]+", sentence.casefold()))
-        called = [
-            hint.wish
-            for hint in self.world.hints.values()
-            if hint.wish in said and self._makes(hint) and self._makes(self.world.hints[tool])
-        ]
-        if len(called) == 1 and self.world.hints[tool].wish not in said:
-            return Begin(called[0], command.slots)
-        return command
-
-    def _makes(self, hint: Hint) -> bool:
-        """Something new, in the user's words; not about what is there."""
-        kinds = {slot.kind for slot in hint.slots.values() if slot.required}
-        return hint.does == "act" and "words" in kinds and "thing" not in kinds
-
-    def _asked_again(self, commands: Sequence[Command]) -> Begin | None:
-        """ "And on Friday?", "what about the other file?": the last question, of something else."""
-        match = _AND_THERE.fullmatch(self.said.strip())
-        if (more := self._one_more()) is not None:
-            return more
-        wish = self.before.looked
-        if match is None or wish is None or self.asked is not None or self.waiting:
-            return None
-        hint, rest = self.world.hints[wish.tool], match["rest"]
-        others = {c.wish for c in commands if isinstance(c, Begin)} - {hint.wish, wish.tool}
-        # Two words are no sentence, whatever a model takes them for, unless they begin one.
-        short = len(rest.split()) <= _TWO and rest.split()[0].casefold() not in VERBS
-        if (others and not short) or len(rest.split()) > _ELLIPTIC:
-            return None
-        wanted = "time" if times.find(rest) else "file" if match["inside"] else "words"
-        fitting = [
-            name for kind in (wanted, "words") for name, s in hint.slots.items() if s.kind == kind
-        ]
-        if not fitting:
-            return None
-        names = {name: slot.name or name for name, slot in hint.slots.items()}
-        slots = {names[name]: words for name, words in wish.words.items() if name in names}
-        return Begin(hint.wish, {**slots, names[fitting[0]]: rest})
-
-    def _one_more(self) -> Begin | None:
-        """ "And matches": the same once more, with something else, after what was just added."""
-        more = _AND_MORE.fullmatch(self.said.strip())
-        if more is None or not self._just_done() or self.asked is not None or self.waiting:
-            return None
-        wish = self.before.last[-1].wish
-        hint = self.world.hints.get(wish.tool)
-        if not isinstance(hint, Flow) or hint.does != "act" or more["rest"].split()[0] in VERBS:
-            return None
-        names = {name: slot.name or name for name, slot in hint.slots.items()}
-        own = [name for name, slot in hint.slots.items() if slot.kind == "words" and slot.required]
-        if len(own) != 1 or any(
-            s.kind == "words" and n in wish.words for n, s in hint.slots.items() if n not in own
-        ):
-            return None  # it has another value, which is not said again
-        slots = {names[name]: words for name, words in wish.words.items() if name in names}
-        return Begin(hint.wish, {**slots, names[own[0]]: more["rest"]})
-
-    def _of_what_is_there(self, commands: list[Command]) -> list[Command]:
-        """ "The plumber can't do that day, he's coming on Friday instead": nothing new, though a
-        model may begin something with that time. Its time goes to the change of the same thing."""
-        made = [c for c in commands if isinstance(c, Begin) and self._title_and_time(c)]
-        for new in made:
-            title, time = self._title_and_time(new) or ("", "")
-            for other in commands:
-                if not isinstance(other, Begin) or (slots := self._change(other.wish)) is None:
-                    continue
-                about, when = slots
-                same = similar(title, other.slots.get(about, ""))
-                if other is not new and same and when not in other.slots:
-                    changed = Begin(other.wish, {**other.slots, when: time})
-                    rest = [c for c in commands if c is not new]
-                    return [changed if c is other else c for c in rest]
-            if _INSTEAD_OF_THAT.search(self.said) and self._is_there(title):
-                for hint in self.world.hints.values():
-                    if (slots := self._change(hint.wish)) is not None:
-                        changed = Begin(hint.wish, {slots[0]: title, slots[1]: time})
-                        return [changed if c is new else c for c in commands]
-        return commands
-
-    def _title_and_time(self, command: Begin) -> tuple[str, str] | None:
-        """Of a wish for something new that has both."""
-        tool = self._tool(command.wish)
-        if tool is None or not self._makes(self.world.hints[tool]):
-            return None
-        given = filling.params(self.world.hints[tool], command.slots, self.world)
-        kinds = {self._slot(tool, name).kind: words for name, words in given.items()}
-        both = kinds.get("words", ""), kinds.get("time", "")
-        return both if all(both) else None
-
-    def _change(self, wish: str) -> tuple[str, str] | None:
-        """The short names of its thing and its time, where a wish gives a thing another time."""
-        tool = self._tool(wish)
-        if tool is None or self.world.hints[tool].does != "act":
-            return None
-        slots = self.world.hints[tool].slots.items()
-        things = [s.name or n for n, s in slots if s.kind == "thing" and s.required]
-        whens = [s.name or n for n, s in slots if s.kind == "time"]
-        return (things[0], whens[0]) if things and whens else None
-
-    def _is_there(self, title: str) -> bool:
-        """Whether just one of the user's things is called that."""
-        there = [thing for thing in self.state.things.values() if thing.open]
-        return sum(similar(title, thing.title) for thing in there) == 1
-
-    def _unmarked(self, commands: Sequence[Command]) -> Fill | None:
-        """A correction of what was just done that the model made nothing of, or took for a wish
-        with nothing but a time."""
-        empty = all(c in (_UNCLEAR, Plain("chat")) for c in commands)
-        only_time = len(commands) == 1 and self._only_time(commands[0])
-        if not self._just_done() or not (empty or only_time):
-            return None
-        found = times.find(self.said)
-        named = [d for d in self.before.last if similar(self.said, self._title_of(d))]
-        corrects = _corrects(self.said) or _MEANT.search(self.said) is not None
-        if found and (corrects or times.only(self.said) or (named and empty)):
-            slots = self.world.hints[(named or self.before.last)[-1].wish.tool].slots
-            timed = [s.name or n for n, s in slots.items() if s.kind == "time"]
-            return Fill({timed[0]: self._new_time(commands, found)}) if timed else None
-        match = _INSTEAD.search(self.said)
-        if empty and match is not None and not found:
-            slots = self.world.hints[self.before.last[-1].wish.tool].slots
-            own = [s.name or n for n, s in slots.items() if s.kind == "words"]
-            return Fill({own[0]: match.group(1) or match.group(2)}) if own else None
-        return None
-
-    def _new_time(self, commands: Sequence[Command], found: Sequence[times.Span]) -> str:
-        """What the model copied, or the first that is said after "no"."""
-        copied = [w for c in commands if isinstance(c, Begin) for w in c.slots.values()]
-        made = [match.end() for match in _MEANT.finditer(self.said)]
-        after = [span for span in found if made and span.start >= made[-1] - 1]
-        return copied[0] if copied else (after or found)[0].text
-
-    def _only_time(self, command: Command) -> bool:
-        if not isinstance(command, Begin) or (tool := self._tool(command.wish)) is None:
-            return False
-        hint = self.world.hints[tool]
-        given = filling.params(hint, command.slots, self.world)
-        return hint.does == "act" and {hint.slots[n].kind for n in given} == {"time"}
-
-    def _corrected(self, command: Begin, tool: str) -> Command:
-        """ "No, I meant Stella" begins nothing, though a model may say so."""
-        if self._asked_wish() is not None or not self._just_done():
-            return command
-        deed = self.before.last[-1]
-        if deed.wish.tool != tool or not _corrects(self.said):
-            return command
-        given = filling.params(self.world.hints[tool], command.slots, self.world)
-        about = [n for n in given if self._slot(tool, n).kind == "thing"]
-        if about:
-            return self._same_again(command, deed, self._slot(tool, about[0]), given[about[0]])
-        title = self._title_of(deed)
-        own = [words for name, words in given.items() if self._slot(tool, name).kind == "words"]
-        renamed = own and title and not any(similar(words, title) for words in own)
-        if renamed and not _MEANT.search(self.said):
-            return command
-        return Fill(command.slots) if command.slots else command
-
-    def _same_again(self, command: Begin, deed: Deed, slot: Slot, words: str) -> Command:
-        """ "No, sorry, half seven": of what was just moved, though the model names something else
-        that was said, and maybe the time that it has already."""
-        share = Heard(said="", state=self.state, world=self.world)
-        found = filling.find_things(slot, words, share)
-        mine = {thing.id for thing in deed.things}
-        if (found.ids and not set(found.ids) <= mine) or found.left:
-            return command
-        hint = self.world.hints[deed.wish.tool]
-        timed = [s.name or n for n, s in hint.slots.items() if s.kind == "time"]
-        spans = times.find(self.said)
-        if not timed or not spans:
-            return command
-        copied = next((command.slots[name] for name in timed if name in command.slots), "")
-        time = next(slot for slot in hint.slots.values() if slot.kind == "time")
-        return Fill({timed[0]: self._moment(time, copied, deed)})
-
-    def _as_answer(self, command: Command) -> Command:
-        asked, wish = self.asked, self._asked_wish()
-        assert asked is not None
-        assert wish is not None
-        hint = self.world.hints[wish.tool]
-        slot = hint.slots.get(asked.slot)
-        short = (slot.name or asked.slot) if slot else ""
-        if slot is not None and isinstance(command, Begin) and self._answers(command, slot, wish):
-            given = filling.params(hint, command.slots, self.world)
-            if asked.kind != "slot" and asked.slot not in given:
-                return Fill({short: self.said})
-            if set(given) == {asked.slot} or len(command.slots) > 1:
-                return Fill(command.slots)
-            return Fill({short: " ".join(command.slots.values()) or self.said})
-        easy = slot is not None and slot.kind == "time" and asked.slot in wish.values
-        if easy and _WHENEVER.search(self.said) and not times.find(self.said):
-            self._replace(replace(wish, easy=(*wish.easy, asked.slot)))
-            return Plain("yes")
-        if asked.kind != "slot" and _NEITHER.search(self.said) and isinstance(command, Plain):
-            return Plain("no")
-        if isinstance(command, Fill) and slot is not None:
-            given = filling.params(hint, command.slots, self.world)
-            if asked.kind != "slot" and asked.slot not in given and (more := self._meant_one(slot)):
-                return Fill({**command.slots, short: more})
-            words = " ".join(command.slots.values())
-            timed = slot.kind == "time" and asked.slot not in given and times.only(words)
-            if not given or timed:
-                return Fill({short: words})
-        if isinstance(command, Plain) and slot is not None and self._holds(slot, command.kind):
-            return Fill({short: self.said, **self._timed(hint, wish, slot)})
-        if asked.kind == "sure" and isinstance(command, Plain):
-            answer = answers.answer(self.said)
-            if answer and command.kind in ("unclear", "chat", "thanks", "drop"):
-                return Plain(answer)
-        return command
-
-    def _answers(self, command: Begin, slot: Slot, wish: Wish) -> bool:
-        """Whether what looks like a new wish only says what was asked for."""
-        if not command.slots and self._tool(command.wish) == wish.tool:
-            return self._holds(slot, "unclear")
-        same = self._tool(command.wish) == wish.tool
-        if slot.kind in ("time", "repeat") and times.only(self.said):
-            return same or not _QUESTION.search(self.said)
-        tool = self._tool(command.wish)
-        asks = _QUESTION.search(self.said) is not None
-        tells = tool is not None and self.world.hints[tool].does == "tell"
-        if self.asked and self.asked.kind != "slot" and (same or tells) and not asks:
-            return bool(self._meant_one(slot))
-        if slot.kind == "time" and tool and self.world.hints[tool].does == "act":
-            others = filling.params(self.world.hints[tool], command.slots, self.world)
-            kinds = {self._slot(tool, name).kind for name in others}
-            if kinds == {"time"} and any(times.find(w) for w in command.slots.values()):
-                return True  # nobody begins something new with nothing but a time
-        if not same or not command.slots:
-            return False
-        if slot.kind in ("time", "repeat") and all(map(times.only, command.slots.values())):
-            return True
-        hint = self.world.hints[wish.tool]
-        given = filling.params(hint, command.slots, self.world)
-        assert self.asked is not None
-        again = [
-            name
-            for name, words in given.items()
-            if name in wish.words
-            and hint.slots[name].kind in ("words", "thing")
-            and not similar(words, wish.words[name])
-        ]
-        return self.asked.slot in given and not again
-
-    def _holds(self, slot: Slot, kind: str) -> bool:
-        """Whether the utterance has what was asked for, though the model made nothing of it."""
-        assert self.asked is not None
-        if kind not in ("unclear", "chat", "yes", "no", "thanks"):
-            return False
-        if slot.kind in ("time", "repeat"):
-            wish = self._asked_wish()
-            where = wish and filling.place_slot(self.world.hints[wish.tool])
-            placed = bool(where) and bool(places_in(self.said))
-            return (bool(times.find(self.said)) or placed) and kind != "no"
-        if slot.kind == "choice":
-            return filling.choice(slot, self.said) is not None
-        if self.asked.kind == "which":
-            heard = Heard(said=self.said, state=self.state, world=self.world)
-            found = filling.find_things(slot, self.said, heard, among=self.asked.choices)
-            return bool(found.ids)
-        if slot.kind == "words" and kind in ("unclear", "chat"):
-            plain = titles.says_something(self.said) and not _HESITANT.search(self.said)
-            return plain and not _QUESTION.search(self.said)
-        return self.asked.kind == "sure" and bool(self._meant_one(slot))
-
-    def _meant_one(self, slot: Slot) -> str:
-        """The words for which of those that were asked about, where the utterance has them."""
-        assert self.asked is not None
-        heard = Heard(said=self.said, state=self.state, world=self.world)
-        words = filling.untimed(heard)
-        alone = Heard(said="", state=self.state, world=self.world)
-        found = filling.find_things(slot, words, alone, among=self.asked.choices, loose=True)
-        ids = set(found.ids) & set(self.asked.choices)
-        return words if ids and len(ids) < len(self.asked.choices) else ""
-
-    def _timed(self, hint: Hint, wish: Wish, asked: Slot) -> dict[str, str]:
-        """The time that is said with the answer to something else."""
-        open_times = [
-            slot.name or name
-            for name, slot in hint.slots.items()
-            if slot.kind == "time" and name not in wish.values and slot is not asked
-        ]
-        found = times.find(self.said)
-        return {open_times[0]: found[-1].text} if open_times and found else {}
-
-    def _pleased(self) -> bool:
-        """ "Okay, great": nothing is wanted."""
-        words = re.findall(r"[a-z']+", self.said.casefold())
-        return 0 < len(words) <= 6 and all(word in _PLEASED for word in words)
-
-    def _asked_wish(self) -> Wish | None:
-        if self.asked is None:
-            return None
-        return next((w for w in self.waiting if w.number == self.asked.wish), None)
-
-    def _just_done(self) -> bool:
-        return bool(self.before.last) and self.before.last_turn == self.before.turn
-
-    def _tool(self, wish: str) -> str | None:
-        for tool, hint in self.world.hints.items():
-            if wish and wish in (hint.wish, tool):
-                return tool
-        return None
-
-    def _slot(self, tool: str, name: str) -> Slot:
-        return self.world.hints[tool].slots[name]
-
-    def _title_of(self, deed: Deed) -> str:
-        if deed.things:
-            return deed.things[0].title
-        title = deed.result.get("title")
-        return title if isinstance(title, str) else ""
 
     # --- Wishes -----------------------------------------------------------------------
 
@@ -528,7 +89,7 @@ class _Turn:
             return
         wish = self._filled(self._new(tool), self._finished(tool, command.slots), spans)
         missing = completing.gap(wish, self.state, self.world)
-        if missing is not None and missing.kind == "none" and _LET_GO.search(self.said):
+        if missing is not None and missing.kind == "none" and answers.lets_go(self.said):
             self._drop()  # nothing is meant by it: "never mind, it's gone"
             return
         twin = next((w for w in self.begun if self._same_wish(w, wish)), None)
@@ -648,13 +209,13 @@ class _Turn:
         if other and self._same_thing(deed, hint.slots[other[0]], given[other[0]]):
             del given[other[0]]
             other = []
-            given = {n: self._moment(hint.slots[n], words, deed) for n, words in given.items()}
         if other:
             self._instead(deed, self._filled(self._again(deed), command.slots, spans))
             return
         if not given:
             self._note("nothing_to_change")
             return
+        given = {n: self._moment(hint.slots[n], words, deed) for n, words in given.items()}
         wish = replace(self._new(tool), amends=deed)
         short = {hint.slots[name].name or name: words for name, words in given.items()}
         wish = self._filled(wish, short, spans)
@@ -698,16 +259,6 @@ class _Turn:
         # Something that nobody has is no other thing: "at eight is the other child".
         return set(found.ids) <= mine and not found.left
 
-    def _moment(self, slot: Slot, copied: str, deed: Deed) -> str:
-        """The new time. The model may have copied the one it has already, which was said too."""
-        spans = times.find(self.said)
-        at = next((thing.at for thing in deed.things if thing.at), None)
-        if slot.kind != "time" or not spans or at is None:
-            return copied
-        zone = self.world.briefing.time_zone
-        there = times.meant(copied, now=self.world.now, zone=zone, base=at).at if copied else None
-        return spans[0].text if not copied or there == at else copied
-
     def _instead(self, deed: Deed, wish: Wish) -> None:
         """What was done is taken back, and this is done."""
         if deed.result.get("status") == "nothing":  # nor is there anything to take back
@@ -722,7 +273,9 @@ class _Turn:
 
     def _changes_kind(self, command: Begin, tool: str) -> bool:
         """ "No, as a goal": the same again, as something else."""
-        if not self._just_done() or not (_corrects(self.said) or _MEANT.search(self.said)):
+        if not self._just_done() or not (
+            answers.corrects(self.said) or utterances.means_other(self.said)
+        ):
             return False
         deed = self.before.last[-1]
         made = self.world.hints.get(deed.wish.tool)
@@ -735,19 +288,6 @@ class _Turn:
         own = [words for name, words in given.items() if hint.slots[name].kind == "words"]
         title = self._title_of(deed)
         return not own or any(similar(words, title) for words in own)
-
-    def _renames_kind(self, command: Begin, tool: str, wish: Wish) -> bool:
-        """ "It's a goal, not a reminder", while the reminder is still being asked about."""
-        hints = (self.world.hints[tool], self.world.hints[wish.tool])
-        if wish.tool == tool or any(h.does != "act" for h in hints):
-            return False
-        if any(s.kind == "thing" and s.required for h in hints for s in h.slots.values()):
-            return False
-        given = filling.params(hints[0], command.slots, self.world)
-        own = [words for n, words in given.items() if hints[0].slots[n].kind == "words"]
-        named = [w for w in own if titles.says_something(w)]
-        heading = [str(v) for n, v in wish.values.items() if hints[1].slots[n].kind == "words"]
-        return bool(heading) and not any(not similar(w, heading[0]) for w in named)
 
     def _convert(self, command: Begin, tool: str, wish: Wish, spans: Sequence[times.Span]) -> None:
         kept = self._moved(wish, tool)
@@ -809,12 +349,6 @@ class _Turn:
                 self._note("chat_open")
             case _:
                 self._note(kind)
-
-    def _optional(self) -> bool:
-        """Whether what was asked for is only worth a question."""
-        wish = self._asked_wish()
-        slot = wish and self.asked and self.world.hints[wish.tool].slots.get(self.asked.slot)
-        return bool(slot and slot.worth_asking and not slot.required and not slot.required_when)
 
     def _open(self) -> bool:
         return bool(self.waiting or self.begun)

@@ -18,7 +18,7 @@ from vivavoce.brain.dialogue.completing import Gap, gap
 from vivavoce.brain.dialogue.flows import carrying
 from vivavoce.brain.dialogue.listening import listened
 from vivavoce.brain.dialogue.state import Asked, Deed, Do, Say, State, Step, View, Wish, World
-from vivavoce.language.en.answers import repaired
+from vivavoce.language.en.utterances import repaired
 from vivavoce.wire.hints import Flow, Hint, Slot, Thing
 
 _REFUSALS = 3

@@ -26,6 +26,26 @@ def world(tools: Iterable[Tool], now: datetime) -> World:
     return World(hints=hints, briefing=told[0] if told else Briefing(), now=now)
 
 
+def makes(hint: Hint) -> bool:
+    """Something new, in the user's words; not about what is there."""
+    kinds = {slot.kind for slot in hint.slots.values() if slot.required}
+    return hint.does == "act" and "words" in kinds and "thing" not in kinds
+
+
+def makers(world: World) -> frozenset[str]:
+    """The wishes for something new."""
+    return frozenset(hint.wish for hint in world.hints.values() if makes(hint))
+
+
+def changers(world: World) -> frozenset[str]:
+    """The wishes that something is done to one of the user's things."""
+    return frozenset(
+        hint.wish
+        for hint in world.hints.values()
+        if hint.does == "act" and any(s.kind == "thing" and s.required for s in hint.slots.values())
+    )
+
+
 def hint(tool: Tool) -> Hint:
     """The tool's own, completed by its schema; else one that its schema makes up."""
     schema = tool.parameters or {}

@@ -26,9 +26,20 @@ from itertools import islice
 
 from vivavoce.brain.dialogue import times
 from vivavoce.brain.dialogue.commands import Begin, Command, Fill, Plain
+from vivavoce.brain.dialogue.offering import makes
 from vivavoce.brain.dialogue.state import View
+from vivavoce.brain.dialogue.things import keeps, named
+from vivavoce.language.en import titles
 from vivavoce.language.en.answers import answer
-from vivavoce.language.en.questions import requests
+from vivavoce.language.en.ending import VERBS
+from vivavoce.language.en.utterances import (
+    clauses,
+    hesitates,
+    points_back,
+    requests,
+    subject,
+    wants,
+)
 from vivavoce.wire.hints import Hint, Lessons, Shown, Slot, Thing, Told
 from vivavoce.wire.values import Record
 
@@ -37,14 +48,20 @@ PLAIN = ("yes", "no", "undo", "drop", "thanks", "cannot", "chat", "unclear")
 MOST_COMMANDS = 3
 _SENTENCE = 3
 """Words; fewer say little on their own."""
-_WEIGHT, _DOUBT, _ANSWER, _QUESTION = 40.0, 0.01, 2.0, 3.0
+_WEIGHT, _DOUBT, _ANSWER, _QUESTION, _THERE = 40.0, 0.01, 2.0, 3.0, 3.0
 """What a similarity counts against a log-probability; how likely anything is whatever the model
-thinks; and how much likelier an answer is once something was asked."""
+thinks; how much likelier an answer is once something was asked; and how much less likely it is that
+something is changed by a question, or made anew that is there."""
 _MOST_SHOWN, _MOST_THINGS = 32, 8
 _LONGEST_SAID, _LONGEST_TOLD = 600, 240
 _PAIR = re.compile(r'(\w+)=("[^"]*"(?:\+"[^"]*")*)')
 _STOP = re.compile(r"(?<![ap]\.m)[.!?;]+(?=\s|$)")
 _WORDS = re.compile(r"[^\W_]+")
+_BESIDE = re.compile(
+    r"(?i)\W*(?:(?:and|but|so|oh)\s+)*(?:because|'?cause|cos|since|as|after|before|when|while|if|unless|"
+    r"until|till|like|with|for|at|in|on|than|instead of|that|which|who|whose|where|about|of|to)\b"
+)
+"""What hangs on something else, and wants nothing by itself."""
 _QUOTES = re.compile(r'["“”„«»]')
 _MARKUP = re.compile(r"<(?=\|)")
 
@@ -284,11 +301,20 @@ def grammar(view: View, said: str, first: Sequence[str] = (), written: int = 0) 
 
 
 def chosen(
-    likely: Likely, words: Sequence[str], *, asked: bool = False, unlikely: Container[str] = ()
+    likely: Likely,
+    words: Sequence[str],
+    *,
+    asked: bool = False,
+    unlikely: Container[str] = (),
+    there: Container[str] = (),
+    missing: Container[str] = (),
+    short: bool = False,
 ) -> str:
     """The likeliest by both; the model's own choice where there are no examples to be near to.
     `asked`: for something that `set` would answer. `unlikely`: what changes something, where
-    something was only asked."""
+    something was only asked. `there`: what makes something new, where one of the user's things is
+    spoken of. `missing`: what is done to a thing, where they have none. `short`: of a clause, which
+    says less than an utterance: what it is near to counts half."""
     # A wish without any examples is no less likely for that.
     usual = sum(likely.by_examples.values()) / max(1, len(likely.by_examples))
 
@@ -297,9 +323,10 @@ def chosen(
         near = likely.by_examples.get(word, usual)
         return (
             math.log(by_model + _DOUBT)
-            + _WEIGHT * near
+            + (_WEIGHT / 2 if short else _WEIGHT) * near
             + (_ANSWER if word == SET and asked else 0.0)
             - (_QUESTION if word in unlikely else 0.0)
+            - (_THERE if word in there or word in missing else 0.0)
         )
 
     return max(words, key=score)
@@ -332,27 +359,128 @@ def grounded(commands: Sequence[Command], said: str) -> tuple[Command, ...]:
     return tuple(found)
 
 
-def left_out(said: str, commands: Sequence[Command]) -> list[str]:
-    """Orders in what was said of which no command has a word: a small model stops too early. Where
-    it heard an answer or a correction, the rest is about that; a command without any words may be
-    about any of them."""
+def settled(command: Command, clause: str, hints: Iterable[Hint]) -> bool:
+    """Whether a stretch that was passed over says enough by itself: something that is there is done
+    or gone, or gets a time that is said; or it is an order."""
+    hint = next((h for h in hints if isinstance(command, Begin) and h.wish == command.wish), None)
+    if hint is None:
+        return False
+    if any(True for _ in requests(clause)) or (wants(clause) and times.find(clause)):
+        return True
+    timed = any(slot.kind == "time" for slot in hint.slots.values())
+    return hint.does == "act" and not makes(hint) and (not timed or bool(times.find(clause)))
+
+
+def called(said: str) -> frozenset[str]:
+    """Its words: what somebody wishes for by its name is meant as that."""
+    return frozenset(_WORDS.findall(said.casefold()))
+
+
+def spoken_of(said: str, view: View) -> bool:
+    """Whether it begins with one of the user's things: before anything else is ordered or timed."""
+    for start, end in clauses(said):
+        clause = said[start:end]
+        if named(clause, view.things):
+            return True
+        if times.find(clause) or any(True for _ in requests(clause)):
+            return False
+    return False
+
+
+def left_out(said: str, commands: Sequence[Command], things: Sequence[Thing] = ()) -> list[str]:
+    """Stretches of what was said that want something of their own and of which no command has a
+    word: orders, what is wanted at a time, and what is told of one of the user's things. A small
+    model stops too early. Where it heard an answer or a correction, the rest is about that; a
+    command without any words may be about any of them."""
     begun = [command for command in commands if isinstance(command, Begin)]
     if not begun or any(isinstance(command, Fill) for command in commands):
         return []
-    plain = said.casefold()
     places: list[tuple[int, int]] = []
     wordless = 0
     for command in begun:
-        copied = [words.casefold() for words in command.slots.values() if words.strip()]
-        found = [(at, at + len(words)) for words in copied if (at := plain.find(words)) >= 0]
+        found = [at for words in command.slots.values() if (at := _place(words, said))]
         places += found
         wordless += not found
     passed_over = [
-        said[start:end]
+        (start, end)
         for start, end in requests(said)
         if not any(first < end and start < last for first, last in places)
     ]
-    return passed_over[wordless:]
+    copied = " ".join(words for command in begun for words in command.slots.values())
+    spoken_of = named(copied, things)
+    for id_, (start, end) in named(said, things).items():
+        alone = _stretch(said, start, end, places)
+        mine = said[alone[0] : alone[1]]
+        kept = keeps(mine, said[: alone[0]])
+        covered = any(first < alone[1] and alone[0] < last for first, last in passed_over)
+        aside = kept or _BESIDE.match(mine) is not None or len(mine.split()) < _SENTENCE
+        if id_ not in spoken_of and not covered and not aside:
+            passed_over.append(alone)
+    for span in times.find(said):
+        alone = _stretch(said, span.start, span.end, places)
+        taken = any(a < alone[1] and alone[0] < b for a, b in (*places, *passed_over))
+        if not taken and wants(said[alone[0] : alone[1]]):
+            passed_over.append(alone)
+    return [said[start:end].strip(" ,;") for start, end in sorted(passed_over)[wordless:]]
+
+
+def _place(words: str, said: str) -> tuple[int, int] | None:
+    at = said.casefold().find(words.casefold()) if words.strip() else -1
+    return (at, at + len(words)) if at >= 0 else None
+
+
+def _stretch(said: str, start: int, end: int, others: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """The clauses that these words are in, as far as they are not others'."""
+    cuts = [cut for clause in clauses(said) for cut in clause]
+    first = max((c for c in (*cuts, *(e for _, e in others)) if c <= start), default=0)
+    last = min((c for c in (*cuts, *(s for s, _ in others)) if c >= end), default=len(said))
+    for begin, stop in clauses(said):
+        taken = any(a < stop and begin < b for a, b in others)
+        if 0 <= begin - last <= _SENTENCE and points_back(said[begin:stop]) and not taken:
+            last = stop  # "the window thing, move that to Friday"
+    return first, last
+
+
+def pointing(command: Command, said: str, hints: Iterable[Hint]) -> tuple[str, str] | None:
+    """The slot of something new that names what it is about only by "it", with what was said before
+    that; or that says nothing ("set a reminder"), with what was said after."""
+    hint = next((h for h in hints if isinstance(command, Begin) and h.wish == command.wish), None)
+    if hint is None or not makes(hint) or not isinstance(command, Begin):
+        return None
+    for name, slot in hint.slots.items():
+        words = command.slots.get(slot.name or name, "")
+        at = _place(words, clean(said))
+        if slot.kind != "words" or not slot.required or not at:
+            continue
+        before, after = clean(said)[: at[0]].strip(), clean(said)[at[1] :].strip(" .,;!?")
+        if titles.points(words):
+            return (slot.name or name, before) if _name_in(before) else None
+        if not titles.says_something(titles.stripped(words)) and not hesitates(after):
+            return (slot.name or name, after) if _name_in(after) else None
+    return None
+
+
+def naming(command: Begin, short: str, before: str) -> str:
+    """In Lark: nothing but that slot, with words from there."""
+    given = json.dumps(f'{command.wish} {short}="')
+    words = json.dumps({"substring_words": clean(before) or "-"})
+    return f'%llguidance {{}}\nstart: {given} SUB "\\""\nSUB: %regex {words}\n'
+
+
+def with_name(command: Begin, short: str, name: str, before: str = "") -> Begin:
+    """The first of its clauses that names something: a model copies too much of them. Where it
+    copied what is done rather than what it is done to, what the clause is about."""
+    bare, words = _name_in(name), command.slots[short]
+    if (at := _place(bare, before)) and bare.split(maxsplit=1)[0].casefold() in VERBS:
+        bare = subject(before[slice(*_stretch(before, *at, ()))]) or bare
+    if bare:
+        words = titles.named(words, bare) if titles.points(words) else bare
+    return replace(command, slots={**command.slots, short: words})
+
+
+def _name_in(text: str) -> str:
+    each = (titles.stripped(titles.untimed(text[a:b], None)) for a, b in clauses(text))
+    return next((one for one in each if titles.says_something(one)), "")
 
 
 def parts(line: str) -> list[str]:
@@ -379,17 +507,20 @@ def word(part: str) -> str:
     return begin.rpartition(" ")[0] if slots else begin.strip()
 
 
-def clause(part: str, said: str) -> str:
-    """The sentences of the utterance that a command's words are from."""
+def clause(part: str, said: str, before: Sequence[str] = ()) -> str:
+    """The clause of the utterance that a command is about: it begins with the words for that.
+    `before`: the commands that are written already."""
     text = clean(said)
-    values = [piece for _, words in _PAIR.findall(part) for piece in words.strip('"').split('"+"')]
-    places = [(text.find(value), len(value)) for value in values if value in text]
-    if not places:
+    own = next((at for words in _values(part) if (at := _place(words, text))), None)
+    if own is None:
         return text
-    begin, end = min(at for at, _ in places), max(at + size for at, size in places)
-    before = [stop.end() for stop in _STOP.finditer(text) if stop.end() <= begin]
-    after = [stop.start() for stop in _STOP.finditer(text) if stop.start() >= end]
-    return text[before[-1] if before else 0 : after[0] if after else len(text)].strip()
+    others = [at for one in before for words in _values(one) if (at := _place(words, text))]
+    start, end = _stretch(text, *own, [at for at in others if at[1] <= own[0] or own[1] <= at[0]])
+    return text[start:end].strip(" ,;") or text
+
+
+def _values(part: str) -> list[str]:
+    return [piece for _, words in _PAIR.findall(part) for piece in words.strip('"').split('"+"')]
 
 
 def _command(text: str, view: View) -> Command | None:

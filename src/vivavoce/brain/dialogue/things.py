@@ -11,6 +11,7 @@ from difflib import SequenceMatcher
 from typing import NamedTuple
 
 from vivavoce.brain.dialogue import times
+from vivavoce.language.en.ending import VERBS
 from vivavoce.language.en.numbers import CARDINALS, ORDINALS
 from vivavoce.language.en.times.lexicon import listed
 from vivavoce.language.en.words import STOP, alike
@@ -41,6 +42,16 @@ _KEPT = re.compile(
     r"(?i)\b(?:stays?|keep|must stay|can stay|leave (?:the|my|that|it)|remains?|not the|not my|"
     r"except|but not|apart from|other than)\b"
 )
+_ALL_BUT = re.compile(
+    r"(?i)\b(all|everything|anything|the lot|every \w+|all of \w+),? but\b(?! not)"
+)
+_NEAR = 12
+"""Characters: "everything" stands right before its "but"."""
+_STAYING = re.compile(
+    r"(?i)\b(?:and|but|leave|keep|stays?|must|can|remains?|except|apart from|other than|not|alone|"
+    r"(?:just )?(?:where|as) (?:it|that) (?:is|was)|one)\b|[.,;!?]"
+)
+"""What is said around the name of what stays."""
 _THATS_ALL = re.compile(r"(?i)\b(?:and )?that(?:'?s| is) (?:all|it|everything|the lot)\b")
 _NOBODY = re.compile(
     r"(?i)(?<!\bat )(?<!\bby )(?<!\bto )(?<!\bpast )(?<!\baround )(?<!\babout )"
@@ -84,10 +95,15 @@ def resolve(
     there = {thing.id: thing for thing in known.things}
     wanted, kept = _apart(_THATS_ALL.sub("", words), said)
     if kept:
-        spared = _by_title(_content(kept, known), list(there.values()))
+        spared = _spared(kept, known, there)
         if len(spared) < len(there):
             there = {id_: thing for id_, thing in there.items() if id_ not in spared}
+            if spared and words.casefold() in kept.casefold() and not _ALL & set(_tokens(said)):
+                return _one(list(there))  # what stays is not meant: one of the rest is
     tokens = _tokens(wanted)
+    rest = _rest(_excepting(said), kept) if kept else ""
+    if many and there and words.casefold() in kept.casefold() and _ALL & set(_tokens(rest)):
+        return _set((), times.find(rest), known, there)  # of "all but the vet" only the vet
     if not there or not tokens:
         return Found(left=tuple(there)) if there else Found()
     if (position := _position(tokens, known, there)) is not None:
@@ -117,7 +133,9 @@ def resolve(
             return (_pointed(tokens, known, there) if pointing else None) or Found()
     if titled or not content:
         if len(left) > 1 and said:
-            more = _by_title(_content(_rest(said, kept), known), [there[id_] for id_ in left])
+            more = _by_title(
+                _content(_rest(_excepting(said), kept), known), [there[id_] for id_ in left]
+            )
             left = more or left
         return _one(left)
     return Found()
@@ -129,9 +147,19 @@ def _one(left: Sequence[str]) -> Found:
 
 def _apart(words: str, said: str) -> tuple[str, str]:
     """What is meant, and what is said to stay as it is."""
+    words, said = _excepting(words), _excepting(said)
     kept = " ".join(part for part in _CLAUSE.split(said or words) if _KEPT.search(part))
     mine = " ".join(part for part in _CLAUSE.split(words) if not _KEPT.search(part))
     return mine or words, kept if mine else ""
+
+
+def _spared(kept: str, known: Known, there: Mapping[str, Thing]) -> list[str]:
+    """What is said to stay, by its title or, if it has no other name, by its time."""
+    titled = _by_title(_content(kept, known), list(there.values()))
+    spans = times.find(_STAYING.sub(" ", kept)) if not titled else []
+    return titled or [
+        id_ for id_, one in there.items() if any(_fits(one, span.text, known) for span in spans)
+    ]
 
 
 def _all_of(words: str, said: str) -> bool:
@@ -139,6 +167,16 @@ def _all_of(words: str, said: str) -> bool:
     at = said.casefold().rfind(words.casefold().strip())
     before = re.split(r"[.!?;]", said[:at])[-1] if at > 0 else ""
     return bool(_QUANTIFIED & set(_tokens(before)[-_REACH:]))
+
+
+def keeps(clause: str, before: str = "") -> bool:
+    """Whether it says what is to stay as it is."""
+    return _KEPT.search(_excepting(f"{before[-_NEAR:].rstrip()} {clause}")) is not None
+
+
+def _excepting(text: str) -> str:
+    """ "All but the dentist" is all except the dentist."""
+    return _ALL_BUT.sub(r"\1 except", text)
 
 
 def _rest(said: str, kept: str) -> str:
@@ -151,6 +189,33 @@ def similar(words: str, title: str) -> bool:
     ones = [t for t in _tokens(words) if t not in skipped]
     others = [t for t in _tokens(title) if t not in skipped]
     return any(_near(one, other) for one in ones for other in others)
+
+
+def named(text: str, things: Sequence[Thing]) -> dict[str, tuple[int, int]]:
+    """Ids of those that a text plainly speaks of, with where it does: by the first of what their
+    title says or by half of it, beside what is to be done with them."""
+    spoken = [(m.start(), m.end(), _tokens(m.group())) for m in _WORD.finditer(text)]
+    found: dict[str, tuple[int, int]] = {}
+    for thing in things:
+        title = [t for t in _tokens(thing.title) if t not in STOP | _GENERIC]
+        nouns = [t for t in title if t not in VERBS] or title
+        at = {
+            noun: (start, end)
+            for noun in nouns
+            for start, end, tokens in spoken
+            if any(_near(token, noun) for token in tokens if token not in STOP | _SKIPPED)
+        }
+        if nouns and (2 * len(at) >= len(nouns) or nouns[0] in at):
+            found[thing.id] = min(at.values())[0], max(end for _, end in at.values())
+    return found
+
+
+def same_title(words: str, title: str) -> bool:
+    """Whether they say the same, word for word but for the small ones."""
+    one, other = ({t for t in _tokens(w) if t not in STOP | _GENERIC} for w in (words, title))
+    both = ((one, other), (other, one))
+    same = all(any(_near(a, b) for b in there) for here, there in both for a in here)
+    return bool(one and other) and same
 
 
 def nameless(words: str) -> bool:

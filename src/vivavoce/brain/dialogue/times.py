@@ -6,10 +6,11 @@ Nobody else in this package reads a time.
 from __future__ import annotations
 
 import re
-from datetime import datetime, timedelta
+from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from vivavoce.language.en import mentions
+from vivavoce.language.en.ranges import fits
 from vivavoce.language.en.resolving import Resolution, resolve
 from vivavoce.language.en.times import reading
 from vivavoce.language.en.times.zones import PLACES
@@ -17,25 +18,17 @@ from vivavoce.language.en.understanding import understand
 from vivavoce.wire.hints import Thing
 from vivavoce.wire.values import Record, Value
 
-_PART_HOURS = {
-    "morning": range(12),
-    "afternoon": range(12, 18),
-    "evening": range(16, 24),
-    "night": range(17, 24),
-    "lunchtime": range(11, 15),
-}
-_WEEK = re.compile(r"(?i)\b(?:(next|following) )?(week(?:end)?)\b")
 _LOOSE = re.compile(r"(?i)\b(?:week|weekend|month|year|spring|summer|autumn|winter|days)\b")
 _NAMED_DAY = re.compile(r"(?i)\b(?:\w+day|today|tonight|tomorrow|\d+(?:st|nd|rd|th)?|first|last)\b")
 _AMOUNT = re.compile(r"(?i)\b(?:minutes?|hours?|days?|weeks?|months?)\W*$")
 _DIRECTED = re.compile(r"(?i)\b(?:in|later|earlier|sooner|before|after|from|ago|back|forward|up)\b")
 _EARLIER = re.compile(
-    r"(?i)\b(?:earlier|sooner|before|(?:bring|pull|move)\b[^.!?]{0,60}\b(?:forward|up|in))\b"
+    r"(?i)\b(?:earlier|sooner|before|prepon\w+|advance\w*|(?:bring|pull|move)\b[^.!?]{0,60}\b(?:forward|up|in))\b"
 )
 _LATER = re.compile(
     r"(?i)\b(?:later|longer|back|off|push|pushed|shove|delay\w*|postpone\w*|after)\b"
 )
-_EACH = re.compile(r"(?i)\s*(?:,|\band\b|\bor\b)\s*")
+_WEEKDAY = re.compile(r"(?i)\b(?<!next )((?:mon|tues|wednes|thurs|fri|satur|sun)day)\b")
 _THEIR_TIME = re.compile(r"(?i)\b(?:their|his|her|its) (?:own )?time\b|\btime over there\b")
 _NAMED_ZONE = re.compile(r"(?i)\btime\b")
 _BESIDE = re.compile(
@@ -110,19 +103,25 @@ def _bare(words: str) -> bool:
 
 def turned(words: str, said: str) -> str:
     """With the direction that the rest of what was said gives it."""
-    bare = _DIRECTED.sub("", words).strip(" ,.")
+    bare = _DIRECTED.sub("", words).strip(" ,.").removeprefix("by ")
     if _EARLIER.search(said):
         return f"{bare} earlier"
     return f"{bare} later" if _LATER.search(said) else words
 
 
+def the_next(words: str) -> str:
+    """With "next" before the day of the week."""
+    return _WEEKDAY.sub(r"next \1", words, count=1)
+
+
 def elsewhere(words: str, said: str) -> str:
     """With the place whose clock is meant: "at three, that's their time", of a call with Munich."""
-    if not _THEIR_TIME.search(said) or _NAMED_ZONE.search(words):
+    bare = _THEIR_TIME.sub("", words).strip(" ,")
+    if not _THEIR_TIME.search(said) or _NAMED_ZONE.search(bare):
         return words
     names = [name for name in PLACES if re.search(rf"(?i)\b{name}\b", said)]
     zones = {PLACES[name] for name in names}
-    return f"{words} {names[0].title()} time" if len(zones) == 1 else words
+    return f"{bare} {names[0].title()} time" if len(zones) == 1 else words
 
 
 def _hour(found: Resolution) -> bool:
@@ -146,30 +145,7 @@ def beside(text: str) -> str:
 
 def covers(words: str, at: datetime, *, now: datetime, zone: str) -> bool:
     """Whether something at that time is "tomorrow", "at three", "on Friday morning"."""
-    local = at.astimezone(ZoneInfo(zone))
-    morning = now.astimezone(ZoneInfo(zone)).replace(hour=0, minute=0, second=0, microsecond=0)
-    whole = [words, *(part for part in _EACH.split(words) if find(part) and part != words)]
-    return any(_covers(part, local, morning) for part in whole)
-
-
-def _covers(words: str, local: datetime, morning: datetime) -> bool:
-    found = resolve(words, now=morning)
-    if found.clock is not None and "hour" in found.said:
-        apart = (local.hour - found.clock.hour) % (24 if "half" in found.said else 12)
-        if apart or local.minute != found.clock.minute:
-            return False
-    elif found.part and local.hour not in _PART_HOURS.get(found.part.split()[-1], range(24)):
-        return False
-    if (week := _WEEK.search(words)) is not None and "hour" not in found.said:
-        first = morning.date() - timedelta(days=morning.weekday())
-        first += timedelta(days=7) if week.group(1) else timedelta()
-        days = range(5, 7) if week.group(2).casefold() == "weekend" else range(7)
-        return (local.date() - first).days in days
-    if found.choices:
-        return local.date() in found.choices
-    if "day" in found.said or "relative" in found.said:
-        return found.day == local.date()
-    return "hour" in found.said or bool(found.part)
+    return fits(words, at, now=now.astimezone(ZoneInfo(zone)))
 
 
 def sooner(thing: Thing) -> tuple[bool, float]:

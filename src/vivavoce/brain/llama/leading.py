@@ -25,14 +25,14 @@ from vivavoce.brain.dialogue import prompting
 from vivavoce.brain.dialogue.commands import Begin, Command, Plain
 from vivavoce.brain.dialogue.following import awaited, follow
 from vivavoce.brain.dialogue.manager import heard, returned, view
+from vivavoce.brain.dialogue.offering import changers, makers
 from vivavoce.brain.dialogue.offering import world as world_of
 from vivavoce.brain.dialogue.prompting import Likely
 from vivavoce.brain.dialogue.state import Do, Say, State, View, World
 from vivavoce.brain.llama.likeness import Likeness
 from vivavoce.brain.llama.server import Heard
-from vivavoce.language.en.answers import repaired
-from vivavoce.language.en.questions import asks
 from vivavoce.language.en.sayings import SAYINGS
+from vivavoce.language.en.utterances import asks, questions, repaired
 from vivavoce.wire.brain import (
     Ask,
     Awaited,
@@ -187,12 +187,11 @@ class Leading:
         self._known.move_to_end(ask.live)
         while len(self._known) > _MOST_TALKS:
             self._known.popitem(last=False)
-        key = _told_before(ask, len(ask.turns) - 1), said
+        key, said = (_told_before(ask, len(ask.turns) - 1), said), repaired(said)
         if (found := known.get(key)) is not None:
             return found, Heard("")
         if not prompting.clean(said):
             return (Plain("unclear"),), Heard("")
-        said = repaired(said)
         seen = prompting.narrowed(view(state, world), said, list(world.hints.values()))
         made, cost = await self._translated(ask.live, seen, world, said)
         while len(known) >= _MOST_KNOWN:
@@ -204,9 +203,11 @@ class Leading:
         self, live: str, seen: View, world: World, said: str
     ) -> tuple[tuple[Command, ...], Heard]:
         made, cost = await self._commands(live, seen, world, said)
-        for clause in prompting.left_out(said, made)[:_MORE]:
+        for clause in prompting.left_out(said, made, seen.things)[:_MORE]:
             more, _ = await self._commands(live, seen, world, clause)
-            made += tuple(one for one in more if isinstance(one, Begin) and one not in made)
+            hints = world.hints.values()
+            new = (one for one in more if prompting.settled(one, clause, hints))
+            made += tuple(one for one in new if one not in made)
         return made, cost
 
     async def _commands(
@@ -216,26 +217,50 @@ class Leading:
         text = self._head(world) + prompting.tail(seen, said, world.now)
         async with self._model.writing(live, text) as writing:
             asked = bool(seen.asked)
-            first, cost = await self._chosen(writing, text, said, words, world, asked=asked)
+            first, cost = await self._chosen(writing, text, said, words, seen, world, asked=asked)
             if first in prompting.PLAIN and len(said.split()) <= _SHORT:
                 return prompting.read(first, seen), cost
             line, _ = await writing.line(text, prompting.grammar(seen, said, [first]), _LINE)
-            # What it goes on with it has not been asked: a small model repeats itself.
-            for at in range(1, prompting.MOST_COMMANDS):
+            # Each of several is asked about by its own clause: a small model repeats itself.
+            told = {hint.wish for hint in world.hints.values() if hint.does == "tell"}
+            for at in range(prompting.MOST_COMMANDS):
                 parts = prompting.parts(line)
-                if len(parts) <= at:
+                if len(parts) <= max(at, 1):
                     break
+                if at == 0 and first not in seen.wishes:
+                    continue
                 before = prompting.joined(parts[:at])
-                about = prompting.clause(parts[at], said)
-                more = [word for word in words if word in seen.wishes or word == prompting.SET]
-                first_, _ = await self._chosen(writing, text + before, about, more, world)
+                about = prompting.clause(parts[at], said, parts[:at] or parts[1:])
+                asking = told if not questions(about) else set[str]()
+                more = [w for w in words if (w in seen.wishes or w == prompting.SET)]
+                more = [w for w in more if w not in asking] or more
+                first_, _ = await self._chosen(
+                    writing, text + before, about, more, seen, world, short=True
+                )
                 if first_ != prompting.word(parts[at]):
                     rules = prompting.grammar(seen, said, [first_], at)
                     rest, _ = await writing.line(text + before, rules, _LINE)
                     line = before + rest
+            made = prompting.grounded(prompting.read(line, seen), said)
+            for at, command in enumerate(made):
+                named = await self._named(writing, text, said, command, seen, world)
+                made = (*made[:at], named, *made[at + 1 :])
         # A grammar that could not be kept would leave nothing: what was chosen still holds.
-        made = prompting.grounded(prompting.read(line, seen), said)
         return made or prompting.read(first, seen), cost
+
+    async def _named(
+        self, writing: Writing, text: str, said: str, command: Command, seen: View, world: World
+    ) -> Command:
+        """ "The report won't write itself. Tell me to start on it": what "it" is, the model copies
+        from what was said before."""
+        if (pointing := prompting.pointing(command, said, world.hints.values())) is None:
+            return command
+        short, before = pointing
+        assert isinstance(command, Begin)
+        line, _ = await writing.line(text, prompting.naming(command, short, before), _LINE)
+        found = prompting.grounded(prompting.read(line, seen), before)
+        name = next((one.slots.get(short, "") for one in found if isinstance(one, Begin)), "")
+        return prompting.with_name(command, short, name, before)
 
     async def _chosen(
         self,
@@ -243,20 +268,37 @@ class Leading:
         text: str,
         said: str,
         words: Sequence[str],
+        seen: View,
         world: World,
         *,
         asked: bool = False,
+        short: bool = False,
     ) -> tuple[str, Heard]:
         """Which word is to be written next, by the model and by examples."""
-        firsts = {word: await self._first(word) for word in words}
+        # In the middle of a line a model writes a word with the space before it.
+        space = " " if text.endswith(" ") else ""
+        firsts = {word: await self._first(space + word) for word in words}
         async with asyncio.TaskGroup() as group:
             near = group.create_task(self._near(said, words, world))
-            likely, cost = await writing.likely(text)
+            likely, cost = await writing.likely(text.removesuffix(space))
         by_model = {word: likely[token] for word, token in firsts.items() if token in likely}
         both = Likely(by_model=by_model, by_examples=near.result())
         doing = {hint.wish for hint in world.hints.values() if hint.does == "act"}
         unlikely = doing if asks(said) and not asked else frozenset[str]()
-        return prompting.chosen(both, words, asked=asked, unlikely=unlikely), cost
+        there = frozenset[str]()
+        if not asked and prompting.spoken_of(said, seen):
+            there = makers(world) - prompting.called(said)
+        missing = frozenset[str]() if asked or seen.things else changers(world)
+        picked = prompting.chosen(
+            both,
+            words,
+            asked=asked,
+            unlikely=unlikely,
+            there=there,
+            missing=missing,
+            short=short,
+        )
+        return picked, cost
 
     async def _near(self, said: str, words: Sequence[str], world: World) -> Mapping[str, float]:
         if self._likeness is None:

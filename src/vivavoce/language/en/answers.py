@@ -69,6 +69,28 @@ _UNSURE = (
     r"no problem|no worries|(?:it )?doesn't matter"
 )
 _CORRECTION = r"no|nope|wait|actually|sorry|oops|not|i mean|i meant|make (?:it|that)"
+_SOUNDS = r"(?:(?:oh|ah|um+|uh+|er+|well|okay|ok|hang on|hold on|hm+|so) )+"
+_WHENEVER = (
+    r"\b(?:any ?time|whenever|(?:does|do)n'?t (?:matter|mind|care)|you (?:choose|decide|pick)|"
+    r"no preference|all day|not important)\b"
+)
+_NO_MORE = (
+    r"(?:(?:oh|ah|okay|ok|well|right|great|thanks) )*(?:no|nope|nah|nothing)(?: "
+    r"(?:no|thanks|thank you|ta|cheers|else|more|for now|really|that'?s|that is|it'?s|all|it|"
+    r"everything|the lot|fine|good|okay|ok|i'?m|we'?re|done|sorted|then|bye|love|dear|mate|"
+    r"please|don'?t|need|anything|i|nothing|today|just))*"
+)
+_NEITHER = r"(?:no )?(?:neither|none)\b"
+_LETS_GO = (
+    r"\b(?:never ?mind|forget (?:it|about it|that)|doesn'?t matter|don'?t (?:bother|worry)|"
+    r"leave it|drop it|no matter)\b"
+)
+_PLEASED = (
+    "ok okay great good perfect lovely fine cool brilliant super nice right alright excellent "
+    "wonderful wicked sweet cheers ta sorted that's that is all it works fab sounds got"
+)
+_FEW = 6
+"""Words."""
 _BUT = r"\b(?:but|except|unless|wait|instead|only|however|until)\b"
 _NEGATED = r"\b(?:no|not|never|nope|nah|cannot|wrong|false|stop|cancel|dont|\w+n't)(?![\w'])"
 _AGREEING = (
@@ -147,37 +169,37 @@ def stops(words: str) -> bool:
 
 
 def corrects(words: str) -> bool:
-    """Whether it begins as one who takes something back: "no", "I mean", "make it"."""
-    return re.match(_CORRECTED, plain(words[:200])) is not None
-
-
-_TAKES_BACK = (
-    r"(?:(?:oh|no|nope|wait|sorry|hang on|hold on|actually|i mean|i meant|scratch that|"
-    r"correction|well|um|uh|er)\b[\s,.!…-]*)+"
-)
-_REPAIR = re.compile(
-    rf"(?i)[\s,.;!?…-]+{_TAKES_BACK}(?:"
-    r"not (?P<wrong>[^,.;!?]{1,40}?)(?:[,.;]+\s*|\s+but\s+)(?P<right>[^,.;!?]{1,60})|"
-    r"(?P<first>[^,.;!?]{1,60}),? not (?P<last>[^,.;!?]{1,40}))"
-)
-_ARTICLE = re.compile(r"(?i)^(?:the|a|an|to|from|in|on|for|with|it's|make it|make that)\s+")
-
-
-def repaired(said: str) -> str:
-    """As it was meant: "get a quote from Meyer. No wait, not Meyer, Kranz" is "get a quote from
-    Kranz". Only where what is taken back was said before, in the same words."""
-    change = _REPAIR.search(said)
-    if change is None:
-        return said
-    wrong, right = (
-        _ARTICLE.sub("", (change[one] or change[other]).strip())
-        for one, other in (("wrong", "last"), ("right", "first"))
+    """Whether it begins as one who takes something back, after whatever sounds they make first:
+    "no", "I mean", "make it"."""
+    said = plain(words[:200])
+    return re.match(_CORRECTED, said) is not None or (
+        re.match(_CORRECTED, re.sub(f"^{_SOUNDS}", "", said)) is not None
     )
-    before, after = said[: change.start()], said[change.end() :]
-    places = [*re.finditer(rf"(?i)\b{re.escape(wrong)}\b", before)]
-    if not places or not right:
-        return said
-    return f"{before[: places[-1].start()]}{right}{before[places[-1].end() :]}{after}".strip()
+
+
+def wants_no_more(words: str) -> bool:
+    """ "No, that's all, thanks", and nothing else."""
+    return re.fullmatch(_NO_MORE, plain(words)) is not None
+
+
+def pleased(words: str) -> bool:
+    """ "Okay, great": nothing is wanted."""
+    said = re.findall(r"[a-z']+", words.casefold())
+    return 0 < len(said) <= _FEW and all(word in _PLEASED.split() for word in said)
+
+
+def whenever(words: str) -> bool:
+    """What was asked does not matter to them."""
+    return re.search(_WHENEVER, plain(words)) is not None
+
+
+def neither(words: str) -> bool:
+    return re.match(_NEITHER, plain(words)) is not None
+
+
+def lets_go(words: str) -> bool:
+    """ "Never mind", whatever else is said."""
+    return re.search(_LETS_GO, plain(words)) is not None
 
 
 def chosen(labels: Sequence[str], said: str) -> list[int]:

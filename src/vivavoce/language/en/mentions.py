@@ -21,7 +21,8 @@ _PLACE = (
     r"(?:leav|get|got|arriv|reach|com|go|pass|near|at\b|in\b|back|home|enter|walk|driv|visit)"
     r"|(?:when|on|before|after) (?:leaving|arriving|reaching|getting|passing|entering|my way)"
     r"|(?:near|close to|outside|by) (?:the|my|a|our)\b"
-    r"|(?:arriv\w+|leav\w+|get(?:ting)?|back) (?:at|to|from|home|the|my|work|there)"
+    r"|(?:arriv\w+|leav\w+|back) (?:at|to|from|home|the|my|work|there)"
+    r"|get(?:ting)? (?:to|home|back|there)\b"
     r"|^\W*(?:at|from|in) (?:the|my|work|home|school)\b(?! (?:morning|afternoon|evening|same)))"
 )
 _LONGEST = 2_000

@@ -199,7 +199,8 @@ class _Question(Record):
             return self._answer(trouble="past")
         if known.unknown and not (known.days or known.hours or known.from_now):
             return self._answer(trouble="unclear", missing=("day", "hour"))
-        if known.now and not (known.days or known.hours or known.part):
+        said_when = known.names_day or known.hours or known.part or known.shift or known.every
+        if known.now and not (said_when or known.same_time):  # "it's Friday now" is on Friday
             return self._answer(at=self.now, clock=self.now.time())
         amount = known.from_now or (known.span if not known.shift else None)
         if amount is not None and amount.minutes and not known.every:

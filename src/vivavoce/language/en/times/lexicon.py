@@ -243,7 +243,8 @@ BRIDGES = (
     PREPOSITIONS
     | HESITATIONS
     | words(
-        "the , - – — ... or and i suppose think guess mean you know should shall we a an once all"
+        "the , - – — ... or and i suppose think guess mean you know should shall we a an once all "
+        "still"
     )
 )
 """What may lie between two words of one time."""

@@ -11,7 +11,7 @@ from vivavoce.language.en.times.grammar.found import Found
 from vivavoce.language.en.times.grammar.hours import half_at, hour_at, part_at, range_at, routine_at
 from vivavoce.language.en.times.grammar.often import bounds_at, every_at
 from vivavoce.language.en.times.grammar.spans import direction_at, span_at, vague_at
-from vivavoce.language.en.times.pieces import Correction, Negation, Same, Zone
+from vivavoce.language.en.times.pieces import Correction, Negation, Same, Weekday, Zone
 from vivavoce.language.en.times.tokens import Tokens
 
 
@@ -30,7 +30,7 @@ def _same(t: Tokens, at: int) -> Found | None:
         if t.word(at + 1) in lex.DAY_PARTS:
             return Found(Same("day"), begun, at + 1)
         if t.word(at) == "same" and t.word(at + 1) in lex.WEEKDAYS:
-            return Found(Same("day"), begun, at + 2)
+            return Found(Weekday(lex.WEEKDAYS[t.word(at + 1)]), begun, at + 2)
         return None
     if t.word(begun) == "that":
         if t.word(at) == "day":

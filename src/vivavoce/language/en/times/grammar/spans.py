@@ -78,6 +78,8 @@ def span_at(t: Tokens, at: int) -> Found | None:
         ahead = end + (t.word(end) == "on")
         if day_at(t, ahead) is not None:  # "a week on Tuesday", "a week today"
             return Found(Shift(found, 1, beside=True), begun, ahead)
+    if t.word(at) == "another" and not found.minutes:
+        return None  # "another day": any but this one
     return Found(Span(found), begun, end, "weak")
 
 
@@ -135,7 +137,7 @@ def _day_beside(t: Tokens, at: int, begun: int | None = None) -> Found | None:
     if not other and not part and t.kind(end) == "word" and _noun_follows(t, end):
         return None  # "the day after he came": some other day
     unit = "day" if part else word
-    if part and ahead == "before":
+    if part and ahead == "before" and not _noun_follows(t, end):
         return Found(Shift(amount_of(1, "day"), way, beside=other, part=part), begun, end)
     if part:
         return None
@@ -143,7 +145,7 @@ def _day_beside(t: Tokens, at: int, begun: int | None = None) -> Found | None:
 
 
 def _noun_follows(t: Tokens, at: int) -> bool:
-    return t.word(at) in ("he", "she", "they", "i", "we", "you")
+    return t.word(at).partition("'")[0] in ("he", "she", "they", "i", "we", "you")
 
 
 def vague_at(t: Tokens, at: int) -> Found | None:

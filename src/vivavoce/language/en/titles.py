@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import re
 
-from vivavoce.brain.dialogue import times
 from vivavoce.language.en.times import lexicon
+from vivavoce.language.en.times.reading import find
 
 _LEADING = re.compile(
     r"(?i)^(?:[\s,.;:!?-]+|(?:please|so|well|um+|uh+|er+|oh|okay|ok|and|then|also|now|just|"
@@ -17,7 +17,8 @@ _LEADING = re.compile(
     r"(?:to|that|about|of|for|on|at|in|by)\b)"
 )
 _ASKING = re.compile(
-    r"(?i)^.*\b(?:remind(?:ing)?|tell(?:ing)?|nudg(?:e|ing)|ping|poke) me (?:to|about|of|that)\b"
+    r"(?i)^.*\b(?:remind(?:ing)?|tell(?:ing)?|nudg(?:e|ing)|ping|poke|bug|nag|prod|alert|notify|buzz|"
+    r"prompt|warn|shout at|give me an? \w+|have you remind) ?(?:me )?(?:to|about|of|that)\b"
 )
 """What is asked for is the rest."""
 TRAILING = re.compile(
@@ -27,8 +28,21 @@ TRAILING = re.compile(
 _EMPTY = frozenset(
     lexicon.listed(
         "make that this it them so a an the one goal reminder actual real my please put down as "
-        "fine well okay ok thing something for me to do be is and of add set up new note"
+        "fine well okay ok thing something for me to do be is and of add set up new note "
+        "start starts begin begins happens"
     )
+)
+_OF_SOMETHING = frozenset(
+    lexicon.listed(
+        "call text ring phone email message buy get fetch collect bring send pick take find post "
+        "return renew order give put make tell ask"
+    )
+)
+_PARTICLES = frozenset(lexicon.listed("up back out off in over"))
+_HESITATION = re.compile(r"(?:\s*,)?\s*\b[Uu](?:m+|h+m?)\b,?|(?:\s*,)?\s*\b(?:er|erm|hmm?)\b,?")
+_POINTED = re.compile(
+    r"(?i)\b(?:it|them|those|these|that|this)\b(?=\W*$)|"
+    r"\b(?:it|them)\b(?=\s+(?:to|for|in|on|off|out|up|back|from|with|away|over|before|after|by|at)\b)"
 )
 POINTS = re.compile(r"(?i)\b(?:that|this|it|those|these|them|so)\b")
 
@@ -36,16 +50,17 @@ POINTS = re.compile(r"(?i)\b(?:that|this|it|those|these|them|so)\b")
 def untimed(words: str, consumed: str | None) -> str:
     """Without the times that are said elsewhere; None: without any."""
     text = words
-    for span in reversed(times.find(words)):
-        if consumed is None or span.text.casefold().strip(" .,") in consumed.casefold():
+    for span in reversed(find(words)):
+        if consumed is None or span.words.casefold().strip(" .,") in consumed.casefold():
             text = f"{text[: span.start].rstrip()} {text[span.end :].lstrip()}"
     return text
 
 
 def says_something(title: str) -> bool:
-    """More than "make that" or "it"."""
-    found = [word for word in re.findall(r"[^\W_]+", title.casefold()) if word not in _EMPTY]
-    return bool(found)
+    """More than "make that" or "it", or than a verb that something must follow: "text"."""
+    said = re.findall(r"[^\W_]+", title.casefold())
+    found = [word for word in said if word not in _EMPTY]
+    return bool(found) and not (said[0] in _OF_SOMETHING and set(said[1:]) <= _PARTICLES)
 
 
 def before(words: str, said: str) -> str:
@@ -55,8 +70,21 @@ def before(words: str, said: str) -> str:
     return next((part for part in reversed(parts) if says_something(part)), "")
 
 
+def points(title: str) -> bool:
+    """Whether it names what it is about only by "it": "start on it"."""
+    return _POINTED.search(title) is not None
+
+
+def named(title: str, name: str) -> str:
+    """With the name of what it points to."""
+    name = name.strip(" ,.;!?")
+    lower = re.match(r"(?:The|My|Our|An?|His|Her|Their|This|That|Those|These)\b", name)
+    name = name[:1].lower() + name[1:] if lower else name
+    return _POINTED.sub(name, title, count=1)
+
+
 def stripped(text: str) -> str:
-    text = _ASKING.sub("", text)
+    text = _ASKING.sub("", _HESITATION.sub("", text))
     before = None
     while text != before:
         before = text

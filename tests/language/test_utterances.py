@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vivavoce.language.en.questions import asks, requests
+from vivavoce.language.en.utterances import asks, clauses, repaired, requests, wants
 
 
 @pytest.mark.parametrize(
@@ -60,3 +60,48 @@ def test_a_request_wants_a_deed(said: str) -> None:
 )
 def test_orders_are_found_in_what_was_said(said: str, wanted: list[str]) -> None:
     assert [said[start:end] for start, end in requests(said)] == wanted
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ("email legal, no, not legal, finance, about it", "email finance, about it"),
+        ("have dinner with Ann, no wait, with Beth, at eight", "have dinner with Beth, at eight"),
+        (
+            "at four, no, five, email her my abstract. Ah sorry, not abstract, the letter.",
+            "at four, no, five, email her the letter.",
+        ),
+        ("on Friday remind me to ring Pete I mean ring Paul", "on Friday remind me to ring Paul"),
+    ],
+)
+def test_what_was_taken_back_in_the_same_breath_is_not_meant(said: str, meant: str) -> None:
+    assert repaired(said) == meant
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "no, sorry, I meant Stella",
+        "on Wednesday at four, sorry, Thursday at four",
+        "remind me to call the bank. Sorry, the dog barked. On Friday.",
+        "I can't do Friday, sorry, move it to Monday",
+        "buy milk, not bread",
+    ],
+)
+def test_everything_else_stays_as_it_was_said(said: str) -> None:
+    assert repaired(said) == said
+
+
+def test_clauses_begin_also_where_no_pause_was_written() -> None:
+    said = "the books are back and the gas I booked this morning, so can you tick that"
+    assert [said[start:end] for start, end in clauses(said)] == [
+        "the books are back",
+        "and the gas I booked this morning",
+        "so can you tick that",
+    ]
+
+
+def test_telling_something_is_not_wanting_something() -> None:
+    assert not wants("he's called Mr Hodges, by the way")
+    assert wants("I also need to ring Tom")
+    assert wants("put the bins out")

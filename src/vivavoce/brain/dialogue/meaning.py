@@ -1,0 +1,570 @@
+"""What the commands of one utterance mean in this talk, as other commands. It changes nothing.
+
+The model sees one utterance; here is what it cannot know. An answer to what was asked is one,
+whatever the model called it; a correction is of what is open or was submitted last; what is called
+like one of the user's things is that thing; and what is only told begins nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from vivavoce.brain.dialogue import filling, times
+from vivavoce.brain.dialogue.commands import Begin, Command, Fill, Plain
+from vivavoce.brain.dialogue.filling import Heard
+from vivavoce.brain.dialogue.offering import makes
+from vivavoce.brain.dialogue.state import Deed, State, Wish, World
+from vivavoce.brain.dialogue.things import named, same_title, similar
+from vivavoce.language.en import answers, titles, utterances
+from vivavoce.language.en.ending import VERBS
+from vivavoce.language.en.mentions import places_in
+from vivavoce.wire.hints import Flow, Hint, Slot
+
+UNCLEAR = Plain("unclear")
+_TWO = 2
+_ELLIPTIC = 6
+"""Words; more than that are a sentence of their own."""
+
+
+class Utterance:
+    """What was said, with the talk as it was when it was said."""
+
+    def __init__(self, state: State, said: str, world: World) -> None:
+        self.world, self.said = world, said
+        self.asked, self.before = state.asked, state
+        things = {thing.id: thing for thing in world.briefing.things} | dict(state.things)
+        self.state = replace(state, things=things)
+        self.waiting = list(state.agenda)
+
+    def meant(self, commands: Sequence[Command]) -> list[Command]:
+        if answers.wants_no_more(self.said):  # whatever the model hears in it
+            return [Plain("no")]
+        if (again := self._asked_again(commands)) is not None:
+            return [again]
+        known: list[Command] = []
+        for command in commands:
+            seen = self._seen(self._by_name(command) if len(commands) > 1 else command)
+            if seen is not None and seen not in known:
+                known.append(seen)
+        if len(known) > 1:
+            known = [c for c in known if not self._says_nothing(c)] or known
+        known = self._once_each(known)
+        if self._asked_wish() is not None:
+            known = [self._as_answer(command) for command in known or [UNCLEAR]]
+        elif not self._pleased() and (correction := self._unmarked(known)) is not None:
+            known = [correction]
+        elif known and all(isinstance(c, Plain) for c in known) and self._pleased():
+            return []
+        elif not known:
+            known = [UNCLEAR]
+        known = self._named_by_asking(self._of_what_is_there(known))
+        # Beside something that is wanted, the rest is manners.
+        acts = [c for c in known if not isinstance(c, Plain) or c.kind in ("undo", "drop")]
+        wanted = any(isinstance(c, Begin | Fill) for c in acts)
+        if wanted:
+            return [c for c in acts if c != Plain("drop")] if self._asked_wish() is None else acts
+        return acts or known
+
+    def _seen(self, command: Command) -> Command | None:
+        """A command that means something: with wishes that there are."""
+        if isinstance(command, Fill):
+            return command if any(words.strip() for words in command.slots.values()) else None
+        if not isinstance(command, Begin):
+            return command
+        tool = self._tool(command.wish)
+        if tool is None:
+            return None
+        does = self.world.hints[tool].does
+        if does == "retract":
+            return Plain("undo")
+        if does == "amend":
+            return Fill(command.slots) if command.slots else None
+        return self._corrected(command, tool)
+
+    def _by_name(self, command: Command) -> Command:
+        """Of several wishes in one breath a model tends to take all for the first kind: one that is
+        called by its name in its own sentence ("… and remind me to …") is of that kind."""
+        tool = self._tool(command.wish) if isinstance(command, Begin) else None
+        if tool is None or not isinstance(command, Begin):
+            return command
+        words = [
+            words
+            for name, words in filling.params(
+                self.world.hints[tool], command.slots, self.world
+            ).items()
+            if self._slot(tool, name).kind == "words"
+        ]
+        at = self.said.casefold().find(words[0].casefold()) if words else -1
+        if at < 0:
+            return command
+        sentence = re.split(r"[.!?;]\s", self.said[:at])[-1]
+        said = set(re.findall(r"[^\W_]+", sentence.casefold()))
+        called = [
+            hint.wish
+            for hint in self.world.hints.values()
+            if hint.wish in said and makes(hint) and makes(self.world.hints[tool])
+        ]
+        if len(called) == 1 and self.world.hints[tool].wish not in said:
+            return Begin(called[0], command.slots)
+        return command
+
+    def _says_nothing(self, command: Command) -> bool:
+        """A wish for something new that is called by a time, of a piece of which a model made it;
+        or that has neither a title nor a time of its own: "remind me when it starts"."""
+        tool = self._tool(command.wish) if isinstance(command, Begin) else None
+        if tool is None or not isinstance(command, Begin) or not makes(self.world.hints[tool]):
+            return False
+        given = filling.params(self.world.hints[tool], command.slots, self.world)
+        for name, words in given.items():
+            if self._slot(tool, name).kind == "words":
+                empty = not titles.says_something(titles.stripped(words)) and len(given) == 1
+                return empty or 2 * self._of_times(words) >= len(words)
+        return False
+
+    def _of_times(self, words: str) -> int:
+        """How many letters of them are of times."""
+        at = self.said.casefold().find(words.casefold())
+        spans = times.find(self.said) if at >= 0 else []
+        return sum(max(0, min(s.end, at + len(words)) - max(s.start, at)) for s in spans)
+
+    def _once_each(self, commands: list[Command]) -> list[Command]:
+        """One thing is done to each of the user's things: what was understood first. Who is named
+        by a time that nothing has is the only thing that is spoken of."""
+        open_ = [thing for thing in self.state.things.values() if thing.open]
+        spoken_of = named(self.said, open_)
+        known: list[Command] = []
+        done: set[str] = set()
+        for command in commands:
+            about = self._about(command)
+            if about is None or not isinstance(command, Begin):
+                known.append(command)
+                continue
+            short, ids = about
+            if not ids and self._of_times(command.slots[short]) and len(spoken_of) == 1:
+                ((id_, (start, end)),) = spoken_of.items()
+                command = Begin(command.wish, {**command.slots, short: self.said[start:end]})
+                ids = (id_,)
+            if len(ids) != 1 or ids[0] not in done:
+                known.append(command)
+            done.update(ids if len(ids) == 1 else ())
+        return known
+
+    def _about(self, command: Command) -> tuple[str, tuple[str, ...]] | None:
+        """The slot for the thing that something shall be done to, and which its words mean."""
+        tool = self._tool(command.wish) if isinstance(command, Begin) else None
+        if tool is None or not isinstance(command, Begin) or self.world.hints[tool].does != "act":
+            return None
+        for name, slot in self.world.hints[tool].slots.items():
+            words = command.slots.get(slot.name or name, "")
+            if slot.kind == "thing" and slot.required and words:
+                share = Heard(said="", state=self.state, world=self.world)
+                return slot.name or name, filling.find_things(slot, words, share).ids
+        return None
+
+    def _asked_again(self, commands: Sequence[Command]) -> Begin | None:
+        """ "And on Friday?", "what about the other file?": the last question, of something else."""
+        if (more := self._one_more()) is not None:
+            return more
+        elliptic = utterances.elliptic(self.said)
+        wish = self.before.looked
+        if elliptic is None or wish is None or self.asked is not None or self.waiting:
+            return None
+        hint, (rest, inside) = self.world.hints[wish.tool], elliptic
+        others = {c.wish for c in commands if isinstance(c, Begin)} - {hint.wish, wish.tool}
+        # Two words are no sentence, whatever a model takes them for, unless they begin one.
+        short = len(rest.split()) <= _TWO and rest.split()[0].casefold() not in VERBS
+        if (others and not short) or len(rest.split()) > _ELLIPTIC:
+            return None
+        wanted = "time" if times.find(rest) else "file" if inside else "words"
+        fitting = [
+            name for kind in (wanted, "words") for name, s in hint.slots.items() if s.kind == kind
+        ]
+        if not fitting:
+            return None
+        names = {name: slot.name or name for name, slot in hint.slots.items()}
+        slots = {names[name]: words for name, words in wish.words.items() if name in names}
+        return Begin(hint.wish, {**slots, names[fitting[0]]: rest})
+
+    def _one_more(self) -> Begin | None:
+        """ "And matches": the same once more, with something else, after what was just added."""
+        rest = utterances.one_more(self.said)
+        if rest is None or not self._just_done() or self.asked is not None or self.waiting:
+            return None
+        wish = self.before.last[-1].wish
+        hint = self.world.hints.get(wish.tool)
+        if not isinstance(hint, Flow) or hint.does != "act" or rest.split()[0] in VERBS:
+            return None
+        names = {name: slot.name or name for name, slot in hint.slots.items()}
+        own = [name for name, slot in hint.slots.items() if slot.kind == "words" and slot.required]
+        if len(own) != 1 or any(
+            s.kind == "words" and n in wish.words for n, s in hint.slots.items() if n not in own
+        ):
+            return None  # it has another value, which is not said again
+        slots = {names[name]: words for name, words in wish.words.items() if name in names}
+        return Begin(hint.wish, {**slots, names[own[0]]: rest})
+
+    def _of_what_is_there(self, commands: list[Command]) -> list[Command]:
+        """ "The plumber can't do that day, he's coming on Friday instead": nothing new, though a
+        model may begin something with that time. Its time goes to the change of the same thing."""
+        made = [c for c in commands if isinstance(c, Begin) and self._title_and_time(c)]
+        for new in made:
+            title, time = self._title_and_time(new) or ("", "")
+            for other in commands:
+                if not isinstance(other, Begin) or (slots := self._change(other.wish)) is None:
+                    continue
+                about, when = slots
+                same = similar(title, other.slots.get(about, ""))
+                if other is not new and same and when not in other.slots:
+                    changed = Begin(other.wish, {**other.slots, when: time})
+                    rest = [c for c in commands if c is not new]
+                    return [changed if c is other else c for c in rest]
+            if self._is_that(new, title):
+                for hint in self.world.hints.values():
+                    if (slots := self._change(hint.wish)) is not None:
+                        changed = Begin(hint.wish, {slots[0]: title, slots[1]: time})
+                        return [changed if c is new else c for c in commands]
+        return commands
+
+    def _named_by_asking(self, commands: list[Command]) -> list[Command]:
+        """ "The thing I've got at three? Make it half four": who asks about something and goes on
+        with another time wants it changed."""
+        asked, *more = commands
+        tool = self._tool(asked.wish) if isinstance(asked, Begin) else None
+        question, mark, rest = self.said.partition("?")
+        later = times.find(rest) if mark else []
+        if tool is None or more or len(later) != 1 or self.world.hints[tool].does != "tell":
+            return commands
+        for hint in self.world.hints.values():
+            slots = self._change(hint.wish)
+            slot = next((s for s in hint.slots.values() if s.kind == "thing" and s.required), None)
+            if slots is None or slot is None:
+                continue
+            share = Heard(said="", state=self.state, world=self.world)
+            if len(filling.find_things(slot, question, share, loose=True).ids) == 1:
+                return [Begin(hint.wish, {slots[0]: question, slots[1]: later[0].text})]
+        return commands
+
+    def _title_and_time(self, command: Begin) -> tuple[str, str] | None:
+        """Of a wish for something new that has both."""
+        tool = self._tool(command.wish)
+        if tool is None or not makes(self.world.hints[tool]):
+            return None
+        given = filling.params(self.world.hints[tool], command.slots, self.world)
+        kinds = {self._slot(tool, name).kind: words for name, words in given.items()}
+        both = kinds.get("words", ""), kinds.get("time", "")
+        return both if all(both) else None
+
+    def _change(self, wish: str) -> tuple[str, str] | None:
+        """The short names of its thing and its time, where a wish gives a thing another time."""
+        tool = self._tool(wish)
+        if tool is None or self.world.hints[tool].does != "act":
+            return None
+        slots = self.world.hints[tool].slots.items()
+        things = [s.name or n for n, s in slots if s.kind == "thing" and s.required]
+        whens = [s.name or n for n, s in slots if s.kind == "time"]
+        return (things[0], whens[0]) if things and whens else None
+
+    def _is_that(self, new: Begin, title: str) -> bool:
+        """Whether what seems new is one of the user's things: the only one with a word of that
+        name, where it shall be "instead"; or one that is called just that, where nobody said what
+        something new is wished for with."""
+        there = [thing.title for thing in self.state.things.values() if thing.open]
+        if utterances.says_instead(self.said):
+            return sum(similar(title, one) for one in there) == 1
+        wished = new.wish in re.findall(r"[^\W_]+", self.said.casefold())
+        new_one = wished or utterances.adds(self.said)
+        return not new_one and sum(same_title(title, one) for one in there) == 1
+
+    def _unmarked(self, commands: Sequence[Command]) -> Fill | None:
+        """A correction of what was just done that the model made nothing of, or took for a wish
+        with nothing but a time."""
+        empty = all(c in (UNCLEAR, Plain("chat")) for c in commands)
+        only_time = len(commands) == 1 and self._only_time(commands[0])
+        if not self._just_done() or not (empty or only_time):
+            return None
+        found = times.find(self.said)
+        called = [d for d in self.before.last if similar(self.said, self._title_of(d))]
+        corrects = answers.corrects(self.said) or utterances.means_other(self.said)
+        if found and (corrects or times.only(self.said) or (called and empty)):
+            slots = self.world.hints[(called or self.before.last)[-1].wish.tool].slots
+            timed = [s.name or n for n, s in slots.items() if s.kind == "time"]
+            return Fill({timed[0]: self._new_time(commands, found)}) if timed else None
+        other = utterances.meant_instead(self.said)
+        if empty and other and not found:
+            slots = self.world.hints[self.before.last[-1].wish.tool].slots
+            own = [s.name or n for n, s in slots.items() if s.kind == "words"]
+            return Fill({own[0]: other}) if own else None
+        return None
+
+    def _new_time(self, commands: Sequence[Command], found: Sequence[times.Span]) -> str:
+        """What the model copied, or the first that is said after "no"."""
+        copied = [w for c in commands if isinstance(c, Begin) for w in c.slots.values()]
+        made = utterances.means_other(self.said)
+        after = [span for span in found if made and span.start >= made - 1]
+        return copied[0] if copied else (after or found)[0].text
+
+    def _only_time(self, command: Command) -> bool:
+        if not isinstance(command, Begin) or (tool := self._tool(command.wish)) is None:
+            return False
+        hint = self.world.hints[tool]
+        given = filling.params(hint, command.slots, self.world)
+        return hint.does == "act" and {hint.slots[n].kind for n in given} == {"time"}
+
+    def _corrected(self, command: Begin, tool: str) -> Command:
+        """ "No, I meant Stella" begins nothing, though a model may say so."""
+        if self._asked_wish() is not None or not self._just_done():
+            return command
+        deed = self.before.last[-1]
+        if deed.wish.tool != tool or not answers.corrects(self.said):
+            return command
+        given = filling.params(self.world.hints[tool], command.slots, self.world)
+        about = [n for n in given if self._slot(tool, n).kind == "thing"]
+        if about:
+            return self._same_again(command, deed, self._slot(tool, about[0]), given[about[0]])
+        title = self._title_of(deed)
+        own = [words for name, words in given.items() if self._slot(tool, name).kind == "words"]
+        renamed = own and title and not any(similar(words, title) for words in own)
+        if renamed and not utterances.means_other(self.said):
+            return command
+        return Fill(command.slots) if command.slots else command
+
+    def _same_again(self, command: Begin, deed: Deed, slot: Slot, words: str) -> Command:
+        """ "No, sorry, half seven": of what was just moved, though the model names something else
+        that was said, and maybe the time that it has already."""
+        share = Heard(said="", state=self.state, world=self.world)
+        found = filling.find_things(slot, words, share)
+        mine = {thing.id for thing in deed.things}
+        if (found.ids and not set(found.ids) <= mine) or found.left:
+            return command
+        hint = self.world.hints[deed.wish.tool]
+        timed = [s.name or n for n, s in hint.slots.items() if s.kind == "time"]
+        spans = times.find(self.said)
+        if not timed or not spans:
+            return command
+        copied = next((command.slots[name] for name in timed if name in command.slots), "")
+        time = next(slot for slot in hint.slots.values() if slot.kind == "time")
+        return Fill({timed[0]: self._moment(time, copied, deed)})
+
+    def _moment(self, slot: Slot, copied: str, deed: Deed) -> str:
+        """The new time. The model may have copied the one it has already, which was said too."""
+        spans = times.find(self.said)
+        at = next((thing.at for thing in deed.things if thing.at), None)
+        if slot.kind != "time" or not spans or at is None:
+            return copied
+        zone = self.world.briefing.time_zone
+        said = [copied] if copied else []
+        for words in (*said, *(span.text for span in spans)):
+            if times.meant(words, now=self.world.now, zone=zone, base=at).at != at:
+                return words
+        return copied or spans[0].text
+
+    def _as_answer(self, command: Command) -> Command:
+        asked, wish = self.asked, self._asked_wish()
+        assert asked is not None
+        assert wish is not None
+        hint = self.world.hints[wish.tool]
+        slot = hint.slots.get(asked.slot)
+        short = (slot.name or asked.slot) if slot else ""
+        again = isinstance(command, Begin) and self._tool(command.wish) == wish.tool
+        if asked.kind == "sure" and again and answers.answer(self.said) == "yes":
+            return Plain("yes")  # "yes, delete the other three"
+        if slot is not None and isinstance(command, Begin) and self._answers(command, slot, wish):
+            given = filling.params(hint, command.slots, self.world)
+            if asked.kind != "slot" and asked.slot not in given:
+                return Fill({short: self.said})
+            if set(given) == {asked.slot} or len(command.slots) > 1:
+                return Fill(command.slots)
+            return Fill({short: " ".join(command.slots.values()) or self.said})
+        if slot is not None and isinstance(command, Begin) and self._aside(command, slot, wish):
+            return UNCLEAR
+        if asked.kind == "which" and (when := self._other_slot(hint, slot)):
+            return Fill({when: self.said})
+        if self._optional() and answers.whenever(self.said) and not times.find(self.said):
+            return Plain("no")
+        timed = slot is not None and slot.kind == "time" and asked.slot in wish.values
+        if timed and answers.whenever(self.said) and not times.find(self.said):
+            easy = replace(wish, easy=(*wish.easy, asked.slot))
+            self.waiting = [easy if w.number == wish.number else w for w in self.waiting]
+            return Plain("yes")
+        if asked.kind != "slot" and answers.neither(self.said) and isinstance(command, Plain):
+            return Plain("no")
+        if isinstance(command, Fill) and slot is not None:
+            command = self._untaken(command, hint, wish)
+            if not command.slots:
+                found = times.find(self.said) if slot.kind == "time" else []
+                return Fill({short: self.said}) if found else UNCLEAR
+            given = filling.params(hint, command.slots, self.world)
+            if asked.kind != "slot" and asked.slot not in given and (more := self._meant_one(slot)):
+                return Fill({**command.slots, short: more})
+            words = " ".join(command.slots.values())
+            timed = slot.kind == "time" and asked.slot not in given and times.only(words)
+            if not given or timed:
+                return Fill({short: words})
+        if isinstance(command, Plain) and slot is not None and self._holds(slot, command.kind):
+            return Fill({short: self.said, **self._timed(hint, wish, slot)})
+        if asked.kind == "sure" and isinstance(command, Plain):
+            answer = answers.answer(self.said)
+            if answer and command.kind in ("unclear", "chat", "thanks", "drop"):
+                return Plain(answer)
+        return command
+
+    def _aside(self, command: Begin, slot: Slot, wish: Wish) -> bool:
+        """ "He's called Hodges, by the way", when "When?" was asked: nothing new is wanted."""
+        tool = self._tool(command.wish)
+        if tool is None or not makes(self.world.hints[tool]) or slot.kind != "time":
+            return False
+        told = not times.find(self.said) and not utterances.wants(self.said)
+        return told and bool(command.slots) and not self._renames_kind(command, tool, wish)
+
+    def _untaken(self, command: Fill, hint: Hint, wish: Wish) -> Fill:
+        """Without other words for what is known, where nobody says that they meant something else:
+        what was asked for is what was answered."""
+        assert self.asked is not None
+        if answers.corrects(self.said) or utterances.means_other(self.said):
+            return command
+        known = {
+            s.name or n
+            for n, s in hint.slots.items()
+            if s.kind == "words" and n in wish.values and n != self.asked.slot
+        }
+        rest = {short: words for short, words in command.slots.items() if short not in known}
+        for name, slot in hint.slots.items():  # said once more, and more of it
+            title = str(wish.values.get(name, "")) if slot.kind == "words" else ""
+            for short, words in command.slots.items() if title else ():
+                if title.casefold() in words.casefold() and len(words) > len(title):
+                    rest.pop(short, None)
+                    rest[slot.name or name] = words
+        return Fill(rest)
+
+    def _other_slot(self, hint: Hint, slot: Slot | None) -> str:
+        """Asked which one, somebody says when it shall be: a time that none of them has."""
+        assert self.asked is not None
+        if slot is None or slot.kind != "thing" or not times.only(self.said):
+            return ""
+        zone = self.world.briefing.time_zone
+        known = [self.state.things[i].at for i in self.asked.choices if i in self.state.things]
+        if any(at and times.covers(self.said, at, now=self.world.now, zone=zone) for at in known):
+            return ""
+        return next((s.name or n for n, s in hint.slots.items() if s.kind == "time"), "")
+
+    def _answers(self, command: Begin, slot: Slot, wish: Wish) -> bool:
+        """Whether what looks like a new wish only says what was asked for."""
+        if not command.slots and self._tool(command.wish) == wish.tool:
+            return self._holds(slot, "unclear")
+        same = self._tool(command.wish) == wish.tool
+        if slot.kind in ("time", "repeat") and times.only(self.said):
+            return same or not utterances.questions(self.said)
+        tool = self._tool(command.wish)
+        asks = utterances.questions(self.said)
+        tells = tool is not None and self.world.hints[tool].does == "tell"
+        if self.asked and self.asked.kind != "slot" and (same or tells) and not asks:
+            return bool(self._meant_one(slot))
+        if slot.kind == "time" and tool and self.world.hints[tool].does == "act":
+            others = filling.params(self.world.hints[tool], command.slots, self.world)
+            kinds = {self._slot(tool, name).kind for name in others}
+            if kinds == {"time"} and any(times.find(w) for w in command.slots.values()):
+                return True  # nobody begins something new with nothing but a time
+        if not same or not command.slots:
+            return False
+        if slot.kind in ("time", "repeat") and all(map(times.only, command.slots.values())):
+            return True
+        hint = self.world.hints[wish.tool]
+        given = filling.params(hint, command.slots, self.world)
+        assert self.asked is not None
+        again = [
+            name
+            for name, words in given.items()
+            if name in wish.words
+            and hint.slots[name].kind in ("words", "thing")
+            and not similar(words, wish.words[name])
+        ]
+        return self.asked.slot in given and not again
+
+    def _holds(self, slot: Slot, kind: str) -> bool:
+        """Whether the utterance has what was asked for, though the model made nothing of it."""
+        assert self.asked is not None
+        if kind not in ("unclear", "chat", "yes", "no", "thanks"):
+            return False
+        if slot.kind in ("time", "repeat"):
+            wish = self._asked_wish()
+            where = wish and filling.place_slot(self.world.hints[wish.tool])
+            placed = bool(where) and bool(places_in(self.said))
+            return (bool(times.find(self.said)) or placed) and kind != "no"
+        if slot.kind == "choice":
+            return filling.choice(slot, self.said) is not None
+        if self.asked.kind == "which":
+            heard = Heard(said=self.said, state=self.state, world=self.world)
+            found = filling.find_things(slot, self.said, heard, among=self.asked.choices)
+            return bool(found.ids)
+        if slot.kind == "words" and kind in ("unclear", "chat"):
+            plain = titles.says_something(self.said) and not utterances.hesitates(self.said)
+            return plain and not utterances.questions(self.said)
+        return self.asked.kind == "sure" and bool(self._meant_one(slot))
+
+    def _meant_one(self, slot: Slot) -> str:
+        """The words for which of those that were asked about, where the utterance has them."""
+        assert self.asked is not None
+        heard = Heard(said=self.said, state=self.state, world=self.world)
+        words = filling.untimed(heard)
+        alone = Heard(said="", state=self.state, world=self.world)
+        found = filling.find_things(slot, words, alone, among=self.asked.choices, loose=True)
+        ids = set(found.ids) & set(self.asked.choices)
+        return words if ids and len(ids) < len(self.asked.choices) else ""
+
+    def _timed(self, hint: Hint, wish: Wish, asked: Slot) -> dict[str, str]:
+        """The time that is said with the answer to something else."""
+        open_times = [
+            slot.name or name
+            for name, slot in hint.slots.items()
+            if slot.kind == "time" and name not in wish.values and slot is not asked
+        ]
+        found = times.find(self.said)
+        return {open_times[0]: found[-1].text} if open_times and found else {}
+
+    def _pleased(self) -> bool:
+        """ "Okay, great": nothing is wanted."""
+        return answers.pleased(self.said)
+
+    def _optional(self) -> bool:
+        """Whether what was asked for is only worth a question."""
+        wish = self._asked_wish()
+        slot = wish and self.asked and self.world.hints[wish.tool].slots.get(self.asked.slot)
+        return bool(slot and slot.worth_asking and not slot.required and not slot.required_when)
+
+    def _asked_wish(self) -> Wish | None:
+        if self.asked is None:
+            return None
+        return next((w for w in self.waiting if w.number == self.asked.wish), None)
+
+    def _just_done(self) -> bool:
+        return bool(self.before.last) and self.before.last_turn == self.before.turn
+
+    def _tool(self, wish: str) -> str | None:
+        for tool, hint in self.world.hints.items():
+            if wish and wish in (hint.wish, tool):
+                return tool
+        return None
+
+    def _slot(self, tool: str, name: str) -> Slot:
+        return self.world.hints[tool].slots[name]
+
+    def _title_of(self, deed: Deed) -> str:
+        if deed.things:
+            return deed.things[0].title
+        title = deed.result.get("title")
+        return title if isinstance(title, str) else ""
+
+    def _renames_kind(self, command: Begin, tool: str, wish: Wish) -> bool:
+        """ "It's a goal, not a reminder", while the reminder is still being asked about."""
+        hints = (self.world.hints[tool], self.world.hints[wish.tool])
+        if wish.tool == tool or any(h.does != "act" for h in hints):
+            return False
+        if any(s.kind == "thing" and s.required for h in hints for s in h.slots.values()):
+            return False
+        given = filling.params(hints[0], command.slots, self.world)
+        own = [words for n, words in given.items() if hints[0].slots[n].kind == "words"]
+        named = [w for w in own if titles.says_something(w)]
+        heading = [str(v) for n, v in wish.values.items() if hints[1].slots[n].kind == "words"]
+        return bool(heading) and not any(not similar(w, heading[0]) for w in named)

@@ -1,0 +1,247 @@
+"""What an utterance is made of: questions, orders, clauses, and what was taken back in it. "When is
+the vet coming?" wants an answer, "Could you move the vet?" wants it done. Grammar of the language;
+pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from vivavoce.language.en.ending import VERBS
+from vivavoce.language.en.mentions import times_in
+
+_BEFORE = (
+    r"(?:(?:so|and|ok|okay|well|um|uh|erm|hey|hi|hello|right|now|please|sorry|tell me|"
+    r"remind me again|actually|oh|just|then|but)\b[,\s]*)*"
+)
+_WH = (
+    r"(?:when|what|which|who|whose|where|how (?:many|much|often|long|late|early|soon))"
+    r"(?:'s|'re)?\b(?!\s+(?:about|if|say|ever)\b)"
+)
+_SUBJECT = (
+    r"(?:i|we|they|he|she|it|there|this|that|those|these|my|our|the|his|her|their|any\w*|"
+    r"some\w*|you|all|every\w*|both)\b"
+)
+_VERB_FIRST = rf"(?:is|are|am|was|were|do|does|did|has|have|isn't|aren't|don't|didn't)\s+{_SUBJECT}"
+_ASKS = re.compile(rf"(?i)^\W*{_BEFORE}(?:{_WH}|{_VERB_FIRST})")
+_CLAUSE = re.compile(
+    r"(?:[.!?;,]+\s+(?:and|then|also|plus|oh|but)?\b|\s+and\b)"
+    r"(?:\s*(?:also|then|please|um|uh|oh),?)*\s*"
+)
+_NOT_NEW = re.compile(
+    r"(?i)(?:\w+ (?:it|that|this|them|him|her)\b|let's|thank|wait|hang|hold|never|be |come on|"
+    r"listen|look,|guess|like |love |hope |mind |mean )"
+)
+"""It goes on with what was said, or wants nothing."""
+_PART = re.compile(
+    r"[.!?;]+(?=\s|$)|,\s+|\s+(?=(?:and|but|plus|oh)\b)|"
+    r"\s(?=so (?:can|could|please|you|take|tick|mark)\b)"
+)
+"""Where another clause may begin, also where nobody wrote down a pause."""
+_WANTS = re.compile(
+    r"(?i)\b(?:remind|tell me|nudge|ping|poke|note|don'?t (?:let me )?forget|add|put|another|also|"
+    r"as well|new|next thing|(?:i|we)(?:'ve| have|'d| would|'ll| will)? ?(?:also )?(?:got to|gotta|"
+    r"need|must|want|wanna|have to|should|ought|like|love)|can you|could you|will you|would you)\b"
+)
+_ELLIPTIC = re.compile(
+    r"(?i)(?:(?:and|so|ok|okay|now|then|right)\b[,\s]*)*"
+    r"(?:(?:what|how) about|and|the same for|same (?:for|in))\s+"
+    r"(?P<inside>(?:in|inside|from|for)\s+)?(?P<rest>[^?.!]+?)\W*(?:then\W*)?"
+)
+_ONE_MORE = re.compile(
+    r"(?i)(?:oh\W+)?(?:and|also|plus|and also)\b[,\s]*"
+    r"(?!(?:what|which|who|where|when|how|why|is|are|do|does|did|can|could|then|now|that|in|on|"
+    r"the same)\b)"
+    r"(?P<rest>[\w'-]+(?: [\w'-]+){0,3}?)(?: (?:too|as well|please))?\W*"
+)
+_SAYS_INSTEAD = re.compile(r"(?i)\binstead\b(?! of\b)")
+_MEANT_INSTEAD = re.compile(
+    r"(?i)\bi mean[t]?,? (?:to say )?([^,.!?]+)|^\W*(?:no\W+|sorry\W+)*([^,.!?]{1,40}), not [^,.]+"
+)
+_OTHER = re.compile(
+    r"(?i)\b(?:i mean[t]?|make (?:it|that)|rather|instead|not .{1,30}\bbut|as an?)\b"
+)
+_HESITANT = re.compile(
+    r"(?i)\b(?:um+|uh+|er+m?|hang on|hold on|wait|sorry|hm+|what was|i don'?t know|no idea|"
+    r"not sure|dunno|never ?mind|forget it)\b|\b(?:the|to|with|about|and)\W*$"
+)
+_QUESTION = re.compile(
+    r"(?i)\?|^\W*(?:and |so |well )*(?:what|when|which|who|how|do|does|am|is|are|have|tell|read)\b"
+)
+_POINTS_BACK = re.compile(r"(?i)\W*(?:(?:and|so|then|please|just)\s+)*\w+ (?:it|that|this|them)\b")
+_SUBJECT_FIRST = re.compile(
+    r"(?i)\W*(?:(?:so|and|but|well|okay|ok|right)\s+)*(?P<subject>(?:the|my|our|an?|his|her|their|this|"
+    r"that)(?:\s+[\w'-]+){1,4}?)\s+(?:will|won't|is|isn't|are|aren't|was|were|has|have|had|needs?|"
+    r"does|doesn't|do|don't|can|can't|must|should|wants?|keeps?|runs|ends|expires)\b"
+)
+_ADDS = re.compile(
+    r"(?i)\b(?:add|new|another|also|as well|too|set|note|jot|pencil|schedule|extra|one more|"
+    r"(?:put|stick|pop|write|get)\b[^.!?]{0,40}\b(?:down|in))\b"
+)
+_MARK = (
+    r"(?:no|nope|sorry|wait|oops|ah|oh|um+|uh+|er+m?|actually|scratch that|correction|"
+    r"i mean(?:t)?(?: to say)?|or rather|rather|hang on|hold on|my mistake)"
+)
+_TAKEN_BACK = re.compile(rf"(?i)(?P<pause>[\s,.;–—-]+)(?P<marks>(?:{_MARK}\b[\s,.]*)+)")
+_INSTEAD = re.compile(
+    r"(?is)(?:not (?P<wrong>[^,.;!?]{2,40}?)(?:[,.;]\s*(?:but\s+)?|\s+but\s+))?"
+    r"(?P<right>[^,.;!?]+)(?P<after>.*)"
+)
+_TAKES_BACK = re.compile(
+    r"(?i)\b(?:no|nope|not|wait|i meant?|rather|scratch that|correction|on second thoughts?)\b"
+)
+_DETERMINED = re.compile(r"(?i)\b(?:the|my|our|an?|his|her|their)\s+$")
+_RETRACED = 6
+"""Words that somebody says again to get one of them right."""
+_SHORTEST, _FEW = 3, 4
+"""Words of an order, and of what is only added to one."""
+_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=\S)")
+
+
+def asks(text: str) -> bool:
+    """One question and nothing else. "Can you", "could I" and the like ask for something."""
+    return len(_SENTENCE.split(text.strip())) == 1 and _ASKS.match(text) is not None
+
+
+def requests(text: str) -> Iterator[tuple[int, int]]:
+    """Where there are clauses that want something of their own, said as an order: "get rid of the
+    library one". From where to before where; a few words behind one belong to it."""
+    start = 0
+    order: tuple[int, int] | None = None
+    for end in [*_CLAUSE.finditer(text), None]:
+        stop = end.start() if end else len(text)
+        clause = text[start:stop]
+        words = re.findall(r"[\w'’]+", clause.casefold())
+        begins = len(words) >= _SHORTEST and words[0] in VERBS and not _NOT_NEW.match(clause)
+        if order is not None and (begins or len(words) > _FEW):
+            yield order
+            order = None
+        if begins:
+            order = start, stop
+        elif order is not None and words:
+            order = order[0], stop
+        start = end.end() if end else stop
+    if order is not None:
+        yield order
+
+
+def questions(text: str) -> bool:
+    """Something in it may be a question; a looser look than `asks`, for short answers."""
+    return _QUESTION.search(text) is not None
+
+
+def elliptic(text: str) -> tuple[str, bool] | None:
+    """ "And on Friday?", "what about the other file?": what the last question is asked of anew, and
+    whether it is something to look inside of."""
+    match = _ELLIPTIC.fullmatch(text.strip())
+    return (match["rest"], bool(match["inside"])) if match else None
+
+
+def one_more(text: str) -> str | None:
+    """ "And matches", "oh, plus candles": what is to be treated as the thing before was."""
+    match = _ONE_MORE.fullmatch(text.strip())
+    return match["rest"] if match else None
+
+
+def hesitates(text: str) -> bool:
+    """Somebody looks for words, or breaks off."""
+    return _HESITANT.search(text) is not None
+
+
+def says_instead(text: str) -> bool:
+    return _SAYS_INSTEAD.search(text) is not None
+
+
+def meant_instead(text: str) -> str:
+    """ "I meant Stella", "Stella, not Sheila": what it is."""
+    match = _MEANT_INSTEAD.search(text)
+    return (match.group(1) or match.group(2)) if match else ""
+
+
+def means_other(text: str) -> int:
+    """Where it was last said that something else is meant ("make it", "rather"); 0: nowhere."""
+    found = [match.end() for match in _OTHER.finditer(text)]
+    return found[-1] if found else 0
+
+
+def adds(text: str) -> bool:
+    """Something is to be there besides what there is: "add", "another", "put … down"."""
+    return _ADDS.search(text) is not None
+
+
+def takes_back(text: str) -> bool:
+    """Somebody changes their mind in it: "no", "wait", "not Friday", "make it"."""
+    return _TAKES_BACK.search(text) is not None or means_other(text) > 0
+
+
+def clauses(text: str) -> list[tuple[int, int]]:
+    """Where its clauses are, from where to before where. A cut too many is possible: "salt and
+    pepper" is two."""
+    found, start = [], 0
+    for end in [*_PART.finditer(text), None]:
+        stop = end.start() if end else len(text)
+        if text[start:stop].strip():
+            found.append((start, stop))
+        start = end.end() if end else stop
+    return found
+
+
+def points_back(clause: str) -> bool:
+    """ "Move that to six": it goes on with what was named before."""
+    return _POINTS_BACK.match(clause) is not None
+
+
+def subject(clause: str) -> str:
+    """What it is about: the words before its verb."""
+    match = _SUBJECT_FIRST.match(clause)
+    return match["subject"] if match else ""
+
+
+def wants(text: str) -> bool:
+    """Is anything asked for, or only told? "He's called Hodges, by the way" wants nothing."""
+    return _WANTS.search(text) is not None or any(True for _ in requests(text))
+
+
+def repaired(text: str) -> str:
+    """Without what was taken back in the same breath: "email Ann, no, not Ann, Beth" is "email
+    Beth". Changes of mind about a time stay: the clock reads them."""
+    for marked in _TAKEN_BACK.finditer(text):
+        before, instead = text[: marked.start()], _INSTEAD.match(text, marked.end())
+        if instead is None:
+            continue
+        right, wrong = instead["right"].strip(), (instead["wrong"] or "").strip()
+        if not right or _begins_with_time(right):
+            continue
+        found = None
+        if wrong:
+            found = _last(before, re.sub(r"(?i)^(?:the|my|our|an?)\s+", "", wrong))
+        elif (
+            len(before.split()) >= _SHORTEST
+            and _TAKES_BACK.search(marked["marks"])
+            and not re.search(r"[.;]", marked["pause"])
+        ):
+            found = _said_again(before, right)
+        if found is None or times_in(before[found[0] : found[1]]):
+            continue
+        head = before[: found[0]]
+        if _DETERMINED.match(f"{right.split(maxsplit=1)[0]} "):
+            head = _DETERMINED.sub("", head)
+        return repaired(f"{head}{right}{before[found[1] :]}{instead['after']}")
+    return text
+
+
+def _begins_with_time(text: str) -> bool:
+    return any(text.startswith(time) for time in times_in(text))
+
+
+def _last(text: str, words: str) -> tuple[int, int] | None:
+    found = [m.span() for m in re.finditer(rf"(?i)\b{re.escape(words)}\b", text)]
+    return found[-1] if found else None
+
+
+def _said_again(before: str, right: str) -> tuple[int, int] | None:
+    """From the word that both begin with: "with Ann, no wait, with Beth"."""
+    words = [m.span() for m in re.finditer(r"\S+", before)][-_RETRACED:]
+    first = right.split(maxsplit=1)[0].casefold()
+    again = [start for start, end in words if before[start:end].casefold() == first]
+    return (again[-1], len(before)) if again else None
