@@ -198,10 +198,16 @@ def _serve_quickly(args: argparse.Namespace) -> int:
         # Before what takes long to import.
         source = open_agent(settings.agent, settings.agents_dir, settings.agent_overrides())
 
-        from vivavoce.app.listen import serve
+        from vivavoce.app.workspace import prepare
         from vivavoce.server.gate.auth import check_bind
 
         check_bind(settings.host, settings.auth)
+        if prepare(settings, source.current.folder):
+            words = f"{PROG}: made {settings.workspace}, the folder that its tools work in"
+            print(words, file=sys.stderr)
+
+        from vivavoce.app.listen import serve
+
         return serve(settings, source)
     except AgentError as exc:
         raise Complaint(str(exc)) from None

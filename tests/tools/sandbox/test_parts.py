@@ -95,7 +95,7 @@ async def test_the_command_line_on_macos(tmp_path: Path) -> None:
     tools = Tools((Path("/opt/tool"),), ("/opt/tool/bin",))
     made = SandboxExec(workspace=tmp_path, tools=tools)
     async with AsyncExitStack() as stack:
-        launch = await made.launch(stack, "echo hi", tmp_path, Limits(), network=False)
+        launch = await made.launch(stack, "echo hi", Limits(), network=False)
         home = Path(launch.environment["HOME"])
         assert home.is_dir()
     assert not home.exists()

@@ -143,7 +143,6 @@ class Bubblewrap(Confined):
         self,
         stack: AsyncExitStack,
         command: str,
-        cwd: Path,
         limits: Limits,
         network: bool,
     ) -> Launch:
@@ -151,7 +150,7 @@ class Bubblewrap(Confined):
         arguments = [self.program, *self._arguments(limits, network)]
         arguments += self._git(stack, fds)
         arguments += self._seccomp(stack, fds)
-        arguments += ["--remount-ro", "/", "--chdir", str(cwd), "--"]
+        arguments += ["--remount-ro", "/", "--chdir", str(self.workspace), "--"]
         arguments += limited(self.bash, command, limits)
         tools = self.all_tools
         return Launch(

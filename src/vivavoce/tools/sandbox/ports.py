@@ -38,7 +38,8 @@ class Sandbox(Protocol):
         network: bool = False,
         on_output: OnOutput | None = None,
     ) -> Finished:
-        """Runs it in `cwd`, a folder of the workspace.
+        """Runs it in `cwd`, the workspace or a user's folder in it: what it may write, and of the
+        workspace all that it sees.
 
         When this returns or is cancelled, everything the command started is
         dead. `network=True` is the whole network of this machine, its loopback

@@ -101,7 +101,7 @@ class SandboxExec(Confined):
         return _MACOS_NOTES
 
     async def launch(
-        self, stack: AsyncExitStack, command: str, cwd: Path, limits: Limits, network: bool
+        self, stack: AsyncExitStack, command: str, limits: Limits, network: bool
     ) -> Launch:
         scratch, tools = await scratch_folder(stack), self.all_tools
         readable = [*_READABLE, *(_NETWORK_READABLE if network else ()), *map(str, tools.folders)]
@@ -120,7 +120,7 @@ class SandboxExec(Confined):
                 first=tools.first,
                 last=("/opt/homebrew/bin", *tools.last),
             ),
-            cwd,
+            self.workspace,
         )
 
 
@@ -146,9 +146,9 @@ class Landlock(Confined):
         return _NOTES
 
     async def launch(
-        self, stack: AsyncExitStack, command: str, cwd: Path, limits: Limits, network: bool
+        self, stack: AsyncExitStack, command: str, limits: Limits, network: bool
     ) -> Launch:
-        policy = self.policy(await scratch_folder(stack), cwd, limits, network)
+        policy = self.policy(await scratch_folder(stack), limits, network)
         return Launch(
             [
                 *(sys.executable, "-I", str(_LAUNCHER), json.dumps(policy)),
@@ -158,7 +158,7 @@ class Landlock(Confined):
             self.workspace,
         )
 
-    def policy(self, scratch: Path, cwd: Path, limits: Limits, network: bool) -> dict[str, object]:
+    def policy(self, scratch: Path, limits: Limits, network: bool) -> dict[str, object]:
         """What `sandlock.Sandbox` is made of."""
         tools = self.all_tools
         readable = [*SYSTEM, *ETC, "/proc", *(NETWORK_ETC if network else ())]
@@ -173,7 +173,7 @@ class Landlock(Confined):
             "env": environment(
                 home=str(scratch), temporary=str(scratch), first=tools.first, last=tools.last
             ),
-            "cwd": str(cwd),
+            "cwd": str(self.workspace),
         }
 
 

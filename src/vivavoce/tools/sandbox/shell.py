@@ -11,7 +11,7 @@ import shutil
 import tempfile
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from vivavoce.processes.bounded import Finished, Launch, Limits, OnOutput, execute
@@ -68,7 +68,8 @@ def environment(
 
 @dataclass(frozen=True, kw_only=True)
 class Confined:
-    """A kind of sandbox. `workspace` is writable; `hidden` (the server's data, say) is out of
+    """A kind of sandbox. `workspace` is writable, and of a larger one nothing but it is there;
+    `hidden` (the server's data, say) is out of
     reach, even inside it."""
 
     workspace: Path
@@ -102,12 +103,13 @@ class Confined:
         on_output: OnOutput | None = None,
     ) -> Finished:
         limits = limits or Limits()
+        here = self if cwd == self.workspace else replace(self, workspace=cwd)
         async with AsyncExitStack() as stack:
-            launch = await self.launch(stack, command, cwd, limits, network)
+            launch = await here.launch(stack, command, limits, network)
             return await execute(launch, limits, on_output)
 
     async def launch(
-        self, stack: AsyncExitStack, command: str, cwd: Path, limits: Limits, network: bool
+        self, stack: AsyncExitStack, command: str, limits: Limits, network: bool
     ) -> Launch:
         """The command line that confines the command; `stack` is left when it has ended."""
         raise NotImplementedError
