@@ -83,6 +83,8 @@ class Finished:
     output: str
     truncated: bool = False
     killed_for: Reason | None = None
+    notes: tuple[str, ...] = ()
+    """What became of its work afterwards, in words, where that is not as it meant."""
 
     @property
     def timed_out(self) -> bool:

@@ -324,7 +324,8 @@ def bash_tool(
         await telling.close()
         files = await SHARED.run(changed_since, workspace, began)
         # How it ended first: whatever is cut from a long log, that stays.
-        text = f"{_ending(done, within)}\n" + (done.output.strip("\n") or "It printed nothing.")
+        lines = [_ending(done, within), *done.notes]
+        text = "\n".join([*lines, done.output.strip("\n") or "It printed nothing."])
         return ToolOutput(text=text, kind="log", files_changed=files)
 
     return bash

@@ -34,7 +34,7 @@ async def test_a_sandbox_that_holds_nothing_is_none(tmp_path: Path) -> None:
     loose.chmod(0o755)
     (tmp_path / "ws").mkdir()
     problem = await problem_of(
-        Bubblewrap(program=str(loose), workspace=tmp_path / "ws", binds_fds=False)
+        Bubblewrap(program=str(loose), workspace=tmp_path / "ws", mounts_git=False)
     )
     assert problem is not None
     assert "outside the workspace" in problem
@@ -44,7 +44,9 @@ async def test_one_that_does_not_start_says_why(tmp_path: Path) -> None:
     broken = tmp_path / "bwrap"
     broken.write_text("#!/bin/bash\necho 'bwrap: No permissions to create new namespace'; exit 1\n")
     broken.chmod(0o755)
-    problem = await problem_of(Bubblewrap(program=str(broken), workspace=tmp_path, binds_fds=False))
+    problem = await problem_of(
+        Bubblewrap(program=str(broken), workspace=tmp_path, mounts_git=False)
+    )
     assert problem == "bwrap: No permissions to create new namespace"
 
 

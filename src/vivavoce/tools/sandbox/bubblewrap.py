@@ -9,11 +9,8 @@ filters), the terminal's input queue. Measured at some 5 ms a launch.
 
 from __future__ import annotations
 
-import contextlib
-import errno
 import os
 import platform
-import stat
 import struct
 from collections.abc import Iterator
 from contextlib import AsyncExitStack
@@ -24,7 +21,7 @@ from pathlib import Path
 from vivavoce.errors import Unavailable
 from vivavoce.processes.bounded import Launch, Limits
 from vivavoce.tools.sandbox.places import ETC, NETWORK_ETC, SYSTEM
-from vivavoce.tools.sandbox.shell import Confined, environment, limited
+from vivavoce.tools.sandbox.shell import GIT_AFTERWARDS, Confined, environment, limited
 
 _LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
 _NUMBER, _ARCHITECTURE = 0, 4
@@ -115,8 +112,6 @@ _ISOLATION = (
     *("--die-with-parent", "--new-session", "--unshare-all", "--unshare-user"),
     *("--disable-userns", "--cap-drop", "ALL", "--hostname", "sandbox"),
 )
-_GIT_KEPT = ("hooks", "config")
-"""What the user's own git would run later: read-only inside."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,8 +119,8 @@ class Bubblewrap(Confined):
     """`workspace` is writable, `hidden` is not even in it."""
 
     program: str
-    binds_fds: bool = True
-    """From version 0.10 on; without it, the git hooks of the workspace are writable."""
+    mounts_git: bool = True
+    """From version 0.10 on; without it, repositories are looked through after a command."""
     name: str = "bubblewrap"
 
     @property
@@ -133,8 +128,8 @@ class Bubblewrap(Confined):
         told = ["memory of all processes together is looked at, not held: no cgroup is used"]
         if os.geteuid() == 0:
             told.append("run as root, the number of processes is looked at, not held")
-        if not self.binds_fds:
-            told.append("an old bubblewrap: .git/hooks and .git/config are writable")
+        if not self.mounts_git:
+            told.append(f"an old bubblewrap: {GIT_AFTERWARDS}")
         if filter_for() is None:
             told.append("no filter of system calls for this machine")
         return tuple(told)
@@ -148,7 +143,7 @@ class Bubblewrap(Confined):
     ) -> Launch:
         fds: list[int] = []
         arguments = [self.program, *self._arguments(limits, network)]
-        arguments += self._git(stack, fds)
+        arguments += self._git(fds)
         arguments += self._seccomp(stack, fds)
         arguments += ["--remount-ro", "/", "--chdir", str(self.workspace), "--"]
         arguments += limited(self.bash, command, limits)
@@ -207,24 +202,13 @@ class Bubblewrap(Confined):
         else:
             yield from ("--ro-bind", "/dev/null", str(path))
 
-    def _git(self, opened: AsyncExitStack, fds: list[int]) -> Iterator[str]:
-        """`.git` cannot be swapped, nor its hooks and settings written.
-
-        Opened without following links and handed over as they are: a command
-        may plant `.git -> ~/.ssh`, and swap it while another one starts.
-        """
-        if not self.binds_fds:
-            return
-        git = self.workspace / ".git"
-        with contextlib.suppress(OSError):
-            folder = _opened(opened, str(git), os.O_DIRECTORY)
-            fds.append(folder)
-            yield from ("--bind-fd", str(folder), str(git))
-            for name in _GIT_KEPT:
-                with contextlib.suppress(OSError):
-                    kept = _opened(opened, name, 0, folder)
-                    fds.append(kept)
-                    yield from ("--ro-bind-fd", str(kept), str(git / name))
+    def _git(self, fds: list[int]) -> Iterator[str]:
+        """Repositories as their guard has them: by descriptors, since a command may plant
+        `.git -> ~/.ssh`, and swap it while another one starts."""
+        for mount in self.git.mounts if self.git is not None and self.mounts_git else ():
+            fds.append(mount.fd)
+            yield from ("--bind-fd" if mount.writable else "--ro-bind-fd", str(mount.fd))
+            yield str(mount.at)
 
     def _seccomp(self, opened: AsyncExitStack, fds: list[int]) -> Iterator[str]:
         program = filter_for()
@@ -236,11 +220,3 @@ class Bubblewrap(Confined):
         os.lseek(fd, 0, os.SEEK_SET)
         fds.append(fd)
         yield from ("--seccomp", str(fd))
-
-
-def _opened(stack: AsyncExitStack, path: str, flags: int, folder: int | None = None) -> int:
-    fd = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC | flags, dir_fd=folder)
-    stack.callback(os.close, fd)
-    if stat.S_ISLNK(os.fstat(fd).st_mode):
-        raise OSError(errno.ELOOP, "a link")
-    return fd

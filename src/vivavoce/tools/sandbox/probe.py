@@ -35,7 +35,13 @@ from vivavoce.processes.threads import SHARED
 from vivavoce.tools.sandbox.bubblewrap import Bubblewrap
 from vivavoce.tools.sandbox.places import ETC, NETWORK_ETC, SYSTEM, tools_of
 from vivavoce.tools.sandbox.ports import NoSandbox, Sandbox
-from vivavoce.tools.sandbox.shell import Confined, environment, limited, scratch_folder
+from vivavoce.tools.sandbox.shell import (
+    GIT_AFTERWARDS,
+    Confined,
+    environment,
+    limited,
+    scratch_folder,
+)
 
 PROGRAM = "/usr/bin/sandbox-exec"
 _READABLE = (
@@ -49,6 +55,7 @@ _NETWORK_READABLE = (
     "/private/etc/resolv.conf",
     "/private/var/run/resolv.conf",
 )
+_OF_GIT = r"hooks|config|config\.worktree|config\.lock|commondir|info|modules|worktrees"
 _MACOS_NOTES = (
     "no namespaces: a command that leaves its process group may outlive its call",
     "memory of all processes together is looked at, not held",
@@ -74,11 +81,8 @@ def profile(
         '(allow file-write-data (literal "/dev/null") (literal "/dev/zero"))',
         '(allow file-ioctl (literal "/dev/null"))',
     ]
-    for path in writable[:1]:  # the workspace: what the user's git would run later
-        lines += [
-            f"(deny file-write* (subpath {_quoted(path + '/.git/hooks')}))",
-            f"(deny file-write* (literal {_quoted(path + '/.git/config')}))",
-        ]
+    # What the user's git would run later, or be led away by, in every repository.
+    lines.append(f'(deny file-write* (regex #"/\\.[gG][iI][tT]/({_OF_GIT})(/|$)"))')
     lines += [f"(deny file-read* file-write* (subpath {_quoted(path)}))" for path in hidden]
     if network:
         lines += ["(allow network*)", "(allow system-socket)"]
@@ -131,7 +135,7 @@ _NOTES = (
     "modes and times of the user's files outside, and limits of the user's other processes, "
     "can be changed (not what is in them)",
     "memory of all processes together is looked at, not held",
-    ".git/hooks and .git/config are writable",
+    GIT_AFTERWARDS,
 )
 
 
@@ -276,7 +280,7 @@ def _candidates(
     if platform.system() != "Linux":
         return [f"there is no sandbox for {platform.system()}"]
     made: list[Confined | str] = [
-        Bubblewrap(program=program, binds_fds=_binds_fds(program), **place)
+        Bubblewrap(program=program, mounts_git=_binds_fds(program), **place)
         for program in bubblewraps(search_path)
     ]
     if not made:

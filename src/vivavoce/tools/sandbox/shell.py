@@ -7,6 +7,7 @@ there, so no key or token can be.
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import tempfile
 from collections.abc import Sequence
@@ -16,9 +17,11 @@ from pathlib import Path
 
 from vivavoce.processes.bounded import Finished, Launch, Limits, OnOutput, execute
 from vivavoce.processes.threads import SHARED
+from vivavoce.tools.repositories import Guard
 from vivavoce.tools.sandbox.places import Tools, workspace_tools
 
 SYSTEM_PATH = ("/usr/local/bin", "/usr/bin", "/bin", "/usr/local/sbin", "/usr/sbin", "/sbin")
+GIT_AFTERWARDS = "what git would run is put aside after a command, not kept from being written"
 NOT_STARTED = 125
 """The exit code when the limits could not be set: better nothing than without them."""
 
@@ -78,6 +81,10 @@ class Confined:
     bash: str = "/bin/bash"
     name: str = ""
     why_not: str | None = None
+    git: Guard | None = None
+    """Of the command that is run now."""
+    mounts_git: bool = False
+    """Can it show a repository's copy in its place?"""
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -103,10 +110,17 @@ class Confined:
         on_output: OnOutput | None = None,
     ) -> Finished:
         limits = limits or Limits()
-        here = self if cwd == self.workspace else replace(self, workspace=cwd)
-        async with AsyncExitStack() as stack:
-            launch = await here.launch(stack, command, limits, network)
-            return await execute(launch, limits, on_output)
+        guard = Guard(cwd, mounting=self.mounts_git)
+        here = replace(self, workspace=cwd, git=guard)
+        told: tuple[str, ...] = ()
+        try:
+            await asyncio.to_thread(guard.before)
+            async with AsyncExitStack() as stack:
+                launch = await here.launch(stack, command, limits, network)
+                done = await execute(launch, limits, on_output)
+        finally:
+            told = await asyncio.to_thread(guard.after)
+        return replace(done, notes=told)
 
     async def launch(
         self, stack: AsyncExitStack, command: str, limits: Limits, network: bool

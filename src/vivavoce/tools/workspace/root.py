@@ -21,6 +21,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from vivavoce.errors import ToolFailed
+from vivavoce.tools import repositories
 from vivavoce.tools.workspace.names import Rules, alike, label, shown
 from vivavoce.tools.workspace.opening import FILE, FOLDER, Opened, Opening, best_opening
 from vivavoce.tools.workspace.patterns import Ignore, ignored
@@ -212,7 +213,9 @@ class Workspace:
         return path.split("/")
 
     def may_write(self, parts: Sequence[str]) -> bool:
-        return not (self._unwritable.forbid(parts) or self.hidden.forbid(parts))
+        if self._unwritable.forbid(parts) or self.hidden.forbid(parts):
+            return False
+        return repositories.may_write(self.root, parts)
 
     def refusal(self, path: str, why: OSError) -> ToolFailed:
         """In words that the model can use."""
