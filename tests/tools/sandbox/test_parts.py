@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 import subprocess
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -10,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from vivavoce.processes.bounded import Limits
-from vivavoce.tools.sandbox.bubblewrap import filter_for
 from vivavoce.tools.sandbox.places import Tools, tools_of, workspace_tools
 from vivavoce.tools.sandbox.probe import PROGRAM, SandboxExec, profile
 from vivavoce.tools.sandbox.shell import environment, limited
@@ -58,21 +56,6 @@ def test_a_virtualenv_cannot_name_a_folder_that_is_no_python(tmp_path: Path) -> 
     (secret / "lib/python3.12").mkdir(parents=True)
     (secret / "lib/python3.12/os.py").touch()
     assert workspace_tools(tmp_path) == Tools((secret,), (str(tmp_path / ".venv/bin"),))
-
-
-@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
-def test_the_filter_is_a_program_whose_jumps_stay_inside(machine: str) -> None:
-    program = filter_for(machine)
-    assert program is not None
-    lines = list(struct.iter_unpack("=HBBI", program))
-    for place, (code, if_true, if_false, _) in enumerate(lines):
-        if code & 0x07 == 0x05:
-            assert place + 1 + max(if_true, if_false) < len(lines)
-    assert lines[-1] == (0x06, 0, 0, 0x7FFF0000)
-
-
-def test_a_machine_we_do_not_know_has_no_filter() -> None:
-    assert filter_for("pdp11") is None
 
 
 def test_the_profile_of_macos_denies_first_and_hides_last() -> None:
