@@ -53,7 +53,7 @@ class House:
     async def sandboxed(self, command: str, kind: str = "bubblewrap") -> Finished:
         tools = tools_of(os.defpath)
         if kind == "bubblewrap":
-            program = list(bubblewraps(os.defpath))[-1]
+            program = list(bubblewraps(os.defpath, Path("/nowhere")))[-1]
             made: Bubblewrap | Landlock = Bubblewrap(
                 program=program, workspace=self.workspace, tools=tools
             )
@@ -143,7 +143,7 @@ async def test_what_the_user_did_meanwhile_is_not_undone(tmp_path: Path) -> None
         house.user("git -c user.name=U -c user.email=u@x commit -q --allow-empty -m mine")
         go.touch()
 
-    program = list(bubblewraps(os.defpath))[-1]
+    program = list(bubblewraps(os.defpath, Path("/nowhere")))[-1]
     sandbox = Bubblewrap(program=program, workspace=house.workspace, tools=tools_of(os.defpath))
     command = (
         "echo ready; until [ -e go ]; do sleep 0.02; done;"

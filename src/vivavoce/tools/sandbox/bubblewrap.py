@@ -17,7 +17,7 @@ from pathlib import Path
 
 from vivavoce.errors import Unavailable
 from vivavoce.processes.bounded import Launch, Limits
-from vivavoce.tools.sandbox.calls import filter_for
+from vivavoce.tools.sandbox.calls import allowed, filter_for
 from vivavoce.tools.sandbox.places import ETC, NETWORK_ETC, SYSTEM
 from vivavoce.tools.sandbox.shell import GIT_AFTERWARDS, Confined, environment, limited
 
@@ -25,6 +25,9 @@ _ISOLATION = (
     *("--die-with-parent", "--new-session", "--unshare-all", "--unshare-user"),
     *("--disable-userns", "--cap-drop", "ALL", "--hostname", "sandbox"),
 )
+
+
+_NOBODY = "65534"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,12 +38,11 @@ class Bubblewrap(Confined):
     mounts_git: bool = True
     """From version 0.10 on; without it, repositories are looked through after a command."""
     name: str = "bubblewrap"
+    filtered: str = f"a list of {len(allowed())} system calls; all others are refused"
 
     @property
     def notes(self) -> tuple[str, ...]:
-        told = ["memory of all processes together is looked at, not held: no cgroup is used"]
-        if os.geteuid() == 0:
-            told.append("run as root, the number of processes is looked at, not held")
+        told = list(self.not_held())
         if not self.mounts_git:
             told.append(f"an old bubblewrap: {GIT_AFTERWARDS}")
         if filter_for() is None:
@@ -71,6 +73,8 @@ class Bubblewrap(Confined):
 
     def _arguments(self, limits: Limits, network: bool) -> Iterator[str]:
         yield from _ISOLATION
+        if os.geteuid() == 0:  # or it would be root by name, and programs would act like it
+            yield from ("--uid", _NOBODY, "--gid", _NOBODY)
         if network:
             yield "--share-net"
         yield from self._system

@@ -25,6 +25,11 @@ class Sandbox(Protocol):
         ...
 
     @property
+    def holds(self) -> tuple[str, ...]:
+        """What is in force here, as its trial has shown; empty before that."""
+        ...
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What this one cannot hold as tightly as others, for `/status` and `doctor`."""
         ...
@@ -53,6 +58,7 @@ class NoSandbox(Value):
 
     why_not: str
     name: str = "none"
+    holds: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
     async def run(self, command: str, **how: Any) -> Finished:
