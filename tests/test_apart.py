@@ -20,9 +20,11 @@ from vivavoce.app.tools import known_tools
 from vivavoce.app.workspace import prepare, problems
 from vivavoce.cli import main
 from vivavoce.errors import InvalidRequest
+from vivavoce.processes import control_groups
 from vivavoce.processes.programs import find, search_path
 from vivavoce.runtime.clock import SystemClock
 from vivavoce.runtime.ports import ToolContext, ToolOutput
+from vivavoce.tools.sandbox import probe
 from vivavoce.tools.workspace.searching import find_ripgrep
 
 PACKAGE = Path(vivavoce.__file__).parent
@@ -204,3 +206,35 @@ def test_from_the_start_on_nothing_is_looked_for_in_the_workspace(
     monkeypatch.setenv("PATH", f"relative:{workspace}/bin:/usr/bin")
     prepare(load_settings(workspace=workspace), _agent(tmp_path))
     assert os.environ["PATH"] == "/usr/bin"
+
+
+# --- The doctor
+
+
+def test_the_doctor_tells_what_holds_here(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor"]) == 0
+    told = capsys.readouterr().out
+    for words in ("apart from the server", "ripgrep: /", "no new privileges", "system calls"):
+        assert words in told
+    assert not default_workspace().exists()  # it only looks
+
+
+def test_the_doctor_tells_what_is_not_apart(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VIVAVOCE_WORKSPACE", str(PACKAGE.parents[1]))
+    assert main(["doctor"]) == 1
+    told = capsys.readouterr().out
+    assert "NOT  workspace" in told
+    assert "holds the server's program" in told
+    assert "another clone" in told
+
+
+async def test_it_says_so_where_there_are_no_control_groups(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(control_groups, "given", frozenset)
+    found = await probe(tmp_path, search_path=os.defpath)
+    assert not any("control groups" in one for one in found.holds)
+    assert "no control groups are to be had here" in found.notes
+    assert any("memory" in note for note in found.notes)

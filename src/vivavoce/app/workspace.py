@@ -23,7 +23,7 @@ from vivavoce.processes.programs import search_path
 
 _LOADED_FROM = ("LD_LIBRARY_PATH", "LD_PRELOAD", "DYLD_LIBRARY_PATH", "DYLD_INSERT_LIBRARIES")
 _WHY = "Tools write and read there: they could change the server, or read its keys."
-_ADVICE = (
+ADVICE = (
     f"Name another folder with {variable('workspace')}, or leave it out for ~/vivavoce. To talk "
     "about a checkout of this server, name another clone of it."
 )
@@ -43,15 +43,15 @@ def problems(settings: Settings, agent: Path | None) -> list[str]:
     root = settings.workspace.resolve()
     if root.exists() and not root.is_dir():
         return [f"{root} is a file, not a folder"]
-    found: dict[str, None] = {}
+    found: dict[str, str] = {}  # one of each kind is enough to say
     for what, path, around in _parts(settings, agent):
         real = path.resolve()
         # As it is called, too: whoever can turn a link round decides where it leads.
         if any(place.is_relative_to(root) for place in (real, Path(os.path.abspath(path)))):
-            found.setdefault(f"{root} holds {what}, {path}")
+            found.setdefault(what, f"{root} holds {what}, {path}")
         elif around and root.is_relative_to(real):
-            found.setdefault(f"{root} lies inside {what}, {path}")
-    return [*found, *_planted(root)]
+            found.setdefault(what, f"{root} lies inside {what}, {path}")
+    return [*found.values(), *_planted(root)]
 
 
 def _parts(settings: Settings, agent: Path | None) -> Iterator[_Part]:
@@ -111,7 +111,7 @@ def prepare(settings: Settings, agent: Path) -> bool:
     """
     if wrong := problems(settings, agent):
         lines = [f"{variable('workspace')}: {one}" for one in wrong]
-        raise InvalidRequest("\n".join([*lines, _WHY, _ADVICE]))
+        raise InvalidRequest("\n".join([*lines, _WHY, ADVICE]))
     made = not settings.workspace.exists()
     settings.workspace.mkdir(mode=0o700, parents=True, exist_ok=True)
     os.environ["PATH"] = search_path(settings.workspace)

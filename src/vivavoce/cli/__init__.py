@@ -32,6 +32,7 @@ examples:
   vivavoce serve --port 9000 --agent ./my-agent another port, an agent of your own
   vivavoce agent check ./my-agent               is everything in the folder right?
   vivavoce db sweep                             delete what is older than it should be
+  vivavoce doctor                               what holds on this machine, and what does not
   vivavoce mcp                                  its tools and tasks for an MCP host, over stdio
   vivavoce models pull                          fetch the models before they are needed
 
@@ -126,6 +127,11 @@ def _parser() -> argparse.ArgumentParser:
             action.add_argument("names", nargs="*", metavar="NAME", help="a model's name")
         if name == "pull":
             action.add_argument("--all", action="store_true", help="fetch every model there is")
+
+    doctor = commands.add_parser("doctor", help="what would `serve` find here, and what is amiss?")
+    doctor.set_defaults(run=_doctor)
+    doctor.add_argument("--agent", help="name of an agent, or path of its folder (workbench)")
+    doctor.add_argument("--data-dir", help="folder for everything that is written")
 
     mcp = commands.add_parser("mcp", help="offer a server's tools and tasks to an MCP host")
     mcp.set_defaults(run=_mcp)
@@ -374,6 +380,12 @@ def _mcp(args: argparse.Namespace) -> int:
         token = secret.get_secret_value()
     asyncio.run(serve(args.url, token))
     return 0
+
+
+def _doctor(args: argparse.Namespace) -> int:
+    from vivavoce.cli.doctor import examine
+
+    return examine(_settings(args))
 
 
 def _agent_check(args: argparse.Namespace) -> int:
