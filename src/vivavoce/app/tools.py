@@ -58,7 +58,7 @@ class Toolset:
         self._settings = settings
         self._sandbox = LateSandbox()
         self._workspaces = _workspaces(settings)
-        self._hidden = (settings.data_dir, Path(ENV_FILE).absolute())
+        self._hidden = _hidden(settings)
         self.registry = _tools(settings, clock, self._workspaces, self._sandbox, store)
         servers = _logged("MCP", resolve(agent.servers, named_values()))
         self._servers = McpServers(_found(servers, settings.workspace), self.registry)
@@ -164,11 +164,17 @@ def _logged(what: str, found: tuple[T, Sequence[str]]) -> T:
 
 
 def _workspaces(settings: Settings) -> Workspaces:
-    """A folder each, where it is known who somebody is. `serve` has refused a workspace with the
-    data in it; whoever puts the parts together otherwise has it hidden."""
-    data, root = settings.data_dir.resolve(), settings.workspace.resolve()
-    hidden = (data,) if data != root and data.is_relative_to(root) else ()
-    return Workspaces(root, each=settings.auth == "jwt", hidden=(*HIDDEN, *hidden))
+    """A folder each, where it is known who somebody is."""
+    each = settings.auth == "jwt"
+    return Workspaces(settings.workspace, each=each, hidden=(*HIDDEN, *_hidden(settings)))
+
+
+def _hidden(settings: Settings) -> tuple[Path, ...]:
+    """Ours, and never shown. `serve` has made sure that it is not in the workspace; whoever puts
+    the parts together otherwise may have the one inside the other."""
+    root = settings.workspace.resolve()
+    ours = (settings.data_dir.resolve(), Path(ENV_FILE).resolve())
+    return tuple(path for path in ours if not root.is_relative_to(path))
 
 
 def _found(servers: Sequence[McpServer], workspace: Path) -> tuple[McpServer, ...]:
