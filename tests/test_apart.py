@@ -19,7 +19,7 @@ from vivavoce.app.settings import Settings, default_workspace, load_settings
 from vivavoce.app.tools import known_tools
 from vivavoce.app.workspace import prepare, problems
 from vivavoce.cli import main
-from vivavoce.errors import InvalidRequest
+from vivavoce.errors import InvalidRequest, ToolFailed
 from vivavoce.processes import control_groups
 from vivavoce.processes.programs import find, search_path
 from vivavoce.runtime.clock import SystemClock
@@ -107,6 +107,29 @@ def test_settings_in_the_workspace_are_refused_wherever_they_say_that_it_is(
     settings = load_settings()
     assert settings.workspace == tmp_path / "other"
     assert any("the server's settings" in one for one in problems(settings, _agent(tmp_path)))
+
+
+@pytest.mark.parametrize("argv", [["db", "current"], ["models", "list"], ["serve"], ["doctor"]])
+def test_no_command_goes_by_settings_that_a_tool_may_have_written(
+    argv: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    default_workspace().mkdir()
+    monkeypatch.chdir(default_workspace())
+    Path(".env").write_text("VIVAVOCE_HUB_URL=https://evil.example\nVIVAVOCE_WORKSPACE=/tmp/x\n")
+    assert main(argv) != 0
+    told = capsys.readouterr()
+    assert "holds the server's settings" in told.out + told.err
+
+
+async def test_the_servers_settings_cannot_be_read_where_it_was_started(tmp_path: Path) -> None:
+    """`read_file .env` gave the secret that JWTs are signed with."""
+    Path(".env").write_text("VIVAVOCE_SEARCH_KEY=a-secret-of-the-server\n")
+    settings = load_settings(data_dir=tmp_path / "d")
+    prepare(settings, _agent(tmp_path))
+    tools = known_tools(settings, SystemClock())
+    for path in (".env", str(Path(".env").absolute()), "../../start/.env"):
+        with pytest.raises(ToolFailed):
+            await tools.run("read_file", {"path": path}, ToolContext(user_id="ann"))
 
 
 def test_a_folder_that_python_would_take_for_the_server_is_refused(

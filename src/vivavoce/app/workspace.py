@@ -51,7 +51,7 @@ def problems(settings: Settings, agent: Path | None) -> list[str]:
             found.setdefault(what, f"{root} holds {what}, {path}")
         elif around and root.is_relative_to(real):
             found.setdefault(what, f"{root} lies inside {what}, {path}")
-    return [*found.values(), *_planted(root)]
+    return [*found.values(), *planted(root)]
 
 
 def _parts(settings: Settings, agent: Path | None) -> Iterator[_Part]:
@@ -74,8 +74,9 @@ def _parts(settings: Settings, agent: Path | None) -> Iterator[_Part]:
             yield _Part("the agent's folder", folder)
     yield _Part("the server's data", settings.data_dir)
     yield _Part("the models", settings.models_dir)
-    if settings.brain_file is not None:
-        yield _Part("the model", settings.brain_file)
+    for file in (settings.brain_file, settings.script):
+        if file is not None:
+            yield _Part("the brain", file, around=False)
     url = make_url(settings.database_url)
     if url.get_backend_name() == "sqlite" and url.database:
         yield _Part("the database", Path(url.database))
@@ -91,13 +92,13 @@ def _shadows(workspace: Path, entry: Path) -> bool:
     return found is not None and found.origin is not None
 
 
-def _planted(root: Path) -> Iterator[str]:
+def planted(root: Path) -> Iterator[str]:
     """A `.env` is read from where the server is started. Where that is a workspace, a tool may
     have written it; the usual one counts even if it names another."""
     settings_file = Path(ENV_FILE).absolute()
     if not os.path.lexists(settings_file):
         return
-    for folder in dict.fromkeys((root, default_workspace().resolve())):
+    for folder in dict.fromkeys((root.resolve(), default_workspace().resolve())):
         for place in (settings_file, settings_file.resolve()):
             if place.is_relative_to(folder):
                 yield f"{folder} holds the server's settings, {settings_file}"

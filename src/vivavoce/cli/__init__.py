@@ -182,6 +182,11 @@ def _settings(args: argparse.Namespace) -> Settings:
             if value is not None:  # named as it was given
                 problems = problems.replace(f"{variable(name)}:", f"--{name.replace('_', '-')}:")
         raise Complaint(problems) from None
+    if args.run not in (_serve, _doctor):  # these say more
+        from vivavoce.app.workspace import ADVICE, planted
+
+        for problem in planted(settings.workspace):
+            raise Complaint(f"{problem}\nTools write there. {ADVICE}")
     for line in unknown_variables():
         print(f"{PROG}: warning: {line}", file=sys.stderr)
     return settings

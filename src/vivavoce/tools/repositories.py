@@ -12,6 +12,7 @@ what git would run of it is put aside.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import shlex
@@ -32,12 +33,16 @@ _STATE = re.compile(
 )
 """Files right in `.git` that git writes in its daily work, and that hold no more than data."""
 _TREES = ("refs", "logs")
+_UNREAD = ("branches", "description")
+"""Of no use to a command; every mount costs."""
 _STAGED = 16
 """Repositories whose state a command may change; more are read-only."""
 _MOST_FILES, _MOST_BYTES = 20_000, 256 << 20
 _HEAD = re.compile(rb"(?:(?:ref: refs/[^\n]+|[0-9a-f]{40}|[0-9a-f]{64})(?:[\t\n].*)?)?", re.DOTALL)
 _SECONDS = 10.0
+_FEW, _MANY = 2_000, 500_000
 _DEEP = 2_000
+_MEMORY = "/dev/shm"  # noqa: S108 - a folder of our own in it, with a name that is not known
 _ASIDE = ".put-aside"
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 _FOLDER = _READ | os.O_DIRECTORY
@@ -202,10 +207,11 @@ def _stamp(about: os.stat_result) -> Stamp:
 def _repositories(workspace: Path) -> list[Path] | None:
     """Everything that git would take for a repository, or for the way to one; None where there is
     too much to look at."""
-    program = find("find", workspace, "/usr/bin:/bin")
-    if program is None:
-        named = _walked(workspace)
-    else:
+    named = _walked(workspace, _FEW)
+    program = find("find", workspace, "/usr/bin:/bin") if named is None else None
+    if named is None and program is None:
+        named = _walked(workspace, _MANY)
+    elif program is not None:
         # A program, since a large project takes Python long enough to make a voice stutter.
         wanted = ("(", "-iname", ".git", "-o", "-name", "HEAD", ")", "-print0")
         try:
@@ -216,6 +222,8 @@ def _repositories(workspace: Path) -> list[Path] | None:
         if not done.complete:
             return None
         named = [workspace / os.fsdecode(one) for one in done.output.split(b"\0") if one]
+    if named is None:
+        return None
     found: dict[Path, None] = {}
     for one in named:
         if one.name != "HEAD":
@@ -227,9 +235,13 @@ def _repositories(workspace: Path) -> list[Path] | None:
     return list(found)
 
 
-def _walked(workspace: Path) -> list[Path]:
+def _walked(workspace: Path, most: int) -> list[Path] | None:
+    """None where there are more entries than that."""
     found: list[Path] = []
     for folder, folders, files in os.walk(workspace):
+        most -= len(folders) + len(files)
+        if most < 0:
+            return None
         names = (name for name in (*folders, *files) if name.lower() == ".git" or name == "HEAD")
         found += [Path(folder, name) for name in names]
     return found
@@ -260,18 +272,24 @@ class _Copy:
     _left: int = _MOST_BYTES
 
     def take(self) -> bool:
-        """False where there is too much of it."""
-        with contextlib.suppress(FileNotFoundError):
+        """False where there is too much of it, or no room."""
+        try:
             for name in os.listdir(self.folder):
                 if _STATE.fullmatch(name):
                     self._take_file(name)
             for name in _TREES:
                 self._take_tree(name)
+        except OSError:
+            return False
         return self._left >= 0 and len(self._known) <= _MOST_FILES
 
     def _take_tree(self, path: str) -> None:
-        if not stat.S_ISDIR(os.stat(path, dir_fd=self.folder, follow_symlinks=False).st_mode):
-            return
+        with contextlib.suppress(FileNotFoundError):
+            about = os.stat(path, dir_fd=self.folder, follow_symlinks=False)
+            if stat.S_ISDIR(about.st_mode):
+                self._take_folder(path)
+
+    def _take_folder(self, path: str) -> None:
         (self.copy / path).mkdir(exist_ok=True)
         for name in _names(self.folder, path):
             about = os.stat(f"{path}/{name}", dir_fd=self.folder, follow_symlinks=False)
@@ -283,24 +301,28 @@ class _Copy:
                 return
 
     def _take_file(self, path: str) -> None:
-        with contextlib.suppress(OSError):  # a link, or gone by now
+        try:
             fd = os.open(path, _READ, dir_fd=self.folder)
-            with os.fdopen(fd, "rb") as real:
-                about = os.fstat(fd)
-                self._left -= about.st_size
-                if not stat.S_ISREG(about.st_mode) or self._left < 0:
-                    return
-                with (self.copy / path).open("xb") as copied:
-                    shutil.copyfileobj(real, copied)
-                # As old as the real one: git compares its index with the files by their times.
-                os.utime(self.copy / path, ns=(about.st_atime_ns, about.st_mtime_ns))
-            self._known[path] = (_stamp(about), _stamp((self.copy / path).lstat()))
+        except OSError as refusal:
+            if refusal.errno in (errno.ENOENT, errno.ELOOP, errno.ENXIO):  # gone, or no file
+                return
+            raise
+        with os.fdopen(fd, "rb") as real:
+            about = os.fstat(fd)
+            self._left -= about.st_size
+            if not stat.S_ISREG(about.st_mode) or self._left < 0:
+                return
+            with (self.copy / path).open("xb") as copied:
+                shutil.copyfileobj(real, copied)
+            # As old as the real one: git compares its index with the files by their times.
+            os.utime(self.copy / path, ns=(about.st_atime_ns, about.st_mtime_ns))
+        self._known[path] = (_stamp(about), _stamp((self.copy / path).lstat()))
 
     def mounts(self) -> Iterator[Mount]:
         """The copy in the place of the real one; of that one what is not copied, to be read."""
         yield Mount(self.git, os.open(self.copy, _FOLDER), writable=True)
         for name in sorted(os.listdir(self.folder)):
-            if _STATE.fullmatch(name) or name in _TREES:
+            if _STATE.fullmatch(name) or name in _TREES or name in _UNREAD:
                 continue
             with contextlib.suppress(OSError):
                 fd = _shown(name, self.folder)
@@ -398,6 +420,15 @@ class _Copy:
             os.close(here)
 
 
+def _quick() -> str | None:
+    """Memory, where there is plenty: a disk takes milliseconds for each folder that goes."""
+    with contextlib.suppress(OSError):
+        room = os.statvfs(_MEMORY)
+        if room.f_bavail * room.f_frsize > 2 * _MOST_BYTES and os.access(_MEMORY, os.W_OK):
+            return _MEMORY
+    return None
+
+
 def _names(folder: int, path: str) -> list[str]:
     fd = os.open(path, _FOLDER, dir_fd=folder)
     try:
@@ -451,7 +482,8 @@ class Guard:
         if stat.S_ISDIR(about.st_mode) and len(self._copies) < _STAGED:
             folder = os.open(git, _FOLDER)
             self._stack.callback(os.close, folder)
-            made = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="vivavoce-git-"))
+            scratch = tempfile.TemporaryDirectory(prefix="vivavoce-git-", dir=_quick())
+            made = self._stack.enter_context(scratch)
             copy = _Copy(git, folder, Path(made))
             if copy.take():
                 self._copies.append(copy)
