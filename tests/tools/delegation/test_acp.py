@@ -155,3 +155,20 @@ def test_a_change_that_failed_is_no_change() -> None:
     account.update(call)
     account.update({"sessionUpdate": "tool_call_update", "toolCallId": "1", "status": "failed"})
     assert account.files == []
+
+
+async def test_no_program_of_the_workspace_is_an_agent_or_is_taken_for_one(tmp_path: Path) -> None:
+    """A launcher such as npx takes a program from the folder it is started in."""
+    workspace = tmp_path / "work"
+    planted = workspace / "node_modules/.bin/agent"
+    planted.parent.mkdir(parents=True)
+    planted.write_text(f"#!/bin/sh\ntouch {tmp_path}/owned\n")
+    planted.chmod(0o755)
+    launcher = AcpAgent(type="acp", command="sh", args=["-c", "node_modules/.bin/agent"])
+    by_name = AcpAgent(type="acp", command="agent", env={"PATH": str(planted.parent)})
+    by_path = AcpAgent(type="acp", command=str(planted))
+    for agent in (launcher, by_name, by_path):
+        at = AcpBackend({"claude": agent}, workspaces=Workspaces(workspace))
+        with pytest.raises(GaveUp):
+            await run(at, Deciding(), "do it")
+    assert not (tmp_path / "owned").exists()

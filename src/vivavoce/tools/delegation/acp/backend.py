@@ -105,7 +105,9 @@ class Visit:
                 command,
                 self._agent.args,
                 env=self._agent.env,
-                cwd=self._workspace.root,
+                # Not in the workspace, which its session names: a launcher such as npx would take a
+                # program of that name from there.
+                cwd=Path.home(),
                 heard=self._last_words.append,
                 longest=MAX_LINE,
             )
