@@ -44,7 +44,8 @@ ENV PATH=/opt/vivavoce/bin:$PATH \
     VIVAVOCE_WORKSPACE=/workspace \
     VIVAVOCE_LOG_FORMAT=json
 USER 10001:10001
-WORKDIR /workspace
+# Not the workspace: settings are read from where the server is started.
+WORKDIR /
 VOLUME ["/data", "/models", "/workspace"]
 EXPOSE 8080
 # Up and answering, and not unable to start its brain; `/ready` tells whether the models are there

@@ -47,7 +47,8 @@ def _free_port() -> int:
 
 
 def _until_healthy(command: list[str], port: int, folder: Path) -> float:
-    environment = {**os.environ, "VIVAVOCE_DATA_DIR": str(folder), "OPENAI_API_KEY": "k"}
+    environment = {**os.environ, "VIVAVOCE_DATA_DIR": str(folder / "data"), "OPENAI_API_KEY": "k"}
+    environment["VIVAVOCE_WORKSPACE"] = str(folder / "workspace")
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     environment["VIVAVOCE_BRAIN"] = "scripted"  # nothing should load behind what is measured
     begun = time.perf_counter()

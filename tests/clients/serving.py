@@ -46,7 +46,12 @@ def serve(folder: Path, *, patience: float = 240, **settings: str) -> Iterator[S
         process = subprocess.Popen(
             [*COMMAND, "--port", str(port)],
             cwd=folder,
-            env=_environment() | {"VIVAVOCE_DATA_DIR": str(folder), **settings},
+            env={
+                **_environment(),
+                "VIVAVOCE_DATA_DIR": str(folder),
+                "VIVAVOCE_WORKSPACE": f"{folder}-workspace",
+                **settings,
+            },
             stdout=subprocess.DEVNULL,
             stderr=log,
         )

@@ -32,6 +32,7 @@ class Server:
         own.pop("OPENAI_API_KEY", None)
         self._environment = own | {
             "VIVAVOCE_DATA_DIR": str(folder),
+            "VIVAVOCE_WORKSPACE": f"{folder}-workspace",
             "VIVAVOCE_PROVIDER_URL": provider.base_url,
             "VIVAVOCE_API_KEY": provider.key or "",
             "VIVAVOCE_SIDEBAND_DELAY": "0.05",

@@ -17,6 +17,7 @@ from vivavoce.runtime.ports import ToolContext, ToolOutput
 from vivavoce.tools.bash import bash_tool, changed_since
 from vivavoce.tools.registry import Registry
 from vivavoce.tools.sandbox import NoSandbox
+from vivavoce.tools.workspace.root import Workspaces
 
 CALLER = ToolContext(user_id="ada")
 
@@ -69,14 +70,14 @@ async def call(tool: Any, context: ToolContext = CALLER, **arguments: Any) -> To
 async def test_how_it_ended_is_said_in_words(
     finished: Finished, words: str, tmp_path: Path
 ) -> None:
-    done = await call(bash_tool(Fake(finished), tmp_path), command="x", timeout=5)
+    done = await call(bash_tool(Fake(finished), Workspaces(tmp_path)), command="x", timeout=5)
     assert done.text.startswith(words)
     assert done.kind == "log"
 
 
 async def test_time_is_what_was_asked_for_and_never_more_than_a_minute(tmp_path: Path) -> None:
     fake = Fake(Finished(0, ""))
-    tool = bash_tool(fake, tmp_path)
+    tool = bash_tool(fake, Workspaces(tmp_path))
     await call(tool, command="x")
     assert fake.limits is not None
     assert fake.limits.seconds == 60
@@ -92,12 +93,14 @@ async def test_time_is_what_was_asked_for_and_never_more_than_a_minute(tmp_path:
 @pytest.mark.parametrize("command", ["a\0b", "  ", "echo \ud800"])
 async def test_what_bash_cannot_read_is_refused(command: str, tmp_path: Path) -> None:
     with pytest.raises(InvalidArguments):
-        await call(bash_tool(Fake(Finished(0, "")), tmp_path), command=command)
+        await call(bash_tool(Fake(Finished(0, "")), Workspaces(tmp_path)), command=command)
 
 
 async def test_without_a_sandbox_it_says_why(tmp_path: Path) -> None:
     with pytest.raises(ToolFailed, match="bash is off here: namespaces are refused"):
-        await call(bash_tool(NoSandbox("namespaces are refused"), tmp_path), command="true")
+        await call(
+            bash_tool(NoSandbox("namespaces are refused"), Workspaces(tmp_path)), command="true"
+        )
 
 
 async def test_what_it_changed_is_told() -> None:
@@ -105,7 +108,7 @@ async def test_what_it_changed_is_told() -> None:
         (world.workspace / "old.txt").write_text("old")
         os.utime(world.workspace / "old.txt", (1, 1))
         _wait_for_the_next_tick(world.workspace)
-        tool = bash_tool(made("bubblewrap", world), world.workspace)
+        tool = bash_tool(made("bubblewrap", world), Workspaces(world.workspace))
         done = await call(
             tool, command="mkdir src; echo 1 > src/a.py; touch -d 2001-01-01 b; exit 1"
         )
@@ -141,7 +144,7 @@ async def test_pytest_in_the_sandbox_reports_its_progress() -> None:
             heard.append((message, percentage))
             (world.workspace / REPORTED).touch()
 
-        tool = bash_tool(made("bubblewrap", world), world.workspace, report_every=0)
+        tool = bash_tool(made("bubblewrap", world), Workspaces(world.workspace), report_every=0)
         context = replace(CALLER, report=report)
         command = f"{sys.executable} -m pytest -p no:cacheprovider -c /dev/null {{}} tests"
         for style in ("-q", "", "-v"):

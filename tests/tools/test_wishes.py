@@ -26,7 +26,7 @@ from vivavoce.tools.builtin import builtins, task_tools
 from vivavoce.tools.functions import Tool
 from vivavoce.tools.sandbox.ports import NoSandbox
 from vivavoce.tools.web.tools import WebSettings, web_tools
-from vivavoce.tools.workspace.root import Workspace
+from vivavoce.tools.workspace.root import Workspace, Workspaces
 from vivavoce.tools.workspace.tools import workspace_tools
 from vivavoce.wire import brain
 from vivavoce.wire.hints import hint_of
@@ -60,7 +60,7 @@ class Bench:
         others = [
             *task_tools(None, ()),  # type: ignore[arg-type]
             *web_tools(WebSettings()),
-            bash_tool(NoSandbox("a test"), folder),
+            bash_tool(NoSandbox("a test"), Workspaces(folder)),
         ]
         named = {one.definition.name: one for one in (*own, *others)}
         schemas = {name: one.definition.parameters for name, one in named.items()}

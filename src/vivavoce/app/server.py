@@ -153,7 +153,7 @@ def assemble(
         clock=clock,
         traced=metrics.turn_traced,
         notifier=notifier,
-        memory=WorkspaceMemory(store, toolset.discoveries),
+        memory=WorkspaceMemory(store, toolset.place),
         elsewhere=None if intents.context is None else intents.context.of,
     )
     voice = Voice(parts)

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from vivavoce.app.begin import Begin, at_once
-from vivavoce.app.settings import Settings, named_values, plain
+from vivavoce.app.settings import ENV_FILE, Settings, named_values, plain
+from vivavoce.errors import ToolFailed
+from vivavoce.processes.programs import find, search_path
+from vivavoce.processes.starting import environment
 from vivavoce.runtime.agents.agent import Agent
-from vivavoce.runtime.agents.mcp import resolve
-from vivavoce.runtime.people.memory import DISCOVERIES
+from vivavoce.runtime.agents.mcp import McpServer, resolve
+from vivavoce.runtime.people.memory import DISCOVERIES, Place
 from vivavoce.runtime.ports import Clock, Store
 from vivavoce.runtime.tasks.ports import Backends
 from vivavoce.tools.bash import bash_tool
@@ -32,7 +34,7 @@ from vivavoce.tools.registry import Registry
 from vivavoce.tools.sandbox.ports import NoSandbox, Sandbox
 from vivavoce.tools.sandbox.probe import LateSandbox, probe
 from vivavoce.tools.web.tools import WebSettings, web_tools
-from vivavoce.tools.workspace.root import HIDDEN, Workspace
+from vivavoce.tools.workspace.root import HIDDEN, Workspaces
 from vivavoce.tools.workspace.tools import workspace_tools
 from vivavoce.wire.brain import Brain
 
@@ -55,17 +57,16 @@ class Toolset:
     ) -> None:
         self._settings = settings
         self._sandbox = LateSandbox()
-        self._hidden = _inside(settings.data_dir, settings.workspace)
-        self._workspace = Workspace(settings.workspace, hidden=(*HIDDEN, *self._hidden))
-        self.registry = _tools(settings, clock, self._workspace, self._sandbox, store)
+        self._workspaces = _workspaces(settings)
+        self._hidden = _hidden(settings)
+        self.registry = _tools(settings, clock, self._workspaces, self._sandbox, store)
         servers = _logged("MCP", resolve(agent.servers, named_values()))
-        self._servers = McpServers(servers, self.registry)
+        self._servers = McpServers(_found(servers, settings.workspace), self.registry)
         others = backends_of(
             _logged("Delegation", agent.delegation.filled(named_values())),
-            settings.workspace,
+            self._workspaces,
             agent.folder,
             self.registry.definitions,
-            self._hidden,
         )
         self.backends = Backends((BuiltInBackend(find_brain, self.registry.definitions), *others))
         name = instance.replace(":", "-")
@@ -77,12 +78,14 @@ class Toolset:
         """Once there is somebody to delegate to: the tools by which the voice uses it."""
         _offer(self.registry, delegation, [c.name for c in self.backends.cards() if c.available])
 
-    def discoveries(self) -> str:
-        """What the project should remember; nothing where there is no such file."""
+    def place(self, user_id: str) -> Place:
+        """Where a user's tools work, and what is to be remembered there; it may be nothing."""
+        workspace = self._workspaces.of(user_id)
         try:
-            return self._workspace.read(DISCOVERIES).decode("utf-8", "replace")
-        except Exception:  # no such file, no such folder: then there is nothing to remember
-            return ""
+            noted = workspace.read(DISCOVERIES).decode("utf-8", "replace")
+        except ToolFailed:  # no such file
+            noted = ""
+        return Place(str(workspace.root), noted)
 
     @asynccontextmanager
     async def running(self, begin: Begin = at_once) -> AsyncIterator[None]:
@@ -107,7 +110,7 @@ class Toolset:
             return NoSandbox(f"there is no folder {self._settings.workspace}")
         return await probe(
             self._settings.workspace,
-            search_path=os.environ.get("PATH", ""),
+            search_path=search_path(self._settings.workspace),
             hidden=self._hidden,
         )
 
@@ -122,13 +125,13 @@ class Toolset:
 def known_tools(settings: Settings, clock: Clock) -> Registry:
     """Every tool that `serve` would have before its MCP servers answer; none of them can run."""
     sandbox = NoSandbox("this is only a list")
-    registry = _tools(settings, clock, Workspace(settings.workspace), sandbox, cast("Store", None))
+    registry = _tools(settings, clock, _workspaces(settings), sandbox, cast("Store", None))
     _offer(registry, cast("Delegation", None), ())
     return registry
 
 
 def _tools(
-    settings: Settings, clock: Clock, workspace: Workspace, sandbox: Sandbox, store: Store
+    settings: Settings, clock: Clock, workspaces: Workspaces, sandbox: Sandbox, store: Store
 ) -> Registry:
     web = WebSettings(
         allowed_hosts=settings.web_allowed_hosts,
@@ -139,8 +142,8 @@ def _tools(
     return Registry(
         (
             *builtins(clock, settings.time_zone),
-            *workspace_tools(workspace),
-            bash_tool(sandbox, settings.workspace, network=settings.sandbox_network),
+            *workspace_tools(workspaces),
+            bash_tool(sandbox, workspaces, network=settings.sandbox_network),
             *web_tools(web),
             read_output_tool(store),
         )
@@ -160,10 +163,32 @@ def _logged(what: str, found: tuple[T, Sequence[str]]) -> T:
     return found[0]
 
 
-def _inside(data: Path, workspace: Path) -> tuple[Path, ...]:
-    """Our own data, where it lies in the workspace; elsewhere it is out of reach anyway."""
-    data, workspace = data.resolve(), workspace.resolve()
-    return (data,) if data != workspace and data.is_relative_to(workspace) else ()
+def _workspaces(settings: Settings) -> Workspaces:
+    """A folder each, where it is known who somebody is."""
+    each = settings.auth == "jwt"
+    return Workspaces(settings.workspace, each=each, hidden=(*HIDDEN, *_hidden(settings)))
+
+
+def _hidden(settings: Settings) -> tuple[Path, ...]:
+    """Ours, and never shown. `serve` has made sure that it is not in the workspace; whoever puts
+    the parts together otherwise may have the one inside the other."""
+    root = settings.workspace.resolve()
+    ours = (settings.data_dir.resolve(), Path(ENV_FILE).resolve())
+    return tuple(path for path in ours if not root.is_relative_to(path))
+
+
+def _found(servers: Sequence[McpServer], workspace: Path) -> tuple[McpServer, ...]:
+    """Their programs by absolute paths, none of them in the workspace. One that is nowhere is
+    told when it is started."""
+    fine: list[McpServer] = []
+    for server in servers:
+        at = find(server.command or "", workspace, environment(server.env).get("PATH"))
+        named = Path(server.cwd or ".", server.command or "").resolve()
+        if server.command and at is None and named.is_relative_to(workspace.resolve()):
+            log.error("MCP: %s is a program in the workspace, and is not started", server.name)
+        else:
+            fine.append(replace(server, command=at or server.command))
+    return tuple(fine)
 
 
 def _work_url(settings: Settings) -> str:

@@ -32,6 +32,7 @@ examples:
   vivavoce serve --port 9000 --agent ./my-agent another port, an agent of your own
   vivavoce agent check ./my-agent               is everything in the folder right?
   vivavoce db sweep                             delete what is older than it should be
+  vivavoce doctor                               what holds on this machine, and what does not
   vivavoce mcp                                  its tools and tasks for an MCP host, over stdio
   vivavoce models pull                          fetch the models before they are needed
 
@@ -127,6 +128,11 @@ def _parser() -> argparse.ArgumentParser:
         if name == "pull":
             action.add_argument("--all", action="store_true", help="fetch every model there is")
 
+    doctor = commands.add_parser("doctor", help="what would `serve` find here, and what is amiss?")
+    doctor.set_defaults(run=_doctor)
+    doctor.add_argument("--agent", help="name of an agent, or path of its folder (workbench)")
+    doctor.add_argument("--data-dir", help="folder for everything that is written")
+
     mcp = commands.add_parser("mcp", help="offer a server's tools and tasks to an MCP host")
     mcp.set_defaults(run=_mcp)
     mcp.add_argument(
@@ -176,6 +182,11 @@ def _settings(args: argparse.Namespace) -> Settings:
             if value is not None:  # named as it was given
                 problems = problems.replace(f"{variable(name)}:", f"--{name.replace('_', '-')}:")
         raise Complaint(problems) from None
+    if args.run not in (_serve, _doctor):  # these say more
+        from vivavoce.app.workspace import ADVICE, planted
+
+        for problem in planted(settings.workspace):
+            raise Complaint(f"{problem}\nTools write there. {ADVICE}")
     for line in unknown_variables():
         print(f"{PROG}: warning: {line}", file=sys.stderr)
     return settings
@@ -198,10 +209,16 @@ def _serve_quickly(args: argparse.Namespace) -> int:
         # Before what takes long to import.
         source = open_agent(settings.agent, settings.agents_dir, settings.agent_overrides())
 
-        from vivavoce.app.listen import serve
+        from vivavoce.app.workspace import prepare
         from vivavoce.server.gate.auth import check_bind
 
         check_bind(settings.host, settings.auth)
+        if prepare(settings, source.current.folder):
+            words = f"{PROG}: made {settings.workspace}, the folder that its tools work in"
+            print(words, file=sys.stderr)
+
+        from vivavoce.app.listen import serve
+
         return serve(settings, source)
     except AgentError as exc:
         raise Complaint(str(exc)) from None
@@ -368,6 +385,12 @@ def _mcp(args: argparse.Namespace) -> int:
         token = secret.get_secret_value()
     asyncio.run(serve(args.url, token))
     return 0
+
+
+def _doctor(args: argparse.Namespace) -> int:
+    from vivavoce.cli.doctor import examine
+
+    return examine(_settings(args))
 
 
 def _agent_check(args: argparse.Namespace) -> int:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import re
 import shutil
 import sys
@@ -186,7 +187,7 @@ class Tools:
 
     def __init__(self, pip: Sequence[str] | None = None, npm: Sequence[str] | None = None) -> None:
         found = shutil.which("npm") if npm is None else None
-        self._pip = tuple(pip) if pip is not None else (sys.executable, "-m", "pip")
+        self._pip = tuple(pip) if pip is not None else (sys.executable, "-P", "-m", "pip")
         self._npm = tuple(npm) if npm is not None else ((found,) if found else ())
 
     async def pip_settings(self) -> str:
@@ -234,7 +235,8 @@ def _only(folder: Path, suffix: str) -> Path | None:
 
 
 async def _answer(command: Sequence[str]) -> str:
-    ended = await _run(command, _QUESTION)
+    # Not where we happen to be: both read settings there, and Python would read modules.
+    ended = await _run(command, _QUESTION, os.sep)
     return ended.output.decode("utf-8", "replace") if ended.code == 0 else ""
 
 

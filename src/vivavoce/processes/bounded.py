@@ -7,19 +7,19 @@ command line confines itself is the business of whoever made it.
 from __future__ import annotations
 
 import asyncio
-import atexit
 import codecs
 import contextlib
-import itertools
 import os
 import subprocess
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 from vivavoce.errors import Unavailable
+from vivavoce.processes import control_groups
+from vivavoce.processes.control_groups import Group, Share
 from vivavoce.processes.starting import be_nice
 from vivavoce.processes.tree import kill_below, kill_group, kill_namespace, usage
 
@@ -29,8 +29,6 @@ MIB = 1024 * 1024
 _LOOK = 0.1 if os.geteuid() else 0.02
 _THREADS = 4
 """The kernel counts threads, we count processes: so many threads each is usual."""
-_NUMBERS = itertools.count(1)
-_JOIN = 'echo $$ > "$0/cgroup.procs" || exit 125; exec "$@"'
 _GOODBYE = 0.1
 """Seconds for the launcher to see that its children are dead."""
 _FUNERAL = 3.0
@@ -54,7 +52,8 @@ class Limits:
 
     seconds: float = 30.0
     memory: int = 2048 * MIB
-    """Of all its processes together, looked at while it runs; of each one, held."""
+    """Of all its processes together, held where there are control groups, and looked at while it
+    runs elsewhere; of each one, held."""
     processes: int = 256
     file_size: int = 1024 * MIB
     disk: int = 4096 * MIB
@@ -63,6 +62,8 @@ class Limits:
     """Room in its own /tmp, and in /dev/shm."""
     cpu_seconds: int = 300
     """Of one process."""
+    cpus: float = field(default_factory=lambda: max(1.0, (os.cpu_count() or 1) - 1.0))
+    """Processors at once, where there are control groups: one is left for the voice."""
     open_files: int = 1024
     output: int = MIB // 2
     """What is kept: the first half and the last half of it."""
@@ -83,6 +84,8 @@ class Finished:
     output: str
     truncated: bool = False
     killed_for: Reason | None = None
+    notes: tuple[str, ...] = ()
+    """What became of its work afterwards, in words, where that is not as it meant."""
 
     @property
     def timed_out(self) -> bool:
@@ -121,55 +124,9 @@ async def execute(launch: Launch, limits: Limits, on_output: OnOutput | None) ->
     )
 
 
-def _control_group(threads: int) -> Path | None:
-    """A new control group that holds at most so many threads, or None where root may make none.
-
-    `ulimit -u` does not bind root, and a fork bomb is faster than any look: without this it has
-    taken every process id of the machine before it is seen.
-    """
-    if os.geteuid():
-        return None
-    _sweep()
-    with contextlib.suppress(OSError):
-        for line in Path("/proc/self/cgroup").read_text().splitlines():
-            _, controllers, ours = line.split(":", 2)
-            if controllers and "pids" not in controllers.split(","):
-                continue
-            place = Path("/sys/fs/cgroup", controllers and "pids", ours.lstrip("/"))
-            # In the second version a group with processes has no groups below it: beside it, then.
-            for parent in (place, place.parent):
-                group = parent / f"vivavoce-{os.getpid()}-{next(_NUMBERS)}"
-                with contextlib.suppress(OSError):
-                    group.mkdir()
-                    try:
-                        # Not `write_text`, which would make a file: a group without the
-                        # controller is no limit.
-                        with (group / "pids.max").open("r+") as most:
-                            most.write(str(threads))
-                    except OSError:
-                        group.rmdir()
-                        continue
-                    return group
-    return None
-
-
-_over: set[Path] = set()
-"""Control groups that nobody needs any more."""
-
-
-@atexit.register
-def _sweep() -> None:
-    """Removes them, but for those in which the last one is still dying: next time."""
-    for group in tuple(_over):
-        with contextlib.suppress(OSError):
-            group.rmdir()
-            _over.discard(group)
-
-
-def _started(launch: Launch, group: Path | None) -> tuple[subprocess.Popen[bytes], int]:
+def _started(launch: Launch, group: Group | None) -> tuple[subprocess.Popen[bytes], int]:
     """The process, and where its output is read."""
-    # By a shell in between: joined before the command begins, nothing it starts is outside.
-    join = () if group is None else ("/bin/sh", "-c", _JOIN, str(group))
+    join = () if group is None else group.joining()
     reading, writing = os.pipe()
     try:
         process = subprocess.Popen(  # noqa: S603 - running commands is what this is for
@@ -185,7 +142,7 @@ def _started(launch: Launch, group: Path | None) -> tuple[subprocess.Popen[bytes
     except OSError as exc:
         os.close(reading)
         if group is not None:
-            _over.add(group)
+            group.close()
         raise Unavailable(f"The command could not be started: {exc.strerror}") from exc
     finally:
         os.close(writing)
@@ -200,7 +157,7 @@ class _Run:
         self._launch, self._limits, self._on_output = launch, limits, on_output
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
         self._free = _free(launch.cwd)
-        self._group = _control_group(limits.threads)
+        self._group = control_groups.make(Share(limits.memory, limits.threads, limits.cpus))
         self.process, self._pipe = _started(launch, self._group)
         self._exit = _Exit(self.process)
         self._open = True
@@ -216,7 +173,8 @@ class _Run:
                 async with asyncio.timeout_at(min(look, deadline)):
                     piece = await self._next()
                 if not piece and self.process.returncode is not None:
-                    return None
+                    short = self.process.returncode != 0 and self._out_of_memory()
+                    return "memory" if short else None
             await self._take(piece)
             if clock() >= deadline:
                 return "time"
@@ -251,12 +209,15 @@ class _Run:
         used = usage(self.process.pid, limits.processes + 2)  # one of them is the sandbox's own
         if used.processes > limits.processes + 1:
             return "processes"
-        if used.memory > limits.memory:
+        if used.memory > limits.memory or self._out_of_memory():
             return "memory"
         free = _free(self._launch.cwd)
         if self._free - free > limits.disk or free < min(_ALWAYS_FREE, self._free // 2):
             return "disk"
         return None
+
+    def _out_of_memory(self) -> bool:
+        return self._group is not None and self._group.out_of_memory()
 
     async def end(self) -> None:
         """Everything dead and the pipe closed, also when we are cancelled."""
@@ -279,8 +240,7 @@ class _Run:
             self._exit.close()
             os.close(self._pipe)
             if self._group is not None:
-                _over.add(self._group)
-                _sweep()
+                self._group.close()
 
 
 def _free(folder: Path) -> int:

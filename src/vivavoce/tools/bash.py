@@ -30,6 +30,7 @@ from vivavoce.runtime.ports import Report, ToolContext, ToolOutput
 from vivavoce.tools.functions import Tool
 from vivavoce.tools.sandbox.ports import Sandbox
 from vivavoce.tools.wording import worded
+from vivavoce.tools.workspace.root import Workspaces
 
 _MAX_LINE = 4096
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07")
@@ -293,14 +294,13 @@ _GRACE = 5.0
 
 def bash_tool(
     sandbox: Sandbox,
-    workspace: Path,
+    workspaces: Workspaces,
     *,
     network: bool = False,
     limits: Limits | None = None,
     report_every: float = 0.25,
 ) -> Tool:
     """`network`: commands may use the whole network of this machine, its loopback too."""
-    workspace = workspace.resolve()
     agreed = limits or Limits(seconds=MAX_SECONDS)
 
     @worded(_described, MAX_SECONDS + _GRACE)
@@ -314,6 +314,7 @@ def bash_tool(
         _check(command)
         if sandbox.why_not is not None:
             raise ToolFailed(f"bash is off here: {sandbox.why_not}")
+        workspace = (await SHARED.run(workspaces.of, context.user_id)).root
         began = time.time_ns()
         telling = _Telling(context.report, report_every)
         within = replace(agreed, seconds=min(float(timeout), agreed.seconds, float(MAX_SECONDS)))
@@ -323,7 +324,8 @@ def bash_tool(
         await telling.close()
         files = await SHARED.run(changed_since, workspace, began)
         # How it ended first: whatever is cut from a long log, that stays.
-        text = f"{_ending(done, within)}\n" + (done.output.strip("\n") or "It printed nothing.")
+        lines = [_ending(done, within), *done.notes]
+        text = "\n".join([*lines, done.output.strip("\n") or "It printed nothing."])
         return ToolOutput(text=text, kind="log", files_changed=files)
 
     return bash

@@ -17,7 +17,7 @@ from vivavoce.runtime.tasks.ports import Done, GaveUp
 from vivavoce.tools.delegation.acp.backend import AcpBackend, Bounds
 from vivavoce.tools.delegation.acp.host import Account, Host
 from vivavoce.tools.delegation.window import Window
-from vivavoce.tools.workspace.root import Workspace
+from vivavoce.tools.workspace.root import Workspace, Workspaces
 
 HERE = Path(__file__).parent
 
@@ -29,7 +29,7 @@ def backend(workspace: Path, script: str, *args: str, bounds: Bounds | None = No
         args=[str(HERE / script), *args],
         env={"MY_KEY": "1"},
     )
-    return AcpBackend({"claude": agent}, workspace=workspace, bounds=bounds)
+    return AcpBackend({"claude": agent}, workspaces=Workspaces(workspace), bounds=bounds)
 
 
 async def run(at: AcpBackend, listener: Deciding, what: str, ledger: Ledger | None = None) -> Done:
@@ -87,7 +87,9 @@ async def test_a_cancelled_agent_ends_with_all_it_started_and_goes_on_when_it_is
 
     done = await run(at, listener, "hang", ledger)
     assert done == Done(summary="I went on, and it is finished.", files_changed=("early.py",))
-    again = await run(AcpBackend(at._agents, workspace=tmp_path / "gone"), listener, "", ledger)
+    again = await run(
+        AcpBackend(at._agents, workspaces=Workspaces(tmp_path / "gone")), listener, "", ledger
+    )
     assert again == done  # what is finished needs no process
 
 
@@ -133,14 +135,14 @@ async def test_what_is_not_understood_is_left_out(tmp_path: Path) -> None:
 async def test_an_agent_that_does_not_answer_is_given_up(tmp_path: Path) -> None:
     agent = AcpAgent(type="acp", command="sleep", args=["60"])
     bounds = Bounds(start_seconds=0.2)
-    at = AcpBackend({"claude": agent}, workspace=tmp_path, bounds=bounds)
+    at = AcpBackend({"claude": agent}, workspaces=Workspaces(tmp_path), bounds=bounds)
     with pytest.raises(GaveUp, match="did not start in time"):
         await run(at, Deciding(), "do it")
 
 
 def test_an_agent_whose_command_is_missing_is_listed_with_the_reason(tmp_path: Path) -> None:
     agent = AcpAgent(type="acp", command="no-such-agent", description="Codes")
-    (card,) = AcpBackend({"codex": agent}, workspace=tmp_path).agents()
+    (card,) = AcpBackend({"codex": agent}, workspaces=Workspaces(tmp_path)).agents()
     assert (card.name, card.description, card.backend) == ("codex", "Codes", "acp")
     assert not card.available
     assert card.why_not == "there is no command no-such-agent here"
@@ -153,3 +155,20 @@ def test_a_change_that_failed_is_no_change() -> None:
     account.update(call)
     account.update({"sessionUpdate": "tool_call_update", "toolCallId": "1", "status": "failed"})
     assert account.files == []
+
+
+async def test_no_program_of_the_workspace_is_an_agent_or_is_taken_for_one(tmp_path: Path) -> None:
+    """A launcher such as npx takes a program from the folder it is started in."""
+    workspace = tmp_path / "work"
+    planted = workspace / "node_modules/.bin/agent"
+    planted.parent.mkdir(parents=True)
+    planted.write_text(f"#!/bin/sh\ntouch {tmp_path}/owned\n")
+    planted.chmod(0o755)
+    launcher = AcpAgent(type="acp", command="sh", args=["-c", "node_modules/.bin/agent"])
+    by_name = AcpAgent(type="acp", command="agent", env={"PATH": str(planted.parent)})
+    by_path = AcpAgent(type="acp", command=str(planted))
+    for agent in (launcher, by_name, by_path):
+        at = AcpBackend({"claude": agent}, workspaces=Workspaces(workspace))
+        with pytest.raises(GaveUp):
+            await run(at, Deciding(), "do it")
+    assert not (tmp_path / "owned").exists()

@@ -20,6 +20,7 @@ from vivavoce.runtime.agents.work import AmplifierAgent
 from vivavoce.runtime.ports import ToolDefinition
 from vivavoce.runtime.tasks.ports import Done, GaveUp
 from vivavoce.tools.delegation.amplifier.backend import AmplifierBackend
+from vivavoce.tools.workspace.root import Workspaces
 
 OURS = [ToolDefinition(name, name, {"type": "object"}) for name in ("read_file", "write_file")]
 
@@ -45,7 +46,9 @@ def plan(*lines: dict[str, Any], **more: Any) -> dict[str, Any]:
 def backend(folder: Path, what: dict[str, Any], *, bundle: str = "") -> AmplifierBackend:
     (folder / "plan.yaml").write_text(yaml.safe_dump(what))
     agent = AmplifierAgent(type="amplifier", config="" if bundle else "plan.yaml", bundle=bundle)
-    return AmplifierBackend({"amp": agent}, workspace=folder, folder=folder, tools=lambda: OURS)
+    return AmplifierBackend(
+        {"amp": agent}, workspaces=Workspaces(folder), folder=folder, tools=lambda: OURS
+    )
 
 
 async def run(at: AmplifierBackend, listener: Deciding, ledger: Ledger | None = None) -> Done:
@@ -257,7 +260,9 @@ def test_an_agent_without_a_plan_is_listed_with_the_reason(tmp_path: Path) -> No
     }
     (tmp_path / "plan.yaml").write_text("{}")
     (tmp_path / "home").mkdir()
-    at = AmplifierBackend(agents, workspace=tmp_path, folder=tmp_path / "home", tools=lambda: OURS)
+    at = AmplifierBackend(
+        agents, workspaces=Workspaces(tmp_path), folder=tmp_path / "home", tools=lambda: OURS
+    )
     assert [(card.available, card.why_not) for card in at.agents()] == [
         (False, "it names neither a config nor a bundle"),
         (False, "there is no gone.yaml in the agent's folder"),

@@ -19,7 +19,7 @@ def made(kind: str, world: World) -> Bubblewrap | Landlock:
     tools = tools_of(os.defpath, [Path(sys.prefix)])
     if kind == "bubblewrap":
         return Bubblewrap(
-            program=list(bubblewraps(os.defpath))[-1],
+            program=list(bubblewraps(os.defpath, Path("/nowhere")))[-1],
             workspace=world.workspace,
             tools=tools,
             hidden=[world.data],

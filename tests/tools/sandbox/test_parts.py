@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 import subprocess
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -10,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from vivavoce.processes.bounded import Limits
-from vivavoce.tools.sandbox.bubblewrap import filter_for
 from vivavoce.tools.sandbox.places import Tools, tools_of, workspace_tools
 from vivavoce.tools.sandbox.probe import PROGRAM, SandboxExec, profile
 from vivavoce.tools.sandbox.shell import environment, limited
@@ -60,28 +58,15 @@ def test_a_virtualenv_cannot_name_a_folder_that_is_no_python(tmp_path: Path) -> 
     assert workspace_tools(tmp_path) == Tools((secret,), (str(tmp_path / ".venv/bin"),))
 
 
-@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
-def test_the_filter_is_a_program_whose_jumps_stay_inside(machine: str) -> None:
-    program = filter_for(machine)
-    assert program is not None
-    lines = list(struct.iter_unpack("=HBBI", program))
-    for place, (code, if_true, if_false, _) in enumerate(lines):
-        if code & 0x07 == 0x05:
-            assert place + 1 + max(if_true, if_false) < len(lines)
-    assert lines[-1] == (0x06, 0, 0, 0x7FFF0000)
-
-
-def test_a_machine_we_do_not_know_has_no_filter() -> None:
-    assert filter_for("pdp11") is None
-
-
 def test_the_profile_of_macos_denies_first_and_hides_last() -> None:
     text = profile(["/usr"], ["/w s", "/t"], ["/w s/data"], network=False)
     lines = text.splitlines()
     assert lines[:2] == ["(version 1)", "(deny default)"]
     assert '(allow file-read* file-write* (subpath "/w s"))' in lines
     assert lines[-1] == '(deny file-read* file-write* (subpath "/w s/data"))'
-    assert '(deny file-write* (subpath "/w s/.git/hooks"))' in lines
+    assert any(
+        line.startswith('(deny file-write* (regex #"/\\.[gG][iI][tT]/(hooks') for line in lines
+    )
     assert "network" not in text
     assert "(allow network*)" in profile([], ["/w"], [], network=True)
 
@@ -95,7 +80,7 @@ async def test_the_command_line_on_macos(tmp_path: Path) -> None:
     tools = Tools((Path("/opt/tool"),), ("/opt/tool/bin",))
     made = SandboxExec(workspace=tmp_path, tools=tools)
     async with AsyncExitStack() as stack:
-        launch = await made.launch(stack, "echo hi", tmp_path, Limits(), network=False)
+        launch = await made.launch(stack, "echo hi", Limits(), network=False)
         home = Path(launch.environment["HOME"])
         assert home.is_dir()
     assert not home.exists()

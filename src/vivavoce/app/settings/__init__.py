@@ -36,10 +36,12 @@ from vivavoce.runtime.ports import Retention
 __all__ = [
     "BRAINS",
     "EMBEDDED",
+    "ENV_FILE",
     "OPENAI_MODEL",
     "OPENAI_URL",
     "Settings",
     "SettingsError",
+    "default_workspace",
     "load_settings",
     "named_values",
     "plain",
@@ -64,6 +66,10 @@ def _at_home(path: str, otherwise: str) -> Path:
         return Path.home() / path
     except RuntimeError:  # a container's user without a home
         return Path(otherwise).absolute()
+
+
+def default_workspace() -> Path:
+    return _at_home("vivavoce", "vivavoce")
 
 
 def _system_zone() -> str:
@@ -107,9 +113,10 @@ class PlaceSettings(BaseSettings):
     )
     """Folder for the models, which several servers may share."""
     workspace: AbsolutePath = Field(
-        default_factory=Path.cwd, json_schema_extra={"shown": "where it was started"}
+        default_factory=default_workspace, json_schema_extra={"shown": "~/vivavoce"}
     )
-    """The one folder in which its tools read, write and run commands."""
+    """The one folder in which its tools read, write and run commands; made where it is not there.
+    With `VIVAVOCE_AUTH=jwt` each user has a folder in it. Nothing of the server may lie in it."""
     time_zone: str = Field(
         default_factory=_system_zone, json_schema_extra={"shown": "the machine's"}
     )

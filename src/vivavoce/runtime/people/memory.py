@@ -6,6 +6,7 @@ the project should remember. All of it is read from what is kept anyway.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Sequence
 
@@ -14,7 +15,7 @@ from vivavoce.logs import fields
 from vivavoce.runtime.ports import Store
 from vivavoce.runtime.tasks.records import standing
 from vivavoce.wire.records.talk import CallStatus, ToolCall
-from vivavoce.wire.values import Record
+from vivavoce.wire.values import Record, Value
 
 log = logging.getLogger(__name__)
 
@@ -32,23 +33,34 @@ class Memory(Record):
     """Newest first, with what was done to them."""
     running_tasks: tuple[str, ...] = ()
     discoveries: str = ""
+    folder: str = ""
+    """Where this user's tools work."""
+
+
+class Place(Value):
+    """A user's part of the workspace: where it is, and the end of its discoveries."""
+
+    folder: str
+    discoveries: str = ""
 
 
 class WorkspaceMemory:
-    """`read` gives the project's discoveries."""
+    """`look` gives a user's own place."""
 
-    def __init__(self, store: Store, read: Callable[[], str]) -> None:
-        self._store, self._read = store, read
+    def __init__(self, store: Store, look: Callable[[str], Place]) -> None:
+        self._store, self._look = store, look
 
     async def of(self, user_id: str) -> Memory:
         """What cannot be read is forgotten, not fatal."""
         try:
             calls = await self._store.recent_calls(user_id=user_id, limit=LOOKED_AT)
             tasks = await self._store.tasks(user_id=user_id, open_only=True, limit=3)
+            place = await asyncio.to_thread(self._look, user_id)
             return Memory(
                 active_files=files_of(calls),
                 running_tasks=tuple(map(standing, tasks)),
-                discoveries=latest(self._read()),
+                discoveries=latest(place.discoveries),
+                folder=place.folder,
             )
         except (VivavoceError, OSError) as fault:
             log.warning("The workspace's memory cannot be read", extra=fields(reason=str(fault)))

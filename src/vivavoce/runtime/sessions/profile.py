@@ -117,7 +117,7 @@ class Profile:
             time_zone=user.time_zone,
             verbosity=user.verbosity,
             about_user=user.lines,
-            working_directory=(self.defaults.workspace if works else "") or None,
+            working_directory=(known.folder or self.defaults.workspace if works else "") or None,
             active_files=known.active_files,
             running_tasks=known.running_tasks,
             discoveries=known.discoveries,

@@ -121,6 +121,7 @@ class EngineStatus(View):
 class SandboxStatus(View):
     name: str
     why_not: str | None = Field(default=None, description="Why `bash` is off, where it is")
+    holds: list[str] = Field(default=[], description="What is in force, as its trial has shown")
     notes: list[str] = Field(default=[], description="What it holds less tightly than others")
 
 

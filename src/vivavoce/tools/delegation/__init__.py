@@ -12,23 +12,22 @@ from pathlib import Path
 from vivavoce.runtime.agents.work import A2aAgent, AcpAgent, AmplifierAgent, Delegation
 from vivavoce.runtime.ports import ToolDefinition
 from vivavoce.runtime.tasks.ports import Backend
+from vivavoce.tools.workspace.root import Workspaces
 
 
 def backends_of(
     delegation: Delegation,
-    workspace: Path,
+    workspaces: Workspaces,
     folder: Path,
     tools: Callable[[], Sequence[ToolDefinition]] = tuple,
-    hidden: Sequence[Path] = (),
 ) -> list[Backend]:
-    """`folder`: the agent's, where plans are. `tools`: ours, as Amplifier is offered them.
-    `hidden`: our own data, where it lies in the workspace."""
+    """`folder`: the agent's, where plans are. `tools`: ours, as Amplifier is offered them."""
     named = delegation.agents.items()
     backends: list[Backend] = []
     if acp := {name: agent for name, agent in named if isinstance(agent, AcpAgent)}:
         from vivavoce.tools.delegation.acp.backend import AcpBackend
 
-        backends.append(AcpBackend(acp, workspace=workspace, hidden=hidden))
+        backends.append(AcpBackend(acp, workspaces=workspaces))
     if a2a := {name: agent for name, agent in named if isinstance(agent, A2aAgent)}:
         from vivavoce.tools.delegation.a2a.backend import A2aBackend
 
@@ -37,6 +36,6 @@ def backends_of(
         from vivavoce.tools.delegation.amplifier.backend import AmplifierBackend
 
         backends.append(
-            AmplifierBackend(amplifier, workspace=workspace, folder=folder, tools=tools)
+            AmplifierBackend(amplifier, workspaces=workspaces, folder=folder, tools=tools)
         )
     return backends

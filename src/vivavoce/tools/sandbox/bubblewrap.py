@@ -2,19 +2,13 @@
 
 A new root with the system read-only, the workspace writable, everything else
 absent; no network, no other process, no capability, no way to make another
-namespace. A filter of system calls holds what namespaces do not: keyrings,
-virtio sockets to the machine below us, BPF, io_uring (which goes around
-filters), the terminal's input queue. Measured at some 5 ms a launch.
+namespace. A list of system calls (`calls.py`) holds what namespaces do not.
+Measured at some 5 ms a launch.
 """
 
 from __future__ import annotations
 
-import contextlib
-import errno
 import os
-import platform
-import stat
-import struct
 from collections.abc import Iterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -23,100 +17,17 @@ from pathlib import Path
 
 from vivavoce.errors import Unavailable
 from vivavoce.processes.bounded import Launch, Limits
+from vivavoce.tools.sandbox.calls import allowed, filter_for
 from vivavoce.tools.sandbox.places import ETC, NETWORK_ETC, SYSTEM
-from vivavoce.tools.sandbox.shell import Confined, environment, limited
-
-_LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
-_NUMBER, _ARCHITECTURE = 0, 4
-_ARGUMENTS = 16
-_ALLOW = 0x7FFF0000
-_REFUSE = 0x00050000 | 1  # EPERM
-_UNKNOWN = 0x00050000 | 38  # ENOSYS: a foreign ABI, as if the kernel were built without it
-_TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
-_FAMILIES = (1, 2, 10, 16)  # Unix, IPv4, IPv6, netlink: those that a network namespace holds
-_X32 = 0x40000000
-
-
-@dataclass(frozen=True, slots=True)
-class _Machine:
-    audit: int
-    socket: int
-    ioctl: int
-    refused: tuple[int, ...]
-
-
-# add_key, request_key, keyctl, bpf, perf_event_open, userfaultfd, io_uring_setup,
-# io_uring_enter, io_uring_register, kexec_load, kexec_file_load, open_by_handle_at,
-# pidfd_getfd, mount, umount2, pivot_root, move_mount, open_tree, fsopen, mount_setattr,
-# setns, unshare, init_module, finit_module, delete_module, reboot, swapon, acct, syslog
-_MACHINES = {
-    "x86_64": _Machine(
-        audit=0xC000003E,
-        socket=41,
-        ioctl=16,
-        refused=(
-            *(248, 249, 250, 321, 298, 323, 425, 426, 427, 246, 320, 304),
-            *(438, 165, 166, 155, 429, 428, 430, 442),
-            *(308, 272, 175, 313, 176, 169, 167, 163, 103),
-        ),
-    ),
-    "aarch64": _Machine(
-        audit=0xC00000B7,
-        socket=198,
-        ioctl=29,
-        refused=(
-            *(217, 218, 219, 280, 241, 282, 425, 426, 427, 104, 294, 265),
-            *(438, 40, 39, 41, 429, 428, 430, 442),
-            *(268, 97, 105, 273, 106, 142, 224, 89, 116),
-        ),
-    ),
-}
-
-
-def filter_for(machine: str | None = None) -> bytes | None:
-    """The program, or None for a machine whose numbers we do not know."""
-    known = _MACHINES.get(machine or platform.machine())
-    return b"".join(_program(known)) if known is not None else None
-
-
-def _program(machine: _Machine) -> list[bytes]:
-    lines = [
-        _line(_LOAD, 0, 0, _ARCHITECTURE),
-        _line(_EQUAL, 1, 0, machine.audit),
-        _line(_RETURN, 0, 0, _UNKNOWN),
-        _line(_LOAD, 0, 0, _NUMBER),
-        _line(_AT_LEAST, 0, 1, _X32),
-        _line(_RETURN, 0, 0, _UNKNOWN),
-    ]
-    for number in machine.refused:
-        lines += [_line(_EQUAL, 0, 1, number), _line(_RETURN, 0, 0, _REFUSE)]
-    lines += _argument(machine.socket, 0, _FAMILIES, allowed=True)
-    lines += _argument(machine.ioctl, 1, (_TIOCSTI, _TIOCLINUX), allowed=False)
-    return [*lines, _line(_RETURN, 0, 0, _ALLOW)]
-
-
-def _argument(call: int, position: int, values: tuple[int, ...], *, allowed: bool) -> list[bytes]:
-    """The call only with, or only without, these values of an argument (its low 32 bits)."""
-    count = len(values)
-    inside = [_line(_LOAD, 0, 0, _ARGUMENTS + 8 * position)]
-    for left, value in zip(range(count, 0, -1), values, strict=True):
-        # A hit jumps to the second of the two returns below.
-        inside.append(_line(_EQUAL, left, 0, value))
-    miss, hit = (_REFUSE, _ALLOW) if allowed else (_ALLOW, _REFUSE)
-    inside += [_line(_RETURN, 0, 0, miss), _line(_RETURN, 0, 0, hit)]
-    return [_line(_EQUAL, 0, len(inside), call), *inside]
-
-
-def _line(code: int, if_true: int, if_false: int, value: int) -> bytes:
-    return struct.pack("=HBBI", code, if_true, if_false, value)
-
+from vivavoce.tools.sandbox.shell import GIT_AFTERWARDS, Confined, environment, limited
 
 _ISOLATION = (
     *("--die-with-parent", "--new-session", "--unshare-all", "--unshare-user"),
     *("--disable-userns", "--cap-drop", "ALL", "--hostname", "sandbox"),
 )
-_GIT_KEPT = ("hooks", "config")
-"""What the user's own git would run later: read-only inside."""
+
+
+_NOBODY = "65534"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,17 +35,16 @@ class Bubblewrap(Confined):
     """`workspace` is writable, `hidden` is not even in it."""
 
     program: str
-    binds_fds: bool = True
-    """From version 0.10 on; without it, the git hooks of the workspace are writable."""
+    mounts_git: bool = True
+    """From version 0.10 on; without it, repositories are looked through after a command."""
     name: str = "bubblewrap"
+    filtered: str = f"a list of {len(allowed())} system calls; all others are refused"
 
     @property
     def notes(self) -> tuple[str, ...]:
-        told = ["memory of all processes together is looked at, not held: no cgroup is used"]
-        if os.geteuid() == 0:
-            told.append("run as root, the number of processes is looked at, not held")
-        if not self.binds_fds:
-            told.append("an old bubblewrap: .git/hooks and .git/config are writable")
+        told = list(self.not_held())
+        if not self.mounts_git:
+            told.append(f"an old bubblewrap: {GIT_AFTERWARDS}")
         if filter_for() is None:
             told.append("no filter of system calls for this machine")
         return tuple(told)
@@ -143,15 +53,14 @@ class Bubblewrap(Confined):
         self,
         stack: AsyncExitStack,
         command: str,
-        cwd: Path,
         limits: Limits,
         network: bool,
     ) -> Launch:
         fds: list[int] = []
         arguments = [self.program, *self._arguments(limits, network)]
-        arguments += self._git(stack, fds)
+        arguments += self._git(fds)
         arguments += self._seccomp(stack, fds)
-        arguments += ["--remount-ro", "/", "--chdir", str(cwd), "--"]
+        arguments += ["--remount-ro", "/", "--chdir", str(self.workspace), "--"]
         arguments += limited(self.bash, command, limits)
         tools = self.all_tools
         return Launch(
@@ -164,6 +73,8 @@ class Bubblewrap(Confined):
 
     def _arguments(self, limits: Limits, network: bool) -> Iterator[str]:
         yield from _ISOLATION
+        if os.geteuid() == 0:  # or it would be root by name, and programs would act like it
+            yield from ("--uid", _NOBODY, "--gid", _NOBODY)
         if network:
             yield "--share-net"
         yield from self._system
@@ -208,24 +119,13 @@ class Bubblewrap(Confined):
         else:
             yield from ("--ro-bind", "/dev/null", str(path))
 
-    def _git(self, opened: AsyncExitStack, fds: list[int]) -> Iterator[str]:
-        """`.git` cannot be swapped, nor its hooks and settings written.
-
-        Opened without following links and handed over as they are: a command
-        may plant `.git -> ~/.ssh`, and swap it while another one starts.
-        """
-        if not self.binds_fds:
-            return
-        git = self.workspace / ".git"
-        with contextlib.suppress(OSError):
-            folder = _opened(opened, str(git), os.O_DIRECTORY)
-            fds.append(folder)
-            yield from ("--bind-fd", str(folder), str(git))
-            for name in _GIT_KEPT:
-                with contextlib.suppress(OSError):
-                    kept = _opened(opened, name, 0, folder)
-                    fds.append(kept)
-                    yield from ("--ro-bind-fd", str(kept), str(git / name))
+    def _git(self, fds: list[int]) -> Iterator[str]:
+        """Repositories as their guard has them: by descriptors, since a command may plant
+        `.git -> ~/.ssh`, and swap it while another one starts."""
+        for mount in self.git.mounts if self.git is not None and self.mounts_git else ():
+            fds.append(mount.fd)
+            yield from ("--bind-fd" if mount.writable else "--ro-bind-fd", str(mount.fd))
+            yield str(mount.at)
 
     def _seccomp(self, opened: AsyncExitStack, fds: list[int]) -> Iterator[str]:
         program = filter_for()
@@ -237,11 +137,3 @@ class Bubblewrap(Confined):
         os.lseek(fd, 0, os.SEEK_SET)
         fds.append(fd)
         yield from ("--seccomp", str(fd))
-
-
-def _opened(stack: AsyncExitStack, path: str, flags: int, folder: int | None = None) -> int:
-    fd = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC | flags, dir_fd=folder)
-    stack.callback(os.close, fd)
-    if stat.S_ISLNK(os.fstat(fd).st_mode):
-        raise OSError(errno.ELOOP, "a link")
-    return fd

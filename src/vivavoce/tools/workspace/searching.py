@@ -14,7 +14,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import stat
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -25,6 +24,7 @@ from pathlib import Path
 
 from vivavoce.errors import ToolFailed
 from vivavoce.processes.once import Once
+from vivavoce.processes.programs import beside_python, find
 from vivavoce.processes.threads import SHARED
 from vivavoce.runtime.ports import ToolOutput
 from vivavoce.tools.workspace.names import count, label
@@ -71,9 +71,9 @@ class Answer(Value):
     """What the program had against the pattern."""
 
 
-def find_ripgrep() -> str | None:
-    """On the path, or beside our own Python, where its wheel puts it."""
-    return shutil.which("rg") or shutil.which("rg", path=str(Path(sys.executable).parent))
+def find_ripgrep(workspace: Path) -> str | None:
+    """On the path, or beside our own Python, where its wheel puts it; never in the workspace."""
+    return find("rg", workspace) or beside_python("rg", workspace)
 
 
 def ripgrep_arguments(program: str, query: Query, hidden: Sequence[str] = ()) -> list[str]:

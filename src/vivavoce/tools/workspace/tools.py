@@ -13,14 +13,22 @@ from typing import Annotated
 from pydantic import Field
 
 from vivavoce.errors import ToolFailed
-from vivavoce.runtime.ports import OutputKind, Picture, ToolOutput
+from vivavoce.runtime.ports import OutputKind, Picture, ToolContext, ToolOutput
 from vivavoce.tools.functions import Tool
 from vivavoce.tools.wording import worded
 from vivavoce.tools.workspace import writing
 from vivavoce.tools.workspace.names import count, label, shown
 from vivavoce.tools.workspace.opening import FOLDER
 from vivavoce.tools.workspace.patterns import Glob
-from vivavoce.tools.workspace.root import MAX_ENTRIES, MAX_PATH, Found, Workspace, refused, tree
+from vivavoce.tools.workspace.root import (
+    MAX_ENTRIES,
+    MAX_PATH,
+    Found,
+    Workspace,
+    Workspaces,
+    refused,
+    tree,
+)
 from vivavoce.tools.workspace.searching import Query, find_ripgrep
 from vivavoce.tools.workspace.searching import grep as search_lines
 
@@ -149,37 +157,48 @@ Around = Annotated[int, Field(ge=0, le=20, description="lines around each")]
 Old = Annotated[str, Field(min_length=1)]
 
 
-def workspace_tools(workspace: Workspace, *, ripgrep: str | None = None) -> list[Tool]:
-    """`ripgrep` is where it is; it is looked for otherwise, and "" is to do without it."""
-    program = find_ripgrep() if ripgrep is None else ripgrep or None
+def workspace_tools(given: Workspace | Workspaces, *, ripgrep: str | None = None) -> list[Tool]:
+    """`given`: one for all, or one for each user. `ripgrep` is where it is; it is looked for
+    otherwise, once and for all, and "" is to do without it."""
+    program = find_ripgrep(given.root) if ripgrep is None else ripgrep or None
+
+    def of(context: ToolContext) -> Workspace:
+        return given if isinstance(given, Workspace) else given.of(context.user_id)
 
     @worded(lambda given: f"Reading file {given['path']}")
-    def read_file(path: FilePath, offset: FirstLine = 0, limit: Lines = 0) -> ToolOutput:
-        return file_content(workspace, path, offset, limit)
+    def read_file(
+        path: FilePath, context: ToolContext, offset: FirstLine = 0, limit: Lines = 0
+    ) -> ToolOutput:
+        return file_content(of(context), path, offset, limit)
 
     @worded(lambda given: f"Looking for files {given['pattern']}")
-    def glob(pattern: GlobPattern, path: Folder = "") -> ToolOutput:
-        return files_like(workspace, pattern, path)
+    def glob(pattern: GlobPattern, context: ToolContext, path: Folder = "") -> ToolOutput:
+        return files_like(of(context), pattern, path)
 
     @worded(lambda given: f"Searching for {given['pattern']}")
     async def grep(
         pattern: GrepPattern,
+        caller: ToolContext,
         path: Folder = "",
         glob: Names = "",
         case_sensitive: bool = False,
         context: Around = 0,
     ) -> ToolOutput:
         query = Query(pattern, glob=glob, case_sensitive=case_sensitive, context=context)
-        return await search_lines(workspace, query, path, program)
+        return await search_lines(of(caller), query, path, program)
 
     @worded(lambda given: f"Writing file {given['path']}")
-    def write_file(path: FilePath, content: str) -> ToolOutput:
-        return writing.write_file(workspace, path, content)
+    def write_file(path: FilePath, content: str, context: ToolContext) -> ToolOutput:
+        return writing.write_file(of(context), path, content)
 
     @worded(lambda given: f"Editing file {given['path']}")
     def edit_file(
-        path: FilePath, old_string: Old, new_string: str, replace_all: bool = False
+        path: FilePath,
+        old_string: Old,
+        new_string: str,
+        context: ToolContext,
+        replace_all: bool = False,
     ) -> ToolOutput:
-        return writing.edit_file(workspace, path, old_string, new_string, replace_all)
+        return writing.edit_file(of(context), path, old_string, new_string, replace_all)
 
     return [read_file, glob, grep, write_file, edit_file]

@@ -12,9 +12,8 @@ import asyncio
 import contextlib
 import json
 import logging
-import shutil
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +21,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from vivavoce.logs import fields
 from vivavoce.processes.piped import Piped, piped
+from vivavoce.processes.programs import find
 from vivavoce.processes.starting import environment
 from vivavoce.runtime.agents.work import AcpAgent
 from vivavoce.runtime.tasks.ports import Done, GaveUp, TaskContext, Value, Work
@@ -29,7 +29,7 @@ from vivavoce.tools.delegation.acp.host import Account, Host
 from vivavoce.tools.delegation.briefs import brief, told
 from vivavoce.tools.delegation.named import Named
 from vivavoce.tools.delegation.window import Window, attempted
-from vivavoce.tools.workspace.root import HIDDEN, Workspace
+from vivavoce.tools.workspace.root import Workspace, Workspaces
 
 if TYPE_CHECKING:
     from acp import Client
@@ -52,8 +52,9 @@ class Bounds:
     """For an agent to stop by itself when it is told to."""
 
 
-def found(agent: AcpAgent) -> str | None:
-    return shutil.which(agent.command, path=environment(agent.env).get("PATH"))
+def found(agent: AcpAgent, workspace: Path) -> str | None:
+    """Never in the workspace: that is where it is to work, not where it comes from."""
+    return find(agent.command, workspace, environment(agent.env).get("PATH"))
 
 
 @dataclass(eq=False)
@@ -96,7 +97,7 @@ class Visit:
         from acp.client import ClientSideConnection
         from acp.schema import ClientCapabilities, FileSystemCapabilities, Implementation
 
-        command = found(self._agent)
+        command = found(self._agent, self._workspace.root)
         if command is None:
             raise self._gave_up(f"is not here: there is no command {self._agent.command}")
         self._pipes = await self._stack.enter_async_context(
@@ -104,7 +105,9 @@ class Visit:
                 command,
                 self._agent.args,
                 env=self._agent.env,
-                cwd=self._workspace.root,
+                # Not in the workspace, which its session names: a launcher such as npx would take a
+                # program of that name from there.
+                cwd=Path.home(),
                 heard=self._last_words.append,
                 longest=MAX_LINE,
             )
@@ -273,23 +276,26 @@ class AcpBackend(Named[AcpAgent]):
         self,
         agents: Mapping[str, AcpAgent],
         *,
-        workspace: Path,
-        hidden: Iterable[Path] = (),
+        workspaces: Workspaces,
         bounds: Bounds | None = None,
     ) -> None:
-        """`hidden`: what of the workspace is not for agents, beside what never is."""
         super().__init__(agents)
-        self._workspace = Workspace(workspace, hidden=(*HIDDEN, *hidden))
+        self._workspaces = workspaces
         self._bounds = bounds or Bounds()
 
     def described(self, agent: AcpAgent) -> str:
         return f"A coding agent: {Path(agent.command).name}"
 
     def why_not(self, agent: AcpAgent) -> str:
-        return "" if found(agent) else f"there is no command {agent.command} here"
+        return (
+            ""
+            if found(agent, self._workspaces.root)
+            else f"there is no command {agent.command} here"
+        )
 
     async def work(self, work: Work, agent: AcpAgent, context: TaskContext) -> Done:
         async with AsyncExitStack() as stack:
-            visit = Visit(work, agent, Window(context), self._workspace, self._bounds, stack)
+            workspace = await asyncio.to_thread(self._workspaces.of, work.user_id)
+            visit = Visit(work, agent, Window(context), workspace, self._bounds, stack)
             end = await attempted(context, visit.begin, visit.work)
         return Done(summary=end["summary"], files_changed=tuple(end["files"]))

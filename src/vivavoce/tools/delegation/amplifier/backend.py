@@ -23,6 +23,7 @@ from vivavoce.tools.delegation.amplifier.session import Wiring, Worker, equipped
 from vivavoce.tools.delegation.briefs import brief, told
 from vivavoce.tools.delegation.named import Named
 from vivavoce.tools.delegation.window import Window, attempted
+from vivavoce.tools.workspace.root import Workspaces
 
 NOT_OFFERED = frozenset({"task", "ask_user", "cancel_task", "list_tasks"})
 """Nobody delegates what was delegated to them; a question of theirs goes its own way."""
@@ -36,13 +37,13 @@ class AmplifierBackend(Named[AmplifierAgent]):
         self,
         agents: Mapping[str, AmplifierAgent],
         *,
-        workspace: Path,
+        workspaces: Workspaces,
         folder: Path,
         tools: Callable[[], Sequence[ToolDefinition]],
     ) -> None:
         """`folder`: where the plans are. `tools`: what the workspace offers now."""
         super().__init__(agents)
-        self._workspace = workspace
+        self._workspaces = workspaces
         self._folder = folder
         self._tools = tools
 
@@ -75,7 +76,8 @@ class AmplifierBackend(Named[AmplifierAgent]):
         self, work: Work, agent: AmplifierAgent, window: Window, *, again: bool
     ) -> Value:
         offered = [tool for tool in self._tools() if tool.name not in NOT_OFFERED]
-        wiring = Wiring(window, offered, self._workspace, self._folder)
+        workspace = await asyncio.to_thread(self._workspaces.of, work.user_id)
+        wiring = Wiring(window, offered, workspace.root, self._folder)
         if agent.bundle:
             ready = _from_bundle(agent.bundle, wiring, work.agent)
         else:
