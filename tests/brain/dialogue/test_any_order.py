@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.brain.dialogue.talking import NOW, PLANS, ZONE, thing
-from vivavoce.brain.dialogue.claims import unsupported
 from vivavoce.brain.dialogue.commands import Begin, Command, Fill, Plain
 from vivavoce.brain.dialogue.manager import heard, returned, view
 from vivavoce.brain.dialogue.state import Do, Say, State, Step, World
+from vivavoce.brain.dialogue.wording import unsupported
 from vivavoce.wire.hints import Briefing, Hint
 
 THINGS = (

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.brain.dialogue.talking import NOW, PLANS
-from vivavoce.brain.dialogue.claims import claims, unsupported
 from vivavoce.brain.dialogue.state import Deed, Wish, World
+from vivavoce.brain.dialogue.wording import claims, unsupported
 
 WORLD = World(hints=PLANS, now=NOW)
 

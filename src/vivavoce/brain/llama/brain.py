@@ -24,7 +24,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Literal
 
-from vivavoce.brain.dialogue.claims import claims
+from vivavoce.brain.dialogue.wording import claims
 from vivavoce.brain.llama.grammar import MARK, PLAIN_WORDS, Reading, grammar, offered
 from vivavoce.brain.llama.leading import Free, Leading, Write, Writing
 from vivavoce.brain.llama.likeness import Likeness
