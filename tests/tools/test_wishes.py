@@ -17,8 +17,8 @@ from vivavoce.brain.dialogue.commands import Begin, Command, Fill, Plain
 from vivavoce.brain.dialogue.flows.readings import READINGS
 from vivavoce.brain.dialogue.flows.results import refusal
 from vivavoce.brain.dialogue.manager import heard, returned, view
-from vivavoce.brain.dialogue.offering import world as world_of
 from vivavoce.brain.dialogue.state import Do, Say, State, Step
+from vivavoce.brain.dialogue.state import world as world_of
 from vivavoce.errors import VivavoceError
 from vivavoce.runtime.calls.outcomes import failed, succeeded
 from vivavoce.tools.bash import bash_tool

@@ -14,8 +14,7 @@ from dataclasses import replace
 from vivavoce.brain.dialogue import filling, times
 from vivavoce.brain.dialogue.commands import Begin, Command, Fill, Plain
 from vivavoce.brain.dialogue.filling import Heard
-from vivavoce.brain.dialogue.offering import makes
-from vivavoce.brain.dialogue.state import Deed, State, Wish, World
+from vivavoce.brain.dialogue.state import Deed, State, Wish, World, makes
 from vivavoce.brain.dialogue.things import named, same_title, similar
 from vivavoce.language.en import answers, titles, utterances
 from vivavoce.language.en.ending import VERBS

@@ -26,8 +26,7 @@ from itertools import islice
 
 from vivavoce.brain.dialogue import times
 from vivavoce.brain.dialogue.commands import Begin, Command, Fill, Plain
-from vivavoce.brain.dialogue.offering import makes
-from vivavoce.brain.dialogue.state import View
+from vivavoce.brain.dialogue.state import View, makes
 from vivavoce.brain.dialogue.things import keeps, named
 from vivavoce.language.en import titles
 from vivavoce.language.en.answers import answer

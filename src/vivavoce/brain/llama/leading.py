@@ -25,10 +25,9 @@ from vivavoce.brain.dialogue import prompting
 from vivavoce.brain.dialogue.commands import Begin, Command, Plain
 from vivavoce.brain.dialogue.following import awaited, follow
 from vivavoce.brain.dialogue.manager import heard, returned, view
-from vivavoce.brain.dialogue.offering import changers, makers
-from vivavoce.brain.dialogue.offering import world as world_of
 from vivavoce.brain.dialogue.prompting import Likely
-from vivavoce.brain.dialogue.state import Do, Say, State, View, World
+from vivavoce.brain.dialogue.state import Do, Say, State, View, World, changers, makers
+from vivavoce.brain.dialogue.state import world as world_of
 from vivavoce.brain.llama.likeness import Likeness
 from vivavoce.brain.llama.server import Heard
 from vivavoce.language.en.sayings import SAYINGS
