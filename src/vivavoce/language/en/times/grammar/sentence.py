@@ -1,4 +1,6 @@
-"""All productions together: the pieces of a sentence, in order."""
+"""All productions together: the pieces of a sentence, in order; and those that are no day, hour or
+span: how often, from when until when, zones, and what is taken back.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +8,339 @@ from collections.abc import Callable
 
 from vivavoce.language.en.times import lexicon as lex
 from vivavoce.language.en.times import zones
-from vivavoce.language.en.times.grammar.days import day_at
-from vivavoce.language.en.times.grammar.found import Found
+from vivavoce.language.en.times.grammar.amounts import amount
+from vivavoce.language.en.times.grammar.days import date_at, day_at, feast_at, month_at, period_at
+from vivavoce.language.en.times.grammar.found import Found, Strength
 from vivavoce.language.en.times.grammar.hours import half_at, hour_at, part_at, range_at, routine_at
-from vivavoce.language.en.times.grammar.often import bounds_at, every_at
 from vivavoce.language.en.times.grammar.spans import direction_at, span_at, vague_at
-from vivavoce.language.en.times.pieces import Correction, Negation, Same, Weekday, Zone
+from vivavoce.language.en.times.pieces import (
+    Correction,
+    Date,
+    Day,
+    Every,
+    Except,
+    Feast,
+    For,
+    From,
+    Negation,
+    Same,
+    Times,
+    Until,
+    Weekday,
+    Zone,
+)
 from vivavoce.language.en.times.tokens import Tokens
+
+_WEEKLY = (0, 1, 2, 3, 4)
+_SETS = {
+    "weekday": _WEEKLY,
+    "weekdays": _WEEKLY,
+    "workday": _WEEKLY,
+    "workdays": _WEEKLY,
+    "schoolday": _WEEKLY,
+    "schooldays": _WEEKLY,
+    "weekend": (5, 6),
+    "weekends": (5, 6),
+}
+_FREQ = {"day": "DAILY", "week": "WEEKLY", "fortnight": "WEEKLY", "month": "MONTHLY"}
+_FREQ |= {"year": "YEARLY"}
+_ADVERBS = {
+    "daily": ("DAILY", 1),
+    "weekly": ("WEEKLY", 1),
+    "biweekly": ("WEEKLY", 2),
+    "fortnightly": ("WEEKLY", 2),
+    "monthly": ("MONTHLY", 1),
+    "quarterly": ("MONTHLY", 3),
+    "yearly": ("YEARLY", 1),
+    "annually": ("YEARLY", 1),
+}
+_THROUGH = lex.words("to through thru until till til - –")
+
+
+def every_at(t: Tokens, at: int) -> Found | None:
+    word = t.word(at)
+    if word in ("every", "each"):
+        return _each(t, at)
+    if word in _ADVERBS:
+        return Found(Every(freq=_ADVERBS[word][0], interval=_ADVERBS[word][1]), at, at + 1)
+    if word == "bi" and t.word(t.skip(at + 1)) == "weekly":
+        return Found(Every(freq="WEEKLY", interval=2), at, t.skip(at + 1) + 1)
+    if word == "nightly":
+        return Found(Every(freq="DAILY", part="night"), at, at + 1)
+    if word == "hourly":
+        return Found(Every(open_days=True), at, at + 1)
+    if word in ("school", "working", "work", "business", "week") and t.word(t.skip(at + 1)) in (
+        "days",
+        "nights",
+    ):
+        return Found(Every(freq="WEEKLY", days=_WEEKLY), at, t.skip(at + 1) + 1)
+    if word in _SETS and word not in ("weekend", "weekday", "schoolday", "workday"):
+        return Found(Every(freq="WEEKLY", days=_SETS[word]), at, at + 1)
+    if word in lex.PLURAL_DAYS:
+        days, end = _weekdays(t, at)
+        return Found(Every(freq="WEEKLY", days=days), at, end)
+    if word in lex.WEEKDAYS or word in _SETS:
+        return _range(t, at)
+    if word in lex.PLURAL_PARTS and t.word(at - 1) in ("the", "most", "at", "on", ""):
+        return Found(Every(freq="DAILY", part=lex.PLURAL_PARTS[word]), at, at + 1)
+    return _so_often(t, at) or _monthly(t, at)
+
+
+def _range(t: Tokens, at: int) -> Found | None:
+    """ "Monday to Friday", "Saturday mornings", "Monday, Wednesday and Friday every week"."""
+    first = lex.WEEKDAYS.get(t.word(at))
+    if first is None:
+        days = _SETS.get(t.word(at), ())
+        plural = t.word(at + 1) in lex.PLURAL_PARTS
+        return Found(Every(freq="WEEKLY", days=days), at, at + 1) if days and plural else None
+    end = at + 1
+    if t.word(end) in _THROUGH and (last := _day_of(t, end + 1)) is not None:
+        days = tuple((first + n) % 7 for n in range((last - first) % 7 + 1))
+        if (
+            t.word(at - 1) in ("from", "move", "moved")
+            and t.word(end) == "to"
+            and t.word(at - 2) not in ("", ",", "days")
+        ):
+            return None  # "move it from Monday to Friday"
+        return Found(Every(freq="WEEKLY", days=tuple(sorted(days))), at, end + 2)
+    if t.word(end) in lex.PLURAL_PARTS:
+        return Found(Every(freq="WEEKLY", days=(first,)), at, end)
+    days, end = _weekdays(t, at)
+    if len(days) > 2:
+        return Found(Every(freq="WEEKLY", days=days), at, end)  # nobody does one thing on three
+    if len(days) > 1 and (t.are(end, "every", "week") or t.word(end) in lex.PLURAL_PARTS):
+        return Found(Every(freq="WEEKLY", days=days), at, end)
+    if len(days) > 1 and any(t.word(n) in lex.PLURAL_DAYS for n in range(at, end)):
+        return Found(Every(freq="WEEKLY", days=days), at, end)
+    return None
+
+
+def _day_of(t: Tokens, at: int) -> int | None:
+    return lex.WEEKDAYS.get(t.word(at), lex.PLURAL_DAYS.get(t.word(at)))
+
+
+def _weekdays(t: Tokens, at: int) -> tuple[tuple[int, ...], int]:
+    """ "Mondays, Wednesdays and Fridays": which, and where they end."""
+    days: list[int] = []
+    end = ahead = at
+    while True:
+        day = _day_of(t, ahead)
+        if day is not None:
+            days.append(day)
+        elif t.word(ahead) in _SETS and days:
+            days += _SETS[t.word(ahead)]
+        else:
+            break
+        end = ahead = ahead + 1
+        while t.word(ahead) in ("and", "or", ",", "&", "on", "every", "-", "plus"):
+            ahead += 1
+    return tuple(sorted(set(days))), end
+
+
+def _each(t: Tokens, at: int) -> Found | None:
+    """What "every" is followed by."""
+    begun, at = at, at + 1
+    at += t.word(at) in ("single", "and")
+    at += t.word(at) == "every"
+    at += t.word(at) == "single"
+    interval = 1
+    if t.word(at) in ("other", "alternate", "second"):
+        if t.word(at) == "second" and (found := _every_nth(t, begun, at)):
+            return found
+        interval, at = 2, at + 1
+    elif (
+        (number := t.count_of(at)) and t.word(at) not in ("a", "an") and number[0] == int(number[0])
+    ):
+        if t.word(number[1]) in lex.UNITS or t.word(number[1]) in ("weekends",):
+            interval, at = int(number[0]), number[1]
+    elif found := _every_nth(t, begun, at):
+        return found
+    at = t.skip(at)
+    word = t.word(at)
+    unit = lex.UNITS.get(word, "")
+    if word == "quarter" and t.word(at + 1) not in ("past", "to", "of"):
+        return Found(Every(freq="MONTHLY", interval=3 * interval), begun, at + 1)
+    if unit in ("minute", "hour"):
+        return Found(Every(open_days=True), begun, at + 1)
+    if unit:
+        interval *= 2 if unit == "fortnight" else 1
+        return Found(Every(freq=_FREQ[unit], interval=interval), begun, at + 1)
+    if (
+        word in ("school", "working", "work", "business", "week")
+        and t.word(t.skip(at + 1)) == "day"
+    ):
+        return Found(
+            Every(freq="WEEKLY", interval=interval, days=_WEEKLY), begun, t.skip(at + 1) + 1
+        )
+    if word in _SETS:
+        return Found(Every(freq="WEEKLY", interval=interval, days=_SETS[word]), begun, at + 1)
+    if (span := _range(t, at)) and isinstance(span.piece, Every) and t.word(at + 1) in _THROUGH:
+        return span._replace(start=begun)
+    if _day_of(t, at) is not None:
+        days, end = _weekdays(t, at)
+        return Found(Every(freq="WEEKLY", interval=interval, days=days), begun, end)
+    if word in lex.DAY_PARTS or word in ("tonight", "lunchtime", "bedtime"):
+        return Found(Every(freq="DAILY", interval=interval), begun, at)
+    if (feast := feast_at(t, at)) and isinstance(feast.piece, Feast):
+        return Found(Every(freq="YEARLY", feast=feast.piece.name), begun, feast.end)
+    if (date := date_at(t, at)) and isinstance(date.piece, Date):
+        day, month = date.piece.day, date.piece.month
+        if day and month:
+            yearly = Every(freq="YEARLY", month=month, month_days=(day,))
+            return Found(yearly, begun, date.end)
+    if named := month_at(t, at):
+        return Found(Every(freq="YEARLY", month=named[0]), begun, named[1])
+    return None
+
+
+def _every_nth(t: Tokens, begun: int, at: int) -> Found | None:
+    """ "every third day", "every first and third Monday", "every 15th"."""
+    numbers, end = _numbers(t, at)
+    if not numbers:
+        return None
+    word = t.word(end)
+    unit = lex.UNITS.get(word, "")
+    if unit == "day" and (after := _of_month(t, end + 1)):
+        return Found(Every(freq="MONTHLY", month_days=numbers), begun, after)
+    if unit in _FREQ and len(numbers) == 1 and numbers[0] > 0:
+        times = 2 if unit == "fortnight" else 1
+        return Found(Every(freq=_FREQ[unit], interval=numbers[0] * times), begun, end + 1)
+    day = _day_of(t, end)
+    if day is not None:
+        after = _of_month(t, end + 1)
+        if numbers == (2,) and not after:
+            days, end = _weekdays(t, end)
+            return Found(Every(freq="WEEKLY", interval=2, days=days), begun, end)
+        return Found(Every(freq="MONTHLY", nth=numbers, days=(day,)), begun, after or end + 1)
+    if word == "of" and month_at(t, end + 1):
+        return None  # "every ninth of June"
+    if unit or word in _SETS or numbers == (2,) or -1 in numbers:
+        return None
+    after = _of_month(t, end)
+    if after or t.kind(end) != "word" or word in lex.FUNCTION:
+        return Found(Every(freq="MONTHLY", month_days=numbers), begun, after or end)
+    return None
+
+
+def _numbers(t: Tokens, at: int) -> tuple[tuple[int, ...], int]:
+    """ "1st and 15th", "first and the last"."""
+    numbers: list[int] = []
+    end = ahead = at
+    while True:
+        nth = (-1, ahead + 1) if t.word(ahead) == "last" else t.nth(ahead)
+        if nth is None:
+            return tuple(numbers), end
+        numbers.append(nth[0])
+        end = ahead = nth[1]
+        while t.word(ahead) in ("and", "or", "the", ",", "&"):
+            ahead += 1
+
+
+def _of_month(t: Tokens, at: int) -> int:
+    """The place after "of the month", "of every month"; 0 where they are not here."""
+    for tail in (
+        ("of", "the", "month"),
+        ("of", "every", "month"),
+        ("of", "each", "month"),
+        ("in", "the", "month"),
+        ("every", "month"),
+        ("each", "month"),
+        ("in", "every", "month"),
+        ("of", "a", "month"),
+    ):
+        if (end := t.after(at, *tail)) > 0:
+            return end
+    return 0
+
+
+def _monthly(t: Tokens, at: int) -> Found | None:
+    """ "the first Monday of the month", "on the 1st of every month"."""
+    begun = at
+    at += t.word(at) == "the"
+    numbers, end = _numbers(t, at)
+    if not numbers:
+        return None
+    day = _day_of(t, end)
+    if day is not None and all(-5 <= n <= 5 for n in numbers):
+        after = _of_month(t, end + 1)
+        return (
+            Found(Every(freq="MONTHLY", nth=numbers, days=(day,)), begun, after) if after else None
+        )
+    working = end + (t.word(end) in ("working", "business", "work"))
+    if t.word(working) in ("weekday", "workday") or (working > end and t.word(working) == "day"):
+        after = _of_month(t, working + 1)
+        found = Every(freq="MONTHLY", days=_WEEKLY, position=numbers[0])
+        return Found(found, begun, after) if after and len(numbers) == 1 else None
+    end += t.word(end) == "day"
+    after = _of_month(t, end)
+    if not after or t.word(after - 2) not in ("every", "each"):
+        return None  # "the first of the month" is one day
+    return Found(Every(freq="MONTHLY", month_days=numbers), begun, after)
+
+
+def _so_often(t: Tokens, at: int) -> Found | None:
+    """ "twice a week", "once a year", "three times a day"."""
+    word = t.word(at)
+    if word in ("once", "twice"):
+        count, end = (1 if word == "once" else 2), at + 1
+    elif (small := t.small(at)) and t.word(small[1]) == "times":
+        count, end = small[0], small[1] + 1
+    elif t.are(at, "a", "few", "times") or t.are(at, "a", "couple", "of", "times"):
+        count, end = 3, t.after(at, "a", "few", "times") if t.word(at + 1) == "few" else at + 4
+    else:
+        return None
+    if t.word(end) not in ("a", "per", "every", "each", "an", "in"):
+        return Found(Times(count), at, end, "weak") if word not in ("once", "twice") else None
+    end += 1 + (t.word(end + 1) in ("a", "other"))
+    unit = lex.UNITS.get(t.word(end), "")
+    if unit not in _FREQ:
+        return None
+    if count == 1:
+        interval = 2 if unit == "fortnight" or t.word(end - 1) == "other" else 1
+        return Found(Every(freq=_FREQ[unit], interval=interval), at, end + 1)
+    if unit == "day":
+        return Found(Every(freq="DAILY", open_hours=True), at, end + 1)
+    return Found(Every(freq=_FREQ[unit], open_days=True), at, end + 1)
+
+
+def bounds_at(t: Tokens, at: int) -> Found | None:
+    """Where a repetition begins and ends: "until June", "for two weeks", "starting Monday"."""
+    word = t.word(at)
+    if word in ("until", "till", "til"):
+        ahead = (
+            at
+            + 1
+            + (
+                t.word(at + 1) == "the"
+                and period_at(t, at + 1) is None
+                and date_at(t, at + 1) is None
+            )
+        )
+        found = day_at(t, ahead)
+        if found and isinstance(found.piece, Day) and found.strength == "firm":
+            return Found(Until(found.piece), at, found.end)
+        return None
+    if word in ("starting", "beginning", "from", "start", "begin", "commencing"):
+        ahead = at + 1 + (t.word(at + 1) in ("on", "from", "in"))
+        found = day_at(t, ahead)
+        if found and isinstance(found.piece, Day) and found.strength == "firm":
+            strength: Strength = "weak" if word == "from" else "firm"
+            return Found(From(found.piece), at, found.end, strength)
+        return None
+    if word == "for":
+        ahead = at + 1 + (t.word(at + 1) in ("the", "next")) + t.are(at + 1, "the", "next")
+        length = amount(t, ahead)
+        if length and length[0].whole_days:
+            return Found(For(length[0]), at, length[1], "weak")
+        return None
+    if word in ("except", "but", "excluding"):
+        ahead = at + 1 + (t.word(at + 1) in ("on", "for", "not"))
+        ahead += t.word(ahead) in ("on", "for")
+        if t.word(ahead) in _SETS:
+            return Found(Except(_SETS[t.word(ahead)]), at, ahead + 1, "weak")
+        days, end = _weekdays(t, ahead)
+        return Found(Except(days), at, end, "weak") if days else None
+    return None
 
 
 def _same(t: Tokens, at: int) -> Found | None:
