@@ -6,7 +6,7 @@ from tests.brain.asking import ask
 from vivavoce.brain.script.brain import ScriptedBrain
 from vivavoce.brain.script.script import Script
 from vivavoce.engine.ports import MOUTH_RATE
-from vivavoce.engine.shell.answerer import Answerer
+from vivavoce.engine.shell.work import Answerer
 from vivavoce.engine.turn import facts
 from vivavoce.engine.turn.orders import Answer
 from vivavoce.testing.engine import HummingMouth
