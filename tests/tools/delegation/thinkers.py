@@ -11,7 +11,7 @@ from tests.tools.delegation.stage import Remembering
 from vivavoce.brain.script.brain import ScriptedBrain
 from vivavoce.brain.script.script import Script
 from vivavoce.runtime.ports import ToolDefinition
-from vivavoce.runtime.tasks.ports import Value
+from vivavoce.runtime.tasks.ports import StepValue
 from vivavoce.tools.delegation.builtin import CHANGING
 from vivavoce.wire.brain import (
     Ask,
@@ -96,7 +96,7 @@ class PlainDesk:
     async def approve(self, tool: str, arguments: Mapping[str, Any], question: str) -> bool:
         return await self.listener.approve("task_1", tool, arguments, question)
 
-    async def step(self, name: str, do: Callable[[], Awaitable[Value]]) -> Value:
+    async def step(self, name: str, do: Callable[[], Awaitable[StepValue]]) -> StepValue:
         return json.loads(json.dumps(await do()))
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> str:

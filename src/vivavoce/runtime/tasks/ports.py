@@ -15,7 +15,7 @@ from typing import Any, Protocol, TypeAlias
 
 from vivavoce.wire.values import Record
 
-Value: TypeAlias = Any
+StepValue: TypeAlias = Any
 """JSON: what a finished step leaves behind."""
 
 
@@ -79,7 +79,7 @@ class TaskContext(Protocol):
         """Asked as any other approval, with the same policy before it."""
         ...
 
-    async def step(self, name: str, do: Callable[[], Awaitable[Value]]) -> Value:
+    async def step(self, name: str, do: Callable[[], Awaitable[StepValue]]) -> StepValue:
         """Run it once: after a restart a finished step gives its old value and does not run.
 
         Steps are known by their order, so a backend must take them in the same

@@ -25,7 +25,7 @@ from typing import Any
 
 from vivavoce import errors
 from vivavoce.logs import failure
-from vivavoce.runtime.tasks.ports import GaveUp, Listener, StepFailed, Value
+from vivavoce.runtime.tasks.ports import GaveUp, Listener, StepFailed, StepValue
 from vivavoce.tools.delegation.ledger import Ledger, Stopped, TakenOver, run_step
 
 log = logging.getLogger(__name__)
@@ -137,7 +137,7 @@ class StepBridge:
         return value
 
 
-def finished(value: Value) -> str:
+def finished(value: StepValue) -> str:
     """Raises `TypeError` for what is not JSON."""
     return json.dumps({"value": value})
 
@@ -154,7 +154,7 @@ def failed(exc: Exception) -> str:
             return json.dumps({"failed": kind, "message": str(exc)})
 
 
-def read(kept: str) -> Value:
+def read(kept: str) -> StepValue:
     """The value, or the failure raised."""
     match json.loads(kept):
         case {"value": value}:
@@ -285,10 +285,10 @@ class DurableContext:
 
         return str(await self._numbered(f"call {tool}", do))
 
-    async def step(self, name: str, do: Callable[[], Awaitable[Value]]) -> Value:
+    async def step(self, name: str, do: Callable[[], Awaitable[StepValue]]) -> StepValue:
         return await self._numbered(f"step {name}", lambda _: do())
 
-    async def _numbered(self, name: str, do: Callable[[str], Awaitable[Value]]) -> Value:
+    async def _numbered(self, name: str, do: Callable[[str], Awaitable[StepValue]]) -> StepValue:
         inside = self._inside.get()
         if inside is not None:
             return await do(next(inside))

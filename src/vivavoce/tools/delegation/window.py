@@ -18,7 +18,7 @@ from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 from vivavoce.processes.threads import plain_group
-from vivavoce.runtime.tasks.ports import GaveUp, TaskContext, Value
+from vivavoce.runtime.tasks.ports import GaveUp, StepValue, TaskContext
 from vivavoce.wire.clean import clean_line
 
 MAX_ATTEMPTS = 20
@@ -27,9 +27,9 @@ _STEP = "attempt"
 
 async def attempted(
     context: TaskContext,
-    begin: Callable[[Sequence[Value]], Awaitable[Value]],
-    work: Callable[[Value], Awaitable[Value]],
-) -> Value:
+    begin: Callable[[Sequence[StepValue]], Awaitable[StepValue]],
+    work: Callable[[StepValue], Awaitable[StepValue]],
+) -> StepValue:
     """What `work` gave, now or before a restart.
 
     `begin` is told what it gave in the attempts that died, oldest first, and
@@ -37,7 +37,7 @@ async def attempted(
     this process.
     """
     mine = secrets.token_hex(8)
-    died: list[Value] = []
+    died: list[StepValue] = []
 
     async def start() -> dict[str, Any]:
         return {"run": mine, "begun": await begin(died)}

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from vivavoce.runtime.agents.work import A2aAgent
-from vivavoce.runtime.tasks.ports import GOES_ON, Done, GaveUp, TaskContext, Value, Work
+from vivavoce.runtime.tasks.ports import GOES_ON, Done, GaveUp, StepValue, TaskContext, Work
 from vivavoce.tools.delegation.a2a.words import Bounds, origin
 from vivavoce.tools.delegation.briefs import brief, told
 from vivavoce.tools.delegation.named import Named
@@ -66,12 +66,12 @@ class _Errand:
                 return end
         raise GaveUp(f"The agent {self._order.agent} stopped the work again and again")
 
-    async def _send(self, text: str, task: Value = None) -> Value:
+    async def _send(self, text: str, task: StepValue = None) -> StepValue:
         self._sent += 1
         message_id = f"{self._order.task_id}-{self._sent}"
         return await self._task.step("send", lambda: self._talk.send(text, message_id, task))
 
-    async def _to_its_end(self, task: Value) -> Done | None:
+    async def _to_its_end(self, task: StepValue) -> Done | None:
         """None where it was stopped while nobody here could have wished so: it starts again."""
         name = self._order.agent
         for _ in range(_MAX_TURNS):

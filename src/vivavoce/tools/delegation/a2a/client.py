@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 
 from vivavoce.runtime.agents.work import A2aAgent
-from vivavoce.runtime.tasks.ports import GaveUp, Value
+from vivavoce.runtime.tasks.ports import GaveUp, StepValue
 from vivavoce.tools.delegation.a2a.words import Bounds, Seen, origin
 from vivavoce.tools.delegation.briefs import told
 from vivavoce.tools.delegation.window import Window
@@ -122,7 +122,7 @@ class Talk:
         await self._leave()
         await self._stack.aclose()
 
-    async def send(self, text: str, message_id: str, task: Value = None) -> Value:
+    async def send(self, text: str, message_id: str, task: StepValue = None) -> StepValue:
         """To a new task, or on with one. The ids by which it is found again, or its reply."""
         from a2a.types import Message, Part, Role, SendMessageRequest
 
@@ -145,7 +145,7 @@ class Talk:
             raise GaveUp(f"The agent {self._name} did not take the task")
         return {"task": self._seen.task_id, "context": self._seen.context_id}
 
-    async def follow(self, task_id: str) -> Value:
+    async def follow(self, task_id: str) -> StepValue:
         """Until it is over, or waits for somebody."""
         failures = 0
         known = bool(self._seen.task_id)  # it began in this process, not before a restart

@@ -24,7 +24,7 @@ from vivavoce.processes.piped import Piped, piped
 from vivavoce.processes.programs import find
 from vivavoce.processes.starting import environment
 from vivavoce.runtime.agents.work import AcpAgent
-from vivavoce.runtime.tasks.ports import Done, GaveUp, TaskContext, Value, Work
+from vivavoce.runtime.tasks.ports import Done, GaveUp, StepValue, TaskContext, Work
 from vivavoce.tools.delegation.acp.host import Account, Host
 from vivavoce.tools.delegation.briefs import brief, told
 from vivavoce.tools.delegation.named import Named
@@ -76,7 +76,7 @@ class Visit:
     def _say(self, message: str, percentage: int | None) -> None:
         self._window.say(message, percentage, self._order.agent)
 
-    async def begin(self, died: Sequence[Value]) -> Value:
+    async def begin(self, died: Sequence[StepValue]) -> StepValue:
         """The agent's session, new or loaded: where it can go on after a crash."""
         try:
             async with asyncio.timeout(self._bounds.start_seconds):
@@ -154,7 +154,7 @@ class Visit:
                 raise GaveUp(f"The agent {name} is not logged in", suggestions=[hint]) from None
             raise self._gave_up("did not open a session", exc) from None
 
-    async def work(self, begun: Value) -> Value:
+    async def work(self, begun: StepValue) -> StepValue:
         from acp import RequestError, text_block
 
         link, session = self._link, begun["session"]
@@ -193,7 +193,7 @@ class Visit:
         finally:
             ask.cancel()
 
-    def _outcome(self, reason: str) -> Value:
+    def _outcome(self, reason: str) -> StepValue:
         summary = self._account.summary
         if reason == "end_turn":
             return {"summary": told(summary, "It is done."), "files": self._account.files}

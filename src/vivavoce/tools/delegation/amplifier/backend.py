@@ -17,7 +17,7 @@ from pathlib import Path
 
 from vivavoce.runtime.agents.work import AmplifierAgent
 from vivavoce.runtime.ports import ToolDefinition
-from vivavoce.runtime.tasks.ports import Done, GaveUp, TaskContext, Value, Work
+from vivavoce.runtime.tasks.ports import Done, GaveUp, StepValue, TaskContext, Work
 from vivavoce.tools.delegation.amplifier.plan import Approvals, Display, plan_file, read_plan
 from vivavoce.tools.delegation.amplifier.session import Wiring, Worker, equipped, opened, uncut
 from vivavoce.tools.delegation.briefs import brief, told
@@ -63,10 +63,10 @@ class AmplifierBackend(Named[AmplifierAgent]):
         return ""
 
     async def work(self, work: Work, agent: AmplifierAgent, context: TaskContext) -> Done:
-        async def begin(died: Sequence[Value]) -> Value:
+        async def begin(died: Sequence[StepValue]) -> StepValue:
             return {"again": bool(died)}
 
-        async def do(begun: Value) -> Value:
+        async def do(begun: StepValue) -> StepValue:
             return await self._work(work, agent, Window(context), again=begun["again"])
 
         end = await attempted(context, begin, do)
@@ -74,7 +74,7 @@ class AmplifierBackend(Named[AmplifierAgent]):
 
     async def _work(
         self, work: Work, agent: AmplifierAgent, window: Window, *, again: bool
-    ) -> Value:
+    ) -> StepValue:
         offered = [tool for tool in self._tools() if tool.name not in NOT_OFFERED]
         workspace = await asyncio.to_thread(self._workspaces.of, work.user_id)
         wiring = Wiring(window, offered, workspace.root, self._folder)
