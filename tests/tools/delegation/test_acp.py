@@ -14,8 +14,7 @@ from acp import RequestError
 from tests.tools.delegation.others_stage import Deciding, Ledger, order
 from vivavoce.runtime.agents.work import AcpAgent
 from vivavoce.runtime.tasks.ports import Done, GaveUp
-from vivavoce.tools.delegation.acp.backend import AcpBackend, Bounds
-from vivavoce.tools.delegation.acp.host import Account, Host
+from vivavoce.tools.delegation.acp import Account, AcpBackend, Bounds, Host
 from vivavoce.tools.delegation.window import Window
 from vivavoce.tools.workspace.root import Workspace, Workspaces
 

@@ -25,7 +25,7 @@ def backends_of(
     named = delegation.agents.items()
     backends: list[Backend] = []
     if acp := {name: agent for name, agent in named if isinstance(agent, AcpAgent)}:
-        from vivavoce.tools.delegation.acp.backend import AcpBackend
+        from vivavoce.tools.delegation.acp import AcpBackend
 
         backends.append(AcpBackend(acp, workspaces=workspaces))
     if a2a := {name: agent for name, agent in named if isinstance(agent, A2aAgent)}:

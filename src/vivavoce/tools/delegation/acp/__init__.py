@@ -1,1 +1,0 @@
-"""Local coding agents, by the Agent Client Protocol."""
