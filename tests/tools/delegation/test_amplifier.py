@@ -19,7 +19,7 @@ from tests.tools.delegation.stage import begin, carried, url
 from vivavoce.runtime.agents.work import AmplifierAgent
 from vivavoce.runtime.ports import ToolDefinition
 from vivavoce.runtime.tasks.ports import Done, GaveUp
-from vivavoce.tools.delegation.amplifier.backend import AmplifierBackend
+from vivavoce.tools.delegation.amplifier import AmplifierBackend
 from vivavoce.tools.workspace.root import Workspaces
 
 OURS = [ToolDefinition(name, name, {"type": "object"}) for name in ("read_file", "write_file")]

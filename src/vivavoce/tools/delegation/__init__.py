@@ -33,7 +33,7 @@ def backends_of(
 
         backends.append(A2aBackend(a2a))
     if amplifier := {name: agent for name, agent in named if isinstance(agent, AmplifierAgent)}:
-        from vivavoce.tools.delegation.amplifier.backend import AmplifierBackend
+        from vivavoce.tools.delegation.amplifier import AmplifierBackend
 
         backends.append(
             AmplifierBackend(amplifier, workspaces=workspaces, folder=folder, tools=tools)

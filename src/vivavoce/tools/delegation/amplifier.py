@@ -1,4 +1,8 @@
-"""An Amplifier session wired to a task, and the children that its agents become.
+"""Agents of `amplifier-core`: sessions in our own process, one for each task.
+
+A session is made from a mount plan in the agent folder, or from a bundle of
+foundation's where that is installed. Its modules are the operator's choice and
+run with our rights; what its tools do passes the context.
 
 Owns the wiring that `amplifier-core` leaves to its host: who approves, where
 messages are shown, which tools there are, how a child is made, and how all of
@@ -12,25 +16,145 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import importlib
 import json
-from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
+import sys
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+import yaml
 
 from vivavoce.errors import VivavoceError
+from vivavoce.runtime.agents.work import AmplifierAgent
 from vivavoce.runtime.ports import ToolDefinition
-from vivavoce.runtime.tasks.ports import GaveUp
-from vivavoce.tools.delegation.amplifier.plan import Approvals, Display, LocalSources, for_child
-from vivavoce.tools.delegation.briefs import told
+from vivavoce.runtime.tasks.ports import Done, GaveUp, StepValue, TaskContext, Work
+from vivavoce.tools.delegation.briefs import brief, told
+from vivavoce.tools.delegation.named import Named
 from vivavoce.tools.delegation.narration import narrate
 from vivavoce.tools.delegation.own_tools import ASK, OWN, fault, text, texts
-from vivavoce.tools.delegation.window import Closed, Window
+from vivavoce.tools.delegation.window import Closed, Window, attempted
+from vivavoce.tools.workspace.root import Workspaces
+from vivavoce.wire.clean import clean_line
 from vivavoce.wire.hints import bare
+from vivavoce.wire.values import Value
 
 if TYPE_CHECKING:
     from amplifier_core import ToolResult
+
+
+_YES = ("allow once", "allow", "yes", "approve", "ok")
+_NO = ("deny", "no", "reject")
+
+
+class Approvals(Value):
+    """Its `ApprovalSystem`. The timeout and the default are ours, and the default is no."""
+
+    window: Window
+    phase: str
+
+    async def request_approval(
+        self, prompt: str, options: list[str], timeout: float, default: str
+    ) -> str:
+        question = f"{self.phase}: {clean_line(prompt)}"
+        try:
+            yes = await self.window.approve("amplifier", {"prompt": clean_line(prompt)}, question)
+        except Closed:
+            yes = False
+        return _option(options, _YES if yes else _NO) or ("Allow" if yes else "Deny")
+
+
+class Display(Value):
+    """Its `DisplaySystem`. May be called from a thread of its runtime."""
+
+    window: Window
+    phase: str
+    loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
+
+    def show_message(self, message: str, level: str, source: str = "hook") -> None:
+        self.loop.call_soon_threadsafe(self.window.say, message, None, self.phase)
+
+
+def _option(options: Sequence[str], wanted: Sequence[str]) -> str | None:
+    """Never one that would answer for what is asked later too."""
+    once = [each for each in options if "always" not in each.lower()]
+    fitting = (each for word in wanted for each in once if each.lower().startswith(word))
+    return next(fitting, None)
+
+
+_MAX_PLAN = 1024 * 1024
+_LISTS = ("providers", "tools", "hooks")
+
+
+def plan_file(folder: Path, name: str) -> Path | None:
+    """A file of the agent folder; None for one that is elsewhere, or is not."""
+    path = (folder / name).resolve()
+    return path if path.is_file() and path.is_relative_to(folder.resolve()) else None
+
+
+def read_plan(folder: Path, name: str) -> dict[str, Any]:
+    path = plan_file(folder, name)
+    if path is None or path.stat().st_size > _MAX_PLAN:
+        raise GaveUp(f"There is no plan {name} in the agent's folder")
+    try:
+        plan = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError):
+        raise GaveUp(f"The plan {name} is not readable YAML") from None
+    session = plan.get("session") if isinstance(plan, dict) else None
+    if not isinstance(session, dict) or not {"orchestrator", "context"} <= set(session):
+        raise GaveUp(f"The plan {name} names no session.orchestrator and session.context")
+    return dict(plan)
+
+
+def for_child(plan: Mapping[str, Any], overlay: Mapping[str, Any]) -> dict[str, Any]:
+    """The plan of an agent that the plan names: its own modules first, then its parent's."""
+    child = dict(plan)
+    child["session"] = {**plan["session"], **(overlay.get("session") or {})}
+    for key in _LISTS:
+        own = list(overlay.get(key) or [])
+        named = {each.get("module") for each in own}
+        child[key] = [*own, *(e for e in plan.get(key) or [] if e.get("module") not in named)]
+    return child
+
+
+class LocalSources:
+    """Finds a module whose `source` is a folder of the agent folder; all else is an installed
+    package's. A loader of our own is ignored by the session, so this is how it is told.
+
+    The session puts such folders first on `sys.path` and leaves them there: `close` takes them off.
+    """
+
+    _in_use: ClassVar[Counter[str]] = Counter()
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder.resolve()
+        self._found: set[str] = set()
+
+    def resolve(self, module_id: str, source_hint: Any = None, profile_hint: Any = None) -> Any:
+        from amplifier_core.module_sources import ModuleNotFoundError as NotFound
+
+        if not isinstance(source_hint, str) or not source_hint.startswith("."):
+            raise NotFound(f"{module_id} is not installed")
+        path = (self._folder / source_hint).resolve()
+        if not path.is_relative_to(self._folder) or not path.is_dir():
+            raise FileNotFoundError(f"{module_id} has no folder {source_hint}")
+        if str(path) not in self._found:
+            self._found.add(str(path))
+            self._in_use[str(path)] += 1
+        return SimpleNamespace(resolve=lambda: path)
+
+    def close(self) -> None:
+        for path in self._found:
+            self._in_use[path] -= 1
+            if not self._in_use[path] and path in sys.path:
+                sys.path.remove(path)
+        self._found.clear()
+
 
 _WRITING = frozenset({"write_file", "edit_file"})
 _MAX_FILES = 200
@@ -372,3 +496,96 @@ def _report(
         window.say(words, None, phase)
     if not coordinator.get("providers"):
         raise GaveUp("The plan mounts no provider")
+
+
+NOT_OFFERED = frozenset({"task", "ask_user", "cancel_task", "list_tasks"})
+"""Nobody delegates what was delegated to them; a question of theirs goes its own way."""
+WORK_SECONDS = 4 * 3600.0
+
+
+class AmplifierBackend(Named[AmplifierAgent]):
+    name, module, package = "amplifier", "amplifier_core", "amplifier-core"
+
+    def __init__(
+        self,
+        agents: Mapping[str, AmplifierAgent],
+        *,
+        workspaces: Workspaces,
+        folder: Path,
+        tools: Callable[[], Sequence[ToolDefinition]],
+    ) -> None:
+        """`folder`: where the plans are. `tools`: what the workspace offers now."""
+        super().__init__(agents)
+        self._workspaces = workspaces
+        self._folder = folder
+        self._tools = tools
+
+    def described(self, agent: AmplifierAgent) -> str:
+        return "An Amplifier session"
+
+    def why_not(self, agent: AmplifierAgent) -> str:
+        if agent.bundle and find_spec("amplifier_foundation") is None:
+            return (
+                f"the bundle {agent.bundle} needs amplifier-foundation, "
+                "which is installed from its repository"
+            )
+        if not agent.bundle and not agent.config:
+            return "it names neither a config nor a bundle"
+        if agent.config and plan_file(self._folder, agent.config) is None:
+            return f"there is no {agent.config} in the agent's folder"
+        return ""
+
+    async def work(self, work: Work, agent: AmplifierAgent, context: TaskContext) -> Done:
+        async def begin(died: Sequence[StepValue]) -> StepValue:
+            return {"again": bool(died)}
+
+        async def do(begun: StepValue) -> StepValue:
+            return await self._work(work, agent, Window(context), again=begun["again"])
+
+        end = await attempted(context, begin, do)
+        return Done(summary=end["summary"], files_changed=tuple(end["files"]))
+
+    async def _work(
+        self, work: Work, agent: AmplifierAgent, window: Window, *, again: bool
+    ) -> StepValue:
+        offered = [tool for tool in self._tools() if tool.name not in NOT_OFFERED]
+        workspace = await asyncio.to_thread(self._workspaces.of, work.user_id)
+        wiring = Wiring(window, offered, workspace.root, self._folder)
+        if agent.bundle:
+            ready = _from_bundle(agent.bundle, wiring, work.agent)
+        else:
+            plan = await asyncio.to_thread(read_plan, self._folder, agent.config)
+            ready = opened(plan, wiring, work.agent)
+        try:
+            async with (
+                asyncio.timeout(WORK_SECONDS),
+                window.open(),
+                ready as worker,
+            ):
+                answer = await worker.execute(brief(work, again=again))
+        except TimeoutError:
+            raise GaveUp(f"The agent {work.agent} did not finish in time") from None
+        return {"summary": told(answer, "It is done."), "files": wiring.files}
+
+
+@asynccontextmanager
+async def _from_bundle(bundle: str, wiring: Wiring, phase: str) -> AsyncIterator[Worker]:
+    """Foundation makes it, with all that a bundle brings; then it is wired as any other."""
+    foundation = await asyncio.to_thread(importlib.import_module, "amplifier_foundation")
+    try:
+        prepared = await (await foundation.load_bundle(bundle)).prepare()
+        session = await uncut(
+            prepared.create_session(
+                approval_system=Approvals(wiring.window, phase),
+                display_system=Display(wiring.window, phase),
+                session_cwd=wiring.workspace,
+            )
+        )
+    except Exception as exc:  # another's code, and the network's
+        why = told(str(exc), type(exc).__name__, 300)
+        raise GaveUp(f"The bundle {bundle} could not be set up: {why}") from None
+    try:
+        yield Worker(session, await equipped(session.coordinator, wiring, phase))
+    finally:
+        with contextlib.suppress(Exception):
+            await session.cleanup()
