@@ -27,6 +27,7 @@ class Fake:
 
     name = "fake"
     why_not: str | None = None
+    holds: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
     def __init__(self, finished: Finished) -> None:
