@@ -354,7 +354,8 @@ def test_the_steps_of_the_image_file_give_a_server_that_answers(tmp_path: Path) 
         steps.follow(each, stages)
     final, port = stages[-1], free_port()
     token = "a-token-that-is-long-enough"
-    home = steps.place(final, "/workspace")
+    workspace = steps.place(final, "/workspace")
+    workspace.mkdir(parents=True, exist_ok=True)  # `install` does that in the image
     environ = {
         **kept,
         **environment(final),
@@ -363,14 +364,18 @@ def test_the_steps_of_the_image_file_give_a_server_that_answers(tmp_path: Path) 
         "VIVAVOCE_PORT": str(port),
         "VIVAVOCE_DATA_DIR": str(tmp_path / "data"),
         "VIVAVOCE_MODELS_DIR": str(Settings().models_dir),
-        "VIVAVOCE_WORKSPACE": str(home),
+        "VIVAVOCE_WORKSPACE": str(workspace),
         "VIVAVOCE_BRAIN": "scripted",
         "VIVAVOCE_AUTH": "token",
         "VIVAVOCE_AUTH_TOKEN": token,
     }
     with (tmp_path / "server.log").open("wb") as out:
         child = subprocess.Popen(
-            command(final, "CMD"), cwd=home, env=environ, stdout=out, stderr=subprocess.STDOUT
+            command(final, "CMD"),
+            cwd=workspace.parent,
+            env=environ,
+            stdout=out,
+            stderr=subprocess.STDOUT,
         )
     try:
         asyncio.run(until(lambda: child.poll() is not None or _listens(port), seconds=120))
@@ -389,7 +394,7 @@ def test_the_steps_of_the_image_file_give_a_server_that_answers(tmp_path: Path) 
     # Beyond loopback, as in the image, nobody gets in without being asked.
     environ |= {"VIVAVOCE_HOST": "0.0.0.0", "VIVAVOCE_AUTH": "", "VIVAVOCE_AUTH_TOKEN": ""}
     refused = subprocess.run(
-        command(final, "CMD"), cwd=home, env=environ, capture_output=True, text=True, timeout=60
+        command(final, "CMD"), cwd="/", env=environ, capture_output=True, text=True, timeout=60
     )
     assert refused.returncode != 0
     assert "without authentication" in refused.stderr
