@@ -10,8 +10,11 @@ import pytest
 
 from tests.runtime.tasks.work_bench import WorkBench, settle, work_bench
 from vivavoce.errors import Conflict, NotFound
+from vivavoce.runtime.agents.work import Permissions, Rule
+from vivavoce.runtime.calls.approvals import Gatekeeper, NotPermitted
 from vivavoce.runtime.ports import ToolContext
 from vivavoce.session.events import ApprovalAsked, ApprovalSettled
+from vivavoce.wire.records.talk import ToolCall
 from vivavoce.wire.records.work import Approval, ApprovalStatus
 
 MAKE = {"command": "make"}
@@ -112,3 +115,31 @@ async def test_a_restart_in_between_is_a_no() -> None:
         assert kept is not None
         assert (kept.status, kept.resolved_by) == (ApprovalStatus.EXPIRED, "restart")
         asking.cancel()
+
+
+async def test_one_yes_is_for_the_same_call_in_the_rest_of_the_session() -> None:
+    once = Rule(decision="ask_once", tool="bash")
+    async with work_bench() as bench, asyncio.TaskGroup() as group:
+        gate = Gatekeeper(Permissions(rules=(once,)), bench.approvals)
+
+        def admitted(session: str, command: str = "make test") -> asyncio.Task[object]:
+            given = {"command": command}
+            call = ToolCall(
+                id="call",
+                user_id="ann",
+                tool="bash",
+                started_at=bench.clock.now(),
+                arguments=given,
+                session_id=session,
+            )
+            return group.create_task(gate.admit(call, True, given, "Run it", None))
+
+        first = admitted("vs_1")
+        approval = await pending(bench)
+        await bench.approvals.resolve(approval.id, "ann", granted=True, by="click")
+        assert await first is None
+        assert await admitted("vs_1") is None
+        for again in (admitted("vs_2"), admitted("vs_1", "make install")):
+            approval = await pending(bench)
+            await bench.approvals.resolve(approval.id, "ann", granted=False, by="click")
+            assert isinstance(await again, NotPermitted)

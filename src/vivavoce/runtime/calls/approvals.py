@@ -20,13 +20,14 @@ import orjson
 
 from vivavoce.errors import Conflict, Forbidden, NotFound, VivavoceError
 from vivavoce.runtime.agents.work import Permissions
-from vivavoce.runtime.ports import Clock, Journal, Store, ToolDefinition
+from vivavoce.runtime.ports import Clock, Journal, Store
 from vivavoce.session.events import ApprovalAsked, ApprovalSettled, SessionEvent
 from vivavoce.wire.clean import clean_line, unseen
 from vivavoce.wire.events import About, ApprovalRequested, ApprovalResolved, announce
 from vivavoce.wire.records.talk import Origin, Put, ToolCall, new_id
 from vivavoce.wire.records.work import Approval, ApprovalStatus, By, Task
 
+_REMEMBERED = 1_000
 _SHOWN = 120  # characters of what a call is about to do, in the question
 
 
@@ -46,11 +47,13 @@ class Gatekeeper:
     ) -> None:
         self._permissions, self._approvals = permissions, approvals
         self._auto_approve = auto_approve
+        self._granted: dict[bytes, None] = {}
+        """Calls that were said yes to for the rest of their session, the oldest first."""
 
     async def admit(
         self,
         call: ToolCall,
-        definition: ToolDefinition,
+        changes: bool,
         arguments: Mapping[str, Any],
         description: str,
         task_id: str | None,
@@ -61,7 +64,7 @@ class Gatekeeper:
             call.tool,
             arguments,
             description,
-            changes=definition.changes,
+            changes=changes,
             origin=call.origin,
             call_id=call.id,
             task_id=task_id,
@@ -98,8 +101,11 @@ class Gatekeeper:
         decision = self._permissions.decide(
             tool, arguments, changes=changes, origin=origin, auto_approve=auto
         )
-        if decision != "ask":
+        if decision in ("allow", "deny"):
             return decision
+        same = _same(about, tool, arguments) if decision == "ask_once" else None
+        if same is not None and same in self._granted:
+            return "allow"
         granted = await self._approvals.ask(
             about,
             tool,
@@ -109,7 +115,23 @@ class Gatekeeper:
             call_id=call_id,
             task_id=task_id,
         )
+        if granted and same is not None:
+            self._granted[same] = None
+            if len(self._granted) > _REMEMBERED:
+                del self._granted[next(iter(self._granted))]
         return "allow" if granted else "refused"
+
+
+def _same(about: Concern, tool: str, arguments: Mapping[str, Any]) -> bytes | None:
+    """What tells this call from another; None where there is no session it could be the same in,
+    or it cannot be written down."""
+    if about.session_id is None:
+        return None
+    try:
+        whole = [about.user_id, about.session_id, tool, dict(arguments)]
+        return orjson.dumps(whole, option=orjson.OPT_SORT_KEYS)
+    except (TypeError, ValueError, RecursionError):
+        return None
 
 
 def _question(description: str) -> str:
