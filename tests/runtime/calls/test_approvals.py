@@ -143,3 +143,31 @@ async def test_one_yes_is_for_the_same_call_in_the_rest_of_the_session() -> None
             approval = await pending(bench)
             await bench.approvals.resolve(approval.id, "ann", granted=False, by="click")
             assert isinstance(await again, NotPermitted)
+
+
+async def test_a_yes_for_the_session_is_stored_and_asked_no_more() -> None:
+    async with work_bench() as bench, asyncio.TaskGroup() as group:
+        asking = group.create_task(ask(bench))
+        approval = await pending(bench)
+        assert not bench.approvals.stands(approval, "bash", MAKE)
+        settled = await bench.approvals.resolve(
+            approval.id, "ann", granted=True, by="click", for_session=True
+        )
+        assert await asking is True
+        assert settled.words == "for the rest of the session"
+        assert settled.resolved_at is not None
+        assert bench.approvals.stands(approval, "bash", MAKE)
+        assert not bench.approvals.stands(approval, "bash", {"command": "make install"})
+        assert not bench.approvals.stands(ToolContext("bob", session_id="vs_1"), "bash", MAKE)
+        assert not bench.approvals.stands(ToolContext("ann"), "bash", MAKE)
+
+
+async def test_a_no_stands_for_nothing() -> None:
+    async with work_bench() as bench, asyncio.TaskGroup() as group:
+        asking = group.create_task(ask(bench))
+        approval = await pending(bench)
+        await bench.approvals.resolve(
+            approval.id, "ann", granted=False, by="click", for_session=True
+        )
+        assert await asking is False
+        assert not bench.approvals.stands(approval, "bash", MAKE)
