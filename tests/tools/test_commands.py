@@ -24,6 +24,9 @@ rg "a|b" -g '*.md'
 find . -name '*.py' -type f
 find src -maxdepth 2 -not -name '*.pyc'
 git status
+git status -sb
+free -h
+df -h .
 git status --short && git log --oneline -5
 git log --oneline --since="2 days ago"
 git --no-pager diff --stat HEAD~1

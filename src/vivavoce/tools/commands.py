@@ -26,7 +26,7 @@ _FINE = re.compile(r"(?:[12]|&)?>>?\s*/dev/null|2>\s*&1|[12]>&[12]|<\s*[\w./-]+"
 _ANY = (
     "ls pwd cat head tail wc nl tac rev cut tr fold paste join comm cmp diff stat du df basename "
     "dirname realpath readlink echo true false test [ seq md5sum sha1sum sha256sum whoami id uname "
-    "printenv which type od strings expand unexpand cd"
+    "printenv which type od strings expand unexpand free ps uptime cd"
 )
 """Whatever they are given, these change nothing."""
 _OPTIONS = {
@@ -59,7 +59,7 @@ _SHOWING = (
     "--diff-filter=\\w+ -i --left-right"
 )
 _GIT = {
-    "status": "-s --short -b --branch --porcelain(=.*)? -u\\w* --untracked-files(=.*)? --ignored "
+    "status": "-[sbvz]+ --short --branch --porcelain(=.*)? -u\\w* --untracked-files(=.*)? --ignored "
     "--long -v -z --",
     "log": _SHOWING,
     "diff": _SHOWING,
