@@ -59,8 +59,8 @@ _SHOWING = (
     "--diff-filter=\\w+ -i --left-right"
 )
 _GIT = {
-    "status": "-[sbvz]+ --short --branch --porcelain(=.*)? -u\\w* --untracked-files(=.*)? --ignored "
-    "--long -v -z --",
+    "status": "-[sbvz]+ --short --branch --porcelain(=.*)? -u\\w* --untracked-files(=.*)? "
+    "--ignored --long --",
     "log": _SHOWING,
     "diff": _SHOWING,
     "show": _SHOWING,
