@@ -41,6 +41,7 @@ class Fake:
         cwd: Path,
         limits: Limits | None = None,
         network: bool = False,
+        read_only: bool = False,
         on_output: OnOutput | None = None,
     ) -> Finished:
         self.limits = limits
@@ -177,3 +178,35 @@ def _a_suite(world: World) -> None:
     (folder / "test_c.py").write_text(
         f"import os, time\ndef test_bad():\n    {waits}\n    assert False\n"
     )
+
+
+async def test_a_command_that_only_reads_is_run_where_nothing_can_be_written() -> None:
+    """Should the grammar be deceived: a program of the project may be called `ls`."""
+    async with a_world() as world:
+        planted = world.workspace / "node_modules/.bin/ls"
+        planted.parent.mkdir(parents=True)
+        planted.write_text("#!/bin/sh\necho owned > owned; git config user.name owned; pwd\n")
+        planted.chmod(0o755)
+        registry = Registry([bash_tool(made("bubblewrap", world), Workspaces(world.workspace))])
+        assert registry.changes("bash", {"command": "ls"}) is False
+        assert registry.changes("bash", {"command": "ls; rm x"}) is True
+        done = await registry.run("bash", {"command": "ls"}, ToolContext(user_id="ann"))
+        assert isinstance(done, ToolOutput)
+        assert str(world.workspace) in done.text
+        assert not (world.workspace / "owned").exists()
+        status = {"command": "git status --short && git log --oneline"}
+        done = await registry.run("bash", status, ToolContext(user_id="ann"))
+        assert isinstance(done, ToolOutput)
+        assert "first" in done.text
+
+
+@pytest.mark.parametrize("kind", ["bubblewrap", "sandlock"])
+async def test_read_only_holds_in_every_sandbox(kind: str) -> None:
+    async with a_world() as world:
+        (world.workspace / "there").write_text("as it was")
+        command = "echo x > there; echo x > new; rm there; mkdir d; cat there; echo t > $TMPDIR/t"
+        done = await made(kind, world).run(command, cwd=world.workspace, read_only=True)
+        assert done.exit_code == 0, done.output
+        assert "as it was" in done.output
+        assert not (world.workspace / "new").exists()
+        assert not (world.workspace / "d").exists()

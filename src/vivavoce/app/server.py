@@ -99,11 +99,13 @@ def assemble(
         attach_delay=settings.sideband_delay,
         peer_text=settings.peer_text,
         inbox=settings.session_inbox,
+        auto_approve=settings.auto_approve,
     )
     profile = Profile(source, defaults, provider.capabilities, tools)
     approvals = Approvals(store=store, journal=journal, clock=clock, notifier=notifier)
     questions = Questions(journal=journal, clock=clock, notifier=notifier)
-    gate = Gatekeeper(agent.approval, approvals, auto_approve=registry.auto_approves)
+    auto = registry.auto_approves if settings.auto_approve else (lambda session_id: False)
+    gate = Gatekeeper(agent.approval, approvals, auto_approve=auto)
     calls = "tool executions"
     executor = ToolExecutor(
         tools=tools,

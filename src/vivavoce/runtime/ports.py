@@ -438,6 +438,10 @@ class Toolbox(Protocol):
         """What a person reads while it runs: "Reading file src/main.py"."""
         ...
 
+    def changes(self, name: str, arguments: Mapping[str, Any]) -> bool:
+        """Does this very call change something?"""
+        ...
+
     async def run(
         self, name: str, arguments: Mapping[str, Any], context: ToolContext
     ) -> str | ToolOutput:

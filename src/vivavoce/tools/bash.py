@@ -27,6 +27,7 @@ from vivavoce.errors import InvalidArguments, ToolFailed
 from vivavoce.processes.bounded import MIB, Finished, Limits
 from vivavoce.processes.threads import SHARED
 from vivavoce.runtime.ports import Report, ToolContext, ToolOutput
+from vivavoce.tools.commands import reads_only
 from vivavoce.tools.functions import Tool
 from vivavoce.tools.sandbox.ports import Sandbox
 from vivavoce.tools.wording import worded
@@ -319,7 +320,12 @@ def bash_tool(
         telling = _Telling(context.report, report_every)
         within = replace(agreed, seconds=min(float(timeout), agreed.seconds, float(MAX_SECONDS)))
         done = await sandbox.run(
-            command, cwd=workspace, limits=within, network=network, on_output=telling.feed
+            command,
+            cwd=workspace,
+            limits=within,
+            network=network,
+            read_only=reads_only(command),
+            on_output=telling.feed,
         )
         await telling.close()
         files = await SHARED.run(changed_since, workspace, began)
@@ -328,7 +334,8 @@ def bash_tool(
         text = "\n".join([*lines, done.output.strip("\n") or "It printed nothing."])
         return ToolOutput(text=text, kind="log", files_changed=files)
 
-    return bash
+    # What asks for no yes is also kept from writing: the grammar decides about asking only.
+    return replace(bash, reads_only=lambda given: reads_only(str(given.get("command", ""))))
 
 
 def _check(command: str) -> None:

@@ -24,6 +24,7 @@ from vivavoce.wire.values import Value
 
 Handler = Callable[[Mapping[str, Any], ToolContext], Awaitable[str | ToolOutput]]
 Describe = Callable[[Mapping[str, Any]], str]
+Harmless = Callable[[Mapping[str, Any]], bool]
 DEFAULT_TIMEOUT = 60.0
 
 _ANYTHING: TypeAdapter[Any] = TypeAdapter(Any)
@@ -38,6 +39,8 @@ class Tool(Value):
     definition: ToolDefinition
     handler: Handler
     describe: Describe | None = None
+    reads_only: Harmless | None = None
+    """Of a tool that changes something: does this very call not?"""
 
 
 def tool(

@@ -98,6 +98,12 @@ class Registry:
                 log.warning("Describing a call failed", extra=failure(exc, tool=name))
         return f"Running {name}"
 
+    def changes(self, name: str, arguments: Mapping[str, Any]) -> bool:
+        tool, _ = self._find(name)
+        if tool.definition.changes and tool.reads_only is not None:
+            return not tool.reads_only(arguments)
+        return tool.definition.changes
+
     async def run(
         self, name: str, arguments: Mapping[str, Any], context: ToolContext
     ) -> str | ToolOutput:

@@ -10,8 +10,11 @@ import pytest
 
 from tests.runtime.tasks.work_bench import WorkBench, settle, work_bench
 from vivavoce.errors import Conflict, NotFound
+from vivavoce.runtime.agents.work import Permissions, Rule
+from vivavoce.runtime.calls.approvals import Gatekeeper, NotPermitted
 from vivavoce.runtime.ports import ToolContext
 from vivavoce.session.events import ApprovalAsked, ApprovalSettled
+from vivavoce.wire.records.talk import ToolCall
 from vivavoce.wire.records.work import Approval, ApprovalStatus
 
 MAKE = {"command": "make"}
@@ -112,3 +115,59 @@ async def test_a_restart_in_between_is_a_no() -> None:
         assert kept is not None
         assert (kept.status, kept.resolved_by) == (ApprovalStatus.EXPIRED, "restart")
         asking.cancel()
+
+
+async def test_one_yes_is_for_the_same_call_in_the_rest_of_the_session() -> None:
+    once = Rule(decision="ask_once", tool="bash")
+    async with work_bench() as bench, asyncio.TaskGroup() as group:
+        gate = Gatekeeper(Permissions(rules=(once,)), bench.approvals)
+
+        def admitted(session: str, command: str = "make test") -> asyncio.Task[object]:
+            given = {"command": command}
+            call = ToolCall(
+                id="call",
+                user_id="ann",
+                tool="bash",
+                started_at=bench.clock.now(),
+                arguments=given,
+                session_id=session,
+            )
+            return group.create_task(gate.admit(call, True, given, "Run it", None))
+
+        first = admitted("vs_1")
+        approval = await pending(bench)
+        await bench.approvals.resolve(approval.id, "ann", granted=True, by="click")
+        assert await first is None
+        assert await admitted("vs_1") is None
+        for again in (admitted("vs_2"), admitted("vs_1", "make install")):
+            approval = await pending(bench)
+            await bench.approvals.resolve(approval.id, "ann", granted=False, by="click")
+            assert isinstance(await again, NotPermitted)
+
+
+async def test_a_yes_for_the_session_is_stored_and_asked_no_more() -> None:
+    async with work_bench() as bench, asyncio.TaskGroup() as group:
+        asking = group.create_task(ask(bench))
+        approval = await pending(bench)
+        assert not bench.approvals.stands(approval, "bash", MAKE)
+        settled = await bench.approvals.resolve(
+            approval.id, "ann", granted=True, by="click", for_session=True
+        )
+        assert await asking is True
+        assert settled.words == "for the rest of the session"
+        assert settled.resolved_at is not None
+        assert bench.approvals.stands(approval, "bash", MAKE)
+        assert not bench.approvals.stands(approval, "bash", {"command": "make install"})
+        assert not bench.approvals.stands(ToolContext("bob", session_id="vs_1"), "bash", MAKE)
+        assert not bench.approvals.stands(ToolContext("ann"), "bash", MAKE)
+
+
+async def test_a_no_stands_for_nothing() -> None:
+    async with work_bench() as bench, asyncio.TaskGroup() as group:
+        asking = group.create_task(ask(bench))
+        approval = await pending(bench)
+        await bench.approvals.resolve(
+            approval.id, "ann", granted=False, by="click", for_session=True
+        )
+        assert await asking is False
+        assert not bench.approvals.stands(approval, "bash", MAKE)

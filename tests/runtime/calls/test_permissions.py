@@ -63,3 +63,15 @@ def test_the_first_rule_that_fits_decides() -> None:
     )
     assert rules.decide("write_file", {}, changes=True, origin="task") == "allow"
     assert rules.decide("write_file", {}, changes=True, origin="model") == "deny"
+
+
+def test_ask_once_is_asked_unless_somebody_switched_asking_off() -> None:
+    once = Rule(decision="ask_once", tool="bash", arguments={"command": "make( test)?"})
+    rules = Permissions(rules=(once, Rule(decision="allow", tool="bash")))
+    given = {"command": "make test"}
+    assert rules.decide("bash", given, changes=True, origin="model") == "ask_once"
+    auto = rules.decide("bash", given, changes=True, origin="model", auto_approve=True)
+    assert auto == "allow"
+    # What it is found in, among other things, is asked: an `allow` behind it is not enough.
+    longer = {"command": "make test; make install"}
+    assert rules.decide("bash", longer, changes=True, origin="model") == "ask"

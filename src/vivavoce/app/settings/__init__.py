@@ -162,6 +162,9 @@ class Settings(AuthSettings, EngineSettings, PlaceSettings):
     # --- What the voice can do
     sandbox_network: bool = False
     """Whether `bash` may use the network, loopback included. Off is safe."""
+    auto_approve: bool = True
+    """Whether a session or a user may have everything allowed that would be asked. Off: what
+    the policy asks is asked, whoever says otherwise."""
     web_allowed_hosts: Words = ()
     """Hosts on a private network that `web_fetch` may read, as `name` or `name:port`,
     comma-separated."""

@@ -17,7 +17,8 @@ from vivavoce.wire.records.talk import Origin
 
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_:-]{0,63}$")]
 Address = Annotated[str, Field(max_length=2000), AfterValidator(http_address)]
-Decision = Literal["allow", "ask", "deny"]
+Decision = Literal["allow", "ask", "ask_once", "deny"]
+"""`ask_once`: one yes is for the same call in the rest of the session."""
 _LONGEST = 4_096
 """Characters of an argument that a pattern looks at. A longer one fits no pattern."""
 
@@ -51,7 +52,7 @@ class Rule(Part):
 
     def touches(self, tool: str, arguments: Mapping[str, Any], origin: Origin) -> bool:
         """Is it about something that must be asked, among other things?"""
-        asks = self.decision == "ask" and self._about(tool, origin)
+        asks = self.decision in ("ask", "ask_once") and self._about(tool, origin)
         return asks and self._all(_found, arguments)
 
     def _about(self, tool: str, origin: Origin) -> bool:
@@ -101,7 +102,7 @@ class Permissions(Part):
             wary = wary or rule.touches(tool, arguments, origin)
         if wary and decision == "allow":
             decision = "ask"
-        return "allow" if decision == "ask" and auto_approve else decision
+        return "allow" if decision in ("ask", "ask_once") and auto_approve else decision
 
 
 class AcpAgent(Part):

@@ -20,13 +20,15 @@ import orjson
 
 from vivavoce.errors import Conflict, Forbidden, NotFound, VivavoceError
 from vivavoce.runtime.agents.work import Permissions
-from vivavoce.runtime.ports import Clock, Journal, Store, ToolDefinition
+from vivavoce.runtime.ports import Clock, Journal, Store
 from vivavoce.session.events import ApprovalAsked, ApprovalSettled, SessionEvent
 from vivavoce.wire.clean import clean_line, unseen
 from vivavoce.wire.events import About, ApprovalRequested, ApprovalResolved, announce
 from vivavoce.wire.records.talk import Origin, Put, ToolCall, new_id
 from vivavoce.wire.records.work import Approval, ApprovalStatus, By, Task
 
+_REMEMBERED = 1_000
+_LASTING = "for the rest of the session"
 _SHOWN = 120  # characters of what a call is about to do, in the question
 
 
@@ -50,7 +52,7 @@ class Gatekeeper:
     async def admit(
         self,
         call: ToolCall,
-        definition: ToolDefinition,
+        changes: bool,
         arguments: Mapping[str, Any],
         description: str,
         task_id: str | None,
@@ -61,7 +63,7 @@ class Gatekeeper:
             call.tool,
             arguments,
             description,
-            changes=definition.changes,
+            changes=changes,
             origin=call.origin,
             call_id=call.id,
             task_id=task_id,
@@ -98,8 +100,10 @@ class Gatekeeper:
         decision = self._permissions.decide(
             tool, arguments, changes=changes, origin=origin, auto_approve=auto
         )
-        if decision != "ask":
+        if decision in ("allow", "deny"):
             return decision
+        if self._approvals.stands(about, tool, arguments):
+            return "allow"
         granted = await self._approvals.ask(
             about,
             tool,
@@ -109,7 +113,21 @@ class Gatekeeper:
             call_id=call_id,
             task_id=task_id,
         )
+        if granted and decision == "ask_once":
+            self._approvals.let_stand(about, tool, arguments)
         return "allow" if granted else "refused"
+
+
+def _same(about: Concern, tool: str, arguments: Mapping[str, Any]) -> bytes | None:
+    """What tells this call from another; None where there is no session it could be the same in,
+    or it cannot be written down."""
+    if about.session_id is None:
+        return None
+    try:
+        whole = [about.user_id, about.session_id, tool, dict(arguments)]
+        return orjson.dumps(whole, option=orjson.OPT_SORT_KEYS)
+    except (TypeError, ValueError, RecursionError):
+        return None
 
 
 def _question(description: str) -> str:
@@ -148,6 +166,8 @@ class Approvals:
         self._store, self._journal, self._clock, self._notifier = store, journal, clock, notifier
         self._open: dict[str, tuple[Approval, asyncio.Future[bool]]] = {}
         self._settling: dict[str, asyncio.Event] = {}
+        self._standing: dict[bytes, None] = {}
+        """Calls that were said yes to for the rest of their session, the oldest first."""
 
     async def recover(self) -> None:
         """What was open when the process died is a no: whoever asked is gone."""
@@ -155,6 +175,17 @@ class Approvals:
         # Work that goes on may have asked already.
         for approval in [one for one in left if one.id not in self._open]:
             await self._settle(approval, ApprovalStatus.EXPIRED, "restart")
+
+    def stands(self, about: Concern, tool: str, arguments: Mapping[str, Any]) -> bool:
+        """Was a yes given to this very call that is for the rest of the session?"""
+        same = _same(about, tool, arguments)
+        return same is not None and same in self._standing
+
+    def let_stand(self, about: Concern, tool: str, arguments: Mapping[str, Any]) -> None:
+        if (same := _same(about, tool, arguments)) is not None:
+            self._standing[same] = None
+            if len(self._standing) > _REMEMBERED:
+                del self._standing[next(iter(self._standing))]
 
     def pending(self, user_id: str) -> list[Approval]:
         return [one for one, _ in self._open.values() if one.user_id == user_id]
@@ -217,9 +248,17 @@ class Approvals:
         return False
 
     async def resolve(
-        self, approval_id: str, user_id: str, *, granted: bool, by: By, words: str | None = None
+        self,
+        approval_id: str,
+        user_id: str,
+        *,
+        granted: bool,
+        by: By,
+        words: str | None = None,
+        for_session: bool = False,
     ) -> Approval:
-        """The user's answer. The first one counts; the same again is no error."""
+        """The user's answer. The first one counts; the same again is no error. `for_session`: a
+        yes that is for the same call in the rest of the session."""
         found = self._open.get(approval_id)
         if found is None or found[0].user_id != user_id:
             return await self._late(approval_id, user_id, granted)
@@ -229,7 +268,10 @@ class Approvals:
         stored = self._settling[approval_id] = asyncio.Event()
         status = ApprovalStatus.GRANTED if granted else ApprovalStatus.DENIED
         try:
-            settled = await self._settle(approval, status, by, words)
+            lasting = granted and for_session
+            settled = await self._settle(approval, status, by, words or (lasting and _LASTING))
+            if lasting:
+                self.let_stand(approval, approval.tool, approval.arguments)
             if not answer.done():
                 answer.set_result(granted)
             return settled
@@ -247,7 +289,11 @@ class Approvals:
         raise Conflict("This was answered already, or nobody waits for it any more.")
 
     async def _settle(
-        self, approval: Approval, status: ApprovalStatus, by: By, words: str | None = None
+        self,
+        approval: Approval,
+        status: ApprovalStatus,
+        by: By,
+        words: str | Literal[False] | None = None,
     ) -> Approval:
         now = self._clock.now()
         settled = replace(

@@ -266,9 +266,9 @@ class ToolExecutor:
             # Recorded first: a yes may take a minute, and after a crash in it the call has its end.
             result: str | ToolOutput | VivavoceError | None = None
             if self._gate is not None:
-                tool = self._tools.definition(request.name)
+                changes = self._tools.changes(request.name, arguments)
                 of = request.task_id
-                result = await self._gate.admit(call, tool, arguments, description, of)
+                result = await self._gate.admit(call, changes, arguments, description, of)
             if result is None:
                 begun = self._clock.monotonic()
                 result = await self._attempt(request, arguments, call, progress)

@@ -114,7 +114,7 @@ class Maker:
             "instance": profile.defaults.instance,
             "options": options.to_json(),
         }
-        if user.auto_approve:
+        if user.auto_approve and profile.defaults.auto_approve:
             metadata["auto_approve"] = True
         return VoiceSession(
             id="",

@@ -50,6 +50,8 @@ class Defaults(Record):
     attach_tries: int = 5
     attach_delay: float = 3.0
     peer_text: Literal["deny", "allow"] = "deny"
+    auto_approve: bool = True
+    """Whether anybody may switch the asking off."""
     inbox: int = 1024
     """Events that may wait for one session's loop."""
 

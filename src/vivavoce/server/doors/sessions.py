@@ -12,7 +12,7 @@ import orjson
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import Response
 
-from vivavoce.errors import InvalidSdp, Unauthorized, UnsupportedMedia
+from vivavoce.errors import Forbidden, InvalidSdp, Unauthorized, UnsupportedMedia
 from vivavoce.runtime.sessions.library import Copy
 from vivavoce.runtime.sessions.live import Vitals
 from vivavoce.runtime.sessions.options import Options
@@ -45,6 +45,8 @@ async def create_session(
 ) -> s.SessionResponse:
     """Create a voice session: a key for `POST /sdp`, and the tools the model has."""
     body = body or s.CreateSessionRequest()
+    if body.auto_approve and not here.profile.defaults.auto_approve:
+        raise Forbidden("This server always asks: auto_approve is off here.")
     wanted = body.model_dump(exclude={"context"})
     options = Options(**wanted, context=client_context(body.context))
     return _opened(here, await here.voice.create(user, options))

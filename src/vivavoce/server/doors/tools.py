@@ -194,5 +194,7 @@ async def decide(
     body: s.DecisionRequest,
 ) -> s.ApprovalView:
     """The user's yes or no, by a click. The first answer counts."""
-    settled = await here.approvals.resolve(approval_id, user, granted=body.granted, by="click")
+    settled = await here.approvals.resolve(
+        approval_id, user, granted=body.granted, by="click", for_session=body.for_session
+    )
     return s.ApprovalView.of(settled)

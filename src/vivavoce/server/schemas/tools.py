@@ -168,3 +168,7 @@ class ApprovalListResponse(View):
 
 class DecisionRequest(Request):
     granted: StrictBool
+    for_session: StrictBool = Field(
+        default=False,
+        description="A yes for the same call, with the same arguments, in the rest of the session.",
+    )

@@ -89,7 +89,8 @@ class Bubblewrap(Confined):
         for folder in self.all_tools.folders:
             if not folder.is_relative_to(self.workspace):
                 yield from ("--ro-bind-try", str(folder), str(folder))
-        yield from ("--bind", str(self.workspace), str(self.workspace))
+        bind = "--ro-bind" if self.read_only else "--bind"
+        yield from (bind, str(self.workspace), str(self.workspace))
         for path in self.hidden:
             yield from self._hide(path)
 

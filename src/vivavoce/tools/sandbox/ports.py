@@ -41,6 +41,7 @@ class Sandbox(Protocol):
         cwd: Path,
         limits: Limits = ...,
         network: bool = False,
+        read_only: bool = False,
         on_output: OnOutput | None = None,
     ) -> Finished:
         """Runs it in `cwd`, the workspace or a user's folder in it: what it may write, and of the
@@ -48,7 +49,8 @@ class Sandbox(Protocol):
 
         When this returns or is cancelled, everything the command started is
         dead. `network=True` is the whole network of this machine, its loopback
-        too. Raises `Unavailable` where nothing can be run.
+        too. With `read_only` nothing in `cwd` can be written. Raises
+        `Unavailable` where nothing can be run.
         """
         ...
 

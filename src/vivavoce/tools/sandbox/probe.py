@@ -107,9 +107,10 @@ class SandboxExec(Confined):
     ) -> Launch:
         scratch, tools = await scratch_folder(stack), self.all_tools
         readable = [*_READABLE, *(_NETWORK_READABLE if network else ()), *map(str, tools.folders)]
+        place = str(self.workspace.resolve())
         text = profile(
-            readable,
-            [str(self.workspace.resolve()), str(scratch)],
+            [*readable, place] if self.read_only else readable,
+            [str(scratch)] if self.read_only else [place, str(scratch)],
             [str(path.resolve()) for path in self.hidden],
             network,
         )
@@ -163,10 +164,11 @@ class Landlock(Confined):
         """What `sandlock.Sandbox` is made of."""
         tools = self.all_tools
         readable = [*SYSTEM, *ETC, "/proc", *(NETWORK_ETC if network else ())]
-        readable += map(str, tools.folders)
+        readable += map(str, (*tools.folders, *([self.workspace] if self.read_only else [])))
+        writable = [] if self.read_only else [str(self.workspace)]
         return {
             "fs_readable": [path for path in readable if Path(path).exists()] + [*_DEVICES],
-            "fs_writable": [str(self.workspace), str(scratch), "/dev/null"],
+            "fs_writable": [*writable, str(scratch), "/dev/null"],
             "fs_denied": [str(path) for path in self.hidden],
             "net_allow": ["*:*"] if network else [],
             "max_processes": limits.processes,

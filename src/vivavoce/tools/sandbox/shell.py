@@ -85,6 +85,8 @@ class Confined:
     why_not: str | None = None
     holds: tuple[str, ...] = ()
     """What its trial has shown."""
+    read_only: bool = False
+    """The command only reads: nothing in the workspace can be written."""
     git: Guard | None = None
     """Of the command that is run now."""
     filtered: str = "a filter of system calls"
@@ -146,20 +148,29 @@ class Confined:
         cwd: Path,
         limits: Limits | None = None,
         network: bool = False,
+        read_only: bool = False,
         on_output: OnOutput | None = None,
     ) -> Finished:
         limits = limits or Limits()
+        here = replace(self, workspace=cwd, read_only=read_only)
+        if read_only:  # then no repository can change either
+            return await here._run(command, limits, network, on_output)
         guard = Guard(cwd, mounting=self.mounts_git)
-        here = replace(self, workspace=cwd, git=guard)
         told: tuple[str, ...] = ()
         try:
             await asyncio.to_thread(guard.before)
-            async with AsyncExitStack() as stack:
-                launch = await here.launch(stack, command, limits, network)
-                done = await execute(launch, limits, on_output)
+            here = replace(here, git=guard)
+            done = await here._run(command, limits, network, on_output)
         finally:
             told = await asyncio.to_thread(guard.after)
         return replace(done, notes=told)
+
+    async def _run(
+        self, command: str, limits: Limits, network: bool, on_output: OnOutput | None
+    ) -> Finished:
+        async with AsyncExitStack() as stack:
+            launch = await self.launch(stack, command, limits, network)
+            return await execute(launch, limits, on_output)
 
     async def launch(
         self, stack: AsyncExitStack, command: str, limits: Limits, network: bool
