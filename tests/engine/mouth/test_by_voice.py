@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.speech import model_folder
-from vivavoce.engine.mouth import by_voice
-from vivavoce.engine.mouth.by_voice import MouthByVoice
-from vivavoce.engine.mouth.hibari import HibariMouth
+from vivavoce.engine.mouth import hibari
+from vivavoce.engine.mouth.hibari import HibariMouth, MouthByVoice
 from vivavoce.engine.mouth.kokoro import KokoroMouth
 from vivavoce.engine.mouth.speaking import OPENAI_VOICES
 from vivavoce.errors import ModelUnavailable, MouthError
@@ -37,7 +36,7 @@ class Loads:
 @pytest.fixture
 def loads(mouth: KokoroMouth, monkeypatch: pytest.MonkeyPatch) -> Loads:
     loads = Loads(mouth)
-    monkeypatch.setattr(by_voice, "KokoroMouth", loads)
+    monkeypatch.setattr(hibari, "KokoroMouth", loads)
     return loads
 
 

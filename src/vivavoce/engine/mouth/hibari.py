@@ -4,11 +4,17 @@ The network draws no waves but what they are made of, for every 12.5 ms: how lou
 voice's harmonics are and how they are turned, how loud the breath is, a part that is
 neither, and the pitch. The sound is put together here: a train of pulses at the pitch,
 filtered by the harmonics, and shaped noise, by one inverse Fourier transform a frame.
+
+It has one voice. `MouthByVoice` takes it for that, and Kokoro for all others: Kokoro takes
+300 MB and seconds to load, and many servers never need it, so it is loaded when the first
+session wants one of its voices, which is told before it speaks (`prepare`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -18,10 +24,17 @@ import numpy.typing as npt
 import onnxruntime as ort
 
 from vivavoce.engine.mouth import graph
-from vivavoce.engine.mouth.kokoro import PhonemeMouth, read_vocabulary, spread
-from vivavoce.engine.mouth.speaking import OPENAI_VOICES, heard
-from vivavoce.engine.ports import MOUTH_RATE, Samples
-from vivavoce.engine.speech.inference import open_model
+from vivavoce.engine.mouth.kokoro import (
+    KokoroMouth,
+    PhonemeMouth,
+    read_vocabulary,
+    spread,
+    voice_names,
+)
+from vivavoce.engine.mouth.speaking import OPENAI_VOICES, SpeakingMouth, heard
+from vivavoce.engine.ports import MOUTH_RATE, Samples, Utterance
+from vivavoce.engine.speech.inference import be_nice, open_model
+from vivavoce.errors import ModelUnavailable, MouthError
 
 VOICE = "af_heart"
 """The one it was taught."""
@@ -159,3 +172,56 @@ def _weights(count: int) -> Table:
     for at in range(_OVERLAP):
         found[at : at + count] += squares[at]
     return np.maximum(found, 1e-11)
+
+
+QUICK, FULL = "hibari", "kokoro"
+"""Their folders in that of all models."""
+_NICE = 1
+"""Loaded among talks, and as nice as mouths are."""
+
+
+class MouthByVoice:
+    """A `Mouth` on the folder of all models, with hibari and Kokoro in it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder / FULL
+        self._quick = HibariMouth(folder / QUICK, only=False)
+        self._full: asyncio.Future[KokoroMouth] | None = None
+        self.name = self._quick.name
+        self.voices = tuple(dict.fromkeys((*voice_names(self._folder), *self._quick.voices)))
+
+    async def speak(
+        self, text: str, *, voice: str, speed: float = 1.0, lead_ms: int = 0
+    ) -> Utterance:
+        mouth = await self._mouth(voice)
+        return await mouth.speak(text, voice=voice, speed=speed, lead_ms=lead_ms)
+
+    async def prepare(self, voice: str, texts: Iterable[str]) -> None:
+        await (await self._mouth(voice)).prepare(voice, texts)
+
+    def close(self) -> None:
+        self._quick.close()
+        if self._full is not None and self._full.done() and not self._full.exception():
+            self._full.result().close()
+
+    async def _mouth(self, voice: str) -> SpeakingMouth:
+        if voice in self._quick.voices:
+            return self._quick
+        if voice not in self.voices:
+            raise MouthError(f"There is no voice {voice!r}. There are: {', '.join(self.voices)}.")
+        if self._full is None:
+            loader = ThreadPoolExecutor(1)
+            self._full = asyncio.get_running_loop().run_in_executor(loader, self._load)
+            loader.shutdown(wait=False)
+        loading = self._full
+        try:
+            # Who hangs up meanwhile must not stop it for the others.
+            return await asyncio.shield(loading)
+        except ModelUnavailable as fault:
+            if self._full is loading:
+                self._full = None
+            raise MouthError(fault.message) from fault
+
+    def _load(self) -> KokoroMouth:
+        be_nice(_NICE)
+        return KokoroMouth(self._folder)

@@ -28,7 +28,7 @@ KINDS = {
     "moonshine-tiny": "vivavoce.engine.ears.moonshine:MoonshineEars",
     "whisper-small": "vivavoce.engine.ears.whisper:WhisperEars",
     "smart-turn": "vivavoce.engine.ears.detecting:SmartTurn",
-    "by-voice": "vivavoce.engine.mouth.by_voice:MouthByVoice",
+    "by-voice": "vivavoce.engine.mouth.hibari:MouthByVoice",
     "hibari": "vivavoce.engine.mouth.hibari:HibariMouth",
     "kokoro": "vivavoce.engine.mouth.kokoro:KokoroMouth",
     "piper-joe": "vivavoce.engine.mouth.piper:PiperMouth",
