@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 from vivavoce.brain.dialogue import times
 from vivavoce.brain.dialogue.commands import Begin, Command, Fill
 from vivavoce.brain.dialogue.state import State, Wish, World
-from vivavoce.brain.dialogue.things import Found, Known, nameless, resolve
+from vivavoce.brain.dialogue.things import Found, Known, means_all, nameless, resolve, sets_in
 from vivavoce.language.en import titles
 from vivavoce.language.en.mentions import places_in
 from vivavoce.language.en.numbers import numbers_in
@@ -40,6 +40,7 @@ _SAME_DAY = re.compile(
     r"(?i)\b(?:on )?(?:the|that) (?:(?:very )?(?:same )?day|same \w+day)(?: too| as well)?\b|"
     r"\b(?:the|that) same (?P<part>morning|afternoon|evening|night)\b"
 )
+_SAME = re.compile(r"(?i)\bsame (?:time|hour|day)\w*\b|\bthe (?:day|week) (?:after|before)\b")
 _ME = re.compile(r"(?i)\bme\s+$")
 _OF_THAT = re.compile(r"(?i)\b(before|after)(?: (?:that|it|this|then))?\W*$")
 
@@ -208,6 +209,10 @@ def filled(wish: Wish, given: Mapping[str, str], heard: Heard) -> Wish:
         {n: w for n, w in given.items() if _plausible(n, w, hint, given, heard)}, given, hint, heard
     )
     for name in [n for n in given if hint.slots[n].kind == "thing"]:
+        if means_all(given[name]):  # of "everything tomorrow" the time is no new one
+            given = {
+                n: w for n, w in given.items() if n == name or not _names(w, given[name], heard)
+            }
         wish = _put(wish, name, hint.slots[name], given.pop(name), heard)
     if heard.spans and any(slot.kind == "time" for slot in hint.slots.values()):
         given = _with_times(wish, hint, given, heard)
@@ -216,6 +221,12 @@ def filled(wish: Wish, given: Mapping[str, str], heard: Heard) -> Wish:
     for name in sorted(given, key=lambda n: hint.slots[n].kind == "words"):
         wish = _put(wish, name, hint.slots[name], given[name], heard)
     return _anchored(_chosen(wish, hint, heard), hint, heard)
+
+
+def _names(time: str, thing: str, heard: Heard) -> bool:
+    """Whether a time was copied from the words for a thing, and is said nowhere else."""
+    said = heard.said.casefold()
+    return time.casefold() in thing.casefold() and said.count(time.casefold()) == 1
 
 
 def _continued(
@@ -343,6 +354,9 @@ def find_things(
 
 
 def _thing(wish: Wish, name: str, slot: Slot, words: str, heard: Heard) -> Wish:
+    for phrase in sets_in(heard.said) if slot.many else ():
+        if nameless(titles.untimed(words, None)) or phrase.casefold() in words.casefold():
+            words = phrase  # "anything tomorrow, push it to Friday", of which "it" was copied
     found = find_things(slot, words, heard)
     first = re.split(r"[,;.!?]\s", words, maxsplit=1)[0]
     if first != words:  # "the dentist, and scrap the book club" is copied too long
@@ -498,7 +512,7 @@ def _with_times(wish: Wish, hint: Hint, given: Mapping[str, str], heard: Heard) 
     text = _joined(heard.said, own) or ", ".join(copied)
     if referring := _from_the_other(wish, heard):
         text = referring
-    elif not _enough(text, wish, heard):
+    elif not _enough(text, wish, heard) and not _waits(text, wish, hint, heard):
         for span in others:
             longer = _joined(heard.said, sorted((*own, span), key=lambda s: s.start))
             longer = longer if own or not text else f"{text}, {span.text}"
@@ -572,6 +586,13 @@ def _covered(
             start, end = found[-1].start, max(end, found.pop().end)
         found.append(times.Span(start, end, said[start:end].strip(" ,.;!?")))
     return found
+
+
+def _waits(text: str, wish: Wish, hint: Hint, heard: Heard) -> bool:
+    """ "The day after, same hour": of what is not known yet; the other times name it."""
+    about = any(slot.kind == "thing" and slot.required for slot in hint.slots.values())
+    bare = about and bool(text) and base(wish, hint, heard.state) is None
+    return bare and (_SAME.search(text) is not None or read(text, wish, heard).anchor)
 
 
 def _enough(text: str, wish: Wish, heard: Heard) -> bool:

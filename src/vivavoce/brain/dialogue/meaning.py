@@ -15,7 +15,7 @@ from vivavoce.brain.dialogue import filling, times
 from vivavoce.brain.dialogue.commands import Begin, Command, Fill, Plain
 from vivavoce.brain.dialogue.filling import Heard
 from vivavoce.brain.dialogue.state import Deed, State, Wish, World, makes
-from vivavoce.brain.dialogue.things import named, same_title, similar
+from vivavoce.brain.dialogue.things import means_all, named, same_title, sets_in, similar
 from vivavoce.language.en import answers, titles, utterances
 from vivavoce.language.en.ending import VERBS
 from vivavoce.language.en.mentions import places_in
@@ -508,6 +508,8 @@ class Utterance:
         heard = Heard(said=self.said, state=self.state, world=self.world)
         words = filling.untimed(heard)
         alone = Heard(said="", state=self.state, world=self.world)
+        if slot.many and (every := sets_in(self.said) or [words] * means_all(words)):
+            return every[0]
         found = filling.find_things(slot, words, alone, among=self.asked.choices, loose=True)
         ids = set(found.ids) & set(self.asked.choices)
         return words if ids and len(ids) < len(self.asked.choices) else ""

@@ -36,6 +36,7 @@ from vivavoce.language.en.utterances import (
     hesitates,
     points_back,
     requests,
+    settles,
     subject,
     wants,
 )
@@ -51,6 +52,9 @@ _WEIGHT, _DOUBT, _ANSWER, _QUESTION, _THERE = 40.0, 0.01, 2.0, 3.0, 3.0
 """What a similarity counts against a log-probability; how likely anything is whatever the model
 thinks; how much likelier an answer is once something was asked; and how much less likely it is that
 something is changed by a question, or made anew that is there."""
+_ENDS, _GOES = frozenset({"done", "finish", "complete"}), frozenset({"delete", "remove"})
+"""What agents call the wish that something is ticked off, or goes away."""
+_TWO = 2
 _MOST_SHOWN, _MOST_THINGS = 32, 8
 _LONGEST_SAID, _LONGEST_TOLD = 600, 240
 _PAIR = re.compile(r'(\w+)=("[^"]*"(?:\+"[^"]*")*)')
@@ -265,6 +269,15 @@ def candidates(view: View, said: str = "") -> tuple[str, ...]:
     if view.drop:
         words.append("drop")
     return (*words, "thanks", "cannot", "chat", "unclear")
+
+
+def settled_by(said: str, words: Sequence[str], things: Sequence[Thing]) -> list[str]:
+    """Without what it cannot be: what was done is ticked off, what is called off goes, though
+    people cross out either. Of several things it can be both."""
+    other = {"done": _GOES, "gone": _ENDS}.get(settles(said), frozenset[str]())
+    rest = [word for word in words if word not in other]
+    both = _ENDS & set(words) and _GOES & set(words)
+    return rest if both and len(named(said, things)) < _TWO else list(words)
 
 
 def grammar(view: View, said: str, first: Sequence[str] = (), written: int = 0) -> str:

@@ -167,10 +167,10 @@ class Calendar(Value):
         for day in rest:
             if isinstance(day, p.Feast) and (feast := self.feast_in(day.name, year)):
                 found.append(p.Written(feast.isoformat()))
-            elif isinstance(day, p.Date) and day.year is None:
-                found.append(replace(day, year=year))
-            elif isinstance(day, p.Period) and day.year is None and (day.month or day.season):
-                found.append(replace(day, year=year))
+            elif isinstance(day, p.Date) or (
+                isinstance(day, p.Period) and (day.month or day.season)
+            ):
+                found.append(replace(day, year=day.year or year))
             else:
                 found.append(day)
         return found
