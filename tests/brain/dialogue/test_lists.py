@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.brain.dialogue.talking import MANY, UNCLEAR, Talk, fill, move, thing
+from tests.brain.dialogue.talking import MANY, UNCLEAR, Talk, fill, move, remind, thing
 from vivavoce.brain.dialogue.commands import Command
 
 SATURDAY = "Saturday, November 21 at 10:15 AM"
@@ -88,3 +88,29 @@ def test_a_day_that_answers_which_one_is_not_the_new_time(answer: Command) -> No
     assert talk.did == ["move_task", "move_task"]
     assert talk.there["Return router"] == "Friday, November 20 at 4 PM"
     assert "?" not in talk.told
+
+
+@pytest.mark.parametrize(
+    ("what", "said", "made", "title"),
+    [
+        ("phone Steve", "Not Steve. Stuart. Steve's the one who fell off it. Phone Stuart.",
+         fill(what="Phone Steve's the one who fell off it", when="one"), "Phone Stuart"),
+        ("phone Steve", "Not Steve. Stuart.", remind(what="Phone Stuart"), "Phone Stuart"),
+        ("phone Steve", "Not Steve. Stuart.", UNCLEAR, "Phone Stuart"),
+        ("phone Steve", "not Steve but Stuart", remind(what="Stuart"), "Phone Stuart"),
+        ("call Ann", "No, not Ann. Beth. Ann moved.", fill(what="Ann moved"), "Call Beth"),
+        ("call Ann", "Beth, not Ann. Ann's on holiday.", fill(what="Beth, not Ann"), "Call Beth"),
+        ("ring Tom about the car", "It isn't Tom, it's Tim.", UNCLEAR, "Ring Tim about the car"),
+        ("ring Tom about the car", "It's Tim. Not Tom. Ring Tim.", remind(what="Ring Tim"),
+         "Ring Tim about the car"),
+        ("email the plumber", "Sorry, the roofer I meant, not the plumber. The one with a van.",
+         fill(what="The one with a van"), "Email the roofer"),
+    ],
+)  # fmt: skip
+def test_a_name_is_corrected_in_whole_sentences(
+    what: str, said: str, made: Command, title: str
+) -> None:
+    talk = Talk()
+    talk.says(f"tomorrow at nine {what}", remind(what=what, when="tomorrow at nine"))
+    talk.says(said, made)
+    assert talk.there == {title: "tomorrow at 9 AM"}

@@ -41,6 +41,11 @@ _SAME_DAY = re.compile(
     r"\b(?:the|that) same (?P<part>morning|afternoon|evening|night)\b"
 )
 _SAME = re.compile(r"(?i)\bsame (?:time|hour|day)\w*\b|\bthe (?:day|week) (?:after|before)\b")
+_DENIED = re.compile(
+    r"(?i)\b(?:not|isn't|wasn't)(?: with| to| for)? (?:the |my |our |an? )?([^,.;!?]+?)"
+    r"(?=[,.;!?]|$| but\b)"
+)
+_SOMEBODY = re.compile(r"(?i)\W*(?:the |that |this )?one\W*")
 _ME = re.compile(r"(?i)\bme\s+$")
 _OF_THAT = re.compile(r"(?i)\b(before|after)(?: (?:that|it|this|then))?\W*$")
 
@@ -245,6 +250,9 @@ def _plausible(name: str, words: str, hint: Hint, given: Mapping[str, str], hear
     """Whether the words can be what the slot is for: a time has a word of time in it, and a place
     sets something off only where it is said so."""
     slot = hint.slots[name]
+    if slot.kind == "time" and _SOMEBODY.fullmatch(words) and not times.only(heard.said):
+        # "He's the one who fell" names nobody's hour.
+        return any("one" in span.text.casefold().split() for span in times.find(heard.said))
     if slot.kind == "time" and not times.find(words):
         return not slot.required and not slot.required_when and bool(_SOMEWHEN.search(words))
     if slot.kind != "place" or places_in(words):
@@ -680,13 +688,23 @@ def retitled(before: str, words: str, wish: Wish, heard: Heard) -> str:
     new = _title(words, wish, heard)
     new = new[:1].lower() + new[1:] if words[:1].islower() else new
     bare = re.sub(r"(?i)\s*,?\s*\bnot\b.*$", "", new).strip(" ,.") or new
-    denied = re.search(r"(?i)\bnot (?:the |my |an? )?([^,.;!?]+)", heard.said)
-    if denied and (at := before.casefold().find(denied.group(1).strip().casefold())) >= 0:
-        return before[:at] + bare + before[at + len(denied.group(1).strip()) :]
+    for denied in _DENIED.finditer(heard.said):
+        wrong = denied.group(1).strip()
+        if (at := before.casefold().find(wrong.casefold())) >= 0:
+            return before[:at] + _onward(before[:at], bare) + before[at + len(wrong) :]
     named = [w for w in re.findall(r"[^\W\d_]+", before)[1:] if w[:1].isupper()]
     if len(bare.split()) == 1 and words[:1].isupper() and len(named) == 1:
         return before.replace(named[0], bare, 1)
     return bare[:1].upper() + bare[1:]
+
+
+def _onward(head: str, words: str) -> str:
+    """Without what both have: "Phone" and "phone Stuart"."""
+    before, after = head.casefold().split(), words.split()
+    for count in range(min(len(before), len(after) - 1), 0, -1):
+        if before[-count:] == [word.casefold() for word in after[:count]]:
+            return " ".join(after[count:])
+    return words
 
 
 def _whole_times(words: str, heard: Heard) -> str:

@@ -42,6 +42,8 @@ class Utterance:
             return [Plain("no")]
         if (again := self._asked_again(commands)) is not None:
             return [again]
+        if (renamed := self._renamed(commands)) is not None:
+            return [renamed]
         known: list[Command] = []
         for command in commands:
             seen = self._seen(self._by_name(command) if len(commands) > 1 else command)
@@ -295,6 +297,23 @@ class Utterance:
             slots = self.world.hints[self.before.last[-1].wish.tool].slots
             own = [s.name or n for n, s in slots.items() if s.kind == "words"]
             return Fill({own[0]: other}) if own else None
+        return None
+
+    def _renamed(self, commands: Sequence[Command]) -> Fill | None:
+        """ "Not Steve. Stuart. Steve's the one who fell. Phone Stuart": what was just put down is
+        about somebody else, whatever a model copies of the rest."""
+        if self._asked_wish() is not None or not self._just_done():
+            return None
+        for deed in reversed(self.before.last):
+            hint = self.world.hints.get(deed.wish.tool)
+            right = utterances.replaced(self.said, self._title_of(deed))
+            if hint is None or not makes(hint) or not right:
+                continue
+            own = [s.name or n for n, s in hint.slots.items() if s.kind == "words" and s.required]
+            timed = {s.name or n for n, s in hint.slots.items() if s.kind == "time"}
+            given = [(n, w) for c in commands if isinstance(c, Begin | Fill)
+                     for n, w in c.slots.items() if n in timed]  # fmt: skip
+            return Fill({own[0]: right, **dict(given)}) if own else None
         return None
 
     def _new_time(self, commands: Sequence[Command], found: Sequence[times.Span]) -> str:

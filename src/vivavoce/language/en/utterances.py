@@ -110,6 +110,18 @@ _GONE = re.compile(
     r"cancel\w*|call(?:ed|ing)? (?:it )?off|(?:it|that|this)(?:'s| is)(?: all)? off|"
     r"not happening|isn'?t happening|not going|no longer|any ?more)\b"
 )
+_NAME = r"[^,.;!?]{2,40}?"
+_NOT = r"(?:not|isn't|wasn't|is not|was not)(?: with| to| for)? (?:the |my |our |an? )?"
+_DENIED = re.compile(
+    rf"(?i)\b{_NOT}(?P<wrong>{_NAME})(?:[,.;!]+\s*(?:but )?|\s+but )(?P<right>{_NAME})(?=[,.;!?]|$)"
+)
+_DENIED_AFTER = re.compile(
+    rf"(?i)(?:^|[,.;!?]\s*)(?P<right>{_NAME})[,.;!]+\s*{_NOT}(?P<wrong>{_NAME})(?=[,.;!?]|$)"
+)
+_AROUND = re.compile(
+    r"(?i)^(?:(?:no|nope|sorry|oh|wait|oops|it'?s|it is|that'?s|should be|i (?:mean|meant|said)|"
+    r"with|make (?:it|that))\b\W*)+|\W+(?:i (?:mean|meant|said)|please|instead)$"
+)
 _DETERMINED = re.compile(r"(?i)\b(?:the|my|our|an?|his|her|their)\s+$")
 _RETRACED = 6
 """Words that somebody says again to get one of them right."""
@@ -230,6 +242,18 @@ def settles(text: str) -> Literal["done", "gone", ""]:
     if gone:
         return "" if done or _DONE.search(text) else "gone"
     return "done" if done else ""
+
+
+def replaced(text: str, title: str) -> str:
+    """ "Not Steve. Stuart.", "Tim, not Tom": what it is, where the other is a word of the title."""
+    known = " ".join(["", *re.findall(r"[^\W_]+", title.casefold()), ""])
+    for denied in (*_DENIED_AFTER.finditer(text), *_DENIED.finditer(text)):
+        wrong = " ".join(re.findall(r"[^\W_]+", denied["wrong"].casefold()))
+        right = _AROUND.sub("", _AROUND.sub("", denied["right"].strip())).strip()
+        fits = wrong and f" {wrong} " in known and f" {wrong} " not in f" {right.casefold()} "
+        if fits and re.search(r"[^\W_]", right) and not times_in(right):
+            return right
+    return ""
 
 
 def repaired(text: str) -> str:
