@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.brain.dialogue.talking import MANY, UNCLEAR, Talk, fill, move, remind, thing
-from vivavoce.brain.dialogue.commands import Command
+from tests.brain.dialogue.talking import MANY, PLANS, UNCLEAR, Talk, fill, move, remind, thing
+from vivavoce.brain.dialogue import prompting
+from vivavoce.brain.dialogue.commands import Begin, Command
 
 SATURDAY = "Saturday, November 21 at 10:15 AM"
 
@@ -114,3 +115,48 @@ def test_a_name_is_corrected_in_whole_sentences(
     talk.says(f"tomorrow at nine {what}", remind(what=what, when="tomorrow at nine"))
     talk.says(said, made)
     assert talk.there == {title: "tomorrow at 9 AM"}
+
+
+CAKE = "please note three things tomorrow seven am iron the shirt tomorrow twelve noon fetch the cake and on Sunday by four pm call the DJ"  # fmt: skip # noqa: E501
+
+
+@pytest.mark.parametrize(
+    ("said", "titles", "times"),
+    [
+        (CAKE, "iron the shirt|fetch the cake|call the DJ",
+         "tomorrow seven am|tomorrow twelve noon|on Sunday by four pm"),
+        ("call mum tomorrow at nine buy stamps on Friday at noon pay the rent on Sunday at six",
+         "call mum|buy stamps|pay the rent", "tomorrow at nine|on Friday at noon|on Sunday at six"),
+        ("tomorrow eight am gym, ten am bank, four pm school run", "gym|bank|school run",
+         "tomorrow eight am|ten am|four pm"),
+        ("two things tomorrow at nine dentist and Friday at noon haircut", "dentist|haircut",
+         "tomorrow at nine|Friday at noon"),
+        ("I've got three reminders for you wash the car on Saturday at ten cut the grass on "
+         "Sunday at eleven and polish shoes Monday at eight please",
+         "wash the car|cut the grass|polish shoes",
+         "on Saturday at ten|on Sunday at eleven|Monday at eight"),
+        ("remind me at seven am take the bins out at nine am ring the bank at noon feed the cat",
+         "take the bins out|ring the bank|feed the cat", "at seven am|at nine am|at noon"),
+    ],
+)  # fmt: skip
+def test_nothing_of_a_list_in_one_breath_is_lost(said: str, titles: str, times: str) -> None:
+    last = titles.rsplit("|", maxsplit=1)[-1]
+    (*_, time) = times.split("|")
+    heard = [remind(what=last, when=time)]
+    made = prompting.whole_list(said, heard, PLANS.values())
+    slots = [command.slots for command in made if isinstance(command, Begin)]
+    assert [one["what"] for one in slots] == titles.split("|")
+    assert [one["when"] for one in slots] == times.split("|")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "the mass is on the ninth at seven call me at six that same evening",
+        "it's on Thursday at eleven, let it be on your mind, disturb me at nine",
+        "I have to be there on Friday at nine, no, at ten, no, on Saturday at ten",
+    ],
+)
+def test_several_times_of_one_thing_are_no_list(said: str) -> None:
+    heard = (remind(what="the mass", when="at seven"),)
+    assert prompting.whole_list(said, heard, PLANS.values()) == heard

@@ -214,10 +214,12 @@ def filled(wish: Wish, given: Mapping[str, str], heard: Heard) -> Wish:
         {n: w for n, w in given.items() if _plausible(n, w, hint, given, heard)}, given, hint, heard
     )
     for name in [n for n in given if hint.slots[n].kind == "thing"]:
-        if means_all(given[name]):  # of "everything tomorrow" the time is no new one
-            given = {
-                n: w for n, w in given.items() if n == name or not _names(w, given[name], heard)
-            }
+        if hint.slots[name].many and means_all(given[name]):
+            # Of "everything tomorrow" the time is no new one.
+            whole = (given[name], *sets_in(heard.said))
+            given = {n: w for n, w in given.items() if n == name or not _names(w, whole, heard)}
+            spans = [span for span in heard.spans if not _names(span.text, whole, heard)]
+            heard = replace(heard, spans=spans)
         wish = _put(wish, name, hint.slots[name], given.pop(name), heard)
     if heard.spans and any(slot.kind == "time" for slot in hint.slots.values()):
         given = _with_times(wish, hint, given, heard)
@@ -228,10 +230,10 @@ def filled(wish: Wish, given: Mapping[str, str], heard: Heard) -> Wish:
     return _anchored(_chosen(wish, hint, heard), hint, heard)
 
 
-def _names(time: str, thing: str, heard: Heard) -> bool:
-    """Whether a time was copied from the words for a thing, and is said nowhere else."""
-    said = heard.said.casefold()
-    return time.casefold() in thing.casefold() and said.count(time.casefold()) == 1
+def _names(time: str, things: Sequence[str], heard: Heard) -> bool:
+    """Whether a time is one of the words for these things, and is said nowhere else."""
+    once = heard.said.casefold().count(time.casefold()) == 1
+    return once and any(time.casefold() in words.casefold() for words in things)
 
 
 def _continued(
@@ -363,7 +365,8 @@ def find_things(
 
 def _thing(wish: Wish, name: str, slot: Slot, words: str, heard: Heard) -> Wish:
     for phrase in sets_in(heard.said) if slot.many else ():
-        if nameless(titles.untimed(words, None)) or phrase.casefold() in words.casefold():
+        bare = nameless(titles.untimed(words, None)) or phrase.casefold() in words.casefold()
+        if bare or find_things(slot, words, heard) == Found():
             words = phrase  # "anything tomorrow, push it to Friday", of which "it" was copied
     found = find_things(slot, words, heard)
     first = re.split(r"[,;.!?]\s", words, maxsplit=1)[0]
@@ -479,6 +482,8 @@ def on_the_same_day(earlier: str, words: str, wish: Wish, heard: Heard) -> str:
     at = read(earlier, wish, heard).at
     local = at.astimezone(ZoneInfo(heard.world.briefing.time_zone)) if at else None
     half = ", am" if local is None or local.hour < 12 else ", pm"
+    # "Tuesday" alone can be today; with its hour it was one day.
+    day = day or (f"{local.day} {local:%B}" if local is not None else "")
     wholes = (f"{day}, {bare}", f"{day}, {bare}{half}")
     return next((one for one in wholes if day and read(one, wish, heard).whole), words)
 

@@ -436,6 +436,35 @@ def left_out(said: str, commands: Sequence[Command], things: Sequence[Thing] = (
     return [said[start:end].strip(" ,;") for start, end in sorted(passed_over)[wordless:]]
 
 
+def whole_list(
+    said: str, commands: Sequence[Command], hints: Iterable[Hint]
+) -> tuple[Command, ...]:
+    """With what was passed over of a list of new things that was said in one breath: each time in
+    it begins another, and what announces the list is none of them."""
+    wishes = {command.wish if isinstance(command, Begin) else "" for command in commands}
+    hint = next((h for h in hints if wishes == {h.wish} and makes(h)), None)
+    if hint is None:
+        return tuple(commands)
+    own = {slot.kind: slot.name or name for name, slot in reversed(hint.slots.items())}
+    what, when = own.get("words"), own.get("time")
+    things = titles.listed(clean(said)) if what and when else []
+    if not what or not when or not things:
+        return tuple(commands)
+    found: list[Command] = []
+    for title, time in things:
+        copied = [
+            c.slots[what] for c in commands if isinstance(c, Begin) and _about(c, what, title)
+        ]
+        words = copied[0] if len(copied) == 1 else title
+        found.append(Begin(hint.wish, {what: words, when: time}))
+    return tuple(found)
+
+
+def _about(command: Begin, short: str, title: str) -> bool:
+    words = command.slots.get(short, "").casefold()
+    return bool(words) and words in title.casefold()
+
+
 def _place(words: str, said: str) -> tuple[int, int] | None:
     at = said.casefold().find(words.casefold()) if words.strip() else -1
     return (at, at + len(words)) if at >= 0 else None

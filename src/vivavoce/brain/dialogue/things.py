@@ -241,8 +241,8 @@ def same_title(words: str, title: str) -> bool:
 
 
 def nameless(words: str) -> bool:
-    """ "It", "him", "my appointment": words that name no title."""
-    skipped = STOP | _GENERIC | _POINTING | _SKIPPED
+    """ "It", "him", "both of them", "my appointment": words that name no title."""
+    skipped = STOP | _GENERIC | _POINTING | _SKIPPED | _ALL
     return not [t for t in _tokens(words) if t not in skipped and t not in ORDINALS]
 
 

@@ -202,6 +202,7 @@ class Leading:
         self, live: str, seen: View, world: World, said: str
     ) -> tuple[tuple[Command, ...], Heard]:
         made, cost = await self._commands(live, seen, world, said)
+        made = prompting.whole_list(said, made, world.hints.values())
         for clause in prompting.left_out(said, made, seen.things)[:_MORE]:
             more, _ = await self._commands(live, seen, world, clause)
             hints = world.hints.values()
