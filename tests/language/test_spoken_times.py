@@ -318,3 +318,23 @@ def _at(words: str, about: str = "") -> str:
     assert found.at is not None
     assert "half" in found.assumed
     return f"{found.at:%d %H:%M}"
+
+
+@pytest.mark.parametrize(
+    ("words", "day"),
+    [
+        ("in March of 2030", "2030-03-01"),
+        ("by thirty and I turn thirty in March of 2030", "2030-03-01"),
+        ("March 2030", "2030-03-01"),
+        ("by the end of March of 2029", "2029-03-31"),
+        ("the third of June of next year", "2027-06-03"),
+        ("the 3rd of June of 2028", "2028-06-03"),
+        ("June of next year", "2027-06-01"),
+        ("by the end of March of next year", "2027-03-31"),
+        ("at Christmas of next year", "2027-12-25"),
+        ("in the spring of next year", "2027-03-20"),
+    ],
+)
+def test_a_year_goes_with_its_date_however_it_is_joined(words: str, day: str) -> None:
+    (mention,) = find(words)
+    assert str(resolve(mention.words, now=NOW).day) == day

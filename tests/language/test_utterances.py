@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vivavoce.language.en.utterances import asks, clauses, repaired, requests, wants
+from vivavoce.language.en.utterances import asks, clauses, repaired, requests, settles, wants
 
 
 @pytest.mark.parametrize(
@@ -105,3 +105,27 @@ def test_telling_something_is_not_wanting_something() -> None:
     assert not wants("he's called Mr Hodges, by the way")
     assert wants("I also need to ring Tom")
     assert wants("put the bins out")
+
+
+@pytest.mark.parametrize(
+    ("said", "became"),
+    [
+        ("I went today, it was four hours, cross it off", "done"),
+        ("I already took out the recycling, so check that off for this week", "done"),
+        ("that's sorted, strike it", "done"),
+        ("did it, tick", "done"),
+        ("we've been to the bank, you can strike that off", "done"),
+        ("the job's finished, cross it off the list", "done"),
+        ("mark the dentist as done", "done"),
+        ("the gig's been cancelled, cross it off", "gone"),
+        ("yoga's not happening, strike it", "gone"),
+        ("scrap the dentist", "gone"),
+        ("get rid of the yoga", "gone"),
+        ("it's off, bin it", "gone"),
+        ("cross off the dentist", ""),
+        ("the bins are out", ""),
+        ("put the dentist off until Friday", ""),
+    ],
+)
+def test_what_was_done_is_told_from_what_is_called_off(said: str, became: str) -> None:
+    assert settles(said) == became

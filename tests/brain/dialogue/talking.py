@@ -89,6 +89,14 @@ PLANS: Mapping[str, Hint] = {
     "amend": Hint(wish="change", does="amend", slots={"changes": Slot(), "intent_id": Slot()}),
     "retract": Hint(wish="undo", does="retract", slots={"intent_id": Slot()}),
 }
+_MOVE = PLANS["move_task"]
+MANY = {
+    **PLANS,
+    "move_task": _MOVE.model_copy(
+        update={"slots": {**_MOVE.slots, "task_id": _TASK.model_copy(update={"many": True})}}
+    ),
+}
+"""With a list that several things can be moved on at once."""
 WORKSPACE: Mapping[str, Hint] = {
     "read_file": Hint(
         wish="read",

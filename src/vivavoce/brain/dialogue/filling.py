@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 from vivavoce.brain.dialogue import times
 from vivavoce.brain.dialogue.commands import Begin, Command, Fill
 from vivavoce.brain.dialogue.state import State, Wish, World
-from vivavoce.brain.dialogue.things import Found, Known, nameless, resolve
+from vivavoce.brain.dialogue.things import Found, Known, means_all, nameless, resolve, sets_in
 from vivavoce.language.en import titles
 from vivavoce.language.en.mentions import places_in
 from vivavoce.language.en.numbers import numbers_in
@@ -40,6 +40,12 @@ _SAME_DAY = re.compile(
     r"(?i)\b(?:on )?(?:the|that) (?:(?:very )?(?:same )?day|same \w+day)(?: too| as well)?\b|"
     r"\b(?:the|that) same (?P<part>morning|afternoon|evening|night)\b"
 )
+_SAME = re.compile(r"(?i)\bsame (?:time|hour|day)\w*\b|\bthe (?:day|week) (?:after|before)\b")
+_DENIED = re.compile(
+    r"(?i)\b(?:not|isn't|wasn't)(?: with| to| for)? (?:the |my |our |an? )?([^,.;!?]+?)"
+    r"(?=[,.;!?]|$| but\b)"
+)
+_SOMEBODY = re.compile(r"(?i)\W*(?:the |that |this )?one\W*")
 _ME = re.compile(r"(?i)\bme\s+$")
 _OF_THAT = re.compile(r"(?i)\b(before|after)(?: (?:that|it|this|then))?\W*$")
 
@@ -208,6 +214,12 @@ def filled(wish: Wish, given: Mapping[str, str], heard: Heard) -> Wish:
         {n: w for n, w in given.items() if _plausible(n, w, hint, given, heard)}, given, hint, heard
     )
     for name in [n for n in given if hint.slots[n].kind == "thing"]:
+        if hint.slots[name].many and means_all(given[name]):
+            # Of "everything tomorrow" the time is no new one.
+            whole = (given[name], *sets_in(heard.said))
+            given = {n: w for n, w in given.items() if n == name or not _names(w, whole, heard)}
+            spans = [span for span in heard.spans if not _names(span.text, whole, heard)]
+            heard = replace(heard, spans=spans)
         wish = _put(wish, name, hint.slots[name], given.pop(name), heard)
     if heard.spans and any(slot.kind == "time" for slot in hint.slots.values()):
         given = _with_times(wish, hint, given, heard)
@@ -216,6 +228,12 @@ def filled(wish: Wish, given: Mapping[str, str], heard: Heard) -> Wish:
     for name in sorted(given, key=lambda n: hint.slots[n].kind == "words"):
         wish = _put(wish, name, hint.slots[name], given[name], heard)
     return _anchored(_chosen(wish, hint, heard), hint, heard)
+
+
+def _names(time: str, things: Sequence[str], heard: Heard) -> bool:
+    """Whether a time is one of the words for these things, and is said nowhere else."""
+    once = heard.said.casefold().count(time.casefold()) == 1
+    return once and any(time.casefold() in words.casefold() for words in things)
 
 
 def _continued(
@@ -234,6 +252,9 @@ def _plausible(name: str, words: str, hint: Hint, given: Mapping[str, str], hear
     """Whether the words can be what the slot is for: a time has a word of time in it, and a place
     sets something off only where it is said so."""
     slot = hint.slots[name]
+    if slot.kind == "time" and _SOMEBODY.fullmatch(words) and not times.only(heard.said):
+        # "He's the one who fell" names nobody's hour.
+        return any("one" in span.text.casefold().split() for span in times.find(heard.said))
     if slot.kind == "time" and not times.find(words):
         return not slot.required and not slot.required_when and bool(_SOMEWHEN.search(words))
     if slot.kind != "place" or places_in(words):
@@ -343,6 +364,10 @@ def find_things(
 
 
 def _thing(wish: Wish, name: str, slot: Slot, words: str, heard: Heard) -> Wish:
+    for phrase in sets_in(heard.said) if slot.many else ():
+        bare = nameless(titles.untimed(words, None)) or phrase.casefold() in words.casefold()
+        if bare or find_things(slot, words, heard) == Found():
+            words = phrase  # "anything tomorrow, push it to Friday", of which "it" was copied
     found = find_things(slot, words, heard)
     first = re.split(r"[,;.!?]\s", words, maxsplit=1)[0]
     if first != words:  # "the dentist, and scrap the book club" is copied too long
@@ -457,6 +482,8 @@ def on_the_same_day(earlier: str, words: str, wish: Wish, heard: Heard) -> str:
     at = read(earlier, wish, heard).at
     local = at.astimezone(ZoneInfo(heard.world.briefing.time_zone)) if at else None
     half = ", am" if local is None or local.hour < 12 else ", pm"
+    # "Tuesday" alone can be today; with its hour it was one day.
+    day = day or (f"{local.day} {local:%B}" if local is not None else "")
     wholes = (f"{day}, {bare}", f"{day}, {bare}{half}")
     return next((one for one in wholes if day and read(one, wish, heard).whole), words)
 
@@ -498,7 +525,7 @@ def _with_times(wish: Wish, hint: Hint, given: Mapping[str, str], heard: Heard) 
     text = _joined(heard.said, own) or ", ".join(copied)
     if referring := _from_the_other(wish, heard):
         text = referring
-    elif not _enough(text, wish, heard):
+    elif not _enough(text, wish, heard) and not _waits(text, wish, hint, heard):
         for span in others:
             longer = _joined(heard.said, sorted((*own, span), key=lambda s: s.start))
             longer = longer if own or not text else f"{text}, {span.text}"
@@ -572,6 +599,13 @@ def _covered(
             start, end = found[-1].start, max(end, found.pop().end)
         found.append(times.Span(start, end, said[start:end].strip(" ,.;!?")))
     return found
+
+
+def _waits(text: str, wish: Wish, hint: Hint, heard: Heard) -> bool:
+    """ "The day after, same hour": of what is not known yet; the other times name it."""
+    about = any(slot.kind == "thing" and slot.required for slot in hint.slots.values())
+    bare = about and bool(text) and base(wish, hint, heard.state) is None
+    return bare and (_SAME.search(text) is not None or read(text, wish, heard).anchor)
 
 
 def _enough(text: str, wish: Wish, heard: Heard) -> bool:
@@ -659,13 +693,23 @@ def retitled(before: str, words: str, wish: Wish, heard: Heard) -> str:
     new = _title(words, wish, heard)
     new = new[:1].lower() + new[1:] if words[:1].islower() else new
     bare = re.sub(r"(?i)\s*,?\s*\bnot\b.*$", "", new).strip(" ,.") or new
-    denied = re.search(r"(?i)\bnot (?:the |my |an? )?([^,.;!?]+)", heard.said)
-    if denied and (at := before.casefold().find(denied.group(1).strip().casefold())) >= 0:
-        return before[:at] + bare + before[at + len(denied.group(1).strip()) :]
+    for denied in _DENIED.finditer(heard.said):
+        wrong = denied.group(1).strip()
+        if (at := before.casefold().find(wrong.casefold())) >= 0:
+            return before[:at] + _onward(before[:at], bare) + before[at + len(wrong) :]
     named = [w for w in re.findall(r"[^\W\d_]+", before)[1:] if w[:1].isupper()]
     if len(bare.split()) == 1 and words[:1].isupper() and len(named) == 1:
         return before.replace(named[0], bare, 1)
     return bare[:1].upper() + bare[1:]
+
+
+def _onward(head: str, words: str) -> str:
+    """Without what both have: "Phone" and "phone Stuart"."""
+    before, after = head.casefold().split(), words.split()
+    for count in range(min(len(before), len(after) - 1), 0, -1):
+        if before[-count:] == [word.casefold() for word in after[:count]]:
+            return " ".join(after[count:])
+    return words
 
 
 def _whole_times(words: str, heard: Heard) -> str:

@@ -119,6 +119,8 @@ class _Turn(Utterance):
             return False
         slots = self.world.hints[one.tool].slots
         things = [n for n, s in slots.items() if s.kind == "thing" and s.required]
+        if one.many and one.many == other.many:
+            return True
         if things:
             mine = [one.values.get(n) for n in things]
             bare = not any(n in other.values or n in other.words for n in things)

@@ -15,7 +15,7 @@ from vivavoce.brain.dialogue import filling, times
 from vivavoce.brain.dialogue.commands import Begin, Command, Fill, Plain
 from vivavoce.brain.dialogue.filling import Heard
 from vivavoce.brain.dialogue.state import Deed, State, Wish, World, makes
-from vivavoce.brain.dialogue.things import named, same_title, similar
+from vivavoce.brain.dialogue.things import means_all, named, same_title, sets_in, similar
 from vivavoce.language.en import answers, titles, utterances
 from vivavoce.language.en.ending import VERBS
 from vivavoce.language.en.mentions import places_in
@@ -42,6 +42,8 @@ class Utterance:
             return [Plain("no")]
         if (again := self._asked_again(commands)) is not None:
             return [again]
+        if (renamed := self._renamed(commands)) is not None:
+            return [renamed]
         known: list[Command] = []
         for command in commands:
             seen = self._seen(self._by_name(command) if len(commands) > 1 else command)
@@ -297,6 +299,23 @@ class Utterance:
             return Fill({own[0]: other}) if own else None
         return None
 
+    def _renamed(self, commands: Sequence[Command]) -> Fill | None:
+        """ "Not Steve. Stuart. Steve's the one who fell. Phone Stuart": what was just put down is
+        about somebody else, whatever a model copies of the rest."""
+        if self._asked_wish() is not None or not self._just_done():
+            return None
+        for deed in reversed(self.before.last):
+            hint = self.world.hints.get(deed.wish.tool)
+            right = utterances.replaced(self.said, self._title_of(deed))
+            if hint is None or not makes(hint) or not right:
+                continue
+            own = [s.name or n for n, s in hint.slots.items() if s.kind == "words" and s.required]
+            timed = {s.name or n for n, s in hint.slots.items() if s.kind == "time"}
+            given = [(n, w) for c in commands if isinstance(c, Begin | Fill)
+                     for n, w in c.slots.items() if n in timed]  # fmt: skip
+            return Fill({own[0]: right, **dict(given)}) if own else None
+        return None
+
     def _new_time(self, commands: Sequence[Command], found: Sequence[times.Span]) -> str:
         """What the model copied, or the first that is said after "no"."""
         copied = [w for c in commands if isinstance(c, Begin) for w in c.slots.values()]
@@ -508,6 +527,8 @@ class Utterance:
         heard = Heard(said=self.said, state=self.state, world=self.world)
         words = filling.untimed(heard)
         alone = Heard(said="", state=self.state, world=self.world)
+        if slot.many and (every := sets_in(self.said) or [words] * means_all(words)):
+            return every[0]
         found = filling.find_things(slot, words, alone, among=self.asked.choices, loose=True)
         ids = set(found.ids) & set(self.asked.choices)
         return words if ids and len(ids) < len(self.asked.choices) else ""

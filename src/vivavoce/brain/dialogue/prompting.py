@@ -36,6 +36,7 @@ from vivavoce.language.en.utterances import (
     hesitates,
     points_back,
     requests,
+    settles,
     subject,
     wants,
 )
@@ -51,6 +52,9 @@ _WEIGHT, _DOUBT, _ANSWER, _QUESTION, _THERE = 40.0, 0.01, 2.0, 3.0, 3.0
 """What a similarity counts against a log-probability; how likely anything is whatever the model
 thinks; how much likelier an answer is once something was asked; and how much less likely it is that
 something is changed by a question, or made anew that is there."""
+_ENDS, _GOES = frozenset({"done", "finish", "complete"}), frozenset({"delete", "remove"})
+"""What agents call the wish that something is ticked off, or goes away."""
+_TWO = 2
 _MOST_SHOWN, _MOST_THINGS = 32, 8
 _LONGEST_SAID, _LONGEST_TOLD = 600, 240
 _PAIR = re.compile(r'(\w+)=("[^"]*"(?:\+"[^"]*")*)')
@@ -267,6 +271,15 @@ def candidates(view: View, said: str = "") -> tuple[str, ...]:
     return (*words, "thanks", "cannot", "chat", "unclear")
 
 
+def settled_by(said: str, words: Sequence[str], things: Sequence[Thing]) -> list[str]:
+    """Without what it cannot be: what was done is ticked off, what is called off goes, though
+    people cross out either. Of several things it can be both."""
+    other = {"done": _GOES, "gone": _ENDS}.get(settles(said), frozenset[str]())
+    rest = [word for word in words if word not in other]
+    both = _ENDS & set(words) and _GOES & set(words)
+    return rest if both and len(named(said, things)) < _TWO else list(words)
+
+
 def grammar(view: View, said: str, first: Sequence[str] = (), written: int = 0) -> str:
     """In Lark, for llguidance. `first`: which words the first command may begin with; all that
     can be meant where none are given. `written`: how many commands there are already."""
@@ -421,6 +434,35 @@ def left_out(said: str, commands: Sequence[Command], things: Sequence[Thing] = (
         if not taken and wants(said[alone[0] : alone[1]]):
             passed_over.append(alone)
     return [said[start:end].strip(" ,;") for start, end in sorted(passed_over)[wordless:]]
+
+
+def whole_list(
+    said: str, commands: Sequence[Command], hints: Iterable[Hint]
+) -> tuple[Command, ...]:
+    """With what was passed over of a list of new things that was said in one breath: each time in
+    it begins another, and what announces the list is none of them."""
+    wishes = {command.wish if isinstance(command, Begin) else "" for command in commands}
+    hint = next((h for h in hints if wishes == {h.wish} and makes(h)), None)
+    if hint is None:
+        return tuple(commands)
+    own = {slot.kind: slot.name or name for name, slot in reversed(hint.slots.items())}
+    what, when = own.get("words"), own.get("time")
+    things = titles.listed(clean(said)) if what and when else []
+    if not what or not when or not things:
+        return tuple(commands)
+    found: list[Command] = []
+    for title, time in things:
+        copied = [
+            c.slots[what] for c in commands if isinstance(c, Begin) and _about(c, what, title)
+        ]
+        words = copied[0] if len(copied) == 1 else title
+        found.append(Begin(hint.wish, {what: words, when: time}))
+    return tuple(found)
+
+
+def _about(command: Begin, short: str, title: str) -> bool:
+    words = command.slots.get(short, "").casefold()
+    return bool(words) and words in title.casefold()
 
 
 def _place(words: str, said: str) -> tuple[int, int] | None:

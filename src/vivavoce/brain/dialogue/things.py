@@ -37,6 +37,8 @@ _SKIPPED = frozenset(
         "later sooner earlier no yes not now okay ok forget take only just other another"
     )
 )
+_TO = 3
+"""Letters: a "to" that a time begins with is its own."""
 _UNITS = frozenset(listed("minute minutes hour hours day days week weeks month months"))
 _KEPT = re.compile(
     r"(?i)\b(?:stays?|keep|must stay|can stay|leave (?:the|my|that|it)|remains?|not the|not my|"
@@ -169,6 +171,26 @@ def _all_of(words: str, said: str) -> bool:
     return bool(_QUANTIFIED & set(_tokens(before)[-_REACH:]))
 
 
+def sets_in(text: str) -> list[str]:
+    """Where a text names all there is at a time: "anything tomorrow", "all of Friday's"."""
+    found = []
+    for span in times.find(text):
+        first = re.split(r"[.!?;,]", text[: span.start])[-1]
+        every = [m for m in _WORD.finditer(first) if m.group().casefold() in _ALL][-1:]
+        between = _tokens(first[every[0].end() :]) if every else []
+        if every and len(between) < _REACH and not set(between) - STOP - _GENERIC:
+            # Only as far as its day: what it is moved to may be told in the same breath.
+            onward = re.search(r"(?i)\W*\b(?:to|until|till|onto)\b", span.text[_TO:])
+            end = span.start + _TO + onward.start() if onward else span.end
+            found.append(text[span.start - len(first) + every[0].start() : end])
+    return found
+
+
+def means_all(words: str) -> bool:
+    """ "Both", "all of them", "everything tomorrow"."""
+    return bool(_ALL & set(_tokens(words)))
+
+
 def keeps(clause: str, before: str = "") -> bool:
     """Whether it says what is to stay as it is."""
     return _KEPT.search(_excepting(f"{before[-_NEAR:].rstrip()} {clause}")) is not None
@@ -219,8 +241,8 @@ def same_title(words: str, title: str) -> bool:
 
 
 def nameless(words: str) -> bool:
-    """ "It", "him", "my appointment": words that name no title."""
-    skipped = STOP | _GENERIC | _POINTING | _SKIPPED
+    """ "It", "him", "both of them", "my appointment": words that name no title."""
+    skipped = STOP | _GENERIC | _POINTING | _SKIPPED | _ALL
     return not [t for t in _tokens(words) if t not in skipped and t not in ORDINALS]
 
 

@@ -21,12 +21,16 @@ from vivavoce.wire.values import Record, Value
 _LOOSE = re.compile(r"(?i)\b(?:week|weekend|month|year|spring|summer|autumn|winter|days)\b")
 _NAMED_DAY = re.compile(r"(?i)\b(?:\w+day|today|tonight|tomorrow|\d+(?:st|nd|rd|th)?|first|last)\b")
 _AMOUNT = re.compile(r"(?i)\b(?:minutes?|hours?|days?|weeks?|months?)\W*$")
-_DIRECTED = re.compile(r"(?i)\b(?:in|later|earlier|sooner|before|after|from|ago|back|forward|up)\b")
+_UNIT = re.compile(r"(?i)\b(?:minutes?|hours?|days?|weeks?|fortnights?|months?)\b|$")
+_DIRECTED = re.compile(
+    r"(?i)\b(?:in|later|earlier|sooner|before|after|from|ago|back|forward|up|off|out|along)\b"
+)
 _EARLIER = re.compile(
     r"(?i)\b(?:earlier|sooner|before|prepon\w+|advance\w*|(?:bring|pull|move)\b[^.!?]{0,60}\b(?:forward|up|in))\b"
 )
 _LATER = re.compile(
-    r"(?i)\b(?:later|longer|back|off|push|pushed|shove|delay\w*|postpone\w*|after)\b"
+    r"(?i)\b(?:later|longer|back|off|out|along|down the road|push\w*|shove\w*|shunt\w*|kick\w*|"
+    r"bump\w*|slide|knock\w*|delay\w*|postpon\w*|after|move\b[^.!?]{0,60}\bon)\b"
 )
 _WEEKDAY = re.compile(r"(?i)\b(?<!next )((?:mon|tues|wednes|thurs|fri|satur|sun)day)\b")
 _THEIR_TIME = re.compile(r"(?i)\b(?:their|his|her|its) (?:own )?time\b|\btime over there\b")
@@ -104,9 +108,8 @@ def _bare(words: str) -> bool:
 def turned(words: str, said: str) -> str:
     """With the direction that the rest of what was said gives it."""
     bare = _DIRECTED.sub("", words).strip(" ,.").removeprefix("by ")
-    if _EARLIER.search(said):
-        return f"{bare} earlier"
-    return f"{bare} later" if _LATER.search(said) else words
+    way = "earlier" if _EARLIER.search(said) else "later" if _LATER.search(said) else ""
+    return _UNIT.sub(rf"\g<0> {way}", bare, count=1) if way else words
 
 
 def the_next(words: str) -> str:

@@ -202,6 +202,7 @@ class Leading:
         self, live: str, seen: View, world: World, said: str
     ) -> tuple[tuple[Command, ...], Heard]:
         made, cost = await self._commands(live, seen, world, said)
+        made = prompting.whole_list(said, made, world.hints.values())
         for clause in prompting.left_out(said, made, seen.things)[:_MORE]:
             more, _ = await self._commands(live, seen, world, clause)
             hints = world.hints.values()
@@ -274,6 +275,7 @@ class Leading:
         short: bool = False,
     ) -> tuple[str, Heard]:
         """Which word is to be written next, by the model and by examples."""
+        words = prompting.settled_by(said, words, seen.things)
         # In the middle of a line a model writes a word with the space before it.
         space = " " if text.endswith(" ") else ""
         firsts = {word: await self._first(space + word) for word in words}

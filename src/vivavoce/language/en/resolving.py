@@ -202,6 +202,10 @@ class _Question(Record):
         said_when = known.names_day or known.hours or known.part or known.shift or known.every
         if known.now and not (said_when or known.same_time):  # "it's Friday now" is on Friday
             return self._answer(at=self.now, clock=self.now.time())
+        ahead = self.anchor is not None and self.anchor > self.now
+        if known.span is not None and known.shift is None and ahead:
+            # How far something is moved is counted from where it is, if that is still to come.
+            return replace(self, known=replace(known, span=None))._relative(p.Shift(known.span, 1))
         amount = known.from_now or (known.span if not known.shift else None)
         if amount is not None and amount.minutes and not known.every:
             return self._ahead(self._answer(at=shifted(self.now, amount, 1)))
@@ -366,13 +370,11 @@ class _Question(Record):
             return calendar.within(weekdays[0], weeks[0])
         if weeks and self.anchor is not None and weeks[0].ahead and not weeks[0].edge:
             return calendar.within(p.Weekday(self.anchor.weekday()), weeks[0])
-        dates = {calendar.day(day) for day in others}
+        dates = {calendar.day(day) for day in calendar.in_their_year(others)}
         if known.today:
             dates.add(calendar.today)
         if len(dates) > 1:
-            years = [day for day in others if isinstance(day, p.Period) and day.unit == "year"]
-            if not years:
-                return Either(tuple(sorted(d for d in dates if isinstance(d, date))))
+            return Either(tuple(sorted(d for d in dates if isinstance(d, date))))
         if dates:
             found = next(iter(dates))
             if weekdays and weekdays[0].which in ("before", "after") and isinstance(found, date):

@@ -25,6 +25,18 @@ TRAILING = re.compile(
     r"(?i)(?:[\s,.;:!?-]+|\b(?:please|and|or|then|at|on|in|by|for|from|around|about|the|to|thanks|"
     r"thank you|would you|will you|if you can|um+|uh+|okay|ok))$"
 )
+_HEAD = re.compile(
+    r"(?i)\b(?:(?:these|the following|a few|some|a couple of|two|three|four|five|six|several|\d)"
+    r"(?: \w+)? (?:things|reminders|jobs|errands|items|tasks|bits)|the following|a list)\b"
+    r"(?: (?:to do|for me|for you|please))*"
+)
+"""What announces a list, and is nothing on it."""
+_TOLD = re.compile(
+    r"(?i)\W*(?:(?:i|he|she|it|we|they|you|there|that|which|who)(?:'\w+)?|because|cos|so|but|"
+    r"\w+ me)\b"
+)
+_FEWEST = 3
+"""Times that make a list where nobody announced one."""
 _EMPTY = frozenset(
     lexicon.listed(
         "make that this it them so a an the one goal reminder actual real my please put down as "
@@ -68,6 +80,23 @@ def before(words: str, said: str) -> str:
     at = said.casefold().find(words.casefold())
     parts = [stripped(part) for part in re.split(r"[.!?;,]+", said[: max(at, 0)])]
     return next((part for part in reversed(parts) if says_something(part)), "")
+
+
+def listed(said: str) -> list[tuple[str, str]]:
+    """The things of a list that was said in one breath, each with its time, in their order:
+    "tomorrow seven am iron the shirt twelve noon fetch the cake". Each time has one of the
+    stretches beside it, so just one stretch says nothing. Empty where it is no such list."""
+    spans = [span for span in find(said) if not span.describes]
+    if len(spans) < (2 if _HEAD.search(said) else _FEWEST):
+        return []
+    ends = [0, *(span.end for span in spans)]
+    gaps = [said[a:b] for a, b in zip(ends, [*(s.start for s in spans), len(said)], strict=True)]
+    gaps[0] = _HEAD.split(gaps[0])[-1]
+    found = [stripped(gap) for gap in gaps]
+    empty = [n for n, title in enumerate(found) if not says_something(title)]
+    if len(empty) != 1 or any(_TOLD.match(t) for n, t in enumerate(found) if n != empty[0]):
+        return []
+    return [(found[n + (n >= empty[0])], span.words) for n, span in enumerate(spans)]
 
 
 def points(title: str) -> bool:

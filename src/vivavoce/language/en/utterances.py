@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Literal
 
 from vivavoce.language.en.ending import VERBS
 from vivavoce.language.en.mentions import times_in
@@ -89,6 +90,37 @@ _INSTEAD = re.compile(
 )
 _TAKES_BACK = re.compile(
     r"(?i)\b(?:no|nope|not|wait|i meant?|rather|scratch that|correction|on second thoughts?)\b"
+)
+_DONE = re.compile(
+    r"(?i)\b(?:i|we|he|she|they)(?:'ve|'s| have| has)?(?: just| already| finally| both)*"
+    r" (?:went|did|done|been|took|taken|paid|got|had|saw|seen|made|sent|bought|rang|brought|"
+    r"(?!need|want|decid|chang|miss|cancel|plann|hop|suppos|us)[a-z]{2,}ed)\b|"
+    r"\b(?:it|that|this|is|are|all|been|she|he|[a-z]+(?='s))(?:'s| is| are)?"
+    r"(?: all| been| now| already)*"
+    r" (?:done|sorted|finished|paid|posted|sent|dealt with|behind me|out of the way|in the bag)\b|"
+    r"\balready [a-z]+(?:ed|nt|ght|ok|ne|id)\b|\bdone and dusted\b"
+)
+_TICKED = re.compile(
+    r"(?i)\b(?:tick|check)(?:ed)?\b[^.!?]{0,40}\boff\b|\btick (?:it|that|the|my)\b|, tick\b|"
+    r"\bmark\b[^.!?]{0,40}\b(?:done|complete|finished)\b"
+)
+_CROSSED = re.compile(r"(?i)\b(?:cross|strike|scratch|rub)\b[^.!?]{0,40}\b(?:off|out|it|that)\b")
+_GONE = re.compile(
+    r"(?i)\b(?:scrap|bin (?:it|that|the|my|off)|ditch|axe|delete|remove|get rid|getting rid|"
+    r"cancel\w*|call(?:ed|ing)? (?:it )?off|(?:it|that|this)(?:'s| is)(?: all)? off|"
+    r"not happening|isn'?t happening|not going|no longer|any ?more)\b"
+)
+_NAME = r"[^,.;!?]{2,40}?"
+_NOT = r"(?:not|isn't|wasn't|is not|was not)(?: with| to| for)? (?:the |my |our |an? )?"
+_DENIED = re.compile(
+    rf"(?i)\b{_NOT}(?P<wrong>{_NAME})(?:[,.;!]+\s*(?:but )?|\s+but )(?P<right>{_NAME})(?=[,.;!?]|$)"
+)
+_DENIED_AFTER = re.compile(
+    rf"(?i)(?:^|[,.;!?]\s*)(?P<right>{_NAME})[,.;!]+\s*{_NOT}(?P<wrong>{_NAME})(?=[,.;!?]|$)"
+)
+_AROUND = re.compile(
+    r"(?i)^(?:(?:no|nope|sorry|oh|wait|oops|it'?s|it is|that'?s|should be|i (?:mean|meant|said)|"
+    r"with|make (?:it|that))\b\W*)+|\W+(?:i (?:mean|meant|said)|please|instead)$"
 )
 _DETERMINED = re.compile(r"(?i)\b(?:the|my|our|an?|his|her|their)\s+$")
 _RETRACED = 6
@@ -200,6 +232,28 @@ def subject(clause: str) -> str:
 def wants(text: str) -> bool:
     """Is anything asked for, or only told? "He's called Hodges, by the way" wants nothing."""
     return _WANTS.search(text) is not None or any(True for _ in requests(text))
+
+
+def settles(text: str) -> Literal["done", "gone", ""]:
+    """What became of something: it was done ("I went today, cross it off"), or is not wanted ("it's
+    cancelled, cross it off"). Empty where both or neither is said."""
+    gone = _GONE.search(text) is not None
+    done = _TICKED.search(text) or (_CROSSED.search(text) and _DONE.search(text))
+    if gone:
+        return "" if done or _DONE.search(text) else "gone"
+    return "done" if done else ""
+
+
+def replaced(text: str, title: str) -> str:
+    """ "Not Steve. Stuart.", "Tim, not Tom": what it is, where the other is a word of the title."""
+    known = " ".join(["", *re.findall(r"[^\W_]+", title.casefold()), ""])
+    for denied in (*_DENIED_AFTER.finditer(text), *_DENIED.finditer(text)):
+        wrong = " ".join(re.findall(r"[^\W_]+", denied["wrong"].casefold()))
+        right = _AROUND.sub("", _AROUND.sub("", denied["right"].strip())).strip()
+        fits = wrong and f" {wrong} " in known and f" {wrong} " not in f" {right.casefold()} "
+        if fits and re.search(r"[^\W_]", right) and not times_in(right):
+            return right
+    return ""
 
 
 def repaired(text: str) -> str:

@@ -8,6 +8,8 @@ words say so.
 from __future__ import annotations
 
 from calendar import monthrange
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
@@ -153,6 +155,25 @@ class Calendar(Value):
             case "month":
                 return self._month(piece)
         return self._year(piece)
+
+    def in_their_year(self, days: Sequence[p.Day]) -> list[p.Day]:
+        """ "The third of June of next year": one day, of that year."""
+        years = [d for d in days if isinstance(d, p.Period) and d.unit == "year" and not d.edge]
+        rest = [day for day in days if day not in years]
+        if not years or not rest:
+            return list(days)
+        year = years[0].year or self.today.year + years[0].ahead
+        found: list[p.Day] = []
+        for day in rest:
+            if isinstance(day, p.Feast) and (feast := self.feast_in(day.name, year)):
+                found.append(p.Written(feast.isoformat()))
+            elif isinstance(day, p.Date) or (
+                isinstance(day, p.Period) and (day.month or day.season)
+            ):
+                found.append(replace(day, year=day.year or year))
+            else:
+                found.append(day)
+        return found
 
     def end_of_this(self, piece: p.Period) -> date | None:
         """The last day of what is running."""

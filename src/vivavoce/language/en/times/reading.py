@@ -8,7 +8,7 @@ nothing but small words, hesitations and changes of mind between them are one me
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import field
 from functools import lru_cache
 
@@ -26,8 +26,11 @@ _GAP = 7
 _MARKS = (p.Correction, p.Negation)
 _MOVERS = lex.words(
     "move push put shift bring delay postpone pull make set moved pushed shove bump slide nudge "
-    "knock change reschedule prepone advance extend"
+    "knock change reschedule prepone advance extend kick shunt bumped kicked shifted nudged "
+    "delayed postponed moving pushing shoving"
 )
+_SHOVERS = _MOVERS - lex.words("put make set change extend")
+"""Of these: what needs no more than how far."""
 _MOVED = 12
 """Tokens between such a word and how far: what is moved has a name."""
 _DAYS = (p.Relative, p.Weekday, p.Date, p.NthWeekday, p.Feast, p.Written, p.Period)
@@ -179,7 +182,8 @@ def _weakly(t: Tokens, every: list[Found], kept: list[bool], n: int, whole: bool
             return whole or bool(near) or (asked and begun)
         case p.Span():
             beside = [every[m].piece for m in _neighbours(t, every, n)]
-            return whole or any(isinstance(other, p.Direction) for other in beside)
+            directed = any(isinstance(other, p.Direction) for other in beside)
+            return whole or directed or _shoved(t, one)
         case p.Direction():
             beside = [every[m].piece for m in _neighbours(t, every, n)]
             spans = (p.Span, p.Shift)
@@ -193,9 +197,7 @@ def _weakly(t: Tokens, every: list[Found], kept: list[bool], n: int, whole: bool
             repeated = any(kept[m] and isinstance(o.piece, p.Every) for m, o in enumerate(every))
             return repeated or (whole and isinstance(piece, p.From))
         case p.Shift():
-            return whole or any(
-                word in _MOVERS for word in t.words[max(0, one.start - _MOVED) : one.start]
-            )
+            return whole or _moves(t, one, _MOVERS)
         case p.Unknown():
             return whole or t.word(one.start - 2) in lex.PREPOSITIONS
         case p.Degree():
@@ -205,6 +207,20 @@ def _weakly(t: Tokens, every: list[Found], kept: list[bool], n: int, whole: bool
         case p.Date(day=None, month=int()):
             return bool(near) or (whole and t.kind(one.end) != "word")
     return whole or bool(near)
+
+
+def _moves(t: Tokens, one: Found, verbs: Container[str]) -> bool:
+    return any(word in verbs for word in t.words[max(0, one.start - _MOVED) : one.start])
+
+
+def _shoved(t: Tokens, one: Found) -> bool:
+    """ "Kick it down the road two days"; in "move the two hour session" it is how long."""
+    ends = t.kind(one.end) != "word" or t.word(one.end) in lex.FUNCTION
+    return (
+        ends
+        and t.word(one.start - 1) not in ("the", "my", "for", "every")
+        and _moves(t, one, _SHOVERS)
+    )
 
 
 def _hour_counts(

@@ -196,7 +196,7 @@ def _month_first(t: Tokens, begun: int, month: int, end: int) -> Found:
         nth = small if t.year(ahead) is None else None
     if nth and 1 <= nth[0] <= 31 and t.kind(nth[1]) != "half":
         return _with_year(t, begun, nth[1], nth[0], month)
-    if (year := t.year(ahead)) is not None:
+    if (year := _year_after(t, end)) is not None:
         return Found(Date(None, month, year[0]), begun, year[1])
     which = t.word(begun - 1)
     strength: Strength = "firm"
@@ -217,6 +217,11 @@ def _month_first(t: Tokens, begun: int, month: int, end: int) -> Found:
     ):
         strength = "weak"
     return Found(Date(None, month), begun, end, strength)
+
+
+def _year_after(t: Tokens, end: int) -> tuple[int, int] | None:
+    """ "March 2030", "March of 2030", "the spring in 2030"."""
+    return t.year(end + (t.word(end) in ("of", "in", "the", ",")))
 
 
 def _with_year(t: Tokens, begun: int, end: int, day: int, month: int) -> Found:
@@ -314,7 +319,7 @@ def _period_named(
             return None
         return Found(Period(unit, named, edge, ahead=ahead), begun, at + 1)
     if word in lex.SEASONS:
-        year = t.year(at + 1 + (t.word(at + 1) in ("of", "in")))
+        year = _year_after(t, at + 1)
         prepared = (
             bool(edge or which or year)
             or (t.word(begun) == "the" and t.word(begun - 1) in lex.PREPOSITIONS)
@@ -326,7 +331,7 @@ def _period_named(
         return Found(found, begun, year[1] if year else at + 1, "firm" if prepared else "weak")
     if edge or which:
         if month := month_at(t, at):
-            year = t.year(month[1])
+            year = _year_after(t, month[1])
             if edge:
                 found = Period("month", named, edge, month[0], year[0] if year else None)
                 return Found(found, begun, year[1] if year else month[1])

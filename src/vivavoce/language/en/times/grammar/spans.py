@@ -167,6 +167,12 @@ def vague_at(t: Tokens, at: int) -> Found | None:
     return None
 
 
+def _onward(t: Tokens, at: int) -> int:
+    """Where how far is said: "off for a week", "along by an hour", "out another day"."""
+    at += 1 + (t.word(at + 1) in ("by", "for"))
+    return at + (t.word(at) == "another" and t.word(at + 1) not in lex.UNITS)
+
+
 def direction_at(t: Tokens, at: int) -> Found | None:
     match t.word(at):
         case "later" | "late":
@@ -182,6 +188,8 @@ def direction_at(t: Tokens, at: int) -> Found | None:
             return Found(Direction(-1 if early else 0), at, at + 1, "weak")
         case "up" if amount(t, at + 1) or amount(t, at + 2):
             return Found(Direction(-1), at, at + 1, "weak")
+        case "off" | "out" | "along" | "over" if (length := amount(t, _onward(t, at))) is not None:
+            return Found(Shift(length[0], 1), at, length[1], "weak")
         case "by" if (length := amount(t, at + 1)) is not None:
             return Found(Shift(length[0], 1), at, length[1], "weak")
     return None
