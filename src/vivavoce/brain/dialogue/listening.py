@@ -273,6 +273,8 @@ class _Turn(Utterance):
 
     def _changes_kind(self, command: Begin, tool: str) -> bool:
         """ "No, as a goal": the same again, as something else."""
+        if self._adds():
+            return False
         if not self._just_done() or not (
             answers.corrects(self.said) or utterances.means_other(self.said)
         ):

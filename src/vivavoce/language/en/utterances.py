@@ -54,6 +54,47 @@ _ONE_MORE = re.compile(
     r"the same)\b)"
     r"(?P<rest>[\w'-]+(?: [\w'-]+){0,3}?)(?: (?:too|as well|please))?\W*"
 )
+_OPINION = re.compile(
+    r"(?i)\bwould you (?:rather|sooner)\b|\b(?:do|would|did) you (?:prefer|favou?r)\b|"
+    r"\bwhich (?:one )?(?:do|would|did) you (?:prefer|like|pick|choose|rather|take|go for|rate)\b|"
+    r"\b(?:what|who)(?:'s| is| are|'re) your (?:favou?rite|opinion|view|take|thoughts?|feelings?)\b|"
+    r"\bin your (?:humble |honest )?opinion\b|\bif you (?:could|had to) (?:only )?(?:pick|choose|keep|"
+    r"have|live|be|work)\b|\byour favou?rite\b|\bare you (?:more of |rather )?(?:an?|team) "
+    r"[^?]+ (?:or (?:an?|team) )"
+)
+_OF_FILES = re.compile(r"(?i)\w\.\w|\bdot [a-z]|\b(?:files?|folder)\b")
+
+
+def asks_opinion(text: str) -> bool:
+    """Somebody wants to know what one likes better: nothing is to be done."""
+    return _OPINION.search(text) is not None and _OF_FILES.search(text) is None
+
+
+_ALSO = re.compile(r"(?i)\b(?:also|as well|too|another one|one more|while you're at it)\b")
+_GOES_BACK = re.compile(
+    r"(?i)\b(?:undo|revert|restore|(?:put|take|change|bring)\b.{0,24}\bback|back (?:to|the way|as) )\b"
+)
+_THE_ONE = re.compile(
+    r"(?i)\b(?P<rest>the (?:other )?(?:one|line|bit|item|entry|note)s? (?:about|with|on|for|that|saying|"
+    r"where|of|mentioning)\b[^,.;!?]*|the (?:[\w'-]+ ){1,3}(?:one|line|bit|item|entry)\b)"
+)
+_GONE = re.compile(
+    r"(?i)(?:\s+(?:gone|out|off|away|removed|deleted|struck|ticked|done|also|as well|too|please|"
+    r"to (?:go|be gone)|can go|should go|has to go|needs to go|instead))+\W*$"
+)
+
+
+def adds_to_that(text: str) -> bool:
+    """ "Also", "as well", "too": what was done before stands, unless it is that which goes back."""
+    return _ALSO.search(text) is not None and _GOES_BACK.search(text) is None
+
+
+def also_the_one(text: str) -> str | None:
+    """ "I also want the one about the parking gone": another of the same kind as just before."""
+    one = _THE_ONE.search(text) if adds_to_that(text) else None
+    return _GONE.sub("", one["rest"]).strip() if one else None
+
+
 _SAYS_INSTEAD = re.compile(r"(?i)\binstead\b(?! of\b)")
 _MEANT_INSTEAD = re.compile(
     r"(?i)\bi mean[t]?,? (?:to say )?([^,.!?]+)|^\W*(?:no\W+|sorry\W+)*([^,.!?]{1,40}), not [^,.]+"
@@ -140,7 +181,7 @@ def elliptic(text: str) -> tuple[str, bool] | None:
 def one_more(text: str) -> str | None:
     """ "And matches", "oh, plus candles": what is to be treated as the thing before was."""
     match = _ONE_MORE.fullmatch(text.strip())
-    return match["rest"] if match else None
+    return match["rest"] if match else also_the_one(text)
 
 
 def hesitates(text: str) -> bool:

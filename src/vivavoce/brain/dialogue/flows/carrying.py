@@ -210,7 +210,8 @@ def _forward(flow: Flow, running: Running) -> Next | End:
         running = replace(running, stage=running.stage + 1)
     told = running.known.get("told")
     if not told and flow.does == "tell":
-        world = naming.of_the_world(running.known["said"])
+        said = running.known["said"]
+        world = naming.of_the_world(said) or not naming.of_theirs(said)
         return End({"status": "general" if world else "nothing", "told": _NOT_CLEAR}, running.scene)
     if not told:
         return _failed(running, "nothing came of that")
@@ -239,6 +240,7 @@ def _call(flow: Flow, stage: Stage, running: Running) -> Next | End:
     tries = max(map(len, ways.values()), default=1)
     final = running.attempt + 1 >= tries
     now = {**running.known, "tries": tries, "final": final, "command": given.get("command", "")}
+    now["pattern"] = given.get("pattern", "")
     running = replace(running, calls=running.calls + 1, known=now, tool=stage.do)
     return Next(running, stage.do, given)
 
