@@ -178,8 +178,8 @@ def _carried(state: State, next_: carrying.Next | carrying.End, world: World) ->
     if isinstance(next_, carrying.Next) and _repeats(next_, state, world):
         return _advance(replace(state, pending=None, running=None), world)
     if isinstance(next_, carrying.Next):
-        made = (*state.made, (next_.tool, dict(next_.arguments)))
-        state = replace(state, made=made)
+        if _last_call(next_, state, world):
+            state = replace(state, made=(*state.made, (next_.tool, dict(next_.arguments))))
         state = replace(state, running=next_.running, scene=next_.running.scene)
         return Step(state, (Do(next_.tool, next_.arguments),))
     assert state.pending is not None
@@ -192,12 +192,15 @@ def _carried(state: State, next_: carrying.Next | carrying.End, world: World) ->
 
 
 def _repeats(next_: carrying.Next, state: State, world: World) -> bool:
-    """Whether a deed that takes one call was done in this very turn, under another wish."""
+    """Whether what a flow comes down to was done in this very turn, under another wish."""
+    return _last_call(next_, state, world) and (next_.tool, next_.arguments) in state.made
+
+
+def _last_call(next_: carrying.Next, state: State, world: World) -> bool:
     assert state.pending is not None
     flow = world.hints[state.pending[1]]
     assert isinstance(flow, Flow)
-    deed = flow.stages[-1].do == next_.tool and len({stage.do for stage in flow.stages}) == 1
-    return deed and not next_.running.looking and (next_.tool, next_.arguments) in state.made
+    return not next_.running.looking and next_.running.stage + 1 == len(flow.stages)
 
 
 def _reply(state: State, world: World) -> Step:

@@ -75,7 +75,10 @@ class Utterance:
     def _by_sound(self, commands: Sequence[Command]) -> Command | None:
         """What is plain from the words themselves, whatever a model took it for."""
         flows = [hint for hint in self.world.hints.values() if isinstance(hint, Flow)]
-        several = sum(isinstance(command, Begin) for command in commands) > 1
+        begun = [self._tool(command.wish) for command in commands if isinstance(command, Begin)]
+        several = len(begun) > 1 and any(
+            tool is not None and self.world.hints[tool].does == "act" for tool in begun
+        )
         if not flows or self.asked is not None or self.waiting:
             return None
         if utterances.asks_opinion(self.said):

@@ -306,7 +306,8 @@ def nearly(right: str, text: str) -> list[re.Match[str]]:
 
 _IS = r"(?:is|was|isn't|sounds|looks|should|needs|has|ought|could)"
 _SUBJECT = re.compile(
-    rf"(?:^|[.!?;]\s+)(?:(?:so|right|ok|okay|hey|well|listen|now|um|uh),?\s+)*(?P<who>[^.!?;,]+?)\s+{_IS}\b",
+    rf"(?:^|[.!?;]\s+)(?:(?:so|right|ok|okay|hey|well|listen|now|um|"
+    rf"uh),?\s+)*(?P<who>[^.!?;,]+?)\s+{_IS}\b",
     re.IGNORECASE,
 )
 _POINTS = re.compile(r"(?:it|that|this|that one|this one|them)(?: one)?", re.IGNORECASE)
@@ -359,7 +360,8 @@ def amended(words: str, said: str) -> str:
 
 
 _SUMS = re.compile(
-    r"(?i)\b(?:plus|minus|times|divide\w*|multipl\w+|percent|add\w*|subtract\w*|sum|total|split|share|"
+    r"(?i)\b(?:plus|minus|times|divide\w*|multipl\w+|percent|add\w*|subtract\w*|sum|total|"
+    r"split|share|"
     r"each|half|third|quarter|squared?|root|altogether|per|over|off|take away)\b|[-+*/%]"
 )
 
@@ -427,21 +429,26 @@ def pointed_file(said: str, listed: Sequence[str], last: str) -> str:
 
 
 _HANDED = re.compile(
-    r"(?i)(?:\b(?P<plain>with|for|on|using|passing|pass(?: it| in)?|giv(?:e|ing) it|feed(?:ing)? it|against|"
+    r"(?i)(?:\b(?P<plain>with|for|on|using|passing|pass(?: it| in)?|giv(?:e|ing) it|"
+    r"feed(?:ing)? it|against|"
     r"and|to)\s+)?(?:(?:it|the|an?)\s+)*"
-    r"(?P<kind>(?:command line )?(?:numbers?|arguments?|args?|parameters?|params?|names?|words?|values?|flags?|"
+    r"(?P<kind>(?:command line )?(?:numbers?|arguments?|args?|parameters?|params?|names?|"
+    r"words?|values?|flags?|"
     r"options?|inputs?)\s+)?(?:(?:of|being|set to)\s+)?(?P<words>.+)"
 )
 _THEN = re.compile(
-    r"(?i)\s*(?:[,;!?]|\.(?=\s|$)|\b(?:and|then|so|to) (?:then )?(?:see|tell|show|let|read|what|check|give|"
-    r"report|find|say|look|that|i|we|you|run|do)\b|\b(?:please|for me|will you|would you|thanks|again|now|"
+    r"(?i)\s*(?:[,;!?]|\.(?=\s|$)|\b(?:and|then|so|to) (?:then )?(?:see|tell|show|let|read|"
+    r"what|check|give|"
+    r"report|find|say|look|that|i|we|you|run|do)\b|\b(?:please|for me|will you|would you|"
+    r"thanks|again|now|"
     r"as (?:the|an?|its)|would ya|if you)\b)"
 )
 
 
 def handed_to(path: str, said: str) -> tuple[str, ...]:
     """What a script is to be given, behind its name: "fib dot py with the number ten"."""
-    text = dictated(_spelt_out(said))
+    text = re.sub(r"(?i)\b(?:dash|minus) (?:dash|minus) (?=\w)", "--", said)
+    text = dictated(re.sub(r"(?i)(?<= )(?:dash|minus) (?=\w\b)", "-", text))
     pure = PurePosixPath(path)
     spoken = r"[\W_]*".join(map(re.escape, pieces(pure.stem))) or re.escape(pure.stem)
     named = re.search(
@@ -451,10 +458,11 @@ def handed_to(path: str, said: str) -> tuple[str, ...]:
     rest = re.sub(r"^(?:script|file)\b\s*", "", rest)
     rest = _THEN.split(rest, maxsplit=1)[0].strip()
     told = _HANDED.fullmatch(rest) if rest else None
-    if told is None or not (told["plain"] or told["kind"] or rest.startswith("-")):
+    alone = re.fullmatch(r"-.*|\d+", rest)
+    if told is None or not (told["plain"] or told["kind"] or alone):
         return ()
-    words = re.sub(r"(?i)\b(?:dash|minus) (?:dash|minus) (?=\w)", "--", told["words"])
-    words = re.sub(r"(?i)\b(?:dash|minus) (?=\w)", "-", words).strip(_END + " ")
+    words = re.sub(r"(?i)\s+(?:environment|env|server|cluster|flag|option)$", "", told["words"])
+    words = words.strip(_END + " ")
     parts = [one for one in re.split(r"(?i)\s*,\s*|\s+and\s+", words) if one]
     values: list[str] = []
     for part in parts:
@@ -1015,8 +1023,10 @@ _NAME_NOW = re.compile(
     r"(?i)\b(?:(?:is|are)n'?t|(?:is|are) (?:not|no longer)|not|no longer|used to be|stopped being)"
     r" (?:called |named |known as )?(?P<old>[\w-]+(?: [A-Z][\w-]+)*)"
     r"(?: any ?more| any longer| now)?\b.*?\b"
-    r"(?:went (?:with|for)|goes by|(?:(?:it|that|he|she|they)(?:'s|'re| is| are)|we're|now|is now|are now)"
-    r" (?:now )?(?:called |named |known as )?|picked|chose|settled on|decided on|renamed (?:it )?(?:to )?|"
+    r"(?:went (?:with|for)|goes by|(?:(?:it|that|he|she|they)(?:'s|'re| is| are)|we're|now|"
+    r"is now|are now)"
+    r" (?:now )?(?:called |named |known as )?|picked|chose|settled on|decided on|"
+    r"renamed (?:it )?(?:to )?|"
     r"rebranded (?:it )?(?:to |as )?|call(?:ed|ing)? it|but) ?(?P<new>[\w-]+(?: [A-Z][\w-]+)*)"
 )
 _NAME_CHANGED = re.compile(

@@ -101,8 +101,8 @@ _SHORT = {
     "meg": "megabyte", "megs": "megabyte", "gb": "gigabyte", "gig": "gigabyte",
     "gigs": "gigabyte", "tb": "terabyte", "centuries": "century", "stone": "stone",
 }  # fmt: skip
-_MONTHS = {"month": 1, "year": 12, "decade": 120, "century": 1200}
-_YEARS = {"year": 1, "decade": 10, "century": 100, "millennium": 1000}
+_MONTHS: dict[str, float] = {"month": 1, "year": 12, "decade": 120, "century": 1200}
+_YEARS: dict[str, float] = {"year": 1, "decade": 10, "century": 100, "millennium": 1000}
 _COUNTS = {"dozen": 12, "score": 20, "gross": 144}
 
 
@@ -115,13 +115,15 @@ def _unit(word: str) -> str:
 
 _NAME = r"(?P<{}>nautical miles?|[a-z]+)"
 _HOW_MANY = re.compile(
-    rf"(?i)\bhow many {_NAME.format('to')}(?: (?:are|is|have we got|do you get|would (?:that|it) be))?"
+    rf"(?i)\bhow many {_NAME.format('to')}(?: (?:are|is|have we got|do you get|would (?:that|"
+    rf"it) be))?"
     rf"(?: there)? (?:(?:in|to|make|makes|per|are in|is) )+(?:all of )?"
     rf"(?P<amount>(?:[a-z\d.,-]+ ){{1,5}}?){_NAME.format('of')}(?=$|[?.!,]| )"
 )
 _INTO = re.compile(
     rf"(?i)\b(?P<amount>(?:[a-z\d.,-]+ ){{1,5}}?){_NAME.format('of')} "
-    rf"(?:in|to|into|as|is how many|would be how many|in terms of) (?:how many )?{_NAME.format('to')}"
+    rf"(?:in|to|into|as|is how many|would be how many|"
+    rf"in terms of) (?:how many )?{_NAME.format('to')}"
     r"(?=$|[?.!,]| )"
 )
 _WARM = re.compile(
@@ -194,7 +196,8 @@ _WORKS: tuple[tuple[str, Work], ...] = (
     (r"\b(?:average|mean)\b", "average"),
     (
         r"\b(?:largest|biggest|highest|most expensive|dearest|priciest|longest|maximum|"
-        r"the max|costs? the most|(?:had|has|have|did|worked|sold|got|made|is owed|owes) the most)\b",
+        r"the max|costs? the most|(?:had|has|have|did|worked|sold|got|made|is owed|"
+        r"owes) the most)\b",
         "largest",
     ),
     (

@@ -57,8 +57,10 @@ _ONE_MORE = re.compile(
 _OPINION = re.compile(
     r"(?i)\bwould you (?:rather|sooner)\b|\b(?:do|would|did) you (?:prefer|favou?r)\b|"
     r"\bwhich (?:one )?(?:do|would|did) you (?:prefer|like|pick|choose|rather|take|go for|rate)\b|"
-    r"\b(?:what|who)(?:'s| is| are|'re) your (?:favou?rite|opinion|view|take|thoughts?|feelings?)\b|"
-    r"\bin your (?:humble |honest )?opinion\b|\bif you (?:could|had to) (?:only )?(?:pick|choose|keep|"
+    r"\b(?:what|who)(?:'s| is| are|'re) your (?:favou?rite|opinion|view|take|thoughts?|"
+    r"feelings?)\b|"
+    r"\bin your (?:humble |honest )?opinion\b|\bif you (?:could|had to) (?:only )?(?:pick|"
+    r"choose|keep|"
     r"have|live|be|work)\b|\byour favou?rite\b|\bare you (?:more of |rather )?(?:an?|team) "
     r"[^?]+ (?:or (?:an?|team) )"
 )
@@ -72,10 +74,12 @@ def asks_opinion(text: str) -> bool:
 
 _ALSO = re.compile(r"(?i)\b(?:also|as well|too|another one|one more|while you're at it)\b")
 _GOES_BACK = re.compile(
-    r"(?i)\b(?:undo|revert|restore|(?:put|take|change|bring)\b.{0,24}\bback|back (?:to|the way|as) )\b"
+    r"(?i)\b(?:undo|revert|restore|(?:put|take|change|bring)\b.{0,24}\bback|back (?:to|"
+    r"the way|as) )\b"
 )
 _THE_ONE = re.compile(
-    r"(?i)\b(?P<rest>the (?:other )?(?:one|line|bit|item|entry|note)s? (?:about|with|on|for|that|saying|"
+    r"(?i)\b(?P<rest>the (?:other )?(?:one|line|bit|item|entry|note)s? (?:about|with|on|for|"
+    r"that|saying|"
     r"where|of|mentioning)\b[^,.;!?]*|the (?:[\w'-]+ ){1,3}(?:one|line|bit|item|entry)\b)"
 )
 _GONE = re.compile(
@@ -111,7 +115,8 @@ _QUESTION = re.compile(
 )
 _POINTS_BACK = re.compile(r"(?i)\W*(?:(?:and|so|then|please|just)\s+)*\w+ (?:it|that|this|them)\b")
 _SUBJECT_FIRST = re.compile(
-    r"(?i)\W*(?:(?:so|and|but|well|okay|ok|right)\s+)*(?P<subject>(?:the|my|our|an?|his|her|their|this|"
+    r"(?i)\W*(?:(?:so|and|but|well|okay|ok|right)\s+)*(?P<subject>(?:the|my|our|an?|his|her|"
+    r"their|this|"
     r"that)(?:\s+[\w'-]+){1,4}?)\s+(?:will|won't|is|isn't|are|aren't|was|were|has|have|had|needs?|"
     r"does|doesn't|do|don't|can|can't|must|should|wants?|keeps?|runs|ends|expires)\b"
 )

@@ -395,7 +395,8 @@ def _tests(text: str, known: Known) -> tuple[str, ...]:
 
 
 _PRINTS = re.compile(
-    r"\b(?:prints?|printing|outputs?|echo(?:es)?|puts|displays?|says?)\s+(?:out\s+)?(?P<what>[^.!?]+)",
+    r"\b(?:prints?|printing|outputs?|echo(?:es)?|puts|displays?|"
+    r"says?)\s+(?:out\s+)?(?P<what>[^.!?]+)",
     re.IGNORECASE,
 )
 _PRINTED = {
@@ -462,7 +463,8 @@ def _units(text: str, known: Known) -> tuple[dict[str, str], ...]:
 
 _POINTING = re.compile(r"(?i)\b(?:it|that|them|those|these|there|which one|who)\b")
 _OF_THOSE = re.compile(
-    r"(?i)^\W*(?:(?:and|so|ok|okay|right|hm+|oh|well)\W+)*(?:which|what|any|are any|is any|do any|does any)"
+    r"(?i)^\W*(?:(?:and|so|ok|okay|right|hm+|oh|well)\W+)*(?:which|what|any|are any|is any|"
+    r"do any|does any)"
     r"(?: (?:one|ones))? (?:of|among|out of) (?:those|these|them)\b(?P<about>.*)"
     r"|^\W*(?:(?:and|so|ok|okay|right)\W+)*which ones? (?P<one>.*)"
 )

@@ -260,11 +260,7 @@ def column(output: str, known: Known) -> Mapping[str, Any] | None:
     what, place = f"{name}{of}", spoken_path(path)
     if asked.work in ("sum", "average"):
         total = sum(values) / (len(values) if asked.work == "average" else 1)
-        result = (
-            f"{round(total, 2):g}"
-            if abs(total) < _PLAIN
-            else f"{total:,.2f}".rstrip("0").rstrip(".")
-        )
+        result = f"{total:,.2f}".rstrip("0").rstrip(".")
         how = "in all" if asked.work == "sum" else "on average"
         told = f"{result} {how}: the {what} in {counted(len(values), 'row')} of {place}."
         return {"told": told, "path": path, "number": f"{round(total, 6):.12g}"}
@@ -276,7 +272,6 @@ def column(output: str, known: Known) -> Mapping[str, Any] | None:
     return {"told": told, "path": path, "number": f"{end:.12g}"}
 
 
-_PLAIN = 100_000
 _AMOUNTS = frozenset(map(stem, ("amount", "total", "price", "cost", "sum", "value", "hours")))
 
 
@@ -435,7 +430,7 @@ def _answering(text: str, known: Known, path: str) -> str:
     if pairs and not _WHICH.search(str(known["said"])):
         return f"{plain_name(pairs[0].name).capitalize()} is {plain_value(pairs[0].value)}."
     if about and len(hits) <= 2 * FEW:  # in the words of the file
-        return " ".join(sentence(clipped(line.strip())) for line in hits)
+        return " ".join(sentence(clipped(line.strip().rstrip(";,"))) for line in hits)
     return ""
 
 
