@@ -199,7 +199,7 @@ def test_what_is_no_sum_leaves_no_question_open(talk: Talk) -> None:
 
 def test_a_title_out_of_the_world_is_no_file(talk: Talk) -> None:
     talk.says("who wrote Things Fall Apart", begin("read", file="Things Fall Apart"))
-    assert talk.calls == [("glob", {"pattern": "**/*"})]
+    assert not talk.calls
     assert not talk.state.done
 
 
@@ -364,11 +364,43 @@ def test_one_more_goes_and_nothing_comes_back(chat: Talk, desk: Folder, said: st
         "what's your favourite language then",
         "which would you pick, Rust or Go",
         "if you had to choose, Vim or Emacs?",
+        "is it better to use tabs or spaces",
+        "who invented the barcode",
+        "why do cats purr",
+        "how tall is Mount Kenya",
+        "what's the difference between TCP and UDP",
     ],
 )
-def test_an_opinion_calls_nothing(chat: Talk, said: str) -> None:
+def test_an_opinion_and_the_world_call_nothing(chat: Talk, said: str) -> None:
     chat.says(said, begin("delegate", what="inherit a giant Perl script"))
     assert not chat.calls
+
+
+def test_a_name_in_a_table_is_not_written_over_by_what_it_has_now(chat: Talk, desk: Folder) -> None:
+    said = "Ann moved to York, fix it in the timesheet"
+    chat.says(said, begin("change", what="Ann", to="York", file="the timesheet"))
+    assert desk.text("timesheet.csv") == MORE["timesheet.csv"]
+
+
+@pytest.mark.parametrize(
+    ("said", "given"),
+    [
+        ("run fib.py for me", ""),
+        ("run fib.py for staging", " staging"),
+        ("run fib dot py with the name Zoe please", " Zoe"),
+        ("run fib.py with dash dash verbose", " --verbose"),
+        ("run fib.py with three and four", " 3 4"),
+        ("run fib.py and tell me what it says", ""),
+        ("run the fib script on sales.csv", " sales.csv"),
+        ("run fib.py to see if it works", ""),
+        ("run fib.py passing it twenty five", " 25"),
+        ("run fib.py with python", ""),
+        ("run the fib script for the staging environment", " staging"),
+    ],
+)
+def test_what_a_script_is_given(chat: Talk, desk: Folder, said: str, given: str) -> None:
+    chat.says(said, begin("run", file="fib.py"))
+    assert desk.commands == [f"python3 fib.py{given}"]
 
 
 def test_units_are_worked_out(chat: Talk) -> None:

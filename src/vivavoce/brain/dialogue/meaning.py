@@ -16,6 +16,7 @@ from vivavoce.brain.dialogue import filling, times
 from vivavoce.brain.dialogue.commands import Begin, Command, Fill, Plain
 from vivavoce.brain.dialogue.filling import Heard
 from vivavoce.brain.dialogue.flows.arguments import Missing, made
+from vivavoce.brain.dialogue.flows.carrying import of_workspace
 from vivavoce.brain.dialogue.state import Deed, State, Wish, World, makes
 from vivavoce.brain.dialogue.things import named, same_title, similar
 from vivavoce.language.en import answers, titles, utterances
@@ -82,6 +83,9 @@ class Utterance:
         if not flows or self.asked is not None or self.waiting:
             return None
         if utterances.asks_opinion(self.said):
+            return Plain("chat")
+        inside = {self._tool(flow.wish) for flow in flows if of_workspace(flow)}
+        if begun and set(begun) <= inside and utterances.asks_the_world(self.said):
             return Plain("chat")
         known = {"said": self.said, "last_file": self.before.scene.file}
         for flow in flows if not several else ():

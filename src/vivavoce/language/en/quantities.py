@@ -132,6 +132,10 @@ _WARM = re.compile(
 )
 
 
+_AND_PART = re.compile(r"(?i) and (a half|a quarter|three quarters|half|[a-z\d]+ [a-z]+)\b")
+_PARTS = {"a half": 0.5, "half": 0.5, "a quarter": 0.25, "three quarters": 0.75}
+
+
 def conversion(said: str) -> str:
     """The sum by which an amount becomes one in another unit; empty where none is asked for."""
     text = re.sub(r"(?<=\d)(?=[a-z])", " ", said.strip())
@@ -145,7 +149,12 @@ def conversion(said: str) -> str:
         for asked in rule.finditer(text):
             value = _last(asked["amount"])
             rate = _rate(_unit(asked["of"]), _unit(asked["to"]))
+            behind = _AND_PART.match(text, asked.end())
             if value is not None and rate is not None:
+                if behind and behind[1].lower() not in _PARTS:
+                    return ""  # an amount of two units
+                if behind:
+                    value = f"{float(value) + _PARTS[behind[1].lower()]:g}"
                 up, down = rate
                 return f"{value} * {up}" + (f" / {down}" if down != "1" else "")
     return ""
@@ -206,7 +215,8 @@ _WORKS: tuple[tuple[str, Work], ...] = (
         "smallest",
     ),
     (
-        r"\b(?:add(?:ed|ing)? up|adds? up to|tot(?:al)? up|sum up|sum of|the sum|summed?|in total|"
+        r"\b(?:add(?:ed|ing)? up|adds? up to|tot(?:al)? up|sum up|sum of|sum (?:the|all)|"
+        r"the sum|summed?|in total|"
         r"the total|total (?:of|for|up)?|grand total|altogether|all together|come[s]? to|"
         r"add (?:all )?(?:the|those|these)|what does it all come|tally)\b",
         "sum",
@@ -217,19 +227,40 @@ _TABLE = re.compile(
     r"(?:\.| dot )(?:csv|tsv|txt|md|m d)\b"
 )
 _COUNTS_LINES = re.compile(
-    r"(?i)\b(?:lines?|files?|functions?|tests?|words?|characters|commits?|classes|todos?)\b"
+    r"(?i)\b(?:how many|number of|count|total)\s+(?:\w+\s+){0,2}"
+    r"(?:lines?|files?|functions?|tests?|words?|characters|commits?|classes|todos?|rows|people)\b"
+    r"|\b(?:lines|functions|tests) (?:are|of|do|in)\b"
 )
+_AMOUNTS = re.compile(
+    r"(?i)\b(?:the|my|our|all) (?:\w+ )?(?:expenses|sales|invoices|receipts|orders|budget|"
+    r"hours|costs|"
+    r"prices|figures|amounts|scores|payments|donations|takings|bills)\b"
+)
+_ALIKE = {
+    "quantit": "qty",
+    "man": "qty",
+    "cost": "price",
+    "expensive": "price",
+    "cheapest": "price",
+}
+
+
+def with_alike(stems: set[str]) -> set[str]:
+    """Stems of words, with those that columns are called by instead."""
+    return stems | {other for one, other in _ALIKE.items() if one in stems}
 
 
 def over_column(said: str, *, table: bool = False) -> Column | None:
     """Whether something is to be worked out from all the numbers of a table. `table`: one is spoken
     of already."""
-    if not (table or _TABLE.search(said)) or _COUNTS_LINES.search(said):
+    spoken_of = table or _TABLE.search(said) or _AMOUNTS.search(said)
+    if not spoken_of or _COUNTS_LINES.search(said):
         return None
+    named = table or _TABLE.search(said)
     if len([one for one in found(re.findall(r"[a-z]+|\d+", said.lower())) if not one.ordinal]) > 1:
         return None
     for sounds, work in _WORKS:
-        if asked := re.search(sounds, said, re.IGNORECASE):
+        if (named or work == "sum") and (asked := re.search(sounds, said, re.IGNORECASE)):
             rest = said[: asked.start()] + " " + said[asked.end() :]
             return Column(work=work, what=" ".join(rest.split()))
     return None

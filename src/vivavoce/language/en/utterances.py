@@ -67,9 +67,46 @@ _OPINION = re.compile(
 _OF_FILES = re.compile(r"(?i)\w\.\w|\bdot [a-z]|\b(?:files?|folder)\b")
 
 
+_EITHER = re.compile(
+    r"(?i)\b(?:is it|is|are) (?:\w+ )?better\b.*\b(?:or|than)\b|\bshould (?:i|one|people) "
+    r"(?:learn|get|buy|use|try|pick|choose|study|start|go)\b.*\bor\b|^\W*[^?.]*\bor\b[^?.]*, "
+    r"(?:what do you (?:think|reckon|say)|what's better|which is better)"
+)
+_WORLDLY = re.compile(
+    r"(?i)^\W*(?:(?:hey|so|ok|okay|right|um|uh|er|quick (?:one|question)|random question|"
+    r"by the way|"
+    r"just out of (?:curiosity|interest)|tell me|remind me|do you (?:happen to )?know)\W+)*"
+    r"(?:who (?:invented|discovered|wrote|painted|composed|founded|was|won|came up with|said|"
+    r"built)|"
+    r"why (?:do|does|is|are|did) (?!we|i|my|our|it|this|that)|"
+    r"how (?:tall|deep|far|old|heavy|fast|high|hot|cold) (?:is|are|was|do|does|can)|"
+    r"what(?:'s| is) the (?:difference between|capital of|tallest|deepest|largest (?:country|"
+    r"city|animal)|"
+    r"highest mountain|longest river|speed of|boiling point|population of|meaning of)|"
+    r"what (?:does|do) [\w' ]+ (?:stand for)|"
+    r"when (?:was|did|were) (?!we|i|my|our|it|this|that)[\w ]*(?:invented|born|founded|built|"
+    r"discovered|"
+    r"start|end|happen|die|fall))\b"
+)
+_AT_WORK = re.compile(
+    r"(?i)\w\.\w|\bdot [a-z]|\b(?:files?|folder|code|tests?|build|fail\w*|errors?|crash\w*|"
+    r"broken|login|"
+    r"server|app|script|function|class|module|config\w*|commit\w*|branch\w*|repo\w*|merge\w*|"
+    r"project|"
+    r"readme|log|notes?|docs?|we|our|my|this|here|line|deploy\w*|look(?:ed)? up|search|online|"
+    r"web)\b"
+)
+
+
+def asks_the_world(text: str) -> bool:
+    """A question of general knowledge, of nothing that somebody works on."""
+    return _WORLDLY.search(text) is not None and _AT_WORK.search(text) is None
+
+
 def asks_opinion(text: str) -> bool:
     """Somebody wants to know what one likes better: nothing is to be done."""
-    return _OPINION.search(text) is not None and _OF_FILES.search(text) is None
+    told = _OPINION.search(text) or (not _AT_WORK.search(text) and _EITHER.search(text))
+    return bool(told) and _OF_FILES.search(text) is None
 
 
 _ALSO = re.compile(r"(?i)\b(?:also|as well|too|another one|one more|while you're at it)\b")

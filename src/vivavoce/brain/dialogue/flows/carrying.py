@@ -96,6 +96,14 @@ def flows_in(hints: Mapping[str, Hint | None]) -> dict[str, Flow]:
     return found
 
 
+_WORKSPACE = frozenset({LOOK, "grep", "read_file", "edit_file", "write_file", "bash", "task"})
+
+
+def of_workspace(flow: Flow) -> bool:
+    """Whether it is about the user's files and work: what is out in the world is not in it."""
+    return all(stage.do in _WORKSPACE for stage in flow.stages)
+
+
 def begin(flow: Flow, words: Mapping[str, Any], said: str, scene: Scene) -> Next | End:
     """`words` by the flow's parameters: as the user said them, or paths that they chose."""
     known = {name: value for name, value in words.items() if value not in (None, "")}
@@ -249,7 +257,7 @@ def _otherwise(flow: Flow, stage: Stage, running: Running) -> Next | End:
     """Nothing of that in the result: another way, another place, or the truth."""
     if running.attempt + 1 < running.known["tries"]:
         return _forward(flow, replace(running, attempt=running.attempt + 1))
-    if running.soft:
+    if running.soft and not any(_needed(flow, one.removesuffix("_path")) for one in running.soft):
         known = {k: v for k, v in running.known.items() if k not in running.soft}
         known |= {name.replace("_path", "_none"): True for name in running.soft}
         return _forward(flow, replace(running, known=known, soft=(), attempt=0))

@@ -36,7 +36,7 @@ from vivavoce.brain.dialogue.flows.text import (
 from vivavoce.language.en.dictation import dictated
 from vivavoce.language.en.naming import pieces, stem, telling
 from vivavoce.language.en.numbers import number
-from vivavoce.language.en.quantities import over_column
+from vivavoce.language.en.quantities import over_column, with_alike
 
 
 def names(output: str, known: Known) -> Mapping[str, Any] | None:
@@ -248,13 +248,16 @@ def column(output: str, known: Known) -> Mapping[str, Any] | None:
     width = min(map(len, rows))
     numeric = [at for at in range(width) if all(_amount(row[at]) is not None for row in rows)]
     stems = [set(map(stem, pieces(name))) for name in head]
-    words = set(map(stem, pieces(said)))
+    words = with_alike(set(map(stem, pieces(said))))
     named = [at for at in numeric if at < len(stems) and stems[at] & words]
+    if not named and re.search(r"(?i)\bhow many\b", said):
+        return None  # nothing there says how many
     picked = named or (numeric if len(numeric) == 1 else _likeliest(numeric, stems))
     if len(picked) != 1:
         return None
     at = picked[0]
-    rows, of = _of_rows(rows, numeric, words - {w for one in stems for w in one})
+    own = {w for one in stems for w in one} | {*map(stem, pieces(path))}
+    rows, of = _of_rows(rows, numeric, {*map(stem, telling(said))} - own)
     values = [_amount(row[at]) or 0.0 for row in rows]
     name = plain_name(head[at]) if at < len(head) and head[at] else "numbers"
     what, place = f"{name}{of}", spoken_path(path)
@@ -312,9 +315,11 @@ def _of_rows(
     texts = [[cell for at, cell in enumerate(row) if at not in numeric] for row in rows]
     keys = [{tuple(map(stem, pieces(cell))) for cell in text if cell} for text in texts]
     meant = [i for i, row in enumerate(keys) if any(key and set(key) <= words for key in row)]
+    if not meant:  # "how many mugs", where they are red and blue
+        meant = [i for i, row in enumerate(keys) if any(words & set(key) for key in row)]
     if not meant or len(meant) == len(rows):
         return rows, ""
-    names = dict.fromkeys(c for i in meant for c in texts[i] if {*map(stem, pieces(c))} <= words)
+    names = dict.fromkeys(c for i in meant for c in texts[i] if {*map(stem, pieces(c))} & words)
     return [rows[i] for i in meant], f" of {joined(list(names)[:FEW])}"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from difflib import SequenceMatcher
 from typing import Any
 
 from vivavoce.brain.dialogue.flows.results import (
@@ -40,7 +41,7 @@ from vivavoce.language.en.naming import (
     telling,
 )
 from vivavoce.language.en.numbers import numbers_in
-from vivavoce.language.en.quantities import written_like
+from vivavoce.language.en.quantities import with_alike, written_like
 from vivavoce.wire.values import Value
 
 
@@ -521,7 +522,7 @@ def table_cell(lines: Sequence[str], known: Known) -> Mapping[str, Any] | None:
     rows = [cells(line, path) for line in lines]
     head = [set(map(stem, pieces(cell.text))) for cell in rows[0]]
     asked = set(map(stem, telling(what)))
-    around = asked | set(map(stem, pieces(said)))
+    around = with_alike(asked | set(map(stem, pieces(said))))
     rates = {
         at: len(asked & {stem(part) for cell in row for part in pieces(cell.text)})
         for at, row in enumerate(rows)
@@ -548,7 +549,7 @@ def table_cell(lines: Sequence[str], known: Known) -> Mapping[str, Any] | None:
         by_before = not to or bool(_BY_BEFORE.search(to)) or _by_so_much(known)
         new = becomes(said, cell.text) if by_before else written_like(cell.text, to)
     else:
-        new = bare(to)
+        new = bare(to) if _becomes_that(cell.text, what, to, said) else ""
     if not new:
         return {"ask": "to"} if not to else None
     line = lines[at][: cell.start] + new + lines[at][cell.end :]
@@ -556,12 +557,30 @@ def table_cell(lines: Sequence[str], known: Known) -> Mapping[str, Any] | None:
     return {**edit, "name": cell.text} if lines.count(lines[at]) == 1 else None
 
 
+def _becomes_that(text: str, what: str, to: str, said: str) -> bool:
+    """Whether a text in a table is to be another: where it is what a row is known by, only if that
+    was said of it ("change Ana to Anna"), or it is nearly the same."""
+    own = set(map(stem, pieces(text)))
+    if not own & set(map(stem, telling(what))):
+        return True
+    if SequenceMatcher(None, text.lower(), bare(to).lower()).ratio() > _NEARLY_SAME:
+        return True
+    last, first = re.escape(bare(what).split()[-1]), re.escape(bare(to).split()[0])
+    into = r"(?:to|with|into|by|for|should be|is now|becomes?|is actually)"
+    return re.search(rf"(?i)\b{last}\W+{into}\W+(?:the )?{first}\b", said) is not None
+
+
+_NEARLY_SAME = 0.6
+
+
 def _columns(
     row: Sequence[Cell], head: Sequence[set[str]], asked: set[str], around: set[str], to: str
 ) -> list[int]:
     """Which columns of a row a new value can go to, the key not among them for a number."""
     there = range(min(len(row), len(head)))
-    named = [at for at in there if head[at] & asked] or [at for at in there if head[at] & around]
+    named = [at for at in there if head[at] & with_alike(asked)] or [
+        at for at in there if head[at] & around
+    ]
     if len(named) == 1:
         return named
     if any(written_like(cell.text, to) for cell in row if _FIGURES.fullmatch(cell.text)):
