@@ -202,7 +202,7 @@ class Column(Value):
 
 
 _WORKS: tuple[tuple[str, Work], ...] = (
-    (r"\b(?:average|mean)\b", "average"),
+    (r"\baverage\b|\bthe mean\b|\bmean (?:of|value|score|price|time)\b", "average"),
     (
         r"\b(?:largest|biggest|highest|most expensive|dearest|priciest|longest|maximum|"
         r"the max|costs? the most|(?:had|has|have|did|worked|sold|got|made|is owed|"

@@ -93,7 +93,8 @@ _AT_WORK = re.compile(
     r"broken|login|"
     r"server|app|script|function|class|module|config\w*|commit\w*|branch\w*|repo\w*|merge\w*|"
     r"project|"
-    r"readme|log|notes?|docs?|we|our|my|this|here|line|deploy\w*|look(?:ed)? up|search|online|"
+    r"readme|log|notes?|docs?|changes?|last|main|page|job|tasks?|agent|we|our|my|this|here|"
+    r"line|deploy\w*|look(?:ed)? up|search|online|"
     r"web)\b"
 )
 
