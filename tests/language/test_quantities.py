@@ -75,6 +75,7 @@ def test_what_is_no_unit_is_left_alone(said: str) -> None:
         ("what's the average price in menu.csv", "average"),
         ("what is the mean score over all the rows", "average"),
         ("who sold the most in sales dot csv", "largest"),
+        ("which day did I run the most in runs dot csv", "largest"),
         ("which is the cheapest one in the csv", "smallest"),
         ("the highest figure in the amount column", "largest"),
         ("sum of the hours column please", "sum"),

@@ -254,6 +254,10 @@ def chat(desk: Folder) -> Talk:
             {"what": "mango juice", "to": "four fifty not three fifty"},
         ),
         (
+            "hiya the mango juice in the price list is four fifty now not three fifty, sort that",
+            {"what": "four fifty"},
+        ),
+        (
             "put the price of the mango juice up to four fifty",
             {"what": "price of the mango juice", "to": "four fifty"},
         ),

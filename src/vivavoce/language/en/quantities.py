@@ -204,14 +204,13 @@ class Column(Value):
 _WORKS: tuple[tuple[str, Work], ...] = (
     (r"\baverage\b|\bthe mean\b|\bmean (?:of|value|score|price|time)\b", "average"),
     (
-        r"\b(?:largest|biggest|highest|most expensive|dearest|priciest|longest|maximum|"
-        r"the max|costs? the most|(?:had|has|have|did|worked|sold|got|made|is owed|"
-        r"owes) the most)\b",
+        r"\b(?:largest|biggest|highest|most expensive|dearest|priciest|longest|maximum|the max|"
+        r"the most(?! (?:recent|important|common|likely)))\b",
         "largest",
     ),
     (
         r"\b(?:smallest|lowest|cheapest|shortest|minimum|the min|least expensive|"
-        r"(?:costs?|had|has|have|did|worked|sold|got|made) the least)\b",
+        r"the least(?! (?:recent|important|common|likely)))\b",
         "smallest",
     ),
     (

@@ -20,6 +20,7 @@ from typing import Any
 from vivavoce.brain.dialogue.flows.arguments import Missing, made
 from vivavoce.brain.dialogue.flows.readings import READINGS
 from vivavoce.brain.dialogue.flows.results import joined, left_out, names_in, refusal, spoken_path
+from vivavoce.brain.dialogue.flows.text import TABLES
 from vivavoce.language.en import naming
 from vivavoce.language.en.dictation import dictated
 from vivavoce.wire.hints import Flow, Hint, Slot, Stage
@@ -211,6 +212,8 @@ def _forward(flow: Flow, running: Running) -> Next | End:
     if not isinstance(settled, Running):
         return settled
     running = settled
+    if str(running.known.get("file_path") or "").endswith(TABLES):
+        running = _with(running, {"table": True})
     while running.stage < len(flow.stages):
         stage = flow.stages[running.stage]
         if _wanted(stage, running.known):

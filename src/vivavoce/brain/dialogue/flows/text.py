@@ -102,7 +102,8 @@ def nearest(output: str, known: Known) -> Mapping[str, Any] | None:
     if not word or len(there) > _MANY:
         return None
     what = str(known.get("what") or "")
-    told = f"{word} is in {where(there)}{_quoted(there[0]) if len(there) == 1 else ''}."
+    told = f"{word} is in {where(there)}{_quoted(there[0]) if len(there) == 1 else ''}"
+    told = sentence(told)
     if word.lower() not in named_in(what):
         told = f"I don't find {bare(what)} as such, but {told}"
     return {"told": told, "called": word, "count": len(there), **_spots(there)}
@@ -522,6 +523,10 @@ def table_cell(lines: Sequence[str], known: Known) -> Mapping[str, Any] | None:
     rows = [cells(line, path) for line in lines]
     head = [set(map(stem, pieces(cell.text))) for cell in rows[0]]
     asked = set(map(stem, telling(what)))
+    if written_like("1.00", what):  # the new value was copied for what it is of
+        to = what if not to or to == old else to
+        own = {*map(stem, pieces(f"{what} {to} {old} {path}"))}
+        asked = {*map(stem, telling(said))} - own
     around = with_alike(asked | set(map(stem, pieces(said))))
     rates = {
         at: len(asked & {stem(part) for cell in row for part in pieces(cell.text)})
