@@ -399,6 +399,7 @@ def test_a_name_in_a_table_is_not_written_over_by_what_it_has_now(chat: Talk, de
         ("run fib.py to see if it works", ""),
         ("run fib.py passing it twenty five", " 25"),
         ("run fib.py with python", ""),
+        ("kick fib dot py off for staging would you", " staging"),
         ("run the fib script for the staging environment", " staging"),
     ],
 )

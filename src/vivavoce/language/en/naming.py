@@ -455,7 +455,7 @@ def handed_to(path: str, said: str) -> tuple[str, ...]:
         rf"(?i){spoken}(?:\W?{re.escape(pure.suffix[1:])}\b)?(?: (?:script|file))?", text
     )
     rest = text[named.end() :].strip() if named else ""
-    rest = re.sub(r"^(?:script|file)\b\s*", "", rest)
+    rest = re.sub(r"^(?:(?:script|file|off|up|again|once|quickly)\b[,\s]*)+", "", rest)
     rest = _THEN.split(rest, maxsplit=1)[0].strip()
     told = _HANDED.fullmatch(rest) if rest else None
     alone = re.fullmatch(r"-.*|\d+", rest)
