@@ -46,6 +46,8 @@ def test_an_amount_is_written_as_the_one_before(old: str, said: str, new: str) -
         ("what is 212 fahrenheit in celsius", 100),
         ("how many days are there in a fortnight", 14),
         ("how many years in a century", 100),
+        ("er how many hours is it in a fortnight", 336),
+        ("how many grams do you get in half a kilo", 500),
     ],
 )
 def test_a_unit_becomes_another(said: str, about: float) -> None:

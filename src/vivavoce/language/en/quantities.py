@@ -113,11 +113,16 @@ def _unit(word: str) -> str:
     return _SHORT.get(word.removesuffix("s"), word.removesuffix("s")) if len(word) > 1 else word
 
 
-_NAME = r"(?P<{}>nautical miles?|[a-z]+)"
+_KNOWN = sorted(
+    {*_SHORT, *_MONTHS, *_YEARS, *(unit for table in _UNITS.values() for unit in table)},
+    key=len,
+    reverse=True,
+)
+_NAME = rf"(?P<{{}}>(?:{'|'.join(_KNOWN)})s?)"
 _HOW_MANY = re.compile(
-    rf"(?i)\bhow many {_NAME.format('to')}(?: (?:are|is|have we got|do you get|would (?:that|"
-    rf"it) be))?"
-    rf"(?: there)? (?:(?:in|to|make|makes|per|are in|is) )+(?:all of )?"
+    rf"(?i)\bhow many {_NAME.format('to')}"
+    r"(?: (?:are|is|have|has|do|does|would|will|that|there|it|they|you|we|be|get|got))*"
+    r" (?:(?:in|to|make|makes|per|is) )+(?:all of )?"
     rf"(?P<amount>(?:[a-z\d.,-]+ ){{1,5}}?){_NAME.format('of')}(?=$|[?.!,]| )"
 )
 _INTO = re.compile(
