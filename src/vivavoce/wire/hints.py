@@ -195,6 +195,9 @@ class Flow(Hint):
     makes: dict[str, str] = {}
     """Values made before the first stage, by templates as in `Stage.given`; one of which nothing
     can be made is not there."""
+    sounds: str = ""
+    """A template of `said`: where something can be made of it, namely slots by their short names,
+    this is the wish, whatever a brain took it for."""
     stages: tuple[Stage, ...]
 
 

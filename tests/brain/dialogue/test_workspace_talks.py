@@ -11,6 +11,7 @@ from typing import Any, cast
 import pytest
 
 from tests.brain.dialogue.talking import UNDO, Talk, begin
+from vivavoce.brain.dialogue.commands import Plain
 from vivavoce.brain.dialogue.flows.carrying import flows_in
 from vivavoce.runtime.ports import ToolContext, ToolOutput
 from vivavoce.tools import wording
@@ -198,7 +199,7 @@ def test_what_is_no_sum_leaves_no_question_open(talk: Talk) -> None:
 
 def test_a_title_out_of_the_world_is_no_file(talk: Talk) -> None:
     talk.says("who wrote Things Fall Apart", begin("read", file="Things Fall Apart"))
-    assert talk.calls == [("glob", {"pattern": "**/*"})]
+    assert not talk.calls
     assert not talk.state.done
 
 
@@ -211,3 +212,202 @@ def test_the_first_line_of_a_list_can_go(talk: Talk, folder: Folder) -> None:
     said = "take info started out of the server log"
     talk.says(said, begin("strike", what="info started", file="the server log"))
     assert folder.text("server.log").startswith("WARN disk at 80%\nERROR")
+
+
+UNCLEAR = Plain("unclear")
+MORE = {
+    "price_list.csv": "item,price\norange juice,3.50\nmango juice,3.50\nwater,1.20\n",
+    "timesheet.csv": "day,who,hours\nMon,Ann,7.5\nTue,Bo,8\nWed,Ann,6\n",
+    "routes.js": "const r = require('./router');\n\nr.get('/menu', menu);\n"
+    "r.post('/orders', requireLogin, createOrder);\n",
+    "README.md": "# Kingfisher\n\nKingfisher watches rivers.\n\nInstall Kingfisher.\n",
+    "setup.py": "name = 'kingfisher'\n",
+    "routes/coast.json": '{"stops": ["Malindi", "Mombasa"]}\n',
+    "fib.py": "import sys\nprint(sys.argv)\n",
+    "notes.txt": "Call the landlord.\nPrinter toner is on order.\nParking permit expires.\n",
+}
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Folder:
+    for name, text in MORE.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    return Folder(tmp_path)
+
+
+@pytest.fixture
+def chat(desk: Folder) -> Talk:
+    return Talk(hints=FLOWS, backend=desk)
+
+
+@pytest.mark.parametrize(
+    ("said", "slots"),
+    [
+        (
+            "in the price list, the CSV, the mango juice is wrong, it should be four fifty not "
+            "three fifty",
+            {"what": "the mango juice", "to": "four fifty", "from": "three fifty"},
+        ),
+        (
+            "the mango juice should be four fifty not three fifty",
+            {"what": "mango juice", "to": "four fifty not three fifty"},
+        ),
+        (
+            "hiya the mango juice in the price list is four fifty now not three fifty, sort that",
+            {"what": "four fifty"},
+        ),
+        (
+            "put the price of the mango juice up to four fifty",
+            {"what": "price of the mango juice", "to": "four fifty"},
+        ),
+        (
+            "mango juice is four pounds fifty now",
+            {"what": "mango juice", "to": "four pounds fifty"},
+        ),
+    ],
+)
+def test_a_price_changes_in_its_row_and_nowhere_else(
+    chat: Talk, desk: Folder, said: str, slots: dict[str, str]
+) -> None:
+    told = chat.says(said, begin("change", file="the price list", **slots))
+    expected = MORE["price_list.csv"].replace("mango juice,3.50", "mango juice,4.50")
+    assert desk.text("price_list.csv") == expected
+    assert "4.50" in told
+
+
+def test_a_row_is_never_written_over_by_what_is_no_amount(chat: Talk, desk: Folder) -> None:
+    said = "the juice should be four fifty in the price list"
+    chat.says(said, begin("change", what="juice", to="four fifty", file="the price list"))
+    assert desk.text("price_list.csv") == MORE["price_list.csv"]
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("add up the hours in timesheet dot csv for me, there's a love", "21.5"),
+        ("what do the hours come to in the timesheet csv", "21.5"),
+        ("what's the average of the hours in timesheet.csv", "7.17"),
+        ("who worked the most in the timesheet", "Bo"),
+        ("add up the hours for Ann in the timesheet", "13.5"),
+        ("what's the cheapest thing in the price list csv", "water"),
+    ],
+)
+def test_a_column_is_worked_out_from_its_file(chat: Talk, said: str, told: str) -> None:
+    assert told in chat.says(said, UNCLEAR)
+
+
+def test_which_of_those_is_told_in_the_words_of_the_file(chat: Talk) -> None:
+    assert "/orders" in chat.says("what's in routes.js", begin("read", file="routes.js"))
+    told = chat.says("which of those needs a login?", begin("find", what="login"))
+    assert "/orders" in told
+    assert "/menu" not in told
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "so the project isn't called Kingfisher any more marketing went with Heron just fix it in "
+        "the read me for now leave the code alone",
+        "Kingfisher is now called Heron, change it throughout the readme",
+        "we renamed Kingfisher to Heron, update the readme please",
+    ],
+)
+def test_a_name_that_is_another_now_goes_everywhere_in_that_file(
+    chat: Talk, desk: Folder, said: str
+) -> None:
+    chat.says(said, begin("change", what="Kingfisher", to="Heron", file="the readme"))
+    assert "ingfisher" not in desk.text("README.md")
+    assert desk.text("README.md").count("Heron") == 3
+    assert desk.text("setup.py") == MORE["setup.py"]
+
+
+def test_a_name_with_an_explanation_is_found_by_the_name(chat: Talk) -> None:
+    said = "there's some file that mentions Mombasa the port not the database"
+    assert "coast.json" in chat.says(said, begin("find", what="Mombasa the port"))
+    told = chat.says("where's the zebra crossing", begin("find", what="zebra crossing"))
+    assert "don't find" in told
+
+
+def test_a_script_is_given_what_was_said_once(chat: Talk, desk: Folder) -> None:
+    said = "can you actually execute fib dot py with the number ten and see what it prints"
+    chat.says(
+        said, begin("run", what="fib dot py", file="fib dot py"), begin("run", file="fib dot py")
+    )
+    assert desk.commands == ["python3 fib.py 10"]
+
+
+def test_two_orders_are_each_done_once(chat: Talk, desk: Folder) -> None:
+    said = "could you do a git init and then tell me what git status says?"
+    chat.says(said, begin("git", what="git init"), begin("git", what="what git status says"))
+    assert desk.commands == ["git init", "git status -sb"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "sorry, hold on, I also want the one about the parking gone",
+        "and the one about the parking too, please",
+        "oh and take out the parking line as well",
+    ],
+)
+def test_one_more_goes_and_nothing_comes_back(chat: Talk, desk: Folder, said: str) -> None:
+    chat.says(
+        "delete the line about the printer from notes dot txt",
+        begin("strike", what="the printer", file="notes dot txt"),
+    )
+    chat.says(said, UNDO, begin("delete", file="about the parking gone"))
+    assert desk.text("notes.txt") == "Call the landlord.\n"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Would you rather inherit a giant Perl script or fifty microservices nobody documented?",
+        "do you prefer tabs or spaces",
+        "what's your favourite language then",
+        "which would you pick, Rust or Go",
+        "if you had to choose, Vim or Emacs?",
+        "is it better to use tabs or spaces",
+        "who invented the barcode",
+        "why do cats purr",
+        "how tall is Mount Kenya",
+        "what's the difference between TCP and UDP",
+    ],
+)
+def test_an_opinion_and_the_world_call_nothing(chat: Talk, said: str) -> None:
+    chat.says(said, begin("delegate", what="inherit a giant Perl script"))
+    assert not chat.calls
+
+
+def test_a_name_in_a_table_is_not_written_over_by_what_it_has_now(chat: Talk, desk: Folder) -> None:
+    said = "Ann moved to York, fix it in the timesheet"
+    chat.says(said, begin("change", what="Ann", to="York", file="the timesheet"))
+    assert desk.text("timesheet.csv") == MORE["timesheet.csv"]
+
+
+@pytest.mark.parametrize(
+    ("said", "given"),
+    [
+        ("run fib.py for me", ""),
+        ("run fib.py for staging", " staging"),
+        ("run fib dot py with the name Zoe please", " Zoe"),
+        ("run fib.py with dash dash verbose", " --verbose"),
+        ("run fib.py with three and four", " 3 4"),
+        ("run fib.py and tell me what it says", ""),
+        ("run the fib script on sales.csv", " sales.csv"),
+        ("run fib.py to see if it works", ""),
+        ("run fib.py passing it twenty five", " 25"),
+        ("run fib.py with python", ""),
+        ("kick fib dot py off for staging would you", " staging"),
+        ("run the fib script for the staging environment", " staging"),
+    ],
+)
+def test_what_a_script_is_given(chat: Talk, desk: Folder, said: str, given: str) -> None:
+    chat.says(said, begin("run", file="fib.py"))
+    assert desk.commands == [f"python3 fib.py{given}"]
+
+
+def test_units_are_worked_out(chat: Talk) -> None:
+    assert "10,080" in chat.says("how many minutes are there in a week", UNCLEAR)
+    assert "64.37" in chat.says("what's 40 miles in km", begin("value", what="40 miles in km"))

@@ -18,6 +18,8 @@ from vivavoce.language.en.ending import ending
 from vivavoce.language.en.words import STOP
 from vivavoce.wire.hints import Hint, Slot
 
+_ROUNDED_OFF = (" too", " please", " as well")
+"""Nobody breaks off with these."""
 _BROKEN = 3
 """Words before the place where somebody broke off."""
 
@@ -102,6 +104,8 @@ class _Turn(Utterance):
     def _finished(self, tool: str, slots: Mapping[str, str]) -> dict[str, str]:
         """Without the words in which the speaker broke off: "to pick up the" names nothing yet."""
         said = self.said.casefold().rstrip(" .…,-")
+        if said.endswith(_ROUNDED_OFF):
+            return dict(slots)
         if ending(self.said) != "unfinished" or not STOP & set(said.split()[-1:]):
             return dict(slots)
         hint = self.world.hints[tool]
@@ -275,6 +279,8 @@ class _Turn(Utterance):
 
     def _changes_kind(self, command: Begin, tool: str) -> bool:
         """ "No, as a goal": the same again, as something else."""
+        if self._adds():
+            return False
         if not self._just_done() or not (
             answers.corrects(self.said) or utterances.means_other(self.said)
         ):

@@ -175,7 +175,11 @@ def _submitted(state: State, wish: Wish, world: World) -> Step:
 
 def _carried(state: State, next_: carrying.Next | carrying.End, world: World) -> Step:
     """The next call of a flow; or its end, which is the result of a tool like any other."""
+    if isinstance(next_, carrying.Next) and _repeats(next_, state, world):
+        return _advance(replace(state, pending=None, running=None), world)
     if isinstance(next_, carrying.Next):
+        if _last_call(next_, state, world):
+            state = replace(state, made=(*state.made, (next_.tool, dict(next_.arguments))))
         state = replace(state, running=next_.running, scene=next_.running.scene)
         return Step(state, (Do(next_.tool, next_.arguments),))
     assert state.pending is not None
@@ -185,6 +189,18 @@ def _carried(state: State, next_: carrying.Next | carrying.End, world: World) ->
         notes = (*state.notes, str(next_.result.get("told")))
         return _advance(replace(state, pending=None, notes=notes, free=True), world)
     return returned(state, name, arguments, json.dumps(next_.result), world)
+
+
+def _repeats(next_: carrying.Next, state: State, world: World) -> bool:
+    """Whether what a flow comes down to was done in this very turn, under another wish."""
+    return _last_call(next_, state, world) and (next_.tool, next_.arguments) in state.made
+
+
+def _last_call(next_: carrying.Next, state: State, world: World) -> bool:
+    assert state.pending is not None
+    flow = world.hints[state.pending[1]]
+    assert isinstance(flow, Flow)
+    return not next_.running.looking and next_.running.stage + 1 == len(flow.stages)
 
 
 def _reply(state: State, world: World) -> Step:

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from vivavoce.brain.dialogue import filling, times
 from vivavoce.brain.dialogue.commands import Begin, Command, Fill, Plain
 from vivavoce.brain.dialogue.filling import Heard
+from vivavoce.brain.dialogue.flows.arguments import Missing, made
+from vivavoce.brain.dialogue.flows.carrying import of_workspace
 from vivavoce.brain.dialogue.state import Deed, State, Wish, World, makes
 from vivavoce.brain.dialogue.things import means_all, named, same_title, sets_in, similar
 from vivavoce.language.en import answers, titles, utterances
@@ -40,12 +43,16 @@ class Utterance:
     def meant(self, commands: Sequence[Command]) -> list[Command]:
         if answers.wants_no_more(self.said):  # whatever the model hears in it
             return [Plain("no")]
+        if (sounds := self._by_sound(commands)) is not None:
+            return [sounds]
         if (again := self._asked_again(commands)) is not None:
             return [again]
         if (renamed := self._renamed(commands)) is not None:
             return [renamed]
         known: list[Command] = []
         for command in commands:
+            if command == Plain("undo") and self._adds():
+                continue
             seen = self._seen(self._by_name(command) if len(commands) > 1 else command)
             if seen is not None and seen not in known:
                 known.append(seen)
@@ -67,6 +74,32 @@ class Utterance:
         if wanted:
             return [c for c in acts if c != Plain("drop")] if self._asked_wish() is None else acts
         return acts or known
+
+    def _by_sound(self, commands: Sequence[Command]) -> Command | None:
+        """What is plain from the words themselves, whatever a model took it for."""
+        flows = [hint for hint in self.world.hints.values() if isinstance(hint, Flow)]
+        begun = [self._tool(command.wish) for command in commands if isinstance(command, Begin)]
+        several = len(begun) > 1 and any(
+            tool is not None and self.world.hints[tool].does == "act" for tool in begun
+        )
+        if not flows or self.asked is not None or self.waiting:
+            return None
+        if utterances.asks_opinion(self.said):
+            return Plain("chat")
+        inside = {self._tool(flow.wish) for flow in flows if of_workspace(flow)}
+        if begun and set(begun) <= inside and utterances.asks_the_world(self.said):
+            return Plain("chat")
+        known = {"said": self.said, "last_file": self.before.scene.file}
+        for flow in flows if not several else ():
+            with suppress(Missing):
+                if flow.sounds and (found := made(flow.sounds, known)):
+                    return Begin(flow.wish, found[0])
+        return None
+
+    def _adds(self) -> bool:
+        """Something more is wanted beside what was done, which stands."""
+        flows = any(isinstance(hint, Flow) for hint in self.world.hints.values())
+        return flows and utterances.adds_to_that(self.said)
 
     def _seen(self, command: Command) -> Command | None:
         """A command that means something: with wishes that there are."""
@@ -335,7 +368,7 @@ class Utterance:
         if self._asked_wish() is not None or not self._just_done():
             return command
         deed = self.before.last[-1]
-        if deed.wish.tool != tool or not answers.corrects(self.said):
+        if deed.wish.tool != tool or not answers.corrects(self.said) or self._adds():
             return command
         given = filling.params(self.world.hints[tool], command.slots, self.world)
         about = [n for n in given if self._slot(tool, n).kind == "thing"]

@@ -16,6 +16,7 @@ from pathlib import PurePosixPath
 from vivavoce.language.en import answers
 from vivavoce.language.en.dictation import dictated, ending_of
 from vivavoce.language.en.numbers import CARDINALS, found, number
+from vivavoce.language.en.quantities import conversion
 from vivavoce.wire.values import Value
 
 _CAMEL = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
@@ -140,6 +141,33 @@ def patterns(text: str) -> tuple[str, ...]:
         known = [re.escape(stem(part)) for part in telling(name)]
         tries.append(r"\w*".join(known) if len(known) > 1 else known[0])
     return tuple(dict.fromkeys(tries))
+
+
+_EXPLAINS = re.compile(
+    r"(?i)[,;:]|\s+(?:not|as in|rather than|i mean|meaning|that|which|who|whose|because|but|from)\b"
+    r"|(?<=\w)\s+(?:the|an?)\s"
+)
+_NAME_SAID = re.compile(r"\b[A-Z][\w'-]{2,}")
+_LEAST = 4
+
+
+def distinctive(text: str) -> tuple[str, ...]:
+    """What of a phrase is likeliest to be written as it was said, where all of it is nowhere: what
+    comes before the explanation ("Mombasa the port, not the database"), names, long words."""
+    name = bare(dictated(text))
+    head = bare(_EXPLAINS.split(name, maxsplit=1)[0])
+    names = [one for one in _NAME_SAID.findall(name) if one.lower() not in _SMALL | _AROUND]
+    words = sorted((w for w in telling(name) if len(w) >= _LEAST), key=len, reverse=True)
+    tried = {one.lower(): one for one in reversed([head, *names, *words]) if telling(one)}
+    ordered = dict.fromkeys(one.lower() for one in [head, *names, *words] if one.lower() in tried)
+    return tuple(tried[one] for one in ordered if one != name.lower())
+
+
+def named_in(text: str) -> frozenset[str]:
+    """Of a phrase the words that stand for all of it, in small letters."""
+    name = bare(dictated(text))
+    head = bare(_EXPLAINS.split(name, maxsplit=1)[0])
+    return frozenset(one.lower() for one in [head, *_NAME_SAID.findall(name)])
 
 
 def shortened(text: str) -> tuple[str, ...]:
@@ -278,7 +306,8 @@ def nearly(right: str, text: str) -> list[re.Match[str]]:
 
 _IS = r"(?:is|was|isn't|sounds|looks|should|needs|has|ought|could)"
 _SUBJECT = re.compile(
-    rf"(?:^|[.!?;]\s+)(?:(?:so|right|ok|okay|hey|well|listen|now|um|uh),?\s+)*(?P<who>[^.!?;,]+?)\s+{_IS}\b",
+    rf"(?:^|[.!?;]\s+)(?:(?:so|right|ok|okay|hey|well|listen|now|um|"
+    rf"uh),?\s+)*(?P<who>[^.!?;,]+?)\s+{_IS}\b",
     re.IGNORECASE,
 )
 _POINTS = re.compile(r"(?:it|that|this|that one|this one|them)(?: one)?", re.IGNORECASE)
@@ -331,7 +360,8 @@ def amended(words: str, said: str) -> str:
 
 
 _SUMS = re.compile(
-    r"(?i)\b(?:plus|minus|times|divide\w*|multipl\w+|percent|add\w*|subtract\w*|sum|total|split|share|"
+    r"(?i)\b(?:plus|minus|times|divide\w*|multipl\w+|percent|add\w*|subtract\w*|sum|total|"
+    r"split|share|"
     r"each|half|third|quarter|squared?|root|altogether|per|over|off|take away)\b|[-+*/%]"
 )
 
@@ -396,6 +426,64 @@ def pointed_file(said: str, listed: Sequence[str], last: str) -> str:
         places = answers.chosen(listed, nth["nth"])
         return listed[places[0]] if len(places) == 1 else ""
     return last if _THAT_FILE.search(said) else ""
+
+
+_HANDED = re.compile(
+    r"(?i)(?:\b(?P<plain>with|for|on|using|passing|pass(?: it| in)?|giv(?:e|ing) it|"
+    r"feed(?:ing)? it|against|"
+    r"and|to)\s+)?(?:(?:it|the|an?)\s+)*"
+    r"(?P<kind>(?:command line )?(?:numbers?|arguments?|args?|parameters?|params?|names?|"
+    r"words?|values?|flags?|"
+    r"options?|inputs?)\s+)?(?:(?:of|being|set to)\s+)?(?P<words>.+)"
+)
+_THEN = re.compile(
+    r"(?i)\s*(?:[,;!?]|\.(?=\s|$)|\b(?:and|then|so|to) (?:then )?(?:see|tell|show|let|read|"
+    r"what|check|give|"
+    r"report|find|say|look|that|i|we|you|run|do)\b|\b(?:please|for me|will you|would you|"
+    r"thanks|again|now|"
+    r"as (?:the|an?|its)|would ya|if you)\b)"
+)
+
+
+def handed_to(path: str, said: str) -> tuple[str, ...]:
+    """What a script is to be given, behind its name: "fib dot py with the number ten"."""
+    text = re.sub(r"(?i)\b(?:dash|minus) (?:dash|minus) (?=\w)", "--", said)
+    text = dictated(re.sub(r"(?i)(?<= )(?:dash|minus) (?=\w\b)", "-", text))
+    pure = PurePosixPath(path)
+    spoken = r"[\W_]*".join(map(re.escape, pieces(pure.stem))) or re.escape(pure.stem)
+    named = re.search(
+        rf"(?i){spoken}(?:\W?{re.escape(pure.suffix[1:])}\b)?(?: (?:script|file))?", text
+    )
+    rest = text[named.end() :].strip() if named else ""
+    rest = re.sub(r"^(?:(?:script|file|off|up|again|once|quickly)\b[,\s]*)+", "", rest)
+    rest = _THEN.split(rest, maxsplit=1)[0].strip()
+    told = _HANDED.fullmatch(rest) if rest else None
+    alone = re.fullmatch(r"-.*|\d+", rest)
+    if told is None or not (told["plain"] or told["kind"] or alone):
+        return ()
+    words = re.sub(r"(?i)\s+(?:environment|env|server|cluster|flag|option)$", "", told["words"])
+    words = words.strip(_END + " ")
+    parts = [one for one in re.split(r"(?i)\s*,\s*|\s+and\s+", words) if one]
+    values: list[str] = []
+    for part in parts:
+        figures = [one for one in found(part.lower().split()) if not one.ordinal]
+        count = sum(one.end - one.start for one in figures)
+        if figures and count == len(part.split()):
+            values += [f"{one.value}" for one in figures]
+        elif told["kind"] or part.startswith("-") or len(part.split()) == 1:
+            values += part.split()
+        else:
+            return ()
+    plain = (told["plain"] or "").lower()
+    vague = plain in ("and", "to") and not told["kind"]
+    noise = any(one.lower() in _SMALL | _NOT_HANDED for one in values)
+    return () if vague or noise else tuple(values[:_MOST])
+
+
+_NOT_HANDED = _set(
+    "me python bash node shell it them no none nothing everything real fun sure once twice again "
+    "minute second bit moment fresh luck care first"
+)
 
 
 # --- To write it
@@ -507,6 +595,8 @@ _MONEY = re.compile(
 
 def expression(text: str) -> str:
     """The sum that is said; empty where it is none, or where a number would be left over."""
+    if units := conversion(text):
+        return units
     if written := _BRACKETS.search(text.replace("×", "*").replace("÷", "/").replace(",", "")):
         return written[0].strip()
     text = _MONEY.sub(r"\1.\2", text)
@@ -922,6 +1012,40 @@ _OWN = re.compile(
     r"(?i)\b(?:files?|folder|directory|notes?|docs?|document\w*|readme|read me|config\w*|settings|"
     r"logs?|list|plan|code|project|repo\w*|script|module|here|our|my|we|this|these)\b|\w\.\w"
 )
+
+
+def of_theirs(said: str) -> bool:
+    """Whether it speaks of files, code, or something else that is the user's."""
+    return _OWN.search(dictated(said)) is not None
+
+
+_NAME_NOW = re.compile(
+    r"(?i)\b(?:(?:is|are)n'?t|(?:is|are) (?:not|no longer)|not|no longer|used to be|stopped being)"
+    r" (?:called |named |known as )?(?P<old>[\w-]+(?: [A-Z][\w-]+)*)"
+    r"(?: any ?more| any longer| now)?\b.*?\b"
+    r"(?:went (?:with|for)|goes by|(?:(?:it|that|he|she|they)(?:'s|'re| is| are)|we're|now|"
+    r"is now|are now)"
+    r" (?:now )?(?:called |named |known as )?|picked|chose|settled on|decided on|"
+    r"renamed (?:it )?(?:to )?|"
+    r"rebranded (?:it )?(?:to |as )?|call(?:ed|ing)? it|but) ?(?P<new>[\w-]+(?: [A-Z][\w-]+)*)"
+)
+_NAME_CHANGED = re.compile(
+    r"(?i)\b(?:called|named|renamed?|rebrand\w*|new name|goes by|known as|any ?more|any longer|"
+    r"no longer|everywhere|throughout|every|all (?:of )?(?:them|the|occurrences)|wherever|across)\b"
+)
+
+
+def name_now(said: str) -> tuple[str, str]:
+    """What is called otherwise now, where somebody tells it as news: the old name and the new."""
+    told = _NAME_NOW.search(said)
+    if told is None or told["old"].lower() in _SMALL or told["new"].lower() in _SMALL:
+        return "", ""
+    return told["old"], told["new"]
+
+
+def changes_name(said: str) -> bool:
+    """Whether a name is another one now, so that it is wrong wherever it stands."""
+    return _NAME_CHANGED.search(said) is not None
 
 
 _PROPER = re.compile(r"(?<=[a-z,;:] )(?!I\b)[A-Z][a-z]{2,}")

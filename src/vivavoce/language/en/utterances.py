@@ -55,6 +55,89 @@ _ONE_MORE = re.compile(
     r"the same)\b)"
     r"(?P<rest>[\w'-]+(?: [\w'-]+){0,3}?)(?: (?:too|as well|please))?\W*"
 )
+_OPINION = re.compile(
+    r"(?i)\bwould you (?:rather|sooner)\b|\b(?:do|would|did) you (?:prefer|favou?r)\b|"
+    r"\bwhich (?:one )?(?:do|would|did) you (?:prefer|like|pick|choose|rather|take|go for|rate)\b|"
+    r"\b(?:what|who)(?:'s| is| are|'re) your (?:favou?rite|opinion|view|take|thoughts?|"
+    r"feelings?)\b|"
+    r"\bin your (?:humble |honest )?opinion\b|\bif you (?:could|had to) (?:only )?(?:pick|"
+    r"choose|keep|"
+    r"have|live|be|work)\b|\byour favou?rite\b|\bare you (?:more of |rather )?(?:an?|team) "
+    r"[^?]+ (?:or (?:an?|team) )"
+)
+_OF_FILES = re.compile(r"(?i)\w\.\w|\bdot [a-z]|\b(?:files?|folder)\b")
+
+
+_EITHER = re.compile(
+    r"(?i)\b(?:is it|is|are) (?:\w+ )?better\b.*\b(?:or|than)\b|\bshould (?:i|one|people) "
+    r"(?:learn|get|buy|use|try|pick|choose|study|start|go)\b.*\bor\b|^\W*[^?.]*\bor\b[^?.]*, "
+    r"(?:what do you (?:think|reckon|say)|what's better|which is better)"
+)
+_WORLDLY = re.compile(
+    r"(?i)^\W*(?:(?:hey|so|ok|okay|right|um|uh|er|quick (?:one|question)|random question|"
+    r"by the way|"
+    r"just out of (?:curiosity|interest)|tell me|remind me|do you (?:happen to )?know)\W+)*"
+    r"(?:who (?:invented|discovered|wrote|painted|composed|founded|was|won|came up with|said|"
+    r"built)|"
+    r"why (?:do|does|is|are|did) (?!we|i|my|our|it|this|that)|"
+    r"how (?:tall|deep|far|old|heavy|fast|high|hot|cold) (?:is|are|was|do|does|can)|"
+    r"what(?:'s| is) the (?:difference between|capital of|tallest|deepest|largest (?:country|"
+    r"city|animal)|"
+    r"highest mountain|longest river|speed of|boiling point|population of|meaning of)|"
+    r"what (?:does|do) [\w' ]+ (?:stand for)|"
+    r"when (?:was|did|were) (?!we|i|my|our|it|this|that)[\w ]*(?:invented|born|founded|built|"
+    r"discovered|"
+    r"start|end|happen|die|fall))\b"
+)
+_AT_WORK = re.compile(
+    r"(?i)\w\.\w|\bdot [a-z]|\b(?:files?|folder|code|tests?|build|fail\w*|errors?|crash\w*|"
+    r"broken|login|"
+    r"server|app|script|function|class|module|config\w*|commit\w*|branch\w*|repo\w*|merge\w*|"
+    r"project|"
+    r"readme|log|notes?|docs?|changes?|last|main|page|job|tasks?|agent|we|our|my|this|here|"
+    r"line|deploy\w*|look(?:ed)? up|search|online|"
+    r"web)\b"
+)
+
+
+def asks_the_world(text: str) -> bool:
+    """A question of general knowledge, of nothing that somebody works on."""
+    return _WORLDLY.search(text) is not None and _AT_WORK.search(text) is None
+
+
+def asks_opinion(text: str) -> bool:
+    """Somebody wants to know what one likes better: nothing is to be done."""
+    told = _OPINION.search(text) or (not _AT_WORK.search(text) and _EITHER.search(text))
+    return bool(told) and _OF_FILES.search(text) is None
+
+
+_ALSO = re.compile(r"(?i)\b(?:also|as well|too|another one|one more|while you're at it)\b")
+_GOES_BACK = re.compile(
+    r"(?i)\b(?:undo|revert|restore|(?:put|take|change|bring)\b.{0,24}\bback|back (?:to|"
+    r"the way|as) )\b"
+)
+_THE_ONE = re.compile(
+    r"(?i)\b(?P<rest>the (?:other )?(?:one|line|bit|item|entry|note)s? (?:about|with|on|for|"
+    r"that|saying|"
+    r"where|of|mentioning)\b[^,.;!?]*|the (?:[\w'-]+ ){1,3}(?:one|line|bit|item|entry)\b)"
+)
+_GONE = re.compile(
+    r"(?i)(?:\s+(?:gone|out|off|away|removed|deleted|struck|ticked|done|also|as well|too|please|"
+    r"to (?:go|be gone)|can go|should go|has to go|needs to go|instead))+\W*$"
+)
+
+
+def adds_to_that(text: str) -> bool:
+    """ "Also", "as well", "too": what was done before stands, unless it is that which goes back."""
+    return _ALSO.search(text) is not None and _GOES_BACK.search(text) is None
+
+
+def also_the_one(text: str) -> str | None:
+    """ "I also want the one about the parking gone": another of the same kind as just before."""
+    one = _THE_ONE.search(text) if adds_to_that(text) else None
+    return _GONE.sub("", one["rest"]).strip() if one else None
+
+
 _SAYS_INSTEAD = re.compile(r"(?i)\binstead\b(?! of\b)")
 _MEANT_INSTEAD = re.compile(
     r"(?i)\bi mean[t]?,? (?:to say )?([^,.!?]+)|^\W*(?:no\W+|sorry\W+)*([^,.!?]{1,40}), not [^,.]+"
@@ -71,7 +154,8 @@ _QUESTION = re.compile(
 )
 _POINTS_BACK = re.compile(r"(?i)\W*(?:(?:and|so|then|please|just)\s+)*\w+ (?:it|that|this|them)\b")
 _SUBJECT_FIRST = re.compile(
-    r"(?i)\W*(?:(?:so|and|but|well|okay|ok|right)\s+)*(?P<subject>(?:the|my|our|an?|his|her|their|this|"
+    r"(?i)\W*(?:(?:so|and|but|well|okay|ok|right)\s+)*(?P<subject>(?:the|my|our|an?|his|her|"
+    r"their|this|"
     r"that)(?:\s+[\w'-]+){1,4}?)\s+(?:will|won't|is|isn't|are|aren't|was|were|has|have|had|needs?|"
     r"does|doesn't|do|don't|can|can't|must|should|wants?|keeps?|runs|ends|expires)\b"
 )
@@ -172,7 +256,7 @@ def elliptic(text: str) -> tuple[str, bool] | None:
 def one_more(text: str) -> str | None:
     """ "And matches", "oh, plus candles": what is to be treated as the thing before was."""
     match = _ONE_MORE.fullmatch(text.strip())
-    return match["rest"] if match else None
+    return match["rest"] if match else also_the_one(text)
 
 
 def hesitates(text: str) -> bool:

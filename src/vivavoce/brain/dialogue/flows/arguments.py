@@ -14,6 +14,7 @@ from typing import Any
 
 from vivavoce.language.en import naming
 from vivavoce.language.en.dictation import dictated
+from vivavoce.language.en.quantities import conversion, over_column
 
 Known = Mapping[str, Any]
 
@@ -58,6 +59,11 @@ def _spelt(text: str, known: Known) -> tuple[str, ...]:
     """In a file that was named a name may be there only in short: "the discount" as calcDisc."""
     short = naming.shortened(text) if known.get("where_path") else ()
     return (*naming.patterns(text), *short) if text else ()
+
+
+def _distinctive(text: str, known: Known) -> tuple[str, ...]:
+    """Where all of a phrase is nowhere: what of it is likeliest to be written so."""
+    return tuple(naming.patterns(one)[0] for one in naming.distinctive(text)) or _spelt(text, known)
 
 
 def _settings(text: str, known: Known) -> tuple[str, ...]:
@@ -171,10 +177,16 @@ _GIT_ORDER = re.compile(r"\bgit (init|fetch|pull|stash|gc|tag)\b")
 """Commands of git that say all that is needed, by their own names."""
 
 
+_GIT_NAMED = re.compile(r"\b(?:git \w+|status|diff|log|branch(?:es)?|commit\w*)\b")
+
+
 def _git(text: str, known: Known) -> tuple[str, ...]:
     said = f"{text} {known['said']}".lower()
     path = str(known.get("file_path") or "")
     of = f" -- {shlex.quote(path)}" if path else ""
+    # Of two orders in one sentence each has its own words.
+    own = text.lower()
+    said = own if _GIT_NAMED.search(own) else said
     if named := _GIT_ORDER.search(said):
         return (f"git {named[1]}",)
     # Who did something, or when, is in the log of that file; what was done, in the last commits.
@@ -217,7 +229,8 @@ def _program(text: str, known: Known) -> tuple[str, ...]:
     if path := known.get("file_path"):
         start = _STARTERS.get(PurePosixPath(str(path)).suffix)
         if start:
-            return (f"{start} {shlex.quote(str(path))}",)
+            given = naming.handed_to(str(path), str(known["said"]))
+            return (shlex.join([*start.split(), str(path), *given]),)
     if counting := _word_count(text, known):
         return counting
     said = _command_words(text)
@@ -382,7 +395,8 @@ def _tests(text: str, known: Known) -> tuple[str, ...]:
 
 
 _PRINTS = re.compile(
-    r"\b(?:prints?|printing|outputs?|echo(?:es)?|puts|displays?|says?)\s+(?:out\s+)?(?P<what>[^.!?]+)",
+    r"\b(?:prints?|printing|outputs?|echo(?:es)?|puts|displays?|"
+    r"says?)\s+(?:out\s+)?(?P<what>[^.!?]+)",
     re.IGNORECASE,
 )
 _PRINTED = {
@@ -433,6 +447,36 @@ def _text(text: str, known: Known) -> tuple[str, ...]:
     return (_PRINTED[suffix].format(said),) if said else ()
 
 
+# --- What is wished for by how it sounds, with its slots
+
+
+def _column(text: str, known: Known) -> tuple[dict[str, str], ...]:
+    """Something over all the numbers of a table."""
+    table = str(known.get("last_file") or "").endswith(_TABLES)
+    asked = over_column(text, table=table and _POINTING.search(text) is not None)
+    return ({"what": asked.what},) if asked else ()
+
+
+def _units(text: str, known: Known) -> tuple[dict[str, str], ...]:
+    return ({"sum": text},) if conversion(text) else ()
+
+
+_POINTING = re.compile(r"(?i)\b(?:it|that|them|those|these|there|which one|who)\b")
+_OF_THOSE = re.compile(
+    r"(?i)^\W*(?:(?:and|so|ok|okay|right|hm+|oh|well)\W+)*(?:which|what|any|are any|is any|"
+    r"do any|does any)"
+    r"(?: (?:one|ones))? (?:of|among|out of) (?:those|these|them)\b(?P<about>.*)"
+    r"|^\W*(?:(?:and|so|ok|okay|right)\W+)*which ones? (?P<one>.*)"
+)
+
+
+def _of_those(text: str, known: Known) -> tuple[dict[str, str], ...]:
+    """ "Which of those needs a login?", of what was read before."""
+    asked = _OF_THOSE.search(text) if known.get("last_file") else None
+    about = (asked["about"] or asked["one"] or "").strip(" ?.!") if asked else ""
+    return ({"file": "it", "about": about},) if about else ()
+
+
 WAYS: Mapping[str, Callable[[str, Mapping[str, Any]], tuple[Any, ...]]] = {
     "spelt": _spelt,
     "setting": _settings,
@@ -446,6 +490,10 @@ WAYS: Mapping[str, Callable[[str, Mapping[str, Any]], tuple[Any, ...]]] = {
     "zone": _zone,
     "sum": _sum,
     "kinds": _kinds,
+    "distinctive": _distinctive,
+    "column": _column,
+    "units": _units,
+    "of_those": _of_those,
     "figures": _figures,
     "as_file": _as_file,
     "as_kind": _as_kind,

@@ -20,6 +20,7 @@ from typing import Any
 from vivavoce.brain.dialogue.flows.arguments import Missing, made
 from vivavoce.brain.dialogue.flows.readings import READINGS
 from vivavoce.brain.dialogue.flows.results import joined, left_out, names_in, refusal, spoken_path
+from vivavoce.brain.dialogue.flows.text import TABLES
 from vivavoce.language.en import naming
 from vivavoce.language.en.dictation import dictated
 from vivavoce.wire.hints import Flow, Hint, Slot, Stage
@@ -94,6 +95,14 @@ def flows_in(hints: Mapping[str, Hint | None]) -> dict[str, Flow]:
         if all(stage.do in hints for stage in flow.stages):
             found.setdefault(flow.name, flow)
     return found
+
+
+_WORKSPACE = frozenset({LOOK, "grep", "read_file", "edit_file", "write_file", "bash", "task"})
+
+
+def of_workspace(flow: Flow) -> bool:
+    """Whether it is about the user's files and work: what is out in the world is not in it."""
+    return all(stage.do in _WORKSPACE for stage in flow.stages)
 
 
 def begin(flow: Flow, words: Mapping[str, Any], said: str, scene: Scene) -> Next | End:
@@ -203,6 +212,8 @@ def _forward(flow: Flow, running: Running) -> Next | End:
     if not isinstance(settled, Running):
         return settled
     running = settled
+    if str(running.known.get("file_path") or "").endswith(TABLES):
+        running = _with(running, {"table": True})
     while running.stage < len(flow.stages):
         stage = flow.stages[running.stage]
         if _wanted(stage, running.known):
@@ -210,7 +221,8 @@ def _forward(flow: Flow, running: Running) -> Next | End:
         running = replace(running, stage=running.stage + 1)
     told = running.known.get("told")
     if not told and flow.does == "tell":
-        world = naming.of_the_world(running.known["said"])
+        said = running.known["said"]
+        world = naming.of_the_world(said) or not naming.of_theirs(said)
         return End({"status": "general" if world else "nothing", "told": _NOT_CLEAR}, running.scene)
     if not told:
         return _failed(running, "nothing came of that")
@@ -239,6 +251,7 @@ def _call(flow: Flow, stage: Stage, running: Running) -> Next | End:
     tries = max(map(len, ways.values()), default=1)
     final = running.attempt + 1 >= tries
     now = {**running.known, "tries": tries, "final": final, "command": given.get("command", "")}
+    now["pattern"] = given.get("pattern", "")
     running = replace(running, calls=running.calls + 1, known=now, tool=stage.do)
     return Next(running, stage.do, given)
 
@@ -247,7 +260,7 @@ def _otherwise(flow: Flow, stage: Stage, running: Running) -> Next | End:
     """Nothing of that in the result: another way, another place, or the truth."""
     if running.attempt + 1 < running.known["tries"]:
         return _forward(flow, replace(running, attempt=running.attempt + 1))
-    if running.soft:
+    if running.soft and not any(_needed(flow, one.removesuffix("_path")) for one in running.soft):
         known = {k: v for k, v in running.known.items() if k not in running.soft}
         known |= {name.replace("_path", "_none"): True for name in running.soft}
         return _forward(flow, replace(running, known=known, soft=(), attempt=0))

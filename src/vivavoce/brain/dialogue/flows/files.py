@@ -26,6 +26,8 @@ from vivavoce.brain.dialogue.flows.results import (
 from vivavoce.brain.dialogue.flows.text import (
     ADDED,
     PAIR,
+    TABLES,
+    cells,
     plain_name,
     plain_value,
     settings_in,
@@ -34,6 +36,7 @@ from vivavoce.brain.dialogue.flows.text import (
 from vivavoce.language.en.dictation import dictated
 from vivavoce.language.en.naming import pieces, stem, telling
 from vivavoce.language.en.numbers import number
+from vivavoce.language.en.quantities import over_column, with_alike
 
 
 def names(output: str, known: Known) -> Mapping[str, Any] | None:
@@ -232,12 +235,102 @@ def written(output: str, known: Known) -> Mapping[str, Any] | None:
     return {"told": f"{spoken_path(wrote[2])} is written{again}.", "path": wrote[2]}
 
 
+# --- Over a column
+
+
+def column(output: str, known: Known) -> Mapping[str, Any] | None:
+    """What the numbers of a column come to, on average or at most, of the rows that are meant."""
+    path, said = str(known.get("file_path") or ""), str(known["said"])
+    asked = over_column(said, table=True)
+    head, rows = _rows(CUT.sub("", output), path)
+    if asked is None or not rows or CUT.search(output):
+        return None
+    width = min(map(len, rows))
+    numeric = [at for at in range(width) if all(_amount(row[at]) is not None for row in rows)]
+    stems = [set(map(stem, pieces(name))) for name in head]
+    words = with_alike(set(map(stem, pieces(said))))
+    named = [at for at in numeric if at < len(stems) and stems[at] & words]
+    if not named and re.search(r"(?i)\bhow many\b", said):
+        return None  # nothing there says how many
+    picked = named or (numeric if len(numeric) == 1 else _likeliest(numeric, stems))
+    if len(picked) != 1:
+        return None
+    at = picked[0]
+    own = {w for one in stems for w in one} | {*map(stem, pieces(path))}
+    rows, of = _of_rows(rows, numeric, {*map(stem, telling(said))} - own)
+    values = [_amount(row[at]) or 0.0 for row in rows]
+    name = plain_name(head[at]) if at < len(head) and head[at] else "numbers"
+    what, place = f"{name}{of}", spoken_path(path)
+    if asked.work in ("sum", "average"):
+        total = sum(values) / (len(values) if asked.work == "average" else 1)
+        result = f"{total:,.2f}".rstrip("0").rstrip(".")
+        how = "in all" if asked.work == "sum" else "on average"
+        told = f"{result} {how}: the {what} in {counted(len(values), 'row')} of {place}."
+        return {"told": told, "path": path, "number": f"{round(total, 6):.12g}"}
+    end = max(values) if asked.work == "largest" else min(values)
+    most = [row for row, value in zip(rows, values, strict=True) if value == end]
+    keys = [" ".join(cell for i, cell in enumerate(row) if i not in numeric) for row in most]
+    who = joined([key for key in keys[:FEW] if key]) or place
+    told = f"{who}, with {most[0][at]}: the {asked.work} of the {what} in {place}."
+    return {"told": told, "path": path, "number": f"{end:.12g}"}
+
+
+_AMOUNTS = frozenset(map(stem, ("amount", "total", "price", "cost", "sum", "value", "hours")))
+
+
+def _likeliest(numeric: Sequence[int], stems: Sequence[set[str]]) -> list[int]:
+    """Nobody adds up numbers of rows: the column of an amount, where only one is called so."""
+    return [at for at in numeric if at < len(stems) and stems[at] & _AMOUNTS]
+
+
+def _amount(text: str) -> float | None:
+    plain = re.fullmatch(
+        r"[^\w.-]*(-?\d[\d,_]*(?:\.\d+)?)\s*(?:[^\w\s]|[A-Za-z]{1,3})?", text.strip()
+    )
+    return float(re.sub(r"[,_]", "", plain[1])) if plain else None
+
+
+def _rows(text: str, path: str) -> tuple[list[str], list[list[str]]]:
+    """The names of the columns and the rows of a table; of a list what each line ends with."""
+    lines = [line for line in text.split("\n") if line.strip()]
+    if path.endswith(TABLES):
+        table = [[cell.text for cell in cells(line, path)] for line in lines]
+    elif piped := [line for line in lines if line.count("|") > 1]:
+        table = [[one.strip() for one in line.strip().strip("|").split("|")] for line in piped]
+        table = [row for row in table if not all(re.fullmatch(r":?-+:?", one) for one in row)]
+    else:
+        ends = [
+            re.match(r"(.*?\w)\W+?(\S*\d\S*)\s*(?:h|hrs?|hours?)?$", _plain(line)) for line in lines
+        ]
+        return ["", "amount"], [[one[1], one[2].rstrip(".")] for one in ends if one]
+    if table and not any(_amount(cell) is not None for cell in table[0]):
+        return table[0], table[1:]
+    return [], table
+
+
+def _of_rows(
+    rows: list[list[str]], numeric: Sequence[int], words: set[str]
+) -> tuple[list[list[str]], str]:
+    """Only those that are named, where some are: "the hours for Anna"."""
+    texts = [[cell for at, cell in enumerate(row) if at not in numeric] for row in rows]
+    keys = [{tuple(map(stem, pieces(cell))) for cell in text if cell} for text in texts]
+    meant = [i for i, row in enumerate(keys) if any(key and set(key) <= words for key in row)]
+    if not meant:  # "how many mugs", where they are red and blue
+        meant = [i for i, row in enumerate(keys) if any(words & set(key) for key in row)]
+    if not meant or len(meant) == len(rows):
+        return rows, ""
+    names = dict.fromkeys(c for i in meant for c in texts[i] if {*map(stem, pieces(c))} & words)
+    return [rows[i] for i in meant], f" of {joined(list(names)[:FEW])}"
+
+
 # --- What is in a file
 
 _CODE_NAMES = re.compile(
     r"^(?:\s{0,4})(?:async\s+)?(def|class|function|func|fn)\s+(\w+)", re.MULTILINE
 )
-_ANY_NAMES = re.compile(r"^(?:export\s+)?(?:const|let|var|type|interface)\s+(\w+)", re.MULTILINE)
+_ANY_NAMES = re.compile(
+    r"^(?:export\s+)?(?:const|let|var|type|interface)\s+(\w+)\b(?!\s*=\s*require\()", re.MULTILINE
+)
 _DOC = re.compile(
     r"^\s*(?:\"\"\"|'''|/\*\*?|//!?|#(?!!))\s*(.+?)\s*(?:\"\"\"|'''|\*/|$)", re.MULTILINE
 )
@@ -339,9 +432,14 @@ def _answering(text: str, known: Known, path: str) -> str:
     if is_prose(path):
         return " ".join(sentence(clipped(prose(line))) for line in hits[:FEW])
     pairs = settings_in([Match(path, 0, line) for line in hits], " ".join(asked))
-    if pairs:
+    if pairs and not _WHICH.search(str(known["said"])):
         return f"{plain_name(pairs[0].name).capitalize()} is {plain_value(pairs[0].value)}."
+    if about and len(hits) <= 2 * FEW:  # in the words of the file
+        return " ".join(sentence(clipped(line.strip().rstrip(";,"))) for line in hits)
     return ""
+
+
+_WHICH = re.compile(r"(?i)\b(?:which|what|any) (?:ones?|of (?:those|these|them))\b")
 
 
 ASKING = frozenset(
@@ -365,6 +463,8 @@ def overview(text: str, path: str) -> str:
     suffix = PurePosixPath(path).suffix.lower()
     if suffix in (".yaml", ".yml", ".json", ".toml", ".ini", ".cfg", ".env"):
         return _keys(text, name)
+    if suffix in TABLES and (table := _table(text, path, name)):
+        return table
     if not is_prose(path):
         return _code(text, name)
     lines = [
@@ -396,7 +496,40 @@ def _keys(text: str, name: str) -> str:
     return f"{name} has {joined([*told[: 2 * FEW], *([f'{more} more'] if more > 0 else [])])}."
 
 
+def _table(text: str, path: str, name: str) -> str:
+    head, rows = _rows(text, path)
+    if not rows:
+        return ""
+    of = f" with {joined([plain_name(one) for one in head if one])}" if head else ""
+    shown = [", ".join(cell for cell in row if cell) for row in rows[: 2 * FEW]]
+    more = len(rows) - len(shown)
+    told = "; ".join([*shown, *([f"{more} more"] if more else [])])
+    return f"{name} has {counted(len(rows), 'row')}{of}: {told}."
+
+
+_ROUTE = re.compile(
+    r"""(?i)[.@](?P<how>get|post|put|delete|patch|route|all|use)\(\s*["'`](?P<path>/[^"'`]*)["'`]"""
+)
+
+
+def _routes(text: str, name: str) -> str:
+    """The addresses that it answers, where it is a file of those."""
+    found = [
+        (one["how"] + " " if one["how"].lower() not in ("route", "all", "use") else "")
+        + one["path"]
+        for one in _ROUTE.finditer(text)
+    ]
+    found = list(dict.fromkeys(found))
+    if not found:
+        return ""
+    more = len(found) - 2 * FEW
+    listed = joined([*found[: 2 * FEW], *([f"{more} more"] if more > 0 else [])])
+    return f"{name} has {counted(len(found), 'route')}: {listed}."
+
+
 def _code(text: str, name: str) -> str:
+    if routes := _routes(text, name):
+        return routes
     head = "\n".join(text.split("\n")[:6])
     doc = _DOC.search(head)
     about = sentence(prose(doc[1])) if doc and len(doc[1].split()) > 1 else ""

@@ -369,6 +369,8 @@ READINGS: Mapping[str, Reading] = {
     one.__name__: one
     for one in (
         text.places,
+        text.nearest,
+        files.column,
         text.count,
         text.setting,
         text.line_to_change,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from difflib import SequenceMatcher
 from typing import Any
 
 from vivavoce.brain.dialogue.flows.results import (
@@ -28,8 +29,11 @@ from vivavoce.language.en.naming import (
     about_spelling,
     bare,
     becomes,
+    changes_name,
     in_seconds,
     misspelling,
+    name_now,
+    named_in,
     nearly,
     patterns,
     pieces,
@@ -37,6 +41,7 @@ from vivavoce.language.en.naming import (
     telling,
 )
 from vivavoce.language.en.numbers import numbers_in
+from vivavoce.language.en.quantities import with_alike, written_like
 from vivavoce.wire.values import Value
 
 
@@ -83,6 +88,25 @@ def places(output: str, known: Known) -> Mapping[str, Any] | None:
     else:
         told = f"In {least}{number} places{beside}: {where(there)}."
     return {"told": told, "count": number, **_spots(there)}
+
+
+_MANY = 12
+
+
+def nearest(output: str, known: Known) -> Mapping[str, Any] | None:
+    """Where the one part of a phrase is that was found, by that part: the rest is nowhere."""
+    found = matches_in(output)
+    there = _counting(found, known)
+    rule = re.compile(str(known.get("pattern") or ""), re.IGNORECASE)
+    word = next((one[0] for m in there if (one := rule.search(m.text))), "")
+    if not word or len(there) > _MANY:
+        return None
+    what = str(known.get("what") or "")
+    told = f"{word} is in {where(there)}{_quoted(there[0]) if len(there) == 1 else ''}"
+    told = sentence(told)
+    if word.lower() not in named_in(what):
+        told = f"I don't find {bare(what)} as such, but {told}"
+    return {"told": told, "called": word, "count": len(there), **_spots(there)}
 
 
 _ASKS_NAME = re.compile(
@@ -409,6 +433,12 @@ def line_to_change(output: str, known: Known) -> Mapping[str, Any] | None:
     wrong, right = misspelling(f"{what} {to}", known["said"])
     if wrong:
         return _everywhere(there, wrong, right, known["said"])
+    tables = {m.path for m in there if m.path.endswith(TABLES)}
+    if tables and len({m.path for m in there}) == 1:
+        return {"several": True, "file_path": tables.pop()}
+    once, now = name_now(known["said"])
+    if once and any(once.lower() in m.text.lower() for m in there):
+        return _everywhere(there, once, now, known["said"])
     if not to or _BY_BEFORE.search(to) or _by_so_much(known):
         return _from_before(there, what, known)
     found = [one for one in settings_in(there, what) if _meant(one, what)] if what else []
@@ -423,6 +453,9 @@ def line_to_change(output: str, known: Known) -> Mapping[str, Any] | None:
             return {"several": True, "file_path": best[0].match.path}
         first = best[0]
         text = first.match.text
+        priced = written_like(plain_value(first.value), said_apart(known)[0])
+        if priced and not _NUMBER.fullmatch(to):
+            to = priced
         if seconds := in_seconds(str(known.get("to") or ""), first.name):
             to = seconds
         if _NUMBER.fullmatch(plain_value(first.value)) and not _NUMBER.fullmatch(to):
@@ -436,7 +469,130 @@ def line_to_change(output: str, known: Known) -> Mapping[str, Any] | None:
         return _edit(first.match, new, f"The {plain_name(first.name)}", before)
     if about_spelling(known["said"]):
         return _respelt(there, f"{what} {to}")
+    if changes_name(known["said"]) and len(there) > 1 and what:
+        return _everywhere(there, bare(what), bare(to), known["said"])
     return _replaced(there, old or what, to)
+
+
+TABLES = (".csv", ".tsv")
+_NOT_SO = re.compile(
+    r"(?i),?\s*\b(?:not|instead of|rather than|as opposed to)\s+(?P<old>[^,.;!?]+?)"
+    r"(?= (?:in|on|at|please)\b|[,.;!?]\s|[,.;!?]?$)"
+)
+
+
+def said_apart(known: Known) -> tuple[str, str]:
+    """The new value and the old one, as they were said: "four fifty not three fifty"."""
+    to, old = str(known.get("to") or ""), str(known.get("from") or "")
+    if both := _NOT_SO.search(to):
+        return to[: both.start()].strip(), old or both["old"]
+    told = _NOT_SO.search(str(known["said"]))
+    return to, old or (told["old"] if told else "")
+
+
+class Cell(Value):
+    """Of a table: where its text is on its line."""
+
+    text: str
+    start: int
+    end: int
+
+
+def cells(line: str, path: str) -> list[Cell]:
+    between = "\t" if path.endswith(".tsv") else ","
+    rule = re.compile(rf'\s*(?:"(?P<quoted>[^"]*)"|(?P<plain>[^{between}]*))(?:{between}|$)')
+    found, at = list[Cell](), 0
+    while at <= len(line) and (one := rule.match(line, at)):
+        name = "quoted" if one["quoted"] is not None else "plain"
+        text = one[name].rstrip()
+        found.append(Cell(text, one.start(name), one.start(name) + len(text)))
+        if one.end() == len(line) and not one[0].endswith(between):
+            break
+        at = one.end()
+    return found
+
+
+_FIGURES = re.compile(r"[^\w-]*-?\d[\d,_]*(?:\.\d+)?\s*[^\w]*")
+
+
+def table_cell(lines: Sequence[str], known: Known) -> Mapping[str, Any] | None:
+    """The cell that is meant, by its row and its column or what is in it, and what it becomes. None
+    where it could be several. What a row is known by is never written over by a value."""
+    path, said = str(known["file_path"]), str(known["said"])
+    what, (to, old) = str(known.get("what") or ""), said_apart(known)
+    rows = [cells(line, path) for line in lines]
+    head = [set(map(stem, pieces(cell.text))) for cell in rows[0]]
+    asked = set(map(stem, telling(what)))
+    if written_like("1.00", what):  # the new value was copied for what it is of
+        to = what if not to or to == old else to
+        own = {*map(stem, pieces(f"{what} {to} {old} {path}"))}
+        asked = {*map(stem, telling(said))} - own
+    around = with_alike(asked | set(map(stem, pieces(said))))
+    rates = {
+        at: len(asked & {stem(part) for cell in row for part in pieces(cell.text)})
+        for at, row in enumerate(rows)
+        if at and lines[at].strip()
+    }
+    best = max(rates.values(), default=0)
+    spots = [
+        (at, column)
+        for at, rate in rates.items()
+        if best and rate == best
+        for column, cell in enumerate(rows[at])
+        if old and (cell.text.lower() == old.lower() or written_like(cell.text, old) == cell.text)
+    ]
+    if not spots:
+        at = next((at for at, rate in rates.items() if best and rate == best), 0)
+        if not at or list(rates.values()).count(best) > 1:
+            return None
+        spots = [(at, column) for column in _columns(rows[at], head, asked, around, to)]
+    if len(spots) != 1:
+        return None
+    at, column = spots[0]
+    cell = rows[at][column]
+    if _FIGURES.fullmatch(cell.text):
+        by_before = not to or bool(_BY_BEFORE.search(to)) or _by_so_much(known)
+        new = becomes(said, cell.text) if by_before else written_like(cell.text, to)
+    else:
+        new = bare(to) if _becomes_that(cell.text, what, to, said) else ""
+    if not new:
+        return {"ask": "to"} if not to else None
+    line = lines[at][: cell.start] + new + lines[at][cell.end :]
+    edit = {"path": path, "old": lines[at], "new": line, "before": cell.text, "to_written": new}
+    return {**edit, "name": cell.text} if lines.count(lines[at]) == 1 else None
+
+
+def _becomes_that(text: str, what: str, to: str, said: str) -> bool:
+    """Whether a text in a table is to be another: where it is what a row is known by, only if that
+    was said of it ("change Ana to Anna"), or it is nearly the same."""
+    own = set(map(stem, pieces(text)))
+    if not own & set(map(stem, telling(what))):
+        return True
+    if SequenceMatcher(None, text.lower(), bare(to).lower()).ratio() > _NEARLY_SAME:
+        return True
+    last, first = re.escape(bare(what).split()[-1]), re.escape(bare(to).split()[0])
+    into = r"(?:to|with|into|by|for|should be|is now|becomes?|is actually)"
+    return re.search(rf"(?i)\b{last}\W+{into}\W+(?:the )?{first}\b", said) is not None
+
+
+_NEARLY_SAME = 0.6
+
+
+def _columns(
+    row: Sequence[Cell], head: Sequence[set[str]], asked: set[str], around: set[str], to: str
+) -> list[int]:
+    """Which columns of a row a new value can go to, the key not among them for a number."""
+    there = range(min(len(row), len(head)))
+    named = [at for at in there if head[at] & with_alike(asked)] or [
+        at for at in there if head[at] & around
+    ]
+    if len(named) == 1:
+        return named
+    if any(written_like(cell.text, to) for cell in row if _FIGURES.fullmatch(cell.text)):
+        return [at for at in named or there if _FIGURES.fullmatch(row[at].text)]
+    own = [at for at in there if {*map(stem, pieces(row[at].text))} & asked]
+    amount = bool(written_like("1.00", to))
+    return [at for at in there if at not in own] if amount or len(row) == 2 else own
 
 
 _BY_BEFORE = re.compile(r"(?i)\b(?:double|twice|triple|half|halve|by \w+|as much|as many)\b")
@@ -489,6 +645,8 @@ def _everywhere(
 
 def line_within(output: str, known: Known) -> Mapping[str, Any] | None:
     """The line to change in the section that was named; none where it could be several."""
+    if str(known["file_path"]).endswith(TABLES):
+        return table_cell(CUT.sub("", output).rstrip("\n").split("\n"), known)
     there = _within(output, known)
     if len(there) != 1:
         return None
@@ -537,6 +695,8 @@ def _replaced(there: Sequence[Match], old: str, new: str) -> Mapping[str, Any] |
             if len(hits) > 1:  # which of them, nobody said
                 return None
             match, one = hits[0]
+            if written_like("1", new) and re.match(r"[\"'`*]*\s*[:=,|]", match.text[one.end() :]):
+                return None  # what has a value is not written over by one
             text = match.text[: one.start()] + cased_like(one[0], new) + match.text[one.end() :]
             return _edit(match, text, one[0], one[0])
     return None

@@ -1,0 +1,270 @@
+"""Amounts as people say them: prices, units, and what is to be worked out from many of them. Pure.
+
+"four fifty" is 4.50 where prices have cents and 450 where they have none; "how many minutes are
+there in a week" is a sum; "add up the hours" is one over a column.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from vivavoce.language.en.numbers import found, number
+from vivavoce.wire.values import Value
+
+_MONEY = r"(?:pounds?|dollars?|euros?|quid|bucks|francs?|crowns?|rupees?|shillings?|pence|cents?|p)"
+_CENTS = re.compile(r"(?i)^(?P<amount>.+?) (?:pence|cents?|p)$")
+_HUNDRED, _TENS = 100, 10
+_FIGURE = re.compile(r"-?\d[\d,_]*(?:\.\d+)?")
+
+
+def written_like(old: str, said: str) -> str:
+    """The amount that is said, as the one that is there is written: "four fifty" for 3.50 is 4.50,
+    for 350 it is 450. Empty where it is no amount, or the old one is none."""
+    before = _FIGURE.search(old)
+    if before is None or re.search(r"[A-Za-z]{4,}", old) or len(_FIGURE.findall(old)) > 1:
+        return ""
+    _, dot, decimals = before[0].partition(".")
+    value = _amount(said, cents=bool(dot))
+    if value is None:
+        return ""
+    whole = float(value).is_integer()
+    plain = f"{value:.{len(decimals)}f}" if dot else f"{value:.0f}" if whole else f"{value:g}"
+    if dot and abs(float(plain) - value) > 1e-9:
+        plain = f"{value:g}"
+    if "," in before[0]:
+        plain = f"{float(plain):,.{len(decimals)}f}"
+    return old[: before.start()] + plain + old[before.end() :]
+
+
+def _amount(said: str, *, cents: bool) -> float | None:
+    low = re.sub(r"[^\w.\s-]|(?<=[a-z])[.-]|[.-](?=[a-z])", " ", said.lower())
+    low = re.sub(r"^(?:(?:just|only|exactly|about|to|at|be|now)\s+)+", "", " ".join(low.split()))
+    low = re.sub(r"\s+(?:instead|please|now|each|apiece|percent|then)$", "", low)
+    if small := _CENTS.fullmatch(low):
+        part = _amount(small["amount"], cents=False) if " " in low else None
+        has_whole = re.search(rf"\b(?!pence|cents?|p\b){_MONEY}\b", low)
+        if part is not None and not has_whole:
+            return part / _HUNDRED if cents else part
+    try:
+        return float(number(re.sub(rf"\s+{_MONEY}$", "", low)))
+    except ValueError:
+        pass
+    low = re.sub(r"\boh\b", "zero", low)
+    words = [w for w in low.split() if not re.fullmatch(rf"{_MONEY}|and|a|an", w) or w == "a"]
+    words = [w for w in words if w != "a"] or words
+    there = [one for one in found(words, fractions=True) if not one.ordinal]
+    if not there or sum(one.end - one.start for one in there) != len(words):
+        return None
+    values = [float(one.value) for one in there]
+    if len(values) == 1:
+        return values[0]
+    if len(values) == 2 and values[0].is_integer() and _TENS <= values[1] < _HUNDRED:
+        return values[0] + values[1] / _HUNDRED if cents else values[0] * _HUNDRED + values[1]
+    if len(values) == 3 and values[1] == 0 and values[2] < _TENS:
+        return values[0] + values[2] / _HUNDRED if cents else values[0] * _HUNDRED + values[2]
+    return None
+
+
+# --- Units
+
+_UNITS: dict[str, dict[str, float]] = {
+    "time": {
+        "millisecond": 0.001, "second": 1, "minute": 60, "hour": 3600, "day": 86400,
+        "week": 604800, "fortnight": 1209600, "year": 31536000,
+    },
+    "length": {
+        "millimetre": 0.001, "centimetre": 0.01, "metre": 1, "kilometre": 1000, "inch": 0.0254,
+        "foot": 0.3048, "yard": 0.9144, "mile": 1609.344, "nautical mile": 1852,
+    },
+    "weight": {
+        "milligram": 0.001, "gram": 1, "kilogram": 1000, "tonne": 1000000, "ounce": 28.349523125,
+        "pound": 453.59237, "stone": 6350.29318,
+    },
+    "volume": {
+        "millilitre": 0.001, "centilitre": 0.01, "litre": 1, "pint": 0.56826125,
+        "gallon": 4.54609, "cup": 0.2365882365,
+    },
+    "data": {
+        "byte": 1, "kilobyte": 1000, "megabyte": 1e6, "gigabyte": 1e9, "terabyte": 1e12,
+        "bit": 0.125, "kibibyte": 1024, "mebibyte": 1048576, "gibibyte": 1073741824,
+    },
+}  # fmt: skip
+_SHORT = {
+    "ms": "millisecond", "sec": "second", "secs": "second", "min": "minute", "mins": "minute",
+    "hr": "hour", "hrs": "hour", "mm": "millimetre", "cm": "centimetre", "km": "kilometre",
+    "k": "kilometre", "ks": "kilometre", "kms": "kilometre", "meter": "metre", "inches": "inch",
+    "kilometer": "kilometre", "centimeter": "centimetre", "millimeter": "millimetre",
+    "feet": "foot", "kg": "kilogram", "kgs": "kilogram", "kilo": "kilogram", "g": "gram",
+    "ton": "tonne", "oz": "ounce", "lb": "pound", "lbs": "pound", "ml": "millilitre",
+    "liter": "litre", "milliliter": "millilitre", "kb": "kilobyte", "mb": "megabyte",
+    "meg": "megabyte", "megs": "megabyte", "gb": "gigabyte", "gig": "gigabyte",
+    "gigs": "gigabyte", "tb": "terabyte", "centuries": "century", "stone": "stone",
+}  # fmt: skip
+_MONTHS: dict[str, float] = {"month": 1, "year": 12, "decade": 120, "century": 1200}
+_YEARS: dict[str, float] = {"year": 1, "decade": 10, "century": 100, "millennium": 1000}
+_COUNTS = {"dozen": 12, "score": 20, "gross": 144}
+
+
+def _unit(word: str) -> str:
+    word = word.lower()
+    if word in _SHORT:
+        return _SHORT[word]
+    return _SHORT.get(word.removesuffix("s"), word.removesuffix("s")) if len(word) > 1 else word
+
+
+_KNOWN = sorted(
+    {*_SHORT, *_MONTHS, *_YEARS, *(unit for table in _UNITS.values() for unit in table)},
+    key=len,
+    reverse=True,
+)
+_NAME = rf"(?P<{{}}>(?:{'|'.join(_KNOWN)})s?)"
+_HOW_MANY = re.compile(
+    rf"(?i)\bhow many {_NAME.format('to')}"
+    r"(?: (?:are|is|have|has|do|does|would|will|that|there|it|they|you|we|be|get|got))*"
+    r" (?:(?:in|to|make|makes|per|is) )+(?:all of )?"
+    rf"(?P<amount>(?:[a-z\d.,-]+ ){{1,5}}?){_NAME.format('of')}(?=$|[?.!,]| )"
+)
+_INTO = re.compile(
+    rf"(?i)\b(?P<amount>(?:[a-z\d.,-]+ ){{1,5}}?){_NAME.format('of')} "
+    rf"(?:in|to|into|as|is how many|would be how many|"
+    rf"in terms of) (?:how many )?{_NAME.format('to')}"
+    r"(?=$|[?.!,]| )"
+)
+_WARM = re.compile(
+    r"(?i)(?P<amount>(?:[a-z\d.-]+ ){1,4}?)(?:degrees )?(?P<of>celsius|centigrade|fahrenheit|c|f) "
+    r"(?:in|to|into|as) (?:degrees )?(?P<to>celsius|centigrade|fahrenheit|c|f)\b"
+)
+
+
+_AND_PART = re.compile(r"(?i) and (a half|a quarter|three quarters|half|[a-z\d]+ [a-z]+)\b")
+_PARTS = {"a half": 0.5, "half": 0.5, "a quarter": 0.25, "three quarters": 0.75}
+
+
+def conversion(said: str) -> str:
+    """The sum by which an amount becomes one in another unit; empty where none is asked for."""
+    text = re.sub(r"(?<=\d)(?=[a-z])", " ", said.strip())
+    if (warm := _WARM.search(text)) and (value := _last(warm["amount"])) is not None:
+        pair = warm["of"][0].lower(), warm["to"][0].lower()
+        if pair == ("c", "f"):
+            return f"{value} * 9 / 5 + 32"
+        if pair == ("f", "c"):
+            return f"({value} - 32) * 5 / 9"
+    for rule in (_HOW_MANY, _INTO):
+        for asked in rule.finditer(text):
+            value = _last(asked["amount"])
+            rate = _rate(_unit(asked["of"]), _unit(asked["to"]))
+            behind = _AND_PART.match(text, asked.end())
+            if value is not None and rate is not None:
+                if behind and behind[1].lower() not in _PARTS:
+                    return ""  # an amount of two units
+                if behind:
+                    value = f"{float(value) + _PARTS[behind[1].lower()]:g}"
+                up, down = rate
+                return f"{value} * {up}" + (f" / {down}" if down != "1" else "")
+    return ""
+
+
+def _rate(of: str, to: str) -> tuple[str, str] | None:
+    tables = (*_UNITS.values(), _MONTHS, _YEARS)
+    table = next((one for one in tables if of in one and to in one), None)
+    return (f"{table[of]:.12g}", f"{table[to]:.12g}") if table and of != to else None
+
+
+def _last(words: str) -> str | None:
+    """The number that these words end with; an article is one."""
+    plain = [part for word in words.lower().split() for part in word.strip(",").split("-") if part]
+    while plain and plain[-1] in ("single", "whole", "full", "normal", "regular", "of", "one"):
+        plain = [*plain[:-1], *(["one"] if plain[-1] == "one" else [])]
+        if plain and plain[-1] == "one":
+            break
+    plain = [w.replace(",", "") for w in plain]
+    half = plain[-2:] == ["half", "a"] or plain[-2:] == ["half", "an"]
+    if half:
+        return "0.5"
+    if plain[-1:] in (["a"], ["an"], ["one"], ["the"], ["per"]):
+        return "1"
+    if plain[-1:] and plain[-1] in _COUNTS:
+        return f"{_COUNTS[plain[-1]]}"
+    for start in range(len(plain)):
+        try:
+            return f"{number(' '.join(plain[start:])):.12g}"
+        except ValueError:
+            continue
+    return None
+
+
+# --- Over a column
+
+Work = Literal["sum", "average", "largest", "smallest"]
+
+
+class Column(Value):
+    """What is to be worked out, and of what."""
+
+    work: Work
+    what: str
+
+
+_WORKS: tuple[tuple[str, Work], ...] = (
+    (r"\baverage\b|\bthe mean\b|\bmean (?:of|value|score|price|time)\b", "average"),
+    (
+        r"\b(?:largest|biggest|highest|most expensive|dearest|priciest|longest|maximum|the max|"
+        r"the most(?! (?:recent|important|common|likely)))\b",
+        "largest",
+    ),
+    (
+        r"\b(?:smallest|lowest|cheapest|shortest|minimum|the min|least expensive|"
+        r"the least(?! (?:recent|important|common|likely)))\b",
+        "smallest",
+    ),
+    (
+        r"\b(?:add(?:ed|ing)? up|adds? up to|tot(?:al)? up|sum up|sum of|sum (?:the|all)|"
+        r"the sum|summed?|in total|"
+        r"the total|total (?:of|for|up)?|grand total|altogether|all together|come[s]? to|"
+        r"add (?:all )?(?:the|those|these)|what does it all come|tally)\b",
+        "sum",
+    ),
+)
+_TABLE = re.compile(
+    r"(?i)\b(?:csv|c s v|tsv|spread ?sheet|time ?sheet|table|column|ledger|rows?)\b|"
+    r"(?:\.| dot )(?:csv|tsv|txt|md|m d)\b"
+)
+_COUNTS_LINES = re.compile(
+    r"(?i)\b(?:how many|number of|count|total)\s+(?:\w+\s+){0,2}"
+    r"(?:lines?|files?|functions?|tests?|words?|characters|commits?|classes|todos?|rows|people)\b"
+    r"|\b(?:lines|functions|tests) (?:are|of|do|in)\b"
+)
+_AMOUNTS = re.compile(
+    r"(?i)\b(?:the|my|our|all) (?:\w+ )?(?:expenses|sales|invoices|receipts|orders|budget|"
+    r"hours|costs|"
+    r"prices|figures|amounts|scores|payments|donations|takings|bills)\b"
+)
+_ALIKE = {
+    "quantit": "qty",
+    "man": "qty",
+    "cost": "price",
+    "expensive": "price",
+    "cheapest": "price",
+}
+
+
+def with_alike(stems: set[str]) -> set[str]:
+    """Stems of words, with those that columns are called by instead."""
+    return stems | {other for one, other in _ALIKE.items() if one in stems}
+
+
+def over_column(said: str, *, table: bool = False) -> Column | None:
+    """Whether something is to be worked out from all the numbers of a table. `table`: one is spoken
+    of already."""
+    spoken_of = table or _TABLE.search(said) or _AMOUNTS.search(said)
+    if not spoken_of or _COUNTS_LINES.search(said):
+        return None
+    named = table or _TABLE.search(said)
+    if len([one for one in found(re.findall(r"[a-z]+|\d+", said.lower())) if not one.ordinal]) > 1:
+        return None
+    for sounds, work in _WORKS:
+        if (named or work == "sum") and (asked := re.search(sounds, said, re.IGNORECASE)):
+            rest = said[: asked.start()] + " " + said[asked.end() :]
+            return Column(work=work, what=" ".join(rest.split()))
+    return None
