@@ -179,8 +179,8 @@ def dangers(repository: Path) -> dict[Path, Stamp]:
 def _below(folder: Path, depth: int) -> list[Path]:
     """Files and links beneath it, and no link followed."""
     found: list[Path] = []
-    with contextlib.suppress(OSError):
-        for entry in os.scandir(folder):
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
             if entry.is_dir(follow_symlinks=False):
                 found += _below(Path(entry.path), depth - 1) if depth > 1 else []
             else:

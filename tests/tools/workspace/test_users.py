@@ -47,20 +47,22 @@ async def test_one_users_commands_see_nothing_of_another(kind: str) -> None:
     async with a_world() as world:
         users = Workspaces(world.workspace / "users", each=True)
         tools = Registry([bash_tool(made(kind, world), users)])
-        assert "Succeeded" in await _text(tools, "bash", ANN, command="echo needle > diary.txt")
+        needle = secrets.token_hex(8)  # nowhere else on this machine
+        kept = await _text(tools, "bash", ANN, command=f"echo {needle} > diary.txt")
+        assert "Succeeded" in kept
         for command in (
             "cat ../ann/diary.txt",
             f"cat {users.root}/ann/diary.txt",
             f"ls {users.root}/ann",
-            "grep -rs needle .. /tmp $HOME",
+            f"grep -rs {needle} .. /tmp $HOME",
             "ln -s ../ann a; cat a/diary.txt; cp -r ../ann mine; cat mine/*",
             f"echo mine > {users.root}/ann/diary.txt",
             f"mkdir -p {users.root}/ann/x",
         ):
-            assert "needle" not in await _text(tools, "bash", BOB, command=command)
-        assert (users.root / "ann/diary.txt").read_text() == "needle\n"
+            assert needle not in await _text(tools, "bash", BOB, command=command)
+        assert (users.root / "ann/diary.txt").read_text() == f"{needle}\n"
         assert sorted(p.name for p in (users.root / "ann").iterdir()) == ["diary.txt"]
-        assert "needle" in await _text(tools, "bash", ANN, command="cat diary.txt")
+        assert needle in await _text(tools, "bash", ANN, command="cat diary.txt")
 
 
 def test_without_users_there_is_one_for_all(tmp_path: Path) -> None:

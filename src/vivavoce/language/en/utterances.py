@@ -189,7 +189,7 @@ _TICKED = re.compile(
     r"\bmark\b[^.!?]{0,40}\b(?:done|complete|finished)\b"
 )
 _CROSSED = re.compile(r"(?i)\b(?:cross|strike|scratch|rub)\b[^.!?]{0,40}\b(?:off|out|it|that)\b")
-_GONE = re.compile(
+_CALLED_OFF = re.compile(
     r"(?i)\b(?:scrap|bin (?:it|that|the|my|off)|ditch|axe|delete|remove|get rid|getting rid|"
     r"cancel\w*|call(?:ed|ing)? (?:it )?off|(?:it|that|this)(?:'s| is)(?: all)? off|"
     r"not happening|isn'?t happening|not going|no longer|any ?more)\b"
@@ -321,7 +321,7 @@ def wants(text: str) -> bool:
 def settles(text: str) -> Literal["done", "gone", ""]:
     """What became of something: it was done ("I went today, cross it off"), or is not wanted ("it's
     cancelled, cross it off"). Empty where both or neither is said."""
-    gone = _GONE.search(text) is not None
+    gone = _CALLED_OFF.search(text) is not None
     done = _TICKED.search(text) or (_CROSSED.search(text) and _DONE.search(text))
     if gone:
         return "" if done or _DONE.search(text) else "gone"
