@@ -13,6 +13,8 @@ from typing import Any
 import uvicorn
 from starlette.types import ASGIApp
 
+from vivavoce.app.listen import BoundedConfig, Bounds
+
 
 @dataclass
 class Served:
@@ -25,11 +27,14 @@ class Served:
 
 
 @asynccontextmanager
-async def serving(app: ASGIApp, *, graceful: int = 5) -> AsyncIterator[Served]:
+async def serving(
+    app: ASGIApp, *, graceful: int = 5, bounds: Bounds | None = None
+) -> AsyncIterator[Served]:
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
-    config = uvicorn.Config(
+    config = BoundedConfig(
         app,
+        bounds=bounds or Bounds(),
         log_config=None,
         lifespan="off",
         ws="websockets-sansio",

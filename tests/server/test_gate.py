@@ -15,7 +15,7 @@ from fastapi import Body, Depends, FastAPI, Request, WebSocket
 from fastapi.responses import HTMLResponse, PlainTextResponse
 from fastapi_offline import FastAPIOffline
 
-from tests.server.serving import Served, request, serving
+from tests.server.serving import Served, request, serving, until
 from tests.server.tokens import ADA, AUDIENCE, EVE, ISSUER, SECRET
 from tests.server.tokens import token as a_jwt
 from vivavoce.server.gate.auth import (
@@ -394,6 +394,21 @@ async def test_a_body_that_does_not_arrive_is_not_waited_for(path: str) -> None:
     ):
         assert answer.status == 408
         assert (await answer.error())["code"] == "timeout"
+
+
+async def test_a_byte_now_and_then_does_not_make_a_body_arrive() -> None:
+    async with gated(body_seconds=0.1) as served:
+        reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
+        writer.write(b"POST /raw HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n")
+        first = asyncio.ensure_future(reader.readline())
+
+        def answered() -> bool:
+            writer.write(b"x")
+            return first.done()
+
+        await until(answered)
+        assert (await first).startswith(b"HTTP/1.1 408 ")
+        writer.close()
 
 
 # --- Headers of the answer ---------------------------------------------------------------

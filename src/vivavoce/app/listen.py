@@ -1,5 +1,10 @@
-"""The listener: uvicorn, one server on one database file, and an orderly end with clients
-connected."""
+"""The listener: uvicorn, one server on one database file, an orderly end with clients connected,
+and what a connection may do before anyone is known.
+
+uvicorn waits for ever for the head of a request and for a client to read its answer, and its
+`limit_concurrency` turns probes away too. So the protocol here is uvicorn's with three clocks
+and a cap: once all connections are taken, the one that has kept us waiting longest makes room.
+"""
 
 from __future__ import annotations
 
@@ -10,22 +15,28 @@ import logging
 import os
 import socket
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import uvicorn
 from pydantic import SecretStr
 from sqlalchemy.engine import make_url
-from starlette.types import ASGIApp
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from vivavoce import __version__, logs
 from vivavoce.app.lifecycle import Server, stop
 from vivavoce.app.server import assemble, build_app
 from vivavoce.app.settings import Settings
-from vivavoce.errors import Unavailable
+from vivavoce.errors import PayloadTooLarge, RequestTimeout, Unavailable, VivavoceError
 from vivavoce.intents.registry.intents import IntentRegistry
 from vivavoce.runtime.agents.source import AgentSource
+from vivavoce.server.problems import problem
+from vivavoce.wire.values import Value
 
 log = logging.getLogger(__name__)
 
@@ -112,16 +123,33 @@ def bind(settings: Settings) -> socket.socket:
 
 
 def listener_config(app: ASGIApp, settings: Settings) -> uvicorn.Config:
-    return uvicorn.Config(
+    bounds = Bounds(
+        connections=min(settings.max_connections, max(_FEWEST, _open_files() - _OTHER_FILES)),
+        header_seconds=settings.header_seconds,
+        stall_seconds=settings.stall_seconds,
+    )
+    return BoundedConfig(
         app,
+        bounds=bounds,
         ws="websockets-sansio",
         ws_max_size=MAX_FRAME,
         log_config=None,
         access_log=settings.log_level == "debug",
         server_header=False,
         proxy_headers=False,
+        timeout_keep_alive=settings.idle_seconds,
         timeout_graceful_shutdown=max(1, round(settings.shutdown_seconds)),
     )
+
+
+def _open_files() -> int:
+    """How many this process may have open."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return sys.maxsize
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return sys.maxsize if soft == resource.RLIM_INFINITY else soft
 
 
 def _loop() -> type[asyncio.AbstractEventLoop] | None:
@@ -138,6 +166,205 @@ def _greet(settings: Settings, bound: socket.socket) -> None:
     shown = f"[{host}]" if ":" in host else host
     line = f"Vivavoce {__version__}, agent '{settings.agent}': http://{shown}:{port}  (Ctrl-C ends)"
     print(line, file=sys.stderr, flush=True)
+
+
+# --- What a connection may do before anyone is known
+
+PROBES = ("/health", "/ready")
+MAX_HEAD = 64 * 1024  # bytes of a request's head; a JWT has at most eight thousand
+_FEWEST, _OTHER_FILES = 16, 256  # connections; files, pipes and sidebands of our own
+_TELL_SECONDS = 60.0
+
+
+class Bounds(Value):
+    """Of connections, and of our patience with one."""
+
+    connections: int = 1000
+    spare: int = 16
+    """More than that, for probes alone."""
+    header_seconds: float = 10.0
+    stall_seconds: float = 60.0
+
+
+class BoundedConfig(uvicorn.Config):
+    """uvicorn's, with the bounds and who is waited for."""
+
+    def __init__(self, app: ASGIApp, *, bounds: Bounds, **more: Any) -> None:
+        super().__init__(app, http=BoundedConnection, **more)
+        self.bounds = bounds
+        self.waited_for: dict[BoundedConnection, None] = {}
+        """Connections that we wait for, longest first: for a head, for a body, to be read."""
+        self._told = -_TELL_SECONDS
+
+    def full(self) -> None:
+        """Says so, now and then."""
+        now = time.monotonic()
+        if now - self._told >= _TELL_SECONDS:
+            self._told = now
+            log.warning(
+                "All connections are taken", extra=logs.fields(most=self.bounds.connections)
+            )
+
+
+class BoundedConnection(HttpToolsProtocol):
+    """One connection. Whoever does not say what they want, or does not read what they get, is
+    cut off in time, and at once where there is no room for others."""
+
+    config: BoundedConfig
+
+    def __init__(self, *given: Any, **more: Any) -> None:
+        super().__init__(*given, **more)
+        self._timer: asyncio.TimerHandle | None = None
+        self._in_head, self._head_bytes = False, 0
+        self._probes_only = False
+
+    # --- Coming and going ---------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        bounds = self.config.bounds
+        if len(self.connections) > bounds.connections:
+            self.config.full()
+            longest = next(iter(self.config.waited_for), None)
+            if longest is not None:
+                longest.cut()
+            elif len(self.connections) <= bounds.connections + bounds.spare:
+                self._probes_only = True
+                self.app = _Probes(self.app, bounds.connections)
+            else:
+                self.cut()
+                return
+        self._wait()
+        self._within(bounds.header_seconds, self._no_head)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._at_work()
+        self._in_time()
+        super().connection_lost(exc)
+
+    def cut(self) -> None:
+        """Without a word: whoever is there does not listen, or there are too many of them."""
+        self._at_work()
+        self._in_time()
+        self.connections.discard(self)
+        self.transport.abort()
+
+    # --- A request ----------------------------------------------------------------------
+
+    def data_received(self, data: bytes) -> None:
+        before = self._in_head
+        super().data_received(data)
+        if before and self._in_head:
+            self._head_bytes += len(data)
+            if self._head_bytes > MAX_HEAD:
+                told = f"The head of a request has at most {MAX_HEAD} bytes"
+                self._refuse(PayloadTooLarge(told, max_bytes=MAX_HEAD))
+                return
+        if self._idle and self._timer is None and self in self.config.waited_for:
+            # Another request begins, or what is left of a body that nobody wants still comes.
+            self._within(self.config.bounds.header_seconds, self._no_head)
+
+    def on_message_begin(self) -> None:
+        self._in_head, self._head_bytes = True, 0
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        self._in_head = False
+        self._in_time()
+        super().on_headers_complete()
+        if self._probes_only and not self._idle:
+            self.cycle.keep_alive = False
+
+    def on_message_complete(self) -> None:
+        super().on_message_complete()
+        if not self._idle:
+            self._at_work()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if self._idle and not self.transport.is_closing():
+            self._wait()
+
+    def handle_websocket_upgrade(self) -> None:
+        self._at_work()
+        if self._probes_only:
+            self._refuse(_full(self.config.bounds.connections))
+        else:
+            super().handle_websocket_upgrade()
+
+    # --- An answer ----------------------------------------------------------------------
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._wait()
+        self._within(self.config.bounds.stall_seconds, self.cut)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if self._idle:
+            self._within(self.config.bounds.header_seconds, self._no_head)
+        else:
+            self._in_time()
+            self._at_work()
+
+    # --- Patience -----------------------------------------------------------------------
+
+    @property
+    def _idle(self) -> bool:
+        """Is no request under way?"""
+        return bool(getattr(self.cycle, "response_complete", True))  # None before the first
+
+    def _wait(self) -> None:
+        self.config.waited_for.setdefault(self)
+
+    def _at_work(self) -> None:
+        self.config.waited_for.pop(self, None)
+
+    def _within(self, seconds: float, otherwise: Any) -> None:
+        self._in_time()
+        self._timer = self.loop.call_later(seconds, otherwise)
+
+    def _in_time(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _no_head(self) -> None:
+        self._timer = None
+        if not self._in_head:  # a browser that connected in advance, and then had no use for it
+            self.cut()
+            return
+        seconds = self.config.bounds.header_seconds
+        self._refuse(RequestTimeout(f"The request's head did not arrive in {seconds:g} seconds"))
+
+    def _refuse(self, error: VivavoceError) -> None:
+        """An answer to what is no request yet."""
+        answer = problem(error, None)
+        lines = [name + b": " + value + b"\r\n" for name, value in answer.raw_headers]
+        head = b"".join([STATUS_LINE[answer.status_code], *lines, b"connection: close\r\n\r\n"])
+        self._at_work()
+        self._in_time()
+        self.transport.write(head + bytes(answer.body))
+        self.transport.close()
+
+
+class _Probes:
+    """In front of the app where there is no room: only probes are answered."""
+
+    def __init__(self, app: Any, most: int) -> None:
+        self._app, self._most = app, most
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["path"] in PROBES:
+            await self._app(scope, receive, send)
+        else:
+            refusal: Response = problem(_full(self._most), None)
+            await refusal(scope, receive, send)
+
+
+def _full(most: int) -> Unavailable:
+    told = f"All {most} connections of this server are taken. Please try again in a moment."
+    return Unavailable(told, limit=most, retry_after_ms=5000)
 
 
 # --- One server on one SQLite file

@@ -247,6 +247,7 @@ def build_app(here: Server) -> ASGIApp:
         allowed_hosts=(*settings.allowed_hosts, *own),
         allowed_origins=settings.allowed_origins,
         max_body=settings.max_body_bytes,
+        body_seconds=settings.body_seconds,
         larger={} if here.engine is None else UPLOADS,
         shapes={} if here.engine is None else {"/v1/": refused_at_v1},
     )

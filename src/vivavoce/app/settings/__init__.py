@@ -29,6 +29,7 @@ from vivavoce.app.settings.parts import (
     AbsolutePath,
     AuthSettings,
     EngineSettings,
+    ShareSettings,
     Words,
 )
 from vivavoce.runtime.ports import Retention
@@ -143,7 +144,7 @@ class PlaceSettings(BaseSettings):
         return value
 
 
-class Settings(AuthSettings, EngineSettings, PlaceSettings):
+class Settings(ShareSettings, AuthSettings, EngineSettings, PlaceSettings):
     """Everything an operator can set. Values are final once the server starts.
 
     The parts have their fields in files of their own; the last one comes first in lists.

@@ -177,6 +177,55 @@ class AuthSettings(BaseSettings):
         return self.jwt_algorithms or (_USUAL_KEYS if self.jwt_secret is None else ("HS256",))
 
 
+def _share(number: int) -> Any:
+    """A limit of one user's: on where users are told apart, so that one alone never meets it."""
+    return Field(
+        default_factory=lambda given: number if given.get("auth") == "jwt" else 0,
+        ge=0,
+        json_schema_extra={"shown": f"`{number}` with `jwt`, else `0`"},
+    )
+
+
+class ShareSettings(BaseSettings):
+    """What one user may take of what all share, and one connection before anyone is known."""
+
+    # --- One user; 0 is no limit
+    user_streams: int = _share(12)
+    """Event streams one user may have open at a server; 0 is no limit."""
+    user_sessions: int = _share(3)
+    """Live voice sessions one user may have, at all servers of one database; 0 is no limit. An
+    agent may allow fewer (`concurrent_sessions`)."""
+    user_seats: int = _share(4)
+    """Places at a server that one user's sessions may take, spoken and written together; each takes
+    one of `VIVAVOCE_ENGINE_SESSIONS`. 0 is no limit."""
+    user_conversations: int = _share(5000)
+    """Conversations one user may have stored; 0 is no limit."""
+    user_megabytes: int = _share(200)
+    """Megabytes of what was said, called and returned that one user may have stored; 0 is no
+    limit."""
+    user_syncs_per_minute: int = _share(60)
+    """Transcripts one user's clients may send to a server in a minute; 0 is no limit."""
+    user_messages_per_minute: int = Field(default=30, ge=0)
+    """Written messages one user may send to a server in a minute; 0 is no limit."""
+    user_approvals: int = Field(default=20, ge=1)
+    """Questions that may wait for one user's yes, at all servers of one database. What would be
+    one more is refused."""
+
+    # --- One connection
+    max_connections: int = Field(default=1000, ge=16)
+    """Open connections at once; a few more are accepted for `/health`. Fewer, where the system
+    allows the process fewer open files."""
+    header_seconds: float = Field(default=10.0, gt=0, le=600)
+    """Seconds in which the head of a request has to arrive."""
+    body_seconds: float = Field(default=30.0, gt=0, le=600)
+    """Seconds in which its body has to arrive; a large one has more, as long as it comes at
+    8 kB a second."""
+    idle_seconds: float = Field(default=5.0, gt=0, le=600)
+    """Seconds that a connection is kept open for another request."""
+    stall_seconds: float = Field(default=60.0, gt=0, le=3600)
+    """Seconds after which a client that does not read what it asked for is cut off."""
+
+
 EMBEDDED = "embedded"
 OPENAI_URL = "https://api.openai.com/v1"
 OPENAI_MODEL = "gpt-realtime-2.1"

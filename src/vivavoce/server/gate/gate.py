@@ -31,7 +31,8 @@ from vivavoce.server.gate.auth import Authenticator, is_loopback, route_path
 from vivavoce.server.problems import note, problem
 
 MAX_BODY_BYTES = 1024 * 1024
-BODY_SECONDS = 30.0  # between two pieces of a body
+BODY_SECONDS = 30.0  # to wait for a body in all
+BODY_RATE = 8_000  # bytes that give a second more
 _REST_BYTES, _REST_SECONDS = 16 * 1024 * 1024, 3.0
 """Of a body that is too large, read and thrown away: a connection that is closed while its client
 still writes is reset, and the answer with it."""
@@ -193,18 +194,23 @@ class Gate:
 
     async def _pass(self, passage: _Passage, scope: Scope, receive: Receive, send: Send) -> None:
         received, complete, most = 0, False, self._most(passage.path)
+        patience, clock = self._body_seconds, asyncio.get_running_loop().time
 
         async def counted() -> Message:
-            nonlocal received, complete
+            nonlocal received, complete, patience
             if complete:
                 return await receive()  # the client leaves, some day
+            began = clock()
             try:
-                async with asyncio.timeout(self._body_seconds):
+                async with asyncio.timeout(patience):
                     message = await receive()
             except TimeoutError:
                 passage.fault = RequestTimeout("The request's body did not arrive in time")
                 raise passage.fault from None
-            received += len(message.get("body", b""))
+            size = len(message.get("body", b""))
+            # In all, not between two pieces: a byte now and then would hold it for ever.
+            patience += size / BODY_RATE - (clock() - began)
+            received += size
             complete = not message.get("more_body", False)
             if received > most:
                 passage.fault = self._too_large(passage.path)
