@@ -203,14 +203,15 @@ async def test_beyond_the_spare_ones_nobody_is_let_in() -> None:
 
 
 async def test_a_client_that_does_not_read_makes_room_too() -> None:
-    app = App()
-    async with bounded(app, connections=1) as served:
-        async with dialled(served, b"GET /much HTTP/1.1\r\nHost: a\r\n\r\n"):
-            config = served.server.config
-            assert isinstance(config, BoundedConfig)
-            await until(lambda: served.server.server_state.tasks and config.waited_for)
-            async with request(served, "/anything") as answer:
-                assert answer.status == 200
+    async with (
+        bounded(App(), connections=1) as served,
+        dialled(served, b"GET /much HTTP/1.1\r\nHost: a\r\n\r\n"),
+    ):
+        config = served.server.config
+        assert isinstance(config, BoundedConfig)
+        await until(lambda: served.server.server_state.tasks and config.waited_for)
+        async with request(served, "/anything") as answer:
+            assert answer.status == 200
 
 
 async def test_a_body_that_is_not_sent_makes_room_too() -> None:

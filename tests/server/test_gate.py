@@ -400,14 +400,15 @@ async def test_a_byte_now_and_then_does_not_make_a_body_arrive() -> None:
     async with gated(body_seconds=0.1) as served:
         reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
         writer.write(b"POST /raw HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n")
-        first = asyncio.ensure_future(reader.readline())
+        async with asyncio.TaskGroup() as group:
+            first = group.create_task(reader.readline())
 
-        def answered() -> bool:
-            writer.write(b"x")
-            return first.done()
+            def answered() -> bool:
+                writer.write(b"x")
+                return first.done()
 
-        await until(answered)
-        assert (await first).startswith(b"HTTP/1.1 408 ")
+            await until(answered)
+        assert first.result().startswith(b"HTTP/1.1 408 ")
         writer.close()
 
 

@@ -29,7 +29,7 @@ from vivavoce.runtime.calls.executor import ToolExecutor
 from vivavoce.runtime.calls.questions import Questions
 from vivavoce.runtime.clock import SystemClock
 from vivavoce.runtime.journal.log import Journal
-from vivavoce.runtime.limits import Window
+from vivavoce.runtime.limits import Shares, Window
 from vivavoce.runtime.people.memory import WorkspaceMemory
 from vivavoce.runtime.people.plans import Agenda
 from vivavoce.runtime.ports import Clock, Store
@@ -74,8 +74,11 @@ def assemble(
     limits = agent.limits
     store = store or open_store(settings.database_url)
     provider = provider or _provider(settings, clock, engine)
+    shares = shares_of(settings)
     registry = Registry(
-        max_sessions=settings.max_sessions, shutdown_seconds=settings.shutdown_seconds
+        max_sessions=settings.max_sessions,
+        user_seats=shares.seats,
+        shutdown_seconds=settings.shutdown_seconds,
     )
     journal = Journal(
         store,
@@ -84,6 +87,7 @@ def assemble(
         queue=settings.event_queue,
         heartbeat=settings.heartbeat_seconds,
         max_streams=settings.max_streams,
+        user_streams=shares.streams,
     )
     metrics = Metrics(registry, journal)
     # Without a port of its own a process cannot be told from another after a restart.
@@ -102,7 +106,9 @@ def assemble(
         auto_approve=settings.auto_approve,
     )
     profile = Profile(source, defaults, provider.capabilities, tools)
-    approvals = Approvals(store=store, journal=journal, clock=clock, notifier=notifier)
+    approvals = Approvals(
+        store=store, journal=journal, clock=clock, notifier=notifier, most_own=shares.approvals
+    )
     questions = Questions(journal=journal, clock=clock, notifier=notifier)
     auto = registry.auto_approves if settings.auto_approve else (lambda session_id: False)
     gate = Gatekeeper(agent.approval, approvals, auto_approve=auto)
@@ -118,6 +124,7 @@ def assemble(
         gate=gate,
         questions=questions,
         most=None if engine is None else engine.result_chars,
+        room=shares.more,
     )
     work = Tasks(
         store=store,
@@ -156,6 +163,7 @@ def assemble(
         traced=metrics.turn_traced,
         notifier=notifier,
         memory=WorkspaceMemory(store, toolset.place),
+        shares=shares,
         elsewhere=None if intents.context is None else intents.context.of,
     )
     voice = Voice(parts)
@@ -175,13 +183,13 @@ def assemble(
         registry=registry,
         profile=profile,
         voice=voice,
-        library=Library(store, journal, clock, voice, agent.name),
+        library=Library(store, journal, clock, voice, agent.name, shares),
         agenda=Agenda(
             store,
             journal,
             clock,
             check_voice=profile.check_voice,
-            limits=lambda: profile.agent.session_limits(),
+            limits=lambda: shares.of_sessions(profile.agent.session_limits()),
             time_zone=settings.time_zone,
             changed=voice.inform,
         ),
@@ -198,6 +206,12 @@ def assemble(
         intents=intents,
         engine=engine,
     )
+
+
+def shares_of(settings: Settings) -> Shares:
+    """What one user may have: the settings of that beginning."""
+    names = Shares.__dataclass_fields__
+    return Shares(**{name: getattr(settings, f"user_{name}") for name in names})
 
 
 def _brain_of(engine: EmbeddedEngine | None, settings: Settings) -> Callable[[], Brain | None]:

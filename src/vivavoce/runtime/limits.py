@@ -1,16 +1,46 @@
-"""How often something may be done: a sliding window a key, in bounded memory.
+"""How often something may be done: a sliding window a key, in bounded memory; and what one user
+may have of what all share.
 
 Pure but for the clock. Who the key stands for (a user, a session, an address)
-is the caller's business.
+is the caller's business. What has to hold at several servers is counted by the store.
 """
 
 from __future__ import annotations
 
 import math
 from collections import OrderedDict, deque
+from dataclasses import replace
 
 from vivavoce.errors import RateLimited
 from vivavoce.runtime.ports import Clock
+from vivavoce.wire.records.plans import SessionLimits
+from vivavoce.wire.records.talk import Within
+from vivavoce.wire.values import Value
+
+
+class Shares(Value):
+    """Of one user; 0 is no limit."""
+
+    streams: int = 0
+    sessions: int = 0
+    seats: int = 0
+    conversations: int = 0
+    megabytes: int = 0
+    syncs_per_minute: int = 0
+    messages_per_minute: int = 30
+    approvals: int = 20
+
+    def of_sessions(self, limits: SessionLimits) -> SessionLimits:
+        """An agent's limits, with our own number at once where that is less."""
+        at_once = [most for most in (limits.concurrent, self.sessions) if most]
+        return replace(limits, concurrent=min(at_once, default=0))
+
+    def more(self, user_id: str, *, conversation: bool = False) -> list[Within]:
+        """For a commit by which this user has more stored, maybe a conversation."""
+        conversations = self.conversations if conversation else 0
+        if not conversations and not self.megabytes:
+            return []
+        return [Within(user_id, conversations=conversations, megabytes=self.megabytes)]
 
 
 class Window:

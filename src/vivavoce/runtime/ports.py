@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Literal, Protocol
 
 from vivavoce.errors import ToolFailed
@@ -200,6 +200,25 @@ class Store(AgendaStore, Protocol):
 
     async def entries(self, conversation_id: str, *, user_id: str) -> list[Entry]:
         """The whole transcript, in the order of the conversation."""
+        ...
+
+    async def entries_like(
+        self,
+        conversation_id: str,
+        *,
+        user_id: str,
+        ids: Sequence[str],
+        said: Sequence[str] = (),
+        told: Sequence[tuple[str, datetime]] = (),
+        around: timedelta = timedelta(),
+    ) -> list[Entry]:
+        """Those with one of these ids, those of the last that say the same as one of `said`, and
+        those that say the same as one of `told` at about its time; in the order of the
+        conversation, of which the rest is not read. There may be more than were asked for."""
+        ...
+
+    async def sessions_of(self, conversation_id: str, *, user_id: str) -> list[str]:
+        """The ids of its last sessions."""
         ...
 
     async def tool_call(self, call_id: str, *, user_id: str) -> ToolCall | None: ...

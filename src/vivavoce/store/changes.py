@@ -60,6 +60,8 @@ class Plan:
     events: tuple[LogEvent, ...]
     limits: Mapping[str, SessionLimits] = field(default_factory=dict)
     """What the new sessions, by their ids, are held to."""
+    within: tuple[talk.Within, ...] = ()
+    """What their users may have when it is written."""
 
 
 def plan(changes: Sequence[Change]) -> Plan:
@@ -67,6 +69,7 @@ def plan(changes: Sequence[Change]) -> Plan:
     writes: list[Write] = []
     announced: list[LogEvent] = []
     limits: dict[str, SessionLimits] = {}
+    within: list[talk.Within] = []
 
     def write(record: object, how: How = How.WHOLE) -> None:
         writes.append(Write(type(record), how, row_of(record)))
@@ -98,9 +101,11 @@ def plan(changes: Sequence[Change]) -> Plan:
                 writes.append(Write(talk.Conversation, How.DROP, dropped))
             case talk.Announce(event):
                 announced.append(event)
+            case talk.Within():
+                within.append(change)
             case _:
                 assert_never(change)
-    return Plan(tuple(writes), tuple(announced), limits)
+    return Plan(tuple(writes), tuple(announced), limits, tuple(within))
 
 
 # --- What each write does -----------------------------------------------------------

@@ -1,4 +1,9 @@
-"""How many sessions are too many, counted in the transaction that writes one more."""
+"""How many sessions are too many, counted in the transaction that writes one more; and how much
+of anything one user may have, counted when it is written.
+
+What a user has stored is summed up by triggers of the database, so that it is right whoever
+writes or deletes: reading it is reading one row.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +15,19 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, Table, bindparam, false, func, literal, select
 
-from vivavoce.errors import RateLimited
+from vivavoce.errors import PayloadTooLarge, RateLimited, VivavoceError
 from vivavoce.store.rows import Fields
-from vivavoce.store.schema import spent_sessions, voice_sessions
+from vivavoce.store.schema import (
+    approvals,
+    conversations,
+    messages,
+    spent_sessions,
+    stored,
+    tool_calls,
+    voice_sessions,
+)
 from vivavoce.wire.records.plans import NEVER_BEGAN, SessionLimits
+from vivavoce.wire.records.talk import Within
 
 TEN_MINUTES = timedelta(minutes=10)
 LONGEST = timedelta(days=1)
@@ -142,3 +156,117 @@ _WORDS = {
 def _refused(what: str, limit: int, wait: timedelta) -> RateLimited:
     milliseconds = max(1, round(wait.total_seconds() * 1000))
     return RateLimited(_WORDS[what], retry_after_ms=milliseconds, what=what, limit=limit)
+
+
+# --- How much of anything ---------------------------------------------------------------
+
+MEGABYTE = 1_000_000
+ROW_BYTES = 200
+"""Of a row with nothing in it: its ids, times and places in indexes."""
+
+_mine: Any = bindparam("user_id")
+STORED = select(stored.c.bytes).where(stored.c.user_id == _mine)
+
+
+def _more_than(table: Table, *conditions: Any) -> Select[Any]:
+    """Is there one behind the last that may be? Never reads more than these."""
+    there = select(literal(1)).select_from(table).where(table.c.user_id == _mine, *conditions)
+    return there.offset(bindparam("most")).limit(1)
+
+
+CONVERSATIONS = _more_than(conversations)
+_latest = approvals.alias("latest")
+# One that has lapsed by the time of the latest was left by a server that is gone.
+WAITING = _more_than(
+    approvals,
+    approvals.c.status == "pending",
+    approvals.c.expires_at
+    > select(func.max(_latest.c.requested_at))
+    .where(_latest.c.user_id == _mine, _latest.c.status == "pending")
+    .scalar_subquery(),
+)
+
+
+def check(connection: Connection, held: Within) -> None:
+    """Raises where the user has more than that."""
+
+    def there(query: Select[Any], most: int) -> bool:
+        given = {"user_id": held.user_id, "most": most}
+        return most > 0 and connection.execute(query, given).first() is not None
+
+    fault: VivavoceError | None = None
+    if there(CONVERSATIONS, held.conversations):
+        words = f"You have {held.conversations} conversations, as many as one user may have."
+        words += " Delete some to begin others."
+        fault = RateLimited(words, what="conversations", limit=held.conversations)
+    elif there(WAITING, held.approvals):
+        words = f"{held.approvals} questions wait for a yes already. Answer some of them first."
+        fault = RateLimited(words, what="approvals", limit=held.approvals, retry_after_ms=5000)
+    elif held.megabytes:
+        taken = connection.execute(STORED, {"user_id": held.user_id}).scalar() or 0
+        if taken > held.megabytes * MEGABYTE:
+            words = f"What you may have stored is {held.megabytes} megabytes, and that is taken."
+            words += " Delete conversations to make room."
+            fault = PayloadTooLarge(words, what="megabytes", limit=held.megabytes)
+    if fault is not None:
+        raise fault
+
+
+_COUNTED: dict[Table, tuple[str, ...]] = {
+    messages: ("content", "metadata"),
+    tool_calls: ("arguments", "output"),
+    conversations: ("title", "summary", "metadata"),
+}
+
+
+def install(connection: Connection) -> None:
+    """The triggers that keep `stored`. Change what they count, and a migration has to count anew
+    in the databases there are."""
+    postgres = connection.dialect.name == "postgresql"
+    for table, columns in _COUNTED.items():
+        for statement in (_postgres if postgres else _sqlite)(table.name, columns):
+            connection.exec_driver_sql(statement)
+
+
+def _sqlite(table: str, columns: Sequence[str]) -> Iterable[str]:
+    def size(row: str) -> str:
+        return " + ".join(
+            (str(ROW_BYTES), *(f"coalesce(length(CAST({row}.{c} AS BLOB)), 0)" for c in columns))
+        )
+
+    change = "UPDATE stored SET bytes = bytes"
+    yield f"""CREATE TRIGGER {table}_stored AFTER INSERT ON {table} BEGIN
+    INSERT INTO stored (user_id, bytes) VALUES (new.user_id, {size("new")})
+    ON CONFLICT (user_id) DO UPDATE SET bytes = bytes + excluded.bytes;
+    END"""  # noqa: S608 # names of ours
+    yield f"""CREATE TRIGGER {table}_stored_anew AFTER UPDATE OF {", ".join(columns)} ON {table}
+    BEGIN {change} + ({size("new")}) - ({size("old")}) WHERE user_id = new.user_id; END"""
+    yield f"""CREATE TRIGGER {table}_not_stored AFTER DELETE ON {table} BEGIN
+    {change} - ({size("old")}) WHERE user_id = old.user_id;
+    DELETE FROM stored WHERE user_id = old.user_id AND bytes <= 0;
+    END"""  # noqa: S608
+
+
+def _postgres(table: str, columns: Sequence[str]) -> Iterable[str]:
+    def size(row: str) -> str:
+        sizes = (f"coalesce(octet_length({row}.{column}::text), 0)" for column in columns)
+        return " + ".join((str(ROW_BYTES), *sizes))
+
+    # As its owner: whoever writes past the server (`migrate.ACCESS`) may not write to `stored`.
+    yield f"""CREATE FUNCTION vivavoce_stored_{table}() RETURNS trigger LANGUAGE plpgsql
+    SECURITY DEFINER SET search_path FROM CURRENT AS $$
+    BEGIN
+    IF TG_OP = 'INSERT' THEN
+        INSERT INTO stored (user_id, bytes) VALUES (new.user_id, {size("new")})
+        ON CONFLICT (user_id) DO UPDATE SET bytes = stored.bytes + excluded.bytes;
+    ELSIF TG_OP = 'UPDATE' THEN
+        UPDATE stored SET bytes = bytes + ({size("new")}) - ({size("old")})
+        WHERE user_id = new.user_id;
+    ELSE
+        UPDATE stored SET bytes = bytes - ({size("old")}) WHERE user_id = old.user_id;
+        DELETE FROM stored WHERE user_id = old.user_id AND bytes <= 0;
+    END IF;
+    RETURN NULL;
+    END $$"""  # noqa: S608
+    yield f"""CREATE TRIGGER {table}_stored AFTER INSERT OR DELETE OR UPDATE OF
+    {", ".join(columns)} ON {table} FOR EACH ROW EXECUTE FUNCTION vivavoce_stored_{table}()"""

@@ -16,7 +16,7 @@ from sqlalchemy import Connection, ForeignKeyConstraint, inspect, select, text
 from sqlalchemy.schema import AddConstraint, CreateIndex, CreateTable
 
 from vivavoce.errors import Unavailable
-from vivavoce.store import search
+from vivavoce.store import limits, search
 from vivavoce.store.database import Database
 from vivavoce.store.schema import log_head, metadata, versions
 
@@ -34,6 +34,7 @@ ACCESS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("delegated_tasks", "approvals", "events"), READ),
     # Its own business.
     **dict.fromkeys(("snapshots", "outbox", "spent_sessions", "log_head", "alembic_version"), NONE),
+    "stored": NONE,
 }
 
 _TIMES = {"created_at": "now()", "updated_at": "now()"}
@@ -217,6 +218,7 @@ def create(connection: Connection) -> None:
     _make_tables(connection)
     versions.create(connection, checkfirst=True)
     search.install(connection)
+    limits.install(connection)
     install(connection)
     connection.execute(log_head.insert().values(id=1, position=0))
     connection.execute(versions.insert().values(version_num=HEAD))

@@ -8,9 +8,9 @@ The statements of the search are in `search.py`: each database has its own.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import (
@@ -143,11 +143,8 @@ class PlanReads(Reads):
         return await self._read.all(rows.GOALS.record, query)
 
     async def milestones(self, goal_ids: Sequence[str], *, user_id: str) -> list[Milestone]:
-        known: list[str] = []
-        for each in goal_ids:
-            with suppress(NotUuid):
-                known.append(canonical_uuid(each))
-        return await self._read.all(rows.MILESTONES.record, STEPS, goal_ids=known, user_id=user_id)
+        given = {"goal_ids": _uuids(goal_ids), "user_id": user_id}
+        return await self._read.all(rows.MILESTONES.record, STEPS, **given)
 
     async def todo(self, todo_id: str, *, user_id: str) -> Todo | None:
         return await self._read.one(rows.TODOS.record, TODO, id=todo_id, user_id=user_id)
@@ -329,6 +326,28 @@ _LAST = tuple(column.desc() for column in _PLACE)
 _OF_CONVERSATION = by(messages, "conversation_id", "user_id")
 
 TRANSCRIPT = _OF_CONVERSATION.order_by(*_PLACE)
+LAST_SAID = 2000  # entries that a copy without a time is looked for among
+LAST_SESSIONS = 50
+_texts: Any = bindparam("texts", expanding=True)
+BY_ID = _OF_CONVERSATION.where(messages.c.id.in_(bindparam("ids", expanding=True)))
+_last_said = _OF_CONVERSATION.order_by(*_LAST).limit(LAST_SAID).subquery("messages")
+SAID_LATELY = select(_last_said).where(_last_said.c.content.in_(_texts))
+SAID_ABOUT_THEN = _OF_CONVERSATION.where(
+    messages.c.created_at.between(
+        bindparam("since", type_=messages.c.created_at.type),
+        bindparam("until", type_=messages.c.created_at.type),
+    ),
+    messages.c.content.in_(_texts),
+)
+SESSION_IDS = (
+    select(voice_sessions.c.id)
+    .where(
+        voice_sessions.c.conversation_id == bindparam("conversation_id"),
+        voice_sessions.c.user_id == bindparam("user_id"),
+    )
+    .order_by(*newest(voice_sessions))
+    .limit(LAST_SESSIONS)
+)
 MARK = by(messages, "id", "conversation_id", "user_id").with_only_columns(*_PLACE)
 
 
@@ -438,6 +457,36 @@ class TalkReads(Reads):
         given = {"conversation_id": conversation_id, "user_id": user_id}
         return await self._read.all(ENTRIES.record, TRANSCRIPT, **given)
 
+    async def entries_like(
+        self,
+        conversation_id: str,
+        *,
+        user_id: str,
+        ids: Sequence[str],
+        said: Sequence[str] = (),
+        told: Sequence[tuple[str, datetime]] = (),
+        around: timedelta = timedelta(),
+    ) -> list[Entry]:
+        asked: list[tuple[Select[Any], dict[str, object]]] = []
+        if known := _uuids(ids):
+            asked.append((BY_ID, {"ids": known}))
+        if said:
+            asked.append((SAID_LATELY, {"texts": _kept_as(said)}))
+        if told:
+            times = [at for _, at in told]
+            when = {"since": _shifted(min(times), -around), "until": _shifted(max(times), around)}
+            asked.append((SAID_ABOUT_THEN, {"texts": _kept_as(text for text, _ in told), **when}))
+        of = {"conversation_id": conversation_id, "user_id": user_id}
+        found: dict[str, Entry] = {}
+        for query, given in asked:
+            for entry in await self._read.all(ENTRIES.record, query, **of, **given):
+                found[entry.id] = entry
+        return sorted(found.values(), key=lambda e: (e.ordinal, e.created_at, e.id))
+
+    async def sessions_of(self, conversation_id: str, *, user_id: str) -> list[str]:
+        of = {"conversation_id": conversation_id, "user_id": user_id}
+        return await self._read.all(lambda row: str(row.id), SESSION_IDS, **of)
+
     async def messages_before(
         self,
         conversation_id: str,
@@ -490,6 +539,27 @@ class TalkReads(Reads):
     async def spent(self, *, user_id: str, since: datetime) -> Spent:
         found = await self._read.row(_to_fields, SPENT, user_id=user_id, since=since)
         return Spent(**found)
+
+
+def _uuids(named: Iterable[str]) -> list[str]:
+    """Those that can be an id at all."""
+    known: dict[str, None] = {}
+    for each in named:
+        with suppress(NotUuid):
+            known[canonical_uuid(each)] = None
+    return list(known)
+
+
+def _kept_as(texts: Iterable[str]) -> list[str]:
+    """As they lie in the table: what nobody could make out has words of ours."""
+    return list({text or kept for text in texts for kept in ("", rows.INAUDIBLE)})
+
+
+def _shifted(at: datetime, by: timedelta) -> datetime:
+    try:
+        return at + by
+    except OverflowError:  # a client's clock may say anything
+        return at
 
 
 def _to_fields(row: Row[Any]) -> dict[str, Any]:

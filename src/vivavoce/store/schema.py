@@ -367,6 +367,13 @@ spent_sessions = _table(
     sa.Index("idx_spent_sessions_user", "user_id", "created_at"),
 )
 
+# What each user has in `messages`, `tool_calls` and `conversations`: kept by triggers (`limits`).
+stored = _table(
+    "stored",
+    sa.Column("user_id", Words, primary_key=True),
+    sa.Column("bytes", Position, nullable=False),
+)
+
 # Goals point at conversations and those at goals: one of the two has to come later.
 for _name, _to in (("goal", "goals"), ("task", "tasks")):
     _column = f"linked_{_name}_id"

@@ -18,7 +18,7 @@ from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
 
 from vivavoce.errors import Conflict, InternalError, Unavailable, VivavoceError
 from vivavoce.store.changes import How, Plan, fields_of, writes_for
-from vivavoce.store.limits import hold
+from vivavoce.store.limits import check, hold
 from vivavoce.store.retention import drop_own
 from vivavoce.store.rows import EVENTS, Fields
 from vivavoce.store.schema import (
@@ -98,6 +98,9 @@ class Performer:
         count = sum(len(plan.events) for plan in plans)
         head = queue_up(connection, count)
         self._write(connection, plans)
+        for held in {held for plan in plans for held in plan.within}:
+            # Afterwards: others in this batch may have taken the last of it.
+            check(connection, held)
         placed = _place(plans, head - count)
         rows = [EVENTS.row(event) for events in placed for event in events]
         if rows:

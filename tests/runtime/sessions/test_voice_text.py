@@ -10,8 +10,8 @@ import pytest
 from tests.runtime.sessions.speaking import call, speaking
 from tests.server.doors import Doors, soon
 from vivavoce.errors import Conflict, InvalidRequest, NotFound, RateLimited
+from vivavoce.runtime.limits import Shares
 from vivavoce.runtime.sessions.options import Options
-from vivavoce.runtime.sessions.texting import MESSAGES_PER_MINUTE
 from vivavoce.runtime.sessions.voice import Exchange, Voice
 from vivavoce.testing import ManualClock, ScriptedCall
 from vivavoce.testing.realtime.faults import Drop
@@ -189,7 +189,7 @@ async def test_what_cannot_be_a_message_is_refused(tmp_path: Path) -> None:
                 await voice.say(of, "ada", nothing, wait=0)
         with pytest.raises(NotFound):
             await voice.say(of, "eve", "Hello", wait=0)
-        for number in range(MESSAGES_PER_MINUTE):
+        for number in range(Shares().messages_per_minute):
             await voice.say(of, "ada", f"Message {number}", wait=0)
         with pytest.raises(RateLimited):
             await voice.say(of, "ada", "One more", wait=0)

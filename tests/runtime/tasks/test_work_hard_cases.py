@@ -12,7 +12,7 @@ import pytest
 from tests.runtime.calls.test_approvals import ask, pending
 from tests.runtime.tasks.work_bench import Hands, settle, work_bench
 from tests.session.scene import START, WHO
-from vivavoce.errors import Conflict, Unavailable
+from vivavoce.errors import Conflict, RateLimited, Unavailable
 from vivavoce.runtime.agents.work import Permissions, Rule
 from vivavoce.runtime.calls.approvals import MAX_OWN, Approvals, _question
 from vivavoce.runtime.calls.outcomes import ToolOutcome, ToolRequest, succeeded
@@ -112,7 +112,8 @@ async def test_one_user_cannot_take_all_the_places() -> None:
         asking = [group.create_task(ask(bench)) for _ in range(MAX_OWN)]
         await settle()
         await settle()
-        assert await ask(bench) is False
+        with pytest.raises(RateLimited, match=f"{MAX_OWN} questions wait"):
+            await ask(bench)
         for one in asking:
             one.cancel()
 

@@ -18,13 +18,13 @@ from typing import Any, Literal, Protocol
 
 import orjson
 
-from vivavoce.errors import Conflict, Forbidden, NotFound, VivavoceError
+from vivavoce.errors import Conflict, Forbidden, NotFound, RateLimited, VivavoceError
 from vivavoce.runtime.agents.work import Permissions
 from vivavoce.runtime.ports import Clock, Journal, Store
 from vivavoce.session.events import ApprovalAsked, ApprovalSettled, SessionEvent
 from vivavoce.wire.clean import clean_line, unseen
 from vivavoce.wire.events import About, ApprovalRequested, ApprovalResolved, announce
-from vivavoce.wire.records.talk import Origin, Put, ToolCall, new_id
+from vivavoce.wire.records.talk import Origin, Put, ToolCall, Within, new_id
 from vivavoce.wire.records.work import Approval, ApprovalStatus, By, Task
 
 _REMEMBERED = 1_000
@@ -58,16 +58,19 @@ class Gatekeeper:
         task_id: str | None,
     ) -> VivavoceError | None:
         """None: it may run."""
-        verdict = await self._verdict(
-            call,
-            call.tool,
-            arguments,
-            description,
-            changes=changes,
-            origin=call.origin,
-            call_id=call.id,
-            task_id=task_id,
-        )
+        try:
+            verdict = await self._verdict(
+                call,
+                call.tool,
+                arguments,
+                description,
+                changes=changes,
+                origin=call.origin,
+                call_id=call.id,
+                task_id=task_id,
+            )
+        except RateLimited as fault:
+            return fault
         if verdict == "allow":
             return None
         who = "policy does" if verdict == "deny" else "user did"
@@ -78,9 +81,12 @@ class Gatekeeper:
     ) -> bool:
         """For what an agent does with tools of its own; they are taken to change things."""
         asked = question or f"Use {tool}"
-        verdict = await self._verdict(
-            task, tool, arguments, asked, changes=True, origin="task", task_id=task.id
-        )
+        try:
+            verdict = await self._verdict(
+                task, tool, arguments, asked, changes=True, origin="task", task_id=task.id
+            )
+        except RateLimited:
+            return False
         return verdict == "allow"
 
     async def _verdict(
@@ -142,7 +148,7 @@ def _question(description: str) -> str:
 log = logging.getLogger(__name__)
 
 MAX_PENDING = 100  # of all users; more than that is a flood, and a flood gets no yes
-MAX_OWN = 20  # of one user, who must not take the others' places
+MAX_OWN = 20  # of one user, at every server: they must not take the others' places
 QUESTION_LENGTH = 300
 
 
@@ -162,8 +168,17 @@ class Notifier(Protocol):
 class Approvals:
     """The open requests of this process."""
 
-    def __init__(self, *, store: Store, journal: Journal, clock: Clock, notifier: Notifier) -> None:
+    def __init__(
+        self,
+        *,
+        store: Store,
+        journal: Journal,
+        clock: Clock,
+        notifier: Notifier,
+        most_own: int = MAX_OWN,
+    ) -> None:
         self._store, self._journal, self._clock, self._notifier = store, journal, clock, notifier
+        self._most_own = most_own
         self._open: dict[str, tuple[Approval, asyncio.Future[bool]]] = {}
         self._settling: dict[str, asyncio.Event] = {}
         self._standing: dict[bytes, None] = {}
@@ -201,10 +216,13 @@ class Approvals:
         call_id: str | None = None,
         task_id: str | None = None,
     ) -> bool:
-        """Until the user says yes or no, or the time is up."""
-        crowded = len(self._open) >= MAX_PENDING or len(self.pending(about.user_id)) >= MAX_OWN
-        if crowded or not _showable(dict(arguments)):
+        """Until the user says yes or no, or the time is up. Raises `RateLimited` where too many
+        questions wait."""
+        if not _showable(dict(arguments)):
             return False  # nobody can say yes to what cannot be seen
+        if len(self._open) >= MAX_PENDING:
+            words = f"{MAX_PENDING} questions of all users wait for a yes already."
+            raise RateLimited(words, what="approvals", limit=MAX_PENDING, retry_after_ms=5000)
         now = self._clock.now()
         approval = Approval(
             id=f"apr_{new_id()}",
@@ -221,7 +239,9 @@ class Approvals:
         )
         answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         try:
-            await self._journal.commit([Put(approval), announce(_requested(approval), approval)])
+            room = Within(about.user_id, approvals=self._most_own)
+            told = announce(_requested(approval), approval)
+            await self._journal.commit([Put(approval), told, room])
             self._open[approval.id] = (approval, answer)
             await self._notifier.tell(ApprovalAsked(approval.id, approval.question), approval)
             async with asyncio.timeout(timeout):

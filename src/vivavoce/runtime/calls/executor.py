@@ -23,6 +23,7 @@ from vivavoce.errors import (
     Conflict,
     InvalidArguments,
     InvalidRequest,
+    PayloadTooLarge,
     RateLimited,
     ToolFailed,
     ToolNotFound,
@@ -93,7 +94,8 @@ class _Running(Value):
 class ToolExecutor:
     """Runs calls, each once. Cancelling the task that runs one cancels the call.
 
-    `settled` is told of every call that ran, once its outcome is durable.
+    `settled` is told of every call that ran, once its outcome is durable; `room` says what a
+    user may have stored with one more.
     """
 
     def __init__(
@@ -109,12 +111,14 @@ class ToolExecutor:
         gate: Gatekeeper | None = None,
         questions: Questions | None = None,
         most: Callable[[], int] | None = None,
+        room: Callable[[str], Sequence[Change]] = lambda user_id: (),
     ) -> None:
         self._tools, self._calls, self._journal, self._clock = tools, calls, journal, clock
         self._per_user, self._per_session = per_user, per_session
         self._settled = settled
         self._gate, self._questions = gate, questions
         self._most = most or (lambda: MODEL_LIMIT)
+        self._room = room
         self._running: dict[tuple[str, str], _Running] = {}
 
     def running(self, session_id: str | None = None) -> list[ToolCall]:
@@ -261,7 +265,11 @@ class ToolExecutor:
         progress = Progress(self._journal, self._clock, call)
         begun = self._clock.monotonic()
         try:
-            await self._journal.commit(write.started(call, description, ordinal))
+            try:
+                started = write.started(call, description, ordinal)
+                await self._journal.commit([*started, *self._room(call.user_id)])
+            except PayloadTooLarge as fault:  # the user has stored what they may
+                return await self._refuse(request, call, fault)
             recorded()
             # Recorded first: a yes may take a minute, and after a crash in it the call has its end.
             result: str | ToolOutput | VivavoceError | None = None

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
-from vivavoce.errors import OutcomeUnknown, Unavailable
+from vivavoce.errors import OutcomeUnknown, RateLimited, Unavailable
 from vivavoce.runtime.journal.streams import Filter, Subscription, Tell
 from vivavoce.runtime.ports import Clock, LogBounds, Store
 from vivavoce.wire.events import Heartbeat, StreamReset, VoiceEvent, to_log
@@ -42,6 +43,7 @@ class Journal:
         page: int = 200,
         heartbeat: float = HEARTBEAT_SECONDS,
         max_streams: int = 1000,
+        user_streams: int = 0,
     ) -> None:
         self._store = store
         self._clock = clock
@@ -49,7 +51,8 @@ class Journal:
         self._queue = queue
         self._page = page
         self._heartbeat = heartbeat
-        self._max_streams = max_streams
+        self._max_streams, self._user_streams = max_streams, user_streams
+        self._of_user: Counter[str] = Counter()
         self._index: dict[tuple[str, str | None], set[Subscription]] = {}
         self._streams = 0
         self._heeded: dict[str, tuple[Act, Callable[[], bool]]] = {}
@@ -193,9 +196,17 @@ class Journal:
             raise RuntimeError("Open the journal before subscribing")
         if self._streams >= self._max_streams:
             raise Unavailable("Too many event streams are open", retry_after_ms=5000)
+        if 0 < self._user_streams <= self._of_user[only.user_id]:
+            raise RateLimited(
+                f"You have {self._user_streams} event streams open, as many as one user may have.",
+                what="streams",
+                limit=self._user_streams,
+                retry_after_ms=5000,
+            )
         subscription = Subscription(self, only, after=after, follow=follow, limit=self._queue)
         self._index.setdefault((only.user_id, only.session_id), set()).add(subscription)
         self._streams += 1
+        self._of_user[only.user_id] += 1
         if self._closed.is_set():
             subscription.close()
         return subscription
@@ -246,6 +257,8 @@ class Journal:
         if subscription in group:
             group.remove(subscription)
             self._streams -= 1
+            self._of_user[key[0]] -= 1
+            self._of_user += Counter()  # forgets who has none
             if not group:
                 del self._index[key]
 

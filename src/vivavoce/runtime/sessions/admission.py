@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
@@ -34,6 +34,7 @@ from vivavoce.wire.records.talk import (
     PutSession,
     Status,
     VoiceSession,
+    Within,
 )
 
 log = logging.getLogger(__name__)
@@ -68,15 +69,19 @@ class Admission:
         async with self.unopened(conversation.id):
             if not new:
                 found(await self._there(conversation), "Conversation", conversation.id)
-            async with self._parts.registry.seat(conversation.id):
+            async with self._parts.registry.seat(conversation.id, conversation.user_id):
                 yield
 
     async def _there(self, conversation: Conversation) -> Conversation | None:
         of = {"user_id": conversation.user_id}
         return await self._parts.store.conversation(conversation.id, **of)
 
-    async def _admit(self, session: VoiceSession, conversation: Conversation) -> VoiceSession:
-        limits = self._parts.profile.agent.session_limits()
+    async def _admit(
+        self, session: VoiceSession, conversation: Conversation, *, new: bool
+    ) -> VoiceSession:
+        shares = self._parts.shares
+        limits = shares.of_sessions(self._parts.profile.agent.session_limits())
+        room = shares.more(session.user_id, conversation=new)
         if remembered(session).text:  # it has a rate of its own, and the same budget
             limits = replace(limits, per_10_minutes=0, per_day=0, concurrent=0)
             session = replace(session, counted=False)
@@ -84,11 +89,11 @@ class Admission:
             known = {**session.metadata, "began_at": began_at(old).isoformat()}
             session = replace(session, counted=False, metadata=known)
         try:
-            return await self._store(session, conversation, limits)
+            return await self._store(session, conversation, limits, room)
         except RateLimited as fault:
             if fault.details.get("what") != "concurrent" or not await self._evict(session):
                 raise
-        return await self._store(session, conversation, limits)
+        return await self._store(session, conversation, limits, room)
 
     async def _taken_over(self, session: VoiceSession) -> VoiceSession | None:
         """The session of its conversation that is live, here or in another process."""
@@ -114,7 +119,11 @@ class Admission:
         return bool(waiting)
 
     async def _store(
-        self, session: VoiceSession, conversation: Conversation, limits: SessionLimits
+        self,
+        session: VoiceSession,
+        conversation: Conversation,
+        limits: SessionLimits,
+        room: Sequence[Within],
     ) -> VoiceSession:
         """Stored before it is promised; four digits may be taken, so try others."""
         for attempt in range(_ID_TRIES):
@@ -124,6 +133,7 @@ class Admission:
                     [
                         PutConversation(ours(conversation)),
                         PutSession(named, new=True, limits=limits),
+                        *room,
                     ]
                 )
             except Conflict:
@@ -150,7 +160,7 @@ class Admission:
     ) -> AsyncIterator[VoiceSession]:
         """The session, stored with its id. What comes to nothing after all is taken back, and the
         conversation is as `before`. Raises `RateLimited`, and then nothing has happened."""
-        session = await self._admit(record, conversation)
+        session = await self._admit(record, conversation, new=new)
         try:
             yield session
         except BaseException:

@@ -17,6 +17,7 @@ from vivavoce.errors import NotFound, SessionNotFound, found
 from vivavoce.logs import fields
 from vivavoce.runtime.ids import SessionIds
 from vivavoce.runtime.journal.log import Journal
+from vivavoce.runtime.limits import Shares, Window
 from vivavoce.runtime.ports import Clock, Retention, Store
 from vivavoce.runtime.sessions.options import Options
 from vivavoce.runtime.sessions.records import begun, closed, title_from
@@ -50,6 +51,7 @@ SWEEP_SECONDS = 3600.0
 TURNS = 100  # as many of them as one answer shows
 SAME_TIME = timedelta(seconds=5)
 RETRY_WINDOW = timedelta(seconds=60)
+_UNLIMITED = Shares()
 
 
 class Copy(Record):
@@ -83,16 +85,23 @@ class Library:
     """One user's conversations and their sessions; another's are not there."""
 
     def __init__(
-        self, store: Store, journal: Journal, clock: Clock, voice: Voice, agent: str
+        self,
+        store: Store,
+        journal: Journal,
+        clock: Clock,
+        voice: Voice,
+        agent: str,
+        shares: Shares = _UNLIMITED,
     ) -> None:
         self._store, self._journal, self._clock = store, journal, clock
-        self._voice, self._agent = voice, agent
+        self._voice, self._agent, self._shares = voice, agent, shares
+        self._syncs = Window(shares.syncs_per_minute, 60, clock=clock, what="transcript syncs")
         self._ids = SessionIds(clock.now)
 
     async def summary(self, session_id: str, user_id: str) -> SessionSummary:
         summary = await self._store.summary(session_id, user_id=user_id)
         if summary is None:
-            raise SessionNotFound(f"Session '{session_id[:64]}' not found.")
+            raise _no_session(session_id)
         return summary
 
     async def transcript(self, summary: SessionSummary) -> list[Entry]:
@@ -122,19 +131,44 @@ class Library:
             counted=False,  # it takes nothing of ours
             metadata={"tracked": True},
         )
-        await self._journal.commit([PutConversation(conversation), PutSession(session, new=True)])
+        room = self._shares.more(user_id, conversation=True)
+        put = PutConversation(conversation)
+        await self._journal.commit([put, PutSession(session, new=True), *room])
         return SessionSummary(session=session, turn_count=0, title=conversation.title)
 
     async def sync(self, session_id: str, user_id: str, copies: Sequence[Copy]) -> int:
-        """How many of the client's entries are stored now; all of them, new or not."""
-        summary = await self.summary(session_id, user_id)
-        session, now = summary.session, self._clock.now()
-        stored = await self.transcript(summary)
-        added = unseen(copies, stored, session, now)
+        """How many of the client's entries are stored now; all of them, new or not. Of what is
+        stored only that is read which may be the same."""
+        self._syncs.check(user_id)
+        session = await self._store.session(session_id, user_id=user_id)
+        if session is None:
+            raise _no_session(session_id)
+        now = self._clock.now()
+        added = unseen(copies, await self._alike(session, copies), session, now)
         if added:
             changes = [PutEntry(entry, replace=False) for entry in added]
-            await self._journal.commit([*await self._named(session, added), *changes])
+            room = self._shares.more(user_id)
+            await self._journal.commit([*await self._named(session, added), *changes, *room])
         return len(copies)
+
+    async def _alike(self, session: VoiceSession, copies: Sequence[Copy]) -> list[Entry]:
+        """Stored entries that a client's may be copies of (`unseen` says which)."""
+        of = (session.conversation_id, session.user_id)
+        names = [copy.id for copy in copies if copy.id]
+        # What a sideband heard has its id of the session and the provider's item.
+        heard_in = await self._store.sessions_of(of[0], user_id=of[1]) if names else []
+        keys = [_key(copy, of[0]) for copy in copies]
+        ids = [*filter(None, keys), *names]
+        ids += [entry_id(session_id, name) for session_id in heard_in for name in names]
+        nameless = [copy for copy, key in zip(copies, keys, strict=True) if key is None]
+        return await self._store.entries_like(
+            of[0],
+            user_id=of[1],
+            ids=ids,
+            said=[copy.words for copy in nameless if copy.at is None],
+            told=[(copy.words, copy.at) for copy in nameless if copy.at is not None],
+            around=SAME_TIME,
+        )
 
     async def _named(self, session: VoiceSession, added: Sequence[Entry]) -> list[PutConversation]:
         conversation = await self._of(session)
@@ -246,7 +280,8 @@ class Library:
         """A conversation with nothing in it yet, to be written to."""
         now = self._clock.now()
         conversation = begun(user_id, now, title=title, context_type=context_type)
-        await self._journal.commit([PutConversation(conversation)])
+        room = self._shares.more(user_id, conversation=True)
+        await self._journal.commit([PutConversation(conversation), *room])
         return conversation
 
     async def messages(
@@ -265,6 +300,10 @@ class Library:
 
     async def search(self, query: str, user_id: str, *, limit: int) -> list[Hit]:
         return await self._store.search(clean_line(query), user_id=user_id, limit=limit)
+
+
+def _no_session(session_id: str) -> SessionNotFound:
+    return SessionNotFound(f"Session '{session_id[:64]}' not found.")
 
 
 # --- Which entries of a client's copy are new

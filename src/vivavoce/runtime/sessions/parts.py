@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 
 from vivavoce.runtime.calls.executor import ToolExecutor
 from vivavoce.runtime.journal.log import Journal
+from vivavoce.runtime.limits import Shares
 from vivavoce.runtime.people.elsewhere import Elsewhere
 from vivavoce.runtime.people.memory import WorkspaceMemory
 from vivavoce.runtime.ports import Clock, Store, Toolbox
@@ -30,6 +31,7 @@ class Parts(Record):
     traced: Traced
     notifier: SessionNotifier
     memory: WorkspaceMemory
+    shares: Shares = Shares()
     elsewhere: Callable[[str], Awaitable[Elsewhere | None]] | None = None
     """What the user's backend tells of their things, where they are kept there."""
 

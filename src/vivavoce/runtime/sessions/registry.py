@@ -28,11 +28,13 @@ T = TypeVar("T")
 class Registry:
     """Who is live. `running` is the parent of every session's task."""
 
-    def __init__(self, *, max_sessions: int = 100, shutdown_seconds: float = 5.0) -> None:
-        self._max = max_sessions
+    def __init__(
+        self, *, max_sessions: int = 100, user_seats: int = 0, shutdown_seconds: float = 5.0
+    ) -> None:
+        self._max, self._user_max = max_sessions, user_seats
         self._patience = shutdown_seconds
         self._live: dict[str, LiveSession] = {}
-        self._reserved = 0
+        self._reserved: Counter[str] = Counter()  # user → sessions in the making
         self._opening: Counter[str] = Counter()  # user → written sessions in the making
         self._group: asyncio.TaskGroup | None = None
         self._hooks: list[Callable[[LiveSession], None]] = []
@@ -76,7 +78,7 @@ class Registry:
 
     def expecting(self) -> bool:
         """Is any session live, or in the making?"""
-        return bool(self._live) or self._reserved > 0
+        return bool(self._live) or self._reserved.total() > 0
 
     def get(self, session_id: str, user_id: str | None = None) -> LiveSession | None:
         """`user_id=None` is for the server itself, never for a door."""
@@ -123,22 +125,43 @@ class Registry:
     # --- Seats ------------------------------------------------------------------------
 
     @asynccontextmanager
-    async def seat(self, conversation_id: str) -> AsyncIterator[None]:
+    async def seat(self, conversation_id: str, user_id: str) -> AsyncIterator[None]:
         """A place for a session in the making; a clear refusal before anything is promised.
         A session of the same conversation gives up its own, a written one that rests its too."""
         if self._group is None:
             raise Unavailable("The server is shutting down.", retry_after_ms=5000)
-        while len(self) - len(self.of_conversation(conversation_id)) + self._reserved >= self._max:
+        while self._user_max and self._seats(user_id, but=conversation_id) >= self._user_max:
+            if not await self.give_way(user_id, but=conversation_id):
+                raise RateLimited(
+                    f"You have {self._user_max} sessions here, as many as one user may have.",
+                    what="seats",
+                    limit=self._user_max,
+                    retry_after_ms=5000,
+                )
+        while (
+            len(self) - len(self.of_conversation(conversation_id)) + self._reserved.total()
+            >= self._max
+        ):
             if not await self.give_way(but=conversation_id):
                 raise Unavailable(
                     f"All {self._max} sessions are taken. Please try again in a moment.",
                     retry_after_ms=15_000,
                 )
-        self._reserved += 1
+        self._reserved[user_id] += 1
         try:
             yield
         finally:
-            self._reserved -= 1
+            self._reserved[user_id] -= 1
+            self._reserved += Counter()  # forgets who has none
+
+    def _seats(self, user_id: str, *, but: str) -> int:
+        """What a user's sessions take of the provider, those of one conversation aside."""
+        others = [
+            live
+            for live in self.of_user(user_id)
+            if live.records.session.conversation_id != but and live.phase is not Phase.TERMINATED
+        ]
+        return len(others) + self._reserved[user_id]
 
     @asynccontextmanager
     async def written_seat(self, user_id: str) -> AsyncIterator[None]:

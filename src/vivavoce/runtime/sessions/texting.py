@@ -41,7 +41,6 @@ from vivavoce.wire.values import Value
 log = logging.getLogger(__name__)
 
 OURS = "vvt_"  # how the items of written messages begin
-MESSAGES_PER_MINUTE = 30
 MAX_CHARS = 8_000
 LEFT_SECONDS = 900.0
 """A message without an answer that is older is history."""
@@ -81,7 +80,8 @@ class Texting:
     ) -> None:
         self._parts, self._maker = parts, maker
         self._admission, self._connector = admission, connector
-        self._rate = Window(MESSAGES_PER_MINUTE, 60, clock=parts.clock, what="messages")
+        a_minute = parts.shares.messages_per_minute
+        self._rate = Window(a_minute, 60, clock=parts.clock, what="messages")
 
     async def say(self, conversation: Conversation, text: str, *, wait: float) -> Exchange:
         """Returns once the message is stored and answered, or the wait is over."""
@@ -92,6 +92,8 @@ class Texting:
             message = f"A message has at most {MAX_CHARS} characters."
             raise InvalidRequest(message, field="text")
         self._rate.check(conversation.user_id)
+        if room := self._parts.shares.more(conversation.user_id):
+            await self._parts.journal.commit(room)  # a session that goes on asks nobody again
         loop = asyncio.get_running_loop()
         fresh, until = TypedText(f"{OURS}{token_hex(13)}", words), loop.time() + wait
         stored: Entry | None = None

@@ -258,7 +258,28 @@ class Announce(Value):
     event: LogEvent
 
 
-Change = PutConversation | PutSession | PutEntry | Put | DropMilestone | DropConversation | Announce
+class Within(Value):
+    """Refuses the whole commit where the user would have more than this with it, whichever server
+    wrote the rest; 0 is no limit. `RateLimited`, or `PayloadTooLarge` for the megabytes of
+    entries, calls and conversations. Only for a commit that adds to what it names."""
+
+    user_id: str
+    conversations: int = 0
+    megabytes: int = 0
+    approvals: int = 0
+    """Questions that wait for an answer and have not lapsed."""
+
+
+Change = (
+    PutConversation
+    | PutSession
+    | PutEntry
+    | Put
+    | DropMilestone
+    | DropConversation
+    | Announce
+    | Within
+)
 
 
 # --- Small helpers that everyone who makes records needs ------------------------
