@@ -1,4 +1,4 @@
-"""How many sessions one user may have, counted where they are stored."""
+"""How many sessions one user may have, and how much of the rest, counted where it is stored."""
 
 from __future__ import annotations
 
@@ -10,10 +10,31 @@ from typing import Any
 import pytest
 
 from tests.contract.conftest import Backend, FullStore
-from tests.contract.records import START, at, conversation, event, session, uid
-from vivavoce.errors import RateLimited
+from tests.contract.records import (
+    START,
+    approval,
+    at,
+    call,
+    conversation,
+    entry,
+    event,
+    session,
+    uid,
+)
+from vivavoce.errors import PayloadTooLarge, RateLimited
 from vivavoce.wire.records.plans import NEVER_BEGAN, SessionLimits, Spent
-from vivavoce.wire.records.talk import Announce, Change, PutConversation, PutSession, Status
+from vivavoce.wire.records.talk import (
+    Announce,
+    Change,
+    DropConversation,
+    Put,
+    PutConversation,
+    PutEntry,
+    PutSession,
+    Status,
+    Within,
+)
+from vivavoce.wire.records.work import ApprovalStatus
 
 DAY = 86_400
 
@@ -156,3 +177,83 @@ async def test_of_many_at_once_as_many_begin_as_may_and_others_are_unharmed(
         assert [type(each) for each in outcomes if each is not None] == [RateLimited] * 3
         assert len(await store.sessions(user_id="ann")) == 3
         assert len(await store.active_sessions()) == 9
+
+
+# --- How much of anything ---------------------------------------------------------------
+
+KILOBYTES = 300
+LONG = "x" * KILOBYTES * 1000
+
+
+def said(name: str, of: str = "c", **changed: Any) -> PutEntry:
+    return PutEntry(entry(name, of, **{"text": LONG} | changed))
+
+
+async def test_so_many_conversations_at_all_servers_and_nothing_is_written_of_one_more(
+    backend: Backend,
+) -> None:
+    room = Within("ann", conversations=2)
+    async with backend.store() as here, backend.store() as there:
+        await here.commit([PutConversation(conversation("1")), room])
+        await there.commit([PutConversation(conversation("2")), room])
+        with pytest.raises(RateLimited) as caught:
+            await here.commit([PutConversation(conversation("3")), room])
+        assert (caught.value.details["what"], caught.value.details["limit"]) == ("conversations", 2)
+        assert await here.conversation(uid("3"), user_id="ann") is None
+        bobs = PutConversation(conversation("4", user_id="bob"))
+        await here.commit([bobs, Within("bob", conversations=2)])
+        await here.commit([DropConversation(uid("1"), "ann")])
+        await here.commit([PutConversation(conversation("3")), room])
+
+
+async def test_of_several_that_come_at_once_only_so_many_are_let_in(backend: Backend) -> None:
+    room = Within("ann", conversations=3)
+    async with backend.store() as store:
+        outcomes = await asyncio.gather(
+            *(store.commit([PutConversation(conversation(str(i))), room]) for i in range(8)),
+            return_exceptions=True,
+        )
+        assert sum(isinstance(outcome, RateLimited) for outcome in outcomes) == 5
+        assert (await store.conversation_list(user_id="ann"))[1] == 3
+
+
+async def test_so_many_megabytes_and_room_again_when_something_is_deleted(
+    backend: Backend,
+) -> None:
+    room = Within("ann", megabytes=1)
+    async with backend.store() as store:
+        await store.commit([PutConversation(conversation(name)) for name in ("c", "d")])
+        await store.commit([said("1"), said("2", "d"), room])
+        loose = call("t", arguments={"text": LONG})
+        await store.commit([Put(loose), room])
+        with pytest.raises(PayloadTooLarge) as caught:
+            await store.commit([said("3"), room])
+        assert (caught.value.details["what"], caught.value.details["limit"]) == ("megabytes", 1)
+        assert not await store.has_message(uid("3"), conversation_id=uid("c"), user_id="ann")
+        await store.commit([said("1")])  # the same once more is not more
+        await store.commit([said("1", text="short"), room])
+        await store.commit([said("3"), room])
+        with pytest.raises(PayloadTooLarge):
+            await store.commit([said("1"), room])
+        await store.commit([DropConversation(uid("d"), "ann")])
+        await store.commit([said("1"), room])
+
+
+async def test_so_many_questions_wait_at_all_servers_those_that_lapsed_aside(
+    backend: Backend,
+) -> None:
+    room = Within("ann", approvals=2)
+
+    def asked(name: str, seconds: float) -> Change:
+        return Put(approval(name, requested_at=at(seconds), expires_at=at(seconds + 60)))
+
+    async with backend.store() as here, backend.store() as there:
+        await here.commit([asked("1", 0), room])
+        await there.commit([asked("2", 10), room])
+        with pytest.raises(RateLimited) as caught:
+            await here.commit([asked("3", 20), room])
+        assert (caught.value.details["what"], caught.value.details["limit"]) == ("approvals", 2)
+        await here.commit([asked("4", 61), room])  # nobody waits for the first any more
+        granted = replace(approval("2"), status=ApprovalStatus.GRANTED, resolved_at=at(62))
+        await here.commit([Put(granted)])
+        await here.commit([asked("5", 63), room])

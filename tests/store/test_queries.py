@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from sqlalchemy import Select, Update, create_engine, select, text
+from sqlalchemy import Connection, Select, Update, create_engine, select, text
 
 from tests.contract.records import (
     approval,
@@ -25,7 +25,7 @@ from tests.contract.records import (
 from tests.store.stores import opened
 from vivavoce.store import limits, reads, retention, sql_store
 from vivavoce.store.database import parse
-from vivavoce.store.schema import conversations, goals, messages
+from vivavoce.store.schema import conversations, goals, messages, stored
 from vivavoce.wire.records.talk import Put, PutConversation, PutEntry, PutSession
 
 
@@ -114,6 +114,28 @@ async def test_the_search_survives_a_vacuum(sqlite_url: str) -> None:
         assert [h.message_id for h in await store.search("changed", user_id="ann")] == [uid("7")]
 
 
+async def test_what_a_user_has_stored_is_known_to_the_byte(url: str) -> None:
+    """Whoever deletes it, and by whatever way; nobody is left in it with nothing."""
+
+    def account(connection: Connection) -> dict[str, int]:
+        return {row.user_id: row.bytes for row in connection.execute(select(stored))}
+
+    empty = limits.ROW_BYTES + len("{}")  # of a conversation, or an entry with nothing more to say
+    async with opened(url) as store:
+        await store.commit([PutConversation(conversation()), PutEntry(entry("1", text="Grüße"))])
+        await store.commit([PutConversation(conversation("b", user_id="bob"))])
+        engine = parse(url).writer()
+        with engine.begin() as connection:
+            assert account(connection) == {"ann": 2 * empty + 7, "bob": empty}
+        await store.commit([PutEntry(entry("1", text="Good morning"))])
+        await store.commit([PutEntry(entry("1", text="never"), replace=False)])
+        with engine.begin() as connection:
+            assert account(connection)["ann"] == 2 * empty + 12
+            connection.execute(conversations.delete())
+            assert account(connection) == {}
+        engine.dispose()
+
+
 async def test_sessions_are_limited_across_processes(url: str) -> None:
     """Two stores on one database count what the other wrote."""
     from tests.contract.test_store_limits import begin, refused
@@ -169,6 +191,13 @@ async def test_sessions_are_limited_across_processes(url: str) -> None:
         reads.SUMMARY,
         reads.SESSIONS_OF,
         reads.TRANSCRIPT,
+        reads.BY_ID,
+        reads.SAID_LATELY,
+        reads.SAID_ABOUT_THEN,
+        reads.SESSION_IDS,
+        limits.STORED,
+        limits.CONVERSATIONS,
+        limits.WAITING,
         sql_store.LAST_EVENTS,
         sql_store.events_after(0, limit=9, user_id=None, session_id="x", upto=None),
         *retention.emptied([uid("x")]),
@@ -188,7 +217,10 @@ async def test_no_query_reads_a_whole_table(sqlite_url: str, query: Select[Any] 
         "limit": 9,
         "offset": 0,
         "ordinal": 1.0,
+        "most": 9,
         "goal_ids": [uid("x")],
+        "ids": [uid("x")],
+        "texts": ["x"],
     }
     with engine.connect() as connection:
         known = {name: given[name] for name in query.compile().params if name in given}
@@ -201,5 +233,7 @@ async def test_no_query_reads_a_whole_table(sqlite_url: str, query: Select[Any] 
     scans = [step.detail for step in plan if step.detail.startswith("SCAN")]
     # All of a user's events are a table, too.
     scans += [step.detail for step in plan if "idx_events_user" in step.detail]
-    # The page, its turns, the total and what was taken are results already, of a few rows or one.
-    assert not [each for each in scans if each.split()[1] not in ("t", "page", "turns", "took")]
+    # The page, its turns, the total, what was taken and the last messages are results already, of
+    # a few rows or one.
+    results = {"t", "page", "turns", "took", "lately"}
+    assert not [each for each in scans if each.split()[1] not in results]

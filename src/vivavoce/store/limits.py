@@ -155,7 +155,10 @@ _WORDS = {
 
 def _refused(what: str, limit: int, wait: timedelta) -> RateLimited:
     milliseconds = max(1, round(wait.total_seconds() * 1000))
-    return RateLimited(_WORDS[what], retry_after_ms=milliseconds, what=what, limit=limit)
+    words = _WORDS[what]
+    if what == "concurrent" and limit > 1:
+        words = f"{limit} sessions are open, as many as one user may have."
+    return RateLimited(words, retry_after_ms=milliseconds, what=what, limit=limit)
 
 
 # --- How much of anything ---------------------------------------------------------------

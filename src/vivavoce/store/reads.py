@@ -330,7 +330,7 @@ LAST_SAID = 2000  # entries that a copy without a time is looked for among
 LAST_SESSIONS = 50
 _texts: Any = bindparam("texts", expanding=True)
 BY_ID = _OF_CONVERSATION.where(messages.c.id.in_(bindparam("ids", expanding=True)))
-_last_said = _OF_CONVERSATION.order_by(*_LAST).limit(LAST_SAID).subquery("messages")
+_last_said = _OF_CONVERSATION.order_by(*_LAST).limit(LAST_SAID).subquery("lately")
 SAID_LATELY = select(_last_said).where(_last_said.c.content.in_(_texts))
 SAID_ABOUT_THEN = _OF_CONVERSATION.where(
     messages.c.created_at.between(

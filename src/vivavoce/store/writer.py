@@ -18,7 +18,7 @@ from typing import Any, cast
 
 from sqlalchemy import Connection, Engine
 
-from vivavoce.errors import OutcomeUnknown, Unavailable
+from vivavoce.errors import ClientError, OutcomeUnknown, Unavailable
 from vivavoce.store.changes import Plan
 from vivavoce.store.transaction import Performer, broken, explain, lost, queue_up
 from vivavoce.wire.records.talk import LogEvent
@@ -39,6 +39,11 @@ class Submission:
 
 
 Outcome = tuple[Submission, object]
+
+
+def _level(error: Exception) -> int:
+    """A limit that was met is no fault of the store's, and may be met often."""
+    return logging.DEBUG if isinstance(error, ClientError) else logging.WARNING
 
 
 class CommitUnknown(Exception):
@@ -115,7 +120,9 @@ class Writer:
             hopeless = len(batch) == 1 and not broken(error)
             if hopeless or isinstance(error, CommitUnknown):
                 return self._failed(batch, error)
-            log.warning("a batch failed; redoing it one by one", extra={"size": len(batch)})
+            log.log(
+                _level(error), "a batch failed; redoing it one by one", extra={"size": len(batch)}
+            )
         return self._one_by_one(batch)
 
     def _one_by_one(self, batch: list[Submission]) -> list[Outcome]:
@@ -130,7 +137,8 @@ class Writer:
         return outcomes
 
     def _failed(self, batch: list[Submission], error: Exception) -> list[Outcome]:
-        log.warning("a write failed", extra={"error": type(error).__name__, "size": len(batch)})
+        extra = {"error": type(error).__name__, "size": len(batch)}
+        log.log(_level(error), "a write failed", extra=extra)
         if isinstance(error, CommitUnknown):
             told = OutcomeUnknown("The store went away; it is not known whether this was written.")
             told.__cause__ = error

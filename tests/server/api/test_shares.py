@@ -1,0 +1,268 @@
+"""One user's share: each limit as a client meets it, and nobody meets it alone on their machine."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AsyncExitStack
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.contract.records import at
+from tests.server.doors import Doors, Json, doors, refused, soon
+from tests.server.serving import request, serving
+from tests.server.tokens import ADA, EVE, SETTINGS, bearer
+from tests.server.v1.client import CONVERSATIONS
+from vivavoce.app.server import build_app
+from vivavoce.app.settings import Settings
+from vivavoce.testing import ManualClock, MemoryStore
+from vivavoce.tools.functions import tool
+from vivavoce.wire.records.talk import Entry, Kind, PutEntry, new_id
+
+BOB = {"x-user-id": "bob"}
+EVERY = {
+    "user_streams",
+    "user_sessions",
+    "user_seats",
+    "user_conversations",
+    "user_megabytes",
+    "user_syncs_per_minute",
+}
+
+
+def limited(response: httpx.Response, what: str, limit: int) -> Json:
+    error = refused(response, 429, "rate_limited")
+    assert (error["details"].get("what", what), error["details"]["limit"]) == (what, limit)
+    assert str(limit) in error["message"] or limit == 1
+    return error
+
+
+def test_users_have_limits_where_they_are_told_apart_and_nobody_has_alone() -> None:
+    given: dict[str, Any] = {"_env_file": None}
+    alone, told_apart = Settings(**given), Settings(**given, **SETTINGS)
+    assert {getattr(alone, name) for name in EVERY} == {0}
+    assert all(getattr(told_apart, name) > 0 for name in EVERY)
+    assert Settings(**given, **SETTINGS, user_streams=0).user_streams == 0
+
+
+async def test_so_many_event_streams(tmp_path: Path) -> None:
+    async with (
+        doors(tmp_path, **SETTINGS, user_streams=2) as d,
+        serving(build_app(d.here)) as served,
+        AsyncExitStack() as streams,
+    ):
+        ada, eve = (f"Authorization: {bearer(user)['authorization']}" for user in (ADA, EVE))
+        for _ in range(2):
+            answer = await streams.enter_async_context(request(served, "/events", ada))
+            assert answer.status == 200
+        async with request(served, "/events", ada) as refusal:
+            assert (refusal.status, refusal.headers["retry-after"]) == (429, "5")
+            assert (await refusal.error())["details"]["limit"] == 2
+        async with request(served, "/events", eve) as other:
+            assert other.status == 200
+        await soon(lambda: d.here.journal.streams == 2)
+        await streams.aclose()
+        await soon(lambda: d.here.journal.streams == 0)
+        async with request(served, "/events", ada) as again:
+            assert again.status == 200
+
+
+async def test_so_many_transcripts_a_minute(tmp_path: Path) -> None:
+    clock = ManualClock()
+    async with doors(tmp_path, clock=clock, user_syncs_per_minute=2) as d:
+        path = f"/sessions/{(await d.post('/sessions'))['session_id']}/transcript"
+        for _ in range(2):
+            await d.post(path, {"entries": []})
+        response = await d.http.post(path, json={"entries": []})
+        limited(response, "syncs", 2)
+        assert response.headers["retry-after"] == "60"
+        bobs = (await d.post("/sessions", headers=BOB))["session_id"]
+        await d.post(f"/sessions/{bobs}/transcript", {"entries": []}, headers=BOB)
+        await clock.advance(61)
+        await d.post(path, {"entries": []})
+
+
+async def test_so_many_conversations_however_they_begin(tmp_path: Path) -> None:
+    async with doors(tmp_path, user_conversations=2) as d:
+        kept = await d.post(CONVERSATIONS)
+        await d.post("/sessions")
+        for path in (CONVERSATIONS, "/sessions", "/session"):
+            limited(await d.http.post(path), "conversations", 2)
+        await d.post(CONVERSATIONS, headers=BOB)
+        # One that is there goes on.
+        await d.post("/api/v1/voice/session", {"conversation_id": kept["id"]})
+
+
+async def test_so_many_megabytes(tmp_path: Path) -> None:
+    @tool(category="test")
+    async def count_letters(text: str) -> str:
+        """How many letters there are."""
+        return str(len(text))
+
+    async with doors(tmp_path, tools=[count_letters], user_megabytes=1) as d:
+        path = f"/sessions/{(await d.post('/sessions'))['session_id']}/transcript"
+
+        def copy(name: str) -> Json:
+            text = "x" * 100_000
+            long = [{"entry_type": "user", "text": text, "id": f"{name}{n}"} for n in range(6)]
+            return {"entries": long}
+
+        await d.post(path, copy("one"))
+        error = refused(await d.http.post(path, json=copy("two")), 413, "payload_too_large")
+        assert error["details"] == {"what": "megabytes", "limit": 1}
+        assert "1 megabytes" in error["message"]
+        await d.post(path, copy("one"))  # is stored already
+        await d.post(path, {"entries": copy("three")["entries"][:3]})
+        call = {"arguments": {"text": "x" * 100_000}}
+        refused(await d.http.post("/execute/count_letters", json=call), 413, "payload_too_large")
+        assert (await d.post("/execute/count_letters", {"arguments": {"text": "abc"}}))["success"]
+
+
+async def test_so_many_live_sessions_at_all_servers(tmp_path: Path) -> None:
+    store = MemoryStore()
+    async with (
+        doors(tmp_path / "a", store=store, user_sessions=2) as here,
+        doors(tmp_path / "b", store=store, user_sessions=2) as there,
+    ):
+        await here.post("/session")
+        await there.post("/session")
+        limited(await here.http.post("/session"), "concurrent", 2)
+        await here.post("/session", headers=BOB)
+
+
+async def test_an_agent_may_allow_fewer_sessions(tmp_path: Path) -> None:
+    async with doors(tmp_path, agent="flux", user_sessions=3) as d:
+        await d.post("/session")
+        limited(await d.http.post("/session"), "concurrent", 1)
+
+
+async def test_so_many_seats_at_a_server(tmp_path: Path) -> None:
+    async with doors(tmp_path, user_seats=2) as d:
+        first = await d.post("/session")
+        await d.post("/session")
+        limited(await d.http.post("/session"), "seats", 2)
+        await d.post("/session", headers=BOB)
+        await d.post(f"/sessions/{first['session_id']}/resume")  # takes over its own seat
+        await d.post(f"/sessions/{first['session_id']}/end")
+
+
+async def test_so_many_messages_a_minute(tmp_path: Path) -> None:
+    async with doors(tmp_path, user_messages_per_minute=1) as d:
+        path = f"{CONVERSATIONS}/{(await d.post(CONVERSATIONS))['id']}/messages"
+        body = {"content": "Hello", "wait_seconds": 0}
+        first = await d.http.post(path, json=body)
+        assert first.status_code < 300, first.text
+        limited(await d.http.post(path, json=body), "messages", 1)
+
+
+async def test_so_many_questions_wait_for_a_yes(tmp_path: Path) -> None:
+    given: dict[str, Any] = {
+        "agent": "workbench",
+        "workspace": tmp_path / "work",
+        "auto_approve": False,
+        "user_approvals": 1,
+    }
+    (tmp_path / "work").mkdir()
+    async with doors(tmp_path / "data", **given) as d, asyncio.TaskGroup() as group:
+
+        def touch(name: str) -> Any:
+            body = {"arguments": {"command": f"touch {name}"}}
+            return d.http.post("/execute/bash", json=body)
+
+        asking = group.create_task(touch("a"))
+        await soon(lambda: d.here.approvals.pending("local"))
+        limited(await touch("b"), "approvals", 1)
+        (asked,) = d.here.approvals.pending("local")
+        await d.post(f"/approvals/{asked.id}", {"granted": False})
+        assert (await asking).status_code == 403
+
+
+# --- A sync reads only what it needs ----------------------------------------------------
+
+
+class Counting(MemoryStore):
+    """Knows how many entries it has given away, and gives no transcript."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.given = 0
+
+    async def entries(self, *_: Any, **__: Any) -> list[Entry]:
+        raise AssertionError("a sync needs no transcript")
+
+    async def entries_like(self, *given: Any, **more: Any) -> list[Entry]:
+        found = await super().entries_like(*given, **more)
+        self.given += len(found)
+        return found
+
+
+async def told_before(d: Doors, session_id: str, count: int) -> str:
+    """A long talk behind this session; the id of its last entry."""
+    session = await d.here.store.session(session_id, user_id="local")
+    assert session is not None
+    entries = [
+        Entry(
+            id=new_id(),
+            conversation_id=session.conversation_id,
+            user_id="local",
+            session_id=session_id,
+            kind=Kind.USER,
+            text=f"Word {number}",
+            created_at=at(number),
+            ordinal=float(number),
+        )
+        for number in range(count)
+    ]
+    await d.here.store.commit([PutEntry(each) for each in entries])
+    return entries[-1].id
+
+
+@pytest.mark.parametrize("count", [10, 1000])
+async def test_a_sync_reads_no_more_of_a_long_talk_than_of_a_short_one(
+    tmp_path: Path, count: int
+) -> None:
+    store = Counting()
+    async with doors(tmp_path, store=store) as d:
+        session_id = (await d.post("/sessions"))["session_id"]
+        last = await told_before(d, session_id, count)
+        body = {
+            "entries": [
+                {"entry_type": "user", "text": "Something else", "id": "mine"},
+                {"entry_type": "user", "text": "whatever", "id": last},
+                {"entry_type": "user", "text": "Word 3"},
+                {"entry_type": "user", "text": "Word 5", "timestamp": stamp(at(6))},
+                {"entry_type": "user", "text": "Word 7", "timestamp": stamp(at(70))},
+            ]
+        }
+        await d.post(f"/sessions/{session_id}/transcript", body)
+        # The one it has by its id, and those that say the same, one of them at another time.
+        assert store.given == 4
+        stored = await store.messages_before(
+            await conversation_of(d, session_id), user_id="local", limit=2000
+        )
+        assert len(stored[0]) == count + 2
+
+
+async def test_what_a_session_before_heard_is_known_by_the_providers_name(tmp_path: Path) -> None:
+    async with doors(tmp_path) as d:
+        first, call = await d.talk()
+        await call.user_says("Good morning")
+        await d.until(first, "transcription.completed")
+        (heard,) = await d.transcript(first)
+        resumed = (await d.post(f"/sessions/{first}/resume"))["realtime"]["session_id"]
+        copy = {"entry_type": "user", "text": "as the client heard it", "id": heard["item_id"]}
+        await d.post(f"/sessions/{resumed}/transcript", {"entries": [copy]})
+        assert await d.transcript(first) == [heard]
+
+
+async def conversation_of(d: Doors, session_id: str) -> str:
+    session = await d.here.store.session(session_id, user_id="local")
+    assert session is not None
+    return session.conversation_id
+
+
+def stamp(moment: datetime) -> str:
+    return moment.isoformat()
