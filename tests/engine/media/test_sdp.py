@@ -105,6 +105,30 @@ def test_the_answer_is_complete_with_candidates() -> None:
     assert "a=end-of-candidates" in text
 
 
+def named(*candidates: str) -> list[str]:
+    """Where an offer with these has us look for the peer."""
+    lines = "".join(f"a=candidate:{candidate}\r\n" for candidate in candidates)
+    offer = CHROMIUM.replace("a=ice-ufrag", f"{lines}a=ice-ufrag", 1)
+    return [f"{c.ip} {c.port}" for c in sdp.read(offer).candidates]
+
+
+@pytest.mark.parametrize(
+    "place",
+    ["224.0.0.251 5353", "255.255.255.255 4000", "0.0.0.0 4000", "192.0.2.1 53", "ff02::fb 5353"],
+)
+def test_places_where_no_browser_can_be_are_not_written_to(place: str) -> None:
+    assert place not in named(f"1 1 udp 1 {place} typ host")
+    assert "192.0.2.1 4000" in named("1 1 udp 1 192.0.2.1 4000 typ host")
+
+
+def test_of_many_candidates_the_best_are_tried() -> None:
+    many = [f"{n} 1 udp {n} 192.0.2.{n} 4000 typ host" for n in range(1, 101)]
+    found = named(*many)
+    assert len(found) == 24
+    assert "192.0.2.100 4000" in found
+    assert "192.0.2.1 4000" not in found
+
+
 def test_candidates_that_hide_behind_mdns_are_left_to_be_learnt() -> None:
     assert {c.ip for c in sdp.read(CHROMIUM).candidates} == {"198.51.100.4"}
 

@@ -5,9 +5,9 @@ whose sender, receiver, ports and tasks are not ours to choose. The session
 runs `run()` in its own task group; what happens is told to `PeerEvents`.
 
 ICE is aioice's, with the ports and addresses of our choice: it binds any port, leaves
-loopback out and asks for consent at its own pace, and has no settings for these, so three
-methods of its `Connection` are overridden here (the version is pinned, and the tests watch
-the seams).
+loopback out, asks for consent at its own pace and checks every place that a peer names or
+writes from, and has no settings for these, so some methods of its `Connection` are overridden
+here (the version is pinned, and the tests watch the seams).
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ import socket
 import time
 from collections.abc import Iterable
 from dataclasses import replace
+from ipaddress import ip_address
 
 from aioice import Candidate, Connection, stun, turn
 from aioice.candidate import candidate_foundation, candidate_priority
-from aioice.ice import StunProtocol, server_reflexive_candidate
+from aioice.ice import CandidatePair, StunProtocol, server_reflexive_candidate
 from aiortc import (
     RTCCertificate,
     RTCDataChannel,
@@ -47,6 +48,11 @@ from vivavoce.engine.ports import Pcm, PeerEvents
 from vivavoce.errors import Unavailable
 
 LOOPBACK = "127.0.0.1"
+MOST_PLACES = 32
+"""Addresses of one call that are written to: those a peer named, and those it wrote from."""
+MOST_CHECKS = 96
+"""Questions to them, each sent a few times at most: enough for three interfaces of ours."""
+Place = tuple[str, int]
 _STUN_SECONDS = 2.0  # the browser waits for our answer meanwhile
 
 
@@ -79,6 +85,50 @@ class ChosenConnection(Connection):
         super().__init__(ice_controlling=False, **connection_kwargs([servers]))
         self._options = options
         self.expired = False
+        self._places: set[Place] = set()
+        self._checks = 0
+
+    # --- Whom we write to -------------------------------------------------------------
+    #
+    # A peer could name anybody's address, or write in anybody's name, and have us write there.
+
+    def _known(self, place: Place) -> bool:
+        """Is it one of the call's places, or is there room for one more?"""
+        if place not in self._places and len(self._places) >= MOST_PLACES:
+            return False
+        self._places.add(place)
+        return True
+
+    async def check_start(self, pair: CandidatePair) -> None:
+        self._checks += 1
+        loopback = ip_address(pair.remote_addr[0]).is_loopback and not self._options.loopback
+        if loopback or self._checks > MOST_CHECKS or not self._known(pair.remote_addr):
+            self.check_state(pair, CandidatePair.State.FAILED)
+            self.check_complete(pair)
+        else:
+            await super().check_start(pair)
+
+    def request_received(self, message: stun.Message, addr: Place, protocol: StunProtocol) -> None:
+        if addr in self._places or len(self._places) < MOST_PLACES:
+            super().request_received(message, addr, protocol)
+
+    def check_incoming(self, message: stun.Message, addr: Place, protocol: StunProtocol) -> None:
+        """From somebody with the call's password."""
+        if self._known(addr):
+            super().check_incoming(message, addr, protocol)
+
+    def respond_error(
+        self,
+        request: stun.Message,
+        addr: Place,
+        protocol: StunProtocol,
+        error_code: tuple[int, str],
+    ) -> None:
+        """Without the password a sender gets no answer: it may write in another's name."""
+        if error_code[0] not in (400, 401):
+            super().respond_error(request, addr, protocol, error_code)
+
+    # --- What we are reached by -------------------------------------------------------
 
     async def get_component_candidates(
         self, component: int, addresses: list[str], timeout: int = 5

@@ -7,12 +7,16 @@ mDNS candidates are left out: resolving one means waiting for a multicast
 answer, and a browser that hides its address still finds ours and is learnt
 from its first check. For the same reason the list of its candidates is never
 taken for complete.
+
+Whoever offers names places that we will send to. Those that no browser has are left out: a
+multicast or broadcast address, a port below 1024, where DNS and its like live.
 """
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
+from ipaddress import ip_address
 
 from aiortc import RTCDtlsParameters, RTCIceCandidate, RTCIceParameters
 from aiortc.sdp import DIRECTIONS as _DIRECTIONS
@@ -23,7 +27,8 @@ from vivavoce.wire.values import Value
 
 MAX_MESSAGE = 262_144
 MAX_OFFER = 65_536  # characters; browsers send a tenth of that
-_MAX_CANDIDATES = 64
+_MAX_CANDIDATES = 24  # browsers have half of that; the best of them
+_LOWEST_PORT = 1024
 _MAX_SECTIONS = 16
 _REVERSED = {"sendonly": "recvonly", "recvonly": "sendonly"}
 _WORST = (ValueError, AssertionError, LookupError, AttributeError, TypeError, StopIteration)
@@ -140,9 +145,20 @@ def _candidates(
         for section in sections
         if section.ice is not None and section.ice.usernameFragment == audio.ice.usernameFragment
         for candidate in section.ice_candidates
-        if not candidate.ip.endswith(".local") and candidate.component == 1
+        if candidate.component == 1 and _is_a_peers(candidate)
     ]
+    found.sort(key=lambda candidate: -candidate.priority)
     return tuple(found[:_MAX_CANDIDATES])
+
+
+def _is_a_peers(candidate: RTCIceCandidate) -> bool:
+    """Can somebody with a browser be there?"""
+    try:
+        place = ip_address(candidate.ip)
+    except ValueError:  # a name: of mDNS, or of anything
+        return False
+    nowhere = place.is_multicast or place.is_unspecified or place.is_reserved
+    return not nowhere and candidate.port >= _LOWEST_PORT and candidate.protocol.lower() == "udp"
 
 
 # --- Writing -------------------------------------------------------------------------
