@@ -101,8 +101,8 @@ class ChosenConnection(Connection):
 
     async def check_start(self, pair: CandidatePair) -> None:
         self._checks += 1
-        loopback = ip_address(pair.remote_addr[0]).is_loopback and not self._options.loopback
-        if loopback or self._checks > MOST_CHECKS or not self._known(pair.remote_addr):
+        inwards = _is_loopback(pair.remote_addr) and not _is_loopback(pair.local_addr)
+        if inwards or self._checks > MOST_CHECKS or not self._known(pair.remote_addr):
             self.check_state(pair, CandidatePair.State.FAILED)
             self.check_complete(pair)
         else:
@@ -240,6 +240,10 @@ def bind_within(address: str, options: MediaOptions) -> list[socket.socket]:
         f"All UDP ports from {options.port_min} to {options.port_max} are in use; "
         "widen the range or end a call"
     )
+
+
+def _is_loopback(place: Place) -> bool:
+    return ip_address(place[0]).is_loopback
 
 
 def _is_private(candidate: RTCIceCandidate) -> bool:
