@@ -136,10 +136,13 @@ class Library:
         await self._journal.commit([put, PutSession(session, new=True), *room])
         return SessionSummary(session=session, turn_count=0, title=conversation.title)
 
+    def may_sync(self, user_id: str) -> None:
+        """Counts one; raises `RateLimited`."""
+        self._syncs.check(user_id)
+
     async def sync(self, session_id: str, user_id: str, copies: Sequence[Copy]) -> int:
         """How many of the client's entries are stored now; all of them, new or not. Of what is
         stored only that is read which may be the same."""
-        self._syncs.check(user_id)
         session = await self._store.session(session_id, user_id=user_id)
         if session is None:
             raise _no_session(session_id)

@@ -4,6 +4,7 @@ gets its call (seed 003 §3)."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Coroutine
 from dataclasses import fields
 from datetime import datetime
 from typing import Annotated, Any
@@ -17,7 +18,7 @@ from vivavoce.runtime.sessions.library import Copy
 from vivavoce.runtime.sessions.live import Vitals
 from vivavoce.runtime.sessions.options import Options
 from vivavoce.runtime.sessions.voice import Opened
-from vivavoce.server.gate.auth import bearer
+from vivavoce.server.gate.auth import bearer, current_user
 from vivavoce.server.problems import errors
 from vivavoce.server.schemas import sessions as s
 from vivavoce.server.schemas.fields import SessionStatus
@@ -97,9 +98,19 @@ async def session_details(
     )
 
 
-@router.post(
-    "/sessions/{session_id}/transcript", operation_id="syncTranscript", responses=errors(404, 415)
-)
+class _Metered(Sparse):
+    """Who asks too often is refused before the body is read: that is the dearest part."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+
+        async def metered(request: Request) -> Response:
+            request.app.state.services.library.may_sync(current_user(request))
+            return await handle(request)
+
+        return metered
+
+
 async def sync_transcript(
     here: Here, user: User, session_id: SessionPath, body: s.SyncTranscriptRequest
 ) -> s.SyncTranscriptResponse:
@@ -107,6 +118,16 @@ async def sync_transcript(
     copies = [_copy(entry) for entry in body.entries]
     synced = await here.library.sync(session_id, user, copies)
     return s.SyncTranscriptResponse(synced=synced, session_id=session_id)
+
+
+router.add_api_route(
+    "/sessions/{session_id}/transcript",
+    sync_transcript,
+    methods=["POST"],
+    operation_id="syncTranscript",
+    responses=errors(404, 415, 429),
+    route_class_override=_Metered,
+)
 
 
 def _copy(entry: s.TranscriptEntryIn) -> Copy:
