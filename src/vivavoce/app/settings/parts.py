@@ -1,4 +1,5 @@
-"""The parts of `Settings`, which alone reads the environment: who may, the provider, the engine.
+"""The parts of `Settings`, which alone reads the environment: who may, how much of it, the
+provider, the engine.
 
 There are three ways to ask who somebody is, and what belongs to each. A wrong
 combination is refused at the start, in words; what a token says is checked in
@@ -195,7 +196,7 @@ class ShareSettings(BaseSettings):
     user_sessions: int = _share(3)
     """Live voice sessions one user may have, at all servers of one database; 0 is no limit. An
     agent may allow fewer (`concurrent_sessions`)."""
-    user_seats: int = _share(4)
+    user_seats: int = _share(5)
     """Places at a server that one user's sessions may take, spoken and written together; each takes
     one of `VIVAVOCE_ENGINE_SESSIONS`. 0 is no limit."""
     user_conversations: int = _share(5000)

@@ -45,7 +45,7 @@ async def conversations(
     return s.ConversationListResponse.of({"conversations": found, "total": total})
 
 
-@router.post("", operation_id="createConversation", status_code=201, responses=errors(415))
+@router.post("", operation_id="createConversation", status_code=201, responses=errors(415, 429))
 async def create(
     here: Here, user: User, body: s.CreateConversationRequest | None = None
 ) -> s.ConversationInfo:

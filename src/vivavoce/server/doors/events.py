@@ -153,7 +153,7 @@ def _stream(words: str, event: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "response_class": EventStream,
         "status_code": 200,  # FastAPI reads it from constructors, and fails where one has none
-        "responses": errors(404, 503) | {200: told},
+        "responses": errors(404, 429, 503) | {200: told},
     }
 
 
