@@ -209,9 +209,17 @@ def assemble(
 
 
 def shares_of(settings: Settings) -> Shares:
-    """What one user may have: the settings of that beginning."""
-    names = Shares.__dataclass_fields__
-    return Shares(**{name: getattr(settings, f"user_{name}") for name in names})
+    """What one user may have."""
+    return Shares(
+        streams=settings.user_streams,
+        sessions=settings.user_sessions,
+        seats=settings.user_seats,
+        conversations=settings.user_conversations,
+        megabytes=settings.user_megabytes,
+        syncs_per_minute=settings.user_syncs_per_minute,
+        messages_per_minute=settings.user_messages_per_minute,
+        approvals=settings.user_approvals,
+    )
 
 
 def _brain_of(engine: EmbeddedEngine | None, settings: Settings) -> Callable[[], Brain | None]:
