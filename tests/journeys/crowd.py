@@ -22,7 +22,7 @@ COPY = {"entries": [{"entry_type": "user", "text": f"Word {n}"} for n in range(5
 
 
 async def half_open(host: str, port: int, opened: asyncio.Semaphore) -> None:
-    """The beginning of a request, and a little more of it every second."""
+    """The beginning of a request, and a little more of it now and then."""
     while True:
         with suppress(OSError):
             reader, writer = await asyncio.open_connection(host, port)
@@ -30,7 +30,7 @@ async def half_open(host: str, port: int, opened: asyncio.Semaphore) -> None:
             opened.release()
             while not reader.at_eof():
                 with suppress(TimeoutError):
-                    async with asyncio.timeout(1):
+                    async with asyncio.timeout(5):
                         await reader.read()
                 writer.write(b"X-More: yes\r\n")
             writer.close()
@@ -45,7 +45,7 @@ async def stream(http: httpx.AsyncClient, answers: Counter[str], opened: asyncio
                 opened.release()
                 async for _ in response.aiter_raw():
                     pass
-        await asyncio.sleep(1)
+        await asyncio.sleep(5)
 
 
 async def sync(http: httpx.AsyncClient, session_id: str, answers: Counter[str]) -> None:
