@@ -153,6 +153,14 @@ async def test_who_does_not_read_the_answer_is_cut_off() -> None:
         await until(lambda: known(served) == 0)
 
 
+async def test_nor_does_another_request_behind_it_give_more_time_to_read() -> None:
+    asked = b"GET /much HTTP/1.1\r\nHost: a\r\n\r\n"
+    async with bounded(App(), stall_seconds=HURRIED) as served, dialled(served, asked) as line:
+        await until(lambda: served.server.server_state.tasks)
+        line[1].write(asked)
+        await until(lambda: known(served) == 0)
+
+
 async def test_half_open_connections_make_room_for_one_that_asks() -> None:
     async with bounded(App(), connections=8) as served:
         lines = [await asyncio.open_connection("127.0.0.1", served.port) for _ in range(40)]

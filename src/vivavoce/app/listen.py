@@ -16,7 +16,7 @@ import os
 import socket
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -214,7 +214,7 @@ class BoundedConnection(HttpToolsProtocol):
 
     def __init__(self, *given: Any, **more: Any) -> None:
         super().__init__(*given, **more)
-        self._timer: asyncio.TimerHandle | None = None
+        self._timers: dict[str, asyncio.TimerHandle] = {}
         self._in_head, self._head_bytes = False, 0
         self._probes_only = False
 
@@ -235,17 +235,15 @@ class BoundedConnection(HttpToolsProtocol):
                 self.cut()
                 return
         self._wait()
-        self._within(bounds.header_seconds, self._no_head)
+        self._expect_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._at_work()
-        self._in_time()
+        self._forget()
         super().connection_lost(exc)
 
     def cut(self) -> None:
         """Without a word: whoever is there does not listen, or there are too many of them."""
-        self._at_work()
-        self._in_time()
+        self._forget()
         self.connections.discard(self)
         self.transport.abort()
 
@@ -260,9 +258,9 @@ class BoundedConnection(HttpToolsProtocol):
                 told = f"The head of a request has at most {MAX_HEAD} bytes"
                 self._refuse(PayloadTooLarge(told, max_bytes=MAX_HEAD))
                 return
-        if self._idle and self._timer is None and self in self.config.waited_for:
+        if self._idle and self in self.config.waited_for:
             # Another request begins, or what is left of a body that nobody wants still comes.
-            self._within(self.config.bounds.header_seconds, self._no_head)
+            self._expect_head()
 
     def on_message_begin(self) -> None:
         self._in_head, self._head_bytes = True, 0
@@ -270,7 +268,7 @@ class BoundedConnection(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         self._in_head = False
-        self._in_time()
+        self._in_time("head")
         super().on_headers_complete()
         if self._probes_only and not self._idle:
             self.cycle.keep_alive = False
@@ -297,14 +295,12 @@ class BoundedConnection(HttpToolsProtocol):
     def pause_writing(self) -> None:
         super().pause_writing()
         self._wait()
-        self._within(self.config.bounds.stall_seconds, self.cut)
+        self._within(self.config.bounds.stall_seconds, "stall", self.cut)
 
     def resume_writing(self) -> None:
         super().resume_writing()
-        if self._idle:
-            self._within(self.config.bounds.header_seconds, self._no_head)
-        else:
-            self._in_time()
+        self._in_time("stall")
+        if not self._idle:
             self._at_work()
 
     # --- Patience -----------------------------------------------------------------------
@@ -320,17 +316,24 @@ class BoundedConnection(HttpToolsProtocol):
     def _at_work(self) -> None:
         self.config.waited_for.pop(self, None)
 
-    def _within(self, seconds: float, otherwise: Any) -> None:
-        self._in_time()
-        self._timer = self.loop.call_later(seconds, otherwise)
+    def _expect_head(self) -> None:
+        self._within(self.config.bounds.header_seconds, "head", self._no_head)
 
-    def _in_time(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+    def _within(self, seconds: float, what: str, otherwise: Callable[[], None]) -> None:
+        """From now on; asked once more meanwhile, it has no more time for it."""
+        if what not in self._timers:
+            self._timers[what] = self.loop.call_later(seconds, otherwise)
+
+    def _in_time(self, what: str) -> None:
+        if (timer := self._timers.pop(what, None)) is not None:
+            timer.cancel()
+
+    def _forget(self) -> None:
+        self._at_work()
+        self._in_time("head")
+        self._in_time("stall")
 
     def _no_head(self) -> None:
-        self._timer = None
         if not self._in_head:  # a browser that connected in advance, and then had no use for it
             self.cut()
             return
@@ -342,8 +345,7 @@ class BoundedConnection(HttpToolsProtocol):
         answer = problem(error, None)
         lines = [name + b": " + value + b"\r\n" for name, value in answer.raw_headers]
         head = b"".join([STATUS_LINE[answer.status_code], *lines, b"connection: close\r\n\r\n"])
-        self._at_work()
-        self._in_time()
+        self._forget()
         self.transport.write(head + bytes(answer.body))
         self.transport.close()
 
