@@ -23,12 +23,12 @@ from vivavoce.runtime.calls.outcomes import RunsTools, ToolRequest
 from vivavoce.runtime.calls.questions import Questions
 from vivavoce.runtime.ports import Clock, Journal, Store, ToolContext
 from vivavoce.runtime.tasks import records as write
-from vivavoce.runtime.tasks.ports import Backends, Carrier, Done, GaveUp, Work
+from vivavoce.runtime.tasks.ports import AgentCard, Backends, Carrier, Done, GaveUp, Work
 from vivavoce.session.events import News, TaskFinished, TaskStarted
 from vivavoce.wire.clean import clean_line, clean_text
 from vivavoce.wire.events import VoiceEvent, announce
 from vivavoce.wire.records.talk import Put, new_id
-from vivavoce.wire.records.work import Question, Task, TaskStatus
+from vivavoce.wire.records.work import Question, Role, Task, TaskStatus
 
 SAID = 6  # entries of the conversation that go along with the work
 LISTED = 8
@@ -130,12 +130,14 @@ class Tasks:
         executor: RunsTools,
         gate: Gatekeeper,
         default_agent: str,
-        allowed: Callable[[], Collection[str] | None] = lambda: None,
+        allowed: Callable[[Role], Collection[str] | None] = lambda role: None,
+        check_agent: Callable[[AgentCard, Role], None] = lambda card, role: None,
     ) -> None:
         self._store, self._journal, self._clock, self._notifier = store, journal, clock, notifier
         self._carrier, self.backends = carrier, backends
         self._executor, self._gate = executor, gate
         self.default_agent, self._allowed = default_agent, allowed
+        self._check_agent = check_agent
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     @asynccontextmanager
@@ -155,7 +157,8 @@ class Tasks:
     async def start(
         self, by: ToolContext, description: str, agent: str = "", context: str = ""
     ) -> Task:
-        """`context` is what was said before."""
+        """`context` is what was said before. Raises `Forbidden` for an agent that is not for
+        everybody."""
         agent = agent or self.default_agent
         found = self.backends.find(agent)
         if found is None or not found[1].available:
@@ -166,6 +169,7 @@ class Tasks:
                 f"There are: {', '.join(known) or 'none'}",
                 tool="task",
             )
+        self._check_agent(found[1], by.role)
         open_now = await self._store.tasks(user_id=by.user_id, open_only=True)
         if len(open_now) >= MAX_OPEN:
             raise RateLimited(f"{MAX_OPEN} tasks are under way already; wait for one to end")
@@ -182,6 +186,7 @@ class Tasks:
             conversation_id=by.conversation_id,
             session_id=by.session_id,
             call_id=by.call_id or None,
+            role=by.role,
         )
         await self._put(task, write.begun(task))
         if task.session_id is not None:
@@ -318,7 +323,8 @@ class Tasks:
                 conversation_id=None,  # what an agent does in between is not said in the call
                 origin="task",
                 task_id=task_id,
-                allowed=self._allowed(),
+                role=task.role,
+                allowed=self._allowed(task.role),
             )
         )
         return outcome.for_model
