@@ -52,6 +52,7 @@ from vivavoce.server.services import Options
 from vivavoce.store import open_store
 from vivavoce.wire.brain import Brain
 from vivavoce.wire.records.talk import new_id
+from vivavoce.wire.records.work import Role
 
 EVERYWHERE = ("", "0.0.0.0", "::", "[::]")  # noqa: S104 # compared, not bound
 
@@ -147,7 +148,8 @@ def assemble(
         settings, source, tools, store, journal, clock, told_with=registry.told_with
     )
     if engine is not None:
-        offered = profile.tools(tools.definitions(profile.tool_names()))
+        usual: Role = "user" if settings.auth == "jwt" else "operator"
+        offered = profile.tools(tools.definitions(profile.tool_names(role=usual)))
         engine.expect(profile.words(clock.now()), offered, profile.agent.voice)
     parts = Parts(
         store=store,

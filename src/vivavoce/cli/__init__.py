@@ -1,5 +1,4 @@
-"""The `vivavoce` command: serve, look after the database, the models and the operators' tokens,
-check an agent folder.
+"""The `vivavoce` command: serve, look after the database and the models, check an agent folder.
 
 Imports of weight happen inside the commands, so that `--help` is quick. What
 goes wrong on purpose is one clear line on stderr and exit code 2.

@@ -341,12 +341,23 @@ def check_names(
         where = voice_setting or f"{path}:{line}: voice"
         there = ", ".join(voices)
         wrong.append((line, f"{where}: there is no voice '{agent.voice}'; there are: {there}"))
+
+    def missing(name: str) -> bool:
+        bare = name.removeprefix("!")
+        if bare.startswith(tuple(f"{server}_" for server in agent.mcp)):
+            return False  # known only once its server has answered
+        return not any(fnmatchcase(tool, bare) for tool in tools)
+
     for at, name in enumerate(() if agent.tools == "*" else agent.tools):
-        if name.removeprefix("!").startswith(tuple(f"{server}_" for server in agent.mcp)):
-            continue  # known only once its server has answered
-        if not any(fnmatchcase(tool, name.removeprefix("!")) for tool in tools):
+        if missing(name):
             line, there = source().line(["tools", at]), ", ".join(tools)
             words = f"tools: there is no tool '{name}'; there are: {there}"
+            wrong.append((line, f"{path}:{line}: {words}"))
+    for role in ("user", "developer"):
+        key, setting = f"roles.{role}.tools", f"VIVAVOCE_{role.upper()}_TOOLS"
+        for name in filter(missing, getattr(agent.roles, role).tools):
+            line = source().line(["roles", role, "tools"])
+            words = f"{key}, or {setting}: there is no tool '{name}'; there are: {', '.join(tools)}"
             wrong.append((line, f"{path}:{line}: {words}"))
     if wrong:
         raise AgentError([words for _, words in sorted(wrong)])
