@@ -28,7 +28,7 @@ async def tracker_find(words: str) -> str:
     return words
 
 
-def _as(d: Doors, role: Role | None, user: str = ADA) -> None:
+def _as(d: Doors, role: str | None, user: str = ADA) -> None:
     d.http.headers.update(bearer(user, role))
 
 

@@ -147,7 +147,7 @@ class Tasks:
             for task in await self._store.open_tasks():
                 try:
                     # The same id is the same task: only what was stored and never begun begins.
-                    await self._carrier.start(_work(task))
+                    await self._carrier.start(self._work(task))
                 except VivavoceError:  # it stays open, and the server starts all the same
                     log.exception("A task cannot go on", extra=fields(task_id=task.id))
             yield
@@ -193,7 +193,7 @@ class Tasks:
             # Before it can end, or the session would wait for it for ever.
             await self._notifier.tell(TaskStarted(task.id), task)
         try:
-            await self._carrier.start(_work(task, context))
+            await self._carrier.start(self._work(task, context))
         except Exception:
             await self._ended_badly(task.id, GaveUp("It could not be begun."), cancelled=True)
             raise
@@ -335,6 +335,17 @@ class Tasks:
         await self._journal.commit([Put(task), announce(event, task)])
         return task
 
+    def _work(self, task: Task, context: str = "") -> Work:
+        allowed = None if task.role == "operator" else self._allowed(task.role)
+        return Work(
+            task_id=task.id,
+            user_id=task.user_id,
+            description=task.description,
+            agent=task.agent,
+            context=clean_text(context, write.SUMMARY),
+            tools=None if allowed is None else tuple(allowed),
+        )
+
     def _lock(self, task_id: str) -> asyncio.Lock:
         return self._locks.setdefault(task_id, asyncio.Lock())
 
@@ -346,16 +357,6 @@ class Tasks:
             if task is None:
                 log.warning("A report of an unknown task", extra=fields(task_id=task_id))
             yield None if task is None or task.status.over else task
-
-
-def _work(task: Task, context: str = "") -> Work:
-    return Work(
-        task_id=task.id,
-        user_id=task.user_id,
-        description=task.description,
-        agent=task.agent,
-        context=clean_text(context, write.SUMMARY),
-    )
 
 
 def _ending(task: Task) -> News:
