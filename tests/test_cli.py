@@ -514,3 +514,16 @@ def test_a_token_that_cannot_be_made_or_revoked_is_told_in_one_line(
 ) -> None:
     assert main(["token", *words]) == 2
     assert told in capsys.readouterr().err
+
+
+def test_a_tool_that_is_granted_and_not_there_is_told_with_where_it_was_granted(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "prompt.md").write_text("Be brief.")
+    (folder / "agent.yaml").write_text("name: mine\nroles:\n  user:\n    tools: [glob, juggle]\n")
+    assert main(["agent", "check", str(folder)]) == 2
+    told = capsys.readouterr().err
+    assert "agent.yaml:4: roles.user.tools, or VIVAVOCE_USER_TOOLS: there is no tool" in told
+    assert "'juggle'" in told
