@@ -77,7 +77,7 @@ def assemble(
     store = store or open_store(settings.database_url)
     tokens = AccessTokens(store.access_tokens, clock=clock)
     if engine is not None:
-        engine.also_takes = lambda key: getattr(tokens.known(key), "role", None) == "operator"
+        engine.also_takes = tokens.is_operators
     provider = provider or _provider(settings, clock, engine)
     registry = Registry(
         max_sessions=settings.max_sessions, shutdown_seconds=settings.shutdown_seconds

@@ -12,6 +12,7 @@ from tests.server.doors import Doors, Json, answered, doors, refused
 from tests.server.tokens import ADA, EVE, SETTINGS, bearer, token
 from tests.server.v1 import client as v1
 from vivavoce.errors import Forbidden
+from vivavoce.runtime.sessions.options import remembered
 from vivavoce.runtime.tasks.ports import AgentCard
 from vivavoce.tools.functions import tool
 from vivavoce.wire.records.talk import Put, new_id
@@ -123,6 +124,17 @@ async def test_whichever_way_a_session_begins_its_model_has_what_its_user_may_us
         offered = await _offered(d)
         assert "calculate" in offered
         assert not offered & WITHHELD
+
+
+async def test_a_session_keeps_its_role_for_the_server_that_picks_it_up(tmp_path: Path) -> None:
+    async with doors(tmp_path, **WORKBENCH) as d:
+        for role in (None, "developer"):
+            _as(d, role)
+            opened = await d.post("/session", {})
+            kept = await d.here.store.session(opened["session_id"], user_id=ADA)
+            assert kept is not None
+            tools, _, _ = await d.here.voice.maker.wanted(ADA, remembered(kept))
+            assert ("bash" in {each.name for each in tools}) == (role == "developer")
 
 
 async def test_a_session_that_may_more_is_not_steered_by_who_may_less(tmp_path: Path) -> None:

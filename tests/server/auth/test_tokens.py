@@ -57,7 +57,8 @@ async def test_each_operator_has_a_token_and_one_that_is_revoked_or_old_opens_no
         _show(d, first)
         assert (await d.http.get("/status")).status_code == 200
         await clock.advance(86_400)
-        refused(await d.http.get("/status"), 401, "unauthorized")
+        words = refused(await d.http.get("/status"), 401, "token_expired")["message"]
+        assert "'first' has expired or is revoked; `vivavoce token create`" in words
 
 
 async def test_a_token_may_be_for_less_than_everything(tmp_path: Path) -> None:
@@ -91,7 +92,7 @@ async def test_the_engine_takes_an_operators_named_token_and_no_lesser_one() -> 
     keys = client_keys(
         load_settings(**SETTINGS, _env_file=None),
         "vv_own",
-        lambda key: (found := tokens.known(key)) is not None and found.role == "operator",
+        tokens.is_operators,
     )
     auth = Authenticator("token", token=TOKEN, tokens=tokens, logins=Logins(clock))
     await auth.identify(_scope("/v1/realtime", authorization=f"Bearer {operator}"))

@@ -19,7 +19,7 @@ from datetime import datetime
 from starlette.datastructures import Headers
 from starlette.types import Scope
 
-from vivavoce.errors import RateLimited
+from vivavoce.errors import RateLimited, TokenExpired
 from vivavoce.logs import fields
 from vivavoce.runtime.limits import Window
 from vivavoce.runtime.ports import Clock
@@ -57,7 +57,7 @@ class AccessTokens:
         self._reading = asyncio.Lock()
 
     async def find(self, value: str) -> AccessToken | None:
-        """None where there is no such token, or none that still works."""
+        """None where there is no such token. Raises `TokenExpired` for one that was good once."""
         if not value.startswith(PREFIX):
             return None
         async with self._reading:
@@ -65,12 +65,18 @@ class AccessTokens:
             if self._read_at is None or now - self._read_at >= FRESH_SECONDS:
                 self._known = {token.digest: token for token in await self._read()}
                 self._read_at = now
-        return self.known(value)
-
-    def known(self, value: str) -> AccessToken | None:
-        """The same by what was read last."""
         token = self._known.get(_digest(value))
-        return token if token is not None and token.works(self._clock.now()) else None
+        if token is not None and not token.works(self._clock.now()):
+            again = "`vivavoce token create` makes another"
+            raise TokenExpired(f"The token '{token.name}' has expired or is revoked; {again}")
+        return token
+
+    def is_operators(self, value: str) -> bool:
+        """By what was read last."""
+        token = self._known.get(_digest(value))
+        if token is None or token.role != "operator":
+            return False
+        return token.works(self._clock.now())
 
 
 class Logins:
