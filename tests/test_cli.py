@@ -467,3 +467,63 @@ def test_a_start_loads_nothing_that_it_can_do_without() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
+
+
+# --- Tokens -----------------------------------------------------------------------------
+
+
+def test_a_token_is_shown_once_listed_by_its_name_and_revoked(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert main(["token", "create", "grafana", "--days", "30", "--role", "developer"]) == 0
+    shown = capsys.readouterr()
+    secret = shown.out.strip()
+    assert re.fullmatch(r"vvk_[A-Za-z0-9_-]{43}", secret)
+    assert "shown this once" in shown.err
+    assert not any(
+        secret.encode() in file.read_bytes()
+        for file in (tmp_path / "data").rglob("*")
+        if file.is_file()
+    )
+    assert main(["token", "create", "grafana"]) == 2
+    assert "there is a token 'grafana' already" in capsys.readouterr().err
+    assert main(["token", "list"]) == 0
+    listed = capsys.readouterr().out
+    assert re.search(r"grafana +developer +\S+ +\S+ +works", listed)
+    assert secret not in listed
+    assert main(["token", "revoke", "grafana"]) == 0
+    assert "opens nothing any more" in capsys.readouterr().out
+    assert main(["token", "list"]) == 0
+    assert "revoked" in capsys.readouterr().out
+    assert main(["token", "create", "grafana", "--days", "0"]) == 0
+    capsys.readouterr()
+    assert main(["token", "list"]) == 0
+    assert re.search(r"grafana +operator +\S+ +never +works", capsys.readouterr().out)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["revoke", "nobody"], "there is no token 'nobody'"),
+        (["create", "two words"], "a token's name has letters"),
+        (["create", "ops", "--days", "-1"], "--days: should be"),
+    ],
+)
+def test_a_token_that_cannot_be_made_or_revoked_is_told_in_one_line(
+    capsys: pytest.CaptureFixture[str], words: list[str], told: str
+) -> None:
+    assert main(["token", *words]) == 2
+    assert told in capsys.readouterr().err
+
+
+def test_a_tool_that_is_granted_and_not_there_is_told_with_where_it_was_granted(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "prompt.md").write_text("Be brief.")
+    (folder / "agent.yaml").write_text("name: mine\nroles:\n  user:\n    tools: [glob, juggle]\n")
+    assert main(["agent", "check", str(folder)]) == 2
+    told = capsys.readouterr().err
+    assert "agent.yaml:4: roles.user.tools, or VIVAVOCE_USER_TOOLS: there is no tool" in told
+    assert "'juggle'" in told

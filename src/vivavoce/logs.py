@@ -71,7 +71,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 # None of these may run past a quote or a backslash: a JSON line has to stay one.
 _LOOKS_SECRET: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"(?i)\b(bearer)\s+[^\s\"'\\,}]+"), r"\1 ***"),
-    (re.compile(r"\b(ek|st|vv)_[A-Za-z0-9_.\-]{16,}"), r"\1_***"),
+    (re.compile(r"\b(ek|st|vvk?)_[A-Za-z0-9_.\-]{16,}"), r"\1_***"),
     # A JWT: two parts of JSON in base64, and a signature that may be missing.
     (re.compile(r"\beyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]{8,}(\.[A-Za-z0-9_\-]*)?"), "eyJ***"),
     (re.compile(r"\bsk-[A-Za-z0-9_\-]{8,}"), "sk-***"),

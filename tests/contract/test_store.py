@@ -22,6 +22,7 @@ from tests.contract.records import (
 )
 from vivavoce.errors import Conflict, InternalError, InvalidRequest, Unavailable
 from vivavoce.runtime.ports import LogBounds
+from vivavoce.wire.records.plans import AccessToken
 from vivavoce.wire.records.talk import (
     Announce,
     CallStatus,
@@ -367,9 +368,28 @@ async def test_tool_statistics_count_what_is_known(backend: Backend) -> None:
             made = call(f"c{n}", status=status, duration_ms=duration, started_at=at(n))
             await store.commit([Put(made), Put(call(f"o{n}", tool="other"))])
         stats = await store.tool_stats("current_time")
+        assert await store.tool_stats("current_time", user_id="ann") == stats
+        assert await store.tool_stats("current_time", user_id="bob") == ToolStats()
     assert stats == ToolStats(
         total_calls=5, avg_duration_ms=300.0, success_rate=2 / 3, last_called=at(4)
     )
+
+
+async def test_a_token_is_kept_by_its_name_and_can_be_revoked_and_made_anew(
+    backend: Backend,
+) -> None:
+    made = AccessToken(
+        name="ops", digest="d1", role="operator", created_at=at(0), expires_at=at(60)
+    )
+    other = AccessToken(name="dev", digest="d2", role="developer", created_at=at(1))
+    async with backend.store() as store:
+        await store.commit([Put(made), Put(other)])
+        assert await store.access_tokens() == [other, made]
+        await store.commit([Put(replace(made, revoked_at=at(2)))])
+        assert await store.access_tokens() == [other, replace(made, revoked_at=at(2))]
+        again = replace(made, digest="d3", created_at=at(3), expires_at=None)
+        await store.commit([Put(again)])
+        assert await store.access_tokens() == [other, again]
 
 
 # --- Users ----------------------------------------------------------------------

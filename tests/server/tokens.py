@@ -60,8 +60,8 @@ def signed(key: Private, algorithm: str, kid: str | None = None, **changed: Any)
     return jwt.encode(claims(**changed), key, algorithm, headers={"kid": kid} if kid else None)
 
 
-def bearer(user: str = ADA) -> dict[str, str]:
-    return {"authorization": f"Bearer {token(user)}"}
+def bearer(user: str = ADA, role: str | None = None) -> dict[str, str]:
+    return {"authorization": f"Bearer {token(user, vivavoce_role=role)}"}
 
 
 def public(key: Private, kid: str | None, **more: Any) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from psycopg.errors import InsufficientPrivilege
 from tests.contract.postgres import server_url
 from tests.contract.records import (
     approval,
+    at,
     call,
     conversation,
     delivery,
@@ -33,6 +34,7 @@ from tests.contract.records import (
 from tests.store.stores import opened
 from vivavoce.store import migrate
 from vivavoce.store.schema import metadata
+from vivavoce.wire.records.plans import AccessToken
 from vivavoce.wire.records.talk import Announce, Change, Put, PutConversation, PutEntry, PutSession
 
 ANN, BOB = uid("user ann"), uid("user bob")  # Supabase's users are UUIDs
@@ -124,7 +126,8 @@ async def test_each_sees_and_writes_only_what_is_theirs(
         with owner(postgres_url) as connection:
             connection.execute(STAND_IN)
     async with opened(postgres_url) as store:
-        await store.commit([*of(ANN, "ann"), *of(BOB, "bob")])
+        token = AccessToken(name="ops", digest="d", role="operator", created_at=at(0))
+        await store.commit([*of(ANN, "ann"), *of(BOB, "bob"), Put(token)])
         grant(postgres_url)
         with ungranted(postgres_url):
             for (role, user), other in zip(
@@ -144,9 +147,12 @@ async def test_each_sees_and_writes_only_what_is_theirs(
         assert await store.goal(uid("g ann"), user_id=ANN) is not None
 
 
+OF_NOBODY = {"log_head": "id", "alembic_version": "version_num", "access_tokens": "name"}
+
+
 def rows(connection: psycopg.Connection[Any], table: str) -> list[str]:
     """Whose rows are seen."""
-    column = {"users": "id", "log_head": "id", "alembic_version": "version_num"}
+    column = {"users": "id", **OF_NOBODY}
     query = sql.SQL("SELECT {}::text FROM {}").format(
         sql.Identifier(column.get(table, "user_id")), sql.Identifier(table)
     )
@@ -161,7 +167,7 @@ def sees_only_its_own(connection: psycopg.Connection[Any], user: str) -> None:
 def writes_only_its_own(connection: psycopg.Connection[Any], user: str, other: str) -> None:
     """`other` never loses, changes or gains a row."""
     for table, commands in migrate.ACCESS.items():
-        if table in ("log_head", "alembic_version"):
+        if table in OF_NOBODY:
             count = connection.execute(sql.SQL("DELETE FROM {}").format(sql.Identifier(table)))
             assert count.rowcount == 0, table
             continue

@@ -71,6 +71,8 @@ class EmbeddedEngine:
 
     def __init__(self, settings: Settings, *, parts: Callable[[], Parts] | None = None) -> None:
         self.own_key = "vv_" + secrets.token_urlsafe(32)  # of this start; nobody else has it
+        self.also_takes: Callable[[str], bool] = lambda key: False
+        """Other keys of operators'."""
         self._settings = settings
         self._store = ModelStore(settings.models_dir)
         self._names = settings.needed_models
@@ -169,8 +171,11 @@ class EmbeddedEngine:
         from vivavoce.engine.api.control import Engine
         from vivavoce.engine.api.realtime import build_door
 
-        engine = Engine(_options(self._settings), client_keys(self._settings, self.own_key))
+        engine = Engine(_options(self._settings), self._keys())
         return engine, build_door(engine)
+
+    def _keys(self) -> Keys:
+        return client_keys(self._settings, self.own_key, self.also_takes)
 
     # --- Models ---------------------------------------------------------------------------
 
@@ -279,13 +284,16 @@ class EmbeddedEngine:
         return MODEL_LIMIT if self.brain is None else self.brain.budget.result_chars
 
 
-def client_keys(settings: Settings, own: str) -> Keys:
+def client_keys(
+    settings: Settings, own: str, others: Callable[[str], bool] = lambda key: False
+) -> Keys:
     """Of the Realtime API: as `auth` has it for everyone else, but for users with a JWT."""
     from vivavoce.engine.api.keys import Keys
 
     return Keys(
         own,
         token=plain(settings.auth_token) or "",
+        others=others,
         anyone=settings.auth == "off",
         single_use=settings.single_use_secrets,
     )

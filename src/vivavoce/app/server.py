@@ -46,11 +46,13 @@ from vivavoce.server.gate.auth import Authenticator
 from vivavoce.server.gate.gate import Gate
 from vivavoce.server.gate.jwt import Jwks, JwtRules, JwtVerifier
 from vivavoce.server.gate.tickets import StreamTokens, Tickets
+from vivavoce.server.gate.tokens import AccessTokens, Logins
 from vivavoce.server.metrics import Metrics
 from vivavoce.server.services import Options
 from vivavoce.store import open_store
 from vivavoce.wire.brain import Brain
 from vivavoce.wire.records.talk import new_id
+from vivavoce.wire.records.work import Role
 
 EVERYWHERE = ("", "0.0.0.0", "::", "[::]")  # noqa: S104 # compared, not bound
 
@@ -73,6 +75,9 @@ def assemble(
     agent = source.current
     limits = agent.limits
     store = store or open_store(settings.database_url)
+    tokens = AccessTokens(store.access_tokens, clock=clock)
+    if engine is not None:
+        engine.also_takes = tokens.is_operators
     provider = provider or _provider(settings, clock, engine)
     shares = shares_of(settings)
     registry = Registry(
@@ -136,7 +141,8 @@ def assemble(
         executor=executor,
         gate=gate,
         default_agent=agent.delegation.default,
-        allowed=profile.tool_names,
+        allowed=lambda role: profile.tool_names(role=role),
+        check_agent=profile.check_delegate,
     )
     notifier.serve(work, approvals, questions)
     toolset.offer_delegation(Delegating(work, questions, store, registry.stop_calls))
@@ -149,7 +155,8 @@ def assemble(
         settings, source, tools, store, journal, clock, told_with=registry.told_with
     )
     if engine is not None:
-        offered = profile.tools(tools.definitions(profile.tool_names()))
+        usual: Role = "user" if settings.auth == "jwt" else "operator"
+        offered = profile.tools(tools.definitions(profile.tool_names(role=usual)))
         engine.expect(profile.words(clock.now()), offered, profile.agent.voice)
     parts = Parts(
         store=store,
@@ -195,6 +202,7 @@ def assemble(
         ),
         tickets=Tickets(clock),
         streams=stream_tokens(settings, clock),
+        tokens=tokens,
         clock=clock,
         metrics=metrics,
         new_sessions=Window(limits.sessions_per_10_minutes, 600, clock=clock, what="new sessions"),
@@ -265,7 +273,13 @@ def build_app(here: Server) -> ASGIApp:
     here.open_doors = doors.open
     return Gate(
         doors,
-        auth=authenticator(settings, here.streams, here.clock),
+        auth=authenticator(
+            settings,
+            here.streams,
+            here.clock,
+            tokens=here.tokens,
+            own_key=None if here.engine is None else here.engine.own_key,
+        ),
         allowed_hosts=(*settings.allowed_hosts, *own),
         allowed_origins=settings.allowed_origins,
         max_body=settings.max_body_bytes,
@@ -282,13 +296,34 @@ def stream_tokens(settings: Settings, clock: Clock) -> StreamTokens:
     """Signed with what every process of this server knows, where there is such a thing."""
     if settings.auth == "off":
         return StreamTokens(clock)
-    return StreamTokens(clock, secret=plain(settings.jwt_secret or settings.auth_token))
+    return StreamTokens(
+        clock,
+        secret=plain(settings.jwt_secret or settings.auth_token),
+        previous=plain(settings.jwt_previous_secret),
+    )
 
 
-def authenticator(settings: Settings, streams: StreamTokens, clock: Clock) -> Authenticator:
+def authenticator(
+    settings: Settings,
+    streams: StreamTokens,
+    clock: Clock,
+    *,
+    tokens: AccessTokens | None = None,
+    own_key: str | None = None,
+) -> Authenticator:
     """Raises `Unavailable` where the packages for it are not installed."""
-    jwt = _verifier(settings, clock) if settings.auth == "jwt" else None
-    return Authenticator(settings.auth, token=plain(settings.auth_token), jwt=jwt, streams=streams)
+    return Authenticator(
+        settings.auth,
+        token=plain(settings.auth_token),
+        tokens=tokens,
+        jwt=_verifier(settings, clock) if settings.auth == "jwt" else None,
+        streams=streams,
+        logins=Logins(
+            clock, limit=settings.login_failures_per_minute, proxies=settings.trusted_proxies
+        ),
+        execute=settings.execute_role,
+        own_key=own_key,
+    )
 
 
 def _verifier(settings: Settings, clock: Clock) -> JwtVerifier:
@@ -296,8 +331,15 @@ def _verifier(settings: Settings, clock: Clock) -> JwtVerifier:
         issuer=settings.jwt_issuer,
         audience=settings.jwt_audience,
         algorithms=settings.signatures,
+        max_age=settings.jwt_max_age_hours * 3600 or None,
+        role_claim=settings.jwt_role_claim,
+        roles=settings.claimed_roles,
     )
     if settings.jwt_secret is not None:
-        return JwtVerifier(rules, secret=plain(settings.jwt_secret))
+        return JwtVerifier(
+            rules,
+            secret=plain(settings.jwt_secret),
+            previous=plain(settings.jwt_previous_secret),
+        )
     keys = Jwks(settings.jwt_jwks_url, algorithms=settings.signatures, clock=clock)
     return JwtVerifier(rules, keys=keys)

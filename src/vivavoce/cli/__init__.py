@@ -10,10 +10,10 @@ import argparse
 import asyncio
 import gc
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from vivavoce import __version__
 from vivavoce.errors import InvalidRequest, ModelUnavailable, VivavoceError
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from vivavoce.models.manifest import Model
     from vivavoce.models.store import ModelStore
     from vivavoce.models.terminal import Terminal
+    from vivavoce.store import SqlStore
 
+T = TypeVar("T")
 PROG = "vivavoce"
 
 _EPILOG = """\
@@ -35,6 +37,7 @@ examples:
   vivavoce doctor                               what holds on this machine, and what does not
   vivavoce mcp                                  its tools and tasks for an MCP host, over stdio
   vivavoce models pull                          fetch the models before they are needed
+  vivavoce token create grafana --days 30       a token of its own for whoever watches the server
 
 environment (all of it in docs/settings.md; a .env file works too):
   OPENAI_API_KEY          the provider's key (or VIVAVOCE_API_KEY)
@@ -113,6 +116,27 @@ def _parser() -> argparse.ArgumentParser:
         action = add(name, help=words, description=words.capitalize() + ".")
         action.add_argument("--data-dir", help="folder for everything that is written")
         action.set_defaults(run=run)
+
+    add = group("token", "the bearer tokens of those who run the server")
+    made = add("create", help="make one; its secret is shown this once")
+    made.add_argument("name", metavar="NAME", help="whose it is, or what for")
+    made.add_argument(
+        "--days", type=float, default=90, help="until it expires (%(default)s); 0 is never"
+    )
+    made.add_argument(
+        "--role",
+        choices=("user", "developer", "operator"),
+        default="operator",
+        help="what it allows (%(default)s)",
+    )
+    made.set_defaults(run=_token_create)
+    listed = add("list", help="which there are, and until when")
+    listed.set_defaults(run=_token_list)
+    revoked = add("revoke", help="from now on it opens nothing")
+    revoked.add_argument("name", metavar="NAME", help="as `list` shows it")
+    revoked.set_defaults(run=_token_revoke)
+    for action in (made, listed, revoked):
+        action.add_argument("--data-dir", help="folder for everything that is written")
 
     add = group("models", "look after the models")
     for name, act, words in (
@@ -264,21 +288,99 @@ def _db_current(args: argparse.Namespace) -> int:
 
 
 def _db_sweep(args: argparse.Namespace) -> int:
-    from vivavoce.store import open_store
     from vivavoce.wire.records.talk import utc_now
 
     settings = _settings(args)
+    deleted = _with_store(settings, lambda store: store.sweep(settings.retention, utc_now()))
+    print(f"{deleted} rows deleted")
+    return 0
+
+
+def _with_store(settings: Settings, do: Callable[[SqlStore], Awaitable[T]]) -> T:
+    from vivavoce.store import open_store
+
     store = open_store(settings.database_url)
 
-    async def sweep() -> int:
+    async def work() -> T:
         await store.open()
         try:
-            return await store.sweep(settings.retention, utc_now())
+            return await do(store)
         finally:
             await store.close()
 
-    print(f"{asyncio.run(sweep())} rows deleted")
+    return asyncio.run(work())
+
+
+def _token_create(args: argparse.Namespace) -> int:
+    import re
+    from datetime import timedelta
+
+    from vivavoce.server.gate.tokens import minted
+    from vivavoce.wire.records.talk import Put, utc_now
+
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}", args.name):
+        raise Complaint("a token's name has letters, digits and ._@-, at most 64")
+    if not 0 <= args.days <= 3660:
+        raise Complaint("--days: should be from 0 to 3660")
+    now = utc_now()
+    until = now + timedelta(days=args.days) if args.days else None
+    value, token = minted(args.name, args.role, now, until)
+
+    async def create(store: SqlStore) -> None:
+        for known in await store.access_tokens():
+            if known.name == args.name and known.works(now):
+                again = f"`{PROG} token revoke {args.name}` makes room for another"
+                raise Complaint(f"there is a token '{args.name}' already; {again}")
+        await store.commit([Put(token)])
+
+    _with_store(_settings(args), create)
+    lasts = f"until {until:%Y-%m-%d}" if until else "until it is revoked"
+    told = f"'{args.name}' is made, for the role {args.role}, {lasts}; it is shown this once"
+    print(f"{PROG}: {told}", file=sys.stderr)
+    print(value)
     return 0
+
+
+def _token_list(args: argparse.Namespace) -> int:
+    from vivavoce.wire.records.talk import utc_now
+
+    now = utc_now()
+    rows = [("NAME", "ROLE", "MADE", "EXPIRES", "STATE")]
+    for token in _with_store(_settings(args), lambda store: store.access_tokens()):
+        state = "works" if token.works(now) else "revoked" if token.revoked_at else "expired"
+        until = f"{token.expires_at:%Y-%m-%d}" if token.expires_at else "never"
+        rows.append((token.name, token.role, f"{token.created_at:%Y-%m-%d}", until, state))
+    _print_table(rows)
+    return 0
+
+
+def _token_revoke(args: argparse.Namespace) -> int:
+    from dataclasses import replace
+
+    from vivavoce.wire.records.talk import Put, utc_now
+
+    async def revoke(store: SqlStore) -> None:
+        for token in await store.access_tokens():
+            if token.name == args.name:
+                at = token.revoked_at or utc_now()
+                await store.commit([Put(replace(token, revoked_at=at))])
+                return
+        raise Complaint(f"there is no token '{args.name}'; `{PROG} token list` shows them")
+
+    _with_store(_settings(args), revoke)
+    print(f"'{args.name}' opens nothing any more; a server that runs knows within seconds")
+    return 0
+
+
+def _print_table(rows: Sequence[Sequence[str]], right: int | None = None) -> None:
+    """`right` is the column of numbers."""
+    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
+    for row in rows:
+        cells = (
+            cell.rjust(width) if at == right else cell.ljust(width)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        print("  ".join(cells).rstrip())
 
 
 def _models(args: argparse.Namespace) -> int:
@@ -303,13 +405,7 @@ def show_list(store: ModelStore, args: argparse.Namespace) -> int:
             state = "incomplete"
         marked = f"{model.role}{' *' if model.name in args.needed else ''}"
         rows.append((model.name, marked, model.licence, megabytes(model.size), state))
-    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
-    for row in rows:
-        cells = (
-            cell.rjust(width) if at == 3 else cell.ljust(width)
-            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        print("  ".join(cells).rstrip())
+    _print_table(rows, right=3)
     print(f"\n* used as it is configured; the folder is {store.folder}")
     return 0
 

@@ -66,7 +66,7 @@ class Window:
         self._max_keys = max_keys
         self._uses: OrderedDict[str, deque[float]] = OrderedDict()
 
-    def check(self, key: str) -> None:
+    def check(self, key: str, *, counts: bool = True) -> None:
         """Counts a use, or raises `RateLimited`. What is refused does not count."""
         if self.limit <= 0:
             return
@@ -79,6 +79,8 @@ class Window:
                 retry_after_ms=wait,
                 limit=self.limit,
             )
+        if not counts:
+            return
         uses.append(now)
         self._uses[key] = uses
         self._uses.move_to_end(key)

@@ -15,6 +15,7 @@ from typing import Any, Literal, Protocol
 from vivavoce.errors import ToolFailed
 from vivavoce.wire.hints import bare
 from vivavoce.wire.records.plans import (
+    AccessToken,
     ConversationSummary,
     Delivery,
     Goal,
@@ -38,7 +39,7 @@ from vivavoce.wire.records.talk import (
     ToolStats,
     VoiceSession,
 )
-from vivavoce.wire.records.work import Approval, Task
+from vivavoce.wire.records.work import Approval, Role, Task
 from vivavoce.wire.values import Value
 
 # --- Time -----------------------------------------------------------------------
@@ -231,7 +232,13 @@ class Store(AgendaStore, Protocol):
         """Settled ones, newest first: what the workspace remembers."""
         ...
 
-    async def tool_stats(self, tool: str) -> ToolStats: ...
+    async def tool_stats(self, tool: str, *, user_id: str | None = None) -> ToolStats:
+        """Of one user's calls; `None` is everybody's, for whoever runs the server."""
+        ...
+
+    async def access_tokens(self) -> list[AccessToken]:
+        """By name, those that no longer work included: for whoever runs the server."""
+        ...
 
     async def task(self, task_id: str, *, user_id: str | None) -> Task | None:
         """`user_id=None` is for the server itself."""
@@ -435,6 +442,7 @@ class ToolContext(Value):
     ask: Asking = field(default=nobody)
     task_id: str | None = None
     """The task on whose behalf it is called, if any."""
+    role: Role = "operator"
 
 
 class Toolbox(Protocol):

@@ -28,10 +28,12 @@ from vivavoce.runtime.sessions.profile import Profile
 from vivavoce.runtime.sessions.registry import Registry
 from vivavoce.runtime.sessions.voice import Voice
 from vivavoce.runtime.tasks.service import Tasks
-from vivavoce.server.gate.auth import current_user
+from vivavoce.server.gate.auth import current_role, current_user
 from vivavoce.server.gate.tickets import StreamTokens, Tickets
+from vivavoce.server.gate.tokens import AccessTokens
 from vivavoce.server.metrics import Metrics
 from vivavoce.wire.records.plans import Todo
+from vivavoce.wire.records.work import Role
 
 log = logging.getLogger(__name__)
 
@@ -147,6 +149,7 @@ class Services:
     agenda: Agenda
     tickets: Tickets
     streams: StreamTokens
+    tokens: AccessTokens
     clock: Clock
     metrics: Metrics
     new_sessions: Window
@@ -166,6 +169,7 @@ def _services(conn: HTTPConnection) -> Services:
 
 Here = Annotated[Services, Depends(_services)]
 User = Annotated[str, Depends(current_user)]
+AsRole = Annotated[Role, Depends(current_role)]
 
 
 def _session_ref(

@@ -165,6 +165,7 @@ def _forward(new: Any) -> sa.ColumnElement[bool]:
 
 
 _PLACED = ("user_id", "conversation_id")
+_BEGUN = ("voice_session_id", "call_id", "description", "role")
 _KEPT = ("title", "summary", "extracted_intent", "intent_payload")
 _END = ("status", "ended_at", "end_reason", "duration_ms")
 
@@ -185,7 +186,7 @@ UPSERTS: dict[type, Upsert] = {
     talk.Snapshot: Upsert(db.snapshots, ("saved_at", "data"), key=("session_id",)),
     work.Task: Upsert(
         db.delegated_tasks,
-        _all_but(db.delegated_tasks, *_PLACED, "voice_session_id", "call_id", "description"),
+        _all_but(db.delegated_tasks, *_PLACED, *_BEGUN),
         only=(_not_over,),
     ),
     work.Approval: Upsert(
@@ -214,6 +215,12 @@ UPSERTS: dict[type, Upsert] = {
         ("status", "attempts", "last_error", "answer", "due_at", "updated_at"),
         same=("user_id", "intent_id"),
         only=(_pending(db.outbox),),
+    ),
+    people.AccessToken: Upsert(
+        db.access_tokens,
+        ("digest", "role", "created_at", "expires_at", "revoked_at"),
+        same=("name",),
+        key=("name",),
     ),
 }
 _RANK = {kind: rank for rank, kind in enumerate(UPSERTS)}

@@ -35,6 +35,7 @@ ACCESS: Mapping[str, tuple[str, ...]] = {
     # Its own business.
     **dict.fromkeys(("snapshots", "outbox", "spent_sessions", "log_head", "alembic_version"), NONE),
     "stored": NONE,
+    "access_tokens": NONE,
 }
 
 _TIMES = {"created_at": "now()", "updated_at": "now()"}

@@ -35,6 +35,7 @@ from vivavoce.store.rows import CONVERSATIONS, ENTRIES, SESSIONS, SNAPSHOTS
 from vivavoce.store.schema import (
     OVER,
     SAID,
+    access_tokens,
     approvals,
     conversations,
     delegated_tasks,
@@ -51,6 +52,7 @@ from vivavoce.store.schema import (
     voice_sessions,
 )
 from vivavoce.wire.records.plans import (
+    AccessToken,
     ConversationSummary,
     Delivery,
     Goal,
@@ -197,6 +199,8 @@ TOOL_STATS = select(
     func.count().filter(tool_calls.c.status == "failed").label("failed"),
     func.max(tool_calls.c.started_at).label("last_called"),
 ).where(tool_calls.c.tool == bindparam("tool"))
+USER_TOOL_STATS = TOOL_STATS.where(tool_calls.c.user_id == bindparam("user_id"))
+TOKENS = select(access_tokens).order_by(access_tokens.c.name)
 
 _OPEN = delegated_tasks.c.status.in_(("running", "waiting"))
 ANY_TASK = by(delegated_tasks, "id")
@@ -237,8 +241,13 @@ class WorkReads(Reads):
         given = {"user_id": user_id, "limit": within(limit)}
         return await self._read.all(rows.CALLS.record, RECENT_CALLS, **given)
 
-    async def tool_stats(self, tool: str) -> ToolStats:
-        return await self._read.row(_to_stats, TOOL_STATS, tool=tool)
+    async def tool_stats(self, tool: str, *, user_id: str | None = None) -> ToolStats:
+        if user_id is None:
+            return await self._read.row(_to_stats, TOOL_STATS, tool=tool)
+        return await self._read.row(_to_stats, USER_TOOL_STATS, tool=tool, user_id=user_id)
+
+    async def access_tokens(self) -> list[AccessToken]:
+        return await self._read.all(rows.TOKENS.record, TOKENS)
 
     async def task(self, task_id: str, *, user_id: str | None) -> Task | None:
         if user_id is None:

@@ -18,7 +18,15 @@ from sqlalchemy import Row, Table
 from vivavoce.errors import InvalidRequest
 from vivavoce.store import schema as db
 from vivavoce.store.columns import Id, NotUuid, canonical_uuid
-from vivavoce.wire.records.plans import Delivery, Goal, Intent, Milestone, Person, Todo
+from vivavoce.wire.records.plans import (
+    AccessToken,
+    Delivery,
+    Goal,
+    Intent,
+    Milestone,
+    Person,
+    Todo,
+)
 from vivavoce.wire.records.talk import (
     Conversation,
     Entry,
@@ -202,3 +210,4 @@ MILESTONES = Rows(Milestone, db.milestones)
 TODOS = Rows(Todo, db.tasks)
 INTENTS = Rows(Intent, db.intents, session_id="voice_session_id")
 DELIVERIES = Rows(Delivery, db.outbox)
+TOKENS = Rows(AccessToken, db.access_tokens)

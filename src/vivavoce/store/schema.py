@@ -17,6 +17,7 @@ from sqlalchemy.schema import SchemaItem
 from sqlalchemy.types import TypeEngine
 
 from vivavoce.store.columns import Document, Id, Position, Utc, Words
+from vivavoce.wire.records.work import ROLES
 
 metadata = sa.MetaData()
 
@@ -214,6 +215,7 @@ delegated_tasks = _table(
     sa.Column("conversation_id", Id),
     *_maybe(Words, "voice_session_id", "call_id"),
     *_some(Words, "title", "description", "agent", "backend", "status"),
+    sa.Column("role", Words, nullable=False, server_default=sa.text("'user'")),
     *_maybe(Words, "phase", "progress"),
     sa.Column("percentage", sa.Integer),
     *_maybe(Words, "question_id", "question"),
@@ -226,6 +228,7 @@ delegated_tasks = _table(
     *_some(Utc, "created_at", "updated_at"),
     *_maybe(Utc, "finished_at", "told_at"),
     _one_of("delegated_tasks", "status", "running", "waiting", "completed", "failed", "cancelled"),
+    _one_of("delegated_tasks", "role", *ROLES),
     *_linked("delegated_tasks"),
     sa.Index("idx_delegated_tasks_user", "user_id", "created_at"),
     sa.Index("idx_delegated_tasks_told", "user_id", "told_at", "created_at"),
@@ -372,6 +375,16 @@ stored = _table(
     "stored",
     sa.Column("user_id", Words, primary_key=True),
     sa.Column("bytes", Position, nullable=False),
+)
+
+# Of nobody's: whoever runs the server has them (`vivavoce token`).
+access_tokens = _table(
+    "access_tokens",
+    sa.Column("name", Words, primary_key=True),
+    *_some(Words, "digest", "role"),
+    sa.Column("created_at", Utc, nullable=False),
+    *_maybe(Utc, "expires_at", "revoked_at"),
+    _one_of("access_tokens", "role", *ROLES),
 )
 
 # Goals point at conversations and those at goals: one of the two has to come later.

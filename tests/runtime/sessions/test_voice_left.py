@@ -226,7 +226,7 @@ async def test_what_another_process_answers_is_not_answered_here(tmp_path: Path)
         await written("Hello")
         d.provider.inject(RefuseAttach(status=401))
         async with asyncio.TaskGroup() as group:
-            answering = group.create_task(voice.texting.answer_left([conversation]))
+            answering = group.create_task(voice.texting.answer_left([(conversation, "operator")]))
             await soon(lambda: 5.0 in clock.slept)  # the first try failed
             await clock.advance(1)
             await written("Are you there?")  # at the other one, which has it now
@@ -242,7 +242,7 @@ async def test_what_another_process_answers_is_not_answered_here(tmp_path: Path)
             metadata={"instance": "another server"},
         )
         await store.commit([PutSession(theirs, new=True)])
-        await voice.texting.answer_left([conversation])
+        await voice.texting.answer_left([(conversation, "operator")])
         assert len(d.here.registry) == 0
         assert len(d.provider.calls) <= 1  # the one that was refused
 

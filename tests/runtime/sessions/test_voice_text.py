@@ -209,8 +209,9 @@ async def test_a_direct_call_is_attached_and_configured(tmp_path: Path) -> None:
         await voice.connector.attach(opened.session.id, "ada", call_id)
         await voice.connector.attach(opened.session.id, "ada", call_id)
         await theirs.expect("session.update")
-        other = await voice.create("bob", Options())
-        with pytest.raises(Conflict):
-            await voice.connector.attach(other.session.id, "bob", call_id)
+        for user, fault in (("ada", Conflict), ("bob", NotFound)):  # another's call is not there
+            other = await voice.create(user, Options())
+            with pytest.raises(fault):
+                await voice.connector.attach(other.session.id, user, call_id)
         assert await voice.end(opened.session.id, "ada")
         await theirs.ended()

@@ -232,3 +232,29 @@ def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(Unavailable, match=r"vivavoce\[auth\]"):
         by_secret()
+
+
+# --- Roles, age, two secrets ------------------------------------------------------------
+
+
+async def test_while_the_secret_changes_both_are_good_and_no_third() -> None:
+    both = JwtVerifier(RULES, secret="another-secret-that-has-32-characters", previous=SECRET)
+    assert await both.user(token()) == ADA
+    new = jwt.encode(claims(), "another-secret-that-has-32-characters", "HS256")
+    assert await both.user(new) == ADA
+    assert "not valid" in await refused(both, jwt.encode(claims(), "x" * 40, "HS256"))
+    with pytest.raises(TokenExpired):
+        await both.user(token(exp=1))
+    assert "not valid" in await refused(by_secret(), new)
+
+
+async def test_a_token_that_was_issued_long_ago_is_old_whatever_it_says() -> None:
+    now = int(time.time())
+    day = JwtVerifier(JwtRules(ISSUER, AUDIENCE, ("HS256",), max_age=86_400.0), secret=SECRET)
+    assert await day.user(token(iat=now - 86_000)) == ADA
+    with pytest.raises(TokenExpired, match="older than 24 hours; sign in again"):
+        await day.user(token(iat=now - 90_000))
+    for nothing in (None, True, "yesterday"):
+        await refused(day, token(iat=nothing))
+    assert "VIVAVOCE_JWT_MAX_AGE_HOURS" in await refused(day, token(iat=None))
+    assert await by_secret().user(token(iat=now - 90_000)) == ADA

@@ -1,97 +1,186 @@
-"""Every route there is, walked by somebody else: what is Ada's is not there for Eve.
+"""Every operation there is, tried by each of two users with the other's real ids.
 
-The routes come from the server's own description, so a new door is walked as
-soon as it is there; an id that this test does not know makes it fail.
+The operations come from the server's own description, and each has a case here: a new one
+without a case fails, and so does an id that this test does not know. Where an operation
+takes several ids, one at a time is the other's and the rest are one's own.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, cast
 
 import httpx
+import sqlalchemy as sa
 
 from tests.offers import OFFER
 from tests.server.doors import Doors, Json, doors
 from tests.server.tokens import ADA, EVE, SETTINGS, bearer
 from tests.server.v1 import client as v1
-from vivavoce.server.gate.auth import KEYED_PATHS, OPERATOR_PATHS
+from vivavoce.store.schema import metadata
+from vivavoce.testing import MemoryStore
 from vivavoce.wire.records.plans import Goal, Milestone, Todo
 from vivavoce.wire.records.talk import Put, new_id
 from vivavoce.wire.records.work import Approval, Task
 
-SECRET = "marigold"  # in everything of Ada's
+OPEN = {"healthCheck", "readinessCheck"}
+OPERATORS = {"getStatus", "getMetrics"}
+BY_KEY = {"exchangeSdp", "openAudio", "exchangeVoiceSdp"}
+"""The key of one session; a JWT is none."""
+FOR_ALL = {"listTools", "getTool", "getConfig", "getVoices", "getTurnDetection", "getIceConfig"}
+OWN = {
+    *("createSession", "listSessions", "createTrackedSession", "listTasks", "listApprovals"),
+    *("listConversations", "createConversation", "searchMessages", "listGoals", "createGoal"),
+    *("listPlannedTasks", "getProfile", "updateProfile"),
+    *("getPreferences", "updatePreferences", "getUsage"),
+}
+"""They name nothing that belongs to anybody."""
+NAMED = {
+    *("getSessionState", "getSession", "syncTranscript", "endSession", "reconnectSession"),
+    *("restoreSession", "pendingUpdates", "resumeSession", "executeTool", "toolCallWebhook"),
+    *("getTask", "cancelTask", "answerTask", "decideApproval", "eventStream"),
+    *("updateSessionConfig", "createVoiceSession", "endVoiceSession", "attachVoiceCall"),
+    *("voiceSessionEvents", "renewStreamToken", "deleteConversation", "listMessages"),
+    *("sendMessage", "getGoal", "updateGoal", "deleteGoal", "updateMilestone"),
+    *("createPlannedTask", "getPlannedTask", "updatePlannedTask", "deletePlannedTask"),
+    "listIntents",
+}
+"""They name something of a user's: of another's, it is not there."""
 SHARED = {"tool_name": "calculate"}  # the same for all
+VALUES = {"name": "calculate", "voice": "marin"}  # which no schema tells
+MEANT = {"before": "message_id", "prev_session_id": "session_id"}
 
 
-async def test_whatever_belongs_to_another_user_is_not_there(tmp_path: Path) -> None:
-    async with doors(tmp_path, **SETTINGS, agent="workbench") as d:
-        schema = await _description(d)
-        d.http.headers.update(bearer(ADA))
-        ids = await _everything_of_adas(d)
-        assert SECRET in (await d.http.get(f"/sessions/{ids['session_id']}")).text
+@dataclass(frozen=True)
+class Owner:
+    """Somebody who has one of everything, with a word in it that nobody else knows."""
+
+    user: str
+    word: str
+    ids: dict[str, str]
+
+
+async def test_each_operation_is_tried_with_the_ids_of_another_user(tmp_path: Path) -> None:
+    store = MemoryStore()
+    async with doors(tmp_path, store=store, **SETTINGS, agent="workbench") as d:
+        schema = await d.get("/openapi.json", headers=bearer(ADA))
+        operations = list(_operations(schema))
+        _each_has_a_case({operation["operationId"] for _, _, operation in operations})
+        ada, eve = await _owner(d, ADA, "marigold"), await _owner(d, EVE, "foxglove")
+        for other, me in ((ada, eve), (eve, ada)):
+            d.http.headers.update(bearer(other.user, "developer"))
+            seen = await d.http.get(f"/sessions/{other.ids['session_id']}")
+            assert other.word in seen.text
+            before = _kept(store, other.user)
+            d.http.headers.update(bearer(me.user, "developer"))
+            for method, path, operation in operations:
+                await _try(d, schema, method, path, operation, other, me)
+            assert _kept(store, other.user) == before
+
+
+def _each_has_a_case(there: set[str]) -> None:
+    known = OPEN | OPERATORS | BY_KEY | FOR_ALL | OWN | NAMED
+    assert not there - known, "a new operation: whose is what it names? Give it a case"
+    assert not known - there, "these are gone"
+
+
+async def _try(
+    d: Doors, schema: Json, method: str, path: str, operation: Json, other: Owner, me: Owner
+) -> None:
+    name = operation["operationId"]
+    named = _names(schema, path, operation)
+    assert bool(named) == (name in NAMED) or name in BY_KEY, f"{name} names {named}"
+    if named and method == "GET":  # the ids are real: with one's own it answers
+        assert (await _call(d, schema, method, path, operation, me.ids)).status_code == 200, name
+    for foreign in sorted(named) or [""]:
+        ids = {**me.ids, foreign: other.ids.get(foreign, "")}
+        response = await _call(d, schema, method, path, operation, ids)
+        shown = f"{name} with another's {foreign}: {response.status_code} {response.text[:300]}"
+        assert other.word not in response.text, shown
+        if name in BY_KEY:
+            assert response.status_code == 401, shown
+        elif name in OPERATORS:
+            assert response.status_code == 403, shown
+        elif foreign:
+            assert response.status_code == 404, shown
+        else:
+            assert response.status_code < 300, shown
+            assert not [v for v in other.ids.values() if v in response.text], shown
+
+
+def _kept(store: MemoryStore, user: str) -> dict[str, list[Any]]:
+    """All that is stored of somebody but the log, which goes on by itself."""
+    assert store._engine is not None
+    with store._engine.connect() as connection:
+        return {
+            table.name: sorted(map(str, connection.execute(_of(table, user))))
+            for table in metadata.sorted_tables
+            if "user_id" in table.c and table.name != "events"
+        }
+
+
+def _of(table: sa.Table, user: str) -> sa.Select[Any]:
+    return sa.select(table).where(table.c.user_id == user)
+
+
+async def test_a_copy_of_a_transcript_cannot_name_what_another_said(tmp_path: Path) -> None:
+    store = MemoryStore()
+    async with doors(tmp_path, store=store, **SETTINGS, agent="workbench") as d:
+        ada, eve = await _owner(d, ADA, "marigold"), await _owner(d, EVE, "foxglove")
+        before = _kept(store, ADA)
         d.http.headers.update(bearer(EVE))
-        walked = 0
-        for method, path, operation in _operations(schema):
-            response, named = await _call(d, schema, method, path, operation, ids)
-            shown = f"{method} {path}: {response.status_code} {response.text[:300]}"
-            assert SECRET not in response.text, shown
-            if KEYED_PATHS.fullmatch(path):
-                assert response.status_code == 401, shown
-            elif path in OPERATOR_PATHS:
-                assert response.status_code == 403, shown
-            elif named:
-                assert response.status_code == 404, shown
-                walked += 1
-            else:
-                assert response.status_code < 500, shown
-                assert not [v for v in ids.values() if v in response.text], shown
-        assert walked >= 20
-        d.http.headers.update(bearer(ADA))
-        assert (await d.state(ids["session_id"]))["status"] == "active"
-        assert (await d.get(f"/tasks/{ids['task_id']}"))["status"] != "cancelled"
+        entry = {"id": ada.ids["message_id"], "entry_type": "user", "text": "Not hers"}
+        path = f"/sessions/{eve.ids['session_id']}/transcript"
+        response = await d.http.post(path, json={"entries": [entry]})
+        assert response.status_code < 500, response.text
+        assert "marigold" not in (await d.http.get(f"/sessions/{eve.ids['session_id']}")).text
+        assert _kept(store, ADA) == before
 
 
-async def _description(d: Doors) -> Json:
-    return await d.get("/openapi.json", headers=bearer(ADA))
-
-
-async def _everything_of_adas(d: Doors) -> dict[str, str]:
+async def _owner(d: Doors, user: str, word: str) -> Owner:
+    d.http.headers.update(bearer(user, "developer"))
     opened, call = await v1.talk(d)
-    await call.user_says(f"My secret is {SECRET}")
+    await call.user_says(f"My secret is {word}")
     await d.until(opened["session_id"], "transcription.completed")
+    said = await d.get(f"{v1.CONVERSATIONS}/{opened['conversation_id']}/messages")
     now = d.here.clock.now()
-    dated: dict[str, Any] = {"user_id": ADA, "created_at": now, "updated_at": now}
-    goal = Goal(id=new_id(), statement=SECRET, **dated)
+    dated: dict[str, Any] = {"user_id": user, "created_at": now, "updated_at": now}
+    goal = Goal(id=new_id(), statement=word, **dated)
     step = Milestone(
-        id=new_id(), goal_id=goal.id, user_id=ADA, title=SECRET, position=0, created_at=now
+        id=new_id(), goal_id=goal.id, user_id=user, title=word, position=0, created_at=now
     )
-    todo = Todo(id=new_id(), title=SECRET, trigger_type="time", scheduled_at=now, **dated)
+    todo = Todo(id=new_id(), title=word, trigger_type="time", scheduled_at=now, **dated)
     # The same id for both kinds of task: neither door may show the other's.
     task = Task(
-        id=todo.id, description=SECRET, title=SECRET, agent="coder", backend="embedded", **dated
+        id=todo.id, description=word, title=word, agent="coder", backend="embedded", **dated
     )
     approval = Approval(
         id=new_id(),
-        user_id=ADA,
+        user_id=user,
         tool="write_file",
-        question=SECRET,
+        question=word,
         requested_at=now,
         expires_at=now + timedelta(minutes=5),
     )
     await d.here.store.commit([Put(task), Put(approval)])
     await d.here.journal.commit([Put(goal), Put(step), Put(todo)])
-    return {
+    live = d.here.voice.live(opened["session_id"], user)
+    assert live is not None
+    ids = {
         "session_id": opened["session_id"],
         "conversation_id": opened["conversation_id"],
+        "message_id": said["messages"][0]["id"],
+        "call_id": str(live.records.session.call_id),
         "goal_id": goal.id,
         "milestone_id": step.id,
         "task_id": todo.id,
         "approval_id": approval.id,
     }
+    return Owner(user, word, ids)
 
 
 def _operations(schema: Json) -> Iterator[tuple[str, str, Json]]:
@@ -100,56 +189,71 @@ def _operations(schema: Json) -> Iterator[tuple[str, str, Json]]:
             yield method.upper(), path, operation
 
 
+IDS = {
+    *("session_id", "conversation_id", "message_id", "goal_id", "milestone_id", "task_id"),
+    *("approval_id", "call_id"),
+}
+
+
+def _meant(name: str) -> str:
+    plain = name.lower().removeprefix("x-").replace("-", "_")
+    return MEANT.get(plain, plain)
+
+
+def _names(schema: Json, path: str, operation: Json) -> set[str]:
+    """The ids that a request names, in its path, its query, its headers and its body."""
+    found = set()
+    for parameter in operation.get("parameters", ()):
+        meant = _meant(parameter["name"])
+        if parameter["in"] == "path":
+            assert meant in IDS | SHARED.keys(), f"{path}: whose is {meant}? Tell this test"
+        found.add(meant)
+    found |= {_meant(name) for name in _body_shape(schema, operation).get("properties", {})}
+    # A call of the model's has an id that its client made up; a call at the provider is somebody's.
+    unowned = {"call_id"} if operation["operationId"] != "attachVoiceCall" else set()
+    return (found & IDS) - unowned
+
+
 async def _call(
     d: Doors, schema: Json, method: str, path: str, operation: Json, ids: dict[str, str]
-) -> tuple[httpx.Response, bool]:
-    """The answer, and whether the request named something of Ada's."""
-    named = False
+) -> httpx.Response:
     headers: dict[str, str] = {}
     query: Json = {"follow": "false"} if path.endswith("/events") else {}
     for parameter in operation.get("parameters", ()):
         name, place = parameter["name"], parameter["in"]
-        own = ids.get(name.lower().removeprefix("x-").replace("-", "_"))
-        if place == "path":
-            assert own or name in SHARED, f"{path}: whose is {name}? Tell this test"
-        if own is None:
-            if place == "query" and parameter.get("required"):
-                query[name] = SECRET
-            continue
-        named = True
-        if place == "header":
-            headers[name] = own
-        elif place == "query":
-            query[name] = own
-    body, in_body = _body(schema, operation, ids)
+        own = ids.get(_meant(name))
+        if own is not None:
+            {"header": headers, "query": query}.get(place, {})[name] = own
+        elif place == "query" and parameter.get("required"):
+            query[name] = "marigold foxglove"
+    body = _body(schema, operation, ids)
     if (method, path) == ("POST", "/api/v1/tasks"):
         body["location_trigger"] = "home"  # a time or a place, which no schema says
     if method == "PATCH" and body == {}:  # a change names something
-        shape = operation["requestBody"]["content"]["application/json"]["schema"]
-        name, field = next(iter(_resolved(schema, shape)["properties"].items()))
-        body[name] = _value(schema, field)
+        name, field = next(iter(_body_shape(schema, operation)["properties"].items()))
+        body[name] = VALUES.get(name) or _value(schema, field)
     url = re.sub(r"\{(\w+)\}", lambda found: (ids | SHARED)[found[1]], path)
-    if KEYED_PATHS.fullmatch(path):
+    if operation["operationId"] in BY_KEY:
         headers["content-type"] = "application/sdp"
-        return await d.http.request(method, url, content=OFFER, headers=headers), named
-    response = await d.http.request(method, url, json=body, params=query, headers=headers)
-    return response, named or in_body
+        return await d.http.request(method, url, content=OFFER, headers=headers)
+    return await d.http.request(method, url, json=body, params=query, headers=headers)
 
 
-def _body(schema: Json, operation: Json, ids: dict[str, str]) -> tuple[Any, bool]:
+def _body_shape(schema: Json, operation: Json) -> Json:
     content = operation.get("requestBody", {}).get("content", {}).get("application/json")
-    if content is None:
-        return None, False
-    shape = _resolved(schema, content["schema"])
+    return {} if content is None else _resolved(schema, content["schema"])
+
+
+def _body(schema: Json, operation: Json, ids: dict[str, str]) -> Any:
+    shape = _body_shape(schema, operation)
     made: Json = {}
-    named = False
     for name, field in shape.get("properties", {}).items():
-        own = ids.get(name.removeprefix("prev_"))
-        if own is not None:
-            made[name], named = own, True
+        own = ids.get(_meant(name))
+        if own is not None and _meant(name) in _names(schema, "", {**operation, "parameters": ()}):
+            made[name] = own
         elif name in shape.get("required", ()):
-            made[name] = _value(schema, field)
-    return made, named
+            made[name] = VALUES.get(name) or _value(schema, field)
+    return made if shape else None
 
 
 def _resolved(schema: Json, shape: Json) -> Json:

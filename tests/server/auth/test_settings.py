@@ -65,6 +65,20 @@ def test_a_secret_or_keys_each_have_their_algorithms() -> None:
             "VIVAVOCE_JWT_SECRET: should be a shared secret, not a key",
         ),
         ({"sandbox_network": True}, "VIVAVOCE_SANDBOX_NETWORK: needs"),
+        ({"jwt_previous_secret": SECRET}, "VIVAVOCE_JWT_PREVIOUS_SECRET: is for VIVAVOCE_AUTH=jwt"),
+        (SETTINGS | {"jwt_previous_secret": "short"}, "PREVIOUS_SECRET: should have at least 32"),
+        (
+            {
+                "auth": "jwt",
+                "jwt_jwks_url": URL,
+                "jwt_issuer": ISSUER,
+                "jwt_previous_secret": SECRET,
+            },
+            "VIVAVOCE_JWT_PREVIOUS_SECRET: is for VIVAVOCE_JWT_SECRET",
+        ),
+        (SETTINGS | {"jwt_role_claim": "user_metadata.role"}, "users can change themselves"),
+        (SETTINGS | {"user_tools": "read file"}, "VIVAVOCE_USER_TOOLS: should be names"),
+        (SETTINGS | {"trusted_proxies": "caddy"}, "VIVAVOCE_TRUSTED_PROXIES: .*caddy"),
     ],
 )
 def test_a_wrong_combination_is_refused_in_words(given: dict[str, Any], problem: str) -> None:
@@ -125,6 +139,15 @@ def test_stream_tokens_outlive_a_restart_where_there_is_a_secret(
     else:
         with pytest.raises(Unauthorized):
             restarted.verify(issued.value)
+
+
+def test_stream_tokens_outlive_a_change_of_the_secret_while_the_old_one_is_named() -> None:
+    clock, changed = ManualClock(), SETTINGS | {"jwt_secret": "x" * 32}
+    issued = stream_tokens(load_settings(**SETTINGS), clock).issue(session_id="1", user_id="ada")
+    both = stream_tokens(load_settings(**changed, jwt_previous_secret=SECRET), clock)
+    assert both.verify(issued.value) == issued.grant
+    with pytest.raises(Unauthorized):
+        stream_tokens(load_settings(**changed), clock).verify(issued.value)
 
 
 def test_the_authenticator_is_the_one_that_was_asked_for() -> None:

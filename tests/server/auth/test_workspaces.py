@@ -22,12 +22,12 @@ async def test_files_and_memories_are_each_their_own(tmp_path: Path) -> None:
     workspace.mkdir()
     given = {**SETTINGS, "agent": "workbench", "workspace": workspace}
     async with doors(tmp_path / "data", **given) as d:
-        d.http.headers.update(bearer(ADA))
+        d.http.headers.update(bearer(ADA, "developer"))
         wrote = await _execute(d, "write_file", path="DISCOVERIES.md", content=NOTE)
         assert "Wrote 8 characters" in wrote
         assert (workspace / ADA / "DISCOVERIES.md").read_text() == NOTE
         assert NOTE in await _instructions(d)
-        d.http.headers.update(bearer(EVE))
+        d.http.headers.update(bearer(EVE, "developer"))
         path = f"../{ADA}/DISCOVERIES.md"
         for asked in (path, "DISCOVERIES.md", str(workspace / ADA / "DISCOVERIES.md")):
             assert NOTE not in await _execute(d, "read_file", path=asked)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,17 @@ async def test_who_only_reads_is_neither_shown_nor_given_what_changes_things(age
     refused = thinker.shown[1][1][-1]
     assert isinstance(refused, Result)
     assert "There is no tool bash" in refused.output
+
+
+async def test_work_of_somebody_with_fewer_tools_is_not_shown_the_others() -> None:
+    thinker = Scripted([calls(("bash", {"command": "ls"})), done("I could not look.")])
+    listener = Remembering()
+    ordered = replace(work(agent="coder"), tools=("web_fetch", "read_file", "task"))
+    await BuiltInBackend(lambda: thinker, tools).run(ordered, PlainDesk(listener))
+    assert not listener.calls
+    shown = set(thinker.shown[0][2])
+    assert "read_file" in shown
+    assert not shown & {"bash", "write_file", "task"}
 
 
 @pytest.mark.parametrize(

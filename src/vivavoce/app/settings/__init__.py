@@ -29,6 +29,7 @@ from vivavoce.app.settings.parts import (
     AbsolutePath,
     AuthSettings,
     EngineSettings,
+    RoleSettings,
     ShareSettings,
     Words,
 )
@@ -144,7 +145,7 @@ class PlaceSettings(BaseSettings):
         return value
 
 
-class Settings(ShareSettings, AuthSettings, EngineSettings, PlaceSettings):
+class Settings(ShareSettings, RoleSettings, AuthSettings, EngineSettings, PlaceSettings):
     """Everything an operator can set. Values are final once the server starts.
 
     The parts have their fields in files of their own; the last one comes first in lists.
@@ -242,6 +243,10 @@ class Settings(ShareSettings, AuthSettings, EngineSettings, PlaceSettings):
             "transcription_model": "transcription.model",
             "sessions_per_10_minutes": "limits.sessions_per_10_minutes",
             "executions_per_minute": "limits.executions_per_minute",
+            "user_tools": "roles.user.tools",
+            "user_agents": "roles.user.agents",
+            "developer_tools": "roles.developer.tools",
+            "developer_agents": "roles.developer.agents",
         }
         return {names[name]: getattr(self, name) for name in names if name in self.model_fields_set}
 

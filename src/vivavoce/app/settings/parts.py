@@ -1,5 +1,5 @@
-"""The parts of `Settings`, which alone reads the environment: who may, how much of it, the
-provider, the engine.
+"""The parts of `Settings`, which alone reads the environment: who may come in, who may do what, how
+much of it, the provider, the engine.
 
 There are three ways to ask who somebody is, and what belongs to each. A wrong
 combination is refused at the start, in words; what a token says is checked in
@@ -9,7 +9,7 @@ combination is refused at the start, in words; what a token says is checked in
 from __future__ import annotations
 
 import re
-from ipaddress import IPv4Address
+from ipaddress import IPv4Address, ip_network
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit, urlunsplit
@@ -27,6 +27,7 @@ from pydantic_settings import BaseSettings, NoDecode
 
 from vivavoce.models import hub
 from vivavoce.server.gate import MIN_TOKEN_LENGTH
+from vivavoce.wire.records.work import Role
 
 # RFC 7518 §3.2: "A key of the same size as the hash output … or larger MUST be used".
 SECRET_BYTES = {"HS256": 32, "HS384": 48, "HS512": 64}
@@ -81,9 +82,11 @@ class AuthSettings(BaseSettings):
     JWT, such as Supabase's."""
     auth_token: SecretStr | None = None
     """The bearer token, at least 16 characters. With `jwt` it is the operator's: for `/status`,
-    `/metrics` and the engine's `/v1`."""
+    `/metrics` and the engine's `/v1`. `vivavoce token create` makes more, with names."""
     jwt_secret: SecretStr | None = None
     """Secret that JWTs are signed with (HS256), at least 32 characters; Supabase's JWT secret."""
+    jwt_previous_secret: SecretStr | None = None
+    """The secret before this one, while it changes: JWTs signed with either are valid."""
     jwt_jwks_url: str = ""
     """In place of a secret, where the issuer's public keys are, such as
     `https://….supabase.co/auth/v1/.well-known/jwks.json`."""
@@ -95,6 +98,9 @@ class AuthSettings(BaseSettings):
         default=(), json_schema_extra={"shown": "`HS256`, or `ES256,RS256,EdDSA` with a JWKS URL"}
     )
     """Signatures that count, comma-separated."""
+    jwt_max_age_hours: float = Field(default=24.0, ge=0, le=24 * 366)
+    """How long a JWT is valid after it was issued, even if it says longer; 0 is as long as it
+    says."""
 
     allowed_hosts: Annotated[Words, _HOSTS] = ()
     """Host names it answers to besides loopback, comma-separated."""
@@ -108,7 +114,7 @@ class AuthSettings(BaseSettings):
             raise ValueError(f"should have at least {MIN_TOKEN_LENGTH} characters")
         return value
 
-    @field_validator("jwt_secret")
+    @field_validator("jwt_secret", "jwt_previous_secret")
     @classmethod
     def _a_secret(cls, value: SecretStr | None) -> SecretStr | None:
         if value is None:
@@ -143,7 +149,8 @@ class AuthSettings(BaseSettings):
         if self.auth == "jwt":
             self._what_jwt_needs()
         else:
-            for name in ("jwt_secret", "jwt_jwks_url", "jwt_issuer", "jwt_algorithms"):
+            own = ("jwt_secret", "jwt_previous_secret", "jwt_jwks_url", "jwt_issuer")
+            for name in (*own, "jwt_algorithms"):
                 if getattr(self, name):  # or somebody believes that it protects them
                     raise ValueError(f"VIVAVOCE_{name.upper()}: is for VIVAVOCE_AUTH=jwt")
         return self
@@ -154,6 +161,8 @@ class AuthSettings(BaseSettings):
                 "VIVAVOCE_AUTH: jwt needs either VIVAVOCE_JWT_SECRET or VIVAVOCE_JWT_JWKS_URL, "
                 f"and has {'neither' if self.jwt_secret is None else 'both'}"
             )
+        if self.jwt_previous_secret is not None and self.jwt_secret is None:
+            raise ValueError("VIVAVOCE_JWT_PREVIOUS_SECRET: is for VIVAVOCE_JWT_SECRET")
         if not self.jwt_issuer:
             raise ValueError("VIVAVOCE_JWT_ISSUER: is needed with VIVAVOCE_AUTH=jwt")
         kinds = SIGNED_BY_KEY if self.jwt_secret is None else tuple(SECRET_BYTES)
@@ -166,11 +175,13 @@ class AuthSettings(BaseSettings):
                 )
         if self.jwt_secret is not None:
             needed = max(SECRET_BYTES[name] for name in self.signatures)
-            if len(self.jwt_secret.get_secret_value().encode()) < needed:
-                raise ValueError(
-                    f"VIVAVOCE_JWT_SECRET: should have at least {needed} characters "
-                    f"for {', '.join(self.signatures)}"
-                )
+            for named in ("jwt_secret", "jwt_previous_secret"):
+                given: SecretStr | None = getattr(self, named)
+                if given is not None and len(given.get_secret_value().encode()) < needed:
+                    raise ValueError(
+                        f"VIVAVOCE_{named.upper()}: should have at least {needed} characters "
+                        f"for {', '.join(self.signatures)}"
+                    )
 
     @property
     def signatures(self) -> tuple[str, ...]:
@@ -225,6 +236,56 @@ class ShareSettings(BaseSettings):
     """Seconds that a connection is kept open for another request."""
     stall_seconds: float = Field(default=60.0, gt=0, le=3600)
     """Seconds after which a client that does not read what it asked for is cut off."""
+
+
+_PATTERNS = _each(r"!?[A-Za-z0-9_:.*?\[\]-]{1,128}", "names or patterns such as read_file or git_*")
+
+
+def _networks(words: tuple[str, ...]) -> tuple[str, ...]:
+    for word in words:
+        ip_network(word)  # a ValueError that says what is wrong
+    return words
+
+
+class RoleSettings(BaseSettings):
+    """What whom is allowed: a user, a developer, an operator."""
+
+    jwt_role_claim: str = Field(default="vivavoce_role", min_length=1, max_length=256)
+    """Claim of a JWT that has its user's role, such as `app_metadata.role`; a string or a list.
+    Whoever has none is a plain user."""
+    jwt_developers: Words = ("developer",)
+    """Values of that claim that make a developer, comma-separated."""
+    jwt_operators: Words = ("operator",)
+    """Values of that claim that make an operator, comma-separated."""
+    user_tools: Annotated[Words, _PATTERNS] = ()
+    """Tools for plain users besides those that they have anyway (all but files, commands and MCP),
+    in place of the agent's list: names and patterns, comma-separated; `!` takes away."""
+    user_agents: Annotated[Words, _PATTERNS] = ()
+    """Agents that plain users may delegate to besides the built-in ones, likewise."""
+    developer_tools: Annotated[Words, _PATTERNS] = ()
+    """The same for developers, who have all tools: only `!` makes a difference."""
+    developer_agents: Annotated[Words, _PATTERNS] = ()
+    """The same for developers, who may delegate to all agents."""
+    execute_role: Annotated[Literal["user", "developer", "operator"], LOWER] = "developer"
+    """The least role that may call tools itself, with `/execute` and the webhook."""
+    login_failures_per_minute: int = Field(default=10, ge=0, le=100_000)
+    """Wrong tokens from one address before it has to wait; 0 is no limit."""
+    trusted_proxies: Annotated[Words, AfterValidator(_networks)] = ()
+    """Addresses or networks of proxies whose `X-Forwarded-For` is believed, such as `10.0.0.5` or
+    `172.16.0.0/12`, comma-separated. Without: whoever connects is who asks."""
+
+    @field_validator("jwt_role_claim")
+    @classmethod
+    def _not_their_own(cls, value: str) -> str:
+        if value.partition(".")[0] == "user_metadata":
+            raise ValueError("should not be in user_metadata, which users can change themselves")
+        return value
+
+    @property
+    def claimed_roles(self) -> dict[str, Role]:
+        """By the values of the claim; of two, the higher."""
+        developers: dict[str, Role] = dict.fromkeys(self.jwt_developers, "developer")
+        return developers | dict.fromkeys(self.jwt_operators, "operator")
 
 
 EMBEDDED = "embedded"

@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import AfterValidator, Field, ValidationError
 
 from vivavoce.runtime.agents.mcp import Mcp, McpServer, servers
-from vivavoce.runtime.agents.work import Backend, Delegation, Permissions
+from vivavoce.runtime.agents.work import Backend, Delegation, Permissions, Roles, picked
 from vivavoce.runtime.agents.yaml_file import (
     FileProblems,
     Part,
@@ -33,6 +33,7 @@ from vivavoce.wire.records.plans import SessionLimits
 
 A = TypeVar("A")
 B = TypeVar("B")
+P = TypeVar("P", bound=Part)
 
 AgentError = FileProblems
 MAX_PROMPT = 64_000  # characters; a session's instructions have to leave room for the talk
@@ -117,6 +118,8 @@ class AgentFile(Part):
     restore: _Restore = _Restore()
     max_output_tokens: Annotated[int, Field(ge=1, le=4096)] | Literal["inf"] = "inf"
     approval: Permissions = Permissions()
+    roles: Roles = Roles()
+    """Who may use what of it, where the server knows roles."""
     delegation: Delegation = Delegation()
     mcp: Mcp = Field(default_factory=dict)
     context_type: Literal["voice", "onboarding", "goal", "task", "reschedule"] = "voice"
@@ -235,15 +238,7 @@ class Agent(AgentFile):
         """Its tools among those there are; None is all of them."""
         if self.tools == "*":
             return None
-        names = dict.fromkeys(name for name in self.intents if name in known)
-        for pattern in self.tools:
-            fitting = [name for name in known if fnmatchcase(name, pattern.removeprefix("!"))]
-            for name in fitting:
-                if pattern.startswith("!"):
-                    names.pop(name, None)
-                else:
-                    names[name] = None
-        return list(names)
+        return picked(self.tools, known, [name for name in self.intents if name in known])
 
     @property
     def turns(self) -> Mapping[str, Any] | None:
@@ -301,15 +296,17 @@ def load_agent(
         lambda: read_agent_file(folder / "agent.yaml"), lambda: _prompt(folder / "prompt.md")
     )
     for key, value in (overrides or {}).items():
-        part, _, name = key.rpartition(".")
-        change: dict[str, Any] = {name: value}
-        if part:
-            change = {part: getattr(said, part).model_copy(update=change)}
-        said = said.model_copy(update=change)
+        said = _changed(said, key.split("."), value)
     taught, flows = together(
         lambda: read_lessons(folder / "examples.yaml"), lambda: read_flows(folder / "flows.yaml")
     )
     return Agent(folder=folder, prompt=prompt, lessons=taught, flows=flows, **dict(said))
+
+
+def _changed(part: P, path: Sequence[str], value: Any) -> P:
+    name, *rest = path
+    new = _changed(getattr(part, name), rest, value) if rest else value
+    return part.model_copy(update={name: new})
 
 
 def together(one: Callable[[], A], other: Callable[[], B]) -> tuple[A, B]:
@@ -344,12 +341,23 @@ def check_names(
         where = voice_setting or f"{path}:{line}: voice"
         there = ", ".join(voices)
         wrong.append((line, f"{where}: there is no voice '{agent.voice}'; there are: {there}"))
+
+    def missing(name: str) -> bool:
+        bare = name.removeprefix("!")
+        if bare.startswith(tuple(f"{server}_" for server in agent.mcp)):
+            return False  # known only once its server has answered
+        return not any(fnmatchcase(tool, bare) for tool in tools)
+
     for at, name in enumerate(() if agent.tools == "*" else agent.tools):
-        if name.removeprefix("!").startswith(tuple(f"{server}_" for server in agent.mcp)):
-            continue  # known only once its server has answered
-        if not any(fnmatchcase(tool, name.removeprefix("!")) for tool in tools):
+        if missing(name):
             line, there = source().line(["tools", at]), ", ".join(tools)
             words = f"tools: there is no tool '{name}'; there are: {there}"
+            wrong.append((line, f"{path}:{line}: {words}"))
+    for role in ("user", "developer"):
+        key, setting = f"roles.{role}.tools", f"VIVAVOCE_{role.upper()}_TOOLS"
+        for name in filter(missing, getattr(agent.roles, role).tools):
+            line = source().line(["roles", role, "tools"])
+            words = f"{key}, or {setting}: there is no tool '{name}'; there are: {', '.join(tools)}"
             wrong.append((line, f"{path}:{line}: {words}"))
     if wrong:
         raise AgentError([words for _, words in sorted(wrong)])

@@ -1,10 +1,10 @@
-"""The parts of `agent.yaml` about what an agent may do by itself, whom it may delegate to, and
-where its intents go."""
+"""The parts of `agent.yaml` about what an agent may do by itself, what of it which role may use,
+whom it may delegate to, and where its intents go."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Annotated, Any, Literal
 
@@ -14,6 +14,7 @@ from pydantic_core import PydanticCustomError
 from vivavoce.runtime.agents.mcp import filled, http_address
 from vivavoce.runtime.agents.yaml_file import UNTOLD, Part
 from vivavoce.wire.records.talk import Origin
+from vivavoce.wire.records.work import Role
 
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_:-]{0,63}$")]
 Address = Annotated[str, Field(max_length=2000), AfterValidator(http_address)]
@@ -103,6 +104,37 @@ class Permissions(Part):
         if wary and decision == "allow":
             decision = "ask"
         return "allow" if decision in ("ask", "ask_once") and auto_approve else decision
+
+
+class Grants(Part):
+    """What a role has besides what it has anyway, by name or pattern; `!` takes away."""
+
+    tools: tuple[str, ...] = ()
+    agents: tuple[str, ...] = ()
+    """Of those that work is delegated to."""
+
+
+class Roles(Part):
+    """An operator has everything."""
+
+    user: Grants = Grants()
+    developer: Grants = Grants()
+
+    def of(self, role: Role) -> Grants:
+        return {"user": self.user, "developer": self.developer}.get(role, Grants())
+
+
+def picked(patterns: Sequence[str], known: Sequence[str], begin: Iterable[str]) -> list[str]:
+    """Those of `begin`, with what the patterns add and take away, one after another."""
+    names = dict.fromkeys(begin)
+    for pattern in patterns:
+        fitting = [name for name in known if fnmatchcase(name, pattern.removeprefix("!"))]
+        for name in fitting:
+            if pattern.startswith("!"):
+                names.pop(name, None)
+            else:
+                names[name] = None
+    return list(names)
 
 
 class AcpAgent(Part):

@@ -322,6 +322,7 @@ class ToolExecutor:
             report=progress.report,
             ask=nobody if self._questions is None else partial(self._questions.ask, call),
             task_id=request.task_id,
+            role=request.role,
         )
         deadline = asyncio.timeout(seconds)
         try:

@@ -25,6 +25,7 @@ from vivavoce.errors import (
 from vivavoce.runtime.calls.shaping import MODEL_LIMIT, kind_of, shape
 from vivavoce.runtime.ports import Picture, ToolOutput
 from vivavoce.wire.records.talk import CallStatus, Origin, ToolCall
+from vivavoce.wire.records.work import Role
 from vivavoce.wire.values import Record
 
 STORED_LIMIT = 256 * 1024
@@ -42,8 +43,8 @@ class ToolRequest(Record):
     """Who asks for what. `arguments` is a mapping, or the JSON text the model wrote.
 
     `allowed` names the tools this caller may use (the agent's, or those the
-    session enabled); None is all of them. `ordinal` is the call's place in its
-    conversation where the caller knows it.
+    session enabled); None is all of them. `role` is for work that it delegates.
+    `ordinal` is the call's place in its conversation where the caller knows it.
     """
 
     name: str
@@ -56,6 +57,7 @@ class ToolRequest(Record):
     timeout: float | None = None
     ordinal: float | None = None
     task_id: str | None = None
+    role: Role = "operator"
     allowed: Collection[str] | None = None
 
 

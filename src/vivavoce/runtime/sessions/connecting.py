@@ -14,6 +14,7 @@ from vivavoce.errors import (
     Conflict,
     InvalidRequest,
     InvalidSdp,
+    NotFound,
     ProviderError,
     SessionNotFound,
 )
@@ -104,7 +105,12 @@ class Connector:
             raise InvalidRequest("That is no id of a call.", field="call_id")
         if live.records.session.call_id == call_id:
             return
-        if self._parts.registry.with_call(call_id) is not None:
+        busy = self._parts.registry.with_call(call_id)
+        known = [one for one in await self._parts.store.active_sessions() if one.call_id == call_id]
+        known += [] if busy is None else [busy.records.session]
+        if any(one.user_id != user_id for one in known):  # here, or on another server
+            raise NotFound(f"Call '{call_id}' not found.")
+        if busy is not None:
             raise Conflict("That call belongs to another session.")
         await self.settle(live, call_id, self._of(live))
 

@@ -39,6 +39,7 @@ from vivavoce.wire.records.talk import (
     Status,
     VoiceSession,
 )
+from vivavoce.wire.records.work import Role
 
 log = logging.getLogger(__name__)
 
@@ -152,10 +153,11 @@ class Recovery:
     def __init__(self, parts: Parts, maker: Maker, admission: Admission) -> None:
         self._parts, self._maker, self._admission = parts, maker, admission
         self._store, self._registry, self._clock = parts.store, parts.registry, parts.clock
-        self._written: deque[Conversation] = deque(maxlen=MAX_WRITTEN)
+        self._written: deque[tuple[Conversation, Role]] = deque(maxlen=MAX_WRITTEN)
 
-    async def run(self) -> list[Conversation]:
-        """Whose written sessions died: something may wait for its answer there."""
+    async def run(self) -> list[tuple[Conversation, Role]]:
+        """Whose written sessions died, and the role they had: something may wait for its answer
+        there."""
         try:
             count = sum([await self._recovered(one) for one in await self._store.active_sessions()])
         except Exception:  # the server starts all the same: what cannot be read stays as it is
@@ -201,7 +203,7 @@ class Recovery:
         self._registry.start(live)
         if session.call_id is None or remembered(session).text:  # its connection was all it had
             await live.post(End("error", Status.ERROR))
-            self._written.append(conversation)
+            self._written.append((conversation, remembered(session).role))
             return False
         # A client that called `/execute` has had its answer, delegated work asks again by
         # itself; the model asked for neither.

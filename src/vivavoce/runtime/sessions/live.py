@@ -22,6 +22,7 @@ from vivavoce.runtime.calls.outcomes import RunsTools, ToolRequest
 from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.ports import Clock
 from vivavoce.runtime.provider.openai import OpenAIProvider
+from vivavoce.runtime.sessions.options import remembered
 from vivavoce.runtime.sessions.records import SessionRecords
 from vivavoce.runtime.sessions.sideband import SidebandConnection
 from vivavoce.session import effects as fx
@@ -91,6 +92,7 @@ class ToolRuns:
             conversation_id=who.conversation_id,
             ordinal=effect.ordinal,
             allowed=self._live.allowed_tools,
+            role=remembered(who).role,
         )
         try:
             outcome = await self._executor.run(request)

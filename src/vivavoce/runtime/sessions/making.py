@@ -25,6 +25,7 @@ from vivavoce.session.machine import Machine
 from vivavoce.session.policy import Identity, Policy, Setup
 from vivavoce.wire.hints import bare_tools
 from vivavoce.wire.records.talk import Conversation, VoiceSession
+from vivavoce.wire.records.work import Role
 
 log = logging.getLogger(__name__)
 
@@ -39,13 +40,13 @@ class Maker:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
 
-    def tools(self, names: Sequence[str] | None) -> list[ToolDefinition]:
-        """The agent's, narrowed to what is wanted."""
-        return self._parts.tools.definitions(self._parts.profile.tool_names(names))
+    def tools(self, names: Sequence[str] | None, role: Role) -> list[ToolDefinition]:
+        """The agent's that the role may use, narrowed to what is wanted."""
+        return self._parts.tools.definitions(self._parts.profile.tool_names(names, role))
 
     def _offer(self, options: Options) -> list[ToolDefinition]:
         try:
-            return self.tools(options.tools_filter)
+            return self.tools(options.tools_filter, options.role)
         except ToolNotFound:
             if options.tools_filter is not None:
                 raise  # the user's own words

@@ -8,7 +8,9 @@ from dataclasses import asdict, fields, replace
 from datetime import datetime
 from typing import Any, Literal
 
+from vivavoce.errors import Forbidden
 from vivavoce.wire.records.talk import VoiceSession
+from vivavoce.wire.records.work import ROLES, Role
 from vivavoce.wire.values import Record
 
 
@@ -28,6 +30,8 @@ class Options(Record):
     """Written, not spoken: a session without a voice."""
     can_type: bool = False
     """The client has a place to write in beside the voice."""
+    role: Role = "operator"
+    """Of whoever asks: what they may not use, the session does not have."""
     context: Mapping[str, Any] | None = None
     """What the client tells of its user: `profile`, `tasks`, `goals` (`people.elsewhere`)."""
 
@@ -35,9 +39,10 @@ class Options(Record):
         """Without the voice, which the session's record has."""
         return {name: value for name, value in asdict(self).items() if name != "voice"}
 
-    def again(self, *, voice: str | None = None) -> Options:
-        """For another session of the conversation: what this one was about is over."""
-        return replace(self, voice=voice or self.voice, task_id=None, text=False)
+    def again(self, *, role: Role, voice: str | None = None) -> Options:
+        """For another session of the conversation: what this one was about is over, and who asks
+        for it now may have another role."""
+        return replace(self, voice=voice or self.voice, task_id=None, text=False, role=role)
 
 
 def remembered(session: VoiceSession) -> Options:
@@ -63,6 +68,18 @@ def began_at(session: VoiceSession) -> datetime:
 def auto_approves(session: VoiceSession) -> bool:
     """Asked for with the session, or the user's preference when it began."""
     return remembered(session).auto_approve or session.metadata.get("auto_approve") is True
+
+
+def check_steering(session: VoiceSession, role: Role) -> None:
+    """Whoever writes into a live session has its tools: raises `Forbidden` where it has more than
+    they may use."""
+    its = remembered(session).role
+    if ROLES.index(role) < ROLES.index(its):
+        raise Forbidden(
+            f"This session has the role '{its}', and you have '{role}': end it, or use the key "
+            "that it was opened with.",
+            role=role,
+        )
 
 
 def remember(session: VoiceSession, wanted: Mapping[str, Any]) -> VoiceSession:

@@ -6,16 +6,19 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal
 
-from vivavoce.errors import InvalidRequest
+from vivavoce.errors import Forbidden, InvalidRequest
 from vivavoce.runtime.agents.agent import Agent
 from vivavoce.runtime.agents.source import AgentSource
+from vivavoce.runtime.agents.work import picked
 from vivavoce.runtime.people.memory import Memory
 from vivavoce.runtime.people.profile import UserContext
 from vivavoce.runtime.ports import Capabilities, Toolbox, ToolDefinition
 from vivavoce.runtime.sessions.options import Options
+from vivavoce.runtime.tasks.ports import AgentCard
 from vivavoce.session.context import Situation, instructions
 from vivavoce.session.policy import Policy, Setup
 from vivavoce.wire.hints import Briefing, briefed, carried, with_flows
+from vivavoce.wire.records.work import Role
 from vivavoce.wire.values import Record
 
 GREET_RESTORED = (
@@ -37,6 +40,23 @@ INTERIM = {
     "web_fetch": "Let me read that page.",
 }
 """What is said while a tool is slow; others get the policy's own words."""
+
+
+_NOT_FOR_ALL = frozenset({"filesystem", "development", "mcp"})
+"""Categories of tools: files, commands, programs outside the sandbox."""
+_INSIDE = "embedded"
+"""Who works with our own tools."""
+
+
+def not_granted(what: Literal["tool", "agent"], name: str, role: Role) -> Forbidden:
+    """One sentence: what is missing, and who can give it."""
+    setting, key = f"VIVAVOCE_{role.upper()}_{what.upper()}S", f"roles.{role}.{what}s"
+    return Forbidden(
+        f"The {what} '{name[:64]}' is not granted to the role '{role}'; the operator can grant it "
+        f"with {setting}, or with '{key}' in agent.yaml.",
+        role=role,
+        **{what: name[:64]},
+    )
 
 
 class Defaults(Record):
@@ -87,20 +107,48 @@ class Profile:
             raise InvalidRequest(f"There is no voice '{voice[:64]}'.", field="voice", voices=known)
         return voice
 
-    def tool_names(self, wanted: Sequence[str] | None = None) -> list[str] | None:
-        """What the agent has, narrowed to what is wanted; never more than the agent has."""
+    def tool_names(
+        self, wanted: Sequence[str] | None = None, role: Role = "operator"
+    ) -> list[str] | None:
+        """What the agent has and the role may use, narrowed to what is wanted; never more. None
+        is all there are. Raises `InvalidRequest`, or `Forbidden` for what the role may not use."""
         known = [tool.name for tool in self._tools.definitions()]
         has = self.agent.chosen(known or self.agent.tools or ())
-        if wanted is None or has is None:
-            return has if wanted is None else list(wanted)
         # What nobody has is another's to refuse, with other words.
-        foreign = sorted((set(wanted) & set(known)) - set(has))
+        asked = set(wanted or ()) & set(known)
+        foreign = sorted(asked - set(known if has is None else has))
         if foreign:
             raise InvalidRequest(
                 f"The agent '{self.agent.name}' does not have: {', '.join(foreign)[:200]}",
                 field="tools_filter",
             )
-        return list(wanted)
+        if role != "operator":
+            granted = self._granted(role)
+            has = [name for name in (known if has is None else has) if name in granted]
+            for name in sorted(asked - granted):
+                raise not_granted("tool", name, role)
+        return has if wanted is None else list(wanted)
+
+    def check_tool(self, name: str, role: Role) -> None:
+        """Raises `Forbidden` for a tool that the agent has and the role may not use."""
+        has = self.tool_names()
+        if has is None or name in has:
+            self.tool_names([name], role)
+
+    def _granted(self, role: Role) -> set[str]:
+        """Whoever is a plain user has no files, no commands and no programs beyond the sandbox,
+        unless somebody says so."""
+        tools = self._tools.definitions()
+        begin = [t.name for t in tools if role != "user" or t.category not in _NOT_FOR_ALL]
+        grants = self.agent.roles.of(role)
+        return set(picked(grants.tools, [tool.name for tool in tools], begin))
+
+    def check_delegate(self, card: AgentCard, role: Role) -> None:
+        """Raises `Forbidden` for an agent that the role may not delegate to: a plain user only to
+        those inside, whose tools are held to the role; others have rights of their own."""
+        begin = [card.name] if role != "user" or card.backend == _INSIDE else []
+        if card.name not in picked(self.agent.roles.of(role).agents, [card.name], begin):
+            raise not_granted("agent", card.name, role)
 
     def words(
         self,

@@ -30,12 +30,13 @@ from vivavoce.runtime.sessions.admission import Admission
 from vivavoce.runtime.sessions.connecting import Connector, Waiting
 from vivavoce.runtime.sessions.live import LiveSession
 from vivavoce.runtime.sessions.making import Maker
-from vivavoce.runtime.sessions.options import Options
+from vivavoce.runtime.sessions.options import Options, check_steering
 from vivavoce.runtime.sessions.parts import Parts
 from vivavoce.session.events import End, TypedText
 from vivavoce.session.state import Phase
 from vivavoce.wire.clean import clean_text
 from vivavoce.wire.records.talk import Conversation, Entry, Kind, Status, VoiceSession
+from vivavoce.wire.records.work import Role
 from vivavoce.wire.values import Value
 
 log = logging.getLogger(__name__)
@@ -83,7 +84,9 @@ class Texting:
         a_minute = parts.shares.messages_per_minute
         self._rate = Window(a_minute, 60, clock=parts.clock, what="messages")
 
-    async def say(self, conversation: Conversation, text: str, *, wait: float) -> Exchange:
+    async def say(
+        self, conversation: Conversation, text: str, *, wait: float, role: Role = "operator"
+    ) -> Exchange:
         """Returns once the message is stored and answered, or the wait is over."""
         words = clean_text(text).strip()
         if not words:
@@ -99,9 +102,10 @@ class Texting:
         stored: Entry | None = None
         for _ in range(_TRIES):
             try:
-                live = self._talking(conversation.id) or await self._open(conversation)
+                live = self._talking(conversation.id) or await self._open(conversation, role)
             except SessionNotFound:
                 continue  # its end was asked for while it was being opened
+            check_steering(live.records.session, role)
             event = _again(stored) if stored is not None else _event(live, fresh)
             exchange = await live.ask(event, wait=until - loop.time())
             if exchange is not None:
@@ -115,20 +119,21 @@ class Texting:
             retry_after_ms=5000,
         )
 
-    async def answer_left(self, conversations: Sequence[Conversation]) -> None:
-        """After a restart: what was written just before it is answered, once, within bounds."""
+    async def answer_left(self, written: Sequence[tuple[Conversation, Role]]) -> None:
+        """After a restart: what was written just before it is answered, once, within bounds, and
+        with the role that it was written in."""
         try:
-            found = [(one, await self._left(one)) for one in conversations]
-            waiting = [(one, left) for one, left in found if left is not None]
+            found = [(one, role, await self._left(one)) for one, role in written]
+            waiting = [(one, role, left) for one, role, left in found if left is not None]
             for _ in range(_LEFT_TRIES):
-                waiting = [pair for pair in waiting if not await self._answered(*pair)]
+                waiting = [each for each in waiting if not await self._answered(*each)]
                 if not waiting:
                     return
                 await self._parts.clock.sleep(_LEFT_PAUSE)
         except Exception:  # the boundary of this task: it is in the history all the same
             log.exception("What was written before the restart could not be answered")
 
-    async def _answered(self, conversation: Conversation, message: Entry) -> bool:
+    async def _answered(self, conversation: Conversation, role: Role, message: Entry) -> bool:
         """Is nothing left to do? Whoever wrote or called there first, here or in another
         process, has it in the history."""
         try:
@@ -139,7 +144,7 @@ class Texting:
             active = await self._parts.active(conversation.user_id, conversation.id)
             if any(one.metadata.get("instance", us) != us for one in active):
                 return True
-            live = await self._open(conversation)
+            live = await self._open(conversation, role)
             if live.left is not None and live.left.id == message.id:
                 await live.submit(_again(live.left))
         except (Unavailable, ProviderError, RateLimited):
@@ -167,16 +172,16 @@ class Texting:
         ]
         return max(there, key=lambda live: bool(live.records.session.voice), default=None)
 
-    async def _open(self, conversation: Conversation) -> LiveSession:
+    async def _open(self, conversation: Conversation, role: Role) -> LiveSession:
         await self._parts.profile.refresh()
         async with self._admission.alone(conversation):
             if (live := self._talking(conversation.id)) is not None:
                 return live  # two messages at once
             async with self._parts.registry.written_seat(conversation.user_id):
-                return await self._begin(conversation)
+                return await self._begin(conversation, role)
 
-    async def _begin(self, conversation: Conversation) -> LiveSession:
-        parts, options = self._parts, Options(text=True)
+    async def _begin(self, conversation: Conversation, role: Role) -> LiveSession:
+        parts, options = self._parts, Options(text=True, role=role)
         _, user, setup = await self._maker.wanted(conversation.user_id, options)
         # Connected before the message is taken: whoever is refused has written nothing.
         call_id = await parts.registry.with_room(

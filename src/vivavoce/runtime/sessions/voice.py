@@ -18,7 +18,7 @@ from vivavoce.runtime.sessions.connecting import Connector, Waiting
 from vivavoce.runtime.sessions.elsewhere import Elsewhere, Recovery
 from vivavoce.runtime.sessions.live import LiveSession
 from vivavoce.runtime.sessions.making import Maker
-from vivavoce.runtime.sessions.options import Options, remember, remembered
+from vivavoce.runtime.sessions.options import Options, check_steering, remember, remembered
 from vivavoce.runtime.sessions.parts import Parts
 from vivavoce.runtime.sessions.profile import GREET_RECONNECTED, GREET_RESTORED, detection
 from vivavoce.runtime.sessions.records import begun
@@ -28,6 +28,7 @@ from vivavoce.session.events import Created, End, Inform, Reconfigure
 from vivavoce.session.policy import Setup
 from vivavoce.session.state import Phase
 from vivavoce.wire.records.talk import Conversation, Status, VoiceSession
+from vivavoce.wire.records.work import Role
 from vivavoce.wire.values import Record
 
 __all__ = ["Exchange", "Opened", "Voice"]
@@ -69,16 +70,28 @@ class Voice:
         conversation = begun(user_id, now, context_type=agent.context_type)
         return await self._open(conversation, options, Waiting(greeting=agent.greeting), new=True)
 
-    async def resume(self, session_id: str, user_id: str, *, voice: str | None) -> Opened:
+    async def resume(
+        self, session_id: str, user_id: str, *, voice: str | None, role: Role = "operator"
+    ) -> Opened:
         """A new session of an old conversation; one that is still live is taken over."""
-        return await self._resume(session_id, user_id, voice, Waiting("resume"))
+        return await self._resume(session_id, user_id, role, Waiting("resume"), voice)
 
     async def _resume(
-        self, session_id: str, user_id: str, voice: str | None, waiting: Waiting
+        self,
+        session_id: str,
+        user_id: str,
+        role: Role,
+        waiting: Waiting,
+        voice: str | None = None,
     ) -> Opened:
         old, conversation = await self._find(session_id, user_id)
         await self._profile.refresh()
-        return await self._open(conversation, remembered(old).again(voice=voice), waiting)
+        options = remembered(old).again(voice=voice, role=role)
+        allowed = self._profile.tool_names(role=role)
+        if options.tools_filter and allowed is not None and remembered(old).role != role:
+            kept = tuple(name for name in options.tools_filter if name in allowed)
+            options = replace(options, tools_filter=kept)
+        return await self._open(conversation, options, waiting)
 
     async def resume_conversation(
         self, conversation_id: str, user_id: str, options: Options
@@ -88,16 +101,18 @@ class Voice:
         await self._profile.refresh()
         return await self._open(conversation, options, Waiting("resume"))
 
-    async def restore(self, session_id: str, user_id: str) -> Opened:
+    async def restore(self, session_id: str, user_id: str, role: Role = "operator") -> Opened:
         """As after a timeout: resumed, and welcomed back (seed 001 §6.2)."""
-        return await self._resume(session_id, user_id, None, Waiting("restore", GREET_RESTORED))
+        return await self._resume(session_id, user_id, role, Waiting("restore", GREET_RESTORED))
 
-    async def reconnect(self, session_id: str, user_id: str) -> Opened:
+    async def reconnect(self, session_id: str, user_id: str, role: Role = "operator") -> Opened:
         """After the browser lost its call: the same session with a new call, while it is
-        live; a new session of its conversation otherwise (seed 001 §5.3)."""
+        live; a new session of its conversation otherwise (seed 001 §5.3), or where its user has
+        another role by now."""
         live = self.live(session_id, user_id)
-        if live is None or not live.records.session.voice:
-            return await self.restore(session_id, user_id)
+        session = None if live is None else live.records.session
+        if live is None or session is None or not session.voice or remembered(session).role != role:
+            return await self.restore(session_id, user_id, role)
         waiting = Waiting("reconnect", GREET_RECONNECTED)
         if live.phase is Phase.DISCONNECTED:
             # It never got its first call: begin as meant.
@@ -145,21 +160,34 @@ class Voice:
 
     # --- Writing ----------------------------------------------------------------------
 
-    async def say(self, conversation_id: str, user_id: str, text: str, *, wait: float) -> Exchange:
+    async def say(
+        self,
+        conversation_id: str,
+        user_id: str,
+        text: str,
+        *,
+        wait: float,
+        role: Role = "operator",
+    ) -> Exchange:
         """A written message: stored when this returns, with the reply if it came in time."""
         conversation = await self.conversation(conversation_id, user_id)
-        return await self.texting.say(conversation, text, wait=wait)
+        return await self.texting.say(conversation, text, wait=wait, role=role)
 
     # --- Changing and ending ----------------------------------------------------------
 
     async def reconfigure(
-        self, session_id: str, user_id: str, wanted: Mapping[str, Any]
+        self,
+        session_id: str,
+        user_id: str,
+        wanted: Mapping[str, Any],
+        role: Role = "operator",
     ) -> tuple[list[str], Setup]:
         """What was changed, and the configuration in force; it reaches the live call."""
         live = self.live(session_id, user_id)
         if live is None:
             await self._find(session_id, user_id)
             raise Conflict(OVER)
+        check_steering(live.records.session, role)
         user = await self.maker.about(live.records.session)
         changes = self._changes(live, wanted, user)
         if wanted:
@@ -185,7 +213,8 @@ class Voice:
         if "instructions" in wanted:
             changes["instructions"] = profile.words(self._clock.now(), wanted["instructions"])
         if "tools_enabled" in wanted:
-            tools = self.maker.tools(wanted["tools_enabled"])
+            role = remembered(live.records.session).role
+            tools = self.maker.tools(wanted["tools_enabled"], role)
             changes["tools"] = profile.tools(tools, user)
         return changes
 

@@ -32,6 +32,9 @@ class Work(Record):
     agent: str
     context: str = ""
     """What was said before, in a few lines, so that "it" and "there" mean something."""
+    tools: tuple[str, ...] | None = None
+    """What its user may use, where that is not everything. Others are refused in any case; whoever
+    offers tools to a model offers it none of them."""
 
 
 class Done(Record):

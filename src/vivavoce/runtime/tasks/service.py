@@ -23,12 +23,12 @@ from vivavoce.runtime.calls.outcomes import RunsTools, ToolRequest
 from vivavoce.runtime.calls.questions import Questions
 from vivavoce.runtime.ports import Clock, Journal, Store, ToolContext
 from vivavoce.runtime.tasks import records as write
-from vivavoce.runtime.tasks.ports import Backends, Carrier, Done, GaveUp, Work
+from vivavoce.runtime.tasks.ports import AgentCard, Backends, Carrier, Done, GaveUp, Work
 from vivavoce.session.events import News, TaskFinished, TaskStarted
 from vivavoce.wire.clean import clean_line, clean_text
 from vivavoce.wire.events import VoiceEvent, announce
 from vivavoce.wire.records.talk import Put, new_id
-from vivavoce.wire.records.work import Question, Task, TaskStatus
+from vivavoce.wire.records.work import Question, Role, Task, TaskStatus
 
 SAID = 6  # entries of the conversation that go along with the work
 LISTED = 8
@@ -130,12 +130,14 @@ class Tasks:
         executor: RunsTools,
         gate: Gatekeeper,
         default_agent: str,
-        allowed: Callable[[], Collection[str] | None] = lambda: None,
+        allowed: Callable[[Role], Collection[str] | None] = lambda role: None,
+        check_agent: Callable[[AgentCard, Role], None] = lambda card, role: None,
     ) -> None:
         self._store, self._journal, self._clock, self._notifier = store, journal, clock, notifier
         self._carrier, self.backends = carrier, backends
         self._executor, self._gate = executor, gate
         self.default_agent, self._allowed = default_agent, allowed
+        self._check_agent = check_agent
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     @asynccontextmanager
@@ -145,7 +147,7 @@ class Tasks:
             for task in await self._store.open_tasks():
                 try:
                     # The same id is the same task: only what was stored and never begun begins.
-                    await self._carrier.start(_work(task))
+                    await self._carrier.start(self._work(task))
                 except VivavoceError:  # it stays open, and the server starts all the same
                     log.exception("A task cannot go on", extra=fields(task_id=task.id))
             yield
@@ -155,7 +157,8 @@ class Tasks:
     async def start(
         self, by: ToolContext, description: str, agent: str = "", context: str = ""
     ) -> Task:
-        """`context` is what was said before."""
+        """`context` is what was said before. Raises `Forbidden` for an agent that is not for
+        everybody."""
         agent = agent or self.default_agent
         found = self.backends.find(agent)
         if found is None or not found[1].available:
@@ -166,6 +169,7 @@ class Tasks:
                 f"There are: {', '.join(known) or 'none'}",
                 tool="task",
             )
+        self._check_agent(found[1], by.role)
         open_now = await self._store.tasks(user_id=by.user_id, open_only=True)
         if len(open_now) >= MAX_OPEN:
             raise RateLimited(f"{MAX_OPEN} tasks are under way already; wait for one to end")
@@ -182,13 +186,14 @@ class Tasks:
             conversation_id=by.conversation_id,
             session_id=by.session_id,
             call_id=by.call_id or None,
+            role=by.role,
         )
         await self._put(task, write.begun(task))
         if task.session_id is not None:
             # Before it can end, or the session would wait for it for ever.
             await self._notifier.tell(TaskStarted(task.id), task)
         try:
-            await self._carrier.start(_work(task, context))
+            await self._carrier.start(self._work(task, context))
         except Exception:
             await self._ended_badly(task.id, GaveUp("It could not be begun."), cancelled=True)
             raise
@@ -318,7 +323,8 @@ class Tasks:
                 conversation_id=None,  # what an agent does in between is not said in the call
                 origin="task",
                 task_id=task_id,
-                allowed=self._allowed(),
+                role=task.role,
+                allowed=self._allowed(task.role),
             )
         )
         return outcome.for_model
@@ -328,6 +334,17 @@ class Tasks:
     async def _put(self, task: Task, event: VoiceEvent) -> Task:
         await self._journal.commit([Put(task), announce(event, task)])
         return task
+
+    def _work(self, task: Task, context: str = "") -> Work:
+        allowed = None if task.role == "operator" else self._allowed(task.role)
+        return Work(
+            task_id=task.id,
+            user_id=task.user_id,
+            description=task.description,
+            agent=task.agent,
+            context=clean_text(context, write.SUMMARY),
+            tools=None if allowed is None else tuple(allowed),
+        )
 
     def _lock(self, task_id: str) -> asyncio.Lock:
         return self._locks.setdefault(task_id, asyncio.Lock())
@@ -340,16 +357,6 @@ class Tasks:
             if task is None:
                 log.warning("A report of an unknown task", extra=fields(task_id=task_id))
             yield None if task is None or task.status.over else task
-
-
-def _work(task: Task, context: str = "") -> Work:
-    return Work(
-        task_id=task.id,
-        user_id=task.user_id,
-        description=task.description,
-        agent=task.agent,
-        context=clean_text(context, write.SUMMARY),
-    )
 
 
 def _ending(task: Task) -> News:

@@ -19,7 +19,7 @@ from vivavoce.server.doors.sessions import (
 )
 from vivavoce.server.problems import errors
 from vivavoce.server.schemas import conversations as s
-from vivavoce.server.services import Here, SessionPath, User, json_only
+from vivavoce.server.services import AsRole, Here, SessionPath, User, json_only
 
 router = APIRouter(
     prefix="/api/v1/conversations", tags=["Conversations"], dependencies=[Depends(json_only)]
@@ -107,14 +107,18 @@ async def messages(
     responses=errors(404, 409, 415, 429, 502, 503),
 )
 async def send(
-    here: Here, user: User, conversation_id: ConversationPath, body: s.SendMessageRequest
+    here: Here,
+    user: User,
+    role: AsRole,
+    conversation_id: ConversationPath,
+    body: s.SendMessageRequest,
 ) -> s.SendMessageResponse:
     """Write to the agent. The same one answers, and knows what was said by voice.
 
     While a voice session of the conversation is live, it is said there.
     """
     exchange = await here.voice.say(
-        str(conversation_id), user, body.content, wait=body.wait_seconds
+        str(conversation_id), user, body.content, wait=body.wait_seconds, role=role
     )
     return s.SendMessageResponse(
         message=s.Message.of(exchange.message),
@@ -134,7 +138,7 @@ async def send(
     dependencies=[Depends(json_only)],
 )
 async def create_session(
-    here: Here, user: User, body: s.CreateVoiceSessionRequest | None = None
+    here: Here, user: User, role: AsRole, body: s.CreateVoiceSessionRequest | None = None
 ) -> s.VoiceSessionResponse:
     """Begin a voice session: of a new conversation, or of an old one, which then goes on.
 
@@ -147,6 +151,7 @@ async def create_session(
         Options(
             task_id=str(body.task_id) if body.task_id else None,
             can_type=body.can_type,
+            role=role,
             context=client_context(body.context),
         ),
         conversation_id=str(body.conversation_id) if body.conversation_id else None,

@@ -23,6 +23,7 @@ from vivavoce.server.problems import errors
 from vivavoce.server.schemas import sessions as s
 from vivavoce.server.schemas.fields import SessionStatus
 from vivavoce.server.services import (
+    AsRole,
     Here,
     Services,
     SessionPath,
@@ -42,14 +43,14 @@ webrtc = APIRouter(route_class=Sparse, tags=["WebRTC"])
 
 @router.post("/session", operation_id="createSession", responses=errors(404, 415, 429, 502, 503))
 async def create_session(
-    here: Here, user: User, body: s.CreateSessionRequest | None = None
+    here: Here, user: User, role: AsRole, body: s.CreateSessionRequest | None = None
 ) -> s.SessionResponse:
     """Create a voice session: a key for `POST /sdp`, and the tools the model has."""
     body = body or s.CreateSessionRequest()
     if body.auto_approve and not here.profile.defaults.auto_approve:
         raise Forbidden("This server always asks: auto_approve is off here.")
     wanted = body.model_dump(exclude={"context"})
-    options = Options(**wanted, context=client_context(body.context))
+    options = Options(**wanted, role=role, context=client_context(body.context))
     return _opened(here, await here.voice.create(user, options))
 
 
@@ -183,11 +184,13 @@ async def session_state(here: Here, user: User, session_id: TheSession) -> s.Ses
     operation_id="reconnectSession",
     responses=errors(404, 429, 502, 503),
 )
-async def reconnect(here: Here, user: User, session_id: TheSession) -> s.ReconnectResponse:
+async def reconnect(
+    here: Here, user: User, role: AsRole, session_id: TheSession
+) -> s.ReconnectResponse:
     """After a lost call: a new key for the same session while it lives, and for a new
     session of its conversation afterwards."""
     await _check_resume(here, user, session_id)
-    opened = _opened(here, await here.voice.reconnect(session_id, user))
+    opened = _opened(here, await here.voice.reconnect(session_id, user, role))
     key = opened.client_secret
     return s.ReconnectResponse.of(opened, ephemeral_key=key.value, expires_at=key.expires_at)
 
@@ -195,10 +198,12 @@ async def reconnect(here: Here, user: User, session_id: TheSession) -> s.Reconne
 @router.post(
     "/session/restore", operation_id="restoreSession", responses=errors(404, 415, 429, 502, 503)
 )
-async def restore(here: Here, user: User, body: s.RestoreRequest) -> s.RestoreResponse:
+async def restore(
+    here: Here, user: User, role: AsRole, body: s.RestoreRequest
+) -> s.RestoreResponse:
     """After a timeout: a new session that remembers the old one."""
     await _check_resume(here, user, body.prev_session_id)
-    restored = await here.voice.restore(body.prev_session_id, user)
+    restored = await here.voice.restore(body.prev_session_id, user, role)
     # Afterwards: one that was still live has left its snapshot now.
     snapshot = await here.store.snapshot(body.prev_session_id, user_id=user)
     opened = _opened(here, restored)
@@ -244,12 +249,16 @@ async def pending_updates(
     responses=errors(404, 415, 429, 502, 503),
 )
 async def resume_session(
-    here: Here, user: User, session_id: SessionPath, body: s.ResumeSessionRequest | None = None
+    here: Here,
+    user: User,
+    role: AsRole,
+    session_id: SessionPath,
+    body: s.ResumeSessionRequest | None = None,
 ) -> s.ResumeSessionResponse:
     """Go on with a conversation in a new voice session; the server tells the model the past."""
     await _check_resume(here, user, session_id)
     voice = body.voice if body else None
-    resumed = await here.voice.resume(session_id, user, voice=voice)
+    resumed = await here.voice.resume(session_id, user, voice=voice, role=role)
     summary = await here.library.summary(session_id, user)
     return s.ResumeSessionResponse(
         session_id=session_id,

@@ -16,7 +16,7 @@ from vivavoce import __version__
 from vivavoce.errors import VivavoceError
 from vivavoce.server.problems import errors
 from vivavoce.server.schemas.fields import NUMBER, Name, Request, Timestamp, View, data_file
-from vivavoce.server.services import Here, Services, SessionPath, Sparse, User, json_only
+from vivavoce.server.services import AsRole, Here, Services, SessionPath, Sparse, User, json_only
 
 if TYPE_CHECKING:
     import psutil
@@ -486,6 +486,7 @@ async def config(here: Here, user: User) -> ConfigResponse:
 async def update_session(
     here: Here,
     user: User,
+    role: AsRole,
     session_id: SessionPath,
     body: UpdateSessionConfigRequest,
 ) -> UpdateSessionConfigResponse:
@@ -494,7 +495,7 @@ async def update_session(
     told = "turn_detection" in body.model_fields_set
     if told and (isinstance(body.turn_detection, ManualTurns | str | None)):
         wanted["turn_detection"] = None  # manual, in whichever words
-    updated, setup = await here.voice.reconfigure(session_id, user, wanted)
+    updated, setup = await here.voice.reconfigure(session_id, user, wanted, role)
     session = setup.session
     return UpdateSessionConfigResponse(
         session_id=session_id,

@@ -18,6 +18,7 @@ from vivavoce.runtime.ids import new_call_id
 from vivavoce.server.problems import errors
 from vivavoce.server.schemas import tools as s
 from vivavoce.server.services import (
+    AsRole,
     Here,
     MaybeSession,
     Services,
@@ -27,6 +28,7 @@ from vivavoce.server.services import (
     json_only,
 )
 from vivavoce.wire.records.talk import Status
+from vivavoce.wire.records.work import Role
 
 router = APIRouter(route_class=Sparse, tags=["Tools"], dependencies=[Depends(json_only)])
 inbox = APIRouter(route_class=Sparse, tags=["Tasks"], dependencies=[Depends(json_only)])
@@ -36,9 +38,9 @@ TaskPath = Annotated[str, Path(max_length=128)]
 
 
 @router.get("/tools", operation_id="listTools", responses=errors(503))
-async def list_tools(here: Here, user: User) -> s.ToolListResponse:
-    """All tools of the agent, in the shape of OpenAI's function calling."""
-    found = here.tools.definitions(here.profile.tool_names(None))
+async def list_tools(here: Here, user: User, role: AsRole) -> s.ToolListResponse:
+    """All tools of the agent that you may use, in the shape of OpenAI's function calling."""
+    found = here.tools.definitions(here.profile.tool_names(None, role))
     categories: dict[str, list[str]] = {}
     for tool in found:
         categories.setdefault(tool.category, []).append(tool.name)
@@ -50,13 +52,17 @@ async def list_tools(here: Here, user: User) -> s.ToolListResponse:
 
 
 @router.get("/tools/{tool_name}", operation_id="getTool", responses=errors(404))
-async def tool_details(here: Here, user: User, tool_name: ToolPath) -> s.ToolDetailResponse:
-    """One tool, with how often it was called and how that went."""
+async def tool_details(
+    here: Here, user: User, role: AsRole, tool_name: ToolPath
+) -> s.ToolDetailResponse:
+    """One tool, with how often you called it and how that went; for an operator, how often
+    everybody did."""
     names = here.profile.tool_names(None)
     if names is not None and tool_name not in names:
         raise ToolNotFound(f"There is no tool '{tool_name}' here", tool=tool_name)
+    here.profile.check_tool(tool_name, role)
     tool = here.tools.definition(tool_name)
-    stats = await here.store.tool_stats(tool_name)
+    stats = await here.store.tool_stats(tool_name, user_id=None if role == "operator" else user)
     return s.ToolDetailResponse(
         tool=s.ToolDefinition.model_validate(tool.function()),
         execution_stats=s.ExecutionStats.of(stats),
@@ -72,6 +78,7 @@ async def tool_details(here: Here, user: User, tool_name: ToolPath) -> s.ToolDet
 async def execute_tool(
     here: Here,
     user: User,
+    role: AsRole,
     tool_name: ToolPath,
     session_id: MaybeSession,
     body: s.ExecuteToolRequest,
@@ -86,7 +93,7 @@ async def execute_tool(
             call_id=call_id,
             origin="http",
             timeout=timeout,
-            **await _asked_by(here, user, session_id),
+            **await _asked_by(here, user, role, session_id, tool_name),
         )
     )
     if isinstance(outcome.fault, ClientError | Slow | Unavailable):
@@ -100,7 +107,7 @@ async def execute_tool(
     responses=errors(404, 409, 415, 429, 503),
 )
 async def webhook(
-    here: Here, user: User, session_id: TheSession, body: s.ToolCallWebhook
+    here: Here, user: User, role: AsRole, session_id: TheSession, body: s.ToolCallWebhook
 ) -> s.WebhookResponse:
     """A function call that a client relays. It runs in the background, once: if the
     sideband has seen it too, that is the same call."""
@@ -109,7 +116,7 @@ async def webhook(
         arguments=body.arguments,
         call_id=body.call_id,
         origin="webhook",
-        **await _asked_by(here, user, session_id),
+        **await _asked_by(here, user, role, session_id, body.name),
     )
     admitted = asyncio.get_running_loop().create_future()
     here.background.start(here.executor.run(request, admitted=admitted))
@@ -117,10 +124,12 @@ async def webhook(
     return s.WebhookResponse(call_id=body.call_id, task_id=body.call_id)
 
 
-async def _asked_by(here: Services, user: str, session_id: str | None) -> dict[str, Any]:
+async def _asked_by(
+    here: Services, user: str, role: Role, session_id: str | None, tool: str
+) -> dict[str, Any]:
     """Allowed is what the session's model was offered; without a live session, what the agent
-    has."""
-    told: dict[str, Any] = {"user_id": user, "session_id": session_id}
+    has. Raises `Forbidden` for what the role may not use."""
+    told: dict[str, Any] = {"user_id": user, "session_id": session_id, "role": role}
     told["allowed"] = here.profile.tool_names(None)
     if session_id is not None:
         session = (await here.library.summary(session_id, user)).session
@@ -129,6 +138,7 @@ async def _asked_by(here: Services, user: str, session_id: str | None) -> dict[s
         told["conversation_id"] = session.conversation_id
         if (live := here.voice.live(session_id, user)) is not None:
             told["allowed"] = live.allowed_tools
+    here.profile.check_tool(tool, role)  # after: a session of somebody else's is not there
     return told
 
 

@@ -1,11 +1,12 @@
 """Who is asking, and where we may listen without asking.
 
 Three modes. `off`: the user is whoever the `X-User-ID` header says, which is
-only sound where nobody else can connect, so only on loopback. `token`: one
-bearer token for everything. `jwt`: each user brings a JWT (`auth_jwt.py`), and
-what shows everyone's doings is the operator's, who has the token. Paths that
-carry a key of their own are named here; redeeming an ephemeral key is the
-business of `/sdp`.
+only sound where nobody else can connect, so only on loopback. `token`: a bearer
+token for everything. `jwt`: each user brings a JWT (`jwt.py`), and what shows
+everyone's doings is the operators', who have tokens (`tokens.py`). Each has a
+role; which paths are not for all of them stands here, and what of the tools is
+in `runtime.sessions.profile`. Paths that carry a key of their own are named here;
+redeeming an ephemeral key is the business of `/sdp`.
 """
 
 from __future__ import annotations
@@ -21,11 +22,19 @@ from starlette.datastructures import Headers
 from starlette.requests import HTTPConnection
 from starlette.types import Scope
 
-from vivavoce.errors import Forbidden, InvalidRequest, SessionNotFound, Unauthorized
+from vivavoce.errors import (
+    Forbidden,
+    InvalidRequest,
+    SessionNotFound,
+    TokenExpired,
+    Unauthorized,
+)
 from vivavoce.server.gate import MIN_TOKEN_LENGTH
 from vivavoce.server.gate.jwt import USER_ID, JwtVerifier
 from vivavoce.server.gate.tickets import Grant, StreamTokens
+from vivavoce.server.gate.tokens import AccessTokens, Logins
 from vivavoce.wire.records.talk import DEFAULT_USER
+from vivavoce.wire.records.work import ROLES, Role
 
 AuthMode = Literal["off", "token", "jwt"]
 
@@ -35,10 +44,13 @@ PAGE_PATH, PAGE_FILES = "/", "/assets/"  # the page itself; it asks its user for
 KEYED_PATHS = re.compile(r"/sdp|/audio|/api/v1/voice/session/[^/]+/sdp")
 # EventSource has no headers: `?token=` serves as well.
 STREAM_PATHS = re.compile(r"/events|/api/v1/voice/session/(?P<session>[^/]+)/events(/token)?")
-# With JWTs: these show what everyone does, and paths of the machine.
-OPERATOR_PATHS = frozenset({"/status", "/metrics"})
+OPERATOR_PATHS = frozenset({"/status", "/metrics"})  # what everyone does, and how the machine is
+DEVELOPER_PATHS = frozenset({"/config"})  # the policy, and paths of the machine
+# A call that no model asked for; which role may is the operator's choice.
+EXECUTE, WEBHOOK = "/execute/", "/webhook/tool-call"
 API_PATHS = frozenset({"/docs", "/redoc", "/openapi.json"})  # the same for all
-OPERATOR = "operator"
+OPERATOR = "operator"  # who has a token, where users have JWTs
+_SUBPROTOCOL = "openai-insecure-api-key."
 
 
 class UnsafeBind(InvalidRequest):
@@ -47,10 +59,13 @@ class UnsafeBind(InvalidRequest):
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """`user_id` is None where the path needs none; `grant` is what a stream token opens."""
+    """`user_id` is None where the path needs none; `grant` is what a stream token opens; `by` is
+    the name of the server's token that was shown, if it was one."""
 
     user_id: str | None
     grant: Grant | None = None
+    role: Role = "user"
+    by: str | None = None
 
 
 class Authenticator:
@@ -61,10 +76,16 @@ class Authenticator:
         mode: AuthMode = "off",
         *,
         token: str | None = None,
+        tokens: AccessTokens | None = None,
         jwt: JwtVerifier | None = None,
         streams: StreamTokens | None = None,
+        logins: Logins | None = None,
+        execute: Role = "developer",
+        own_key: str | None = None,
         open_paths: frozenset[str] = OPEN_PATHS,
     ) -> None:
+        """`execute` is the least role that may call tools itself; `own_key` is what our own
+        sideband shows at the engine, and never has to wait."""
         if mode == "token" and len(token or "") < MIN_TOKEN_LENGTH:
             raise ValueError(
                 f"Token authentication needs a token of at least {MIN_TOKEN_LENGTH} characters; "
@@ -74,28 +95,97 @@ class Authenticator:
             raise ValueError("Authentication by JWT needs somebody who checks them")
         self.mode = mode
         self._token = (token or "").encode()
-        self._jwt = jwt
-        self._streams = streams
+        self._own_key = (own_key or "").encode()
+        self._tokens, self._jwt, self._logins = tokens, jwt, logins
+        self._streams, self._execute = streams, execute
         self._open_paths = open_paths
 
     async def identify(self, scope: Scope) -> Identity:
-        """Raises `Unauthorized`, `TokenExpired`, or `InvalidRequest` for a bad user id."""
+        """Raises `Unauthorized`, `TokenExpired`, `Forbidden` for a role that is not enough,
+        `RateLimited` for who failed too often, or `InvalidRequest` for a bad user id."""
         path = route_path(scope)
         if (stream := self._by_stream_token(path, scope)) is not None:
             return stream
-        if path in self._open_paths or _has_own_key(path) or _is_page(path):
+        if _is_engine(path):
+            await self._watch_engine(scope)
+            return Identity(None)
+        if path in self._open_paths or KEYED_PATHS.fullmatch(path) or _is_page(path):
             return Identity(None)
         headers = Headers(scope=scope)
         if self.mode == "off":
-            return Identity(_named_user(headers.get("x-user-id")))
+            return Identity(_named_user(headers.get("x-user-id")), role="operator")
         given = bearer(headers)
         if given is None:
             raise Unauthorized("Send the token as `Authorization: Bearer …`")
-        if self._jwt is not None:
-            return await self._by_jwt(self._jwt, path, given)
-        if not self._is_token(given):
-            raise Unauthorized("The token is not valid")
-        return Identity(DEFAULT_USER)
+        identity = await self._who(given, scope)
+        self._check_path(path, identity)
+        return identity
+
+    async def _who(self, given: str, scope: Scope) -> Identity:
+        if self._logins is not None:
+            self._logins.check(scope)
+        try:
+            if (holder := await self._holder(given)) is not None:
+                return holder
+            if self._jwt is None:
+                raise Unauthorized("The token is not valid")
+            claimed = await self._jwt.who(given)
+            return Identity(claimed.user_id, role=claimed.role)
+        except TokenExpired:
+            raise  # it was good once: no guess
+        except Unauthorized as fault:
+            if self._logins is not None:
+                self._logins.failed(scope, fault.message)
+            raise
+
+    async def _holder(self, given: str) -> Identity | None:
+        """Whoever has a token of this server. With JWTs that is no user."""
+        user = DEFAULT_USER if self._jwt is None else OPERATOR
+        if self._is_token(given):
+            return Identity(user, role="operator", by="VIVAVOCE_AUTH_TOKEN")
+        token = await self._tokens.find(given) if self._tokens is not None else None
+        return None if token is None else Identity(user, role=token.role, by=token.name)
+
+    def _check_path(self, path: str, identity: Identity) -> None:
+        least = self._least(path)
+        if ROLES.index(identity.role) < ROLES.index(least):
+            raise Forbidden(
+                f"{path[:64]} is for the role '{least}', and you have '{identity.role}': "
+                f"{self._how(least)}",
+                role=identity.role,
+                needed=least,
+            )
+        of_nobody = path in OPERATOR_PATHS | DEVELOPER_PATHS | API_PATHS
+        if self._jwt is not None and identity.by is not None and not of_nobody:
+            raise Unauthorized(f"{path[:64]} is a user's: it takes a JWT, and no operator's token")
+
+    def _least(self, path: str) -> Role:
+        if path in OPERATOR_PATHS:
+            return "operator"
+        if path.startswith(EXECUTE) or path == WEBHOOK:
+            return self._execute
+        return "developer" if path in DEVELOPER_PATHS else "user"
+
+    def _how(self, role: Role) -> str:
+        made = f"`vivavoce token create NAME --role {role}` makes a token for it"
+        if self._jwt is None:
+            return f"{made}."
+        claim = f"the issuer of your JWT can put it into the claim '{self._jwt.role_claim}'"
+        if role == "operator":
+            return f"{claim}, or it takes an operator's token, such as VIVAVOCE_AUTH_TOKEN."
+        return f"{claim}."
+
+    async def _watch_engine(self, scope: Scope) -> None:
+        """The engine checks its keys itself; here guesses at a token are counted."""
+        given = _engine_key(Headers(scope=scope))
+        if self.mode == "off" or given is None or given.startswith("ek_"):
+            return
+        if self._own_key and hmac.compare_digest(given.encode("latin-1"), self._own_key):
+            return
+        if self._logins is not None:
+            self._logins.check(scope)
+        if await self._holder(given) is None and self._logins is not None:
+            self._logins.failed(scope, "No operator's token")
 
     def _by_stream_token(self, path: str, scope: Scope) -> Identity | None:
         """The one key that may be in a URL; a JWT or the server's token there opens nothing."""
@@ -110,14 +200,6 @@ class Authenticator:
             raise SessionNotFound(f"Session '{found['session'][:64]}' not found.")
         return Identity(grant.user_id, grant)
 
-    async def _by_jwt(self, jwt: JwtVerifier, path: str, given: str) -> Identity:
-        if path in OPERATOR_PATHS | API_PATHS and self._is_token(given):
-            return Identity(OPERATOR)
-        user_id = await jwt.user(given)
-        if path in OPERATOR_PATHS:
-            raise Forbidden(f"{path} is the operator's: it takes VIVAVOCE_AUTH_TOKEN")
-        return Identity(user_id)
-
     def _is_token(self, given: str) -> bool:
         return bool(self._token) and hmac.compare_digest(given.encode("latin-1"), self._token)
 
@@ -128,6 +210,12 @@ def current_user(conn: HTTPConnection) -> str:
     if not isinstance(user_id, str):
         raise Unauthorized("Authentication is needed")
     return user_id
+
+
+def current_role(conn: HTTPConnection) -> Role:
+    """A FastAPI dependency: the role of the user whom the gate let in."""
+    role: Role = getattr(conn.state, "role", "user")
+    return role
 
 
 def token_grant(conn: HTTPConnection) -> Grant | None:
@@ -181,9 +269,18 @@ def _is_page(path: str) -> bool:
     return path == PAGE_PATH or path.startswith(PAGE_FILES)
 
 
-def _has_own_key(path: str) -> bool:
+def _is_engine(path: str) -> bool:
     """The Realtime API's clients bring keys of its own, and it checks them itself."""
-    return path == "/v1" or path.startswith("/v1/") or KEYED_PATHS.fullmatch(path) is not None
+    return path == "/v1" or path.startswith("/v1/")
+
+
+def _engine_key(headers: Headers) -> str | None:
+    """As its clients send it: as a bearer, as Azure's, or among a browser's subprotocols."""
+    if (given := bearer(headers) or headers.get("api-key")) is not None:
+        return given
+    offered = (name.strip() for name in headers.get("sec-websocket-protocol", "").split(","))
+    keys = [name.removeprefix(_SUBPROTOCOL) for name in offered if name.startswith(_SUBPROTOCOL)]
+    return keys[0] if keys else None
 
 
 def _named_user(value: str | None) -> str:

@@ -126,6 +126,7 @@ class Gate:
             return
         state["user_id"] = identity.user_id
         state["token_grant"] = identity.grant
+        state["role"], state["token_name"] = identity.role, identity.by
         if scope["type"] == "websocket":
             await self._app(scope, receive, send)
         else:

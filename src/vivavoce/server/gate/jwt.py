@@ -12,12 +12,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from vivavoce.errors import TokenExpired, Unauthorized, Unavailable
 from vivavoce.runtime.ports import Clock
+from vivavoce.wire.records.work import ROLES, Role
 
 if TYPE_CHECKING:
     import httpx
@@ -34,19 +36,39 @@ USER_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@:+-]{0,127}")
 
 @dataclass(frozen=True, slots=True)
 class JwtRules:
-    """What is asked of every token."""
+    """What is asked of every token, and what it says of its user's role."""
 
     issuer: str
     audience: str
     algorithms: tuple[str, ...]
+    max_age: float | None = None
+    """Seconds since it was issued, whenever it lapses."""
+    role_claim: str = "vivavoce_role"
+    """A name, or a path with dots to what is inside a claim."""
+    roles: Mapping[str, Role] = field(default_factory=dict)
+    """By the values of that claim. Any other, and none, is a plain user."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """Who somebody is, as their token says."""
+
+    user_id: str
+    role: Role
 
 
 class JwtVerifier:
     """Takes a token, gives its user. With a shared secret, or with the issuer's keys."""
 
     def __init__(
-        self, rules: JwtRules, *, secret: str | None = None, keys: Jwks | None = None
+        self,
+        rules: JwtRules,
+        *,
+        secret: str | None = None,
+        previous: str | None = None,
+        keys: Jwks | None = None,
     ) -> None:
+        """`previous` is the secret before this one: its tokens are good until they lapse."""
         if (secret is None) == (keys is None):
             raise ValueError("Either a secret or keys")
         by_secret = {name.startswith("HS") for name in rules.algorithms}
@@ -62,21 +84,28 @@ class JwtVerifier:
             ) from None
         self._jwt = jwt
         self._rules = rules
-        self._secret = secret.encode() if secret is not None else None
+        self._secrets = tuple(given.encode() for given in (secret, previous) if given is not None)
         self._keys = keys
 
+    @property
+    def role_claim(self) -> str:
+        return self._rules.role_claim
+
     async def user(self, token: str) -> str:
+        """As `who`, without the role."""
+        return (await self.who(token)).user_id
+
+    async def who(self, token: str) -> Claimed:
         """Raises `Unauthorized`, `TokenExpired`, or `Unavailable` where keys cannot be had."""
         if len(token) > MAX_TOKEN:
             raise Unauthorized("The token is too long")
         kid = self._key_id(token)
         if self._keys is None:
-            assert self._secret is not None
-            return self._checked(token, self._secret, self._rules.algorithms)
+            return self._checked(token, self._secrets, self._rules.algorithms)
         key = await self._keys.key(kid)
         if key is None:
             raise Unauthorized("The token is signed with a key that its issuer does not have")
-        return self._checked(token, key, (key.algorithm_name,))
+        return self._checked(token, (key,), (key.algorithm_name,))
 
     def _key_id(self, token: str) -> str | None:
         """The one thing that is read before the signature: a name to look up, no more."""
@@ -87,18 +116,12 @@ class JwtVerifier:
         kid = header.get("kid")
         return kid if isinstance(kid, str) and len(kid) <= MAX_KID else None
 
-    def _checked(self, token: str, key: PyJWK | bytes, algorithms: tuple[str, ...]) -> str:
+    def _checked(
+        self, token: str, keys: Sequence[PyJWK | bytes], algorithms: tuple[str, ...]
+    ) -> Claimed:
         jwt = self._jwt
         try:
-            claims: dict[str, Any] = jwt.decode(
-                token,
-                key,
-                algorithms=list(algorithms),
-                audience=self._rules.audience,
-                issuer=self._rules.issuer,
-                leeway=LEEWAY_SECONDS,
-                options={"require": list(_REQUIRED)},
-            )
+            claims = self._decoded(token, keys, algorithms)
         except jwt.ExpiredSignatureError:
             raise TokenExpired("The token has expired; sign in again") from None
         except jwt.InvalidAudienceError:
@@ -107,11 +130,54 @@ class JwtVerifier:
             raise Unauthorized("The token is from another issuer") from None
         except (jwt.PyJWTError, ValueError, TypeError, OverflowError, RecursionError):
             raise Unauthorized("The token is not valid") from None
+        self._check_age(claims)
         user_id = claims["sub"]
         # Refused rather than mended: two names must never become one user.
         if not isinstance(user_id, str) or not USER_ID.fullmatch(user_id):
             raise Unauthorized("The token names no user that we can take (its subject)")
-        return user_id
+        return Claimed(user_id, self._role(claims))
+
+    def _decoded(
+        self, token: str, keys: Sequence[PyJWK | bytes], algorithms: tuple[str, ...]
+    ) -> dict[str, Any]:
+        for key in keys:
+            try:
+                claims: dict[str, Any] = self._jwt.decode(
+                    token,
+                    key,
+                    algorithms=list(algorithms),
+                    audience=self._rules.audience,
+                    issuer=self._rules.issuer,
+                    leeway=LEEWAY_SECONDS,
+                    options={"require": list(_REQUIRED)},
+                )
+                return claims
+            except self._jwt.InvalidSignatureError:
+                continue
+        raise Unauthorized("The token is not valid")
+
+    def _check_age(self, claims: Mapping[str, Any]) -> None:
+        if self._rules.max_age is None:
+            return
+        issued = claims.get("iat")
+        if isinstance(issued, bool) or not isinstance(issued, int | float):
+            raise Unauthorized(
+                "The token does not say when it was issued: its issuer has to add 'iat', or the "
+                "operator sets VIVAVOCE_JWT_MAX_AGE_HOURS to 0"
+            )
+        if time.time() - issued > self._rules.max_age + LEEWAY_SECONDS:
+            hours = self._rules.max_age / 3600
+            raise TokenExpired(f"The token is older than {hours:g} hours; sign in again")
+
+    def _role(self, claims: Mapping[str, Any]) -> Role:
+        said: Any = claims.get(self._rules.role_claim)
+        if said is None:  # a name may have dots of its own
+            said = claims
+            for name in self._rules.role_claim.split("."):
+                said = said.get(name) if isinstance(said, Mapping) else None
+        values = said if isinstance(said, list) else [said]
+        found = [self._rules.roles.get(each, "user") for each in values if isinstance(each, str)]
+        return max(found, key=ROLES.index, default="user")
 
 
 # --- The issuer's keys

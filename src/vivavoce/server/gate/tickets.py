@@ -101,11 +101,18 @@ class StreamTokens:
     """Signed tokens for `/events?token=`. Without a secret they end with the process."""
 
     def __init__(
-        self, clock: Clock, *, seconds: float = STREAM_SECONDS, secret: str | None = None
+        self,
+        clock: Clock,
+        *,
+        seconds: float = STREAM_SECONDS,
+        secret: str | None = None,
+        previous: str | None = None,
     ) -> None:
+        """What was signed with the `previous` secret is still taken."""
         self._clock = clock
         self._seconds = seconds
-        self._key = secrets.token_bytes(32) if secret is None else _derived(secret)
+        self._keys = [secrets.token_bytes(32) if secret is None else _derived(secret)]
+        self._keys += [] if previous is None else [_derived(previous)]
 
     def issue(self, *, session_id: str, user_id: str, since: datetime | None = None) -> Issued:
         """`since` is that of the token which it takes the place of."""
@@ -114,12 +121,12 @@ class StreamTokens:
         expires_at = now + timedelta(seconds=self._seconds)
         times = [expires_at.timestamp(), (since or now).timestamp()]
         body = orjson.dumps([session_id, user_id, *times])
-        return Issued(f"st_{_b64(body)}.{_b64(self._sign(body))}", expires_at, grant)
+        return Issued(f"st_{_b64(body)}.{_b64(_signed(self._keys[0], body))}", expires_at, grant)
 
     def verify(self, value: str) -> Grant:
         """Raises `TokenExpired` when it lapsed, `Unauthorized` when it is not ours."""
         body, signature = _parts(value)
-        if not hmac.compare_digest(signature, self._sign(body)):
+        if not any(hmac.compare_digest(signature, _signed(key, body)) for key in self._keys):
             raise Unauthorized("The stream token is not valid")
         session_id, user_id, expires, since = orjson.loads(body)
         if self._clock.now() >= datetime.fromtimestamp(expires, UTC):
@@ -135,8 +142,9 @@ class StreamTokens:
             raise TokenExpired("The stream token lasts no longer; authenticate by header")
         return self.issue(session_id=grant.session_id, user_id=grant.user_id, since=since)
 
-    def _sign(self, body: bytes) -> bytes:
-        return hmac.digest(self._key, body, "sha256")
+
+def _signed(key: bytes, body: bytes) -> bytes:
+    return hmac.digest(key, body, "sha256")
 
 
 def _derived(secret: str) -> bytes:

@@ -301,7 +301,8 @@ class BuiltInBackend:
             if len(agents) > 1:
                 percentage = 100 * at // len(agents)
                 await context.progress(agent.phase, percentage=percentage, phase=agent.name)
-            tools = [each for each in self._tools() if each.name in agent.tools]
+            may = agent.tools if work.tools is None else set(agent.tools) & set(work.tools)
+            tools = [each for each in self._tools() if each.name in may]
             shift = Shift(agent, context, self._brain, tools, self._bounds)
             told.append((agent, await shift.work(_brief(work, told, files))))
             files += [each for each in shift.files if each not in files]

@@ -1,4 +1,5 @@
-"""What people plan, and the intents it came from (seed 004): people, goals, to-dos, deliveries.
+"""What people plan, and the intents it came from (seed 004): people, goals, to-dos, deliveries;
+and the tokens of those who run the server.
 
 Records are values, written with the changes of `wire.records`. A `Todo` is a
 row of seed 004's table `tasks`; delegated work is another thing (`records.work`).
@@ -11,7 +12,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Literal
 
-from vivavoce.wire.records.work import Json
+from vivavoce.wire.records.work import Json, Role
 from vivavoce.wire.values import Record
 
 Verbosity = Literal["brief", "normal", "detailed"]
@@ -34,6 +35,20 @@ class Person(Record):
     voice: str | None = None
     verbosity: Verbosity = "normal"
     auto_approve: bool = False
+
+
+class AccessToken(Record):
+    """A bearer token of an operator, by its name. The secret is kept nowhere: its hash is."""
+
+    name: str
+    digest: str
+    role: Role
+    created_at: datetime
+    expires_at: datetime | None = None
+    revoked_at: datetime | None = None
+
+    def works(self, now: datetime) -> bool:
+        return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
 
 
 class GoalStatus(StrEnum):

@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Literal
 
 from vivavoce.wire.records.plans import (
+    AccessToken,
     Delivery,
     Goal,
     Intent,
@@ -215,7 +216,17 @@ class PutEntry(Value):
 
 
 AnyRecord = (
-    ToolCall | Snapshot | Task | Approval | Person | Goal | Milestone | Todo | Intent | Delivery
+    ToolCall
+    | Snapshot
+    | Task
+    | Approval
+    | Person
+    | Goal
+    | Milestone
+    | Todo
+    | Intent
+    | Delivery
+    | AccessToken
 )
 
 

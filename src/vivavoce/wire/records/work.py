@@ -14,6 +14,10 @@ from vivavoce.wire.values import Record
 
 Json = dict[str, Any]
 
+Role = Literal["user", "developer", "operator"]
+"""What somebody may do. Each has what the one before it has, and more."""
+ROLES: tuple[Role, ...] = ("user", "developer", "operator")
+
 
 class TaskStatus(StrEnum):
     RUNNING = "running"
@@ -52,6 +56,8 @@ class Task(Record):
     session_id: str | None = None
     call_id: str | None = None
     """The tool call that began it."""
+    role: Role = "operator"
+    """Of whoever began it: it may use what they may."""
     status: TaskStatus = TaskStatus.RUNNING
     phase: str | None = None
     """Which agent is at it: "planner", "coder" (seed 001 §4.2)."""

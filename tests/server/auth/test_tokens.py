@@ -1,0 +1,211 @@
+"""The tokens of those who run the server, and whoever guesses at one."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.server.doors import Doors, Json, doors, refused
+from tests.server.tokens import SETTINGS, bearer, token
+from vivavoce.app.engine import client_keys
+from vivavoce.app.settings import load_settings
+from vivavoce.errors import RateLimited, Unauthorized
+from vivavoce.logs import Scrubber
+from vivavoce.server.gate.auth import Authenticator
+from vivavoce.server.gate.tokens import FRESH_SECONDS, AccessTokens, Logins, minted
+from vivavoce.testing import ManualClock, MemoryStore
+from vivavoce.wire.records.talk import Put
+from vivavoce.wire.records.work import Role
+
+TOKEN = "a-token-that-is-long-enough"
+GUESS = {"authorization": "Bearer a-guess-at-the-token"}
+
+
+async def _made(d: Doors, name: str, role: Role = "operator", days: float | None = 1) -> str:
+    now = d.here.clock.now()
+    until = now + timedelta(days=days) if days else None
+    value, kept = minted(name, role, now, until)
+    await d.here.store.commit([Put(kept)])
+    return value
+
+
+def _show(d: Doors, value: str) -> None:
+    d.http.headers["authorization"] = f"Bearer {value}"
+
+
+# --- Tokens by their names --------------------------------------------------------------
+
+
+async def test_each_operator_has_a_token_and_one_that_is_revoked_or_old_opens_nothing(
+    tmp_path: Path,
+) -> None:
+    clock = ManualClock()
+    async with doors(tmp_path, clock=clock, auth="token", auth_token=TOKEN) as d:
+        first, second = await _made(d, "first"), await _made(d, "second", days=None)
+        for value in (TOKEN, first, second):
+            _show(d, value)
+            assert (await d.http.get("/status")).status_code == 200
+        found = {each.name: each for each in await d.here.store.access_tokens()}
+        assert first not in str(found), "the secret is kept nowhere"
+        await d.here.store.commit([Put(replace(found["second"], revoked_at=clock.now()))])
+        await clock.advance(FRESH_SECONDS)
+        assert (await d.http.get("/status")).status_code == 401
+        _show(d, first)
+        assert (await d.http.get("/status")).status_code == 200
+        await clock.advance(86_400)
+        words = refused(await d.http.get("/status"), 401, "token_expired")["message"]
+        assert "'first' has expired or is revoked; `vivavoce token create`" in words
+
+
+async def test_a_token_may_be_for_less_than_everything(tmp_path: Path) -> None:
+    async with doors(tmp_path, auth="token", auth_token=TOKEN, agent="workbench") as d:
+        _show(d, await _made(d, "kiosk", "user"))
+        tools = {each["name"] for each in (await d.get("/tools"))["tools"]}
+        assert "calculate" in tools
+        assert not tools & {"bash", "read_file"}
+        words = refused(await d.http.get("/status"), 403, "forbidden")["message"]
+        assert "`vivavoce token create NAME --role operator`" in words
+
+
+async def test_with_jwts_a_named_token_is_an_operators_and_no_users(tmp_path: Path) -> None:
+    async with doors(tmp_path, **SETTINGS) as d:
+        operator, developer = await _made(d, "ops"), await _made(d, "dev", "developer")
+        _show(d, operator)
+        assert (await d.http.get("/metrics")).status_code == 200
+        assert (await d.http.get("/sessions")).status_code == 401
+        _show(d, developer)
+        assert (await d.http.get("/config")).status_code == 200
+        assert (await d.http.get("/metrics")).status_code == 403
+
+
+async def test_the_engine_takes_an_operators_named_token_and_no_lesser_one() -> None:
+    clock, store = ManualClock(), MemoryStore()
+    await store.open()
+    operator, one = minted("ops", "operator", clock.now(), None)
+    developer, other = minted("dev", "developer", clock.now(), None)
+    await store.commit([Put(one), Put(other)])
+    tokens = AccessTokens(store.access_tokens, clock=clock)
+    keys = client_keys(
+        load_settings(**SETTINGS, _env_file=None),
+        "vv_own",
+        tokens.is_operators,
+    )
+    auth = Authenticator("token", token=TOKEN, tokens=tokens, logins=Logins(clock))
+    await auth.identify(_scope("/v1/realtime", authorization=f"Bearer {operator}"))
+    assert not keys.access(operator).own
+    for wrong in (developer, f"{operator}x", "vvk_"):
+        with pytest.raises(Unauthorized):
+            keys.access(wrong)
+    await store.close()
+
+
+def test_a_token_never_gets_into_the_log() -> None:
+    value, _ = minted("ops", "operator", ManualClock().now(), None)
+    assert value not in Scrubber()(f"somebody showed {value} here")
+
+
+# --- Guessing ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["token", "jwt"])
+async def test_who_fails_too_often_has_to_wait_whatever_they_show(
+    tmp_path: Path, mode: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    clock = ManualClock()
+    given = SETTINGS if mode == "jwt" else {"auth": "token", "auth_token": TOKEN}
+    good = bearer() if mode == "jwt" else {"authorization": f"Bearer {TOKEN}"}
+    async with doors(tmp_path, clock=clock, login_failures_per_minute=3, **given) as d:
+        with caplog.at_level(logging.WARNING):
+            for _ in range(3):
+                refused(await d.http.get("/sessions", headers=GUESS), 401, "unauthorized")
+        failed = [each for each in caplog.records if each.message == "A login failed"]
+        assert [each.__dict__["fields"]["address"] for each in failed] == ["127.0.0.1"] * 3
+        assert "a-guess" not in caplog.text
+        for headers in (GUESS, good):
+            response = await d.http.get("/sessions", headers=headers)
+            words = refused(response, 429, "rate_limited")["message"]
+            assert "failed logins" in words
+            assert "wait 60 seconds" in words
+            assert response.headers["retry-after"] == "60"
+        assert (await d.http.get("/health")).status_code == 200
+        await clock.advance(60)
+        assert (await d.http.get("/sessions", headers=good)).status_code == 200
+
+
+async def test_what_is_no_guess_does_not_count(tmp_path: Path) -> None:
+    given = {**SETTINGS, "login_failures_per_minute": 1, "auth_token": TOKEN}
+    async with doors(tmp_path, **given) as d:
+        for headers in (
+            {},
+            {"authorization": f"Bearer {token(exp=1)}"},  # it was good once
+            {"authorization": f"Bearer {TOKEN}"},  # it is good, elsewhere
+        ):
+            for _ in range(3):
+                assert (await d.http.get("/sessions", headers=headers)).status_code == 401
+        for _ in range(3):
+            assert (await d.http.get("/events?token=st_x.y")).status_code == 401
+        assert (await d.http.get("/sessions", headers=bearer())).status_code == 200
+
+
+def _scope(path: str = "/sessions", client: str | None = "192.0.2.1", **headers: str) -> Json:
+    raw = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
+    at = (client, 4000) if client else None
+    return {"type": "http", "path": path, "headers": raw, "client": at, "query_string": b""}
+
+
+async def test_guesses_at_the_engines_door_count_and_our_own_sideband_never_waits() -> None:
+    clock = ManualClock()
+    logins = Logins(clock, limit=2)
+    auth = Authenticator("token", token=TOKEN, logins=logins, own_key="vv_own")
+    ways = (
+        {"authorization": "Bearer guess"},
+        {"sec_websocket_protocol": "realtime, openai-insecure-api-key.guess"},
+    )
+    for way in ways:
+        await auth.identify(_scope("/v1/realtime", **way))  # the engine says no
+    for way in (*ways, {"api_key": "guess"}, {"authorization": f"Bearer {TOKEN}"}):
+        with pytest.raises(RateLimited):
+            await auth.identify(_scope("/v1/realtime", **way))
+    for fine in ("vv_own", "ek_of-a-page"):
+        await auth.identify(_scope("/v1/realtime", authorization=f"Bearer {fine}"))
+    await auth.identify(_scope("/v1/realtime", "192.0.2.2", authorization=f"Bearer {TOKEN}"))
+
+
+@pytest.mark.parametrize(
+    ("client", "forwarded", "who"),
+    [
+        ("192.0.2.1", None, "192.0.2.1"),
+        ("192.0.2.1", "203.0.113.9", "192.0.2.1"),  # not one of ours: it may say what it likes
+        ("10.0.0.5", "203.0.113.9", "203.0.113.9"),
+        ("10.0.0.5", "198.51.100.7, 203.0.113.9", "203.0.113.9"),  # the rest is hearsay
+        ("10.0.0.5", "203.0.113.9, 10.0.0.6", "203.0.113.9"),
+        ("10.0.0.5", "10.0.0.7", "10.0.0.7"),
+        ("10.0.0.5", "somebody", "10.0.0.5"),
+        ("10.0.0.5", "203.0.113.9:4711", "203.0.113.9"),
+        ("10.0.0.5", "[2001:db8::1]:4711", "2001:db8::1"),
+        ("::ffff:10.0.0.5", "203.0.113.9", "203.0.113.9"),
+        (None, "203.0.113.9", "unknown"),
+    ],
+)
+def test_behind_a_proxy_of_ours_it_is_the_address_that_the_proxy_tells(
+    client: str | None, forwarded: str | None, who: str
+) -> None:
+    logins = Logins(ManualClock(), proxies=["10.0.0.0/8"])
+    told = {} if forwarded is None else {"x_forwarded_for": forwarded}
+    assert logins.address(_scope(client=client, **told)) == who
+
+
+def test_an_ipv6_network_is_one_guesser_and_memory_is_bounded() -> None:
+    logins = Logins(ManualClock(), limit=2)
+    for last in ("1", "2"):
+        logins.failed(_scope(client=f"2001:db8::{last}"), "wrong")
+    with pytest.raises(RateLimited):
+        logins.check(_scope(client="2001:db8::3"))
+    logins.check(_scope(client="2001:db8:0:1::3"))
+    for number in range(10_100):
+        logins.failed(_scope(client=f"10.{number // 250}.{number % 250}.1"), "wrong")
+    assert len(logins._failed) <= 10_000
