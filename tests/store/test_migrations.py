@@ -30,7 +30,7 @@ NEXT = """
 import sqlalchemy as sa
 from alembic import op
 
-revision, down_revision, branch_labels, depends_on = "0006", "0005", None, None
+revision, down_revision, branch_labels, depends_on = "0007", "0006", None, None
 
 
 def upgrade() -> None:
@@ -59,10 +59,10 @@ def publish_next(monkeypatch: pytest.MonkeyPatch, folder: Path, does: str) -> No
     """A version of Vivavoce with one migration more."""
     ours = Path(migrate.__file__).parent / "migrations"
     scripts = copytree(ours, folder / "migrations", ignore=ignore_patterns("__pycache__"))
-    (scripts / "versions" / "v0006_next.py").write_text(NEXT.format(does=does))
+    (scripts / "versions" / "v0007_next.py").write_text(NEXT.format(does=does))
     monkeypatch.setattr(migrate, "SCRIPTS", str(scripts))
-    monkeypatch.setattr(migrate, "REVISIONS", (*migrate.REVISIONS, "0006"))
-    monkeypatch.setattr(migrate, "HEAD", "0006")
+    monkeypatch.setattr(migrate, "REVISIONS", (*migrate.REVISIONS, "0007"))
+    monkeypatch.setattr(migrate, "HEAD", "0007")
 
 
 MOOD = 'op.add_column("conversations", sa.Column("mood", sa.Text, server_default="calm"))'
@@ -81,7 +81,7 @@ async def test_a_database_of_the_version_before_is_upgraded_with_its_rows(
         (placed,) = await store.commit([Announce(event())])
         assert placed.position == 2
     with connected(url) as connection:
-        assert migrate.current(connection) == "0006"
+        assert migrate.current(connection) == "0007"
         assert connection.execute(text("SELECT mood FROM conversations")).scalars().all() == [
             "calm"
         ]

@@ -105,7 +105,7 @@ def assemble(
     approvals = Approvals(store=store, journal=journal, clock=clock, notifier=notifier)
     questions = Questions(journal=journal, clock=clock, notifier=notifier)
     auto = registry.auto_approves if settings.auto_approve else (lambda session_id: False)
-    gate = Gatekeeper(agent.approval, approvals, auto_approve=auto)
+    gate = Gatekeeper(agent.approval, approvals, tools=tools, auto_approve=auto)
     calls = "tool executions"
     executor = ToolExecutor(
         tools=tools,

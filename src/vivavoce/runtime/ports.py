@@ -234,6 +234,10 @@ class Store(AgendaStore, Protocol):
         """Oldest first; `None` is every user's, for the server itself."""
         ...
 
+    async def standing_approvals(self, *, user_id: str, limit: int = 1000) -> list[Approval]:
+        """Each yes that goes further than its call and was not taken back, the newest first."""
+        ...
+
     async def snapshot(self, session_id: str, *, user_id: str) -> Snapshot | None: ...
 
     async def events(
@@ -334,6 +338,10 @@ class ToolDefinition(Value):
     examples: tuple[ToolExample, ...] = ()
     changes: bool = False
     """Does it change the world? Such a call is never run again when nobody knows how it ended."""
+    server: str = ""
+    """The MCP server that it is of."""
+    trusted: bool = False
+    """Does the configuration trust what that server says of it?"""
 
     @property
     def described(self) -> str:
@@ -436,6 +444,10 @@ class Toolbox(Protocol):
 
     def describe(self, name: str, arguments: Mapping[str, Any]) -> str:
         """What a person reads while it runs: "Reading file src/main.py"."""
+        ...
+
+    def wants(self, name: str, arguments: Mapping[str, Any]) -> str:
+        """What it is about to do, as one asks for it: "change src/main.py", "run the tests"."""
         ...
 
     def changes(self, name: str, arguments: Mapping[str, Any]) -> bool:

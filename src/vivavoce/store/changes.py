@@ -140,6 +140,15 @@ def _pending(table: sa.Table) -> Only:
     return lambda new: table.c.status == sa.literal_column("'pending'")
 
 
+def _pending_or_revoked(new: Any) -> sa.ColumnElement[bool]:
+    """The first answer counts, and how far it goes can be taken back once."""
+    table = db.approvals
+    taken_back = sa.and_(
+        table.c.status == new.status, table.c.revoked_at.is_(None), new.revoked_at.is_not(None)
+    )
+    return sa.or_(table.c.status == sa.literal_column("'pending'"), taken_back)
+
+
 def _forward(new: Any) -> sa.ColumnElement[bool]:
     """A later revision; or the same one on its way from pending over accepted to retracted.
 
@@ -185,8 +194,8 @@ UPSERTS: dict[type, Upsert] = {
     ),
     work.Approval: Upsert(
         db.approvals,
-        ("status", "resolved_at", "resolved_by", "words"),
-        only=(_pending(db.approvals),),
+        ("status", "resolved_at", "resolved_by", "words", "reach", "revoked_at"),
+        only=(_pending_or_revoked,),
     ),
     people.Person: Upsert(db.users, _all_but(db.users), same=("id",)),
     # Where a plan began stays so: its conversation may have gone since.

@@ -227,6 +227,16 @@ ALL_PENDING = (
     .order_by(approvals.c.requested_at, approvals.c.id)
 )
 PENDING = ALL_PENDING.where(approvals.c.user_id == bindparam("user_id"))
+STANDING = (
+    by(approvals, "user_id")
+    .where(
+        approvals.c.reach.in_(("session", "always")),
+        approvals.c.status == "granted",
+        approvals.c.revoked_at.is_(None),
+    )
+    .order_by(approvals.c.requested_at.desc(), approvals.c.id)
+    .limit(bindparam("limit"))
+)
 
 
 class WorkReads(Reads):
@@ -266,6 +276,10 @@ class WorkReads(Reads):
         if user_id is None:
             return await self._read.all(rows.APPROVALS.record, ALL_PENDING)
         return await self._read.all(rows.APPROVALS.record, PENDING, user_id=user_id)
+
+    async def standing_approvals(self, *, user_id: str, limit: int = 1000) -> list[Approval]:
+        given = {"user_id": user_id, "limit": within(limit)}
+        return await self._read.all(rows.APPROVALS.record, STANDING, **given)
 
 
 def _to_stats(row: Row[Any]) -> ToolStats:

@@ -70,7 +70,10 @@ def steps(retention: Retention, now: datetime) -> Iterator[Step]:
             delegated_tasks, _loose(delegated_tasks), over, delegated_tasks.c.updated_at < cutoff
         )
         settled = approvals.c.status != "pending"
-        yield _old(approvals, _loose(approvals), settled, approvals.c.requested_at < cutoff)
+        # What the user allowed for good stands until they take it back.
+        stands = sa.and_(approvals.c.reach == "always", approvals.c.revoked_at.is_(None))
+        gone = sa.not_(sa.func.coalesce(stands, sa.false()))
+        yield _old(approvals, _loose(approvals), settled, gone, approvals.c.requested_at < cutoff)
 
 
 def _old(table: sa.Table, *conditions: sa.ColumnElement[bool]) -> Step:

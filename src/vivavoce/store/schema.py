@@ -244,12 +244,14 @@ approvals = _table(
     *_some(Words, "question", "status"),
     *_some(Utc, "requested_at", "expires_at"),
     sa.Column("resolved_at", Utc),
-    *_maybe(Words, "resolved_by", "words"),
+    *_maybe(Words, "resolved_by", "words", "asked_by", "because", "reach"),
+    sa.Column("revoked_at", Utc),
     _one_of("approvals", "status", "pending", "granted", "denied", "expired"),
     _one_of("approvals", "resolved_by", "voice", "click", "timeout", "restart", "cancel"),
     *_linked("approvals"),
     sa.Index("idx_approvals_status", "status", "requested_at"),
     sa.Index("idx_approvals_conversation", "conversation_id"),
+    sa.Index("idx_approvals_reach", "user_id", "reach"),
 )
 users = _table(
     "users",

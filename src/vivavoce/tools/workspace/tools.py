@@ -187,11 +187,17 @@ def workspace_tools(given: Workspace | Workspaces, *, ripgrep: str | None = None
         query = Query(pattern, glob=glob, case_sensitive=case_sensitive, context=context)
         return await search_lines(of(caller), query, path, program)
 
-    @worded(lambda given: f"Writing file {given['path']}")
+    @worded(
+        lambda given: f"Writing file {given['path']}",
+        wants=lambda given: f"write the file {given['path']}",
+    )
     def write_file(path: FilePath, content: str, context: ToolContext) -> ToolOutput:
         return writing.write_file(of(context), path, content)
 
-    @worded(lambda given: f"Editing file {given['path']}")
+    @worded(
+        lambda given: f"Editing file {given['path']}",
+        wants=lambda given: f"change the file {given['path']}",
+    )
     def edit_file(
         path: FilePath,
         old_string: Old,

@@ -78,6 +78,8 @@ class ApprovalStatus(StrEnum):
 
 By = Literal["voice", "click", "timeout", "restart", "cancel"]
 """How an approval was settled. A model, a tool or a page is never among them."""
+Reach = Literal["once", "session", "always"]
+"""How far a yes goes: for this call, for the same in the session, or whenever it is the same."""
 
 
 class Approval(Record):
@@ -100,3 +102,11 @@ class Approval(Record):
     resolved_by: By | None = None
     words: str | None = None
     """What the user said, where it was by voice."""
+    asked_by: str | None = None
+    """Who wants it, in words: the task "Add logging". None is the voice itself."""
+    because: str | None = None
+    """Whose words were read before, where it is asked for that reason: the page example.org."""
+    reach: Reach | None = None
+    """Of a yes."""
+    revoked_at: datetime | None = None
+    """Since then a yes that went further stands for nothing."""
