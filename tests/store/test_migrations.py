@@ -18,13 +18,14 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, inspect, select, text, update
 
-from tests.contract.records import START, conversation, entry, event, uid
+from tests.contract.records import START, approval, conversation, entry, event, uid
 from tests.store.stores import opened
 from vivavoce.errors import Unavailable
 from vivavoce.store import migrate
 from vivavoce.store.database import parse
 from vivavoce.store.schema import events, log_head, metadata, versions
-from vivavoce.wire.records.talk import Announce, PutConversation, PutEntry
+from vivavoce.wire.records.talk import Announce, Put, PutConversation, PutEntry
+from vivavoce.wire.records.work import ApprovalStatus
 
 NEXT = """
 import sqlalchemy as sa
@@ -85,6 +86,25 @@ async def test_a_database_of_the_version_before_is_upgraded_with_its_rows(
         assert connection.execute(text("SELECT mood FROM conversations")).scalars().all() == [
             "calm"
         ]
+
+
+async def test_approvals_of_the_first_release_are_kept(url: str) -> None:
+    """As 0005 left them: nobody knew who asked, nor how far a yes went."""
+    async with opened(url) as store:
+        await store.commit([Put(approval("a"))])
+    with connected(url) as connection:
+        connection.execute(text("DROP INDEX idx_approvals_reach"))
+        for name in ("asked_by", "because", "reach", "revoked_at"):
+            connection.execute(text(f"ALTER TABLE approvals DROP COLUMN {name}"))
+        connection.execute(update(versions).values(version_num="0005"))
+    async with opened(url) as store:
+        assert await store.approval("a", user_id="ann") == approval("a")
+        lasting = approval("b", status=ApprovalStatus.GRANTED, reach="always", asked_by="a task")
+        await store.commit([Put(lasting)])
+        assert await store.standing_approvals(user_id="ann") == [lasting]
+    with connected(url) as connection:
+        context = MigrationContext.configure(connection, opts={"include_object": in_the_schema})
+        assert compare_metadata(context, metadata) == []
 
 
 async def test_a_migration_that_fails_leaves_the_database_as_it_was(

@@ -103,7 +103,7 @@ def reads_only(command: str) -> bool:
 UNKNOWN = "run a command you should look at"
 _STEPS = 3  # said of one command line
 _SPOKEN = 48  # characters of a name
-_PLAIN_NAME = re.compile(r"[\w][\w ./:=@,+-]*|\.(?:/[\w./-]*)?")
+_PLAIN_NAME = re.compile(r"\w[\w./:=@+-]*(?: [\w./:=@+-]+){0,2}|\.(?:/[\w./-]*)?")
 _TESTS = "pytest tox nox jest vitest mocha phpunit rspec ctest"
 _RUNNERS = "make just npm yarn pnpm npx tox nox gradle mvn cargo go dotnet rake task bazel ninja"
 _CHECKS = {
