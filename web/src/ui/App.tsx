@@ -64,7 +64,7 @@ export function App({ conversation }: { conversation: Conversation }) {
         {past && !talking && <Write past={past} write={(text) => archive.write(text)} />}
         <Tray work={state.work} actions={work} quiet={now === "loading"} />
         <section className="talk" aria-label="Talk">
-          <Approvals work={state.work} decide={(id, granted) => void work.decide(id, granted)} />
+          <Approvals work={state.work} decide={(...what) => void work.decide(...what)} />
           <p className="state" data-testid="state" role="status" aria-live="polite">
             <span className="dot" aria-hidden="true" />
             {words(state)}
