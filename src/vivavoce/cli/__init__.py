@@ -9,8 +9,10 @@ from __future__ import annotations
 import argparse
 import asyncio
 import gc
+import json
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,7 +25,9 @@ if TYPE_CHECKING:
     from vivavoce.models.manifest import Model
     from vivavoce.models.store import ModelStore
     from vivavoce.models.terminal import Terminal
+    from vivavoce.wire.records.work import Approval
 
+DEFAULT_USER = "local"
 PROG = "vivavoce"
 
 _EPILOG = """\
@@ -33,6 +37,7 @@ examples:
   vivavoce agent check ./my-agent               is everything in the folder right?
   vivavoce db sweep                             delete what is older than it should be
   vivavoce doctor                               what holds on this machine, and what does not
+  vivavoce grants list                          what was allowed for good, or for a session
   vivavoce mcp                                  its tools and tasks for an MCP host, over stdio
   vivavoce models pull                          fetch the models before they are needed
 
@@ -127,6 +132,18 @@ def _parser() -> argparse.ArgumentParser:
             action.add_argument("names", nargs="*", metavar="NAME", help="a model's name")
         if name == "pull":
             action.add_argument("--all", action="store_true", help="fetch every model there is")
+
+    add = group("grants", "what was allowed for good, or for the rest of a session")
+    for name, run, words in (
+        ("list", _grants_list, "each yes that goes on, the newest first"),
+        ("revoke", _grants_revoke, "take one back: it is asked again"),
+    ):
+        action = add(name, help=words, description=words.capitalize() + ".")
+        action.add_argument("--user", default=DEFAULT_USER, help="whose (%(default)s)")
+        action.add_argument("--data-dir", help="folder for everything that is written")
+        action.set_defaults(run=run)
+        if name == "revoke":
+            action.add_argument("grant", metavar="ID", help="as `list` shows it")
 
     doctor = commands.add_parser("doctor", help="what would `serve` find here, and what is amiss?")
     doctor.set_defaults(run=_doctor)
@@ -278,6 +295,41 @@ def _db_sweep(args: argparse.Namespace) -> int:
             await store.close()
 
     print(f"{asyncio.run(sweep())} rows deleted")
+    return 0
+
+
+def _grants(args: argparse.Namespace, revoke: str | None = None) -> list[Approval]:
+    """Those of one user; with `revoke`, that one is taken back."""
+    from vivavoce.store import open_store
+    from vivavoce.wire.records.talk import Put, utc_now
+
+    store = open_store(_settings(args).database_url)
+
+    async def read() -> list[Approval]:
+        await store.open()
+        try:
+            found = await store.standing_approvals(user_id=args.user)
+            chosen = [one for one in found if one.id == revoke]
+            await store.commit([Put(replace(one, revoked_at=utc_now())) for one in chosen])
+            return found if revoke is None else chosen
+        finally:
+            await store.close()
+
+    return asyncio.run(read())
+
+
+def _grants_list(args: argparse.Namespace) -> int:
+    for one in _grants(args):
+        when = f"{one.resolved_at:%Y-%m-%d %H:%M}" if one.resolved_at else ""
+        given = json.dumps(one.arguments, ensure_ascii=False)
+        print(f"{one.id}  {when}  {one.reach} by {one.resolved_by}  {one.tool} {given}")
+    return 0
+
+
+def _grants_revoke(args: argparse.Namespace) -> int:
+    if not _grants(args, args.grant):
+        raise Complaint(f"there is no yes '{args.grant}' of {args.user} that goes on")
+    print("taken back")
     return 0
 
 

@@ -110,6 +110,36 @@ async def test_what_changes_something_waits_for_a_click(tmp_path: Path) -> None:
         refused(late, 409, "conflict")
 
 
+async def test_a_lasting_yes_is_listed_and_can_be_taken_back(tmp_path: Path) -> None:
+    async with doors(tmp_path, tools=[paint]) as d, asyncio.TaskGroup() as group:
+        body = {"arguments": {"colour": "red"}}
+        painting = group.create_task(d.post("/execute/paint", body))
+        while not (waiting := (await d.get("/approvals"))["approvals"]):
+            await asyncio.sleep(0)
+        [one] = waiting
+        assert one["asked_by"] == "a program that uses this server"
+        assert one["question"].startswith("A program that uses this server wants to use paint.")
+        settled = await d.post(f"/approvals/{one['id']}", {"granted": True, "always": True})
+        assert settled["reach"] == "always"
+        await painting
+        assert (await d.post("/execute/paint", body))["output"] == "painted red"
+        listed = await d.get("/grants")
+        assert [(x["id"], x["reach"], x["resolved_by"]) for x in listed["approvals"]] == [
+            (one["id"], "always", "click")
+        ]
+        assert (await d.get("/grants", headers=ANN))["count"] == 0
+        path = f"/grants/{one['id']}"
+        refused(await d.http.delete(path, headers=ANN), 404, "not_found")
+        assert (await d.http.delete(path)).status_code == 200
+        refused(await d.http.delete(path), 404, "not_found")
+        assert (await d.get("/grants"))["count"] == 0
+        again = group.create_task(d.http.post("/execute/paint", json=body))
+        while not (waiting := (await d.get("/approvals"))["approvals"]):
+            await asyncio.sleep(0)
+        await d.post(f"/approvals/{waiting[0]['id']}", {"granted": False})
+        refused(await again, 403, "forbidden")
+
+
 async def test_a_request_says_until_when(tmp_path: Path) -> None:
     async with doors(tmp_path) as d, asyncio.TaskGroup() as group:
         asked = d.here.approvals.ask(ToolContext("local"), "paint", {}, "May I?", timeout=30)

@@ -202,7 +202,7 @@ async def decide(
     return s.ApprovalView.of(settled)
 
 
-@inbox.get("/approvals/standing", operation_id="listStandingApprovals", responses=errors())
+@inbox.get("/grants", operation_id="listGrants", responses=errors())
 async def standing(here: Here, user: User) -> s.ApprovalListResponse:
     """Each yes that goes on: for the rest of a session, or until it is taken back. Also which MCP
     servers' tools were agreed to, as they were described then."""
@@ -211,8 +211,8 @@ async def standing(here: Here, user: User) -> s.ApprovalListResponse:
 
 
 @inbox.delete(
-    "/approvals/standing/{approval_id}",
-    operation_id="revokeApproval",
+    "/grants/{approval_id}",
+    operation_id="revokeGrant",
     responses=errors(404),
 )
 async def revoke(
