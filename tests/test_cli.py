@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import socket
@@ -12,11 +13,15 @@ from types import ModuleType
 
 import pytest
 
+from tests.contract.records import START, approval
+from tests.store.stores import opened
 from vivavoce import __version__
 from vivavoce.app.listen import sole_server
 from vivavoce.app.settings import Settings
 from vivavoce.cli import main
 from vivavoce.errors import Unavailable
+from vivavoce.wire.records.talk import Put
+from vivavoce.wire.records.work import ApprovalStatus
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -162,6 +167,32 @@ def test_the_database_is_made_shown_and_swept(capsys: pytest.CaptureFixture[str]
     assert first.endswith("up to date")
     assert main(["db", "sweep"]) == 0
     assert capsys.readouterr().out == "0 rows deleted\n"
+
+
+def test_what_was_allowed_for_good_is_listed_and_taken_back(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    given = {"status": ApprovalStatus.GRANTED, "resolved_by": "voice", "resolved_at": START}
+    lasting = approval("apr_1", user_id="local", reach="always", **given)
+
+    async def store_it() -> None:
+        async with opened(f"sqlite:///{tmp_path}/data/vivavoce.db") as store:
+            await store.commit([Put(lasting), Put(approval("apr_2", user_id="local"))])
+
+    Path("data").mkdir()
+    asyncio.run(store_it())
+    assert main(["grants", "list"]) == 0
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.startswith("apr_1  ")
+    assert "always by voice" in line
+    assert main(["grants", "list", "--user", "ann"]) == 0
+    assert capsys.readouterr().out == ""
+    assert main(["grants", "revoke", "apr_1", "--user", "ann"]) == 2
+    assert main(["grants", "revoke", "apr_1"]) == 0
+    assert main(["grants", "revoke", "apr_1"]) == 2
+    assert "no yes 'apr_1' of local" in capsys.readouterr().err
+    assert main(["grants", "list"]) == 0
+    assert capsys.readouterr().out == ""
 
 
 @pytest.mark.parametrize("action", ["upgrade", "current", "sweep"])
