@@ -114,6 +114,15 @@ describe("an approval's card", () => {
   });
 });
 
+test("a tool that waits for a yes is not told as running", () => {
+  const line = { id: "c1", kind: "tool" as const, text: "Running rm x", unheard: "", cut: false };
+  const begun = { ...line, done: false, failed: false, note: "", percentage: null };
+  const asked = renderToStaticMarkup(<Transcript lines={[begun]} asking={["c1"]} />);
+  expect(asked).toContain("Waiting for your yes");
+  expect(asked).not.toContain("Running");
+  expect(renderToStaticMarkup(<Transcript lines={[begun]} />)).toContain("Running rm x");
+});
+
 test("a running tool shows its progress in the conversation", () => {
   const line = { id: "c1", kind: "tool" as const, text: "Running pytest", unheard: "", cut: false };
   const going = { ...line, done: false, failed: false, note: "12 of 50 tests passed", percentage: 24 };

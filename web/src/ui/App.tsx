@@ -52,6 +52,7 @@ export function App({ conversation }: { conversation: Conversation }) {
       <main>
         {past && <PastBar past={past} talking={talking} leave={() => archive.leave()} />}
         <Transcript
+          asking={state.work.approvals.map((one) => one.call_id)}
           key={past?.id ?? "now"}
           lines={remembered ?? state.lines}
           written={past !== null && !talking}
