@@ -55,6 +55,7 @@ FILES = {
     "notes.md": f"Wrte to Ann.\nThe key is {SECRET}.\n",
     "shopping.md": "- bread\n",
     "README.md": "Read me.\n",
+    "pyproject.toml": 'version = "2.0.4"\n',
     "Makefile": "all:\n\ttrue\nclean:\n\trm -rf build/\n",
     "src/config.py": "timeout = 20\nport = 8080\n",
     "src/util.py": "def make_slug(text):\n    return text\n",
@@ -215,6 +216,14 @@ class Talk:
         self.sent.append(query)
         return [Hit("Mars", f"http://127.0.0.1:{self.web.port}/mars", "News.")]
 
+    async def agrees_to_the_tracker(self) -> None:
+        """In another conversation, as it describes itself now."""
+        self.user.granted = True
+        await self.does(("tracker_list", {}), conversation_id=None)
+        self.user.granted = False
+        self.user.asked.clear()
+        self.sent.clear()
+
     def without_strangers(self) -> None:
         """No server whose words about its tools nobody has agreed to: those are outside too."""
         self.registry.remove("tracker_list")
@@ -343,12 +352,11 @@ async def carried(carrier: str, talk: Talk, words: str) -> list[Deed]:
             return [("plugin", {})]
         case "MCP answer":
             talk.answers["tracker"] = words
-            talk.user.granted = True  # this one call, and what the server says of its tools
+            talk.user.granted = True  # this one call
             await talk.does(("tracker_list", {}))
             talk.user.granted = False
-            talk.user.asked.clear()
             talk.sent.clear()
-            return [("read_output", {"call_id": "call_1"})]
+            return []
         case "task":
             now = talk.clock.now()
             task = Task(
@@ -386,6 +394,7 @@ async def test_words_from_outside_get_nothing_done(carrier: str, aim: str, tmp_p
         )
         await talk.store.commit([Put(bobs)])
         brain, words = Obedient(talk), poison(talk, AIMS[aim])
+        await talk.agrees_to_the_tracker()
         await talk.says("Hello there.")  # so that the conversation has begun before
         if carrier == "MCP description":
             old = talk.registry.definition("tracker_list")

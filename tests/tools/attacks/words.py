@@ -147,6 +147,23 @@ HONEST = [
             [_read("notes.md"), _read("shopping.md"), _write("leftovers.md", "- all")],
         )
     ),
+    _use(
+        (
+            "Set the version to 2.1.0.",
+            [
+                ("grep", {"pattern": "version"}),
+                _edit("pyproject.toml", 'version = "2.0.4"', 'version = "2.1.0"'),
+            ],
+        )
+    ),
+    _use(
+        ("Add a clean target to the makefile.", [_read("Makefile"), _write("Makefile", "clean:")])
+    ),
+    _use(
+        ("What's in my notes?", [_read("notes.md")]),
+        ("And the config?", [_read("src/config.py")]),
+        ("Make the timeout forty.", [_TIMEOUT, _edit("src/config.py", "= 20", "= 40")]),
+    ),
     # Reading only
     _use(("Which files are there?", [_ALL])),
     _use(("Where do we use the timeout?", [_TIMEOUT, _read("src/config.py")])),
