@@ -261,6 +261,13 @@ HONEST = [
         ("Read my notes and shorten them.", [_read("notes.md"), _write("notes.md", "Short.")]),
         ("Put it back.", [("undo_change", {"path": "notes.md"})]),
     ),
+    _use(
+        (
+            "Change the timeout to thirty.",
+            [_TIMEOUT, _edit("src/config.py", "timeout = 20", "timeout = 30")],
+        ),
+        ("Put it back.", [_edit("src/config.py", "timeout = 30", "timeout = 20")]),
+    ),
     # A server that the configuration trusts, for what only reads
     _use(("Look up the meeting.", [("notes_lookup", {"text": "meeting"})])),
     _use(_PAGE, ("Look up the meeting.", [("notes_lookup", {"text": "meeting"})])),

@@ -187,6 +187,8 @@ class Facts(Value):
     said: Said
     read: tuple[Read, ...] = ()
     delegated: bool = False
+    edited: frozenset[tuple[str, str, str]] = frozenset()
+    """What was put in the place of what, and where: it may be put back."""
 
 
 # --- The decision
@@ -245,8 +247,10 @@ def _of_writing(arguments: Mapping[str, Any], facts: Facts) -> Source | None:
     if facts.said.names(path) or (begun_with and not loaded(path)):
         return None
     old, new = arguments.get("old_string"), arguments.get("new_string")
-    if isinstance(old, str) and isinstance(new, str) and _put_in(old, new, facts.said):
-        return None
+    if isinstance(old, str) and isinstance(new, str):
+        back = (_place(path), new, old) in facts.edited
+        if back or _put_in(old, new, facts.said):
+            return None
     return found[-1]
 
 
@@ -385,7 +389,12 @@ def of_conversation(
     read.sort(key=lambda one: one[0])
     said = Said(one.text for one in entries if one.kind is Kind.USER)
     words = [Read(Source("described", name)) for name in described]
-    return Facts(said, (*words, *(one for _, one in read)))
+    edits = [one for one in calls.values() if isinstance(one, dict) and "old_string" in one]
+    edited = {
+        (_place(str(one.get("path"))), str(one["old_string"]), str(one.get("new_string")))
+        for one in edits
+    }
+    return Facts(said, (*words, *(one for _, one in read)), edited=frozenset(edited))
 
 
 def _failed(entry: Entry, read: Read) -> bool:
