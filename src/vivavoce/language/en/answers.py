@@ -179,7 +179,7 @@ def answer(words: str) -> Answer | None:
     said = plain(words)
     if _asks(words) and consent(words) != "no":
         return None
-    if _is(_ALL_MILD, said):
+    if _is(_ALL_MILD, said) or reach(words) is not None:
         return "yes"
     if _is(_ALL_UNSURE, said):
         return None
