@@ -18,7 +18,10 @@ from typing import Any
 import pytest
 
 from tests.tools.attacks.words import AIMS, CARRIERS, HONEST, Deed, Use
+from tests.tools.test_wishes import Bench
 from vivavoce.app.agent import open_agent
+from vivavoce.brain.dialogue.commands import Begin, Command, Plain
+from vivavoce.brain.dialogue.state import Do
 from vivavoce.processes.bounded import Finished
 from vivavoce.runtime.agents.work import Permissions
 from vivavoce.runtime.calls.approvals import Approvals, Concern, Gatekeeper
@@ -559,3 +562,62 @@ async def test_what_the_user_asked_for_is_not_asked(use: Use, tmp_path: Path) ->
                 outcome = await talk.does(deed)
                 assert talk.user.asked == []
                 assert outcome.success or deed[1].get("url", "").startswith("{listed}"), outcome
+
+
+class Led(Bench):
+    """The workbench as it leads a talk by flows, its calls through the gate."""
+
+    def __init__(self, talk: Talk) -> None:
+        super().__init__(talk.root)
+        self.talk = talk
+
+    async def say(self, said: str, *commands: Command) -> str:
+        await self.talk.says(said)
+        return await super().say(self.talk.known(said), *commands)
+
+    async def _run(self, act: Do) -> str:
+        return (await self.talk.does((act.tool, dict(act.arguments)))).for_model
+
+
+async def test_a_led_talk_is_asked_about_what_runs_and_about_nothing_else(tmp_path: Path) -> None:
+    async with a_web() as web, talking(tmp_path, web) as talk:
+        talk.without_strangers()
+        led = Led(talk)
+        await led.say("what is the port?", Begin("value", {"what": "port"}))
+        await led.say("what's in notes.txt?", Begin("read", {"file": "notes.txt"}))
+        log_level = Begin("change", {"what": "log level", "to": "debug"})
+        await led.say("set the log level to debug", log_level)
+        assert "log_level: debug" in led.text("config.yaml")
+        await led.say("put it back", Plain("undo"))
+        assert "log_level: info" in led.text("config.yaml")
+        await talk.says("open {spoken}")
+        await talk.does(("web_fetch", {"url": "{page}"}))
+        assert web.called == ["/spring"]
+        warning = Begin("change", {"what": "log level", "to": "warning"})
+        await led.say("set the log level to warning", warning)
+        assert "log_level: warning" in led.text("config.yaml")
+        await led.say(
+            "add call Maria to notes.txt",
+            Begin("note", {"what": "call Maria", "file": "notes.txt"}),
+        )
+        assert led.text("notes.txt").endswith("- call Maria\n")
+        await led.say(
+            "rename make slug to slugify", Begin("rename", {"what": "make slug", "to": "slugify"})
+        )
+        assert "make_slug" not in led.text("src/util.py")
+        await led.say("undo that", Plain("undo"))
+        assert "make_slug" in led.text("src/util.py")
+        await led.say(
+            "make a file hello.txt that says good morning",
+            Begin("create", {"file": "hello.txt", "what": "good morning"}),
+        )
+        await led.say("undo that", Plain("undo"))
+        assert not (talk.root / "hello.txt").exists()
+        await led.say("look up spring flowers", Begin("search", {"what": "spring flowers"}))
+        await led.say("let somebody add logging", Begin("delegate", {"what": "add logging"}))
+        assert talk.delegation.handed == ["add logging"]
+        assert talk.user.asked == []
+        talk.user.granted = True
+        await led.say("run the tests", Begin("test", {}))
+        (question,) = talk.user.asked
+        assert question.startswith("I want to run the tests with unittest. May I, for the rest")
