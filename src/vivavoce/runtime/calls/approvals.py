@@ -98,6 +98,8 @@ class Gatekeeper:
     ) -> bool:
         """For what an agent does with tools of its own; they are taken to change things."""
         wants = f"do this: {question}" if question else f"use {tool}"
+        if self._tools is not None and self._definition(tool) is not None:
+            wants = self._tools.wants(tool, arguments)  # one of ours, under our words
         verdict = await self._verdict(
             task, tool, arguments, wants, changes=True, origin="task", task_id=task.id
         )
