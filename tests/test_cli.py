@@ -6,6 +6,7 @@ import asyncio
 import os
 import re
 import socket
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -20,8 +21,8 @@ from vivavoce.app.listen import sole_server
 from vivavoce.app.settings import Settings
 from vivavoce.cli import main
 from vivavoce.errors import Unavailable
-from vivavoce.wire.records.talk import Put
-from vivavoce.wire.records.work import ApprovalStatus
+from vivavoce.wire.records.talk import Audited, Put
+from vivavoce.wire.records.work import ApprovalStatus, AuditLine
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -193,6 +194,30 @@ def test_what_was_allowed_for_good_is_listed_and_taken_back(
     assert "no yes 'apr_1' of local" in capsys.readouterr().err
     assert main(["grants", "list"]) == 0
     assert capsys.readouterr().out == ""
+    assert main(["audit", "--verify"]) == 0
+    assert capsys.readouterr().out.startswith("1 lines, each follows")
+    assert main(["audit", "--user", "local"]) == 0
+    assert " grant bash apr_1: taken back " in capsys.readouterr().out
+    assert main(["audit", "--user", "ann"]) == 0
+    assert capsys.readouterr().out == ""
+
+
+def test_an_audit_that_was_changed_is_told(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    async def store_it() -> None:
+        async with opened(f"sqlite:///{tmp_path}/data/vivavoce.db") as store:
+            line = AuditLine(at=START, action="tool", what="bash", outcome="completed")
+            await store.commit([Audited(line) for _ in range(3)])
+
+    Path("data").mkdir()
+    asyncio.run(store_it())
+    assert main(["audit", "--verify"]) == 0
+    with sqlite3.connect("data/vivavoce.db") as connection:
+        connection.execute("UPDATE audit SET what = 'nothing' WHERE position = 2")
+    connection.close()
+    assert main(["audit", "--verify"]) == 2
+    assert "line 2 does not follow" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("action", ["upgrade", "current", "sweep"])

@@ -96,6 +96,7 @@ async def test_approvals_of_the_first_release_are_kept(url: str) -> None:
         connection.execute(text("DROP INDEX idx_approvals_reach"))
         for name in ("asked_by", "because", "reach", "revoked_at"):
             connection.execute(text(f"ALTER TABLE approvals DROP COLUMN {name}"))
+        connection.execute(text("DROP TABLE audit"))
         connection.execute(update(versions).values(version_num="0005"))
     async with opened(url) as store:
         assert await store.approval("a", user_id="ann") == approval("a")

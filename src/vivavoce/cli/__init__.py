@@ -37,6 +37,7 @@ examples:
   vivavoce agent check ./my-agent               is everything in the folder right?
   vivavoce db sweep                             delete what is older than it should be
   vivavoce doctor                               what holds on this machine, and what does not
+  vivavoce audit                                who did what; --verify: is all of it there?
   vivavoce grants list                          what was allowed for good, or for a session
   vivavoce mcp                                  its tools and tasks for an MCP host, over stdio
   vivavoce models pull                          fetch the models before they are needed
@@ -144,6 +145,13 @@ def _parser() -> argparse.ArgumentParser:
         action.set_defaults(run=run)
         if name == "revoke":
             action.add_argument("grant", metavar="ID", help="as `list` shows it")
+
+    audit = commands.add_parser("audit", help="who did what, and whether all of it is there")
+    audit.set_defaults(run=_audit)
+    audit.add_argument("--user", help="of this user only")
+    audit.add_argument("--last", type=int, default=100, help="so many lines (%(default)s)")
+    audit.add_argument("--verify", action="store_true", help="check the chain of all lines instead")
+    audit.add_argument("--data-dir", help="folder for everything that is written")
 
     doctor = commands.add_parser("doctor", help="what would `serve` find here, and what is amiss?")
     doctor.set_defaults(run=_doctor)
@@ -300,8 +308,9 @@ def _db_sweep(args: argparse.Namespace) -> int:
 
 def _grants(args: argparse.Namespace, revoke: str | None = None) -> list[Approval]:
     """Those of one user; with `revoke`, that one is taken back."""
+    from vivavoce.runtime.journal.log import audited
     from vivavoce.store import open_store
-    from vivavoce.wire.records.talk import Put, utc_now
+    from vivavoce.wire.records.talk import Audited, Put, utc_now
 
     store = open_store(_settings(args).database_url)
 
@@ -310,7 +319,8 @@ def _grants(args: argparse.Namespace, revoke: str | None = None) -> list[Approva
         try:
             found = await store.standing_approvals(user_id=args.user)
             chosen = [one for one in found if one.id == revoke]
-            await store.commit([Put(replace(one, revoked_at=utc_now())) for one in chosen])
+            taken = [Put(replace(one, revoked_at=utc_now())) for one in chosen]
+            await store.commit([*taken, *map(Audited, audited(taken, utc_now()))])
             return found if revoke is None else chosen
         finally:
             await store.close()
@@ -330,6 +340,38 @@ def _grants_revoke(args: argparse.Namespace) -> int:
     if not _grants(args, args.grant):
         raise Complaint(f"there is no yes '{args.grant}' of {args.user} that goes on")
     print("taken back")
+    return 0
+
+
+def _audit(args: argparse.Namespace) -> int:
+    from vivavoce.store import open_store
+    from vivavoce.wire.records.talk import iso
+    from vivavoce.wire.records.work import AuditLine, first_break
+
+    store = open_store(_settings(args).database_url)
+
+    async def read() -> list[AuditLine]:
+        await store.open()
+        try:
+            found: list[AuditLine] = []
+            user = None if args.verify else args.user
+            while page := await store.audit(after=found[-1].position if found else 0, user_id=user):
+                found += page
+            return found
+        finally:
+            await store.close()
+
+    lines = asyncio.run(read())
+    if args.verify:
+        if (at := first_break(lines)) is not None:
+            raise Complaint(f"line {at} does not follow from the one before: the trail was changed")
+        since = f", since line {lines[0].position}" if lines else ""
+        print(f"{len(lines)} lines, each follows from the one before{since}")
+        return 0
+    for one in lines[-max(0, args.last) :] if args.last else []:
+        who = f"{one.user_id or '-'} {one.address or '-'} {one.request_id or '-'}"
+        line = f"{one.position} {iso(one.at)} {who} {one.action} {one.what}: {one.outcome}"
+        print(f"{line} {one.digest[:12]}".rstrip())
     return 0
 
 

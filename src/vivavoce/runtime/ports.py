@@ -38,7 +38,7 @@ from vivavoce.wire.records.talk import (
     ToolStats,
     VoiceSession,
 )
-from vivavoce.wire.records.work import Approval, Task
+from vivavoce.wire.records.work import Approval, AuditLine, Task
 from vivavoce.wire.values import Value
 
 # --- Time -----------------------------------------------------------------------
@@ -68,6 +68,7 @@ class Retention(Value):
     snapshots: float | None = 24 * 3600
     log: float | None = 7 * 24 * 3600
     conversations: float | None = None
+    audit: float | None = None
 
 
 class Journal(Protocol):
@@ -236,6 +237,12 @@ class Store(AgendaStore, Protocol):
 
     async def standing_approvals(self, *, user_id: str, limit: int = 1000) -> list[Approval]:
         """Each yes that goes further than its call and was not taken back, the newest first."""
+        ...
+
+    async def audit(
+        self, *, after: int = 0, user_id: str | None = None, limit: int = 1000
+    ) -> list[AuditLine]:
+        """The audit trail in its order, of one user or of all: for the operator."""
         ...
 
     async def snapshot(self, session_id: str, *, user_id: str) -> Snapshot | None: ...

@@ -32,6 +32,7 @@ class How(Enum):
     FIELDS = auto()
     DROP = auto()
     LINK = auto()
+    CHAIN = auto()
 
 
 class Write(NamedTuple):
@@ -43,6 +44,8 @@ class Write(NamedTuple):
     @property
     def rank(self) -> int:
         """The order of foreign keys, one table after another; writes of one table keep theirs."""
+        if self.how is How.CHAIN:
+            return len(_RANK) + 2
         if self.kind is talk.Conversation and self.how is not How.WHOLE:
             # A goal is of a conversation that links to it: first both, then the link.
             return len(_RANK) + (self.how is How.DROP)
@@ -98,6 +101,8 @@ def plan(changes: Sequence[Change]) -> Plan:
                 writes.append(Write(talk.Conversation, How.DROP, dropped))
             case talk.Announce(event):
                 announced.append(event)
+            case talk.Audited(line):
+                writes.append(Write(work.AuditLine, How.CHAIN, {"line": line}))
             case _:
                 assert_never(change)
     return Plan(tuple(writes), tuple(announced), limits)

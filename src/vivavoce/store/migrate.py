@@ -34,6 +34,7 @@ ACCESS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("delegated_tasks", "approvals", "events"), READ),
     # Its own business.
     **dict.fromkeys(("snapshots", "outbox", "spent_sessions", "log_head", "alembic_version"), NONE),
+    "audit": NONE,
 }
 
 _TIMES = {"created_at": "now()", "updated_at": "now()"}

@@ -36,6 +36,7 @@ from vivavoce.store.schema import (
     OVER,
     SAID,
     approvals,
+    audit,
     conversations,
     delegated_tasks,
     goals,
@@ -71,7 +72,7 @@ from vivavoce.wire.records.talk import (
     ToolStats,
     VoiceSession,
 )
-from vivavoce.wire.records.work import Approval, Task
+from vivavoce.wire.records.work import Approval, AuditLine, Task
 
 OPEN = ("active", "rescheduled")
 
@@ -239,7 +240,24 @@ STANDING = (
 )
 
 
+AUDIT = (
+    select(audit)
+    .where(audit.c.position > bindparam("after"))
+    .order_by(audit.c.position)
+    .limit(bindparam("limit"))
+)
+AUDIT_OF = AUDIT.where(audit.c.user_id == bindparam("user_id"))
+
+
 class WorkReads(Reads):
+    async def audit(
+        self, *, after: int = 0, user_id: str | None = None, limit: int = 1000
+    ) -> list[AuditLine]:
+        given = {"after": after, "limit": within(limit)}
+        if user_id is None:
+            return await self._read.all(rows.AUDIT.record, AUDIT, **given)
+        return await self._read.all(rows.AUDIT.record, AUDIT_OF, user_id=user_id, **given)
+
     async def tool_call(self, call_id: str, *, user_id: str) -> ToolCall | None:
         return await self._read.one(rows.CALLS.record, TOOL_CALL, id=call_id, user_id=user_id)
 

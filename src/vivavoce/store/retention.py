@@ -18,6 +18,7 @@ from vivavoce.store.rows import Fields
 from vivavoce.store.schema import (
     OVER,
     approvals,
+    audit,
     conversations,
     delegated_tasks,
     events,
@@ -60,6 +61,10 @@ def steps(retention: Retention, now: datetime) -> Iterator[Step]:
         yield _deleting(_old_events(cutoff))
         # What the backend has not got yet is kept, whatever became of its conversation.
         yield _old(outbox, outbox.c.status != "pending", outbox.c.updated_at < cutoff)
+    if retention.audit is not None:
+        # From the front, and never the last: the next line is sealed with it.
+        last = sa.select(sa.func.max(audit.c.position)).scalar_subquery()
+        yield _old(audit, audit.c.at < before(retention.audit), audit.c.position < last)
     if retention.conversations is not None:
         cutoff = before(retention.conversations)
         yield _old_conversations(cutoff)

@@ -253,6 +253,16 @@ approvals = _table(
     sa.Index("idx_approvals_conversation", "conversation_id"),
     sa.Index("idx_approvals_reach", "user_id", "reach"),
 )
+# Who did what: never changed, only swept from its front. It outlives what it tells of.
+audit = _table(
+    "audit",
+    sa.Column("position", Position, primary_key=True, autoincrement=False),
+    sa.Column("at", Utc, nullable=False),
+    *_some(Words, "action", "what", "outcome", "user_id"),
+    *_some(Words, "address", "request_id", "digest", "seal"),
+    sa.Index("idx_audit_user", "user_id", "position"),
+)
+
 users = _table(
     "users",
     sa.Column("id", Words, primary_key=True),

@@ -21,7 +21,7 @@ from vivavoce.wire.records.plans import (
     SessionLimits,
     Todo,
 )
-from vivavoce.wire.records.work import Approval, Json, Task
+from vivavoce.wire.records.work import Approval, AuditLine, Json, Task
 from vivavoce.wire.values import Record, Value
 
 DEFAULT_USER = "local"
@@ -258,7 +258,22 @@ class Announce(Value):
     event: LogEvent
 
 
-Change = PutConversation | PutSession | PutEntry | Put | DropMilestone | DropConversation | Announce
+class Audited(Value):
+    """Append to the audit trail; the place in its chain is given at the commit."""
+
+    line: AuditLine
+
+
+Change = (
+    PutConversation
+    | PutSession
+    | PutEntry
+    | Put
+    | DropMilestone
+    | DropConversation
+    | Announce
+    | Audited
+)
 
 
 # --- Small helpers that everyone who makes records needs ------------------------

@@ -5,8 +5,11 @@ Records are values, written as `Put` of `wire.records`.
 
 from __future__ import annotations
 
-from dataclasses import field
-from datetime import datetime
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import field, replace
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, Literal
 
@@ -110,3 +113,55 @@ class Approval(Record):
     """Of a yes."""
     revoked_at: datetime | None = None
     """Since then a yes that went further stands for nothing."""
+
+
+# --- Audit
+
+
+class AuditLine(Record):
+    """Who did what, when, and how it ended. Nothing that was said or written is in it: of
+    arguments there is a digest. Each line is sealed with the one before, so that a gap shows."""
+
+    at: datetime
+    action: str
+    """session, tool, file, approval, grant, deletion, profile, refusal, configuration."""
+    what: str
+    outcome: str
+    user_id: str = ""
+    address: str = ""
+    """From where, if it was a request."""
+    request_id: str = ""
+    digest: str = ""
+    """SHA-256 of the arguments."""
+    position: int = 0
+    seal: str = ""
+    """SHA-256 of this line and the seal before it."""
+
+    def sealed(self, position: int, before: str) -> AuditLine:
+        """At its place in the chain."""
+        bare = replace(self, position=position, seal="")
+        told = [
+            bare.position,
+            bare.at.astimezone(UTC).isoformat(timespec="microseconds"),
+            *(bare.action, bare.what, bare.outcome, bare.user_id),
+            *(bare.address, bare.request_id, bare.digest, before),
+        ]
+        seal = hashlib.sha256(json.dumps(told, ensure_ascii=True).encode()).hexdigest()
+        return replace(bare, seal=seal)
+
+
+def first_break(lines: Iterable[AuditLine]) -> int | None:
+    """The position of the first line that does not follow from the one before it, in a chain
+    from its oldest line on; None where all is whole. What lies before the oldest cannot be told."""
+    before: AuditLine | None = None
+    for line in lines:
+        if before is not None and line.sealed(before.position + 1, before.seal) != line:
+            return line.position
+        before = line
+    return None
+
+
+def digest_of(arguments: Json) -> str:
+    """What tells these arguments from others, and does not tell what they are."""
+    text = json.dumps(arguments, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
