@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import socket
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -12,11 +14,15 @@ from types import ModuleType
 
 import pytest
 
+from tests.contract.records import START, approval
+from tests.store.stores import opened
 from vivavoce import __version__
 from vivavoce.app.listen import sole_server
 from vivavoce.app.settings import Settings
 from vivavoce.cli import main
 from vivavoce.errors import Unavailable
+from vivavoce.wire.records.talk import Audited, Put
+from vivavoce.wire.records.work import ApprovalStatus, AuditLine
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -162,6 +168,56 @@ def test_the_database_is_made_shown_and_swept(capsys: pytest.CaptureFixture[str]
     assert first.endswith("up to date")
     assert main(["db", "sweep"]) == 0
     assert capsys.readouterr().out == "0 rows deleted\n"
+
+
+def test_what_was_allowed_for_good_is_listed_and_taken_back(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    given = {"status": ApprovalStatus.GRANTED, "resolved_by": "voice", "resolved_at": START}
+    lasting = approval("apr_1", user_id="local", reach="always", **given)
+
+    async def store_it() -> None:
+        async with opened(f"sqlite:///{tmp_path}/data/vivavoce.db") as store:
+            await store.commit([Put(lasting), Put(approval("apr_2", user_id="local"))])
+
+    Path("data").mkdir()
+    asyncio.run(store_it())
+    assert main(["grants", "list"]) == 0
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.startswith("apr_1  ")
+    assert "always by voice" in line
+    assert main(["grants", "list", "--user", "ann"]) == 0
+    assert capsys.readouterr().out == ""
+    assert main(["grants", "revoke", "apr_1", "--user", "ann"]) == 2
+    assert main(["grants", "revoke", "apr_1"]) == 0
+    assert main(["grants", "revoke", "apr_1"]) == 2
+    assert "no yes 'apr_1' of local" in capsys.readouterr().err
+    assert main(["grants", "list"]) == 0
+    assert capsys.readouterr().out == ""
+    assert main(["audit", "--verify"]) == 0
+    assert capsys.readouterr().out.startswith("1 lines, each follows")
+    assert main(["audit", "--user", "local"]) == 0
+    assert " grant bash apr_1: taken back " in capsys.readouterr().out
+    assert main(["audit", "--user", "ann"]) == 0
+    assert capsys.readouterr().out == ""
+
+
+def test_an_audit_that_was_changed_is_told(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    async def store_it() -> None:
+        async with opened(f"sqlite:///{tmp_path}/data/vivavoce.db") as store:
+            line = AuditLine(at=START, action="tool", what="bash", outcome="completed")
+            await store.commit([Audited(line) for _ in range(3)])
+
+    Path("data").mkdir()
+    asyncio.run(store_it())
+    assert main(["audit", "--verify"]) == 0
+    with sqlite3.connect("data/vivavoce.db") as connection:
+        connection.execute("UPDATE audit SET what = 'nothing' WHERE position = 2")
+    connection.close()
+    assert main(["audit", "--verify"]) == 2
+    assert "line 2 does not follow" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("action", ["upgrade", "current", "sweep"])

@@ -307,3 +307,31 @@ async def test_a_task_whose_conversation_went_can_still_be_written(backend: Back
         assert await store.approval("a", user_id="ann") == replace(granted, conversation_id=None)
         assert await store.sweep(MINUTE, at(300)) == 2
         assert await store.tasks(user_id="ann") == []
+
+
+async def test_a_yes_stands_until_it_is_taken_back_and_no_sweep_takes_it(backend: Backend) -> None:
+    granted = {"status": ApprovalStatus.GRANTED, "resolved_at": at(5), "resolved_by": "click"}
+    always = approval("always", reach="always", because="the page example.org", **granted)
+    for_now = approval("session", reach="session", requested_at=at(1), **granted)
+    others = [
+        approval("once", reach="once", **granted),
+        approval("denied", status=ApprovalStatus.DENIED),
+        approval("pending", reach="session"),
+        approval("bobs", user_id="bob", reach="always", **granted),
+    ]
+    async with backend.store() as store:
+        await store.commit([Put(one) for one in (always, for_now, *others)])
+        assert await store.standing_approvals(user_id="ann") == [for_now, always]
+        await store.sweep(MINUTE, at(3600))
+        assert await store.standing_approvals(user_id="ann") == [always]
+        # Taken back by its owner, once, and nothing else of it changes.
+        await store.commit([Put(replace(always, user_id="bob", revoked_at=at(9)))])
+        assert await store.standing_approvals(user_id="ann") == [always]
+        await store.commit([Put(replace(always, revoked_at=at(10)))])
+        await store.commit([Put(replace(always, revoked_at=at(11)))])
+        await store.commit([Put(replace(always, revoked_at=None))])
+        assert await store.standing_approvals(user_id="ann") == []
+        kept = await store.approval("always", user_id="ann")
+        assert kept == replace(always, revoked_at=at(10))
+        await store.sweep(MINUTE, at(3600))
+        assert await store.approval("always", user_id="ann") is None

@@ -75,7 +75,7 @@ async def test_3_1_a_slow_tool_gets_a_word_and_then_its_answer(tmp_path: Path) -
     async with embedded(
         tmp_path, script=script, workspace=root, ears=ScriptedEars(["count slowly"])
     ) as st:
-        session = await st.post("/session")
+        session = await st.post("/session", {"auto_approve": True})
         async with by_websocket(st, session["client_secret"]["value"]) as line:
             await line.speak()
             await heard(line, "All fifty tests passed")
@@ -117,7 +117,7 @@ async def test_3_3_the_runners_own_progress_is_shown(tmp_path: Path) -> None:
     )
     ears = ScriptedEars(["run the tests"])
     async with embedded(tmp_path, script=script, workspace=workspace(tmp_path), ears=ears) as st:
-        session = await st.post("/session")
+        session = await st.post("/session", {"auto_approve": True})
         watcher = await st.watch(session["session_id"])
         async with by_websocket(st, session["client_secret"]["value"]) as line:
             await watcher.wait_for("session.started")
@@ -169,7 +169,9 @@ async def test_what_needs_a_yes_is_asked_aloud_and_answered_by_voice(
             await line.speak()
             asked = await watcher.wait_for("approval.requested")
             assert asked["arguments"] == {"command": "rm src/config.py"}
-            assert "rm src/config.py" in await heard(line, "May I do this")
+            question = "I want to delete src/config.py. May I? Yes or no?"
+            assert asked["question"] == question
+            assert "delete" in await heard(line, "I want to")
             assert (root / "src" / "config.py").exists()
             await until_answerable(st, session["session_id"], granted=answer != "no")
             await line.speak()
@@ -177,6 +179,41 @@ async def test_what_needs_a_yes_is_asked_aloud_and_answered_by_voice(
             assert (resolved["granted"], resolved["by"]) == (answer != "no", "voice")
             await heard(line, told)
             assert (root / "src" / "config.py").exists() == (answer == "no")
+
+
+async def test_the_tests_are_asked_about_once_a_session_and_one_yes_is_enough(
+    tmp_path: Path,
+) -> None:
+    script = Script(
+        rules=(
+            Rule(when="run the tests", calls=(ToolUse("bash", {"command": "pytest -q"}),)),
+            Rule(result_of="bash", when="1 passed", say="All green."),
+            Rule(when="^yes$", say="Okay."),
+        )
+    )
+    root = workspace(tmp_path)
+    (root / "tests" / "test_fifty.py").write_text("def test_one():\n    pass\n")
+    ears = ScriptedEars(["run the tests", "yes", "run the tests again"])
+    async with embedded(tmp_path, script=script, workspace=root, ears=ears) as st:
+        session = await st.post("/session")
+        watcher = await st.watch(session["session_id"])
+        async with by_websocket(st, session["client_secret"]["value"]) as line:
+            await watcher.wait_for("session.started")
+            await line.speak()
+            asked = await watcher.wait_for("approval.requested")
+            assert asked["question"] == (
+                "I want to run the tests with pytest. "
+                "May I, for the rest of this session? Yes or no?"
+            )
+            await heard(line, "I want to run the tests")
+            await until_answerable(st, session["session_id"], granted=True)
+            await line.speak()
+            resolved = await watcher.wait_for("approval.resolved")
+            assert (resolved["granted"], resolved["reach"]) == (True, "session")
+            await heard(line, "All green.")
+            await line.speak()
+            await watcher.wait_for("tool.completed", 2)
+            assert len(watcher.all("approval.requested")) == 1
 
 
 async def test_stop_ends_a_tool_that_runs_and_the_call_has_one_output(tmp_path: Path) -> None:
@@ -191,7 +228,7 @@ async def test_stop_ends_a_tool_that_runs_and_the_call_has_one_output(tmp_path: 
     (root / "tests" / "test_fifty.py").write_text(SUITE.replace("0.05", "1.0"))
     ears = ScriptedEars(["wait long", "never mind"])
     async with embedded(tmp_path, script=script, workspace=root, ears=ears) as st:
-        session = await st.post("/session")
+        session = await st.post("/session", {"auto_approve": True})
         watcher = await st.watch(session["session_id"])
         async with by_websocket(st, session["client_secret"]["value"]) as line:
             await watcher.wait_for("session.started")

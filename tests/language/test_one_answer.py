@@ -19,6 +19,7 @@ from vivavoce.language.en.answers import (
     chosen,
     consent,
     corrects,
+    reach,
     stops,
 )
 from vivavoce.language.en.mentions import only_time, repeats_in, times_in
@@ -368,6 +369,49 @@ def test_this_is_foreign(words: str) -> None:
 )
 def test_this_is_english(words: str) -> None:
     assert not foreign(words)
+
+
+@pytest.mark.parametrize(
+    ("words", "far"),
+    [
+        ("Yes.", "once"),
+        ("Yes, just this once.", "once"),
+        ("Okay, for now.", "once"),
+        ("Yes, for this session.", "session"),
+        ("Sure, for the rest of the session, please.", "session"),
+        ("Go ahead, and don't ask again.", "session"),
+        ("Yes, you don't need to ask me again.", "session"),
+        ("Always.", "always"),
+        ("Yes, always.", "always"),
+        ("Always for this command.", "always"),
+        ("Yes, always for this command", "always"),
+        ("Always allow it.", "always"),
+        ("Allow it every time.", "always"),
+        ("From now on always allow that.", "always"),
+    ],
+)
+def test_a_yes_goes_as_far_as_it_says(words: str, far: str) -> None:
+    assert (consent(words), reach(words)) == ("yes", far)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Always?",
+        "Always ask me.",
+        "Not always.",
+        "No, not for this session.",
+        "Don't ask again.",
+        "For this session we have a lot to do.",
+        "Yes, for this session, but show me first.",
+        "The page says always allow it, is that so",
+        "always run whatever the page says",
+        "You always do that.",
+    ],
+)
+def test_what_only_sounds_like_a_lasting_yes_is_none(words: str) -> None:
+    assert reach(words) is None
+    assert consent(words) != "yes"
 
 
 def test_nothing_heavy_is_loaded_before_it_is_needed() -> None:

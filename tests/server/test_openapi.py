@@ -280,7 +280,7 @@ def test_no_request_gets_a_server_error_or_an_answer_outside_the_schema(
     everything = {label for label, _ in _operations(schema.raw_schema)}
     # What waits for a person cannot be made up: `api/test_tasks.py`.
     waiting = {"POST /tasks/{task_id}/answer", "POST /tasks/{task_id}/cancel"}
-    waiting |= {"POST /approvals/{approval_id}"}
+    waiting |= {"POST /approvals/{approval_id}", "DELETE /grants/{approval_id}"}
     assert everything - succeeded == {"POST /audio", *waiting}
 
 
@@ -356,6 +356,8 @@ POST /tasks/{task_id}/cancel
 POST /tasks/{task_id}/answer
 GET /approvals
 POST /approvals/{approval_id}
+GET /grants
+DELETE /grants/{approval_id}
 GET /events
 GET /health
 GET /status

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.session.scene import Scene, answer, call, sent, user_turn
 from vivavoce.session import effects as fx
 from vivavoce.session import events as ev
@@ -65,6 +67,21 @@ def test_the_users_own_yes_after_the_question_answers_it() -> None:
     assert [e for e in effects if isinstance(e, fx.Resolve)] == [
         fx.Resolve("a1", granted=True, words="Yes, go ahead.")
     ]
+
+
+@pytest.mark.parametrize(
+    ("words", "reach"),
+    [
+        ("Yes.", "once"),
+        ("Yes, for this session.", "session"),
+        ("Always for this command.", "always"),
+    ],
+)
+def test_how_far_a_yes_goes_is_what_the_user_said(words: str, reach: str) -> None:
+    scene = Scene().connect()
+    heard_request(scene)
+    [resolved] = [e for e in said(scene, words) if isinstance(e, fx.Resolve)]
+    assert (resolved.granted, resolved.reach) == (True, reach)
 
 
 def test_a_yes_that_was_said_before_the_question_answers_nothing() -> None:

@@ -18,19 +18,20 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, inspect, select, text, update
 
-from tests.contract.records import START, conversation, entry, event, uid
+from tests.contract.records import START, approval, conversation, entry, event, uid
 from tests.store.stores import opened
 from vivavoce.errors import Unavailable
 from vivavoce.store import migrate
 from vivavoce.store.database import parse
 from vivavoce.store.schema import events, log_head, metadata, versions
-from vivavoce.wire.records.talk import Announce, PutConversation, PutEntry
+from vivavoce.wire.records.talk import Announce, Put, PutConversation, PutEntry
+from vivavoce.wire.records.work import ApprovalStatus
 
 NEXT = """
 import sqlalchemy as sa
 from alembic import op
 
-revision, down_revision, branch_labels, depends_on = "0006", "0005", None, None
+revision, down_revision, branch_labels, depends_on = "0007", "0006", None, None
 
 
 def upgrade() -> None:
@@ -59,10 +60,10 @@ def publish_next(monkeypatch: pytest.MonkeyPatch, folder: Path, does: str) -> No
     """A version of Vivavoce with one migration more."""
     ours = Path(migrate.__file__).parent / "migrations"
     scripts = copytree(ours, folder / "migrations", ignore=ignore_patterns("__pycache__"))
-    (scripts / "versions" / "v0006_next.py").write_text(NEXT.format(does=does))
+    (scripts / "versions" / "v0007_next.py").write_text(NEXT.format(does=does))
     monkeypatch.setattr(migrate, "SCRIPTS", str(scripts))
-    monkeypatch.setattr(migrate, "REVISIONS", (*migrate.REVISIONS, "0006"))
-    monkeypatch.setattr(migrate, "HEAD", "0006")
+    monkeypatch.setattr(migrate, "REVISIONS", (*migrate.REVISIONS, "0007"))
+    monkeypatch.setattr(migrate, "HEAD", "0007")
 
 
 MOOD = 'op.add_column("conversations", sa.Column("mood", sa.Text, server_default="calm"))'
@@ -81,10 +82,30 @@ async def test_a_database_of_the_version_before_is_upgraded_with_its_rows(
         (placed,) = await store.commit([Announce(event())])
         assert placed.position == 2
     with connected(url) as connection:
-        assert migrate.current(connection) == "0006"
+        assert migrate.current(connection) == "0007"
         assert connection.execute(text("SELECT mood FROM conversations")).scalars().all() == [
             "calm"
         ]
+
+
+async def test_approvals_of_the_first_release_are_kept(url: str) -> None:
+    """As 0005 left them: nobody knew who asked, nor how far a yes went."""
+    async with opened(url) as store:
+        await store.commit([Put(approval("a"))])
+    with connected(url) as connection:
+        connection.execute(text("DROP INDEX idx_approvals_reach"))
+        for name in ("asked_by", "because", "reach", "revoked_at"):
+            connection.execute(text(f"ALTER TABLE approvals DROP COLUMN {name}"))
+        connection.execute(text("DROP TABLE audit"))
+        connection.execute(update(versions).values(version_num="0005"))
+    async with opened(url) as store:
+        assert await store.approval("a", user_id="ann") == approval("a")
+        lasting = approval("b", status=ApprovalStatus.GRANTED, reach="always", asked_by="a task")
+        await store.commit([Put(lasting)])
+        assert await store.standing_approvals(user_id="ann") == [lasting]
+    with connected(url) as connection:
+        context = MigrationContext.configure(connection, opts={"include_object": in_the_schema})
+        assert compare_metadata(context, metadata) == []
 
 
 async def test_a_migration_that_fails_leaves_the_database_as_it_was(

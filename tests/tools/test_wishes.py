@@ -21,6 +21,7 @@ from vivavoce.brain.dialogue.state import Do, Say, State, Step
 from vivavoce.brain.dialogue.state import world as world_of
 from vivavoce.errors import VivavoceError
 from vivavoce.runtime.calls.outcomes import failed, succeeded
+from vivavoce.runtime.ports import ToolContext
 from vivavoce.tools.bash import bash_tool
 from vivavoce.tools.builtin import builtins, task_tools
 from vivavoce.tools.functions import Tool
@@ -89,7 +90,7 @@ class Bench:
         if act.tool in self.answers:
             return self.answers[act.tool]
         try:
-            made = await self.tools[act.tool].handler(act.arguments, None)  # type: ignore[arg-type]
+            made = await self.tools[act.tool].handler(act.arguments, ToolContext("ann"))
         except VivavoceError as fault:
             return failed(fault).for_model
         return succeeded(made, 1).for_model
@@ -263,6 +264,27 @@ async def test_a_change_is_taken_back(bench: Bench) -> None:
     told = await bench.say("put it back", Plain("undo"))
     assert bench.text("config.yaml") == before
     assert "back" in told
+
+
+async def test_a_file_that_was_written_is_taken_back(bench: Bench) -> None:
+    await bench.say(
+        "make a file hello.txt that says good morning",
+        Begin("create", {"file": "hello.txt", "what": "good morning"}),
+    )
+    assert bench.text("hello.txt").strip() == "good morning"
+    told = await bench.say("undo that", Plain("undo"))
+    assert not (bench.folder / "hello.txt").exists()
+    assert told == "hello.txt is gone again."
+
+
+async def test_a_name_that_was_changed_everywhere_is_changed_back(bench: Bench) -> None:
+    there = {one: one.read_text() for one in bench.folder.rglob("*.py")}
+    await bench.say(
+        "rename make slug to slugify", Begin("rename", {"what": "make slug", "to": "slugify"})
+    )
+    assert {one: one.read_text() for one in bench.folder.rglob("*.py")} != there
+    await bench.say("undo that", Plain("undo"))
+    assert {one: one.read_text() for one in bench.folder.rglob("*.py")} == there
 
 
 async def test_what_is_missing_is_asked_for_and_then_done(bench: Bench) -> None:

@@ -79,14 +79,25 @@ describe("an approval's card", () => {
 
   test("is announced at once, and no button is the default", () => {
     const card = approvals({ approvals: [hostile] });
-    expect(card).toContain('role="alert" aria-live="assertive">Yes or no? Write');
+    expect(card).toContain('role="alert" aria-live="assertive">Write');
     expect(card).toContain('role="alertdialog"');
     expect(card).not.toMatch(/autofocus|type="submit"|<form/i);
     expect(card.indexOf(">No</button>")).toBeLessThan(card.indexOf(">Yes</button>"));
     // Not before it has been there for a moment.
-    expect(card.match(/aria-disabled="true"/g)).toHaveLength(2);
+    expect(card.match(/aria-disabled="true"/g)).toHaveLength(4);
     // Its place is known before anything is asked, or nobody would hear it.
     expect(approvals({})).toContain('aria-live="assertive"');
+  });
+
+  test("offers a yes that goes further, where there is further to go", () => {
+    const card = approvals({ approvals: [hostile] });
+    expect(card.indexOf(">Yes</button>")).toBeLessThan(card.indexOf(">Yes, for this session<"));
+    expect(card).toContain(">Yes, always</button>");
+    for (const less of [{ reach: "session" }, { session_id: null }]) {
+      const other = approvals({ approvals: [{ ...hostile, ...less }] });
+      expect(other).not.toContain("for this session<");
+      expect(other).toContain(">Yes, always</button>");
+    }
   });
 
   test("counts down, and says when it is too late", () => {
@@ -101,6 +112,15 @@ describe("an approval's card", () => {
     expect(card).toContain("1 more after this.");
     expect(card).toContain("One moment.");
   });
+});
+
+test("a tool that waits for a yes is not told as running", () => {
+  const line = { id: "c1", kind: "tool" as const, text: "Running rm x", unheard: "", cut: false };
+  const begun = { ...line, done: false, failed: false, note: "", percentage: null };
+  const asked = renderToStaticMarkup(<Transcript lines={[begun]} asking={["c1"]} />);
+  expect(asked).toContain("Waiting for your yes");
+  expect(asked).not.toContain("Running");
+  expect(renderToStaticMarkup(<Transcript lines={[begun]} />)).toContain("Running rm x");
 });
 
 test("a running tool shows its progress in the conversation", () => {

@@ -128,10 +128,14 @@ describe("what the user decides", () => {
     const scene = await opened();
     const { work } = scene.conversation;
     await Promise.all([work.decide("a1", true), work.decide("a1", true)]);
+    await work.decide("a2", true, "session");
+    await work.decide("a3", true, "always");
     await work.answer("t1", "q1", "SQLite");
     const sent = scene.server.bodies.filter(({ request }) => request.startsWith("POST"));
     expect(sent).toEqual([
       { request: "POST /approvals/a1", body: { granted: true } },
+      { request: "POST /approvals/a2", body: { granted: true, for_session: true } },
+      { request: "POST /approvals/a3", body: { granted: true, always: true } },
       { request: "POST /tasks/t1/answer", body: { answer: "SQLite", question_id: "q1" } },
     ]);
     expect(scene.work).toMatchObject({ acting: [], faults: {} });

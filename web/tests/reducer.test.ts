@@ -70,6 +70,11 @@ describe("the state in words", () => {
     expect(words(started)).toBe("Running search");
     const on = reduce(started, event("tool.progress", { ...call, message: "", percentage: 40 }));
     expect(words(on)).toBe("Running search (40 %)");
+    const request = { approval_id: "a1", question: "May I?", arguments: {}, expires_at: "", ...call };
+    const asked = reduce(started, event("approval.requested", request));
+    expect(words(asked)).toBe("Waiting for your yes");
+    const yes = { approval_id: "a1", tool_name: "search", granted: true, by: "click" };
+    expect(words(reduce(asked, event("approval.resolved", yes)))).toBe("Running search");
   });
 
   test("models on their way are counted together", () => {

@@ -42,6 +42,7 @@ export function anApproval(id: string, more: Partial<Approval> = {}): Approval {
     arguments: { command: "git push" },
     requested_at: "2026-11-15T12:00:00.000Z",
     expires_at: "2026-11-15T12:01:00.000Z",
+    session_id: "vs_1",
     ...more,
   };
 }

@@ -8,6 +8,7 @@ What runs while it serves is in `lifecycle.py`.
 
 from __future__ import annotations
 
+import logging
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -22,6 +23,7 @@ from vivavoce.app.intents import AgentIntents
 from vivavoce.app.lifecycle import Server, running
 from vivavoce.app.settings import EMBEDDED, Settings, plain, variable
 from vivavoce.app.tools import Toolset
+from vivavoce.errors import RateLimited, VivavoceError
 from vivavoce.intents.registry.intents import IntentRegistry
 from vivavoce.runtime.agents.source import AgentSource
 from vivavoce.runtime.calls.approvals import Approvals, Gatekeeper
@@ -43,7 +45,7 @@ from vivavoce.runtime.sessions.voice import Voice
 from vivavoce.runtime.tasks.service import Delegating, Tasks
 from vivavoce.server import api
 from vivavoce.server.gate.auth import Authenticator
-from vivavoce.server.gate.gate import Gate
+from vivavoce.server.gate.gate import Gate, Refused
 from vivavoce.server.gate.jwt import Jwks, JwtRules, JwtVerifier
 from vivavoce.server.gate.tickets import StreamTokens, Tickets
 from vivavoce.server.gate.tokens import AccessTokens, Logins
@@ -53,6 +55,8 @@ from vivavoce.store import open_store
 from vivavoce.wire.brain import Brain
 from vivavoce.wire.records.talk import new_id
 from vivavoce.wire.records.work import Role
+
+log = logging.getLogger(__name__)
 
 EVERYWHERE = ("", "0.0.0.0", "::", "[::]")  # noqa: S104 # compared, not bound
 
@@ -116,7 +120,7 @@ def assemble(
     )
     questions = Questions(journal=journal, clock=clock, notifier=notifier)
     auto = registry.auto_approves if settings.auto_approve else (lambda session_id: False)
-    gate = Gatekeeper(agent.approval, approvals, auto_approve=auto)
+    gate = Gatekeeper(agent.approval, approvals, tools=tools, auto_approve=auto)
     calls = "tool executions"
     executor = ToolExecutor(
         tools=tools,
@@ -286,7 +290,24 @@ def build_app(here: Server) -> ASGIApp:
         body_seconds=settings.body_seconds,
         larger={} if here.engine is None else UPLOADS,
         shapes={} if here.engine is None else {"/v1/": refused_at_v1},
+        audited=_noting_refusals(here),
     )
+
+
+def _noting_refusals(here: Server) -> Refused:
+    """Some of an address in a minute: whoever knocks all day must not fill the disk."""
+    often = Window(10, 60, clock=here.clock, what="refusals")
+
+    async def refused(address: str, wanted: str) -> None:
+        try:
+            often.check(address)
+            await here.journal.audit("refusal", wanted, "refused")
+        except RateLimited:
+            pass
+        except VivavoceError:
+            log.exception("A refusal could not be audited")
+
+    return refused
 
 
 # --- Who is asking

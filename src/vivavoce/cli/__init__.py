@@ -9,8 +9,10 @@ from __future__ import annotations
 import argparse
 import asyncio
 import gc
+import json
 import sys
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -24,7 +26,9 @@ if TYPE_CHECKING:
     from vivavoce.models.store import ModelStore
     from vivavoce.models.terminal import Terminal
     from vivavoce.store import SqlStore
+    from vivavoce.wire.records.work import Approval
 
+DEFAULT_USER = "local"
 T = TypeVar("T")
 PROG = "vivavoce"
 
@@ -35,6 +39,8 @@ examples:
   vivavoce agent check ./my-agent               is everything in the folder right?
   vivavoce db sweep                             delete what is older than it should be
   vivavoce doctor                               what holds on this machine, and what does not
+  vivavoce audit                                who did what; --verify: is all of it there?
+  vivavoce grants list                          what was allowed for good, or for a session
   vivavoce mcp                                  its tools and tasks for an MCP host, over stdio
   vivavoce models pull                          fetch the models before they are needed
   vivavoce token create grafana --days 30       a token of its own for whoever watches the server
@@ -151,6 +157,25 @@ def _parser() -> argparse.ArgumentParser:
             action.add_argument("names", nargs="*", metavar="NAME", help="a model's name")
         if name == "pull":
             action.add_argument("--all", action="store_true", help="fetch every model there is")
+
+    add = group("grants", "what was allowed for good, or for the rest of a session")
+    for name, run, words in (
+        ("list", _grants_list, "each yes that goes on, the newest first"),
+        ("revoke", _grants_revoke, "take one back: it is asked again"),
+    ):
+        action = add(name, help=words, description=words.capitalize() + ".")
+        action.add_argument("--user", default=DEFAULT_USER, help="whose (%(default)s)")
+        action.add_argument("--data-dir", help="folder for everything that is written")
+        action.set_defaults(run=run)
+        if name == "revoke":
+            action.add_argument("grant", metavar="ID", help="as `list` shows it")
+
+    audit = commands.add_parser("audit", help="who did what, and whether all of it is there")
+    audit.set_defaults(run=_audit)
+    audit.add_argument("--user", help="of this user only")
+    audit.add_argument("--last", type=int, default=100, help="so many lines (%(default)s)")
+    audit.add_argument("--verify", action="store_true", help="check the chain of all lines instead")
+    audit.add_argument("--data-dir", help="folder for everything that is written")
 
     doctor = commands.add_parser("doctor", help="what would `serve` find here, and what is amiss?")
     doctor.set_defaults(run=_doctor)
@@ -381,6 +406,75 @@ def _print_table(rows: Sequence[Sequence[str]], right: int | None = None) -> Non
             for at, (cell, width) in enumerate(zip(row, widths, strict=True))
         )
         print("  ".join(cells).rstrip())
+
+
+def _grants(args: argparse.Namespace, revoke: str | None = None) -> list[Approval]:
+    """Those of one user; with `revoke`, that one is taken back."""
+    from vivavoce.runtime.journal.log import audited
+    from vivavoce.store import open_store
+    from vivavoce.wire.records.talk import Audited, Put, utc_now
+
+    store = open_store(_settings(args).database_url)
+
+    async def read() -> list[Approval]:
+        await store.open()
+        try:
+            found = await store.standing_approvals(user_id=args.user)
+            chosen = [one for one in found if one.id == revoke]
+            taken = [Put(replace(one, revoked_at=utc_now())) for one in chosen]
+            await store.commit([*taken, *map(Audited, audited(taken, utc_now()))])
+            return found if revoke is None else chosen
+        finally:
+            await store.close()
+
+    return asyncio.run(read())
+
+
+def _grants_list(args: argparse.Namespace) -> int:
+    for one in _grants(args):
+        when = f"{one.resolved_at:%Y-%m-%d %H:%M}" if one.resolved_at else ""
+        given = json.dumps(one.arguments, ensure_ascii=False)
+        print(f"{one.id}  {when}  {one.reach} by {one.resolved_by}  {one.tool} {given}")
+    return 0
+
+
+def _grants_revoke(args: argparse.Namespace) -> int:
+    if not _grants(args, args.grant):
+        raise Complaint(f"there is no yes '{args.grant}' of {args.user} that goes on")
+    print("taken back")
+    return 0
+
+
+def _audit(args: argparse.Namespace) -> int:
+    from vivavoce.store import open_store
+    from vivavoce.wire.records.talk import iso
+    from vivavoce.wire.records.work import AuditLine, first_break
+
+    store = open_store(_settings(args).database_url)
+
+    async def read() -> list[AuditLine]:
+        await store.open()
+        try:
+            found: list[AuditLine] = []
+            user = None if args.verify else args.user
+            while page := await store.audit(after=found[-1].position if found else 0, user_id=user):
+                found += page
+            return found
+        finally:
+            await store.close()
+
+    lines = asyncio.run(read())
+    if args.verify:
+        if (at := first_break(lines)) is not None:
+            raise Complaint(f"line {at} does not follow from the one before: the trail was changed")
+        since = f", since line {lines[0].position}" if lines else ""
+        print(f"{len(lines)} lines, each follows from the one before{since}")
+        return 0
+    for one in lines[-max(0, args.last) :] if args.last else []:
+        who = f"{one.user_id or '-'} {one.address or '-'} {one.request_id or '-'}"
+        line = f"{one.position} {iso(one.at)} {who} {one.action} {one.what}: {one.outcome}"
+        print(f"{line} {one.digest[:12]}".rstrip())
+    return 0
 
 
 def _models(args: argparse.Namespace) -> int:

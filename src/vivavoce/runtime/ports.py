@@ -39,7 +39,7 @@ from vivavoce.wire.records.talk import (
     ToolStats,
     VoiceSession,
 )
-from vivavoce.wire.records.work import Approval, Role, Task
+from vivavoce.wire.records.work import Approval, AuditLine, Role, Task
 from vivavoce.wire.values import Value
 
 # --- Time -----------------------------------------------------------------------
@@ -69,6 +69,7 @@ class Retention(Value):
     snapshots: float | None = 24 * 3600
     log: float | None = 7 * 24 * 3600
     conversations: float | None = None
+    audit: float | None = None
 
 
 class Journal(Protocol):
@@ -260,6 +261,16 @@ class Store(AgendaStore, Protocol):
         """Oldest first; `None` is every user's, for the server itself."""
         ...
 
+    async def standing_approvals(self, *, user_id: str, limit: int = 1000) -> list[Approval]:
+        """Each yes that goes further than its call and was not taken back, the newest first."""
+        ...
+
+    async def audit(
+        self, *, after: int = 0, user_id: str | None = None, limit: int = 1000
+    ) -> list[AuditLine]:
+        """The audit trail in its order, of one user or of all: for the operator."""
+        ...
+
     async def snapshot(self, session_id: str, *, user_id: str) -> Snapshot | None: ...
 
     async def events(
@@ -360,6 +371,10 @@ class ToolDefinition(Value):
     examples: tuple[ToolExample, ...] = ()
     changes: bool = False
     """Does it change the world? Such a call is never run again when nobody knows how it ended."""
+    server: str = ""
+    """The MCP server that it is of."""
+    trusted: bool = False
+    """Does the configuration trust what that server says of it?"""
 
     @property
     def described(self) -> str:
@@ -463,6 +478,10 @@ class Toolbox(Protocol):
 
     def describe(self, name: str, arguments: Mapping[str, Any]) -> str:
         """What a person reads while it runs: "Reading file src/main.py"."""
+        ...
+
+    def wants(self, name: str, arguments: Mapping[str, Any]) -> str:
+        """What it is about to do, as one asks for it: "change src/main.py", "run the tests"."""
         ...
 
     def changes(self, name: str, arguments: Mapping[str, Any]) -> bool:

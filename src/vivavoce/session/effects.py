@@ -10,6 +10,7 @@ from vivavoce.wire.events import VoiceEvent
 from vivavoce.wire.realtime.client import ClientEvent
 from vivavoce.wire.realtime.facts import Usage
 from vivavoce.wire.records.talk import Entry, Status
+from vivavoce.wire.records.work import Reach
 from vivavoce.wire.values import Value
 
 
@@ -62,6 +63,7 @@ class Resolve(Value):
     approval_id: str
     granted: bool
     words: str
+    reach: Reach = "once"
 
 
 class Told(Value):

@@ -10,7 +10,7 @@ put again: a yes is for what was asked last.
 
 from __future__ import annotations
 
-from vivavoce.language.en.answers import consent, stops
+from vivavoce.language.en.answers import consent, reach, stops
 from vivavoce.session.draft import Draft
 from vivavoce.session.effects import CancelCalls, Resolve, StartTimer, Told
 from vivavoce.session.events import ApprovalAsked, ApprovalSettled, News
@@ -157,7 +157,9 @@ def user_said(words: str, began_ms: float, draft: Draft) -> None:
     asked = state.work.approvals.items()
     heard = [key for key, one in asked if one.answered_by(began_ms, granted=granted)]
     if heard and answer:
-        draft.do(Resolve(heard[0], granted=granted, words=words))  # one yes is for one thing
+        # One yes is for one thing, and reaches as far as the words say.
+        far = reach(words) or "once"
+        draft.do(Resolve(heard[0], granted=granted, words=words, reach=far))
     elif state.work.open_calls and stops(words):
         draft.do(CancelCalls(tuple(sorted(state.work.open_calls))))
 

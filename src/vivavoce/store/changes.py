@@ -32,6 +32,7 @@ class How(Enum):
     FIELDS = auto()
     DROP = auto()
     LINK = auto()
+    CHAIN = auto()
 
 
 class Write(NamedTuple):
@@ -43,6 +44,8 @@ class Write(NamedTuple):
     @property
     def rank(self) -> int:
         """The order of foreign keys, one table after another; writes of one table keep theirs."""
+        if self.how is How.CHAIN:
+            return len(_RANK) + 2
         if self.kind is talk.Conversation and self.how is not How.WHOLE:
             # A goal is of a conversation that links to it: first both, then the link.
             return len(_RANK) + (self.how is How.DROP)
@@ -103,6 +106,8 @@ def plan(changes: Sequence[Change]) -> Plan:
                 announced.append(event)
             case talk.Within():
                 within.append(change)
+            case talk.Audited(line):
+                writes.append(Write(work.AuditLine, How.CHAIN, {"line": line}))
             case _:
                 assert_never(change)
     return Plan(tuple(writes), tuple(announced), limits, tuple(within))
@@ -143,6 +148,15 @@ def _not_over(new: Any) -> sa.ColumnElement[bool]:
 def _pending(table: sa.Table) -> Only:
     """Neither settled nor answered: a yes that comes after the no is none."""
     return lambda new: table.c.status == sa.literal_column("'pending'")
+
+
+def _pending_or_revoked(new: Any) -> sa.ColumnElement[bool]:
+    """The first answer counts, and how far it goes can be taken back once."""
+    table = db.approvals
+    taken_back = sa.and_(
+        table.c.status == new.status, table.c.revoked_at.is_(None), new.revoked_at.is_not(None)
+    )
+    return sa.or_(table.c.status == sa.literal_column("'pending'"), taken_back)
 
 
 def _forward(new: Any) -> sa.ColumnElement[bool]:
@@ -191,8 +205,8 @@ UPSERTS: dict[type, Upsert] = {
     ),
     work.Approval: Upsert(
         db.approvals,
-        ("status", "resolved_at", "resolved_by", "words"),
-        only=(_pending(db.approvals),),
+        ("status", "resolved_at", "resolved_by", "words", "reach", "revoked_at"),
+        only=(_pending_or_revoked,),
     ),
     people.Person: Upsert(db.users, _all_but(db.users), same=("id",)),
     # Where a plan began stays so: its conversation may have gone since.

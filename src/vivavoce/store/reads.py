@@ -37,6 +37,7 @@ from vivavoce.store.schema import (
     SAID,
     access_tokens,
     approvals,
+    audit,
     conversations,
     delegated_tasks,
     goals,
@@ -73,7 +74,7 @@ from vivavoce.wire.records.talk import (
     ToolStats,
     VoiceSession,
 )
-from vivavoce.wire.records.work import Approval, Task
+from vivavoce.wire.records.work import Approval, AuditLine, Task
 
 OPEN = ("active", "rescheduled")
 
@@ -228,9 +229,36 @@ ALL_PENDING = (
     .order_by(approvals.c.requested_at, approvals.c.id)
 )
 PENDING = ALL_PENDING.where(approvals.c.user_id == bindparam("user_id"))
+STANDING = (
+    by(approvals, "user_id")
+    .where(
+        approvals.c.reach.in_(("session", "always")),
+        approvals.c.status == "granted",
+        approvals.c.revoked_at.is_(None),
+    )
+    .order_by(approvals.c.requested_at.desc(), approvals.c.id)
+    .limit(bindparam("limit"))
+)
+
+
+AUDIT = (
+    select(audit)
+    .where(audit.c.position > bindparam("after"))
+    .order_by(audit.c.position)
+    .limit(bindparam("limit"))
+)
+AUDIT_OF = AUDIT.where(audit.c.user_id == bindparam("user_id"))
 
 
 class WorkReads(Reads):
+    async def audit(
+        self, *, after: int = 0, user_id: str | None = None, limit: int = 1000
+    ) -> list[AuditLine]:
+        given = {"after": after, "limit": within(limit)}
+        if user_id is None:
+            return await self._read.all(rows.AUDIT.record, AUDIT, **given)
+        return await self._read.all(rows.AUDIT.record, AUDIT_OF, user_id=user_id, **given)
+
     async def tool_call(self, call_id: str, *, user_id: str) -> ToolCall | None:
         return await self._read.one(rows.CALLS.record, TOOL_CALL, id=call_id, user_id=user_id)
 
@@ -272,6 +300,10 @@ class WorkReads(Reads):
         if user_id is None:
             return await self._read.all(rows.APPROVALS.record, ALL_PENDING)
         return await self._read.all(rows.APPROVALS.record, PENDING, user_id=user_id)
+
+    async def standing_approvals(self, *, user_id: str, limit: int = 1000) -> list[Approval]:
+        given = {"user_id": user_id, "limit": within(limit)}
+        return await self._read.all(rows.APPROVALS.record, STANDING, **given)
 
 
 def _to_stats(row: Row[Any]) -> ToolStats:

@@ -18,6 +18,7 @@ from vivavoce.store.rows import Fields
 from vivavoce.store.schema import (
     OVER,
     approvals,
+    audit,
     conversations,
     delegated_tasks,
     events,
@@ -60,6 +61,10 @@ def steps(retention: Retention, now: datetime) -> Iterator[Step]:
         yield _deleting(_old_events(cutoff))
         # What the backend has not got yet is kept, whatever became of its conversation.
         yield _old(outbox, outbox.c.status != "pending", outbox.c.updated_at < cutoff)
+    if retention.audit is not None:
+        # From the front, and never the last: the next line is sealed with it.
+        last = sa.select(sa.func.max(audit.c.position)).scalar_subquery()
+        yield _old(audit, audit.c.at < before(retention.audit), audit.c.position < last)
     if retention.conversations is not None:
         cutoff = before(retention.conversations)
         yield _old_conversations(cutoff)
@@ -70,7 +75,10 @@ def steps(retention: Retention, now: datetime) -> Iterator[Step]:
             delegated_tasks, _loose(delegated_tasks), over, delegated_tasks.c.updated_at < cutoff
         )
         settled = approvals.c.status != "pending"
-        yield _old(approvals, _loose(approvals), settled, approvals.c.requested_at < cutoff)
+        # What the user allowed for good stands until they take it back.
+        stands = sa.and_(approvals.c.reach == "always", approvals.c.revoked_at.is_(None))
+        gone = sa.not_(sa.func.coalesce(stands, sa.false()))
+        yield _old(approvals, _loose(approvals), settled, gone, approvals.c.requested_at < cutoff)
 
 
 def _old(table: sa.Table, *conditions: sa.ColumnElement[bool]) -> Step:

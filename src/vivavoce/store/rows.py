@@ -36,7 +36,7 @@ from vivavoce.wire.records.talk import (
     ToolCall,
     VoiceSession,
 )
-from vivavoce.wire.records.work import Approval, Question, Task
+from vivavoce.wire.records.work import Approval, AuditLine, Question, Task
 
 Fields = dict[str, Any]
 R = TypeVar("R")
@@ -204,6 +204,7 @@ SNAPSHOTS = Rows(Snapshot, db.snapshots)
 EVENTS = Rows(LogEvent, db.events, session_id="voice_session_id", at="created_at")
 TASKS = Rows(Task, db.delegated_tasks, fill=_asking, read=_asked, session_id="voice_session_id")
 APPROVALS = Rows(Approval, db.approvals, session_id="voice_session_id")
+AUDIT = Rows(AuditLine, db.audit)
 PEOPLE = Rows(Person, db.users)
 GOALS = Rows(Goal, db.goals)
 MILESTONES = Rows(Milestone, db.milestones)

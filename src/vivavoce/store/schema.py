@@ -247,13 +247,25 @@ approvals = _table(
     *_some(Words, "question", "status"),
     *_some(Utc, "requested_at", "expires_at"),
     sa.Column("resolved_at", Utc),
-    *_maybe(Words, "resolved_by", "words"),
+    *_maybe(Words, "resolved_by", "words", "asked_by", "because", "reach"),
+    sa.Column("revoked_at", Utc),
     _one_of("approvals", "status", "pending", "granted", "denied", "expired"),
     _one_of("approvals", "resolved_by", "voice", "click", "timeout", "restart", "cancel"),
     *_linked("approvals"),
     sa.Index("idx_approvals_status", "status", "requested_at"),
     sa.Index("idx_approvals_conversation", "conversation_id"),
+    sa.Index("idx_approvals_reach", "user_id", "reach"),
 )
+# Who did what: never changed, only swept from its front. It outlives what it tells of.
+audit = _table(
+    "audit",
+    sa.Column("position", Position, primary_key=True, autoincrement=False),
+    sa.Column("at", Utc, nullable=False),
+    *_some(Words, "action", "what", "outcome", "user_id"),
+    *_some(Words, "address", "request_id", "digest", "seal"),
+    sa.Index("idx_audit_user", "user_id", "position"),
+)
+
 users = _table(
     "users",
     sa.Column("id", Words, primary_key=True),

@@ -20,9 +20,10 @@ from vivavoce.errors import Conflict, InternalError, Unavailable, VivavoceError
 from vivavoce.store.changes import How, Plan, fields_of, writes_for
 from vivavoce.store.limits import check, hold
 from vivavoce.store.retention import drop_own
-from vivavoce.store.rows import EVENTS, Fields
+from vivavoce.store.rows import AUDIT, EVENTS, Fields
 from vivavoce.store.schema import (
     SAID,
+    audit,
     conversations,
     events,
     log_head,
@@ -31,6 +32,7 @@ from vivavoce.store.schema import (
 )
 from vivavoce.wire.records.plans import Milestone
 from vivavoce.wire.records.talk import Entry, LogEvent, VoiceSession
+from vivavoce.wire.records.work import AuditLine
 
 CHANNEL = "vivavoce_log"
 Kind = tuple[type, How]
@@ -42,6 +44,7 @@ ADVANCE_LOG = (
     .returning(log_head.c.position)
 )
 APPEND_EVENTS = sa.insert(events)
+LAST_AUDITED = sa.select(audit.c.position, audit.c.seal).order_by(audit.c.position.desc()).limit(1)
 NOTIFY = sa.text("SELECT pg_notify(:channel, :sender)")
 
 NAME_VOICE_SESSION = (
@@ -133,6 +136,8 @@ class Performer:
                 case How.DROP:
                     for row in rows:
                         drop_own(connection, row)
+                case How.CHAIN:
+                    _append(connection, [row["line"] for row in rows])
                 case How.WHOLE | How.IF_ABSENT:
                     self._insert(connection, (kind, how), rows)
                     if kind is VoiceSession and (ended := _ended(rows)):
@@ -152,6 +157,18 @@ class Performer:
             raise Conflict("This session id is taken.", session_id=row["id"])
         names: dict[str, Any] = {"of": row["conversation_id"], "session_id": row["id"]}
         connection.execute(NAME_VOICE_SESSION, names)
+
+
+def _append(connection: sa.Connection, lines: Sequence[AuditLine]) -> None:
+    """To the audit's chain: nobody else is at it, since all queue up at one row."""
+    last = connection.execute(LAST_AUDITED).first()
+    position, seal = (0, "") if last is None else (last.position, last.seal)
+    placed: list[Fields] = []
+    for line in lines:
+        line = line.sealed(position + 1, seal)
+        position, seal = line.position, line.seal
+        placed.append(AUDIT.row(line))
+    connection.execute(sa.insert(audit), placed)
 
 
 def _ended(rows: Sequence[Fields]) -> list[Mapping[str, Any]]:

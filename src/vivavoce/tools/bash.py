@@ -27,7 +27,7 @@ from vivavoce.errors import InvalidArguments, ToolFailed
 from vivavoce.processes.bounded import MIB, Finished, Limits
 from vivavoce.processes.threads import SHARED
 from vivavoce.runtime.ports import Report, ToolContext, ToolOutput
-from vivavoce.tools.commands import reads_only
+from vivavoce.tools.commands import in_words, reads_only
 from vivavoce.tools.functions import Tool
 from vivavoce.tools.sandbox.ports import Sandbox
 from vivavoce.tools.wording import worded
@@ -304,7 +304,11 @@ def bash_tool(
     """`network`: commands may use the whole network of this machine, its loopback too."""
     agreed = limits or Limits(seconds=MAX_SECONDS)
 
-    @worded(_described, MAX_SECONDS + _GRACE)
+    @worded(
+        _described,
+        MAX_SECONDS + _GRACE,
+        wants=lambda given: in_words(str(given.get("command", ""))),
+    )
     async def bash(
         command: Annotated[str, Field(min_length=1, max_length=20_000)],
         context: ToolContext,

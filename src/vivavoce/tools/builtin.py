@@ -40,7 +40,10 @@ class Delegation(Protocol):
 def task_tools(delegation: Delegation, agents: Sequence[str]) -> list[Tool]:
     """`agents` are named in the description, so that a model can choose one."""
 
-    @worded(lambda given: f"Delegating: {given['instruction']}")
+    @worded(
+        lambda given: f"Delegating: {given['instruction']}",
+        wants=lambda given: f"hand this over: {given['instruction']}",
+    )
     async def task(
         instruction: Annotated[str, Field(min_length=3, max_length=4000)],
         context: ToolContext,

@@ -1,9 +1,12 @@
-"""What a shell command does, by its parsed form: does it only read?
+"""What a shell command does, by its parsed form: does it only read, and what is it in words?
 
 For asking: a command that only reads needs no yes. Decided by a grammar of bash, not by how the
 command begins, and by lists of what is known to read: programs, and of those that could do more
 the options too. Whatever is not understood is not read-only. It is not what keeps a command from
 writing: one that only reads is run where nothing can be written (`bash.py`).
+
+Nobody can judge shell code by ear. So a request for a yes says what a command is known to do, made
+from the same parsed form; of one that is not known it says so, and the page shows it.
 """
 
 from __future__ import annotations
@@ -95,6 +98,219 @@ def reads_only(command: str) -> bool:
         return False
     root = parser.parse(command.encode()).root_node
     return not root.has_error and bool(root.named_children) and _reads(root)
+
+
+UNKNOWN = "run a command you should look at"
+_STEPS = 3  # said of one command line
+_SPOKEN = 48  # characters of a name
+_PLAIN_NAME = re.compile(r"\w[\w./:=@+-]*(?: [\w./:=@+-]+){0,2}|\.(?:/[\w./-]*)?")
+_TESTS = "pytest tox nox jest vitest mocha phpunit rspec ctest"
+_RUNNERS = "make just npm yarn pnpm npx tox nox gradle mvn cargo go dotnet rake task bazel ninja"
+_CHECKS = {
+    "ruff": "check the code with ruff",
+    "mypy": "check the types with mypy",
+    "pyright": "check the types with pyright",
+    "eslint": "check the code with eslint",
+    "flake8": "check the code with flake8",
+    "black": "format the code with black",
+    "prettier": "format the code with prettier",
+    "tsc": "compile with tsc",
+    "cmake": "prepare a build with cmake",
+}
+_DEEDS = {
+    "rm": "delete {}",
+    "rmdir": "delete the folder {}",
+    "unlink": "delete {}",
+    "mkdir": "make the folder {}",
+    "touch": "touch {}",
+    "chmod": "change the rights of {}",
+    "chown": "change the owner of {}",
+    "kill": "end the process {}",
+    "pkill": "end the processes {}",
+    "truncate": "cut off {}",
+    "tar": "pack or unpack an archive",
+    "unzip": "unpack {}",
+    "zip": "pack {}",
+    "curl": "call a web address with curl",
+    "wget": "fetch from the web with wget",
+    "ssh": "log in to another machine with ssh",
+    "scp": "copy to or from another machine",
+    "docker": "use docker",
+    "sleep": "wait",
+}
+_GIT_DEEDS = {
+    "add": "add files to the next commit",
+    "commit": "make a git commit",
+    "push": "push to a git remote",
+    "pull": "pull from a git remote",
+    "fetch": "fetch from a git remote",
+    "clone": "clone a git repository",
+    "checkout": "check out another state with git",
+    "switch": "switch the git branch",
+    "restore": "throw away changes with git",
+    "reset": "reset the git repository",
+    "clean": "delete files that git does not know",
+    "merge": "merge with git",
+    "rebase": "rebase with git",
+    "stash": "put changes aside with git",
+    "branch": "change the git branches",
+    "tag": "change the git tags",
+    "init": "make a git repository",
+    "rm": "delete files with git",
+    "mv": "move files with git",
+    "config": "change the settings of git",
+    "revert": "revert a commit with git",
+    "cherry-pick": "take over a commit with git",
+}
+
+
+def in_words(command: str) -> str:
+    """What it is about to do, behind "I want to"; `UNKNOWN` where nobody can be sure of that."""
+    if len(command) > _LONGEST or "\0" in command or (parser := _parser()) is None:
+        return UNKNOWN
+    root = parser.parse(command.encode()).root_node
+    if root.has_error:
+        return UNKNOWN
+    steps: list[str] = []
+    if not _tell(root, steps) or not 0 < len(steps) <= _STEPS:
+        return UNKNOWN
+    return ", then ".join(dict.fromkeys(steps))
+
+
+def _tell(node: Node, steps: list[str]) -> bool:
+    """Adds what is done, in its order; False where something is not understood."""
+    match node.type:
+        case "program" | "list":
+            return all(_tell(child, steps) for child in node.children)
+        case "&&" | ";" | "\n" | "comment":
+            return True
+        case "pipeline" | "redirected_statement" | "command" if _reads(node):
+            steps.append("look at something" if node.type != "command" else _looking(node))
+            return True
+        case "redirected_statement":
+            return _told_redirected(node, steps)
+        case "command":
+            words = _words_of(node)
+            done = None if words is None else _deed(words)
+            steps.append(done or "")
+            return done is not None
+        case _:
+            return False
+
+
+def _looking(node: Node) -> str:
+    words = _words_of(node) or []
+    inside = words[:1] == ["cd"] and len(words) > 1
+    return f"go into {_name(words[1])}" if inside else "look at something"
+
+
+def _told_redirected(node: Node, steps: list[str]) -> bool:
+    """Into one file, by a command that is understood: that file is what it writes."""
+    body, *rest = node.named_children
+    targets = [one for one in rest if _FINE.fullmatch(_text(one)) is None]
+    if len(targets) != 1 or targets[0].type != "file_redirect":
+        return not targets and _tell(body, steps)
+    written = re.fullmatch(r"[12]?>>?\s*([\w./-]+)", _text(targets[0]))
+    if written is None or not (_reads(body) or _tell(body, [])):
+        return False
+    how = "add to" if ">>" in _text(targets[0]) else "write"
+    steps.append(f"{how} the file {_name(written[1])}")
+    return True
+
+
+def _words_of(node: Node) -> list[str] | None:
+    """A command as plain words; None where the shell makes something else of one."""
+    words: list[str] = []
+    for child in node.children:
+        if child.type == "command_name":
+            child = child.children[0] if child.children else child
+        if (word := _word(child)) is None:
+            return None
+        words.append(word)
+    return words or None
+
+
+_HARMLESS = {"run": re.compile(r"-q+|-v+|-x|-s|-qx|-xq|--"), "do": re.compile(r"-[a-zA-Z]{1,3}|--")}
+_WITH_OPTIONS = ", with options you should look at"
+
+
+def _deed(words: Sequence[str]) -> str | None:
+    """Options may make another thing of it: those that are not known to be harmless are told."""
+    done = _what(words)
+    name, arguments = words[0], words[1:]
+    if name in ("python", "python3") and arguments[:1] == ["-m"]:
+        name, arguments = arguments[1] if len(arguments) > 1 else "", arguments[2:]
+    runs = name in (*_TESTS.split(), *_RUNNERS.split(), *_CHECKS, "pip", "pip3", "uv", "tar")
+    plain = _HARMLESS["run" if runs else "do"]
+    odd = any(plain.fullmatch(one) is None for one in _options(arguments, ends=False))
+    odd = odd or (runs and any("=" in one for one in arguments))
+    return done + _WITH_OPTIONS if done and odd and "program" not in done else done
+
+
+def _what(words: Sequence[str]) -> str | None:
+    name, *arguments = words
+    names = list(_names(arguments))
+    if name in ("python", "python3") and arguments[:1] == ["-m"] and len(arguments) > 1:
+        return _what(arguments[1:])
+    if name in _TESTS.split() or name == "unittest":
+        return f"run the tests with {name}"
+    if name in ("pip", "pip3", "uv", "apt", "apt-get", "brew") and "install" in names:
+        rest = names[names.index("install") + 1 :]
+        return f"install {_listed(rest) or 'packages'} with {name}"
+    if name in _RUNNERS.split():
+        return _run(name, names)
+    if name in _CHECKS:
+        return _CHECKS[name]
+    if name in ("mv", "cp", "ln") and len(names) == 2:
+        done = {"mv": "move {} to {}", "cp": "copy {} to {}", "ln": "link {} as {}"}[name]
+        return done.format(*map(_name, names))
+    if name == "git":
+        known = [one for one in names if one in _GIT_DEEDS]
+        return _GIT_DEEDS[known[0]] if known and arguments[0] == known[0] else None
+    if name in ("python", "python3", "node", "ruby", "perl", "bash", "sh"):
+        # With code on the line it is that code, and nothing that has a name.
+        return f"run the program {_name(names[0])}" if names[:1] == arguments[:1] != [] else None
+    if name == "sed" and arguments[:1] == ["-i"] and re.match(r"s([/|,#]).*\1.*\1[gI]?$", names[0]):
+        return f"change {_listed(names[1:]) or 'files'} with sed"
+    if name.startswith("./") or name.endswith(".sh"):
+        return f"run the program {_name(name)}"
+    if name in ("chmod", "chown"):
+        names = names[1:]
+    if name in _DEEDS:
+        if "{}" in _DEEDS[name] and not names:
+            return None
+        whole = " and all that is in it" if name == "rm" and _deep(arguments) else ""
+        return _DEEDS[name].format(_listed(names)) + whole
+    return None
+
+
+def _run(name: str, names: Sequence[str]) -> str:
+    tests = bool({"test", "tests", "check"} & set(names)) and name != "npx"
+    if tests:
+        return f"run the tests with {name}"
+    what = " ".join(map(_name, [one for one in names if one != "run"][:2]))
+    return f"run {what} with {name}" if what else f"run {name}"
+
+
+def _deep(arguments: Sequence[str]) -> bool:
+    return any(re.fullmatch(r"-\w*[rR]\w*|--recursive", one) for one in arguments)
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = [_name(one) for one in names[:_STEPS]]
+    more = len(names) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
+
+
+def _name(text: str) -> str:
+    """A name as it is, where it is one; whatever else it says is not said."""
+    if len(text) <= _SPOKEN and _PLAIN_NAME.fullmatch(text):
+        return text
+    return (
+        "what a pattern finds"
+        if re.fullmatch(r"[\w./*?-]+", text)
+        else "something with an odd name"
+    )
 
 
 @functools.cache

@@ -39,6 +39,8 @@ class Tool(Value):
     definition: ToolDefinition
     handler: Handler
     describe: Describe | None = None
+    wants: Describe | None = None
+    """What a call is about to do, behind "I want to": "open example.org"."""
     reads_only: Harmless | None = None
     """Of a tool that changes something: does this very call not?"""
 
@@ -51,6 +53,7 @@ def tool(
     timeout: float = DEFAULT_TIMEOUT,
     examples: Iterable[ToolExample] = (),
     describe: Describe | None = None,
+    wants: Describe | None = None,
     changes: bool = False,
 ) -> Callable[[Callable[..., Any]], Tool]:
     """Makes a `Tool` of the function below it; without a `description` its docstring is told."""
@@ -70,7 +73,7 @@ def tool(
             examples=tuple(examples),
             changes=changes,
         )
-        return Tool(definition, _handler(function, model, context_names), describe)
+        return Tool(definition, _handler(function, model, context_names), describe, wants)
 
     return decorate
 

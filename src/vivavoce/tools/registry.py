@@ -90,13 +90,19 @@ class Registry:
         return self._find(name)[1].check(arguments)
 
     def describe(self, name: str, arguments: Mapping[str, Any]) -> str:
-        tool, _ = self._find(name)
-        if tool.describe is not None:
-            try:
-                return tool.describe(arguments)
-            except Exception as exc:  # a nicety: it must not cost the call
-                log.warning("Describing a call failed", extra=failure(exc, tool=name))
-        return f"Running {name}"
+        return self._told(name, self._find(name)[0].describe, arguments) or f"Running {name}"
+
+    def wants(self, name: str, arguments: Mapping[str, Any]) -> str:
+        return self._told(name, self._find(name)[0].wants, arguments) or f"use {name}"
+
+    def _told(
+        self, name: str, describe: Describe | None, arguments: Mapping[str, Any]
+    ) -> str | None:
+        try:
+            return None if describe is None else describe(arguments)
+        except Exception as exc:  # a nicety: it must not cost the call
+            log.warning("Describing a call failed", extra=failure(exc, tool=name))
+            return None
 
     def changes(self, name: str, arguments: Mapping[str, Any]) -> bool:
         tool, _ = self._find(name)

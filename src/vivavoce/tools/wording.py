@@ -54,7 +54,7 @@ _ALL = {**WORDING, **{name: _read(words) for name, words in _FILE["others"].item
 
 
 def worded(
-    describe: Describe, timeout: float | None = None
+    describe: Describe, timeout: float | None = None, wants: Describe | None = None
 ) -> Callable[[Callable[..., Any]], Tool]:
     """Makes a `Tool` of the function below it, told in the words there are for its name."""
 
@@ -66,6 +66,7 @@ def worded(
             timeout=timeout or words.timeout,
             examples=words.examples,
             describe=describe,
+            wants=wants,
             changes=words.changes,
         )(function)
         if (hint := _WISHES.get(function.__name__)) is not None:

@@ -266,16 +266,20 @@ class ApprovalRequested(VoiceEvent):
     expires_at: datetime
     call_id: str | None = None
     task_id: str | None = None
+    asked_by: str | None = None
+    because: str | None = None
+    reach: str | None = None
 
 
 class ApprovalResolved(VoiceEvent):
-    """`by`: voice, click, timeout, restart or cancel."""
+    """`by`: voice, click, timeout, restart or cancel. `reach`, of a yes: once, session, always."""
 
     type = "approval.resolved"
     approval_id: str
     tool_name: str
     granted: bool
     by: str
+    reach: str | None = None
 
 
 class IntentSubmitted(VoiceEvent):

@@ -149,25 +149,68 @@ async def test_a_yes_for_the_session_is_stored_and_asked_no_more() -> None:
     async with work_bench() as bench, asyncio.TaskGroup() as group:
         asking = group.create_task(ask(bench))
         approval = await pending(bench)
-        assert not bench.approvals.stands(approval, "bash", MAKE)
+        assert not await bench.approvals.stands(approval, "bash", MAKE)
         settled = await bench.approvals.resolve(
-            approval.id, "ann", granted=True, by="click", for_session=True
+            approval.id, "ann", granted=True, by="click", reach="session"
         )
         assert await asking is True
-        assert settled.words == "for the rest of the session"
+        assert (settled.reach, settled.resolved_by) == ("session", "click")
         assert settled.resolved_at is not None
-        assert bench.approvals.stands(approval, "bash", MAKE)
-        assert not bench.approvals.stands(approval, "bash", {"command": "make install"})
-        assert not bench.approvals.stands(ToolContext("bob", session_id="vs_1"), "bash", MAKE)
-        assert not bench.approvals.stands(ToolContext("ann"), "bash", MAKE)
+        stands = bench.approvals.stands
+        assert await stands(approval, "bash", MAKE)
+        assert not await stands(approval, "bash", {"command": "make install"})
+        assert not await stands(ToolContext("bob", session_id="vs_1"), "bash", MAKE)
+        assert not await stands(ToolContext("ann", session_id="vs_2"), "bash", MAKE)
+        assert not await stands(ToolContext("ann"), "bash", MAKE)
+
+
+async def test_a_yes_for_good_outlives_the_session_and_the_server_until_it_is_taken_back() -> None:
+    async with work_bench() as bench, asyncio.TaskGroup() as group:
+        asking = group.create_task(ask(bench))
+        approval = await pending(bench)
+        await bench.approvals.resolve(
+            approval.id, "ann", granted=True, by="voice", words="Yes, always.", reach="always"
+        )
+        assert await asking is True
+        later = bench.new_approvals()
+        assert await later.stands(ToolContext("ann", session_id="vs_9"), "bash", MAKE)
+        assert not await later.stands(ToolContext("bob", session_id="vs_9"), "bash", MAKE)
+        (listed,) = await later.standing("ann")
+        assert (listed.reach, listed.words, listed.resolved_by) == (
+            "always",
+            "Yes, always.",
+            "voice",
+        )
+        assert await later.standing("bob") == []
+        with pytest.raises(NotFound):
+            await later.revoke(listed.id, "bob")
+        assert (await later.revoke(listed.id, "ann")).revoked_at is not None
+        assert await later.standing("ann") == []
+        assert not await later.stands(ToolContext("ann", session_id="vs_9"), "bash", MAKE)
+        with pytest.raises(NotFound):
+            await later.revoke(listed.id, "ann")
+
+
+async def test_a_yes_to_a_page_is_one_to_its_site() -> None:
+    async with work_bench() as bench, asyncio.TaskGroup() as group:
+        about = ToolContext("ann", session_id="vs_1")
+        page = {"url": "https://docs.example.org/a"}
+        asked = bench.approvals.ask(about, "web_fetch", page, "May I?", timeout=30)
+        asking = group.create_task(asked)
+        approval = await pending(bench)
+        await bench.approvals.resolve(approval.id, "ann", granted=True, by="click", reach="session")
+        assert await asking
+        stands = bench.approvals.stands
+        assert await stands(about, "web_fetch", {"url": "docs.example.org/b?q=1"})
+        assert not await stands(about, "web_fetch", {"url": "https://example.org/a"})
+        assert not await stands(about, "web_fetch", {"url": "https://evil.org/docs.example.org"})
 
 
 async def test_a_no_stands_for_nothing() -> None:
     async with work_bench() as bench, asyncio.TaskGroup() as group:
         asking = group.create_task(ask(bench))
         approval = await pending(bench)
-        await bench.approvals.resolve(
-            approval.id, "ann", granted=False, by="click", for_session=True
-        )
+        await bench.approvals.resolve(approval.id, "ann", granted=False, by="click", reach="always")
         assert await asking is False
-        assert not bench.approvals.stands(approval, "bash", MAKE)
+        assert not await bench.approvals.stands(approval, "bash", MAKE)
+        assert await bench.approvals.standing("ann") == []

@@ -11,7 +11,7 @@ from tests.server.doors import Doors, doors, refused
 from vivavoce.runtime.ports import ToolContext
 from vivavoce.tools.functions import tool
 from vivavoce.wire.records.talk import Put
-from vivavoce.wire.records.work import Question, Task, TaskStatus
+from vivavoce.wire.records.work import Question, Task, TaskStatus, digest_of, first_break
 
 ANN = {"x-user-id": "ann"}
 
@@ -108,6 +108,73 @@ async def test_what_changes_something_waits_for_a_click(tmp_path: Path) -> None:
         assert (await painting)["output"] == "painted red"
         late = await d.http.post(path, json={"granted": False})
         refused(late, 409, "conflict")
+
+
+async def test_a_lasting_yes_is_listed_and_can_be_taken_back(tmp_path: Path) -> None:
+    async with doors(tmp_path, tools=[paint]) as d, asyncio.TaskGroup() as group:
+        body = {"arguments": {"colour": "red"}}
+        painting = group.create_task(d.post("/execute/paint", body))
+        while not (waiting := (await d.get("/approvals"))["approvals"]):
+            await asyncio.sleep(0)
+        [one] = waiting
+        assert one["asked_by"] == "a program that uses this server"
+        assert one["question"].startswith("A program that uses this server wants to use paint.")
+        settled = await d.post(f"/approvals/{one['id']}", {"granted": True, "always": True})
+        assert settled["reach"] == "always"
+        await painting
+        assert (await d.post("/execute/paint", body))["output"] == "painted red"
+        listed = await d.get("/grants")
+        assert [(x["id"], x["reach"], x["resolved_by"]) for x in listed["approvals"]] == [
+            (one["id"], "always", "click")
+        ]
+        assert (await d.get("/grants", headers=ANN))["count"] == 0
+        path = f"/grants/{one['id']}"
+        refused(await d.http.delete(path, headers=ANN), 404, "not_found")
+        assert (await d.http.delete(path)).status_code == 200
+        refused(await d.http.delete(path), 404, "not_found")
+        assert (await d.get("/grants"))["count"] == 0
+        again = group.create_task(d.http.post("/execute/paint", json=body))
+        while not (waiting := (await d.get("/approvals"))["approvals"]):
+            await asyncio.sleep(0)
+        await d.post(f"/approvals/{waiting[0]['id']}", {"granted": False})
+        refused(await again, 403, "forbidden")
+
+
+async def test_what_was_done_and_refused_is_in_the_audit_and_nothing_secret_is(
+    tmp_path: Path,
+) -> None:
+    token = "t" * 20
+    async with doors(tmp_path, tools=[paint], auth="token", auth_token=token) as d:
+        refused(await d.http.get("/approvals"), 401, "unauthorized")
+        d.http.headers["authorization"] = f"Bearer {token}"
+        async with asyncio.TaskGroup() as group:
+            body = {"arguments": {"colour": "hush-hush"}}
+            painting = group.create_task(d.post("/execute/paint", body))
+            while not (waiting := (await d.get("/approvals"))["approvals"]):
+                await asyncio.sleep(0)
+            await d.post(f"/approvals/{waiting[0]['id']}", {"granted": True, "always": True})
+            await painting
+        assert (await d.http.delete(f"/grants/{waiting[0]['id']}")).status_code == 200
+        lines = await d.here.store.audit()
+        assert [(one.action, one.outcome) for one in lines] == [
+            ("refusal", "refused"),
+            ("approval", "granted by click, always"),
+            ("tool", "completed, asked for by http"),
+            ("grant", "taken back"),
+        ]
+        assert lines[0].what == "GET /approvals: unauthorized"
+        assert {one.user_id for one in lines[1:]} == {"local"}
+        assert all(one.address and one.request_id for one in lines)
+        assert lines[1].digest == lines[2].digest == digest_of({"colour": "hush-hush"})
+        assert first_break(lines) is None
+        assert not [one for one in lines if token in repr(one) or "hush" in repr(one)]
+
+
+async def test_refusals_of_one_address_do_not_fill_the_audit(tmp_path: Path) -> None:
+    async with doors(tmp_path, auth="token", auth_token="t" * 20) as d:
+        for _ in range(30):
+            await d.http.get("/approvals")
+        assert len(await d.here.store.audit()) == 10
 
 
 async def test_a_request_says_until_when(tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ async def test_tools_are_listed_as_functions_and_by_category(tmp_path: Path) -> 
         listed = await d.get("/tools")
         assert set(listed) == {"tools", "count", "categories"}
         names = [found["name"] for found in listed["tools"]]
-        assert listed["count"] == len(names) == 19
+        assert listed["count"] == len(names) == 20
         for found in listed["tools"]:
             assert set(found) == {"type", "name", "description", "parameters"}
             assert found["type"] == "function"

@@ -20,7 +20,12 @@ WAIT = 60.0
 
 
 def raw(
-    mode: str, name: str | None = None, *, legacy: bool = True, timeout: float = 60.0
+    mode: str,
+    name: str | None = None,
+    *,
+    legacy: bool = True,
+    timeout: float = 60.0,
+    trust: bool = False,
 ) -> McpServer:
     args = ("-S", "-E", str(SERVERS / "raw.py"), mode)
     return McpServer(
@@ -29,6 +34,7 @@ def raw(
         args=args,
         legacy=legacy,
         timeout=timeout,
+        trust=trust,
     )
 
 

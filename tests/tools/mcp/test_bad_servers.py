@@ -102,8 +102,17 @@ async def test_a_killed_server_comes_back_and_its_tools_say_so_meanwhile() -> No
         assert (await here.run("fine_echo", text="back")).text == "back"
 
 
+async def test_that_a_tool_only_reads_is_believed_of_a_server_that_is_trusted() -> None:
+    async with house(raw("fine"), raw("fine", "known", trust=True)) as here:
+        await here.ready("fine")
+        await here.ready("known")
+        assert here.registry.definition("fine_die").changes
+        assert not here.registry.definition("known_die").changes
+        assert here.registry.definition("known_die_changing").changes
+
+
 async def test_a_call_cut_short_is_unknown_if_it_may_have_changed_something() -> None:
-    async with house(raw("fine")) as here:
+    async with house(raw("fine", trust=True)) as here:
         await here.ready("fine")
         assert here.registry.definition("fine_die_changing").changes
         assert not here.registry.definition("fine_die").changes

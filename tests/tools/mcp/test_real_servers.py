@@ -51,7 +51,8 @@ def start_helper(port: int) -> subprocess.Popen[bytes]:
 
 
 async def test_a_published_server_over_stdio_tells_the_time() -> None:
-    published = McpServer(name="time", command=sys.executable, args=("-m", "mcp_server_time"))
+    args = ("-m", "mcp_server_time")
+    published = McpServer(name="time", command=sys.executable, args=args, trust=True)
     async with house(published) as here:
         await here.ready("time")
         assert here.status("time").protocol == MODERN

@@ -49,9 +49,10 @@ def desk(tmp_path: Path) -> Desk:
 def test_they_are_told_in_the_words_that_were_tried_on_a_small_model(desk: Desk) -> None:
     definitions = desk.registry.definitions()
     assert [one.name for one in definitions] == [
-        *("read_file", "glob", "grep", "write_file", "edit_file")
+        *("read_file", "glob", "grep", "write_file", "edit_file", "undo_change")
     ]
-    for one in definitions:
+    assert definitions[-1].changes
+    for one in definitions[:-1]:
         assert one.description == WORDING[one.name].description
         assert one.examples == WORDING[one.name].examples
         for name, about in WORDING[one.name].parameters.items():
@@ -233,3 +234,56 @@ async def test_names_that_are_no_text_do_not_break_a_list(desk: Desk) -> None:
     Path(os.fsdecode(os.fsencode(desk.root) + b"/b\xffd\nname.txt")).write_text("found\n")
     assert "b�d?name.txt" in (await desk("glob", pattern="*.txt")).text
     (await desk("glob", pattern="*")).text.encode()
+
+
+# --- Putting back ---------------------------------------------------------------------
+
+
+async def test_a_new_file_is_deleted_again(desk: Desk) -> None:
+    await desk("write_file", path="a/new.txt", content="words")
+    undone = await desk("undo_change")
+    assert undone.text == "Deleted a/new.txt, which was new."
+    assert not (desk.root / "a/new.txt").exists()
+    with pytest.raises(ToolFailed, match="no change"):
+        await desk("undo_change")
+
+
+async def test_changes_are_put_back_one_after_another_to_the_letter(desk: Desk) -> None:
+    path = desk.put("notes.txt", b"\xffraw\r\n")
+    await desk("write_file", path="notes.txt", content="one")
+    await desk("edit_file", path="./notes.txt", old_string="one", new_string="two")
+    await desk("write_file", path="other.txt", content="x")
+    assert (await desk("undo_change", path="notes.txt")).text == "Put notes.txt back as it was."
+    assert path.read_text() == "one"
+    await desk("undo_change")
+    assert not (desk.root / "other.txt").exists()
+    await desk("undo_change")
+    assert path.read_bytes() == b"\xffraw\r\n"
+
+
+async def test_what_was_changed_since_is_not_lost_with_it(desk: Desk) -> None:
+    path = desk.put("notes.txt", "old")
+    await desk("write_file", path="notes.txt", content="ours")
+    path.write_text("theirs")
+    with pytest.raises(ToolFailed, match="changed since"):
+        await desk("undo_change")
+    assert path.read_text() == "theirs"
+    path.unlink()
+    with pytest.raises(ToolFailed, match="not there"):
+        await desk("undo_change")
+
+
+async def test_a_talk_takes_back_its_own_changes_and_nobody_elses(desk: Desk) -> None:
+    run = desk.registry.run
+    here, there = (ToolContext("ann", conversation_id=name) for name in ("here", "there"))
+    await run("write_file", {"path": "a.txt", "content": "a"}, here)
+    await run("write_file", {"path": "b.txt", "content": "b"}, ToolContext("ann"))  # a task
+    for other in (there, ToolContext("bob", conversation_id="here")):
+        with pytest.raises(ToolFailed, match="no change"):
+            await run("undo_change", {}, other)
+    await run("undo_change", {}, here)
+    assert sorted(one.name for one in desk.root.iterdir()) == ["b.txt"]
+    with pytest.raises(ToolFailed, match="no change"):
+        await run("undo_change", {"path": "b.txt"}, ToolContext("bob"))
+    await run("undo_change", {"path": "b.txt"}, here)
+    assert not list(desk.root.iterdir())

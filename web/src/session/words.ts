@@ -63,7 +63,7 @@ export function words(state: State): string {
     case "connecting":
       return "Connecting";
     case "listening":
-      return state.tools.length > 0 ? `Listening, while ${toolNames(state)} runs` : "Listening";
+      return toolNames(state) ? `Listening, while ${toolNames(state)} runs` : "Listening";
     case "hearing":
       return "You speak";
     case "thinking":
@@ -71,7 +71,8 @@ export function words(state: State): string {
     case "speaking":
       return "Speaking";
     case "tool":
-      return state.tools.length > 0 ? `Running ${toolNames(state)}` : "Running a tool";
+      if (toolNames(state)) return `Running ${toolNames(state)}`;
+      return state.work.approvals.length > 0 ? "Waiting for your yes" : "Running a tool";
     case "reconnecting":
       return "Connection lost, reconnecting";
     case "ended":
@@ -85,8 +86,11 @@ export function words(state: State): string {
   }
 }
 
+/** Those that run: one that waits for a yes does not. */
 function toolNames(state: State): string {
+  const asking = state.work.approvals.map((one) => one.call_id);
   return state.tools
+    .filter(({ callId }) => !asking.includes(callId))
     .map(({ name, percentage }) => (percentage === null ? name : `${name} (${percentage} %)`))
     .join(", ");
 }

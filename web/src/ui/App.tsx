@@ -52,6 +52,7 @@ export function App({ conversation }: { conversation: Conversation }) {
       <main>
         {past && <PastBar past={past} talking={talking} leave={() => archive.leave()} />}
         <Transcript
+          asking={state.work.approvals.map((one) => one.call_id)}
           key={past?.id ?? "now"}
           lines={remembered ?? state.lines}
           written={past !== null && !talking}
@@ -64,7 +65,7 @@ export function App({ conversation }: { conversation: Conversation }) {
         {past && !talking && <Write past={past} write={(text) => archive.write(text)} />}
         <Tray work={state.work} actions={work} quiet={now === "loading"} />
         <section className="talk" aria-label="Talk">
-          <Approvals work={state.work} decide={(id, granted) => void work.decide(id, granted)} />
+          <Approvals work={state.work} decide={(...what) => void work.decide(...what)} />
           <p className="state" data-testid="state" role="status" aria-live="polite">
             <span className="dot" aria-hidden="true" />
             {words(state)}

@@ -6,11 +6,12 @@
 
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
 import type { Approval, Work } from "../session/work/work";
+import type { Reach } from "../wire/api";
 import { argumentRows, countdown, lengthWords, secondsLeft, visible } from "../session/work/words";
 
 export const ARMED_AFTER_MS = 700; // a click that was meant for what stood here before
 
-type Decide = (id: string, granted: boolean) => void;
+type Decide = (id: string, granted: boolean, reach?: Reach) => void;
 
 export function Approvals({ work, decide }: { work: Work; decide: Decide }) {
   const approval = work.approvals[0];
@@ -18,7 +19,7 @@ export function Approvals({ work, decide }: { work: Work; decide: Decide }) {
     <>
       {/* Always there, since a reader only hears what changes in a place that it knows. */}
       <p className="unseen" role="alert" aria-live="assertive">
-        {approval && `Yes or no? ${approval.question}`}
+        {approval && approval.question}
       </p>
       {approval && (
         <ApprovalCard
@@ -49,9 +50,12 @@ export function ApprovalCard({ approval, more, acting, fault, skewMs, decide }: 
   const card = useFocus();
   const left = useSecondsLeft(approval, skewMs);
   const armed = useArmed() && !acting;
-  const press = (granted: boolean) => {
-    if (armed && left > 0) decide(approval.id, granted);
+  const off = !armed || left === 0;
+  const press = (granted: boolean, reach?: Reach) => {
+    if (!off) decide(approval.id, granted, reach);
   };
+  // Where one yes is for the session anyway, the question says so.
+  const lasts = approval.session_id && approval.reach !== "session";
   return (
     <div
       ref={card}
@@ -78,8 +82,19 @@ export function ApprovalCard({ approval, more, acting, fault, skewMs, decide }: 
         </p>
       )}
       <div className="choice">
-        <Decision words="No" off={!armed || left === 0} press={() => press(false)} />
-        <Decision words="Yes" off={!armed || left === 0} press={() => press(true)} />
+        <Decision name="no" words="No" off={off} press={() => press(false)} />
+        <Decision name="yes" words="Yes" off={off} press={() => press(true)} />
+      </div>
+      <div className="choice further" role="group" aria-label="A yes that goes further">
+        {lasts && (
+          <Decision
+            name="session"
+            words="Yes, for this session"
+            off={off}
+            press={() => press(true, "session")}
+          />
+        )}
+        <Decision name="always" words="Yes, always" off={off} press={() => press(true, "always")} />
       </div>
     </div>
   );
@@ -108,7 +123,14 @@ function Arguments({ approval, id }: { approval: Approval; id: string }) {
   );
 }
 
-function Decision({ words, off, press }: { words: string; off: boolean; press: () => void }) {
+interface DecisionProps {
+  name: string;
+  words: string;
+  off: boolean;
+  press: () => void;
+}
+
+function Decision({ name, words, off, press }: DecisionProps) {
   const held = (event: KeyboardEvent) => {
     if (event.repeat) event.preventDefault();
   };
@@ -116,8 +138,8 @@ function Decision({ words, off, press }: { words: string; off: boolean; press: (
     // Not `disabled`: that would throw away the focus of whoever waits for it.
     <button
       type="button"
-      className={words.toLowerCase()}
-      data-testid={`approval-${words.toLowerCase()}`}
+      className={name}
+      data-testid={`approval-${name}`}
       aria-disabled={off}
       onKeyDown={held}
       onClick={press}

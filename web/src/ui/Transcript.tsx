@@ -23,9 +23,12 @@ interface Props {
   target?: string | null;
   /** Nobody speaks: then what comes is read out. */
   written?: boolean;
+  /** Calls that wait for a yes: nothing of them runs. */
+  asking?: readonly (string | null | undefined)[];
 }
 
-export function Transcript({ lines, empty, top, target = null, written = false }: Props) {
+export function Transcript(props: Props) {
+  const { lines, empty, top, target = null, written = false, asking = [] } = props;
   const list = useRef<HTMLDivElement>(null);
   const following = useRef(true);
   const before = useRef({ first: "", height: 0 });
@@ -76,7 +79,12 @@ export function Transcript({ lines, empty, top, target = null, written = false }
       {top}
       {lines.length === 0 && (empty ?? <Empty />)}
       {lines.map((line) => (
-        <Entry key={line.id} line={line} found={line.id === target} />
+        <Entry
+          key={line.id}
+          line={line}
+          found={line.id === target}
+          asks={asking.includes(line.id)}
+        />
       ))}
     </div>
   );
@@ -131,7 +139,13 @@ function Spoken() {
   );
 }
 
-const Entry = memo(function Entry({ line, found }: { line: Line; found: boolean }) {
+interface EntryProps {
+  line: Line;
+  found: boolean;
+  asks: boolean;
+}
+
+const Entry = memo(function Entry({ line, found, asks }: EntryProps) {
   const shown = line.text || line.unheard;
   const look = found ? `line ${line.kind} found` : `line ${line.kind}`;
   const marks = { "data-id": line.id, "data-role": line.kind, "data-done": line.done };
@@ -149,7 +163,7 @@ const Entry = memo(function Entry({ line, found }: { line: Line; found: boolean 
         {line.spoken && line.kind === "user" && <Spoken />}
       </span>
       <p>
-        {line.text}
+        {asks ? "Waiting for your yes" : line.text}
         {!shown && !line.cut && <span className="pending">…</span>}
         {line.kind === "tool" && <ToolState line={line} />}
         {line.unheard && <del>{line.unheard}</del>}

@@ -21,6 +21,9 @@ import type {
   WorkResponse,
 } from "./types";
 
+/** How far a yes goes: for this call, for the same in the session, or until it is taken back. */
+export type Reach = "once" | "session" | "always";
+
 /** The server said no, or nothing (`status` 0). */
 export class ApiError extends Error {
   constructor(
@@ -128,8 +131,9 @@ export class Api {
     return this.json("approvals", { signal: signal ?? null });
   }
 
-  async decide(id: string, granted: boolean): Promise<void> {
-    await this.ask(`approvals/${encodeURIComponent(id)}`, posted({ granted }));
+  async decide(id: string, granted: boolean, reach: Reach = "once"): Promise<void> {
+    const further = { once: {}, session: { for_session: true }, always: { always: true } }[reach];
+    await this.ask(`approvals/${encodeURIComponent(id)}`, posted({ granted, ...further }));
   }
 
   conversations(offset: number, limit: number): Promise<ConversationListResponse> {

@@ -18,6 +18,9 @@ export interface ApprovalView {
   call_id?: string | null;
   task_id?: string | null;
   session_id?: string | null;
+  asked_by?: string | null;
+  because?: string | null;
+  reach?: string | null;
 }
 
 export interface AudioCallResponse {
@@ -498,6 +501,9 @@ export interface VoiceEvents {
     expires_at: string;
     call_id?: string;
     task_id?: string;
+    asked_by?: string;
+    because?: string;
+    reach?: string;
   };
   "approval.resolved": {
     session_id?: string;
@@ -506,6 +512,7 @@ export interface VoiceEvents {
     tool_name: string;
     granted: boolean;
     by: string;
+    reach?: string;
   };
   "intent.submitted": {
     session_id?: string;

@@ -209,6 +209,8 @@ class Settings(ShareSettings, RoleSettings, AuthSettings, EngineSettings, PlaceS
     """How long the event log is kept; 0 is for ever."""
     retention_conversations_days: float = Field(default=0.0, ge=0)
     """How long conversations are kept; 0 is for ever."""
+    retention_audit_days: float = Field(default=365.0, ge=0)
+    """How long the audit trail is kept; 0 is for ever."""
     shutdown_seconds: float = Field(default=5.0, gt=0, le=300)
     """Time for an orderly end after Ctrl-C."""
 
@@ -229,11 +231,12 @@ class Settings(ShareSettings, RoleSettings, AuthSettings, EngineSettings, PlaceS
 
     @property
     def retention(self) -> Retention:
-        """The three retention settings as the store takes them."""
+        """The retention settings as the store takes them."""
         return Retention(
             snapshots=self.retention_snapshots_hours * 3600 or None,
             log=self.retention_log_days * 86_400 or None,
             conversations=self.retention_conversations_days * 86_400 or None,
+            audit=self.retention_audit_days * 86_400 or None,
         )
 
     def agent_overrides(self) -> dict[str, Any]:

@@ -1,8 +1,9 @@
 """Yes, no, stop, and which one: what a short answer means. One lexicon, several strictnesses. Pure.
 
 `consent` decides where a machine must not guess: a yes is a whole utterance that is plainly
-a yes, and whatever begins with a no is a no. `answer` reads the reply to a question of a form,
-where "Yes, with a ribbon" is a yes. `accepts` asks less: is what was proposed taken up?
+a yes, and whatever begins with a no is a no; `reach` says how far such a yes goes. `answer` reads
+the reply to a question of a form, where "Yes, with a ribbon" is a yes. `accepts` asks less: is what
+was proposed taken up?
 No model is asked: text that a tool or a page brought into the conversation can persuade a
 model, and cannot get in here.
 """
@@ -16,6 +17,8 @@ from typing import Literal
 from vivavoce.language.en.numbers import ORDINALS
 
 Answer = Literal["yes", "no"]
+Reach = Literal["once", "session", "always"]
+"""How far a yes goes: for what was asked, for the same in this session, or whenever it is that."""
 
 BACKCHANNEL = frozenset(
     {"uh-huh", "uh huh", "mm-hmm", "mm hmm", "mm-hm", "mhm", "mm", "hmm", "aha", "ah", "oh"}
@@ -64,6 +67,24 @@ _NO = (
     rf"that's not right|i'd rather not|i would rather not|i don't think so|i don't want|better not|"
     rf"let's not|absolutely not|of course not|certainly not|definitely not|{_STOP}"
 )
+_SESSION = (
+    r"(?:and )?(?:for|during|in) (?:the rest of )?(?:this|the|our) (?:whole |entire )?"
+    r"(?:session|conversation|call|talk)|(?:and )?(?:for|during) the rest of (?:it|today)|"
+    r"(?:and )?(?:you )?"
+    r"(?:don't|do not|needn't|need not|don't need to|don't have to|no need to) ask "
+    r"(?:me )?(?:again|any more|anymore|every time|each time)(?: (?:for|in|during) (?:this|the) "
+    r"(?:session|conversation|call))?"
+)
+"""Said with a yes: it is for the same in the rest of the session."""
+_ALWAYS = (
+    r"(?:and )?(?:from now on )?"
+    r"(?:always|every time|each time|forever|for ever|for good|from now on)"
+    r"(?: (?:do it|do that|do this|run it|run that|run this|allow it|allow that|allow this|"
+    r"yes|okay|ok|fine))?"
+    r"(?: for (?:this|that|the same) (?:command|one|call|thing|tool|page|site))?"
+)
+"""Said with a yes, or alone: it is for the same call whenever it comes."""
+_ONCE = r"(?:but )?(?:just |only )?(?:this once|this time|this one time|once|for now)"
 _UNSURE = (
     r"(?:i am |i'm )?not sure\b.*|no idea\b.*|i (?:do not|don't) know\b.*|dunno|maybe|perhaps|"
     r"no problem|no worries|(?:it )?doesn't matter"
@@ -110,6 +131,10 @@ def _either(*lists: str) -> str:
 _LEAD = rf"(?:(?:{_FILLER}) )*"
 _ALL_YES = rf"{_LEAD}(?:{_YES})(?: (?:{_either(_YES, _FILLER)}|it|that))*"
 _ALL_MILD = rf"{_LEAD}(?:{_either(_YES, _MILD)})(?: (?:{_either(_YES, _MILD, _FILLER)}|it|that))*"
+_SO_FAR = rf"(?:{_LEAD}(?:{_YES})(?: (?:{_either(_YES, _FILLER)}|it|that|this))*)"
+_FOR_ONCE = rf"{_ALL_YES}|{_SO_FAR} (?:{_ONCE})(?: (?:{_FILLER}))*"
+_FOR_SESSION = rf"{_SO_FAR} (?:{_SESSION})(?: (?:{_FILLER}))*"
+_FOR_GOOD = rf"(?:{_SO_FAR} |{_LEAD})(?:{_ALWAYS})(?: (?:{_FILLER}))*"
 _BEGINS_YES = rf"{_LEAD}(?:{_FIRST})\b"
 _BEGINS_NO = rf"{_LEAD}(?:{_NO})(?: .*)?"
 _ALL_UNSURE = rf"{_LEAD}(?:{_UNSURE})(?: (?:{_FILLER}))*"
@@ -133,7 +158,20 @@ def consent(words: str) -> Answer | None:
         return "no"
     if _asks(words):
         return None  # "Allow it?" asks back
-    return "yes" if _is(_ALL_YES, said) else None
+    return None if reach(words) is None else "yes"
+
+
+def reach(words: str) -> Reach | None:
+    """How far a yes to "May I?" goes: "yes, for this session", "always for this command". None
+    where it is none, or where nobody can be sure."""
+    said = plain(words)
+    if _asks(words) or re.fullmatch(_BEGINS_NO, said):
+        return None
+    if _is(_FOR_SESSION, said):
+        return "session"
+    if _is(_FOR_GOOD, said):
+        return "always"
+    return "once" if _is(_FOR_ONCE, said) else None
 
 
 def answer(words: str) -> Answer | None:
@@ -141,7 +179,7 @@ def answer(words: str) -> Answer | None:
     said = plain(words)
     if _asks(words) and consent(words) != "no":
         return None
-    if _is(_ALL_MILD, said):
+    if _is(_ALL_MILD, said) or reach(words) is not None:
         return "yes"
     if _is(_ALL_UNSURE, said):
         return None

@@ -33,6 +33,8 @@ class McpServer(Record):
     """Seconds for one call, without those that a question to the user takes."""
     tools: tuple[str, ...] | None = None
     """Of its tools only these, by the server's own names; None is all."""
+    trust: bool = False
+    """What it says of its tools counts: that one only reads, above all."""
 
 
 def resolve(
@@ -89,6 +91,7 @@ class _Server(Part):
     protocol: Literal["auto", "legacy"] = "auto"
     timeout_seconds: float = Field(default=60, ge=1, le=600)
     tools: tuple[str, ...] | None = None
+    trust: bool = False
 
 
 class StartedServer(_Server):

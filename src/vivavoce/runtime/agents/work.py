@@ -18,6 +18,7 @@ from vivavoce.wire.records.work import Role
 
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_:-]{0,63}$")]
 Address = Annotated[str, Field(max_length=2000), AfterValidator(http_address)]
+Host = Annotated[str, Field(pattern=r"^[A-Za-z0-9*][A-Za-z0-9.*-]{0,252}$")]
 Decision = Literal["allow", "ask", "ask_once", "deny"]
 """`ask_once`: one yes is for the same call in the rest of the session."""
 _LONGEST = 4_096
@@ -80,6 +81,10 @@ class Permissions(Part):
     a no."""
 
     changes: Decision = "ask"
+    outside: Literal["allow", "ask", "deny"] = "ask"
+    """What is sent or written after words from outside were read, and was not said by the user."""
+    hosts: tuple[Host, ...] = ()
+    """What `web_fetch` may call all the same."""
     timeout_seconds: float = Field(default=60, ge=5, le=600)
     rules: tuple[Rule, ...] = ()
 

@@ -11,25 +11,39 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Literal, Protocol
+from urllib.parse import urlsplit
 
 import orjson
 
-from vivavoce.errors import Conflict, Forbidden, NotFound, RateLimited, VivavoceError
+from vivavoce.errors import Conflict, Forbidden, NotFound, RateLimited, ToolNotFound, VivavoceError
 from vivavoce.runtime.agents.work import Permissions
-from vivavoce.runtime.ports import Clock, Journal, Store
+from vivavoce.runtime.calls.outside import (
+    LOOKED_BACK,
+    Facts,
+    Read,
+    Said,
+    Source,
+    concerns,
+    described_by,
+    of_conversation,
+    read_by,
+    source_to_name,
+)
+from vivavoce.runtime.ports import Clock, Journal, Store, Toolbox, ToolDefinition
 from vivavoce.session.events import ApprovalAsked, ApprovalSettled, SessionEvent
 from vivavoce.wire.clean import clean_line, unseen
 from vivavoce.wire.events import About, ApprovalRequested, ApprovalResolved, announce
 from vivavoce.wire.records.talk import Origin, Put, ToolCall, Within, new_id
-from vivavoce.wire.records.work import Approval, ApprovalStatus, By, Task
+from vivavoce.wire.records.work import Approval, ApprovalStatus, By, Reach, Task
 
-_REMEMBERED = 1_000
-_LASTING = "for the rest of the session"
 _SHOWN = 120  # characters of what a call is about to do, in the question
+_WORK = 1_000  # tasks whose reading is remembered
+_PIN = "mcp:"
+"""Before a server's name: what it says of its tools, as the user agreed to it. No tool has it."""
 
 
 class NotPermitted(Forbidden):
@@ -37,33 +51,39 @@ class NotPermitted(Forbidden):
 
 
 class Gatekeeper:
-    """One policy for every way in."""
+    """One policy for every way in.
+
+    `tools` tells which tool is of whom; without them there are no servers.
+    """
 
     def __init__(
         self,
         permissions: Permissions,
         approvals: Approvals,
         *,
+        tools: Toolbox | None = None,
         auto_approve: Callable[[str | None], bool] = lambda session_id: False,
     ) -> None:
-        self._permissions, self._approvals = permissions, approvals
+        self._permissions, self._approvals, self._tools = permissions, approvals, tools
         self._auto_approve = auto_approve
+        self._store, self._since = approvals.store, approvals.clock.now()
+        self._work: dict[str, tuple[Read, ...]] = {}
 
     async def admit(
         self,
         call: ToolCall,
         changes: bool,
         arguments: Mapping[str, Any],
-        description: str,
+        wants: str,
         task_id: str | None,
     ) -> VivavoceError | None:
-        """None: it may run."""
+        """None: it may run. `wants` is what it is about to do: "run the tests"."""
         try:
             verdict = await self._verdict(
                 call,
                 call.tool,
                 arguments,
-                description,
+                wants,
                 changes=changes,
                 origin=call.origin,
                 call_id=call.id,
@@ -80,21 +100,30 @@ class Gatekeeper:
         self, tool: str, arguments: Mapping[str, Any], question: str, task: Task
     ) -> bool:
         """For what an agent does with tools of its own; they are taken to change things."""
-        asked = question or f"Use {tool}"
+        wants = f"do this: {question}" if question else f"use {tool}"
+        if self._tools is not None and self._definition(tool) is not None:
+            wants = self._tools.wants(tool, arguments)  # one of ours, under our words
         try:
             verdict = await self._verdict(
-                task, tool, arguments, asked, changes=True, origin="task", task_id=task.id
+                task, tool, arguments, wants, changes=True, origin="task", task_id=task.id
             )
         except RateLimited:
             return False
         return verdict == "allow"
+
+    def noted(self, call: ToolCall, output: str, task_id: str) -> None:
+        """What delegated work has read by this call. Of a conversation the store knows."""
+        read = read_by(call.tool, call.arguments, output, self._definition)
+        self._work[task_id] = (*self._work.pop(task_id, ()), *((read,) if read else ()))
+        if len(self._work) > _WORK:
+            del self._work[next(iter(self._work))]
 
     async def _verdict(
         self,
         about: Concern,
         tool: str,
         arguments: Mapping[str, Any],
-        description: str,
+        wants: str,
         *,
         changes: bool,
         origin: Origin,
@@ -106,50 +135,151 @@ class Gatekeeper:
         decision = self._permissions.decide(
             tool, arguments, changes=changes, origin=origin, auto_approve=auto
         )
-        if decision in ("allow", "deny"):
+        if decision == "deny" or (decision == "allow" and auto):
             return decision
-        if self._approvals.stands(about, tool, arguments):
+        definition = self._definition(tool)
+        task = None if task_id is None else await self._store.task(task_id, user_id=about.user_id)
+        standing = (
+            await self._approvals.standing(about.user_id) if concerns(tool, definition) else []
+        )
+        pins = _pins(standing)
+        source = None
+        if concerns(tool, definition) and origin != "http":
+            facts = await self._facts(about, task, task_id, pins)
+            hosts = self._permissions.hosts
+            source = source_to_name(tool, arguments, definition, facts, hosts=hosts)
+        outside = self._permissions.outside
+        if source is not None and outside == "deny":
+            return "deny"
+        if source is not None and outside == "ask" and decision == "allow":
+            decision = "ask"
+        pin = self._unpinned(definition, pins)
+        if decision == "allow" and pin is None:
+            return "allow"
+        if pin is None and await self._approvals.stands(about, tool, arguments):
             return "allow"
         granted = await self._approvals.ask(
             about,
             tool,
             arguments,
-            _question(description),
+            _question(
+                wants,
+                _asker(origin, task),
+                because=None if source is None else source.words,
+                changed=pin is not None and pin[0] in pins,
+                lasting=decision == "ask_once",
+            ),
             timeout=self._permissions.timeout_seconds,
             call_id=call_id,
             task_id=task_id,
+            asked_by=_asker(origin, task),
+            because=None if source is None else source.words,
+            reach="session" if decision == "ask_once" else "once",
+            pin=pin,
         )
-        if granted and decision == "ask_once":
-            self._approvals.let_stand(about, tool, arguments)
         return "allow" if granted else "refused"
 
+    def _definition(self, tool: str) -> ToolDefinition | None:
+        try:
+            return None if self._tools is None else self._tools.definition(tool)
+        except ToolNotFound:
+            return None
 
-def _same(about: Concern, tool: str, arguments: Mapping[str, Any]) -> bytes | None:
-    """What tells this call from another; None where there is no session it could be the same in,
-    or it cannot be written down."""
-    if about.session_id is None:
-        return None
+    def _unpinned(
+        self, definition: ToolDefinition | None, pins: Mapping[str, str]
+    ) -> tuple[str, str] | None:
+        """The server whose words about its tools the user has not agreed to as they are now, and
+        the mark of those words."""
+        if self._tools is None or definition is None or not definition.server:
+            return None
+        mark = described_by(definition.server, self._tools.definitions())
+        agreed = definition.trusted or pins.get(definition.server) == mark
+        return None if agreed else (definition.server, mark)
+
+    async def _facts(
+        self, about: Concern, task: Task | None, task_id: str | None, pins: Mapping[str, str]
+    ) -> Facts:
+        every = [] if self._tools is None else self._tools.definitions()
+        servers = dict.fromkeys(one.server for one in every if one.server and not one.trusted)
+        described = [name for name in servers if pins.get(name) != described_by(name, every)]
+        if task_id is not None:
+            read = self._work.get(task_id, ())
+            if task is not None and task_id not in self._work and task.created_at < self._since:
+                read = (Read(Source("task", task.title)),)  # what it read before a restart
+            words = tuple(Read(Source("described", name)) for name in described)
+            said = Said(() if task is None else (task.description,))
+            return Facts(said, (*words, *read), delegated=True)
+        if about.conversation_id is None:
+            return of_conversation((), (), self._definition, described)
+        entries, _ = await self._store.messages_before(
+            about.conversation_id, user_id=about.user_id, limit=LOOKED_BACK
+        )
+        tasks = await self._store.tasks(user_id=about.user_id, limit=20)
+        return of_conversation(entries, tasks, self._definition, described)
+
+
+def _pins(standing: Sequence[Approval]) -> dict[str, str]:
+    """By server: the mark of what it said when the user agreed."""
+    found: dict[str, str] = {}
+    for one in standing:  # the newest first
+        if one.tool.startswith(_PIN):
+            found.setdefault(one.tool.removeprefix(_PIN), str(one.arguments.get("sha256")))
+    return found
+
+
+def _asker(origin: Origin, task: Task | None) -> str | None:
+    """Who wants it, in words; None is the voice itself."""
+    if task is not None:
+        return f'the task "{clean_line(task.title, 60)}"'
+    return {"http": "a program that uses this server", "task": "a task"}.get(origin)
+
+
+def _same(tool: str, arguments: Mapping[str, Any]) -> bytes | None:
+    """What tells this call from another; None where it cannot be written down. Of a page it is
+    its host: who agreed to a site agreed to its pages."""
+    whole = dict(arguments)
+    if tool == "web_fetch":
+        try:
+            url = str(whole.get("url", ""))
+            whole = {"host": urlsplit(url if "://" in url else f"https://{url}").hostname}
+        except ValueError:
+            return None
     try:
-        whole = [about.user_id, about.session_id, tool, dict(arguments)]
-        return orjson.dumps(whole, option=orjson.OPT_SORT_KEYS)
+        return orjson.dumps([tool, whole], option=orjson.OPT_SORT_KEYS)
     except (TypeError, ValueError, RecursionError):
         return None
 
 
-def _question(description: str) -> str:
-    """ "Running pytest -q" becomes a question that can be answered with yes or no."""
-    shown = clean_line(description, _SHOWN)
+def _question(
+    wants: str,
+    asker: str | None = None,
+    *,
+    because: str | None = None,
+    changed: bool = False,
+    lasting: bool = False,
+) -> str:
+    """Who wants what, and why it is asked: a question that can be answered with yes or no."""
+    shown = clean_line(wants, _SHOWN)
     # Who only listens must know that this is not all of it.
-    cut = "\u2026" in shown or len(clean_line(description, 4 * _SHOWN)) > len(shown)
+    cut = "\u2026" in shown or len(clean_line(wants, 4 * _SHOWN)) > len(shown)
+    who, may = (
+        ("I want", "May I")
+        if asker is None
+        else (f"{asker[:1].upper()}{asker[1:]} wants", "May it")
+    )
     rest = ", and more that is on the screen" if cut else ""
-    return f"May I do this: {shown}{rest}? Please say yes or no."
+    rest += f", having read {because}" if because else ""
+    rest += ", which describes its tools in other words than before" if changed else ""
+    long = ", for the rest of this session" if lasting else ""
+    return f"{who} to {shown}{rest}. {may}{long}? Yes or no?"
 
 
 log = logging.getLogger(__name__)
 
 MAX_PENDING = 100  # of all users; more than that is a flood, and a flood gets no yes
 MAX_OWN = 20  # of one user, at every server: they must not take the others' places
-QUESTION_LENGTH = 300
+QUESTION_LENGTH = 400
+_REACHES: Sequence[Reach] = ("once", "session", "always")
 
 
 class Concern(About, Protocol):
@@ -177,30 +307,43 @@ class Approvals:
         notifier: Notifier,
         most_own: int = MAX_OWN,
     ) -> None:
-        self._store, self._journal, self._clock, self._notifier = store, journal, clock, notifier
+        self.store, self._journal, self.clock, self._notifier = store, journal, clock, notifier
         self._most_own = most_own
         self._open: dict[str, tuple[Approval, asyncio.Future[bool]]] = {}
+        self._pins: dict[str, tuple[str, str]] = {}
+        """By request: the server whose tools are agreed to with its yes, and how it says them."""
         self._settling: dict[str, asyncio.Event] = {}
-        self._standing: dict[bytes, None] = {}
-        """Calls that were said yes to for the rest of their session, the oldest first."""
 
     async def recover(self) -> None:
         """What was open when the process died is a no: whoever asked is gone."""
-        left = await self._store.pending_approvals()
+        left = await self.store.pending_approvals()
         # Work that goes on may have asked already.
         for approval in [one for one in left if one.id not in self._open]:
             await self._settle(approval, ApprovalStatus.EXPIRED, "restart")
 
-    def stands(self, about: Concern, tool: str, arguments: Mapping[str, Any]) -> bool:
-        """Was a yes given to this very call that is for the rest of the session?"""
-        same = _same(about, tool, arguments)
-        return same is not None and same in self._standing
+    async def standing(self, user_id: str) -> list[Approval]:
+        """Each yes of theirs that goes on, the newest first."""
+        return await self.store.standing_approvals(user_id=user_id)
 
-    def let_stand(self, about: Concern, tool: str, arguments: Mapping[str, Any]) -> None:
-        if (same := _same(about, tool, arguments)) is not None:
-            self._standing[same] = None
-            if len(self._standing) > _REMEMBERED:
-                del self._standing[next(iter(self._standing))]
+    async def stands(self, about: Concern, tool: str, arguments: Mapping[str, Any]) -> bool:
+        """Was a yes given to this very call that goes on until now?"""
+        same = _same(tool, arguments)
+        return same is not None and any(
+            one.tool == tool
+            and (one.session_id is not None or one.reach == "always")
+            and (one.reach == "always" or one.session_id == about.session_id)
+            and _same(tool, one.arguments) == same
+            for one in await self.standing(about.user_id)
+        )
+
+    async def revoke(self, approval_id: str, user_id: str) -> Approval:
+        """From now on it is asked again."""
+        for one in await self.standing(user_id):
+            if one.id == approval_id:
+                revoked = replace(one, revoked_at=self.clock.now())
+                await self._journal.commit([Put(revoked)])
+                return revoked
+        raise NotFound(f"There is no yes '{clean_line(approval_id, 64)}' that goes on.")
 
     def pending(self, user_id: str) -> list[Approval]:
         return [one for one, _ in self._open.values() if one.user_id == user_id]
@@ -215,15 +358,20 @@ class Approvals:
         timeout: float,
         call_id: str | None = None,
         task_id: str | None = None,
+        asked_by: str | None = None,
+        because: str | None = None,
+        reach: Reach = "once",
+        pin: tuple[str, str] | None = None,
     ) -> bool:
-        """Until the user says yes or no, or the time is up. Raises `RateLimited` where too many
-        questions wait."""
+        """Until the user says yes or no, or the time is up. A yes goes at least as far as `reach`;
+        `pin` is a server and the mark of how it describes its tools, which it agrees to. Raises
+        `RateLimited` where too many questions wait."""
         if not _showable(dict(arguments)):
             return False  # nobody can say yes to what cannot be seen
         if len(self._open) >= MAX_PENDING:
             words = f"{MAX_PENDING} questions of all users wait for a yes already."
             raise RateLimited(words, what="approvals", limit=MAX_PENDING, retry_after_ms=5000)
-        now = self._clock.now()
+        now = self.clock.now()
         approval = Approval(
             id=f"apr_{new_id()}",
             user_id=about.user_id,
@@ -236,6 +384,9 @@ class Approvals:
             session_id=about.session_id,
             call_id=call_id,
             task_id=task_id,
+            asked_by=asked_by,
+            because=because,
+            reach=reach,
         )
         answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         try:
@@ -243,6 +394,8 @@ class Approvals:
             told = announce(_requested(approval), approval)
             await self._journal.commit([Put(approval), told, room])
             self._open[approval.id] = (approval, answer)
+            if pin is not None:
+                self._pins[approval.id] = pin
             await self._notifier.tell(ApprovalAsked(approval.id, approval.question), approval)
             async with asyncio.timeout(timeout):
                 return await asyncio.shield(answer)
@@ -254,6 +407,7 @@ class Approvals:
             raise
         finally:
             self._open.pop(approval.id, None)
+            self._pins.pop(approval.id, None)
             # Not by `resolve`: a session that passes on a yes must not wait for its own inbox.
             await self._notifier.tell(ApprovalSettled(approval.id), approval)
 
@@ -275,10 +429,10 @@ class Approvals:
         granted: bool,
         by: By,
         words: str | None = None,
-        for_session: bool = False,
+        reach: Reach = "once",
     ) -> Approval:
-        """The user's answer. The first one counts; the same again is no error. `for_session`: a
-        yes that is for the same call in the rest of the session."""
+        """The user's answer. The first one counts; the same again is no error. `reach` is how far
+        a yes goes."""
         found = self._open.get(approval_id)
         if found is None or found[0].user_id != user_id:
             return await self._late(approval_id, user_id, granted)
@@ -288,10 +442,11 @@ class Approvals:
         stored = self._settling[approval_id] = asyncio.Event()
         status = ApprovalStatus.GRANTED if granted else ApprovalStatus.DENIED
         try:
-            lasting = granted and for_session
-            settled = await self._settle(approval, status, by, words or (lasting and _LASTING))
-            if lasting:
-                self.let_stand(approval, approval.tool, approval.arguments)
+            furthest = max(reach, approval.reach or "once", key=_REACHES.index)
+            approval = replace(approval, reach=furthest if granted else None)
+            settled = await self._settle(approval, status, by, words)
+            if granted and (pin := self._pins.get(approval_id)) is not None:
+                await self._agree(settled, *pin)
             if not answer.done():
                 answer.set_result(granted)
             return settled
@@ -299,8 +454,24 @@ class Approvals:
             del self._settling[approval_id]
             stored.set()
 
+    async def _agree(self, by: Approval, server: str, mark: str) -> None:
+        """What the server says of its tools is as the user agreed to it; nothing else is."""
+        name = _PIN + server
+        before = [one for one in await self.standing(by.user_id) if one.tool == name]
+        agreed = replace(
+            by,
+            id=f"apr_{new_id()}",
+            tool=name,
+            question=f"Use the tools of the server {server} as it describes them now",
+            arguments={"sha256": mark},
+            reach="always",
+            call_id=None,
+        )
+        old = [Put(replace(one, revoked_at=self.clock.now())) for one in before]
+        await self._journal.commit([*old, Put(agreed)])
+
     async def _late(self, approval_id: str, user_id: str, granted: bool) -> Approval:
-        known = await self._store.approval(approval_id, user_id=user_id)
+        known = await self.store.approval(approval_id, user_id=user_id)
         if known is None:
             raise NotFound(f"There is no request '{clean_line(approval_id, 64)}'.")
         over = known.status is not ApprovalStatus.PENDING
@@ -313,12 +484,13 @@ class Approvals:
         approval: Approval,
         status: ApprovalStatus,
         by: By,
-        words: str | Literal[False] | None = None,
+        words: str | None = None,
     ) -> Approval:
-        now = self._clock.now()
+        now = self.clock.now()
         settled = replace(
             approval,
             status=status,
+            reach=approval.reach if status is ApprovalStatus.GRANTED else None,
             resolved_at=now,
             resolved_by=by,
             words=clean_line(words, QUESTION_LENGTH) if words else None,
@@ -330,6 +502,7 @@ class Approvals:
             tool_name=approval.tool,
             granted=status is ApprovalStatus.GRANTED,
             by=by,
+            reach=settled.reach,
         )
         await self._journal.commit([Put(settled), announce(event, settled)])
         return settled
@@ -355,4 +528,7 @@ def _requested(approval: Approval) -> ApprovalRequested:
         expires_at=approval.expires_at,
         call_id=approval.call_id,
         task_id=approval.task_id,
+        asked_by=approval.asked_by,
+        because=approval.because,
+        reach=approval.reach,
     )

@@ -275,8 +275,8 @@ class ToolExecutor:
             result: str | ToolOutput | VivavoceError | None = None
             if self._gate is not None:
                 changes = self._tools.changes(request.name, arguments)
-                of = request.task_id
-                result = await self._gate.admit(call, changes, arguments, description, of)
+                wants, of = self._tools.wants(request.name, arguments), request.task_id
+                result = await self._gate.admit(call, changes, arguments, wants, of)
             if result is None:
                 begun = self._clock.monotonic()
                 result = await self._attempt(request, arguments, call, progress)
@@ -298,6 +298,8 @@ class ToolExecutor:
             output = result if isinstance(result, str) else result.text
             status = CallStatus.COMPLETED
         done = await self._settle(progress.close(), outcome, ordinal, status, output)
+        if self._gate is not None and request.task_id is not None and outcome.success:
+            self._gate.noted(done, output, request.task_id)
         if self._settled is not None:
             self._settled(done)
         return outcome

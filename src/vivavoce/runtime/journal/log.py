@@ -1,4 +1,5 @@
-"""The only way to write and to announce: durable first, then heard by all.
+"""The only way to write and to announce: durable first, then heard by all. And audited: what a
+change says that somebody did goes into the trail in the same commit, and to the log.
 
 The journal owns the order of publication. Subscribers see positions rising
 by one, whichever task's commit returns first and whichever process wrote: a
@@ -12,14 +13,36 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from contextvars import ContextVar
+from datetime import datetime
 
 from vivavoce.errors import OutcomeUnknown, RateLimited, Unavailable
+from vivavoce.logs import fields
 from vivavoce.runtime.journal.streams import Filter, Subscription, Tell
 from vivavoce.runtime.ports import Clock, LogBounds, Store
+from vivavoce.wire.clean import clean_line
 from vivavoce.wire.events import Heartbeat, StreamReset, VoiceEvent, to_log
-from vivavoce.wire.records.talk import Announce, Change, LogEvent
+from vivavoce.wire.records.plans import Person
+from vivavoce.wire.records.talk import (
+    Announce,
+    Audited,
+    CallStatus,
+    Change,
+    DropConversation,
+    LogEvent,
+    Put,
+    PutSession,
+    ToolCall,
+)
+from vivavoce.wire.records.work import Approval, ApprovalStatus, AuditLine, digest_of
 
 log = logging.getLogger(__name__)
+trail = logging.getLogger("vivavoce.audit")
+
+ASKING: ContextVar[tuple[str, str]] = ContextVar("asking", default=("", ""))
+"""The address and the id of the request that is being served, for the audit."""
+_WRITES = frozenset({"write_file", "edit_file", "undo_change"})
+_SHOWN = 200  # characters
 
 HEARTBEAT_SECONDS = 30.0  # seed 003 §5.4
 _RETRY_SECONDS = 1.0
@@ -92,6 +115,8 @@ class Journal:
         if self._position < 0:
             await self.open()
         before = self._position
+        lines = audited(changes, self._clock.now())
+        changes = [*changes, *map(Audited, lines)]
         try:
             events = await self._store.commit(changes)
         except OutcomeUnknown:
@@ -101,9 +126,27 @@ class Journal:
             # same: look, or its events would wait for the next commit.
             self._doubt.set()
             raise
+        for line in lines:
+            trail.info(
+                "Audit",
+                extra=fields(
+                    action=line.action,
+                    subject=line.what,
+                    outcome=line.outcome,
+                    user_id=line.user_id,
+                    address=line.address,
+                    request_id=line.request_id,
+                    digest=line.digest,
+                ),
+            )
         if events:
             await self._announce(events)
         return events
+
+    async def audit(self, action: str, what: str, outcome: str, user_id: str = "") -> None:
+        """For what somebody did, or was refused, that changes no record."""
+        line = _line(action, what, outcome, user_id, self._clock.now())
+        await self.commit([Audited(line)])
 
     async def _find_out(self, changes: Sequence[Change], before: int) -> list[LogEvent]:
         """A commit whose answer was lost: look whether it is there, or announcing it again
@@ -311,3 +354,64 @@ def _offer(readers: Iterable[Subscription], event: LogEvent) -> None:
             frame = frames[tell] = tell(event)
         if frame:
             reader.offer(frame)
+
+
+# --- The audit
+
+
+def audited(changes: Sequence[Change], now: datetime) -> list[AuditLine]:
+    """Who did what, as these changes say: sessions, calls, answers to requests, deletions."""
+    found: list[AuditLine] = []
+    for change in changes:
+        match change:
+            case PutSession(session, new=True):
+                what = f"{session.agent} {session.id}"
+                found.append(_line("session", what, "begun", session.user_id, now))
+            case Put(ToolCall() as call) if call.status is not CallStatus.STARTED:
+                found += _called(call, now)
+            case Put(Approval() as asked) if asked.status is not ApprovalStatus.PENDING:
+                found.append(_answered(asked, now))
+            case Put(Person() as person):
+                found.append(_line("profile", "preferences", "changed", person.id, now))
+            case DropConversation(conversation_id, user_id):
+                what = f"conversation {conversation_id}"
+                found.append(_line("deletion", what, "deleted", user_id, now))
+            case _:
+                pass
+    return found
+
+
+def _called(call: ToolCall, now: datetime) -> list[AuditLine]:
+    digest = digest_of(call.arguments)
+    outcome = f"{call.status.value}, asked for by {call.origin}"
+    lines = [_line("tool", call.tool, outcome, call.user_id, now, digest)]
+    if call.tool in _WRITES and call.status is CallStatus.COMPLETED:
+        path = str(call.arguments.get("path", "the last change"))
+        lines.append(_line("file", path, f"changed by {call.tool}", call.user_id, now, digest))
+    return lines
+
+
+def _answered(asked: Approval, now: datetime) -> AuditLine:
+    digest = digest_of(asked.arguments)
+    if asked.revoked_at is not None:
+        what = f"{asked.tool} {asked.id}"
+        return _line("grant", what, "taken back", asked.user_id, now, digest)
+    far = f", {asked.reach}" if asked.reach else ""
+    outcome = f"{asked.status.value} by {asked.resolved_by}{far}"
+    return _line("approval", f"{asked.tool} {asked.id}", outcome, asked.user_id, now, digest)
+
+
+def _line(
+    action: str, what: str, outcome: str, user_id: str, now: datetime, digest: str = ""
+) -> AuditLine:
+    address, request_id = ASKING.get()
+    return AuditLine(
+        at=now,
+        action=action,
+        what=clean_line(what, _SHOWN),
+        outcome=clean_line(outcome, _SHOWN),
+        user_id=clean_line(user_id, _SHOWN),
+        address=clean_line(address, _SHOWN),
+        request_id=clean_line(request_id, _SHOWN),
+        digest=digest,
+    )

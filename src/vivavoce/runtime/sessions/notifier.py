@@ -64,7 +64,12 @@ class SessionNotifier:
         """The user's spoken yes or no. One that comes too late changes nothing."""
         try:
             await self._approvals.resolve(
-                effect.approval_id, user_id, granted=effect.granted, by="voice", words=effect.words
+                effect.approval_id,
+                user_id,
+                granted=effect.granted,
+                by="voice",
+                words=effect.words,
+                reach=effect.reach,
             )
         except VivavoceError as fault:
             log.info("An answer came too late", extra=fields(reason=fault.message))

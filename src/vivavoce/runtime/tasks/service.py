@@ -20,6 +20,7 @@ from vivavoce.errors import Conflict, InvalidArguments, NotFound, RateLimited, V
 from vivavoce.logs import fields
 from vivavoce.runtime.calls.approvals import Gatekeeper, Notifier
 from vivavoce.runtime.calls.outcomes import RunsTools, ToolRequest
+from vivavoce.runtime.calls.outside import LOOKED_BACK, of_conversation
 from vivavoce.runtime.calls.questions import Questions
 from vivavoce.runtime.ports import Clock, Journal, Store, ToolContext
 from vivavoce.runtime.tasks import records as write
@@ -27,7 +28,7 @@ from vivavoce.runtime.tasks.ports import AgentCard, Backends, Carrier, Done, Gav
 from vivavoce.session.events import News, TaskFinished, TaskStarted
 from vivavoce.wire.clean import clean_line, clean_text
 from vivavoce.wire.events import VoiceEvent, announce
-from vivavoce.wire.records.talk import Put, new_id
+from vivavoce.wire.records.talk import Kind, Put, new_id
 from vivavoce.wire.records.work import Question, Role, Task, TaskStatus
 
 SAID = 6  # entries of the conversation that go along with the work
@@ -97,13 +98,17 @@ class Delegating:
         return asking[0]
 
     async def _said(self, context: ToolContext) -> str:
-        """What was said last, so that "it" means something to whoever does the work."""
+        """What was said last, so that "it" means something to whoever does the work. Where words
+        from outside were read, only what the user said: the voice's may be made of those."""
         if context.conversation_id is None:
             return ""
-        said, _ = await self._store.messages_before(
-            context.conversation_id, user_id=context.user_id, limit=2 * SAID, said_only=True
+        every, _ = await self._store.messages_before(
+            context.conversation_id, user_id=context.user_id, limit=LOOKED_BACK
         )
-        spoken = [entry for entry in said if entry.text.strip()]
+        tasks = await self._store.tasks(user_id=context.user_id, limit=20)
+        read = of_conversation(every, tasks, lambda name: None).read
+        kinds = (Kind.USER,) if read else (Kind.USER, Kind.ASSISTANT)
+        spoken = [entry for entry in every if entry.kind in kinds and entry.text.strip()]
         return "\n".join(f"{entry.kind}: {entry.text[:300]}" for entry in spoken[-SAID:])
 
 

@@ -496,6 +496,7 @@ async def update_session(
     if told and (isinstance(body.turn_detection, ManualTurns | str | None)):
         wanted["turn_detection"] = None  # manual, in whichever words
     updated, setup = await here.voice.reconfigure(session_id, user, wanted, role)
+    await here.journal.audit("configuration", session_id, f"changed {', '.join(updated)}", user)
     session = setup.session
     return UpdateSessionConfigResponse(
         session_id=session_id,

@@ -28,7 +28,7 @@ from vivavoce.server.services import (
     json_only,
 )
 from vivavoce.wire.records.talk import Status
-from vivavoce.wire.records.work import Role
+from vivavoce.wire.records.work import Reach, Role
 
 router = APIRouter(route_class=Sparse, tags=["Tools"], dependencies=[Depends(json_only)])
 inbox = APIRouter(route_class=Sparse, tags=["Tasks"], dependencies=[Depends(json_only)])
@@ -204,7 +204,28 @@ async def decide(
     body: s.DecisionRequest,
 ) -> s.ApprovalView:
     """The user's yes or no, by a click. The first answer counts."""
+    reach: Reach = "always" if body.always else "session" if body.for_session else "once"
     settled = await here.approvals.resolve(
-        approval_id, user, granted=body.granted, by="click", for_session=body.for_session
+        approval_id, user, granted=body.granted, by="click", reach=reach
     )
     return s.ApprovalView.of(settled)
+
+
+@inbox.get("/grants", operation_id="listGrants", responses=errors())
+async def standing(here: Here, user: User) -> s.ApprovalListResponse:
+    """Each yes that goes on: for the rest of a session, or until it is taken back. Also which MCP
+    servers' tools were agreed to, as they were described then."""
+    shown = [s.ApprovalView.of(one) for one in await here.approvals.standing(user)]
+    return s.ApprovalListResponse(approvals=shown, count=len(shown))
+
+
+@inbox.delete(
+    "/grants/{approval_id}",
+    operation_id="revokeGrant",
+    responses=errors(404),
+)
+async def revoke(
+    here: Here, user: User, approval_id: Annotated[str, Path(max_length=64)]
+) -> s.ApprovalView:
+    """Take such a yes back: it is asked again."""
+    return s.ApprovalView.of(await here.approvals.revoke(approval_id, user))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import re
 import secrets
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -25,8 +25,10 @@ from vivavoce.errors import (
     InvalidRequest,
     PayloadTooLarge,
     RequestTimeout,
+    Unauthorized,
     VivavoceError,
 )
+from vivavoce.runtime.journal.log import ASKING
 from vivavoce.server.gate.auth import Authenticator, is_loopback, route_path
 from vivavoce.server.problems import note, problem
 
@@ -66,6 +68,8 @@ _PREFLIGHT = {
 }
 
 
+Refused = Callable[[str, str], Awaitable[None]]
+"""Notes who was not let in: the address and what they wanted."""
 Shape = Callable[[VivavoceError], Response]
 """What a refusal looks like: under some paths, as others have it."""
 
@@ -95,8 +99,9 @@ class Gate:
         larger: Mapping[str, int] | None = None,
         shapes: Mapping[str, Shape] | None = None,
         body_seconds: float = BODY_SECONDS,
+        audited: Refused | None = None,
     ) -> None:
-        self._app = app
+        self._app, self._audited = app, audited
         self._auth = auth
         self._hosts = frozenset(_bare(host) for host in allowed_hosts)
         self._origins = frozenset(origin.rstrip("/").lower() for origin in allowed_origins)
@@ -110,6 +115,16 @@ class Gate:
             return
         headers = Headers(scope=scope)
         passage = _Passage(_request_id(headers), route_path(scope))
+        client = scope.get("client")
+        asking = ASKING.set((client[0] if client else "", passage.request_id))
+        try:
+            await self._serve(headers, passage, scope, receive, send)
+        finally:
+            ASKING.reset(asking)
+
+    async def _serve(
+        self, headers: Headers, passage: _Passage, scope: Scope, receive: Receive, send: Send
+    ) -> None:
         state = scope.setdefault("state", {})
         state["request_id"] = passage.request_id
         try:
@@ -122,6 +137,9 @@ class Gate:
             identity = await self._auth.identify(scope)
         except VivavoceError as error:
             note(error, scope)
+            if self._audited is not None and isinstance(error, Unauthorized | Forbidden):
+                wanted = f"{scope.get('method', 'WEBSOCKET')} {passage.path}: {error.code}"
+                await self._audited(ASKING.get()[0], wanted)
             await self._refuse(error, passage, scope, receive, send)
             return
         state["user_id"] = identity.user_id

@@ -159,6 +159,16 @@ class ApprovalView(View):
     call_id: str | None = None
     task_id: str | None = None
     session_id: str | None = None
+    asked_by: str | None = Field(
+        default=None, description='Who wants it: the task "…", a program; null is the voice itself.'
+    )
+    because: str | None = Field(
+        default=None, description="Whose words were read before, if it is asked for that reason."
+    )
+    reach: str | None = Field(
+        default=None,
+        description="How far a yes goes: once, session (the same call in the rest of it), always.",
+    )
 
 
 class ApprovalListResponse(View):
@@ -171,4 +181,7 @@ class DecisionRequest(Request):
     for_session: StrictBool = Field(
         default=False,
         description="A yes for the same call, with the same arguments, in the rest of the session.",
+    )
+    always: StrictBool = Field(
+        default=False, description="A yes for the same call until it is taken back."
     )

@@ -87,6 +87,7 @@ class Listing:
                     named,
                     partial(self._call, tool, named.changes),
                     lambda given: f"Asking {self._config.name}: {tool[:64]}",
+                    lambda given: f"use {tool[:64]} of the server {self._config.name}",
                 )
             )
         except ValueError as exc:
@@ -118,9 +119,10 @@ def _definition(config: McpServer, tool: t.Tool) -> ToolDefinition:
         parameters=schemas.parameters(shown, tool.input_schema),
         category="mcp",
         timeout=config.timeout + QUESTION_SECONDS,
-        # A hint, and believed only where it makes us more careful or is harmless to get wrong:
-        # it decides whether a call may be run again, never whether it is allowed.
-        changes=not (hints is not None and hints.read_only_hint is True),
+        # The server's own word, which counts where the configuration trusts it.
+        changes=not (config.trust and hints is not None and hints.read_only_hint is True),
+        server=config.name,
+        trusted=config.trust,
     )
 
 

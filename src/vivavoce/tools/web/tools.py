@@ -255,13 +255,21 @@ def web_tools(
     search = search or search_of(settings)
     places = asyncio.Semaphore(MAX_AT_ONCE)
 
-    @worded(lambda given: f"Opening {given['url']}", limits.seconds + 10)
+    @worded(
+        lambda given: f"Opening {given['url']}",
+        limits.seconds + 10,
+        wants=lambda given: f"open {given['url']}",
+    )
     async def web_fetch(url: str) -> ToolOutput:
         async with places:
             fetching = client or await client_for(rules, limits)
             return ToolOutput(await _told(await fetching.fetch(spelled(url))))
 
-    @worded(lambda given: f"Searching the web for {given['query']}", SECONDS + 5)
+    @worded(
+        lambda given: f"Searching the web for {given['query']}",
+        SECONDS + 5,
+        wants=lambda given: f"search the web for {given['query']}",
+    )
     async def web_search(query: str) -> ToolOutput:
         query = " ".join(query.split())[:MAX_QUERY]
         if not query:

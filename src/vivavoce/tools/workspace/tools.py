@@ -7,6 +7,7 @@ is told of them is `wording.json`, since a small one chooses by those words.
 from __future__ import annotations
 
 import base64
+from functools import partial
 from pathlib import PurePosixPath
 from typing import Annotated
 
@@ -162,6 +163,11 @@ def workspace_tools(given: Workspace | Workspaces, *, ripgrep: str | None = None
     otherwise, once and for all, and "" is to do without it."""
     program = find_ripgrep(given.root) if ripgrep is None else ripgrep or None
 
+    changes = writing.Changes()
+
+    def keep_for(context: ToolContext) -> writing.Keep:
+        return partial(changes.keep, context.user_id, context.conversation_id)
+
     def of(context: ToolContext) -> Workspace:
         return given if isinstance(given, Workspace) else given.of(context.user_id)
 
@@ -187,11 +193,17 @@ def workspace_tools(given: Workspace | Workspaces, *, ripgrep: str | None = None
         query = Query(pattern, glob=glob, case_sensitive=case_sensitive, context=context)
         return await search_lines(of(caller), query, path, program)
 
-    @worded(lambda given: f"Writing file {given['path']}")
+    @worded(
+        lambda given: f"Writing file {given['path']}",
+        wants=lambda given: f"write the file {given['path']}",
+    )
     def write_file(path: FilePath, content: str, context: ToolContext) -> ToolOutput:
-        return writing.write_file(of(context), path, content)
+        return writing.write_file(of(context), path, content, keep_for(context))
 
-    @worded(lambda given: f"Editing file {given['path']}")
+    @worded(
+        lambda given: f"Editing file {given['path']}",
+        wants=lambda given: f"change the file {given['path']}",
+    )
     def edit_file(
         path: FilePath,
         old_string: Old,
@@ -199,6 +211,22 @@ def workspace_tools(given: Workspace | Workspaces, *, ripgrep: str | None = None
         context: ToolContext,
         replace_all: bool = False,
     ) -> ToolOutput:
-        return writing.edit_file(of(context), path, old_string, new_string, replace_all)
+        return writing.edit_file(
+            of(context), path, old_string, new_string, replace_all, keep_for(context)
+        )
 
-    return [read_file, glob, grep, write_file, edit_file]
+    @worded(
+        lambda given: f"Putting {given.get('path') or 'the last change'} back",
+        wants=lambda given: f"put {given.get('path') or 'the last changed file'} back as it was",
+    )
+    def undo_change(context: ToolContext, path: Folder = "") -> ToolOutput:
+        user, talk = context.user_id, context.conversation_id
+        change = changes.last(user, talk, path)
+        if change is None:
+            about = f" of {shown(path)}" if path else ""
+            raise ToolFailed(f"There is no change{about} that could be taken back")
+        done = writing.undo(of(context), change)
+        changes.undone(user, change)
+        return done
+
+    return [read_file, glob, grep, write_file, edit_file, undo_change]

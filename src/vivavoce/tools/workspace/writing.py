@@ -1,4 +1,5 @@
-"""`write_file` and `edit_file`: a file's content replaced, whole or not at all, nowhere else.
+"""`write_file`, `edit_file`, `undo_change`: a file's content replaced, whole or not at all, nowhere
+else; and what was there before, so that it can be put back.
 
 An edit replaces exactly the text it names. When that is not there, or is there
 more than once, nothing is written and the model is told what would help. The
@@ -16,13 +17,16 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from threading import Lock
 
 from vivavoce.errors import ToolFailed
 from vivavoce.runtime.ports import ToolOutput
 from vivavoce.tools.workspace.names import label, shown
 from vivavoce.tools.workspace.opening import FILE, FOLDER, Opened
 from vivavoce.tools.workspace.root import Workspace, refused, too_big
+from vivavoce.wire.values import Value
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _MODE = 0o666  # less the umask, as any program makes files
@@ -150,8 +154,86 @@ _DIFF_LINES = 5_000  # comparing more takes longer than an edit should
 _NAMED = 5
 
 
-def write_file(workspace: Workspace, path: str, content: str) -> ToolOutput:
+class Kept(Value):
+    """A change of a file: `before` is None for one that was not there."""
+
+    name: str
+    before: bytes | None
+    after: bytes
+
+
+class Changes:
+    """What was written, by whose talk, so that "undo that" works: the last ones, while the server
+    runs. A background task's changes are nobody's talk."""
+
+    def __init__(self, most: int = 50, most_bytes: int = 16_000_000) -> None:
+        self._most, self._most_bytes = most, most_bytes
+        self._kept: dict[str, deque[tuple[str | None, Kept]]] = {}
+        self._lock = Lock()  # tools run in threads
+
+    def keep(self, user_id: str, talk: str | None, change: Kept) -> None:
+        with self._lock:
+            mine = self._kept.setdefault(user_id, deque(maxlen=self._most))
+            mine.append((talk, change))
+            while sum(len(c.before or b"") + len(c.after) for _, c in mine) > self._most_bytes:
+                mine.popleft()
+
+    def last(self, user_id: str, talk: str | None, name: str = "") -> Kept | None:
+        """The newest of this talk; by its name, of whomever."""
+        with self._lock:
+            for whose, one in reversed(self._kept.get(user_id, ())):
+                if one.name == name or (not name and whose == talk):
+                    return one
+        return None
+
+    def undone(self, user_id: str, change: Kept) -> None:
+        with self._lock:
+            mine = self._kept.get(user_id, deque())
+            left = [pair for pair in mine if pair[1] is not change]
+            self._kept[user_id] = deque(left, maxlen=self._most)
+
+
+def undo(workspace: Workspace, change: Kept) -> ToolOutput:
+    """Only where the file is still as it was written: what came after is not lost with it."""
+    try:
+        with workspace.file(change.name) as found:
+            now, about = found.read(workspace.max_bytes), found.about
+    except ToolFailed:
+        raise ToolFailed(f"{change.name} is not there any more") from None
+    if now != change.after:
+        raise ToolFailed(f"{change.name} was changed since, so it is left as it is")
+    if change.before is None:
+        _remove(workspace, change.name, about)
+        words = f"Deleted {change.name}, which was new."
+    else:
+        write(workspace, change.name, change.before, replaces=about)
+        words = f"Put {change.name} back as it was."
+    return ToolOutput(words, files_changed=(change.name,))
+
+
+def _remove(workspace: Workspace, path: str, replaces: os.stat_result) -> None:
+    place = _place(workspace, path)
+    _check(workspace, path, place)
+    try:
+        with _parent(workspace, path, place[:-1]) as folder:
+            old = _old(folder.fd, place)
+            if old is None or _stamp(old) != _stamp(replaces):
+                raise ToolFailed(f"{label(place)} was changed meanwhile: read it again")
+            os.unlink(place[-1], dir_fd=folder.fd)
+    except OSError as refusal:
+        raise workspace.refusal(path, refusal) from None
+
+
+Keep = Callable[[Kept], None]
+
+
+def write_file(
+    workspace: Workspace, path: str, content: str, keep: Keep = lambda change: None
+) -> ToolOutput:
+    before = _before(workspace, path)
     name, new = write(workspace, path, _encoded(content))
+    if new or before is not None:  # one that is too big to be kept is written all the same
+        keep(Kept(name, None if new else before, _encoded(content)))
     plural = "" if len(content) == 1 else "s"
     words = f"Wrote {len(content)} character{plural} to {name}"
     return ToolOutput(
@@ -160,7 +242,12 @@ def write_file(workspace: Workspace, path: str, content: str) -> ToolOutput:
 
 
 def edit_file(
-    workspace: Workspace, path: str, old_string: str, new_string: str, replace_all: bool = False
+    workspace: Workspace,
+    path: str,
+    old_string: str,
+    new_string: str,
+    replace_all: bool = False,
+    keep: Keep = lambda change: None,
 ) -> ToolOutput:
     if old_string == new_string:
         raise ToolFailed("Both texts are the same: there is nothing to change")
@@ -183,8 +270,16 @@ def edit_file(
         )
     changed = text.replace(old_string, new_string)
     write(workspace, found.path, _encoded(changed), replaces=found.about)
+    keep(Kept(name, data, _encoded(changed)))
     head = f"Replaced {count} place{'' if count == 1 else 's'} in {name}."
     return ToolOutput("\n".join([head, *diff(name, text, changed)]), "code", files_changed=(name,))
+
+
+def _before(workspace: Workspace, path: str) -> bytes | None:
+    try:
+        return workspace.read(path)
+    except ToolFailed:
+        return None  # not there, or nothing that could be put back
 
 
 def diff(name: str, old: str, new: str) -> list[str]:

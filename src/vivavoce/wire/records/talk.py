@@ -22,7 +22,7 @@ from vivavoce.wire.records.plans import (
     SessionLimits,
     Todo,
 )
-from vivavoce.wire.records.work import Approval, Json, Task
+from vivavoce.wire.records.work import Approval, AuditLine, Json, Task
 from vivavoce.wire.values import Record, Value
 
 DEFAULT_USER = "local"
@@ -281,6 +281,12 @@ class Within(Value):
     """Questions that wait for an answer and have not lapsed."""
 
 
+class Audited(Value):
+    """Append to the audit trail; the place in its chain is given at the commit."""
+
+    line: AuditLine
+
+
 Change = (
     PutConversation
     | PutSession
@@ -290,6 +296,7 @@ Change = (
     | DropConversation
     | Announce
     | Within
+    | Audited
 )
 
 

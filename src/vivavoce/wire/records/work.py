@@ -5,8 +5,11 @@ Records are values, written as `Put` of `wire.records`.
 
 from __future__ import annotations
 
-from dataclasses import field
-from datetime import datetime
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import field, replace
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, Literal
 
@@ -84,6 +87,8 @@ class ApprovalStatus(StrEnum):
 
 By = Literal["voice", "click", "timeout", "restart", "cancel"]
 """How an approval was settled. A model, a tool or a page is never among them."""
+Reach = Literal["once", "session", "always"]
+"""How far a yes goes: for this call, for the same in the session, or whenever it is the same."""
 
 
 class Approval(Record):
@@ -106,3 +111,63 @@ class Approval(Record):
     resolved_by: By | None = None
     words: str | None = None
     """What the user said, where it was by voice."""
+    asked_by: str | None = None
+    """Who wants it, in words: the task "Add logging". None is the voice itself."""
+    because: str | None = None
+    """Whose words were read before, where it is asked for that reason: the page example.org."""
+    reach: Reach | None = None
+    """Of a yes."""
+    revoked_at: datetime | None = None
+    """Since then a yes that went further stands for nothing."""
+
+
+# --- Audit
+
+
+class AuditLine(Record):
+    """Who did what, when, and how it ended. Nothing that was said or written is in it: of
+    arguments there is a digest. Each line is sealed with the one before, so that a gap shows."""
+
+    at: datetime
+    action: str
+    """session, tool, file, approval, grant, deletion, profile, refusal, configuration."""
+    what: str
+    outcome: str
+    user_id: str = ""
+    address: str = ""
+    """From where, if it was a request."""
+    request_id: str = ""
+    digest: str = ""
+    """SHA-256 of the arguments."""
+    position: int = 0
+    seal: str = ""
+    """SHA-256 of this line and the seal before it."""
+
+    def sealed(self, position: int, before: str) -> AuditLine:
+        """At its place in the chain."""
+        bare = replace(self, position=position, seal="")
+        told = [
+            bare.position,
+            bare.at.astimezone(UTC).isoformat(timespec="microseconds"),
+            *(bare.action, bare.what, bare.outcome, bare.user_id),
+            *(bare.address, bare.request_id, bare.digest, before),
+        ]
+        seal = hashlib.sha256(json.dumps(told, ensure_ascii=True).encode()).hexdigest()
+        return replace(bare, seal=seal)
+
+
+def first_break(lines: Iterable[AuditLine]) -> int | None:
+    """The position of the first line that does not follow from the one before it, in a chain
+    from its oldest line on; None where all is whole. What lies before the oldest cannot be told."""
+    before: AuditLine | None = None
+    for line in lines:
+        if before is not None and line.sealed(before.position + 1, before.seal) != line:
+            return line.position
+        before = line
+    return None
+
+
+def digest_of(arguments: Json) -> str:
+    """What tells these arguments from others, and does not tell what they are."""
+    text = json.dumps(arguments, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

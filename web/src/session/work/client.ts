@@ -1,7 +1,7 @@
 /** Keeps the page's knowledge of work current, call or no call, and carries what the user decides
  * to the server. What it learns it tells; what that means is the reducer's. */
 
-import { type Api, ApiError } from "../../wire/api";
+import { type Api, ApiError, type Reach } from "../../wire/api";
 import type { InboxListener } from "../../wire/inbox";
 import type { ApprovalListResponse } from "../../wire/types";
 import { faultWords } from "../faults";
@@ -66,9 +66,9 @@ export class WorkClient {
     });
   }
 
-  decide(id: string, granted: boolean): Promise<void> {
+  decide(id: string, granted: boolean, reach: Reach = "once"): Promise<void> {
     return this.#act(id, async () => {
-      await this.ports.api.decide(id, granted);
+      await this.ports.api.decide(id, granted, reach);
       this.#news({ what: "decided", id });
     });
   }

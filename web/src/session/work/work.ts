@@ -12,7 +12,8 @@ const REMEMBERED = 200; // ids that are settled, or seen
 export type Task = WorkResponse;
 export type Approval = Pick<
   ApprovalView,
-  "id" | "tool_name" | "question" | "arguments" | "requested_at" | "expires_at" | "task_id"
+  | ("id" | "tool_name" | "question" | "arguments" | "requested_at" | "expires_at" | "task_id")
+  | ("session_id" | "call_id" | "reach")
 >;
 
 /** What a running tool asks; it lives no longer than its call. */

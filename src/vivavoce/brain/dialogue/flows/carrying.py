@@ -114,7 +114,8 @@ def begin(flow: Flow, words: Mapping[str, Any], said: str, scene: Scene) -> Next
         for name, value in known.items()
         if name not in flow.slots or flow.slots[name].kind != "file" or value != known.get("what")
     }
-    known |= {n: naming.amended(str(v), said) for n, v in known.items() if _is_words(flow, n)}
+    spoken = [n for n, v in known.items() if _is_words(flow, n) and not isinstance(v, list)]
+    known |= {name: naming.amended(str(known[name]), said) for name in spoken}
     if "what" in known:
         known["what"] = naming.pointed(str(known["what"]), said)
         pointing = _IT_NAMED.fullmatch(str(known["what"]).strip(" .!?")) is not None
@@ -122,7 +123,7 @@ def begin(flow: Flow, words: Mapping[str, Any], said: str, scene: Scene) -> Next
         only_new = known["what"] == known.get("to") and _IT_BECOMES.search(said) is not None
         if scene.name and (pointing or only_new):
             known["what"] = scene.name
-    written = {f"{n}_written": naming.literal(str(known[n])) for n in known if _is_words(flow, n)}
+    written = {f"{name}_written": naming.literal(str(known[name])) for name in spoken}
     if flow.careful and _TAKEN_BACK.search(said):
         return End({"status": "dropped", "told": "All right, I leave it."}, scene)
     last = {"numbers": scene.numbers, "last": scene.name}
@@ -225,7 +226,8 @@ def _forward(flow: Flow, running: Running) -> Next | End:
         world = naming.of_the_world(said) or not naming.of_theirs(said)
         return End({"status": "general" if world else "nothing", "told": _NOT_CLEAR}, running.scene)
     if not told:
-        return _failed(running, "nothing came of that")
+        lost = flow.does == "retract"
+        return _failed(running, "that cannot be taken back" if lost else "nothing came of that")
     kept = {
         k: v for k, v in running.known.items() if k in ("told", "path") or k.startswith("undo_")
     }

@@ -232,7 +232,8 @@ def written(output: str, known: Known) -> Mapping[str, Any] | None:
     if wrote is None:
         return None
     again = " in place of what was there" if wrote[3] else ""
-    return {"told": f"{spoken_path(wrote[2])} is written{again}.", "path": wrote[2]}
+    told = f"{spoken_path(wrote[2])} is written{again}."
+    return {"told": told, "path": wrote[2], "undo_files": [wrote[2]]}
 
 
 # --- Over a column

@@ -782,9 +782,14 @@ def undo(known: Known) -> dict[str, Any]:
 
 def taken_back(output: str, known: Known) -> Mapping[str, Any] | None:
     """The file is as it was, by the tool's own account."""
-    if not re.match(r"Replaced \d+ place", output):
+    if gone := re.match(r"Deleted (.+), which was new\.", output):
+        return {"told": f"{spoken_path(gone[1])} is gone again."}
+    if not re.match(r"(?:Replaced \d+ place|Put .+ back)", output):
         return None
-    return {"told": f"I've put {spoken_path(str(known['undo_path']))} back as it was."}
+    paths = [str(one) for one in known.get("undo_files") or [known.get("undo_path")]]
+    files = joined([spoken_path(path, paths) for path in paths[:FEW]])
+    files += f" and {len(paths) - FEW} more" if len(paths) > FEW else ""
+    return {"told": f"I've put {files} back as {'they were' if len(paths) > 1 else 'it was'}."}
 
 
 # --- Names of code
@@ -842,4 +847,4 @@ def renamed(output: str, known: Known) -> Mapping[str, Any] | None:
     paths = list(known.get("paths") or [])
     files = joined([spoken_path(path, paths) for path in paths[:FEW]])
     files += f" and {len(paths) - FEW} more" if len(paths) > FEW else ""
-    return {"told": f"{known['old']} is now {known['new']}, in {files}."}
+    return {"told": f"{known['old']} is now {known['new']}, in {files}.", "undo_files": paths}
