@@ -30,23 +30,11 @@ SHIPPED, WORKED_WITH = ("serve", "image", "build"), ("dev", "node")
 
 # Each lets us ship what we ship: MIT code that is installed beside it, or the page around it.
 ALLOWED = frozenset(
-    [
-        "0BSD",
-        "Apache-2.0",
-        "BSD-2-Clause",
-        "BSD-3-Clause",
-        "CC0-1.0",
-        "ISC",
-        "MIT",
-        "MIT-0",
-        "PSF-2.0",
-        "Unlicense",
-        "Zlib",
-        "MPL-2.0",
-        "LGPL-2.0-or-later",
-        "LGPL-2.1-or-later",
-        "LGPL-3.0-only",
-    ]
+    {
+        *("0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "ISC", "MIT", "MIT-0"),
+        *("PSF-2.0", "Unlicense", "Zlib"),
+        *("MPL-2.0", "LGPL-2.0-or-later", "LGPL-2.1-or-later", "LGPL-3.0-only"),
+    }
 )
 # Programs that our checks run: nothing of them is in what we ship.
 ONLY_RUN = frozenset({"GPL-3.0-only"})

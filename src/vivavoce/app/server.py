@@ -30,6 +30,7 @@ from vivavoce.runtime.calls.questions import Questions
 from vivavoce.runtime.clock import SystemClock
 from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.limits import Window
+from vivavoce.runtime.people.data import UserData, nothing
 from vivavoce.runtime.people.memory import WorkspaceMemory
 from vivavoce.runtime.people.plans import Agenda
 from vivavoce.runtime.ports import Clock, Store
@@ -159,6 +160,8 @@ def assemble(
         elsewhere=None if intents.context is None else intents.context.of,
     )
     voice = Voice(parts)
+    library = Library(store, journal, clock, voice, agent.name)
+    clear = nothing if engine is None else engine.clear_kept
     return Server(
         settings=settings,
         options=Options(
@@ -175,7 +178,8 @@ def assemble(
         registry=registry,
         profile=profile,
         voice=voice,
-        library=Library(store, journal, clock, voice, agent.name),
+        library=library,
+        data=UserData(store, clock, toolset.files, work, end=library.end_all, clear=clear),
         agenda=Agenda(
             store,
             journal,

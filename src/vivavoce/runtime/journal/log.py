@@ -13,6 +13,7 @@ import logging
 from collections.abc import Callable, Iterable, Sequence
 
 from vivavoce.errors import OutcomeUnknown, Unavailable
+from vivavoce.language.en.numbers import redact_encoded
 from vivavoce.runtime.journal.streams import Filter, Subscription, Tell
 from vivavoce.runtime.ports import Clock, LogBounds, Store
 from vivavoce.wire.events import Heartbeat, StreamReset, VoiceEvent, to_log
@@ -115,7 +116,7 @@ class Journal:
                 await self._clock.sleep(_RETRY_SECONDS)
                 continue
             marks = [(event.type, event.data, event.at) for event in found]
-            wanted = [(event.type, event.data, event.at) for event in told]
+            wanted = [(event.type, _kept(event.data), event.at) for event in told]
             for start in range(len(marks) - len(wanted) + 1):
                 if marks[start : start + len(wanted)] == wanted:
                     return found[start : start + len(wanted)]
@@ -286,6 +287,11 @@ class Journal:
                 log.warning("Following the log failed", exc_info=True)
                 await self._clock.sleep(_RETRY_SECONDS)
                 self._doubt.set()
+
+
+def _kept(data: bytes) -> bytes:
+    """As the store has it."""
+    return redact_encoded(data.decode(errors="replace")).encode()
 
 
 def _offer(readers: Iterable[Subscription], event: LogEvent) -> None:

@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from vivavoce.errors import NotFound, SessionNotFound, found
+from vivavoce.language.en.numbers import redact_said
 from vivavoce.logs import fields
 from vivavoce.runtime.ids import SessionIds
 from vivavoce.runtime.journal.log import Journal
@@ -67,7 +68,8 @@ class Copy(Record):
 
     @property
     def words(self) -> str:
-        return clean_text(self.text)
+        """As they are kept: what is there already is known by them."""
+        return redact_said(clean_text(self.text))
 
 
 class Updates(Value):
@@ -212,6 +214,15 @@ class Library:
         live = await self._voice.end(session_id, user_id)
         if not live and session.status is Status.ACTIVE:
             await self._close(session)
+
+    async def end_all(self, user_id: str) -> int:
+        """Every session of this user that is live, or taken for it; how many."""
+        ended = 0
+        while theirs := [s for s in await self._store.active_sessions() if s.user_id == user_id]:
+            for session in theirs:
+                await self.end(session.id, user_id)
+            ended += len(theirs)
+        return ended
 
     async def _close(self, session: VoiceSession) -> None:
         """One that nobody runs any more: of a process that is gone, or a client's own."""

@@ -212,6 +212,16 @@ class Tasks:
             await self._carrier.cancel(task_id)
         return await self.get(task_id, user_id)
 
+    async def kept(self, task_ids: Sequence[str]) -> Sequence[dict[str, Any]]:
+        """How far they are, as it is written down."""
+        return await self._carrier.kept(task_ids)
+
+    async def forget(self, user_id: str, task_ids: Sequence[str]) -> None:
+        """They are ended, and how far they were is kept nowhere. The records are the store's."""
+        for task in await self._store.tasks(user_id=user_id, open_only=True):
+            await self._carrier.cancel(task.id)
+        await self._carrier.forget(task_ids)
+
     async def answer(
         self, task_id: str, user_id: str, words: str, *, question_id: str | None = None
     ) -> Task:
