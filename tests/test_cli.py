@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import io
+import json
 import os
 import re
 import socket
@@ -12,11 +15,14 @@ from types import ModuleType
 
 import pytest
 
+from tests.contract.test_store_forgetting import fill
+from tests.store.test_forgetting import holding
 from vivavoce import __version__
 from vivavoce.app.listen import sole_server
 from vivavoce.app.settings import Settings
 from vivavoce.cli import main
 from vivavoce.errors import Unavailable
+from vivavoce.store import open_store
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -471,3 +477,40 @@ def test_a_start_loads_nothing_that_it_can_do_without() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
+
+
+def test_all_that_is_kept_of_a_user_can_be_written_to_a_file_and_deleted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = "Zwetschgenkuchen"
+    store = open_store(f"sqlite:///{tmp_path}/data/vivavoce.db")
+
+    async def made() -> None:
+        await store.open()
+        await fill(store, "ann", words)
+        await store.close()
+
+    asyncio.run(made())
+    brain = tmp_path / "data" / "brain"
+    brain.mkdir()
+    (brain / "m-own-1.txt").write_text(words)
+    (brain / "m-2.txt").write_text("what all begin with")
+    assert main(["data", "export", "ann", "--output", "ann.json"]) == 0
+    told = json.loads(Path("ann.json").read_text())
+    assert told["data"]["goals"][0]["statement"] == words
+    assert Path("ann.json").stat().st_mode & 0o077 == 0
+    assert main(["data", "export", "ann", "--output", "ann.json"]) == 2, "nothing is overwritten"
+    assert main(["data", "export", "ann", "--format", "markdown", "--output", "ann.md"]) == 0
+    assert words in Path("ann.md").read_text()
+
+    monkeypatch.setattr("sys.stdin", io.StringIO("no\n"))
+    assert main(["data", "delete", "ann"]) == 2
+    assert holding(tmp_path / "data", words)
+    with sole_server(f"sqlite:///{tmp_path}/data/vivavoce.db"):
+        assert main(["data", "delete", "ann", "--yes"]) == 2
+        assert "another server" in capsys.readouterr().err
+    monkeypatch.setattr("sys.stdin", io.StringIO("ann\n"))
+    assert main(["data", "delete", "ann"]) == 0
+    assert "rows and 0 files deleted" in capsys.readouterr().out
+    assert holding(tmp_path / "data", words) == []
+    assert [path.name for path in brain.iterdir()] == ["m-2.txt"]

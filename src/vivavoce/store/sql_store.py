@@ -230,7 +230,7 @@ class SqlStore(TalkReads, WorkReads, PlanReads):
 
 
 def _plain(row: Row[Any]) -> dict[str, Any]:
-    return dict(row._mapping)
+    return {str(name): value for name, value in row._mapping.items()}
 
 
 def _to_bounds(row: Row[Any]) -> LogBounds:

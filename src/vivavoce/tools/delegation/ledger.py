@@ -251,7 +251,7 @@ def kept(url: str | URL, ids: Sequence[str]) -> Iterator[dict[str, Any]]:
         for table in tables:
             for some in _some(ids):
                 for row in connection.execute(sa.select(table).where(_of(table, some))).mappings():
-                    yield {"table": table.name, **row}
+                    yield {"table": table.name, **{str(name): row[name] for name in row}}
 
 
 def forget(url: str | URL, ids: Sequence[str]) -> None:
