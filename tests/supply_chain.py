@@ -10,6 +10,7 @@ A licence is what a package says of itself. Where it says it unclearly, somebody
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -17,6 +18,7 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import PackageMetadata, PackageNotFoundError, metadata
 from pathlib import Path
+from typing import Any
 
 import hatch_build as build
 
@@ -185,46 +187,59 @@ def _page_notices() -> Iterator[str]:
 
 # --- Known faults ---------------------------------------------------------------------------
 
-_NO_WAY = re.compile(
-    r"ConnectionError|Max retries|Temporary failure|Name or service|timed out|ENOTFOUND|"
-    r"ECONNREFUSED|EAI_AGAIN|ETIMEDOUT|ENOAUDIT|audit endpoint|ServiceError|\b40[34]\b|\b50[0-9]\b",
-    re.IGNORECASE,
-)
+_NO_WAY = "not audited, there is no way to ask from here"
 
 
 def audit(pip_audit: Sequence[str], npm: Sequence[str] = ("npm",)) -> int:
-    """What is known of the locked packages. Nobody to ask is said, and is no fault."""
-    worst = 0
+    """What is known of the locked packages; 1 where that is a fault. Nobody to ask is said, and is
+    no fault."""
+    found = False
     for name in ("image", "dev", "tools"):
-        only = ("--disable-pip", "--require-hashes", "--progress-spinner", "off")
-        command = [*pip_audit, *only, "-r", str(LOCKS / f"{name}.txt")]
-        worst = max(worst, _ask(f"locks/{name}.txt", command))
+        only = ("--disable-pip", "--require-hashes", "--progress-spinner", "off", "-f", "json")
+        told = _asked([*pip_audit, *only, "-r", str(LOCKS / f"{name}.txt")])
+        found |= _shown(f"locks/{name}.txt", _of_pip(told))
     for folder in ("web", "tests/clients/node"):
-        command = [*npm, "audit", "--prefix", str(ROOT / folder), "--audit=true"]
-        worst = max(worst, _ask(folder, command))
-    return worst
+        told = _asked([*npm, "audit", "--prefix", str(ROOT / folder), "--audit=true", "--json"])
+        found |= _shown(folder, _of_npm(told))
+    return int(found)
 
 
-def _ask(what: str, command: Sequence[str]) -> int:
+def _asked(command: Sequence[str]) -> Any:
+    """The JSON that it says, if it says any."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    except (OSError, subprocess.TimeoutExpired) as exc:
-        print(f"{what}: not audited, {type(exc).__name__}: {exc}")
-        return 0
-    said = (done.stdout + done.stderr).strip()
-    if done.returncode and _NO_WAY.search(said) and not _is_report(done.stdout):
-        last = said.splitlines()[-1][:200] if said else ""
-        print(f"{what}: not audited, there is no way to ask from here ({last})")
-        return 0
-    print(f"{what}: {'faults are known' if done.returncode else 'no fault is known'}")
-    if done.returncode:
-        print(said)
-    return min(done.returncode, 1)
+        return json.loads(done.stdout)
+    except (OSError, subprocess.TimeoutExpired, ValueError):
+        return None
 
 
-def _is_report(said: str) -> bool:
-    """Both tools name an advisory where they found a fault."""
-    return re.search(r"\b(?:CVE|GHSA|PYSEC|OSV)-[\w-]+|advisories/", said) is not None
+def _of_pip(told: Any) -> tuple[list[str], int, int] | None:
+    """The faults, how many were asked about, and how many are not known there."""
+    match told:
+        case {"dependencies": [*packages]}:
+            known = [each for each in packages if "skip_reason" not in each]
+            faults = [f"{p['name']} {v['id']}" for p in known for v in p.get("vulns", ())]
+            return (faults, len(known), len(packages) - len(known)) if known else None
+    return None
+
+
+def _of_npm(told: Any) -> tuple[list[str], int, int] | None:
+    match told:
+        case {"vulnerabilities": dict(faults), "metadata": {"dependencies": {"total": int(total)}}}:
+            return [f"{name} {about.get('severity')}" for name, about in faults.items()], total, 0
+    return None
+
+
+def _shown(what: str, told: tuple[list[str], int, int] | None) -> bool:
+    if told is None:
+        print(f"{what}: {_NO_WAY}")
+        return False
+    faults, known, unknown = told
+    beside = f"; {unknown} are not known there" if unknown else ""
+    print(f"{what}: {len(faults) or 'no'} known faults in {known} packages{beside}")
+    for fault in faults:
+        print(f"  {fault}")
+    return bool(faults)
 
 
 def main(words: Sequence[str]) -> int:

@@ -170,23 +170,38 @@ def speaking(tmp_path: Path, name: str, said: str, code: int) -> list[str]:
     return [sys.executable, str(script)]
 
 
+def report(**packages: str | None) -> str:
+    """As pip-audit writes it: names, with a fault, none, or not known."""
+    known = [{"name": n, "vulns": [{"id": f}] if f else []} for n, f in packages.items()]
+    return json.dumps({"dependencies": [*known, {"name": "x", "skip_reason": "not found"}]})
+
+
 def test_offline_the_audit_says_so_and_does_not_fail(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    said = "requests.exceptions.ConnectionError: Max retries exceeded: Name or service not known"
-    pip = speaking(tmp_path, "pip.py", said, 1)
-    npm = speaking(tmp_path, "npm.py", "npm error code ENOTFOUND", 1)
-    assert chain.audit(pip, npm) == 0
-    assert capsys.readouterr().out.count("no way to ask from here") == 5
-    assert chain.audit(["no-such-program"], ["no-such-program"]) == 0
-    assert capsys.readouterr().out.count("not audited") == 5
+    pip = speaking(tmp_path, "pip.py", "ConnectionError: Name or service not known", 1)
+    npm = speaking(tmp_path, "npm.py", '{"error": {"code": "ENOTFOUND"}}', 1)
+    nothing = speaking(tmp_path, "nothing.py", report(), 0)  # a mirror that knows no package
+    for asked in (pip, nothing, ["no-such-program"]):
+        assert chain.audit(asked, npm) == 0
+        assert capsys.readouterr().out.count("no way to ask from here") == 5
 
 
 def test_a_known_fault_fails_the_audit_and_is_shown(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    fine = speaking(tmp_path, "fine.py", "No known vulnerabilities found", 0)
-    assert chain.audit(fine, fine) == 0
-    bad = speaking(tmp_path, "bad.py", "aiohttp 3.14.5 GHSA-503x-404x-timed fixed in 3.14.6", 1)
+    npm = {"vulnerabilities": {}, "metadata": {"dependencies": {"total": 96}}}
+    fine = speaking(tmp_path, "npm.py", json.dumps(npm), 0)
+    clean = speaking(tmp_path, "clean.py", report(aiohttp=None), 0)
+    assert chain.audit(clean, fine) == 0
+    assert "web: no known faults in 96 packages" in capsys.readouterr().out
+    bad = speaking(tmp_path, "bad.py", report(aiohttp="GHSA-1", idna=None), 1)
     assert chain.audit(bad, fine) == 1
-    assert "GHSA-503x" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "locks/dev.txt: 1 known faults in 2 packages; 1 are not known there" in told
+    assert "  aiohttp GHSA-1" in told
+    worse = speaking(
+        tmp_path, "w.py", json.dumps(npm | {"vulnerabilities": {"vite": {"severity": "high"}}}), 1
+    )
+    assert chain.audit(clean, worse) == 1
+    assert "  vite high" in capsys.readouterr().out
