@@ -359,7 +359,20 @@ def _models(args: argparse.Namespace) -> int:
     args.needed = settings.needed_models
     args.brain = partial(_from_hub, settings) if settings.brain_at_hub else None
     act: Callable[[ModelStore, argparse.Namespace], int] = args.act
-    return act(ModelStore(settings.models_dir), args)
+    code = act(ModelStore(settings.models_dir), args)
+    if act is verify and settings.brain_at_hub and not args.names:
+        _verify_from_hub(settings)
+    return code
+
+
+def _verify_from_hub(settings: Settings) -> None:
+    from vivavoce.models import hub
+
+    reference = hub.parse(settings.brain)
+    assert reference is not None  # the settings have seen to it
+    if words := hub.Hub(settings.models_dir).verify(reference):
+        raise ModelUnavailable(f"{settings.brain} {words}\nrun `vivavoce models pull`")
+    print(f"{settings.brain}: every hash is right")
 
 
 def show_list(store: ModelStore, args: argparse.Namespace) -> int:

@@ -67,6 +67,20 @@ def check(folder: Path, file: ModelFile, *, trust_stamp: bool = True) -> str | N
     return words
 
 
+def note(folder: Path, name: str, sha256: str) -> None:
+    """Its hash was found right just now: a stamp for a file that no manifest has."""
+    found = (folder / name).stat()
+    _stamp(folder, ModelFile(name, found.st_size, sha256, ()), found)
+
+
+def noted(folder: Path, name: str) -> ModelFile | None:
+    """What `note` knows of it."""
+    match _read(folder).get(name):
+        case [int(size), _, _, _, str(sha256)]:
+            return ModelFile(name, size, sha256, ())
+    return None
+
+
 def _stamp_of(file: ModelFile, found: os.stat_result) -> list[int | str]:
     times = (found.st_mtime_ns, found.st_ctime_ns)
     return [found.st_size, *times, found.st_ino, file.sha256]
