@@ -116,3 +116,14 @@ async def test_a_workspace_that_is_not_theirs_alone_is_left_as_it_is(tmp_path: P
         answer = await d.http.delete("/api/v1/data", params={"confirm": "everything"})
         assert (answer.json()["files"], answer.json()["workspace_kept"]) == (0, True)
         assert list(tmp_path.rglob("mine.md"))
+
+
+async def test_a_client_that_tells_a_secret_twice_has_told_it_once(tmp_path: Path) -> None:
+    """What is kept of it is not what the client has; it is known all the same."""
+    async with doors(tmp_path) as d:
+        session_id = (await d.post("/session", {}))["session_id"]
+        said = {"entry_type": "user", "text": "My card is 4111 1111 1111 1111"}
+        for _ in range(2):
+            await d.post(f"/sessions/{session_id}/transcript", {"entries": [said]})
+        (entry,) = await d.transcript(session_id)
+        assert entry["text"] == "My card is [redacted: card number]"

@@ -48,6 +48,7 @@ log = logging.getLogger(__name__)
 
 PRIOR = 100  # messages that a resumed session begins with on the screen
 SWEEP_SECONDS = 3600.0
+ROUNDS = 3
 TURNS = 100  # as many of them as one answer shows
 SAME_TIME = timedelta(seconds=5)
 RETRY_WINDOW = timedelta(seconds=60)
@@ -217,12 +218,14 @@ class Library:
 
     async def end_all(self, user_id: str) -> int:
         """Every session of this user that is live, or taken for it; how many."""
-        ended = 0
-        while theirs := [s for s in await self._store.active_sessions() if s.user_id == user_id]:
+        ended: set[str] = set()
+        for _ in range(ROUNDS):  # one may begin while the others end
+            active = await self._store.active_sessions()
+            theirs = [session for session in active if session.user_id == user_id]
             for session in theirs:
                 await self.end(session.id, user_id)
-            ended += len(theirs)
-        return ended
+            ended |= {session.id for session in theirs}
+        return len(ended)
 
     async def _close(self, session: VoiceSession) -> None:
         """One that nobody runs any more: of a process that is gone, or a client's own."""
