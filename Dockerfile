@@ -13,18 +13,23 @@ RUN npm run build
 
 FROM python:3.12.12-slim-bookworm AS wheel
 WORKDIR /build
-COPY pyproject.toml hatch_build.py README.md LICENSE ./
+COPY pyproject.toml hatch_build.py README.md LICENSE THIRD-PARTY.md ./
+COPY locks/ locks/
+COPY web/package-lock.json web/
 COPY src/ src/
 COPY agents/ agents/
 COPY --from=page /build/src/vivavoce/server/static/ src/vivavoce/server/static/
-RUN pip wheel --no-cache-dir --no-deps --wheel-dir dist .
+RUN pip install --no-cache-dir --disable-pip-version-check --no-deps --require-hashes -r locks/build.txt \
+    && pip wheel --no-cache-dir --no-deps --no-build-isolation --wheel-dir dist .
 
 FROM python:3.12.12-slim-bookworm AS installed
 WORKDIR /build
-COPY constraints.txt ./
+COPY locks/ locks/
 COPY --from=wheel /build/dist/ dist/
 RUN python -m venv /opt/vivavoce
-RUN /opt/vivavoce/bin/pip install --no-cache-dir --disable-pip-version-check -c constraints.txt "vivavoce[engine,tools,delegation,postgres,auth,intents] @ file://$(ls "$PWD"/dist/vivavoce-*.whl)"
+# With the extras that locks/image.txt has, every file by its hash.
+RUN /opt/vivavoce/bin/pip install --no-cache-dir --disable-pip-version-check --no-deps --require-hashes -r locks/image.txt \
+    && /opt/vivavoce/bin/pip install --no-cache-dir --disable-pip-version-check --no-deps "vivavoce[engine,tools,delegation,postgres,auth,intents] @ file://$(ls "$PWD"/dist/vivavoce-*.whl)"
 
 FROM python:3.12.12-slim-bookworm
 # llama.cpp's OpenMP, which the local brain needs and no wheel brings along.

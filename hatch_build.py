@@ -1,4 +1,5 @@
 """The page belongs into every wheel and sdist: it is built here, or the build says why not.
+A wheel also says what it is made of (`sbom`).
 
 Runs inside the build of the package (`python -m build`, `pip install .`), so it
 knows only the standard library and hatchling. An editable install (`make run`)
@@ -7,8 +8,13 @@ has the page when make has built it.
 
 from __future__ import annotations
 
+import base64
+import json
+import re
 import shutil
 import subprocess
+import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +23,9 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 PAGE = Path("src/vivavoce/server/static/index.html")
 WEB = Path("web")
 NEEDED = "Node.js 20.19, 22.12 or newer"
+SBOM = Path("dist/vivavoce.cdx.json")
+LOCK, LICENCES = Path("locks/image.txt"), Path("locks/licences.toml")
+_PINNED = re.compile(r"^([\w.-]+)==([^\s;\\]+)", re.MULTILINE)
 
 
 class NoPage(RuntimeError):
@@ -25,8 +34,12 @@ class NoPage(RuntimeError):
 
 class PageHook(BuildHookInterface):  # type: ignore[type-arg] # of the builder's settings: we need none
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        root = Path(self.root)
         if version != "editable":
-            ensure_page(Path(self.root))
+            ensure_page(root)
+        if version != "editable" and self.target_name == "wheel":
+            write_sbom(root, self.metadata.version)
+            build_data.setdefault("sbom_files", []).append(str(SBOM))
 
 
 def ensure_page(root: Path) -> None:
@@ -69,3 +82,106 @@ def _run(root: Path, npm: str, *words: str) -> None:
         raise NoPage(
             f"The page cannot be built: `npm {' '.join(words)}` failed.\n{said}\n({NEEDED})"
         )
+
+
+# --- What it is made of ----------------------------------------------------------------
+
+
+def write_sbom(root: Path, version: str) -> Path:
+    path = root / SBOM
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(sbom(root, version), indent=1) + "\n", encoding="utf-8")
+    return path
+
+
+def sbom(root: Path, version: str) -> dict[str, Any]:
+    """The locked packages of every extra, what is inside the page, and the models, as CycloneDX
+    1.6. Without a time or a number of its own: the same sources give the same file."""
+    licences = tomllib.loads((root / LICENCES).read_text(encoding="utf-8"))
+    itself = _component("application", "vivavoce", version, "MIT", f"pkg:pypi/vivavoce@{version}")
+    parts = [*_python(root, licences["python"]), *_page(root), *_models(root)]
+    parts.sort(key=lambda part: str(part["bom-ref"]))
+    return {
+        "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json",
+        "bomFormat": "CycloneDX",
+        "specVersion": "1.6",
+        "version": 1,
+        "metadata": {"component": itself},
+        "components": parts,
+        "dependencies": [
+            {"ref": itself["bom-ref"], "dependsOn": [part["bom-ref"] for part in parts]}
+        ],
+    }
+
+
+def locked(path: Path) -> dict[str, str]:
+    """Names as they are compared, and versions."""
+    found = _PINNED.findall(path.read_text(encoding="utf-8"))
+    return {re.sub(r"[-_.]+", "-", name).lower(): version for name, version in found}
+
+
+def bundled(root: Path) -> dict[str, dict[str, Any]]:
+    """What of npm is inside the page: what its sources import, and what that needs."""
+    packages = json.loads((root / WEB / "package-lock.json").read_text(encoding="utf-8"))[
+        "packages"
+    ]
+    waiting = [name for name in packages[""]["dependencies"] if name != "vite"]  # that builds it
+    found: dict[str, dict[str, Any]] = {}
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found[name] = packages[f"node_modules/{name}"]
+            waiting += found[name].get("dependencies", {})
+    return dict(sorted(found.items()))
+
+
+def _python(root: Path, licences: dict[str, str]) -> Iterator[dict[str, Any]]:
+    for name, version in locked(root / LOCK).items():
+        yield _component("library", name, version, licences[name], f"pkg:pypi/{name}@{version}")
+
+
+def _page(root: Path) -> Iterator[dict[str, Any]]:
+    if not (root / WEB / "package-lock.json").exists():  # a stage of the image: the page is built
+        return
+    for name, about in bundled(root).items():
+        version = about["version"]
+        purl = f"pkg:npm/{name.replace('@', '%40')}@{version}"
+        part = _component("library", name, version, about["license"], purl)
+        kind, _, digest = about["integrity"].partition("-")
+        content = base64.b64decode(digest).hex()
+        yield {**part, "hashes": [{"alg": kind.upper().replace("SHA", "SHA-"), "content": content}]}
+
+
+def _models(root: Path) -> Iterator[dict[str, Any]]:
+    text = (root / "src/vivavoce/models/catalogue.toml").read_text(encoding="utf-8")
+    for model in tomllib.loads(text)["models"]:
+        reference = f"model:{model['name']}"
+        licence = {"license": {"name": model["licence"]}}
+        files = [
+            {
+                "type": "file",
+                "bom-ref": f"{reference}/{file['name']}",
+                "name": file["name"],
+                "hashes": [{"alg": "SHA-256", "content": file["sha256"]}],
+            }
+            for file in model["files"]
+        ]
+        yield {
+            "type": "machine-learning-model",
+            "bom-ref": reference,
+            "name": model["name"],
+            "description": model["title"],
+            "licenses": [licence],
+            "components": files,
+        }
+
+
+def _component(kind: str, name: str, version: str, licence: str, purl: str) -> dict[str, Any]:
+    return {
+        "type": kind,
+        "bom-ref": purl,
+        "name": name,
+        "version": version,
+        "licenses": [{"expression": licence}],
+        "purl": purl,
+    }

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import io
+import json
 import os
 import re
 import socket
@@ -15,12 +17,15 @@ from types import ModuleType
 import pytest
 
 from tests.contract.records import START, approval
+from tests.contract.test_store_forgetting import fill
 from tests.store.stores import opened
+from tests.store.test_forgetting import holding
 from vivavoce import __version__
 from vivavoce.app.listen import sole_server
 from vivavoce.app.settings import Settings
 from vivavoce.cli import main
 from vivavoce.errors import Unavailable
+from vivavoce.store import open_store
 from vivavoce.wire.records.talk import Audited, Put
 from vivavoce.wire.records.work import ApprovalStatus, AuditLine
 
@@ -451,7 +456,7 @@ def an_agent(folder: Path, said: str) -> None:
 NEEDED = [
     "Makefile",
     "pyproject.toml",
-    "constraints.txt",
+    *(f"locks/{name}.txt" for name in ("serve", "dev", "node", "clients", "tools")),
     *(f"web/{name}" for name in ("package.json", "package-lock.json", ".npmrc", "src/main.tsx")),
     *(f"tests/clients/node/{name}" for name in ("package.json", "package-lock.json", ".npmrc")),
 ]
@@ -481,8 +486,12 @@ def test_make_fetches_only_what_a_target_needs_and_only_once(
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes((ROOT / name).read_bytes())
     told = _dry_run(target, tmp_path)
-    assert '-e ".[engine,tools,auth,intents]"' in told
-    assert ("--group dev" in told) is dev
+    assert "-r locks/serve.txt" in told
+    assert ("-r locks/dev.txt" in told) is dev
+    # Everything by its hash, but the project itself, with what is installed already.
+    fetched = [line for line in told.splitlines() if "pip install" in line and "locks/" in line]
+    assert all("--require-hashes" in line for line in fetched)
+    assert told.count("pip install") - len(fetched) == told.count("--no-build-isolation -e .") == 1
     assert ("npm --prefix web ci" in told) is page
     assert ("npm --prefix tests/clients/node ci" in told) is clients
     for name in MADE:
@@ -583,3 +592,40 @@ def test_a_tool_that_is_granted_and_not_there_is_told_with_where_it_was_granted(
     told = capsys.readouterr().err
     assert "agent.yaml:4: roles.user.tools, or VIVAVOCE_USER_TOOLS: there is no tool" in told
     assert "'juggle'" in told
+
+
+def test_all_that_is_kept_of_a_user_can_be_written_to_a_file_and_deleted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = "Zwetschgenkuchen"
+    store = open_store(f"sqlite:///{tmp_path}/data/vivavoce.db")
+
+    async def made() -> None:
+        await store.open()
+        await fill(store, "ann", words)
+        await store.close()
+
+    asyncio.run(made())
+    brain = tmp_path / "data" / "brain"
+    brain.mkdir()
+    (brain / "m-own-1.txt").write_text(words)
+    (brain / "m-2.txt").write_text("what all begin with")
+    assert main(["data", "export", "ann", "--output", "ann.json"]) == 0
+    told = json.loads(Path("ann.json").read_text())
+    assert told["data"]["goals"][0]["statement"] == words
+    assert Path("ann.json").stat().st_mode & 0o077 == 0
+    assert main(["data", "export", "ann", "--output", "ann.json"]) == 2, "nothing is overwritten"
+    assert main(["data", "export", "ann", "--format", "markdown", "--output", "ann.md"]) == 0
+    assert words in Path("ann.md").read_text()
+
+    monkeypatch.setattr("sys.stdin", io.StringIO("no\n"))
+    assert main(["data", "delete", "ann"]) == 2
+    assert holding(tmp_path / "data", words)
+    with sole_server(f"sqlite:///{tmp_path}/data/vivavoce.db"):
+        assert main(["data", "delete", "ann", "--yes"]) == 2
+        assert "another server" in capsys.readouterr().err
+    monkeypatch.setattr("sys.stdin", io.StringIO("ann\n"))
+    assert main(["data", "delete", "ann"]) == 0
+    assert "rows and 0 files deleted" in capsys.readouterr().out
+    assert holding(tmp_path / "data", words) == []
+    assert [path.name for path in brain.iterdir()] == ["m-2.txt"]

@@ -117,9 +117,9 @@ def test_what_looks_like_a_secret_is_taken_for_one(layout: Any) -> None:
         with logging_to(layout=layout) as out:
             log.info("%s", line)
         assert secret not in out.getvalue()
-        assert "***" in out.getvalue()
+        assert "[redacted: " in out.getvalue()
         if layout == "json":
-            assert json.loads(out.getvalue())["message"].startswith(line[:6])
+            assert json.loads(out.getvalue())["message"].startswith(line[:5])
 
 
 def test_ordinary_text_is_left_alone() -> None:
@@ -165,7 +165,7 @@ async def test_uvicorns_access_log_has_no_token_in_it() -> None:
     with logging_to() as out:
         async with serving(app) as served, request(served, f"/events?token={token}&a=1") as answer:
             await answer.rest()
-    assert "GET /events?token=***&a=1" in out.getvalue()
+    assert "GET /events?token=[redacted: token]&a=1" in out.getvalue()
     assert token[3:] not in out.getvalue()
 
 

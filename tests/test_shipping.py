@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import re
 import shutil
@@ -329,10 +330,14 @@ def _built(clone: Path, dist: Path, **environ: str) -> None:
     with zipfile.ZipFile(wheel) as packed:
         names = packed.namelist()
         (metadata,) = (packed.read(name).decode() for name in names if name.endswith("/METADATA"))
+        (bill,) = (json.loads(packed.read(name)) for name in names if "/sboms/" in name)
     assert "vivavoce/server/static/index.html" in names
     assert any(re.fullmatch(r"vivavoce/server/static/assets/.+\.js", name) for name in names)
     assert "vivavoce/_agents/workbench/agent.yaml" in names
     assert "vivavoce/py.typed" in names
+    assert any(name.endswith("/licenses/THIRD-PARTY.md") for name in names)
+    parts = {part["name"] for part in bill["components"]}
+    assert {"fastapi", "react", "kokoro"} <= parts, "what it is made of, the page and models too"
     for field in ("Project-URL", "Classifier", "Keywords", "License-Expression", "Summary"):
         assert f"\n{field}: " in metadata, field
     with tarfile.open(source) as packed:

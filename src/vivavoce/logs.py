@@ -21,6 +21,8 @@ from urllib.parse import quote
 
 import orjson
 
+from vivavoce.redaction import marked, redact, redacted
+
 LogFormat = Literal["console", "json"]
 OURS = __name__.partition(".")[0]
 
@@ -68,18 +70,18 @@ _NOT_FIELDS = frozenset(vars(logging.makeLogRecord({}))) | {
     "taskName",
 }
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-# None of these may run past a quote or a backslash: a JSON line has to stay one.
+# More than `redact` takes for a secret: nothing is lost where a log line says too little. None of
+# these may run past a quote or a backslash: a JSON line has to stay one.
 _LOOKS_SECRET: tuple[tuple[re.Pattern[str], str], ...] = (
-    (re.compile(r"(?i)\b(bearer)\s+[^\s\"'\\,}]+"), r"\1 ***"),
-    (re.compile(r"\b(ek|st|vvk?)_[A-Za-z0-9_.\-]{16,}"), r"\1_***"),
-    # A JWT: two parts of JSON in base64, and a signature that may be missing.
-    (re.compile(r"\beyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]{8,}(\.[A-Za-z0-9_\-]*)?"), "eyJ***"),
-    (re.compile(r"\bsk-[A-Za-z0-9_\-]{8,}"), "sk-***"),
+    (re.compile(r"(?i)\b(bearer)\s+(?!\[redacted)[^\s\"'\\,}]+"), rf"\1 {marked('token')}"),
+    (re.compile(r"\b(?:ek|st|vvk?)_[A-Za-z0-9_.\-]{16,}"), marked("token")),
+    (re.compile(r"\bsk-[A-Za-z0-9_\-]{8,}"), marked("key")),
     (
-        re.compile(r"(?i)([?&](?:token|access_token|api[-_]?key|key|secret)=)[^&\s\"'#\\]+"),
-        r"\1***",
+        re.compile(
+            r"(?i)([?&](?:token|access_token|api[-_]?key|key|secret)=)(?!\[redacted)[^&\s\"'#\\]+"
+        ),
+        rf"\1{marked('token')}",
     ),
-    (re.compile(r"(://[^/\s:@\"'\\]*:)[^/\s@\"'\\]+@"), r"\1***@"),
 )
 
 
@@ -138,6 +140,7 @@ class Scrubber:
     def __call__(self, text: str) -> str:
         if self._pattern is not None:
             text = self._pattern.sub("***", text)
+        text = redact(text)
         for pattern, replacement in _LOOKS_SECRET:
             text = pattern.sub(replacement, text)
         return text
@@ -155,7 +158,7 @@ class LineFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         # Given as `fields(…)`, or plainly in `extra` by rooms that do not know this module.
         plain = {key: value for key, value in vars(record).items() if key not in _NOT_FIELDS}
-        shown = self._shown({**plain, **(getattr(record, "fields", None) or {})})
+        shown = redacted(self._shown({**plain, **(getattr(record, "fields", None) or {})}))
         # Before it is encoded, and after: a repr inside JSON is escaped twice.
         message, trace = self._scrub(record.getMessage()), self._scrub(self._trace(record))
         line = self._json if self._layout == "json" else self._console

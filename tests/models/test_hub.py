@@ -12,6 +12,7 @@ import pytest
 
 from tests.models.hub import Hub as Server
 from vivavoce.errors import ModelUnavailable
+from vivavoce.models.checks import STAMPS
 from vivavoce.models.hub import Hub, Reference, chosen, parse
 
 DATA = b"GGUF" + b"weights" * 1000
@@ -82,7 +83,24 @@ async def test_it_is_fetched_once_and_kept(tmp_path: Path) -> None:
         for reference in (Reference("me", "m"), Reference("me", "m", "m-Q4_K_M.gguf")):
             assert await hub.get(reference, lambda *_: None) == path
         assert len(server.asked) == asked
-    assert [each.name for each in path.parent.iterdir()] == ["m-Q4_K_M.gguf"]
+    assert {each.name for each in path.parent.iterdir()} == {"m-Q4_K_M.gguf", STAMPS}
+
+
+@pytest.mark.parametrize("how", ["in place", "another file"])
+async def test_what_is_not_what_it_was_is_fetched_anew(tmp_path: Path, how: str) -> None:
+    with Server() as server:
+        offer(server)
+        hub, reference = Hub(tmp_path, url=server.url), Reference("me", "m")
+        path = await hub.get(reference, lambda *_: None)
+        assert hub.verify(reference) is None
+        found = path.stat()
+        written = path if how == "in place" else tmp_path / "other"
+        written.write_bytes(DATA[::-1])
+        os.utime(written, ns=(found.st_atime_ns, found.st_mtime_ns))
+        written.replace(path)
+        assert hub.verify(reference) == "has another sha256"
+        assert await hub.get(reference, lambda *_: None) == path
+        assert path.read_bytes() == DATA
 
 
 async def test_it_has_its_name_only_once_it_is_on_the_disk(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from pathlib import Path
@@ -84,6 +85,35 @@ def test_a_file_is_hashed_once_and_again_when_it_changed(tmp_path: Path, hashed:
     assert hashed == ["f.bin", "v.bin", "f.bin"]
 
 
+@pytest.mark.parametrize("how", ["in place", "another file"])
+def test_a_file_with_its_old_size_and_time_is_hashed_again_all_the_same(
+    tmp_path: Path, how: str
+) -> None:
+    put(tmp_path)
+    assert offline(tmp_path).have("m")
+    path = tmp_path / "m" / "f.bin"
+    found = path.stat()
+    written = path if how == "in place" else tmp_path / "other"
+    written.write_bytes(DATA[::-1])
+    os.utime(written, ns=(found.st_atime_ns, found.st_mtime_ns))
+    written.replace(path)
+    assert path.stat().st_mtime_ns == found.st_mtime_ns
+    with pytest.raises(ModelUnavailable, match="has another sha256"):
+        offline(tmp_path).path("m", "f.bin")
+
+
+@pytest.mark.parametrize("field", range(4))
+def test_each_of_size_times_and_inode_counts(tmp_path: Path, hashed: list[str], field: int) -> None:
+    put(tmp_path)
+    assert offline(tmp_path).have("m")
+    stamps = json.loads((tmp_path / "m" / checks.STAMPS).read_text())
+    stamps["f.bin"][field] += 1
+    (tmp_path / "m" / checks.STAMPS).write_text(json.dumps(stamps))
+    hashed.clear()
+    assert offline(tmp_path).have("m")
+    assert hashed == ["f.bin"]
+
+
 def test_a_file_that_changes_while_it_is_hashed_is_not_stamped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -132,9 +162,8 @@ def test_verify_hashes_everything_whatever_the_stamps_say(tmp_path: Path) -> Non
     store = offline(tmp_path)
     assert store.verify("m") == []
     path = tmp_path / "m" / "f.bin"
-    found = path.stat()
     path.write_bytes(DATA[::-1])
-    os.utime(path, ns=(found.st_atime_ns, found.st_mtime_ns))  # as bad memory would do it
+    checks._stamp(tmp_path / "m", IT.files[0], path.stat())  # as a bad disk would do it
     (tmp_path / "m" / "voices" / "v.bin").write_bytes(b"")
     assert store.path("m", "f.bin") == path
     assert store.verify("m") == [

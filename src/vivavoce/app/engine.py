@@ -35,7 +35,7 @@ from vivavoce.models.store import ModelProgress, ModelStore, OnProgress
 from vivavoce.models.terminal import Terminal
 from vivavoce.runtime.calls.shaping import MODEL_LIMIT
 from vivavoce.server.gate.auth import is_loopback
-from vivavoce.wire.brain import Ask, Brain, Tool
+from vivavoce.wire.brain import Ask, Brain, Keeping, Tool
 
 if TYPE_CHECKING:
     from vivavoce.brain.chat.brain import ChatBrain
@@ -110,6 +110,12 @@ class EmbeddedEngine:
     def brain(self) -> Brain | None:
         """Once it is loaded: agents at work think with it too."""
         return self._engine.brain if self._engine is not None else None
+
+    async def clear_kept(self) -> None:
+        """What the brain has kept of what it read for people."""
+        brain: object = self.brain
+        if isinstance(brain, Keeping):
+            await brain.clear()
 
     @property
     def failed(self) -> bool:

@@ -32,6 +32,7 @@ from vivavoce.runtime.calls.questions import Questions
 from vivavoce.runtime.clock import SystemClock
 from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.limits import Shares, Window
+from vivavoce.runtime.people.data import UserData, nothing
 from vivavoce.runtime.people.memory import WorkspaceMemory
 from vivavoce.runtime.people.plans import Agenda
 from vivavoce.runtime.ports import Clock, Store
@@ -178,6 +179,8 @@ def assemble(
         elsewhere=None if intents.context is None else intents.context.of,
     )
     voice = Voice(parts)
+    library = Library(store, journal, clock, voice, agent.name, shares)
+    clear = nothing if engine is None else engine.clear_kept
     return Server(
         settings=settings,
         options=Options(
@@ -194,7 +197,8 @@ def assemble(
         registry=registry,
         profile=profile,
         voice=voice,
-        library=Library(store, journal, clock, voice, agent.name, shares),
+        library=library,
+        data=UserData(store, clock, toolset.files, work, end=library.end_all, clear=clear),
         agenda=Agenda(
             store,
             journal,

@@ -16,17 +16,19 @@ from typing import Any, TypeVar, cast
 
 from vivavoce.app.begin import Begin, at_once
 from vivavoce.app.settings import ENV_FILE, Settings, named_values, plain
+from vivavoce.brain.llama.slots import clear_kept
 from vivavoce.errors import ToolFailed
 from vivavoce.processes.programs import find, search_path
 from vivavoce.processes.starting import environment
 from vivavoce.runtime.agents.agent import Agent
 from vivavoce.runtime.agents.mcp import McpServer, resolve
+from vivavoce.runtime.people.data import Files, UserData
 from vivavoce.runtime.people.memory import DISCOVERIES, Place
 from vivavoce.runtime.ports import Clock, Store
 from vivavoce.runtime.tasks.ports import Backends
 from vivavoce.tools.bash import bash_tool
 from vivavoce.tools.builtin import Delegation, ask_user, builtins, read_output_tool, task_tools
-from vivavoce.tools.delegation import backends_of
+from vivavoce.tools.delegation import backends_of, ledger
 from vivavoce.tools.delegation.builtin import BuiltInBackend
 from vivavoce.tools.delegation.carrier import DurableCarrier
 from vivavoce.tools.mcp.servers import McpServers
@@ -60,6 +62,7 @@ class Toolset:
         self._workspaces = _workspaces(settings)
         self._hidden = _hidden(settings)
         self.registry = _tools(settings, clock, self._workspaces, self._sandbox, store)
+        self.files: Files = self._workspaces
         servers = _logged("MCP", resolve(agent.servers, named_values()))
         self._servers = McpServers(_found(servers, settings.workspace), self.registry)
         others = backends_of(
@@ -128,6 +131,32 @@ def known_tools(settings: Settings, clock: Clock) -> Registry:
     registry = _tools(settings, clock, _workspaces(settings), sandbox, cast("Store", None))
     _offer(registry, cast("Delegation", None), ())
     return registry
+
+
+class _Resting:
+    """Delegated work while no server runs: only what is written down."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+
+    async def kept(self, task_ids: Sequence[str]) -> Sequence[dict[str, Any]]:
+        return await asyncio.to_thread(lambda: list(ledger.kept(self._url, task_ids)))
+
+    async def forget(self, user_id: str, task_ids: Sequence[str]) -> None:
+        await asyncio.to_thread(ledger.forget, self._url, task_ids)
+
+
+def resting_data(settings: Settings, store: Store, clock: Clock) -> UserData:
+    """The users' data while no server runs: for the command."""
+
+    async def nobody(user_id: str) -> int:
+        return 0
+
+    async def clear() -> None:
+        clear_kept(settings.data_dir / "brain")
+
+    files, work = _workspaces(settings), _Resting(_work_url(settings))
+    return UserData(store, clock, files, work, end=nobody, clear=clear)
 
 
 def _tools(

@@ -11,11 +11,11 @@ import asyncio
 import gc
 import json
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 from vivavoce import __version__
 from vivavoce.errors import InvalidRequest, ModelUnavailable, VivavoceError
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from vivavoce.models.manifest import Model
     from vivavoce.models.store import ModelStore
     from vivavoce.models.terminal import Terminal
+    from vivavoce.runtime.people.data import UserData
     from vivavoce.store import SqlStore
     from vivavoce.wire.records.work import Approval
 
@@ -38,6 +39,7 @@ examples:
   vivavoce serve --port 9000 --agent ./my-agent another port, an agent of your own
   vivavoce agent check ./my-agent               is everything in the folder right?
   vivavoce db sweep                             delete what is older than it should be
+  vivavoce data export ada --output ada.json    all that is kept of a user
   vivavoce doctor                               what holds on this machine, and what does not
   vivavoce audit                                who did what; --verify: is all of it there?
   vivavoce grants list                          what was allowed for good, or for a session
@@ -143,6 +145,23 @@ def _parser() -> argparse.ArgumentParser:
     revoked.set_defaults(run=_token_revoke)
     for action in (made, listed, revoked):
         action.add_argument("--data-dir", help="folder for everything that is written")
+
+    add = group("data", "what is kept of a user")
+    for name, run, words in (
+        ("export", _data_export, "write all that is kept of a user"),
+        ("delete", _data_delete, "delete all that is kept of a user, while no server runs"),
+    ):
+        action = add(name, help=words, description=words.capitalize() + ".")
+        action.add_argument("user", metavar="USER", help="the user's id; without users: local")
+        action.add_argument("--data-dir", help="folder for everything that is written")
+        action.set_defaults(run=run)
+        if name == "export":
+            action.add_argument(
+                "--format", choices=("json", "markdown"), default="json", help="(%(default)s)"
+            )
+            action.add_argument("--output", metavar="FILE", help="a new file (standard output)")
+        else:
+            action.add_argument("--yes", action="store_true", help="do it without being asked")
 
     add = group("models", "look after the models")
     for name, act, words in (
@@ -477,6 +496,55 @@ def _audit(args: argparse.Namespace) -> int:
     return 0
 
 
+def _data_export(args: argparse.Namespace) -> int:
+    import os
+
+    if args.output is None:
+        asyncio.run(_with_data(args, lambda data: _write(data, args, sys.stdout.buffer)))
+        return 0
+    # For its owner's eyes only, and never over something else.
+    made = os.open(args.output, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(made, "wb") as file:
+        asyncio.run(_with_data(args, lambda data: _write(data, args, file)))
+    return 0
+
+
+async def _write(data: UserData, args: argparse.Namespace, file: BinaryIO) -> None:
+    async for piece in data.export(args.user, args.format):
+        file.write(piece)
+    file.flush()
+
+
+def _data_delete(args: argparse.Namespace) -> int:
+    from vivavoce.app.listen import sole_server
+
+    if not args.yes:
+        asked = f"Delete all that is kept of {args.user!r}, for good? Type the name to do it: "
+        print(asked, end="", file=sys.stderr, flush=True)
+        if sys.stdin.readline().strip() != args.user:
+            raise Complaint("nothing was deleted")
+    with sole_server(_settings(args).database_url):
+        gone = asyncio.run(_with_data(args, lambda data: data.delete(args.user, counts=True)))
+    print(f"{sum(gone.rows.values())} rows and {gone.files} files deleted")
+    return 0
+
+
+async def _with_data(
+    args: argparse.Namespace, act: Callable[[UserData], Coroutine[Any, Any, T]]
+) -> T:
+    from vivavoce.app.tools import resting_data
+    from vivavoce.runtime.clock import SystemClock
+    from vivavoce.store import open_store
+
+    settings = _settings(args)
+    store = open_store(settings.database_url)
+    await store.open()
+    try:
+        return await act(resting_data(settings, store, SystemClock()))
+    finally:
+        await store.close()
+
+
 def _models(args: argparse.Namespace) -> int:
     """`args.needed`: the models that the engine uses as it is configured; `args.brain` fetches the
     one that a hub has."""
@@ -486,7 +554,20 @@ def _models(args: argparse.Namespace) -> int:
     args.needed = settings.needed_models
     args.brain = partial(_from_hub, settings) if settings.brain_at_hub else None
     act: Callable[[ModelStore, argparse.Namespace], int] = args.act
-    return act(ModelStore(settings.models_dir), args)
+    code = act(ModelStore(settings.models_dir), args)
+    if act is verify and settings.brain_at_hub and not args.names:
+        _verify_from_hub(settings)
+    return code
+
+
+def _verify_from_hub(settings: Settings) -> None:
+    from vivavoce.models import hub
+
+    reference = hub.parse(settings.brain)
+    assert reference is not None  # the settings have seen to it
+    if words := hub.Hub(settings.models_dir).verify(reference):
+        raise ModelUnavailable(f"{settings.brain} {words}\nrun `vivavoce models pull`")
+    print(f"{settings.brain}: every hash is right")
 
 
 def show_list(store: ModelStore, args: argparse.Namespace) -> int:

@@ -1,8 +1,9 @@
 """Is a file the right one? By its hash, or by a stamp that says its hash was right.
 
-A stamp is size, time of change and sha256, in one small file in the model's
+A stamp is size, times, inode and sha256, in one small file in the model's
 folder: a start does not hash hundreds of megabytes, and a file that was
-touched is hashed again.
+touched or put in another's place is hashed again. The time of change is the
+system's own: a program can set back the time of writing, but not that one.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def stamped(folder: Path, file: ModelFile) -> bool:
         found = (folder / file.name).stat()
     except OSError:
         return False
-    return _read(folder).get(file.name) == [found.st_size, found.st_mtime_ns, file.sha256]
+    return _read(folder).get(file.name) == _stamp_of(file, found)
 
 
 def check(folder: Path, file: ModelFile, *, trust_stamp: bool = True) -> str | None:
@@ -66,10 +67,29 @@ def check(folder: Path, file: ModelFile, *, trust_stamp: bool = True) -> str | N
     return words
 
 
+def note(folder: Path, name: str, sha256: str) -> None:
+    """Its hash was found right just now: a stamp for a file that no manifest has."""
+    found = (folder / name).stat()
+    _stamp(folder, ModelFile(name, found.st_size, sha256, ()), found)
+
+
+def noted(folder: Path, name: str) -> ModelFile | None:
+    """What `note` knows of it."""
+    match _read(folder).get(name):
+        case [int(size), _, _, _, str(sha256)]:
+            return ModelFile(name, size, sha256, ())
+    return None
+
+
+def _stamp_of(file: ModelFile, found: os.stat_result) -> list[int | str]:
+    times = (found.st_mtime_ns, found.st_ctime_ns)
+    return [found.st_size, *times, found.st_ino, file.sha256]
+
+
 def _stamp(folder: Path, file: ModelFile, found: os.stat_result) -> None:
     # A folder that cannot be written to is fine to read models from.
     with _writing, contextlib.suppress(OSError):
-        stamps = _read(folder) | {file.name: [found.st_size, found.st_mtime_ns, file.sha256]}
+        stamps = _read(folder) | {file.name: _stamp_of(file, found)}
         descriptor, name = tempfile.mkstemp(prefix=STAMPS, dir=folder)
         try:
             with os.fdopen(descriptor, "w", encoding="utf-8") as written:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from vivavoce.errors import ModelUnavailable
-from vivavoce.models.checks import sha256_of
+from vivavoce.models.checks import check, note, noted, sha256_of
 from vivavoce.models.gguf import PART
 from vivavoce.models.manifest import SourceFailed
 from vivavoce.wire.values import Value
@@ -98,9 +98,23 @@ class Hub:
         except ModelUnavailable:
             return None
 
+    def verify(self, reference: Reference) -> str | None:
+        """What is wrong with it by the hash that the hub told, in words."""
+        path = self.there(reference)
+        return None if path is None else self._wrong_with(reference, path, trust_stamp=False)
+
+    def _wrong_with(
+        self, reference: Reference, path: Path, *, trust_stamp: bool = True
+    ) -> str | None:
+        """One whose hash the hub never told is taken as it is."""
+        folder = self._folder / reference.owner / reference.repo
+        known = noted(folder, path.relative_to(folder).as_posix())
+        return None if known is None else check(folder, known, trust_stamp=trust_stamp)
+
     async def get(self, reference: Reference, on_bytes: OnBytes) -> Path:
-        """The file, fetched if it is not there. Raises `ModelUnavailable`."""
-        if (path := self.there(reference)) is not None:
+        """The file, fetched if it is not there, or not what it was. Raises `ModelUnavailable`."""
+        path = self.there(reference)
+        if path is not None and await asyncio.to_thread(self._wrong_with, reference, path) is None:
             return path
         # httpx takes a while to import, and most starts have nothing to fetch.
         from vivavoce.models.download import open_client
@@ -136,6 +150,8 @@ class Hub:
             part.unlink()
             raise SourceFailed("what came has another hash than the hub says; try again")
         await asyncio.to_thread(put, part, target)
+        if wanted:
+            note(self._folder / reference.owner / reference.repo, file, wanted)
         return target
 
     async def _listed(self, client: httpx.AsyncClient, reference: Reference) -> dict[str, str]:

@@ -298,6 +298,15 @@ class Store(AgendaStore, Protocol):
         """Delete what is older than it should be; how many rows went."""
         ...
 
+    def rows_of(self, user_id: str) -> AsyncIterator[tuple[str, dict[str, Any]]]:
+        """All that is kept of this user, a table after another: its name, and a row."""
+        ...
+
+    async def forget(self, user_id: str, *, counts: bool = False) -> dict[str, int]:
+        """Deletes all that is kept of this user, from the files too; how many rows of what. The
+        places of their events in the log stay, empty. `counts`: also how much they used today."""
+        ...
+
     def foreign_commits(self) -> AsyncIterator[None]:
         """Wakes when another process has appended to the log; never, where there is none."""
         ...

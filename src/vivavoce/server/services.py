@@ -20,6 +20,7 @@ from vivavoce.runtime.calls.executor import ToolExecutor
 from vivavoce.runtime.calls.questions import Questions
 from vivavoce.runtime.journal.log import Journal
 from vivavoce.runtime.limits import Window
+from vivavoce.runtime.people.data import UserData
 from vivavoce.runtime.people.plans import Agenda
 from vivavoce.runtime.ports import Clock, Store, Toolbox
 from vivavoce.runtime.provider.openai import OpenAIProvider
@@ -146,6 +147,7 @@ class Services:
     profile: Profile
     voice: Voice
     library: Library
+    data: UserData
     agenda: Agenda
     tickets: Tickets
     streams: StreamTokens

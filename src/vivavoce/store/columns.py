@@ -2,9 +2,10 @@
 
 PostgreSQL refuses what Python allows: NUL characters, lone surrogates, numbers that JSON
 cannot write. They are mended here, for every statement alike, so that a comparison in a
-query meets what was written. `bind_processor` rather than `process_bind_param` where it
-saves a call for every value written. Migrations use these types too: change their meaning
-and you change old migrations.
+query meets what was written. Nor is a secret written: what people and tools say, `Said` and
+`Document`, goes through `redaction` on its way. `bind_processor` rather than
+`process_bind_param` where it saves a call for every value written. Migrations use these types
+too: change their meaning and you change old migrations.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ from typing import Any, TypeVar
 
 from sqlalchemy import CHAR, JSON, BigInteger, DateTime, Dialect, Integer, Text, Uuid
 from sqlalchemy.types import TypeDecorator, TypeEngine
+
+from vivavoce.language.en.numbers import redact_encoded, redact_said
+from vivavoce.redaction import redacted
 
 T = TypeVar("T")
 Bind = Callable[[T | None], Any]
@@ -85,6 +89,30 @@ class Words(TypeDecorator[str]):
             if value is None or (value.isascii() and "\0" not in value):
                 return value  # nearly always
             return storable_text(value)
+
+        return process
+
+
+class Said(Words):
+    """What people, models and tools say: text without the secrets in it."""
+
+    cache_ok = True
+
+    def bind_processor(self, dialect: Dialect) -> Bind[str]:
+        def process(value: str | None) -> str | None:
+            return None if value is None else storable_text(redact_said(value))
+
+        return process
+
+
+class Encoded(Words):
+    """JSON as it was encoded, byte for byte, unless there is a secret in it."""
+
+    cache_ok = True
+
+    def bind_processor(self, dialect: Dialect) -> Bind[str]:
+        def process(value: str | None) -> str | None:
+            return None if value is None else storable_text(redact_encoded(value))
 
         return process
 
@@ -156,7 +184,7 @@ class Document(TypeDecorator[Any]):
         def process(value: Any) -> Any:
             if value == {}:
                 return empty
-            return None if value is None else encode(storable_json(value))
+            return None if value is None else encode(storable_json(redacted(value, redact_said)))
 
         return process
 

@@ -10,6 +10,8 @@ import json
 import os
 import sqlite3
 import time
+from collections.abc import Iterable
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -128,11 +130,34 @@ def own_transactions(engine: Engine, *, foreign_keys: bool) -> None:
         # Entries are named at random: checkpoint seldom, and keep their index in memory.
         connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
         connection.execute(f"PRAGMA cache_size = {-CACHE_KIB}")
+        # What is deleted is overwritten, and not only no longer found.
+        connection.execute("PRAGMA secure_delete = ON")
         connection.execute(f"PRAGMA foreign_keys = {'ON' if foreign_keys else 'OFF'}")
 
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:
         connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+
+def tidy(database: Database, *, tables: Iterable[str] = (), index: str | None = None) -> bool:
+    """What was deleted goes from the files as well: from a full-text `index`, which only marks it,
+    and from the write-ahead log. False where a reader was in the way for long. PostgreSQL's pages
+    are vacuumed; its own log and its backups are its operator's."""
+    if database.postgres:
+        engine = database.listener()
+        try:
+            with engine.connect() as connection:
+                connection.exec_driver_sql(f"VACUUM {', '.join(tables)}")
+        finally:
+            engine.dispose()
+        return True
+    with closing(sqlite3.connect(str(database.url.database), isolation_level=None)) as file:
+        file.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
+        file.execute("PRAGMA secure_delete = ON")
+        if index is not None:
+            file.execute(f"INSERT INTO {index} ({index}) VALUES ('optimize')")  # noqa: S608
+        (busy, *_) = file.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        return not busy
 
 
 def write_ahead(connection: sqlite3.Connection) -> None:

@@ -2,7 +2,8 @@
 
 A sweep goes a slice at a time, so that live writes get through. For a sweep and for a user's
 own wish alike the same rows go with a conversation, and the same go on without it. Runs
-within the writer's transactions.
+within the writer's transactions. And all that is somebody's, at their wish: whatever table has
+an owner.
 """
 
 from __future__ import annotations
@@ -26,11 +27,13 @@ from vivavoce.store.schema import (
     intents,
     log_head,
     messages,
+    metadata,
     outbox,
     snapshots,
     spent_sessions,
     tasks,
     tool_calls,
+    users,
     voice_sessions,
 )
 
@@ -42,6 +45,13 @@ Step = Callable[[sa.Connection], int]
 
 EMPTIED = "dropped"
 """The type of an event of which only the place is left."""
+NOTHING = {
+    "type": EMPTIED,
+    "data": "{}",
+    "user_id": "",
+    "conversation_id": None,
+    "voice_session_id": None,
+}
 
 KEPT_FOR = LONGEST + timedelta(days=1)
 """How long what a dropped session took is known: no limit looks back any longer."""
@@ -127,6 +137,43 @@ def _old_conversations(cutoff: datetime) -> Step:
     return lambda connection: drop(connection, list(connection.execute(old).scalars()))
 
 
+# --- A user -------------------------------------------------------------------------
+
+COUNTED = spent_sessions
+"""Only numbers, for two days: whoever deletes all that is theirs gets no fresh start by it."""
+
+
+def owned() -> list[tuple[sa.Table, sa.ColumnElement[str]]]:
+    """Every table with something of a user's in it, and by what it is theirs; what others depend
+    on comes first."""
+    return [
+        (table, table.c.id if table is users else table.c.user_id)
+        for table in metadata.sorted_tables
+        if table is users or "user_id" in table.c
+    ]
+
+
+def forgetting(user_id: str, *, counts: bool) -> Iterator[tuple[str, Step]]:
+    """All that is this user's, with the name of each table; `counts`: what was used today too."""
+    mine = conversations.c.user_id == user_id
+    links = (conversations.c.linked_goal_id, conversations.c.linked_task_id)
+    linked = sa.or_(*(link.is_not(None) for link in links))
+    unlink = sa.update(conversations).where(mine, linked).values(dict.fromkeys(links))
+    yield "", lambda connection: connection.execute(unlink).rowcount  # goals and they hold another
+    for table, owner in reversed(owned()):
+        if table is events:
+            yield table.name, _emptying(user_id)
+        elif counts or table is not COUNTED:
+            yield table.name, _old(table, owner == user_id)
+
+
+def _emptying(user_id: str) -> Step:
+    """The places stay: a hole in the log would be a gap that no reader can notice."""
+    some = sa.select(events.c.position).where(events.c.user_id == user_id).limit(SLICE)
+    empty = sa.update(events).where(events.c.position.in_(some)).values(NOTHING)
+    return lambda connection: connection.execute(empty).rowcount
+
+
 # --- A conversation -----------------------------------------------------------------
 
 
@@ -173,9 +220,7 @@ def emptied(ids: Sequence[str]) -> tuple[sa.Update, sa.Update]:
     """Their events, by two ways into the log that have an index: every writer waits for it.
     Without their owner, by whom SQLite would read all that he ever did."""
     sessions = sa.select(voice_sessions.c.id).where(voice_sessions.c.conversation_id.in_(ids))
-    empty = sa.update(events).values(
-        type=EMPTIED, data="{}", user_id="", conversation_id=None, voice_session_id=None
-    )
+    empty = sa.update(events).values(NOTHING)
     placed = events.c.conversation_id.in_(ids)
     return (
         empty.where(events.c.voice_session_id.in_(sessions), placed),

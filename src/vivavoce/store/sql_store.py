@@ -7,6 +7,7 @@ ways to the database in `reader.py` and `writer.py`.
 from __future__ import annotations
 
 import asyncio
+import logging
 import uuid
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
@@ -14,24 +15,28 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Engine, Row, Select, bindparam, func, select
+from sqlalchemy import Engine, Row, Select, bindparam, func, select, tuple_
 from sqlalchemy.exc import DBAPIError
 
 from vivavoce.errors import Unavailable
 from vivavoce.runtime.ports import LogBounds, Retention
 from vivavoce.store.changes import plan
-from vivavoce.store.database import Database, parse
+from vivavoce.store.database import Database, parse, tidy
 from vivavoce.store.migrate import prepare
 from vivavoce.store.reader import CommitListener, Reader, within
 from vivavoce.store.reads import PlanReads, TalkReads, WorkReads
-from vivavoce.store.retention import steps
+from vivavoce.store.retention import forgetting, owned, steps
 from vivavoce.store.rows import EVENTS
 from vivavoce.store.schema import events, log_head
-from vivavoce.store.transaction import Performer
+from vivavoce.store.search import INDEX
+from vivavoce.store.transaction import Performer, explain
 from vivavoce.store.writer import Writer
 from vivavoce.wire.records.talk import Change, LogEvent
 
+log = logging.getLogger(__name__)
+
 READERS = 4
+PAGE = 500  # rows of an export at a time
 POLL_SECONDS = 5.0  # how late a lost notification may be noticed
 
 LOG_BOUNDS = select(
@@ -151,6 +156,42 @@ class SqlStore(TalkReads, WorkReads, PlanReads):
                 gone += rows
         return gone
 
+    async def forget(self, user_id: str, *, counts: bool = False) -> dict[str, int]:
+        """A slice at a time, again until a whole pass finds nothing: somebody may still have
+        written. Then it goes from the files."""
+        gone: dict[str, int] = {}
+        found = True
+        while found:
+            found = False
+            for name, step in forgetting(user_id, counts=counts):
+                while (rows := await self._open().writer.run(step)) > 0:
+                    found = True
+                    gone[name] = gone.get(name, 0) + rows
+        gone.pop("", None)
+        await self._tidy()
+        return gone
+
+    async def _tidy(self) -> None:
+        names = [table.name for table, _ in owned()]
+        try:
+            whole = await asyncio.to_thread(tidy, self._database, tables=names, index=INDEX)
+        except DBAPIError as error:
+            raise explain(error) from error
+        if not whole:
+            log.warning("What was deleted is still in the write-ahead log until it is next emptied")
+
+    async def rows_of(self, user_id: str) -> AsyncIterator[tuple[str, dict[str, Any]]]:
+        for table, owner in owned():
+            key = tuple_(*table.primary_key)
+            query = select(table).where(owner == user_id).order_by(*table.primary_key).limit(PAGE)
+            page = await self._read.all(_plain, query)
+            while page:
+                for row in page:
+                    yield table.name, row
+                last = tuple(page[-1][column.name] for column in table.primary_key)
+                more = len(page) == PAGE
+                page = await self._read.all(_plain, query.where(key > last)) if more else []
+
     async def foreign_commits(self) -> AsyncIterator[None]:
         """Also wakes when the listening (re)starts: something may have been missed."""
         woken = asyncio.Event()
@@ -186,6 +227,10 @@ class SqlStore(TalkReads, WorkReads, PlanReads):
         if self._connections is None:
             raise Unavailable("The store is closed.")
         return self._connections
+
+
+def _plain(row: Row[Any]) -> dict[str, Any]:
+    return {str(name): value for name, value in row._mapping.items()}
 
 
 def _to_bounds(row: Row[Any]) -> LogBounds:

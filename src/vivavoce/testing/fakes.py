@@ -43,6 +43,9 @@ class MemoryStore(SqlStore):
         reader, writer = _Reader(self._engine), _Writer(self._engine)
         self._connections = Connections(reader, writer, engines=())
 
+    async def _tidy(self) -> None:
+        """There are no files."""
+
 
 class _Reader(Reader):
     def __init__(self, engine: Engine) -> None:

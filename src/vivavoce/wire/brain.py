@@ -6,7 +6,7 @@ Knows nothing of audio, sessions or the Realtime protocol.
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from vivavoce.wire.values import Value
 
@@ -158,4 +158,13 @@ class Brain(Protocol):
 
     def count(self, text: str) -> int:
         """How many tokens a text is to this model; an estimate where it cannot tell."""
+        ...
+
+
+@runtime_checkable
+class Keeping(Protocol):
+    """A brain that keeps what it has read, on disk too."""
+
+    async def clear(self) -> None:
+        """What it read for anybody goes; who is talking now reads theirs anew."""
         ...

@@ -82,6 +82,9 @@ class _Memory:
         if self._damaged or not (self._folder / file).exists():
             raise BrainError("no such memory")
 
+    async def erase(self, slot: int) -> None:
+        self.done.append(("erase", slot))
+
 
 async def _ask(seats: Seats, memory: _Memory, live: str, text: str) -> str:
     """Returns what of the text was there already."""
@@ -291,3 +294,36 @@ async def test_what_a_conversation_has_left_on_the_shelf_is_not_read_behind_it(
         async with warming.step() as place:
             assert place is not None
             assert place.held == _PREFIX
+
+
+async def test_what_was_read_for_somebody_goes_at_their_wish_and_the_common_beginning_stays(
+    tmp_path: Path,
+) -> None:
+    memory, shelf = _Memory(tmp_path), Shelf(tmp_path, "m")
+    seats = Seats(1, shelf)
+    await _warm(seats, memory, "", _PREFIX)
+    await _warm(seats, memory, "ann", "Ann likes plums. " * 40)
+    await _ask(seats, memory, "ann", "Ann likes plums. " * 50)
+    await _ask(seats, memory, "bob", "Bob likes pears. " * 50)  # Ann is put aside
+    assert any("plums" in path.read_text() for path in tmp_path.glob("*.txt"))
+    assert list(tmp_path.glob("live-*"))
+    seats.leave("ann")
+    seats.leave("bob")
+    await seats.clear(memory)
+    assert not any("plums" in path.read_text() for path in tmp_path.glob("*.txt"))
+    assert not list(tmp_path.glob("live-*"))
+    assert {done for done in memory.done if done[0] == "erase"} == {("erase", 0), ("erase", 1)}
+    kept = shelf.best(_PREFIX)
+    assert kept is not None
+    assert Shelf(tmp_path, "m").best("Ann likes plums. " * 40) is None, "after a restart too"
+    assert Shelf(tmp_path, "m").best(_PREFIX) == kept
+
+
+async def test_who_is_talking_keeps_their_place_when_others_are_forgotten(tmp_path: Path) -> None:
+    memory = _Memory(tmp_path)
+    seats = Seats(2, Shelf(tmp_path, "m"))
+    await _ask(seats, memory, "bob", _PREFIX)
+    await seats.clear(memory)
+    assert ("erase", 1) not in memory.done
+    assert await _ask(seats, memory, "bob", _PREFIX) == _PREFIX
+    await seats.clear(None)  # before the model is loaded

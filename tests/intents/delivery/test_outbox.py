@@ -357,3 +357,18 @@ def test_waits_grow_to_a_quarter_of_an_hour_and_differ() -> None:
     assert waits[:3] == [2.0, 4.0, 8.0]
     assert max(waits) == LONGEST_WAIT
     assert backoff(3, 0.0) == 4.0
+
+
+async def test_what_was_deleted_while_the_backend_thought_does_not_come_back() -> None:
+    backend = UserBackend(usual=ACCEPTED)
+    async with backend.running(), bench(backend) as here:
+        real = here.outbox._sender.send
+
+        async def meanwhile(url: str, delivery: Delivery) -> object:
+            verdict = await real(url, delivery)
+            await here.store.forget(USER)
+            return verdict
+
+        here.outbox._sender.send = meanwhile  # type: ignore[method-assign, assignment]
+        await _milk(here)
+        assert [name async for name, _ in here.store.rows_of(USER)] == []

@@ -327,3 +327,16 @@ async def test_two_questions_of_one_call_at_once_are_refused_without_losing_the_
         assert [news.say for news in bench.questions.waiting_for("ann")] == ["Red or blue?"]
         bench.questions.answer("call_1", "ann", "blue")
         assert await first == "blue"
+
+
+async def test_the_tasks_of_one_who_is_forgotten_are_ended_before_what_is_kept_goes() -> None:
+    async with work_bench() as bench:
+        carrier = bench.tasks._carrier = Hands()
+        async with bench.tasks.running():
+            task = await bench.tasks.start(ToolContext("ann"), "Do it", "coder")
+            other = await bench.tasks.start(ToolContext("bob"), "Do it", "coder")
+            assert await bench.tasks.kept([task.id]) == [{"workflow_uuid": task.id}]
+            await bench.tasks.forget("ann", [task.id])
+            assert carrier.forgotten == [task.id]
+            assert (await bench.tasks.get(task.id, "ann")).status == "cancelled"
+            assert (await bench.tasks.get(other.id, "bob")).status == "running"

@@ -47,6 +47,7 @@ class Hands:
         self.started: list[Work] = []
         self.answers: list[tuple[str, str, str]] = []
         self.listener: Listener | None = None
+        self.forgotten: list[str] = []
 
     @asynccontextmanager
     async def running(self, listener: Listener) -> AsyncIterator[None]:
@@ -62,6 +63,12 @@ class Hands:
     async def cancel(self, task_id: str) -> None:
         assert self.listener is not None
         await self.listener.cancelled(task_id)
+
+    async def kept(self, task_ids: Sequence[str]) -> list[dict[str, Any]]:
+        return [{"workflow_uuid": task_id} for task_id in task_ids]
+
+    async def forget(self, task_ids: Sequence[str]) -> None:
+        self.forgotten += task_ids
 
 
 class Calls:

@@ -359,3 +359,60 @@ async def test_a_file_is_one_servers_whatever_it_is_called(tmp_path: Path) -> No
     async with carried(url(tmp_path), Doing(asks), listener, executor_id="new name") as carrier:
         await carrier.cancel("task_1")
         assert (await listener.end())[1] == "cancelled"
+
+
+NEEDLE, KEY = "Zwetschgenkuchen", "sk-proj-AbCd1234EfGh5678IjKl"
+
+
+def _holding(folder: Path, words: str) -> list[str]:
+    return [path.name for path in folder.iterdir() if words.encode() in path.read_bytes()]
+
+
+async def test_forgotten_tasks_are_ended_and_in_no_file(tmp_path: Path) -> None:
+    async def do(work: Work, context: TaskContext) -> Done:
+        await context.progress(work.description)
+        words = await context.ask(f"More {NEEDLE}?", [])
+        await context.step("kept", lambda: _value(words))
+        await context.ask("And then?", [])
+        return Done(summary="never")
+
+    listener = Remembering()
+    async with carried(url(tmp_path), Doing(do), listener) as carrier:
+        for task_id in ("task_1", "task_10"):
+            await begin(carrier, work(task_id, description=f"bake {NEEDLE}"))
+        await listener.until(lambda: len(listener.questions) == 2)
+        await carrier.answer("task_1", "task_1:1", f"yes, {NEEDLE}")
+        await listener.until(lambda: len(listener.questions) == 3)
+        assert _holding(tmp_path, NEEDLE)
+        kept = await carrier.kept(["task_1"])
+        assert {row["table"] for row in kept} >= {"workflow_status", "operation_outputs"}
+        assert not any(str(row["workflow_uuid"]).startswith("task_10") for row in kept)
+        await carrier.cancel("task_10")
+        await carrier.forget(["task_1", "task_10"])
+        assert sorted(end[:2] for end in listener.ends) == [
+            ("task_1", "cancelled"),
+            ("task_10", "cancelled"),
+        ]
+        assert await carrier.kept(["task_1", "task_10"]) == []
+        assert _holding(tmp_path, NEEDLE) == []
+    assert _holding(tmp_path, NEEDLE) == []
+
+
+async def test_a_secret_is_used_and_not_written_down(tmp_path: Path) -> None:
+    seen: list[str] = []
+
+    async def do(work: Work, context: TaskContext) -> Done:
+        seen.append(await context.step("fetch", lambda: _value(f"the key\n{KEY}")))
+        return Done(summary=work.description)
+
+    listener = Remembering()
+    async with carried(url(tmp_path), Doing(do), listener) as carrier:
+        await begin(carrier, work(description=f"use\n{KEY}"))
+        _, _, done = await listener.end()
+        assert seen == [f"the key\n{KEY}"]
+        assert done.summary == "use\n[redacted: key]"
+        assert _holding(tmp_path, KEY) == []
+
+
+async def _value(words: str) -> str:
+    return words

@@ -145,6 +145,9 @@ class LlamaBrain:
         if self._leading is not None:
             self._leading.forget(live)
 
+    async def clear(self) -> None:
+        await self._seats.clear(self._connection)
+
     # --- Its life -------------------------------------------------------------------
 
     @asynccontextmanager

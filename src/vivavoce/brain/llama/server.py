@@ -104,6 +104,9 @@ class Connection:
     async def restore(self, slot: int, file: str) -> None:
         await self._post(f"/slots/{slot}?action=restore", {"filename": file})
 
+    async def erase(self, slot: int) -> None:
+        await self._post(f"/slots/{slot}?action=erase", {})
+
     async def _post(self, path: str, body: Mapping[str, Any]) -> Any:
         try:
             reply = await self._client.post(path, json=body)

@@ -34,6 +34,7 @@ MOST = 8
 _WORTH = 200
 """Letters; reading fewer anew is as quick."""
 _SAVED = 8
+_OWN = "-own-"
 _ALIKE = 0.9
 
 
@@ -43,6 +44,8 @@ class Memory(Protocol):
     async def save(self, slot: int, file: str) -> None: ...
 
     async def restore(self, slot: int, file: str) -> None: ...
+
+    async def erase(self, slot: int) -> None: ...
 
 
 @dataclass
@@ -73,6 +76,20 @@ class Seats:
         self._slots.leave(live)
         self._drop_saved(live)
         self._look_round()
+
+    async def clear(self, memory: Memory | None) -> None:
+        """What is kept of anybody goes: from the shelf, of those put aside, and in the slots that
+        nobody has now. What every conversation begins with stays."""
+        for live in list(self._saved):
+            self._drop_saved(live)
+        self._shelf.clear()
+        for place in self._places:
+            free = place.slot not in self._slots.taken and not self._locks[place.slot].locked()
+            if free and memory is not None:
+                async with self._locks[place.slot]:
+                    place.held = ""
+                    with contextlib.suppress(BrainError):  # it is gone, and all that it held
+                        await memory.erase(place.slot)
 
     def lost(self) -> None:
         """The process is gone, and with it all it remembered, but for the shelf."""
@@ -220,8 +237,8 @@ class Warming:
             return
         async with self.step() as place:
             if place is not None:
-                await self._memory.save(place.slot, shelf.name(text))
-                shelf.put(text)
+                await self._memory.save(place.slot, shelf.name(text, own=bool(self._live)))
+                shelf.put(text, own=bool(self._live))
 
 
 # --- Who has which
@@ -268,6 +285,10 @@ class Slots:
         self._taken.clear()
 
     @property
+    def taken(self) -> Container[int]:
+        return self._taken.values()
+
+    @property
     def anyone(self) -> bool:
         return bool(self._taken)
 
@@ -306,15 +327,17 @@ class Shelf:
                 os.utime(self._text(found.file))
         return found
 
-    def name(self, prompt: str) -> str:
-        return f"{self._model}-{hashlib.sha256(prompt.encode()).hexdigest()[:20]}.kv"
+    def name(self, prompt: str, *, own: bool = False) -> str:
+        """`own`: it was read for somebody, and may say something of them."""
+        mark = _OWN if own else "-"
+        return f"{self._model}{mark}{hashlib.sha256(prompt.encode()).hexdigest()[:20]}.kv"
 
     def live_name(self, live: str) -> str:
         return f"live-{hashlib.sha256(live.encode()).hexdigest()[:20]}.kv"
 
-    def put(self, prompt: str) -> None:
+    def put(self, prompt: str, *, own: bool = False) -> None:
         """Its memory has been saved as `name`. The one not used for longest makes place."""
-        kept = Kept(self.name(prompt), prompt)
+        kept = Kept(self.name(prompt, own=own), prompt)
         with contextlib.suppress(OSError):
             self._text(kept.file).write_text(prompt)
             self._kept = [*(one for one in self._kept if one.file != kept.file), kept]
@@ -329,11 +352,23 @@ class Shelf:
         self._text(kept.file).unlink(missing_ok=True)
         self.remove(kept.file)
 
+    def clear(self) -> None:
+        """Of what was read for somebody nothing stays."""
+        self._kept = [kept for kept in self._kept if _OWN not in kept.file]
+        clear_kept(self._folder)
+
     def remove(self, file: str) -> None:
         (self._folder / file).unlink(missing_ok=True)
 
     def _text(self, file: str) -> Path:
         return self._folder / file.replace(".kv", ".txt")
+
+
+def clear_kept(folder: Path) -> None:
+    """What any model keeps in this folder of what was read for somebody, and what was put aside."""
+    for pattern in (f"*{_OWN}*", "live-*.kv"):
+        for path in folder.glob(pattern):
+            path.unlink(missing_ok=True)
 
 
 def alike(one: str, other: str) -> int:

@@ -126,6 +126,8 @@ class Outbox:
         # Read again: the user may have said more while the backend was thinking.
         intent = await self._store.intent(delivery.intent_id, user_id=delivery.user_id)
         others = await self._store.deliveries(delivery.intent_id)
+        if all(other.id != delivery.id for other in others):
+            return False  # all of its user's was deleted meanwhile: it does not come back
         now = self._clock.now()
         match verdict:
             case Later():

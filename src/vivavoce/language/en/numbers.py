@@ -6,9 +6,11 @@ one number, "seven thirty" is two, and nothing is added up that nobody would add
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 
+from vivavoce.redaction import is_card, marked, redact, redacted, suspicious
 from vivavoce.wire.values import Value
 
 _SMALL = (
@@ -314,3 +316,65 @@ def _scaled(word: str) -> bool:
 
 def _word(words: Sequence[str], at: int) -> str:
     return words[at] if at < len(words) else ""
+
+
+# --- Card numbers, said aloud -----------------------------------------------------------
+
+_TIMES = {"double": 2, "triple": 3}
+_SAID = {"oh": "0"} | {word: str(n) for n, word in enumerate(_SMALL)}
+_TENTHS = {word: str(n) for n, word in enumerate(_TENS) if word}
+_TOKEN = rf"(?:{'|'.join((*_SAID, *_TENTHS, *_TIMES))}|\d{{1,6}})"
+_DICTATED = re.compile(
+    rf"(?i)(?<![\w.\-+/#@]){_TOKEN}(?:(?:[\s,\-]|\.\s){{1,3}}{_TOKEN}){{3,}}(?![\w/@])"
+)
+_DICTATION = 4_000
+"""Characters; longer texts are no speech."""
+_PRINTED = ((4, 4, 4, 4), (4, 4, 4, 4, 3), (4, 6, 5), (4, 6, 4))
+
+
+def redact_said(text: str) -> str:
+    """What may be kept of what somebody said or wrote."""
+    return redact_dictated(redact(text))
+
+
+def redact_encoded(text: str) -> str:
+    """The same for JSON that is encoded already, where an escape could hide where a secret begins.
+    What has none stays as it is, to the letter."""
+    if not suspicious(text) and (len(text) > _DICTATION or _DICTATED.search(text) is None):
+        return text
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return redact_said(text)
+    kept = redacted(value, redact_said)
+    return text if kept == value else json.dumps(kept, ensure_ascii=False, separators=(",", ":"))
+
+
+def redact_dictated(text: str) -> str:
+    """Card numbers as they are dictated: in words, "four double one one", or with pauses,
+    "4111, 1111, 1111, 1111". Those in one piece are `redact`'s."""
+    if len(text) > _DICTATION:
+        return text
+    return _DICTATED.sub(
+        lambda found: marked("card number") if is_card(_dictated(found[0])) else found[0], text
+    )
+
+
+def _dictated(said: str) -> str:
+    """The digits of it; none where numbers are in it as no card has them."""
+    tokens = re.findall(r"[a-z]+|\d+", said.lower())
+    lengths = tuple(len(token) for token in tokens if token.isdecimal())
+    if lengths and lengths not in _PRINTED and set(lengths) != {1}:
+        return ""
+    digits, times, tens = "", 1, False
+    for token in tokens:
+        if token in _TIMES:
+            times = _TIMES[token]
+            continue
+        value = _SAID.get(token) or (_TENTHS[token] + "0" if token in _TENTHS else token)
+        if tens and len(value) == 1 and value != "0":  # "forty" and "two"
+            digits = digits[:-1] + value
+        else:
+            digits += value * times
+        times, tens = 1, token in _TENTHS
+    return digits

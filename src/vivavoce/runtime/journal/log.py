@@ -17,6 +17,7 @@ from contextvars import ContextVar
 from datetime import datetime
 
 from vivavoce.errors import OutcomeUnknown, RateLimited, Unavailable
+from vivavoce.language.en.numbers import redact_encoded
 from vivavoce.logs import fields
 from vivavoce.runtime.journal.streams import Filter, Subscription, Tell
 from vivavoce.runtime.ports import Clock, LogBounds, Store
@@ -161,7 +162,7 @@ class Journal:
                 await self._clock.sleep(_RETRY_SECONDS)
                 continue
             marks = [(event.type, event.data, event.at) for event in found]
-            wanted = [(event.type, event.data, event.at) for event in told]
+            wanted = [(event.type, _kept(event.data), event.at) for event in told]
             for start in range(len(marks) - len(wanted) + 1):
                 if marks[start : start + len(wanted)] == wanted:
                     return found[start : start + len(wanted)]
@@ -342,6 +343,11 @@ class Journal:
                 log.warning("Following the log failed", exc_info=True)
                 await self._clock.sleep(_RETRY_SECONDS)
                 self._doubt.set()
+
+
+def _kept(data: bytes) -> bytes:
+    """As the store has it."""
+    return redact_encoded(data.decode(errors="replace")).encode()
 
 
 def _offer(readers: Iterable[Subscription], event: LogEvent) -> None:

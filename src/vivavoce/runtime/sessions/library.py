@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from vivavoce.errors import NotFound, SessionNotFound, found
+from vivavoce.language.en.numbers import redact_said
 from vivavoce.logs import fields
 from vivavoce.runtime.ids import SessionIds
 from vivavoce.runtime.journal.log import Journal
@@ -48,6 +49,7 @@ log = logging.getLogger(__name__)
 
 PRIOR = 100  # messages that a resumed session begins with on the screen
 SWEEP_SECONDS = 3600.0
+ROUNDS = 3
 TURNS = 100  # as many of them as one answer shows
 SAME_TIME = timedelta(seconds=5)
 RETRY_WINDOW = timedelta(seconds=60)
@@ -69,7 +71,8 @@ class Copy(Record):
 
     @property
     def words(self) -> str:
-        return clean_text(self.text)
+        """As they are kept: what is there already is known by them."""
+        return redact_said(clean_text(self.text))
 
 
 class Updates(Value):
@@ -249,6 +252,17 @@ class Library:
         live = await self._voice.end(session_id, user_id)
         if not live and session.status is Status.ACTIVE:
             await self._close(session)
+
+    async def end_all(self, user_id: str) -> int:
+        """Every session of this user that is live, or taken for it; how many."""
+        ended: set[str] = set()
+        for _ in range(ROUNDS):  # one may begin while the others end
+            active = await self._store.active_sessions()
+            theirs = [session for session in active if session.user_id == user_id]
+            for session in theirs:
+                await self.end(session.id, user_id)
+            ended |= {session.id for session in theirs}
+        return len(ended)
 
     async def _close(self, session: VoiceSession) -> None:
         """One that nobody runs any more: of a process that is gone, or a client's own."""

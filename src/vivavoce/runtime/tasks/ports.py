@@ -174,6 +174,14 @@ class Carrier(Protocol):
         """Stops it; `Listener.cancelled` follows. One that is over stays as it is."""
         ...
 
+    async def kept(self, task_ids: Sequence[str]) -> list[dict[str, Any]]:
+        """What is written down of these."""
+        ...
+
+    async def forget(self, task_ids: Sequence[str]) -> None:
+        """Ends these, and keeps nothing of them."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Backends:

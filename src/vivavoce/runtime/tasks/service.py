@@ -11,12 +11,19 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from typing import Any
 from weakref import WeakValueDictionary
 
-from vivavoce.errors import Conflict, InvalidArguments, NotFound, RateLimited, VivavoceError
+from vivavoce.errors import (
+    Conflict,
+    InvalidArguments,
+    NotFound,
+    RateLimited,
+    Unavailable,
+    VivavoceError,
+)
 from vivavoce.logs import fields
 from vivavoce.runtime.calls.approvals import Gatekeeper, Notifier
 from vivavoce.runtime.calls.outcomes import RunsTools, ToolRequest
@@ -221,6 +228,17 @@ class Tasks:
         if not task.status.over:
             await self._carrier.cancel(task_id)
         return await self.get(task_id, user_id)
+
+    async def kept(self, task_ids: Sequence[str]) -> Sequence[dict[str, Any]]:
+        """How far they are, as it is written down."""
+        return await self._carrier.kept(task_ids)
+
+    async def forget(self, user_id: str, task_ids: Sequence[str]) -> None:
+        """They are ended, and how far they were is kept nowhere. The records are the store's."""
+        for task in await self._store.tasks(user_id=user_id, open_only=True):
+            with suppress(Unavailable):  # nobody carries it out: it is only written down
+                await self._carrier.cancel(task.id)
+        await self._carrier.forget(task_ids)
 
     async def answer(
         self, task_id: str, user_id: str, words: str, *, question_id: str | None = None

@@ -1,15 +1,17 @@
-"""`/api/v1/{goals,tasks,intents,profile,preferences,usage}`: what a client of seed 004 needs
-beside the conversations. Plans can be made by talking, and here."""
+"""`/api/v1/{goals,tasks,intents,profile,preferences,usage,data}`: what a client of seed 004 needs
+beside the conversations. Plans can be made by talking, and here; and all that is kept of somebody
+is theirs to have, and to delete."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, Query
-from fastapi.responses import Response
+from fastapi.responses import Response, StreamingResponse
 
+from vivavoce.runtime.people.data import Format
 from vivavoce.server.doors.conversations import Offset
 from vivavoce.server.problems import errors
 from vivavoce.server.schemas import conversations as s
@@ -213,3 +215,43 @@ async def change_preferences(
 async def usage(here: Here, user: User, sessions: Limit = 20) -> s.UsageResponse:
     """Tokens and their cost: of the last 24 hours, of each session, and what is left."""
     return s.UsageResponse.of_account(await here.agenda.account(user, sessions=sessions))
+
+
+# --- All of it
+
+_TYPES = {"json": "application/json", "markdown": "text/markdown; charset=utf-8"}
+_FILE: dict[str, Any] = {"schema": {"type": "string", "format": "binary"}}
+
+
+@router.get(
+    "/data",
+    operation_id="exportData",
+    response_class=StreamingResponse,
+    responses=errors() | {200: {"content": {"application/json": {}, "text/markdown": _FILE}}},
+)
+async def export(
+    here: Here,
+    user: User,
+    form: Annotated[Format, Query(alias="format", description="Of the file")] = "json",
+) -> StreamingResponse:
+    """All that is kept of you, as a file: `json` has everything, `markdown` what people read."""
+    name = "vivavoce.json" if form == "json" else "vivavoce.md"
+    headers = {"content-disposition": f'attachment; filename="{name}"', "cache-control": "no-store"}
+    return StreamingResponse(here.data.export(user, form), media_type=_TYPES[form], headers=headers)
+
+
+@router.delete("/data", operation_id="deleteData", responses=errors())
+async def delete_everything(
+    here: Here,
+    user: User,
+    confirm: Annotated[
+        Literal["everything"], Query(description="So that nobody deletes it all by mistake")
+    ],
+) -> s.DeletedResponse:
+    """Delete all that is kept of you, for good: conversations, plans, delegated work, what waits
+    for a backend, and the files of a workspace that is yours alone.
+
+    Live sessions and running work are ended first. How much you used in the last two days is
+    still counted.
+    """
+    return s.DeletedResponse.of(await here.data.delete(user))

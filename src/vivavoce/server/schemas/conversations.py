@@ -434,3 +434,14 @@ class UsageResponse(View):
             budget=Budget.left(account.limits, account.spent),
             sessions=[SessionUsage.of(summary.session) for summary in account.sessions],
         )
+
+
+class DeletedResponse(View):
+    """What of a user went."""
+
+    sessions_ended: int
+    rows: dict[str, int] = Field(description="How many, by the table they were in")
+    files: int = Field(description="Of a workspace of their own")
+    workspace_kept: bool = Field(
+        description="It is the operator's own folder, or shared: nothing in it was touched"
+    )

@@ -13,10 +13,11 @@ import asyncio
 import contextvars
 import json
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field, fields
+from typing import Any
 
 from vivavoce.errors import Unavailable, VivavoceError
 from vivavoce.logs import failure
@@ -238,6 +239,21 @@ class DurableCarrier:
         if await self._unfinished(task_id):
             await self._mail.cancel(task_id)
             _unwant(shared, task_id)
+
+    async def kept(self, task_ids: Sequence[str]) -> list[dict[str, Any]]:
+        return await asyncio.to_thread(self._ledger.kept, task_ids)
+
+    async def forget(self, task_ids: Sequence[str]) -> None:
+        """Ends those that are under way here first, so that none of them writes any more."""
+        shared = self._shared
+        live = [] if shared is None else [shared.live.get(each) for each in task_ids]
+        runs = []
+        for each in filter(None, live):
+            each.unwant()
+            runs += [each.run] if each.run is not None else []
+        if runs:
+            await asyncio.wait(runs)
+        await asyncio.to_thread(self._ledger.forget, task_ids)
 
     async def take_over(self, executor_id: str) -> None:
         """Goes on with what an instance that will not come back left unfinished."""

@@ -17,15 +17,17 @@ import sqlite3
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy.engine import make_url
+import sqlalchemy as sa
+from sqlalchemy.engine import URL, make_url
 
 from vivavoce.errors import Unavailable
+from vivavoce.language.en.numbers import redact_encoded
 from vivavoce.wire.values import Value
 
 if TYPE_CHECKING:
@@ -44,6 +46,8 @@ _LIVE = frozenset({"PENDING", "ENQUEUED", "DELAYED"})
 _JOIN_SECONDS = 5.0
 _LEAVE_SECONDS = 3.0
 _RECENT = 64
+_WORKFLOW = "workflow_uuid"
+_BUSY_MS = 10_000
 _only_one = threading.Lock()
 
 
@@ -113,6 +117,15 @@ class Ledger:
         """Recorded when this returns. An id that is known stays as it is."""
         self._start(id_, self._begin, order)
 
+    def kept(self, ids: Sequence[str]) -> list[dict[str, Any]]:
+        return list(kept(self._url, ids))
+
+    def forget(self, ids: Sequence[str]) -> None:
+        """Everything of these workflows, which are over, and their notes."""
+        if _only_one.locked():
+            self._let_leave()
+        forget(self._url, ids)
+
     def take_over(self, executor_id: str) -> None:
         """Sets going here what another process left unfinished. If it lives, it loses it."""
         left = self._listed(executor_id=executor_id, status="PENDING")
@@ -138,7 +151,7 @@ class Ledger:
         from dbos import SetWorkflowID
 
         with SetWorkflowID(id_):
-            self._dbos.start_workflow(workflow, value)
+            self._dbos.start_workflow(workflow, redact_encoded(value))
 
     def notes(self, ids: Iterable[str]) -> dict[str, str]:
         """Those that are written."""
@@ -206,16 +219,92 @@ class Ledger:
 
 
 def run_step(name: str, do: Callable[[], str]) -> str:
-    """Inside a workflow: what `do` returns, or returned when it ran the last time.
+    """Inside a workflow: what `do` returns, or returned when it ran the last time, but for the
+    secrets in it: these are not kept.
 
     Raises `TakenOver`.
     """
     from dbos import DBOS, error
 
+    fresh: list[str] = []
+
+    def kept() -> str:
+        fresh.append(do())
+        return redact_encoded(fresh[0])
+
     try:
-        return DBOS.run_step({"name": name}, do)
+        recorded = DBOS.run_step({"name": name}, kept)
+        return fresh[0] if fresh else recorded
     except (error.DBOSWorkflowConflictIDError, error.DBOSWorkflowCancelledError) as exc:
         raise TakenOver from exc
+
+
+# --- What is kept of somebody: also where no DBOS is open -----------------------------------
+# By its tables, which we know: opening it would set going what was left unfinished.
+
+
+def kept(url: str | URL, ids: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """The rows of these workflows and of their notes, each with the name of its table."""
+    with _tables(url) as (connection, tables):
+        if connection is None:
+            return
+        for table in tables:
+            for some in _some(ids):
+                for row in connection.execute(sa.select(table).where(_of(table, some))).mappings():
+                    yield {"table": table.name, **{str(name): row[name] for name in row}}
+
+
+def forget(url: str | URL, ids: Sequence[str]) -> None:
+    """Out of the file as well, where it is one."""
+    with _tables(url) as (connection, tables):
+        if connection is None or not ids:
+            return
+        for table in reversed(tables):
+            for some in _some(ids):
+                connection.execute(sa.delete(table).where(_of(table, some)))
+        connection.commit()
+        if connection.dialect.name == "sqlite":
+            driver = connection.connection.driver_connection
+            assert driver is not None
+            driver.isolation_level = None
+            driver.execute("VACUUM")  # DBOS's own connections leave what they delete in the file
+            driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+
+@contextmanager
+def _tables(url: str | URL) -> Iterator[tuple[sa.Connection | None, list[sa.Table]]]:
+    """None where nothing was ever delegated."""
+    where = make_url(url)
+    file = where.get_backend_name() == "sqlite"
+    if file and not Path(str(where.database)).exists():
+        yield None, []
+        return
+    if not file:
+        where = where.set(drivername="postgresql+psycopg")
+    engine = sa.create_engine(where, poolclass=sa.NullPool, hide_parameters=True)
+    try:
+        found = sa.MetaData()
+        found.reflect(engine, schema=None if file else SCHEMA)
+        tables = [t for t in found.sorted_tables if _WORKFLOW in t.c]
+        with engine.connect() as connection:
+            if file:
+                connection.exec_driver_sql(f"PRAGMA busy_timeout = {_BUSY_MS}")
+                connection.exec_driver_sql("PRAGMA secure_delete = ON")
+            yield connection, tables
+    finally:
+        engine.dispose()
+
+
+def _some(ids: Sequence[str]) -> Iterator[Sequence[str]]:
+    for begin in range(0, len(ids), 100):
+        yield ids[begin : begin + 100]
+
+
+def _of(table: sa.Table, ids: Sequence[str]) -> sa.ColumnElement[bool]:
+    """Notes have the name of their task before their own."""
+    name = table.c[_WORKFLOW]
+    notes = (f"{each}{mark}" for each in ids for mark in ":/")
+    return sa.or_(name.in_(ids), *(name.startswith(note, autoescape=True) for note in notes))
 
 
 def _nothing() -> Callable[[str], None]:

@@ -15,6 +15,7 @@ import errno
 import hashlib
 import os
 import re
+import shutil
 import stat
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -271,6 +272,21 @@ class Workspaces:
         if folder.is_symlink():  # not ours: nobody who makes one means well
             raise refused("This user's folder is a link, and is not used")
         return self._known(folder)
+
+    def own(self, user_id: str) -> Path | None:
+        """The folder that is this user's alone, if there is one."""
+        folder = self.root / folder_of(user_id)
+        return folder if self._each and folder.is_dir() and not folder.is_symlink() else None
+
+    def forget(self, user_id: str) -> int:
+        """Deletes that folder; how many files went. What several share is nobody's to delete."""
+        folder = self.own(user_id)
+        if folder is None:
+            return 0
+        count = sum(len(files) for _, _, files in os.walk(folder))
+        self._found.pop(folder.name, None)
+        shutil.rmtree(folder)  # links are removed, never followed
+        return count
 
     def _known(self, folder: Path) -> Workspace:
         # Bounded, since users come and go: a workspace costs little to make again.

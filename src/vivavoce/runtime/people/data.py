@@ -1,0 +1,263 @@
+"""All that is kept of a user: given to them, or deleted.
+
+Whatever has an owner in the store is part of it, with how far delegated work is, and the files of
+a workspace that is theirs alone. Both exports are written as they are read: nobody's data has to
+fit into memory. Deleting ends first what could still write.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import logging
+import os
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+import orjson
+
+from vivavoce.logs import fields
+from vivavoce.runtime.ports import Clock, Store
+from vivavoce.wire.clean import clean_line
+from vivavoce.wire.records.talk import Entry, Kind, iso
+from vivavoce.wire.values import Record
+
+log = logging.getLogger(__name__)
+
+Format = Literal["json", "markdown"]
+VERSION = 1
+_CHUNK = 64 * 1024
+_PIECE = 48 * 1024  # of a file; divisible by three, so that base64 can be written piece by piece
+_PAGE = 100
+_ALL = 1_000_000
+_SPEAKERS = {Kind.USER: "You", Kind.ASSISTANT: "Assistant", Kind.SYSTEM: "System"}
+
+
+class Files(Protocol):
+    """The workspaces."""
+
+    def own(self, user_id: str) -> Path | None:
+        """The folder that is this user's alone, if there is one."""
+        ...
+
+    def forget(self, user_id: str) -> int:
+        """Deletes it; how many files went."""
+        ...
+
+
+class Work(Protocol):
+    """Delegated work, as far as it got."""
+
+    async def kept(self, task_ids: Sequence[str]) -> Sequence[dict[str, Any]]: ...
+
+    async def forget(self, user_id: str, task_ids: Sequence[str]) -> None:
+        """Ends it, and keeps nothing of it."""
+        ...
+
+
+class Deleted(Record):
+    """What went: rows by what they were."""
+
+    sessions_ended: int
+    rows: Mapping[str, int]
+    files: int
+    workspace_kept: bool
+    """It is shared, or the operator's own folder: what is in it was not touched."""
+
+
+async def nothing() -> None:
+    """For servers whose brain keeps nothing."""
+
+
+class UserData:
+    """`end` ends a user's live sessions and says how many; `clear` is for what the model keeps."""
+
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        files: Files,
+        work: Work,
+        *,
+        end: Callable[[str], Awaitable[int]],
+        clear: Callable[[], Awaitable[None]] = nothing,
+    ) -> None:
+        self._store, self._clock, self._files, self._work = store, clock, files, work
+        self._end, self._clear = end, clear
+
+    async def delete(self, user_id: str, *, counts: bool = False) -> Deleted:
+        """`counts`: also how much was used today, which only the operator may forget."""
+        ended = await self._end(user_id)
+        await self._work.forget(user_id, await self._tasks(user_id))
+        rows = await self._store.forget(user_id, counts=counts)
+        own = await asyncio.to_thread(self._files.own, user_id)
+        files = await asyncio.to_thread(self._files.forget, user_id)
+        await self._clear()
+        log.info("All that was kept of a user is deleted", extra=fields(rows=sum(rows.values())))
+        return Deleted(sessions_ended=ended, rows=rows, files=files, workspace_kept=own is None)
+
+    def export(self, user_id: str, form: Format) -> AsyncIterator[bytes]:
+        return _gathered(self._json(user_id) if form == "json" else self._markdown(user_id))
+
+    async def _tasks(self, user_id: str) -> list[str]:
+        return [task.id for task in await self._store.tasks(user_id=user_id, limit=_ALL)]
+
+    # --- JSON: everything -----------------------------------------------------------------
+
+    async def _json(self, user_id: str) -> AsyncIterator[bytes]:
+        about = {"format": VERSION, "user_id": user_id, "exported_at": iso(self._clock.now())}
+        yield orjson.dumps(about)[:-1] + b',"data":{'
+        current, first = "", True
+        async for name, row in self._store.rows_of(user_id):
+            if name != current:
+                yield b"%s%s:[\n" % (b"\n]," if current else b"", orjson.dumps(name))
+                current, first = name, True
+            yield (b"" if first else b",\n") + _encoded(row)
+            first = False
+        yield b'\n]},"work":[' if current else b'},"work":['
+        for number, row in enumerate(await self._work.kept(await self._tasks(user_id))):
+            yield (b"," if number else b"") + b"\n" + _encoded(row)
+        yield b'\n],"files":['
+        folder = await asyncio.to_thread(self._files.own, user_id)
+        for number, path in enumerate(await asyncio.to_thread(_listed, folder)):
+            yield (b"," if number else b"") + b"\n"
+            async for piece in _file(path, path.relative_to(folder or path)):
+                yield piece
+        yield b"\n]}\n"
+
+    # --- Markdown: what people read ---------------------------------------------------------
+
+    async def _markdown(self, user_id: str) -> AsyncIterator[bytes]:
+        person = await self._store.person(user_id)
+        lines = ["# What this server keeps of you", ""]
+        lines += [f"User `{user_id}`, {_day(self._clock.now())}.", ""]
+        if person is not None:
+            known = {key: value for key, value in vars(person).items() if value is not None}
+            lines += ["## You", "", *(f"- {key}: {_line(known[key])}" for key in known), ""]
+        yield _text(lines)
+        yield _text(["## Conversations", ""])
+        async for piece in self._conversations(user_id):
+            yield piece
+        async for piece in self._plans(user_id):
+            yield piece
+        yield _text(await self._rest(user_id))
+
+    async def _conversations(self, user_id: str) -> AsyncIterator[bytes]:
+        offset = 0
+        while True:
+            page, _ = await self._store.conversation_list(
+                user_id=user_id, limit=_PAGE, offset=offset
+            )
+            for talk in page:
+                title = _line(talk.title or "Untitled")
+                yield _text([f"### {title}", "", f"Begun {_day(talk.created_at)}.", ""])
+                for entry in await self._store.entries(talk.id, user_id=user_id):
+                    yield _text(_said(entry))
+            if len(page) < _PAGE:
+                return
+            offset += _PAGE
+
+    async def _plans(self, user_id: str) -> AsyncIterator[bytes]:
+        goals = await self._store.goals(user_id=user_id, limit=_ALL)
+        steps = await self._store.milestones([goal.id for goal in goals], user_id=user_id)
+        yield _text(["## Goals", ""])
+        for goal in goals:
+            when = f", by {_day(goal.target_at)}" if goal.target_at else ""
+            lines = [f"- {_line(goal.statement)} ({goal.status}{when})"]
+            lines += [f"  - {_line(step.title)}" for step in steps if step.goal_id == goal.id]
+            yield _text(lines)
+        yield _text(["", "## Tasks", ""])
+        for todo in await self._store.todos(user_id=user_id, limit=_ALL):
+            when = f", {_day(todo.scheduled_at)}" if todo.scheduled_at else ""
+            yield _text([f"- {_line(todo.title)} ({todo.status}{when})"])
+        yield _text(["", "## Delegated work", ""])
+        for task in await self._store.tasks(user_id=user_id, limit=_ALL):
+            yield _text([f"- {_line(task.title)} ({task.status}, {_day(task.created_at)})"])
+            yield _text([*_quoted(task.result), ""] if task.result else [])
+
+    async def _rest(self, user_id: str) -> list[str]:
+        folder = await asyncio.to_thread(self._files.own, user_id)
+        files = await asyncio.to_thread(_listed, folder)
+        counted: dict[str, int] = {}
+        async for name, _ in self._store.rows_of(user_id):
+            counted[name] = counted.get(name, 0) + 1
+        listed = [f"- `{path.relative_to(folder or path)}`" for path in files]
+        rows = [f"- {count} of `{name}`" for name, count in counted.items()]
+        words = "The JSON export has every one of these whole, and the files."
+        return ["", "## Files", "", *listed, "", "## In all", "", words, "", *rows, ""]
+
+
+def _said(entry: Entry) -> list[str]:
+    who = _SPEAKERS.get(entry.kind)
+    if who is None:
+        tool = _line(str(entry.data.get("tool_name") or entry.data.get("name") or "a tool"))
+        who = f"Called {tool}" if entry.kind is Kind.TOOL_CALL else f"{tool} answered"
+    return [f"**{who}**, {_day(entry.created_at)}:", "", *_quoted(entry.text), ""]
+
+
+def _quoted(text: str) -> Iterator[str]:
+    """Nothing in it can pass for a heading of ours."""
+    return (f"> {line}".rstrip() for line in text.splitlines() or [""])
+
+
+def _line(value: object) -> str:
+    return clean_line(str(value))
+
+
+def _day(at: datetime) -> str:
+    return at.strftime("%Y-%m-%d %H:%M %Z")
+
+
+def _text(lines: Iterable[str]) -> bytes:
+    return "".join(f"{line}\n" for line in lines).encode(errors="replace")
+
+
+def _encoded(row: dict[str, Any]) -> bytes:
+    if isinstance(row.get("data"), str):  # events are kept as they were encoded
+        with contextlib.suppress(orjson.JSONDecodeError):
+            row = {**row, "data": orjson.loads(row["data"])}
+    return orjson.dumps(row, default=str)
+
+
+def _listed(folder: Path | None) -> list[Path]:
+    """Regular files; links lead to what is somebody else's."""
+    if folder is None:
+        return []
+    found = (Path(place, name) for place, _, names in os.walk(folder) for name in names)
+    return sorted(path for path in found if path.is_file() and not path.is_symlink())
+
+
+async def _file(path: Path, name: Path) -> AsyncIterator[bytes]:
+    try:
+        opened = await asyncio.to_thread(os.open, path, os.O_RDONLY | os.O_NOFOLLOW)
+    except OSError as fault:  # it went meanwhile, or is not to be read
+        yield orjson.dumps({"path": str(name), "error": fault.strerror})
+        return
+    with os.fdopen(opened, "rb") as file:
+        yield orjson.dumps({"path": str(name)})[:-1] + b',"base64":"'
+        while piece := await asyncio.to_thread(file.read, _PIECE):
+            yield base64.b64encode(piece)
+    yield b'"}'
+
+
+async def _gathered(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """In chunks worth sending."""
+    held, size = [], 0
+    async for piece in pieces:
+        held.append(piece)
+        size += len(piece)
+        if size >= _CHUNK:
+            yield b"".join(held)
+            held, size = [], 0
+    yield b"".join(held)

@@ -1,0 +1,129 @@
+"""All that is kept of a user: theirs to have, and to delete."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from tests.contract.records import event
+from tests.server.doors import Doors, doors, refused
+from tests.server.tokens import ADA, EVE, SETTINGS, token
+from tests.store.test_forgetting import holding
+from vivavoce.runtime.ports import ToolContext
+from vivavoce.store import open_store
+from vivavoce.wire.records.talk import Announce
+
+NEEDLE = "Zwetschgenkuchen"
+
+
+def by(user: str) -> dict[str, Any]:
+    return {"headers": {"authorization": f"Bearer {token(user)}"}}
+
+
+async def everything(d: Doors, user: str, words: str) -> str:
+    """Something of all that a client can make; the session that is still live."""
+    who = by(user)
+    opened = await d.post("/session", {}, **who)
+    session_id = opened["session_id"]
+    entries = [{"entry_type": "user", "text": words}, {"entry_type": "assistant", "text": words}]
+    await d.post(f"/sessions/{session_id}/transcript", {"entries": entries}, **who)
+    await d.post("/api/v1/goals", {"statement": words}, **who)
+    await d.post("/api/v1/tasks", {"title": words, "scheduled_at": "2030-01-01T08:00:00Z"}, **who)
+    context = ToolContext(user_id=user)
+    await d.here.tools.run("write_file", {"path": "notes.md", "content": words}, context)
+    return str(session_id)
+
+
+async def deleted(d: Doors, user: str, **query: str) -> httpx.Response:
+    return await d.http.delete("/api/v1/data", params=query, **by(user))
+
+
+async def test_the_export_has_everything_of_the_user_and_nothing_of_others(tmp_path: Path) -> None:
+    async with doors(tmp_path, **SETTINGS) as d:
+        session_id = await everything(d, ADA, NEEDLE)
+        await everything(d, EVE, "Apfelstrudel")
+        told_of = event(user_id=ADA, session_id=session_id, data=b'{"said":"yes"}')
+        await d.here.journal.commit([Announce(told_of)])
+        answer = await d.http.get("/api/v1/data", **by(ADA))
+        assert answer.headers["content-type"] == "application/json"
+        assert answer.headers["content-disposition"] == 'attachment; filename="vivavoce.json"'
+        assert "Apfelstrudel" not in answer.text
+        told = json.loads(answer.text)
+        assert (told["format"], told["user_id"]) == (1, ADA)
+        data = told["data"]
+        assert [row["content"] for row in data["messages"]] == [NEEDLE, NEEDLE]
+        assert [row["id"] for row in data["voice_sessions"]] == [session_id]
+        assert data["goals"][0]["statement"] == NEEDLE
+        assert data["tasks"][0]["title"] == NEEDLE
+        assert data["events"][-1]["data"] == {"said": "yes"}, "not JSON within JSON"
+        (file,) = told["files"]
+        assert file["path"] == "notes.md"
+        assert base64.b64decode(file["base64"]).decode() == NEEDLE
+        nobody = json.loads((await d.http.get("/api/v1/data", **by("nobody"))).text)
+        assert (nobody["data"], nobody["work"], nobody["files"]) == ({}, [], [])
+
+
+async def test_the_export_for_people_can_be_read_and_forges_no_heading(tmp_path: Path) -> None:
+    async with doors(tmp_path, **SETTINGS) as d:
+        await everything(d, ADA, f"{NEEDLE}\n# Not a heading")
+        answer = await d.http.get("/api/v1/data", params={"format": "markdown"}, **by(ADA))
+        assert answer.headers["content-type"] == "text/markdown; charset=utf-8"
+        lines = answer.text.splitlines()
+        assert [line for line in lines if line.startswith("# ")] == [
+            "# What this server keeps of you"
+        ]
+        for heading in ("Conversations", "Goals", "Tasks", "Delegated work", "Files"):
+            assert f"## {heading}" in lines
+        assert f"> {NEEDLE}" in lines
+        assert "- `notes.md`" in lines
+
+
+async def test_after_deleting_nothing_of_the_user_is_in_any_file(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    store = open_store(f"sqlite:///{data}/vivavoce.db")
+    async with doors(tmp_path, store=store, data_dir=data, **SETTINGS) as d:
+        session_id = await everything(d, ADA, NEEDLE)
+        await everything(d, EVE, "Apfelstrudel")
+        assert holding(tmp_path, NEEDLE)
+        refused(await deleted(d, ADA), 400, "invalid_request")
+        refused(await deleted(d, ADA, confirm="yes"), 400, "invalid_request")
+        answer = (await deleted(d, ADA, confirm="everything")).json()
+        assert (answer["sessions_ended"], answer["files"]) == (1, 1)
+        assert answer["rows"]["messages"] == 2
+        assert answer["workspace_kept"] is False
+        assert holding(tmp_path, NEEDLE) == []
+        assert holding(tmp_path, NEEDLE[:9]) == []
+        assert (await d.http.get(f"/sessions/{session_id}", **by(ADA))).status_code == 404
+        kept = json.loads((await d.http.get("/api/v1/data", **by(ADA))).text)["data"]
+        assert set(kept) <= {"spent_sessions"}
+        others = (await d.http.get("/api/v1/data", **by(EVE))).text
+        assert others.count("Apfelstrudel") >= 5
+        assert (tmp_path / "workspace").exists() or list(tmp_path.rglob("notes.md"))
+        await everything(d, ADA, "again")  # who comes back begins anew
+    assert holding(tmp_path, NEEDLE) == []
+
+
+async def test_a_workspace_that_is_not_theirs_alone_is_left_as_it_is(tmp_path: Path) -> None:
+    async with doors(tmp_path) as d:
+        context = ToolContext(user_id="local")
+        await d.here.tools.run("write_file", {"path": "mine.md", "content": "x"}, context)
+        told = json.loads((await d.http.get("/api/v1/data")).text)
+        assert told["files"] == []
+        answer = await d.http.delete("/api/v1/data", params={"confirm": "everything"})
+        assert (answer.json()["files"], answer.json()["workspace_kept"]) == (0, True)
+        assert list(tmp_path.rglob("mine.md"))
+
+
+async def test_a_client_that_tells_a_secret_twice_has_told_it_once(tmp_path: Path) -> None:
+    """What is kept of it is not what the client has; it is known all the same."""
+    async with doors(tmp_path) as d:
+        session_id = (await d.post("/session", {}))["session_id"]
+        said = {"entry_type": "user", "text": "My card is 4111 1111 1111 1111"}
+        for _ in range(2):
+            await d.post(f"/sessions/{session_id}/transcript", {"entries": [said]})
+        (entry,) = await d.transcript(session_id)
+        assert entry["text"] == "My card is [redacted: card number]"

@@ -1,0 +1,207 @@
+"""Dependencies are locked with hashes, their licences are known, and a wheel says what is in it."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import hatch_build as build
+import pytest
+
+from tests import supply_chain as chain
+from tests.shipping import ROOT, read_stages
+
+LOCKED = ("build", "serve", "dev", "image", "node", "tools", "clients")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+EXTRAS = {
+    "serve": ("engine", "tools", "auth", "intents"),
+    "dev": ("engine", "tools", "auth", "intents", "delegation", "amplifier"),
+    "image": ("engine", "tools", "auth", "intents", "delegation", "postgres"),
+}
+
+
+def plain(requirement: str) -> str:
+    name = re.split(r"[\[<>=!~;( ]", requirement)[0]
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+@pytest.mark.parametrize("name", LOCKED)
+def test_every_package_of_a_lock_is_pinned_with_hashes_and_from_nowhere_in_particular(
+    name: str,
+) -> None:
+    text = (chain.LOCKS / f"{name}.txt").read_text()
+    for entry in re.split(r"\n(?=\S)", text.strip()):
+        first, *hashes = entry.replace("\\\n", "\n").splitlines()
+        assert re.match(r"[\w.-]+==[\w.!+]+", first), first
+        assert hashes, f"{first} has no hash"
+        assert all(re.fullmatch(r"    --hash=sha256:[0-9a-f]{64} ?", line) for line in hashes)
+    assert "://" not in text
+    assert "--index" not in text
+
+
+@pytest.mark.parametrize("name", EXTRAS)
+def test_a_lock_has_all_that_its_extras_ask_for_in_the_versions_of_the_constraints(
+    name: str,
+) -> None:
+    wanted = list(PROJECT["project"]["dependencies"])
+    for extra in EXTRAS[name]:
+        wanted += PROJECT["project"]["optional-dependencies"][extra]
+    wanted += PROJECT["dependency-groups"]["dev"] if name == "dev" else []
+    there = chain.locked(name)
+    assert {plain(each) for each in wanted} <= set(there), "run `make lock`"
+    pinned = build.locked(ROOT / "constraints.txt")
+    assert {n: v for n, v in there.items() if pinned.get(n, v) != v} == {}, "run `make lock`"
+
+
+def test_what_builds_the_package_is_locked_where_it_is_installed_without_isolation() -> None:
+    for name in ("build", "serve", "dev"):
+        assert {"hatchling", "editables"} <= set(chain.locked(name))
+
+
+def test_a_lock_is_for_every_system_and_not_only_for_ours() -> None:
+    """One wheel of numpy would be enough here: others need theirs."""
+    text = (chain.LOCKS / "serve.txt").read_text()
+    (entry,) = re.findall(r"^numpy==.*\n(?:    .*\n)+", text, re.M)
+    assert entry.count("--hash") > 20
+    assert "colorama" in chain.locked("serve")
+
+
+def test_nothing_is_installed_into_the_image_but_by_its_hash() -> None:
+    for stage in read_stages():
+        for step in " && ".join(stage.all("RUN")).split("&&"):
+            if "pip install" in step:
+                assert "--no-deps" in step
+                assert "--require-hashes -r locks/" in step or "file://" in step, step
+            if "pip wheel" in step:
+                assert "--no-build-isolation" in step
+
+
+def test_pip_refuses_a_file_with_another_hash(tmp_path: Path) -> None:
+    """The same words as `make setup` uses."""
+    (words,) = re.findall(r"^LOCKED := (.*) -r$", (ROOT / "Makefile").read_text(), re.M)
+    wheel = tmp_path / "here-1.0-py3-none-any.whl"
+    wheel.write_bytes(b"not what was locked")
+    lock = tmp_path / "lock.txt"
+    lock.write_text(f"here==1.0 --hash=sha256:{'0' * 64}\n")
+    pip = [sys.executable, "-m", "pip", "--isolated", "install", "--disable-pip-version-check"]
+    where = ["--no-index", "--find-links", str(tmp_path), "--target", str(tmp_path / "target")]
+    done = subprocess.run(
+        [*pip, *where, *words.split(), "-r", lock], capture_output=True, text=True
+    )
+    assert done.returncode != 0
+    assert "DO NOT MATCH THE HASHES" in done.stderr.upper()
+
+
+# --- Licences -------------------------------------------------------------------------------
+
+
+def test_every_licence_is_known_and_allowed() -> None:
+    licences = chain.known()
+    shipped = list(chain.locked(*chain.SHIPPED))
+    assert chain.problems(licences, shipped, chain.ALLOWED) == []
+    others = [name for name in chain.locked(*chain.WORKED_WITH) if name not in shipped]
+    assert chain.problems(licences, others, chain.ALLOWED | chain.ONLY_RUN) == []
+
+
+def test_every_package_says_the_licence_that_was_noted() -> None:
+    """A version that changed it is seen."""
+    licences = chain.known()
+    for name in chain.locked(*chain.SHIPPED, *chain.WORKED_WITH):
+        about = chain.here(name)
+        said = chain.said_by(about) if about is not None else None
+        assert said in (None, licences[name]), f"{name} says {said}"
+
+
+def test_every_package_of_npm_has_an_allowed_licence() -> None:
+    for folder in ("web", "tests/clients/node"):
+        packages = json.loads((ROOT / folder / "package-lock.json").read_text())["packages"]
+        licences = {name: each["license"] for name, each in packages.items() if name}
+        assert chain.problems(licences, list(licences), chain.ALLOWED) == []
+
+
+def test_an_unknown_or_a_forbidden_licence_is_a_problem() -> None:
+    licences = {"a": "AGPL-3.0-only", "b": "MIT AND GPL-3.0-only", "c": "MIT OR GPL-3.0-only",
+                "d": "MPL-2.0 AND (Apache-2.0 OR SSPL-1.0)", "e": ""}  # fmt: skip
+    assert chain.problems(licences, ["a", "b", "c", "d", "e", "f"], chain.ALLOWED) == [
+        "a: AGPL-3.0-only is not for us",
+        "b: MIT AND GPL-3.0-only is not for us",
+        "e:  is not for us",
+        "f: nobody has looked at its licence",
+    ]
+
+
+def test_the_notices_name_all_that_is_shipped() -> None:
+    if not (ROOT / "web" / "node_modules").exists():
+        pytest.skip("the page's packages are not here")
+    assert chain.NOTICES.read_text() == chain.notices(), (
+        "run `python -m tests.supply_chain --write`"
+    )
+
+
+# --- What a wheel says ----------------------------------------------------------------------
+
+
+def test_the_bill_of_materials_has_packages_page_and_models_with_their_licences() -> None:
+    bill = build.sbom(ROOT, "1.2.3")
+    assert (bill["bomFormat"], bill["specVersion"]) == ("CycloneDX", "1.6")
+    assert bill["metadata"]["component"]["purl"] == "pkg:pypi/vivavoce@1.2.3"
+    parts = {part["bom-ref"]: part for part in bill["components"]}
+    assert len(parts) == len(bill["components"])
+    for name, version in chain.locked("image").items():
+        assert parts[f"pkg:pypi/{name}@{version}"]["licenses"]
+    assert any(ref.startswith("pkg:npm/react@") for ref in parts)
+    kokoro = parts["model:kokoro"]
+    assert all(len(file["hashes"][0]["content"]) == 64 for file in kokoro["components"])
+    assert bill["dependencies"][0]["dependsOn"] == list(parts)
+    assert build.sbom(ROOT, "1.2.3") == bill
+
+
+# --- Known faults ---------------------------------------------------------------------------
+
+
+def speaking(tmp_path: Path, name: str, said: str, code: int) -> list[str]:
+    """A program that says this and ends so."""
+    script = tmp_path / name
+    script.write_text(f"import sys; print({said!r}); sys.exit({code})")
+    return [sys.executable, str(script)]
+
+
+def report(**packages: str | None) -> str:
+    """As pip-audit writes it: names, with a fault, none, or not known."""
+    known = [{"name": n, "vulns": [{"id": f}] if f else []} for n, f in packages.items()]
+    return json.dumps({"dependencies": [*known, {"name": "x", "skip_reason": "not found"}]})
+
+
+def test_offline_the_audit_says_so_and_does_not_fail(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pip = speaking(tmp_path, "pip.py", "ConnectionError: Name or service not known", 1)
+    npm = speaking(tmp_path, "npm.py", '{"error": {"code": "ENOTFOUND"}}', 1)
+    nothing = speaking(tmp_path, "nothing.py", report(), 0)  # a mirror that knows no package
+    for asked in (pip, nothing, ["no-such-program"]):
+        assert chain.audit(asked, npm) == 0
+        assert capsys.readouterr().out.count("no way to ask from here") == 5
+
+
+def test_a_known_fault_fails_the_audit_and_is_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    npm = {"vulnerabilities": {}, "metadata": {"dependencies": {"total": 96}}}
+    fine = speaking(tmp_path, "npm.py", json.dumps(npm), 0)
+    clean = speaking(tmp_path, "clean.py", report(aiohttp=None), 0)
+    assert chain.audit(clean, fine) == 0
+    assert "web: no known faults in 96 packages" in capsys.readouterr().out
+    bad = speaking(tmp_path, "bad.py", report(aiohttp="GHSA-1", idna=None), 1)
+    assert chain.audit(bad, fine) == 1
+    told = capsys.readouterr().out
+    assert "locks/dev.txt: 1 known faults in 2 packages; 1 are not known there" in told
+    assert "  aiohttp GHSA-1" in told
+    worse = speaking(
+        tmp_path, "w.py", json.dumps(npm | {"vulnerabilities": {"vite": {"severity": "high"}}}), 1
+    )
+    assert chain.audit(clean, worse) == 1
+    assert "  vite high" in capsys.readouterr().out
